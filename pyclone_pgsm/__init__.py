@@ -1,0 +1,3 @@
+"""pyclone-pgsm: exact Bayesian clustering of tumour mutations by Particle Gibbs Split-Merge sampling."""
+
+__version__ = "0.1.0"

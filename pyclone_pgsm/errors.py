@@ -1,0 +1,77 @@
+"""The errors a user can cause. The command line prints their text and exits with code 2."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+SHOWN = 20
+
+
+class PycloneError(Exception):
+    """Base of every error caused by input, options or files, never by a fault of the program."""
+
+
+class UsageError(PycloneError):
+    """An option has a value that cannot be used, or options contradict each other."""
+
+
+class OutputError(PycloneError):
+    """An output cannot be written: it exists, or its folder is missing or not writable."""
+
+
+class TraceError(PycloneError):
+    """A trace file is damaged, foreign, or does not fit what is asked of it."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing wrong in an input file.
+
+    Attributes
+    ----------
+    file : str
+        Path of the file as the user gave it.
+    message : str
+        What is wrong and what would be right.
+    row : int or None
+        Line of the file, counted from 1 (the header is line 1).
+    column : str or None
+        Name of the column.
+    value : str or None
+        The text found there.
+    """
+
+    file: str
+    message: str
+    row: int | None = None
+    column: str | None = None
+    value: str | None = None
+
+    def __str__(self) -> str:
+        where = [self.file]
+        if self.row is not None:
+            where.append(f"row {self.row}")
+        if self.column is not None:
+            where.append(f"column {self.column}")
+        text = ", ".join(where) + ": "
+        if self.value is not None:
+            text += f"{self.value!r}: "
+        return text + self.message
+
+
+class InputError(PycloneError):
+    """Everything that is wrong in the input, told together.
+
+    Parameters
+    ----------
+    problems : sequence of Problem
+        At least one. The text shows the first 20 and the number of the others.
+    """
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = list(problems)
+        lines = [str(problem) for problem in self.problems[:SHOWN]]
+        if len(self.problems) > SHOWN:
+            lines.append(f"... and {len(self.problems) - SHOWN} more problems")
+        super().__init__("\n".join(lines))

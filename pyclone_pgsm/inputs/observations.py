@@ -1,0 +1,73 @@
+"""The one model of observations that every reader makes and everything after ``inputs`` uses."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class LeftOut(NamedTuple):
+    """One thing left out or changed: a row of ``left_out.tsv``. ``row`` is the line in the file, or None."""
+
+    file: str
+    row: int | None
+    mutation_id: str
+    sample_id: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Observations:
+    """Read counts and copy numbers of T mutations in D samples.
+
+    Mutations and samples stand in the order in which they first appear. Where ``has_data`` is False (no row for the
+    mutation in that sample, zero depth, or a copy number that cannot be modelled) the other values are placeholders
+    (counts 0, copy numbers 2/1/1 ... whatever was read) that nothing may use: the likelihood is flat there.
+
+    Attributes
+    ----------
+    mutation_ids, sample_ids : list of str
+        Length T and D.
+    ref_counts, alt_counts : (T, D) int64
+        Reads that show the reference and the variant allele.
+    major_cn, minor_cn, normal_cn : (T, D) int64
+        Copies of the more and the less frequent allele in the tumour cells, total copies in the normal cells.
+    tumour_content : (T, D) float64
+        Share of cancer cells among all cells of the sample, in (0, 1].
+    error_rate : (T, D) float64
+        Probability that a read shows the wrong allele, in (0, 0.5).
+    has_data : (T, D) bool
+        False where the sample says nothing about the mutation.
+    annotations : dict of str to list of str
+        Extra columns worth keeping (``chrom``, ``pos``, ``ref``, ``alt``, ``gene``), one text a mutation, "" if unknown.
+    """
+
+    mutation_ids: list[str]
+    sample_ids: list[str]
+    ref_counts: NDArray[np.int64]
+    alt_counts: NDArray[np.int64]
+    major_cn: NDArray[np.int64]
+    minor_cn: NDArray[np.int64]
+    normal_cn: NDArray[np.int64]
+    tumour_content: NDArray[np.float64]
+    error_rate: NDArray[np.float64]
+    has_data: NDArray[np.bool_]
+    annotations: dict[str, list[str]] = field(default_factory=dict)
+
+    @property
+    def num_mutations(self) -> int:
+        """T."""
+        return len(self.mutation_ids)
+
+    @property
+    def num_samples(self) -> int:
+        """D."""
+        return len(self.sample_ids)
+
+    @property
+    def depth(self) -> NDArray[np.int64]:
+        """(T, D) reads that cover the mutation."""
+        return self.ref_counts + self.alt_counts

@@ -1,0 +1,59 @@
+"""What a finished run says of a tumour: the tables and pictures are made from this."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class Summary:
+    """Consensus clusters and posterior prevalences of T mutations in D samples, K clusters, G grid points.
+
+    Attributes
+    ----------
+    mutation_ids, sample_ids : list of str
+        Length T and D.
+    labels : (T,) int64
+        Consensus cluster 0..K-1 of each mutation, numbered from the largest mean prevalence down.
+    assignment_prob : (T,) float64
+        Mean posterior probability that the mutation shares a block with the members of its cluster.
+    mean, std, lower, upper : (T, D) float64
+        Posterior mean, standard deviation and 95 % interval of each mutation's cellular prevalence.
+    vaf : (T, D) float64
+        alt / depth, NaN where there are no reads.
+    depth : (T, D) int64
+        Reads; 0 where there are no data.
+    cluster_size : (K,) int64
+    cluster_mean, cluster_std, cluster_lower, cluster_upper : (K, D) float64
+        The same for each cluster's prevalence.
+    grid : (G,) float64
+        Prevalences 0, 1/(G-1), .., 1.
+    cluster_density : (K, D, G) float64
+        Posterior probability of each grid point for each cluster's prevalence; sums to 1 over the last axis.
+    """
+
+    mutation_ids: list[str]
+    sample_ids: list[str]
+    labels: NDArray[np.int64]
+    assignment_prob: NDArray[np.float64]
+    mean: NDArray[np.float64]
+    std: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+    vaf: NDArray[np.float64]
+    depth: NDArray[np.int64]
+    cluster_size: NDArray[np.int64]
+    cluster_mean: NDArray[np.float64]
+    cluster_std: NDArray[np.float64]
+    cluster_lower: NDArray[np.float64]
+    cluster_upper: NDArray[np.float64]
+    grid: NDArray[np.float64]
+    cluster_density: NDArray[np.float64]
+
+    @property
+    def num_clusters(self) -> int:
+        """K."""
+        return len(self.cluster_size)
