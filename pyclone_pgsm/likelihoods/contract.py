@@ -1,0 +1,114 @@
+"""What a likelihood must offer, and how it reaches compiled code.
+
+A likelihood is a ``NamedTuple`` of arrays (the data) with a few plain-Python methods. The sampler sees a block only
+through its *statistic*: a flat row of float64 that the likelihood alone understands. The methods are compiled into the
+sampler's kernels by one generic ``overload_method`` (below) and run unchanged in pure Python under
+``NUMBA_DISABLE_JIT=1``; they may call module-level functions decorated with ``numba.njit`` and use nothing else that
+numba cannot compile.
+
+=================================================  =============================================================
+method                                             meaning
+=================================================  =============================================================
+``stat_size(self)``                                length of a statistic
+``clear(self, stat)``                              statistic of the empty block
+``add(self, stat, i)``                             put observation i into the block
+``remove(self, stat, i)``                          take observation i out of the block
+``add_many(self, stat, members)``                  put all of ``members`` (int64) into the block
+``log_prior_predictive(self, i)``                  log L(y_i), the observation in a block of its own
+``log_predictive(self, stat, i, negligible)``      log L(y_i | y_b); where the value is below `negligible`, any
+                                                   number below `negligible` will do
+``log_predictive_without(self, stat, i)``          log L(y_i | y_b without y_i), for i in b
+``log_marginal(self, stat)``                       log L(y_b)
+=================================================  =============================================================
+
+All of them may leave out factors that depend on a single observation only, as long as all do (they cancel in every
+choice between partitions). ``log_constant(self)``, called from Python only, returns the sum of the logs of what was
+left out over all observations, 0.0 if nothing was.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from numba import types
+from numba.core import config
+from numba.extending import overload_method
+
+from pyclone_pgsm.errors import UsageError
+
+METHODS: dict[str, tuple[str, ...]] = {
+    "stat_size": ("self",),
+    "clear": ("self", "stat"),
+    "add": ("self", "stat", "i"),
+    "remove": ("self", "stat", "i"),
+    "add_many": ("self", "stat", "members"),
+    "log_prior_predictive": ("self", "i"),
+    "log_predictive": ("self", "stat", "i", "negligible"),
+    "log_predictive_without": ("self", "stat", "i"),
+    "log_marginal": ("self", "stat"),
+}
+
+REGISTRY: dict[str, type] = {}
+
+
+def _make_available(name: str, arguments: tuple[str, ...]) -> None:
+    """Let compiled code call the method `name` of any NamedTuple class by compiling the class's own function."""
+
+    def find_method(self: Any, *_: Any) -> Callable[..., Any] | None:
+        return getattr(self.instance_class, name, None)
+
+    # numba wants the overload to have the very arguments of the method that it returns.
+    listed = ", ".join(arguments)
+    namespace: dict[str, Any] = {"find_method": find_method}
+    exec(f"def overload({listed}):\n    return find_method({listed})", namespace)
+    overload_method(types.BaseNamedTuple, name)(namespace["overload"])
+
+
+if not config.DISABLE_JIT:
+    for _name, _arguments in METHODS.items():
+        _make_available(_name, _arguments)
+
+
+def check_contract(likelihood: type) -> None:
+    """Refuse a class that does not keep the contract.
+
+    Raises
+    ------
+    UsageError
+        Names every method that is missing or has other arguments than the contract's.
+    """
+    problems = []
+    if not (issubclass(likelihood, tuple) and hasattr(likelihood, "_fields")):
+        problems.append("it must be a typing.NamedTuple of arrays and numbers")
+    for name, arguments in {**METHODS, "log_constant": ("self",)}.items():
+        method = getattr(likelihood, name, None)
+        expected = f"{name}({', '.join(arguments)})"
+        if not callable(method):
+            problems.append(f"the method {expected} is missing")
+        elif tuple(inspect.signature(method).parameters) != arguments:
+            found = ", ".join(inspect.signature(method).parameters)
+            problems.append(f"the method {name}({found}) must be {expected}")
+    if problems:
+        raise UsageError(f"{likelihood.__name__} is not a likelihood: " + "; ".join(problems))
+
+
+def register(name: str) -> Callable[[type], type]:
+    """Class decorator: make a likelihood known under `name`.
+
+    Raises
+    ------
+    UsageError
+        The class does not keep the contract, or the name is taken by another class.
+    """
+
+    def accept(likelihood: type) -> type:
+        check_contract(likelihood)
+        other = REGISTRY.get(name)
+        if other is not None and other.__module__ != likelihood.__module__:
+            raise UsageError(f"two likelihoods want the name {name!r}: {other} and {likelihood}")
+        REGISTRY[name] = likelihood
+        return likelihood
+
+    return accept

@@ -1,0 +1,76 @@
+"""A likelihood together with its hyperparameters, which a chain may resample."""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+Values = tuple[float, ...]
+
+
+class Model(Protocol):
+    """Data and priors; makes the likelihood for given values of its hyperparameters.
+
+    Attributes
+    ----------
+    hyperparameters : tuple of str
+        Names, as they stand in the trace; empty if there are none.
+    num_observations : int
+        T.
+    order : (T,) int64
+        The order in which a Gibbs sweep visits the observations; any fixed one is right, one in which neighbours share
+        memory is fast.
+    """
+
+    hyperparameters: tuple[str, ...]
+    num_observations: int
+    order: NDArray[np.int64]
+
+    def initial_values(self) -> Values:
+        """Where a chain starts."""
+        ...
+
+    def likelihood(self, values: Values) -> Any:
+        """The likelihood (see :mod:`pyclone_pgsm.likelihoods.contract`) at these values."""
+        ...
+
+    def log_hyperprior(self, values: Values) -> float:
+        """log p(values), up to a constant."""
+        ...
+
+    def propose(self, values: Values, rng: np.random.Generator) -> tuple[Values, float]:
+        """A new point and log q(values | new) - log q(new | values), for a Metropolis-Hastings step."""
+        ...
+
+
+class FixedModel:
+    """A model without hyperparameters: one likelihood.
+
+    Parameters
+    ----------
+    likelihood : NamedTuple
+        An instance of a likelihood class.
+    num_observations : int
+        T.
+    """
+
+    hyperparameters: tuple[str, ...] = ()
+
+    def __init__(self, likelihood: Any, num_observations: int) -> None:
+        self._likelihood = likelihood
+        self.num_observations = num_observations
+        self.order: NDArray[np.int64] = np.arange(num_observations)
+
+    def initial_values(self) -> Values:
+        return ()
+
+    def likelihood(self, values: Values) -> Any:
+        return self._likelihood
+
+    def log_hyperprior(self, values: Values) -> float:
+        return 0.0
+
+    def propose(self, values: Values, rng: np.random.Generator) -> tuple[Values, float]:
+        return values, 0.0

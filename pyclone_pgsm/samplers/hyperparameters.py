@@ -1,0 +1,54 @@
+"""Metropolis-Hastings for a likelihood's hyperparameters given the partition."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.likelihoods.model import Model, Values
+from pyclone_pgsm.samplers.partition import Partition, build_partition, log_likelihood
+
+
+def partition_log_likelihood(likelihood: Any, partition: Partition) -> float:
+    """sum_b log L(y_b), constants included, so that values at different hyperparameters compare."""
+    kernel = compiled_for(log_likelihood, type(likelihood))
+    return float(kernel(likelihood, partition)) + likelihood.log_constant()
+
+
+def resample_hyperparameters(
+    model: Model, values: Values, partition: Partition, rng: np.random.Generator
+) -> tuple[Values, Partition]:
+    """One Metropolis-Hastings step for p(values | c, y) ∝ p(values) prod_b L(y_b; values).
+
+    Parameters
+    ----------
+    model : Model
+    values : tuple of float
+        The current hyperparameters.
+    partition : Partition
+        The current partition, its statistics at `values`.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    values, partition
+        The new state; the same objects if the proposal was refused.
+    """
+    proposal, log_q = model.propose(values, rng)
+    if proposal == values:
+        return values, partition
+    likelihood = model.likelihood(proposal)
+    moved = compiled_for(build_partition, type(likelihood))(likelihood, partition.labels)
+    log_ratio = (
+        partition_log_likelihood(likelihood, moved)
+        + model.log_hyperprior(proposal)
+        - partition_log_likelihood(model.likelihood(values), partition)
+        - model.log_hyperprior(values)
+        + log_q
+    )
+    if math.log(rng.random()) < log_ratio:
+        return proposal, moved
+    return values, partition

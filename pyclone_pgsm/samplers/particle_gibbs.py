@@ -1,0 +1,384 @@
+"""Particle Gibbs Split-Merge: conditional SMC over the allocations of two anchors' blocks (paper, Algorithms 1-3).
+
+Given anchors s = {i1, i2}, let c_bar be the blocks that hold an anchor and s_bar their union, n = |s_bar|. The
+observations of s_bar enter in the order sigma: the anchors first, the others shuffled. A particle is either *merged*
+(everything in one block, an absorbing state) or *split*, with each observation in the block of the first or of the
+second anchor. Intermediate targets (Sections 3.4 and 3.5), with gamma_t the target of Equation (5) on sigma_1..t:
+
+    plain:     gamma_t
+    annealed:  1 for t <= 2;  gamma_2^{zeta_t} gamma_t / gamma_2 for t > 2,  zeta_t = (t - 2)/(n - 2);
+               for n = 2 there is no later step and gamma_2 enters the weight whole
+
+All merged particles are the same particle, and copies made by resampling stay equal until they draw differently. So
+the kernel keeps *unique* particles with multiplicities and draws a particle's children by a binomial over its
+multiplicity; blocks are shared between particles until one of them changes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from pyclone_pgsm.samplers.partition import close_slot, open_slot, with_free_slots
+from pyclone_pgsm.samplers.resampling import draw_binomial, relative_ess, resample_multinomial
+
+# The less likely of two choices is left out of their sum when this many nats below: less than its rounding.
+NEGLIGIBLE = 60.0
+MERGED = 0  # the merged particle is always number 0; split particles follow
+
+
+class BlockPool(NamedTuple):
+    """Blocks of particles, counted by their references. Reused from move to move.
+
+    Attributes
+    ----------
+    stats : (P, likelihood.stat_size()) float64
+    sizes, references : (P,) int64
+    free : (P,) int64
+        Stack of free blocks; ``free_count[0]`` of them.
+    free_count : (1,) int64
+    log_p, negligible : (P,) float64
+        At one step: log L(y_i | block) (NaN: not computed yet), good down to this bound.
+    extended : (P,) int64
+        At one step: the block with y_i added (-1: not made yet).
+    """
+
+    stats: np.ndarray
+    sizes: np.ndarray
+    references: np.ndarray
+    free: np.ndarray
+    free_count: np.ndarray
+    log_p: np.ndarray
+    negligible: np.ndarray
+    extended: np.ndarray
+
+
+def make_block_pool(num_particles: int, stat_size: int) -> BlockPool:
+    """Room for the blocks of `num_particles` particles and their children."""
+    size = 2 * num_particles + 8
+    return BlockPool(
+        np.empty((size, stat_size)),
+        np.zeros(size, np.int64),
+        np.zeros(size, np.int64),
+        np.arange(size),
+        np.array([size]),
+        np.empty(size),
+        np.empty(size),
+        np.empty(size, np.int64),
+    )
+
+
+@njit(nogil=True)
+def empty_pool(pool):
+    for block in range(len(pool.free)):
+        pool.free[block] = block
+    pool.free_count[0] = len(pool.free)
+
+
+@njit(nogil=True)
+def take_block(pool):
+    pool.free_count[0] -= 1
+    block = pool.free[pool.free_count[0]]
+    pool.references[block] = 1
+    return block
+
+
+@njit(nogil=True)
+def release_block(pool, block):
+    pool.references[block] -= 1
+    if pool.references[block] == 0:
+        pool.free[pool.free_count[0]] = block
+        pool.free_count[0] += 1
+
+
+@njit(nogil=True)
+def start_block(likelihood, pool, members):
+    block = take_block(pool)
+    likelihood.clear(pool.stats[block])
+    for i in members:
+        likelihood.add(pool.stats[block], i)
+    pool.sizes[block] = len(members)
+    return block
+
+
+@njit(nogil=True)
+def sample_permutation(rng, anchors, closure):
+    """Algorithm 2: sigma with the anchors, in random order, first and the rest of the closure shuffled."""
+    first = 1 if rng.random() < 0.5 else 0
+    sigma = np.empty(len(closure), np.int64)
+    sigma[0] = anchors[first]
+    sigma[1] = anchors[1 - first]
+    n = 2
+    for i in closure:
+        if i != anchors[0] and i != anchors[1]:
+            sigma[n] = i
+            n += 1
+    for t in range(n - 1, 2, -1):
+        other = 2 + int(rng.random() * (t - 1))
+        sigma[t], sigma[other] = sigma[other], sigma[t]
+    return sigma
+
+
+@njit(nogil=True)
+def closure_of(labels, slot, other_slot, n):
+    closure = np.empty(n, np.int64)
+    filled = 0
+    for i in range(len(labels)):
+        if labels[i] == slot or labels[i] == other_slot:
+            closure[filled] = i
+            filled += 1
+    return closure
+
+
+@njit(nogil=True)
+def extend(likelihood, pool, block, i):
+    """The block with observation i added, for a holder that gives up its reference to `block`.
+
+    In place if no other particle holds the block; made once and shared if others add the same observation.
+    """
+    if pool.extended[block] >= 0:
+        extended = pool.extended[block]
+        pool.references[extended] += 1
+        release_block(pool, block)
+        return extended
+    if pool.references[block] == 1:
+        extended = block
+    else:
+        extended = take_block(pool)
+        pool.stats[extended] = pool.stats[block]
+        pool.sizes[extended] = pool.sizes[block]
+        pool.extended[block] = extended
+        release_block(pool, block)
+    likelihood.add(pool.stats[extended], i)
+    pool.sizes[extended] += 1
+    return extended
+
+
+@njit(nogil=True)
+def predict(likelihood, pool, block, i, negligible):
+    """log L(y_i | block), once a step however many particles hold the block, unless one needs it more exactly."""
+    value = pool.log_p[block]
+    if np.isnan(value) or (value < pool.negligible[block] and negligible < pool.negligible[block]):
+        value = likelihood.log_predictive(pool.stats[block], i, negligible)
+        pool.log_p[block] = value
+        pool.negligible[block] = negligible
+    return value
+
+
+def split_merge(likelihood, prior, partition, anchors, num_particles, threshold, annealed, pool, rng):
+    """Algorithm 1 with the particle Gibbs kernel of Algorithm 3.
+
+    Parameters
+    ----------
+    likelihood : NamedTuple
+        See :mod:`pyclone_pgsm.likelihoods.contract`.
+    prior : PartitionPrior
+    partition : Partition
+        Changed in place; do not use it afterwards.
+    anchors : (2,) int64
+        Two different observations, drawn without a look at the partition.
+    num_particles : int
+        N >= 2.
+    threshold : float
+        Resample where the relative effective sample size falls below it: 0 never, above 1 always.
+    annealed : bool
+        Annealed or plain intermediate targets.
+    pool : BlockPool
+        From :func:`make_block_pool` for at least `num_particles`.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    partition : Partition
+    num_blocks_before, num_blocks_after : int
+        Blocks among the anchors' (1 or 2).
+    """
+    partition = with_free_slots(partition, 1)
+    labels, sizes, stats = partition.labels, partition.sizes, partition.stats
+    slot = labels[anchors[0]]
+    other_slot = labels[anchors[1]]
+    together = slot == other_slot
+    n = sizes[slot] if together else sizes[slot] + sizes[other_slot]
+    num_others = partition.counter[0] - (1 if together else 2)
+    sigma = sample_permutation(rng, anchors, closure_of(labels, slot, other_slot, n))
+    first_slot = labels[sigma[0]]
+
+    log_tau2 = prior.log_tau2
+    num_free = num_particles - 1  # the conditioned path is kept apart
+
+    # Unique particles: number 0 is merged, 1 .. num - 1 are split. `copies` leaves the conditioned path out;
+    # `reference` is the particle that it belongs to.
+    copies = np.zeros(num_particles + 2, np.int64)
+    log_w = np.zeros(num_particles + 2)
+    blocks = np.zeros((num_particles + 2, 2), np.int64)
+    new_copies = np.zeros(num_particles + 2, np.int64)
+    new_log_w = np.zeros(num_particles + 2)
+    new_blocks = np.zeros((num_particles + 2, 2), np.int64)
+    multiplicities = np.zeros(num_particles + 2, np.int64)
+    w = np.zeros(num_particles + 2)
+    # parent and choice of each split particle at each step, to trace the chosen path back: 2 parent + choice
+    ancestry = np.empty((n, num_particles + 2), np.int32)
+
+    # t = 1, 2: the anchors
+    empty_pool(pool)
+    first = start_block(likelihood, pool, sigma[:1])
+    second = start_block(likelihood, pool, sigma[1:2])
+    merged = start_block(likelihood, pool, sigma[:2])
+    log_gamma2_merged = (
+        prior.log_tau1[num_others + 1]
+        + log_tau2[2]
+        + likelihood.log_prior_predictive(sigma[0])
+        + likelihood.log_predictive(pool.stats[first], sigma[1], -np.inf)
+    )
+    log_gamma2_split = (
+        prior.log_tau1[num_others + 2]
+        + 2.0 * log_tau2[1]
+        + likelihood.log_prior_predictive(sigma[0])
+        + likelihood.log_prior_predictive(sigma[1])
+    )
+    best = max(log_gamma2_merged, log_gamma2_split)
+    log_gamma2_merged -= best
+    log_gamma2_split -= best
+    if annealed:
+        p_merged = 0.5
+        anneal_merged = log_gamma2_merged / max(n - 2, 1)
+        anneal_split = log_gamma2_split / max(n - 2, 1)
+    else:
+        p_merged = math.exp(log_gamma2_merged) / (math.exp(log_gamma2_merged) + math.exp(log_gamma2_split))
+        anneal_merged = 0.0
+        anneal_split = 0.0
+    copies[MERGED] = draw_binomial(rng, num_free, p_merged)
+    copies[1] = num_free - copies[MERGED]
+    blocks[1, 0] = first
+    blocks[1, 1] = second
+    reference = MERGED if together else 1
+    num = 2
+    if copies[1] == 0 and together:
+        num = 1
+    if annealed and n == 2:
+        log_w[MERGED] = anneal_merged
+        log_w[1] = anneal_split
+
+    for t in range(2, n):
+        if num == 1:
+            break  # every particle is merged, and so is the result
+        i = sigma[t]
+
+        # resample if the weights are too uneven
+        best = -np.inf
+        for p in range(num):
+            multiplicities[p] = copies[p] + (1 if p == reference else 0)
+            if multiplicities[p] > 0:
+                best = max(best, log_w[p])
+        for p in range(num):
+            w[p] = math.exp(log_w[p] - best) if multiplicities[p] > 0 else 0.0
+        if relative_ess(w, multiplicities, num) < threshold:
+            for p in range(num):
+                w[p] *= multiplicities[p]
+            resample_multinomial(rng, w, num, num_free, copies)
+            log_w[:num] = 0.0
+
+        # propose: the merged particle has one child
+        pool.log_p[:] = np.nan
+        pool.extended[:] = -1
+        if copies[MERGED] > 0 or reference == MERGED:
+            size = pool.sizes[merged]
+            log_w[MERGED] += (
+                anneal_merged
+                + log_tau2[size + 1]
+                - log_tau2[size]
+                + likelihood.log_predictive(pool.stats[merged], i, -np.inf)
+            )
+            likelihood.add(pool.stats[merged], i)
+            pool.sizes[merged] += 1
+        new_copies[MERGED] = copies[MERGED]
+        new_log_w[MERGED] = log_w[MERGED]
+
+        # ... and each split particle one or two
+        new_num = 1
+        new_reference = MERGED
+        reference_choice = 0 if labels[i] == first_slot else 1
+        for p in range(1, num):
+            if copies[p] == 0 and p != reference:
+                continue
+            likely = reference_choice
+            block = blocks[p, likely]
+            log_tau_ratio = log_tau2[pool.sizes[block] + 1] - log_tau2[pool.sizes[block]]
+            log_likely = log_tau_ratio + predict(likelihood, pool, block, i, -np.inf)
+            block = blocks[p, 1 - likely]
+            log_tau_ratio = log_tau2[pool.sizes[block] + 1] - log_tau2[pool.sizes[block]]
+            log_other = log_tau_ratio + predict(
+                likelihood, pool, block, i, log_likely - log_tau_ratio - NEGLIGIBLE
+            )
+            best = max(log_likely, log_other)
+            log_sum = best + math.log(math.exp(log_likely - best) + math.exp(log_other - best))
+            p_likely = math.exp(log_likely - log_sum)
+            joining = draw_binomial(rng, copies[p], p_likely)
+            for choice in range(2):
+                count = joining if choice == likely else copies[p] - joining
+                on_path = p == reference and choice == reference_choice
+                if count == 0 and not on_path:
+                    continue
+                new_copies[new_num] = count
+                new_log_w[new_num] = log_w[p] + anneal_split + log_sum
+                new_blocks[new_num, 0] = blocks[p, 0]
+                new_blocks[new_num, 1] = blocks[p, 1]
+                pool.references[blocks[p, 0]] += 1
+                pool.references[blocks[p, 1]] += 1
+                ancestry[t, new_num] = 2 * p + choice
+                if on_path:
+                    new_reference = new_num
+                new_num += 1
+        for p in range(1, num):
+            release_block(pool, blocks[p, 0])
+            release_block(pool, blocks[p, 1])
+        for p in range(1, new_num):
+            choice = ancestry[t, p] % 2
+            new_blocks[p, choice] = extend(likelihood, pool, new_blocks[p, choice], i)
+
+        copies, new_copies = new_copies, copies
+        log_w, new_log_w = new_log_w, log_w
+        blocks, new_blocks = new_blocks, blocks
+        reference = new_reference
+        num = new_num
+
+    # draw the particle that is the new state
+    chosen = MERGED
+    if num > 1:
+        best = -np.inf
+        for p in range(num):
+            multiplicities[p] = copies[p] + (1 if p == reference else 0)
+            if multiplicities[p] > 0:
+                best = max(best, log_w[p])
+        total = 0.0
+        for p in range(num):
+            if multiplicities[p] > 0:
+                total += multiplicities[p] * math.exp(log_w[p] - best)
+            w[p] = total
+        u = rng.random() * total
+        while chosen < num - 1 and w[chosen] <= u:
+            chosen += 1
+
+    # put it into the partition
+    if chosen == MERGED:
+        if not together:
+            for i in sigma:
+                labels[i] = slot
+            stats[slot] = pool.stats[merged]
+            sizes[slot] = n
+            close_slot(partition, other_slot)
+        return partition, 1 if together else 2, 1
+    second_slot = open_slot(partition) if together else labels[sigma[1]]
+    stats[first_slot] = pool.stats[blocks[chosen, 0]]
+    stats[second_slot] = pool.stats[blocks[chosen, 1]]
+    sizes[first_slot] = pool.sizes[blocks[chosen, 0]]
+    sizes[second_slot] = pool.sizes[blocks[chosen, 1]]
+    labels[sigma[0]] = first_slot
+    labels[sigma[1]] = second_slot
+    for t in range(n - 1, 1, -1):
+        labels[sigma[t]] = first_slot if ancestry[t, chosen] % 2 == 0 else second_slot
+        chosen = ancestry[t, chosen] // 2
+    return partition, 1 if together else 2, 2
