@@ -67,11 +67,14 @@ class InputError(PycloneError):
     ----------
     problems : sequence of Problem
         At least one. The text shows the first 20 and the number of the others.
+    unlisted : int
+        Number of further problems of the same kinds that a reader counted without keeping them.
     """
 
-    def __init__(self, problems: Sequence[Problem]) -> None:
+    def __init__(self, problems: Sequence[Problem], unlisted: int = 0) -> None:
         self.problems = list(problems)
         lines = [str(problem) for problem in self.problems[:SHOWN]]
-        if len(self.problems) > SHOWN:
-            lines.append(f"... and {len(self.problems) - SHOWN} more problems")
+        others = len(self.problems) + unlisted - len(lines)
+        if others:
+            lines.append(f"... and {others} more problem{'s' if others > 1 else ''}")
         super().__init__("\n".join(lines))

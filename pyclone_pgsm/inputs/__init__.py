@@ -1,0 +1,1 @@
+"""Whatever a user has → `Observations`, and what was left out and why."""

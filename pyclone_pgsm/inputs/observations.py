@@ -23,9 +23,10 @@ class LeftOut(NamedTuple):
 class Observations:
     """Read counts and copy numbers of T mutations in D samples.
 
-    Mutations and samples stand in the order in which they first appear. Where ``has_data`` is False (no row for the
-    mutation in that sample, zero depth, or a copy number that cannot be modelled) the other values are placeholders
-    (counts 0, copy numbers 2/1/1 ... whatever was read) that nothing may use: the likelihood is flat there.
+    Mutations and samples stand in the order in which they first appear. Where ``has_data`` is False (no row
+    for the mutation in that sample, zero depth, or a copy number that cannot be modelled) the other values
+    are what was read, or placeholders (counts 0, copy numbers 1/1/2), that nothing may use: the likelihood is
+    flat there.
 
     Attributes
     ----------
@@ -42,7 +43,8 @@ class Observations:
     has_data : (T, D) bool
         False where the sample says nothing about the mutation.
     annotations : dict of str to list of str
-        Extra columns worth keeping (``chrom``, ``pos``, ``ref``, ``alt``, ``gene``), one text a mutation, "" if unknown.
+        Extra columns worth keeping (``chrom``, ``pos``, ``ref``, ``alt``, ``gene``), one text a mutation, ""
+        if unknown.
     """
 
     mutation_ids: list[str]

@@ -1,0 +1,1 @@
+"""Genotype priors and the Xi grid: the PyClone model before any clustering."""

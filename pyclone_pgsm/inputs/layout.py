@@ -1,0 +1,156 @@
+"""The two layouts of an input table: which column is which, and what other headers may have meant.
+
+* PyClone-VI, several samples in one table: ``mutation_id sample_id ref_counts alt_counts major_cn minor_cn
+  normal_cn [tumour_content] [error_rate]``.
+* PyClone, one file a sample: ``mutation_id ref_counts var_counts normal_cn minor_cn major_cn``.
+
+``alt_counts`` and ``var_counts`` mean the same in both.
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Sequence
+
+from pyclone_pgsm.inputs.columns import TextTable
+from pyclone_pgsm.inputs.problems import FileProblems
+
+REQUIRED = ("mutation_id", "ref_counts", "alt_counts", "major_cn", "minor_cn", "normal_cn")
+OPTIONAL = ("sample_id", "var_counts", "tumour_content", "error_rate", "total_cn")
+
+ANNOTATIONS = {
+    "chrom": "chrom",
+    "chromosome": "chrom",
+    "chr": "chrom",
+    "pos": "pos",
+    "position": "pos",
+    "start": "pos",
+    "ref": "ref",
+    "alt": "alt",
+    "gene": "gene",
+    "hugo_symbol": "gene",
+}
+"""Column names, in lower case, that are kept as annotations, and the name they are kept under."""
+
+_MEANS = {
+    "mutation_id": ("mutationid", "mutid", "mutation", "variantid", "snvid", "variant", "snv", "id"),
+    "sample_id": ("sampleid", "samplename", "sample", "tumorsamplebarcode", "tumoursamplebarcode"),
+    "ref_counts": ("refcount", "trefcount", "refread", "refdepth", "nref", "ref"),
+    "alt_counts": ("altcount", "varcount", "taltcount", "altread", "varread", "nalt", "alt"),
+    "major_cn": ("majorcn", "majorcopynumber", "nmajor", "major"),
+    "minor_cn": ("minorcn", "minorcopynumber", "nminor", "minor"),
+    "normal_cn": ("normalcn", "normalcopynumber", "cnnormal", "normal"),
+    "tumour_content": (
+        "tumourcontent",
+        "tumorcontent",
+        "purity",
+        "tumourpurity",
+        "tumorpurity",
+        "cellularity",
+    ),
+    "error_rate": ("errorrate", "sequencingerrorrate", "sequencingerror"),
+}
+"""Other spellings of each column, the likeliest first; as `_plain` gives them."""
+
+_SHOWN_NAMES = 12
+
+
+def is_read(name: str) -> bool:
+    """Whether a column of this name is used for anything."""
+    return name in REQUIRED or name in OPTIONAL or name.lower() in ANNOTATIONS
+
+
+def uses_total_only(names: Sequence[str], genotype_prior: str) -> bool:
+    """Whether ``total_cn`` stands in for ``major_cn`` and ``minor_cn``, as the prior ``total`` allows."""
+    return genotype_prior == "total" and "total_cn" in names and not {"major_cn", "minor_cn"} <= set(names)
+
+
+def note_header_problems(
+    table: TextTable, genotype_prior: str, overridden: Sequence[str], problems: FileProblems
+) -> None:
+    """Note missing columns, and columns that would be overlooked for their spelling.
+
+    Parameters
+    ----------
+    table : TextTable
+        The table read.
+    genotype_prior : str
+        The genotype prior asked for.
+    overridden : sequence of str
+        Those of ``tumour_content`` and ``error_rate`` that options replace in every sample.
+    problems : FileProblems
+        Receives the problems, at the line of the header.
+    """
+    required = set(REQUIRED)
+    if uses_total_only(table.names, genotype_prior):
+        required -= {"major_cn", "minor_cn"}
+    if "var_counts" in table.names:
+        required.discard("alt_counts")
+    missing = [name for name in REQUIRED if name in required and name not in table.names]
+    near = {name: _near_miss(name, table.names) for name in missing}
+    if len(missing) == len(required) and not any(near.values()):
+        problems.add(_not_a_header(table), table.header_line)
+        return
+    for name in missing:
+        message = _missing(name, near[name], table.names)
+        if name == missing[-1]:
+            message += f". The header has {_listed(table.names)}"
+        problems.add(message, table.header_line, name)
+    for name in ("sample_id", "tumour_content", "error_rate"):
+        meant = None if name in table.names or name in overridden else _other_spelling(name, table.names)
+        if meant is not None:
+            problems.add(f"rename this column to {name}{_OR_ELSE[name]}", table.header_line, meant)
+
+
+_OR_ELSE = {
+    "sample_id": ", or remove it if the file holds one sample, which is then named after the file",
+    "tumour_content": ", or set --tumour-content, which overrides any column",
+    "error_rate": ", or set --error-rate, which overrides any column",
+}
+
+
+def _not_a_header(table: TextTable) -> str:
+    message = (
+        "none of the expected columns is here. Expected is a header with mutation_id, sample_id, ref_counts, "
+        "alt_counts, major_cn, minor_cn and normal_cn; "
+    )
+    if "mutation_id" in table.commented_names:
+        return message + 'the line with these names above begins with "#" and is read as a comment'
+    return message + f"this row has {_listed(table.names)}"
+
+
+def _missing(name: str, near: str | None, names: Sequence[str]) -> str:
+    message = "this column is missing"
+    if name == "alt_counts":
+        message += " (var_counts would do, too)"
+    if near is not None:
+        return f"{message}; is it the one named {near!r}? Then rename it"
+    if name in ("major_cn", "minor_cn") and "total_cn" in names:
+        return f"{message}; total_cn alone is enough only for --genotype-prior total"
+    return message
+
+
+def _listed(names: Sequence[str]) -> str:
+    text = ", ".join(repr(name[:40]) for name in names[:_SHOWN_NAMES])
+    return text + (f" and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else "")
+
+
+def _near_miss(column: str, names: Sequence[str]) -> str | None:
+    spelled = _other_spelling(column, names)
+    if spelled is not None:
+        return spelled
+    spare = {name.lower(): name for name in names if name not in REQUIRED and name not in OPTIONAL}
+    close = difflib.get_close_matches(column, list(spare), n=1, cutoff=0.8)
+    return spare[close[0]] if close else None
+
+
+def _other_spelling(column: str, names: Sequence[str]) -> str | None:
+    """The name that likeliest means the column but is written otherwise."""
+    spare = {_plain(name): name for name in reversed(names) if name not in REQUIRED and name not in OPTIONAL}
+    return next((spare[meant] for meant in _MEANS[column] if meant in spare), None)
+
+
+def _plain(name: str) -> str:
+    """The name in lower case, letters only, without the s of a plural."""
+    return re.sub("[^a-z]", "", name.lower()).removesuffix("s")

@@ -1,0 +1,63 @@
+"""What is wrong in one input file, gathered while it is read."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from pyclone_pgsm.errors import InputError, Problem
+
+LISTED = 1000
+"""Of one kind of fault in one column, this many are kept one by one; the others are only counted."""
+
+_LONGEST_VALUE = 60
+
+
+class FileProblems:
+    """The problems of one file.
+
+    Parameters
+    ----------
+    file : str
+        Path of the file as the user gave it.
+
+    Attributes
+    ----------
+    unlisted : int
+        Number of problems that were counted and not kept.
+    """
+
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.unlisted = 0
+        self._found: list[Problem] = []
+
+    def __bool__(self) -> bool:
+        return bool(self._found)
+
+    def add(
+        self, message: str, row: int | None = None, column: str | None = None, value: str | None = None
+    ) -> None:
+        """Note one problem; see `pyclone_pgsm.errors.Problem`."""
+        if value is not None and len(value) > _LONGEST_VALUE:
+            value = value[:_LONGEST_VALUE] + "..."
+        self._found.append(Problem(self.file, message, row, column, value))
+
+    def keep_first(self, faults: Sequence[int]) -> Sequence[int]:
+        """The first `LISTED` of the places of one kind of fault; the rest are counted in ``unlisted``."""
+        self.unlisted += max(0, len(faults) - LISTED)
+        return faults[:LISTED]
+
+    def give_up(self, message: str, row: int | None = None, value: str | None = None) -> InputError:
+        """The error to raise when nothing more can be read from the file: all that was found and this."""
+        self.add(message, row, value=value)
+        return input_error([self])
+
+    def in_order(self) -> list[Problem]:
+        """The problems, sorted by row; those of the file as a whole first."""
+        return sorted(self._found, key=lambda problem: problem.row or 0)
+
+
+def input_error(found: Sequence[FileProblems]) -> InputError:
+    """One error for all files, in the order given."""
+    problems = [problem for file in found for problem in file.in_order()]
+    return InputError(problems, unlisted=sum(file.unlisted for file in found))

@@ -1,0 +1,130 @@
+"""From a path to lines of text: compression, encoding and line ends, found out from the content.
+
+A table may be plain or gzip-compressed (bgzip too) whatever its name, with or without a byte order mark, with
+the line ends of Unix, Windows or old Macs. Everything else that a path can lead to is told apart and named.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import re
+import zlib
+from pathlib import Path
+from typing import TextIO
+
+from pyclone_pgsm.inputs.problems import FileProblems
+
+_GZIP = b"\x1f\x8b"
+
+_TABLE = "a table of read counts as text is expected"
+
+_BINARY = {
+    b"PK\x03\x04": "a zip archive or an Excel workbook (.xlsx); save the sheet as tab-separated text",
+    b"\xd0\xcf\x11\xe0": "an old Excel workbook (.xls); save the sheet as tab-separated text",
+    b"BZh": "compressed with bzip2; unpack it, or use gzip",
+    b"\xfd7zXZ": "compressed with xz; unpack it, or use gzip",
+    b"\x28\xb5\x2f\xfd": "compressed with zstd; unpack it, or use gzip",
+    _GZIP: "compressed twice with gzip; unpack it once",
+    b"\xff\xfe": "UTF-16 text; save it as UTF-8",
+    b"\xfe\xff": "UTF-16 text; save it as UTF-8",
+    b"PAR1": "a Parquet file; save it as tab-separated text",
+    b"BAM": f"a BAM file; {_TABLE}",
+    b"CRAM": f"a CRAM file; {_TABLE}",
+    b"BCF": f"a BCF file; {_TABLE}",
+    b"\x89PNG": f"a PNG picture; {_TABLE}",
+    b"\xff\xd8\xff": f"a JPEG picture; {_TABLE}",
+    b"%PDF": f"a PDF document; {_TABLE}",
+    b"\x89HDF": f"an HDF5 file (a trace?); {_TABLE}",
+    b"": f"a binary file; {_TABLE}",
+}
+
+_FOREIGN_TEXT = {
+    b"##fileformat=vcf": f"a VCF file; {_TABLE}",
+    b"<!doctype html": "a web page; download the table itself",
+    b"<html": "a web page; download the table itself",
+}
+
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+_CELL_END = re.compile(rb"[\t,;]")
+_NEVER_IN_TEXT = re.compile(rb"[\x00-\x08\x0e-\x19\x1c-\x1f]")
+
+
+def open_text(path: Path, problems: FileProblems) -> TextIO:
+    """The text of a file, one "\\n" at the end of each line whatever stood there.
+
+    Parameters
+    ----------
+    path : Path
+        The file. Plain or gzip-compressed, which its first bytes say.
+    problems : FileProblems
+        Receives one problem for each line that is not UTF-8; such bytes are replaced, so that the rest can be
+        read.
+
+    Raises
+    ------
+    InputError
+        If there is no text to be had: no such file, a directory, no permission, damaged compression, binary
+        content.
+    """
+    content = _unpacked(_read(path, problems), problems)
+    is_utf8 = _is_utf8(content)
+    if b"\x00" in content or (not is_utf8 and _NEVER_IN_TEXT.search(content)):
+        raise problems.give_up(f"this is {_by_signature(content, _BINARY)}")
+    if what := _by_signature(content[:100].lstrip().lower(), _FOREIGN_TEXT):
+        raise problems.give_up(f"this is {what}")
+    if not is_utf8:
+        _note_lines_not_utf8(content, problems)
+    return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", errors="replace", newline=None)
+
+
+def _read(path: Path, problems: FileProblems) -> bytes:
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise problems.give_up("no such file") from None
+    except IsADirectoryError:
+        raise problems.give_up("this is a directory; name the tables in it, as in DIRECTORY/*.tsv") from None
+    except PermissionError:
+        raise problems.give_up("no permission to read the file") from None
+    except (OSError, ValueError) as fault:
+        raise problems.give_up(
+            f"the file cannot be read: {getattr(fault, 'strerror', None) or fault}"
+        ) from None
+
+
+def _unpacked(content: bytes, problems: FileProblems) -> bytes:
+    if not content.startswith(_GZIP):
+        return content
+    try:
+        return gzip.decompress(content)
+    except EOFError:
+        raise problems.give_up("the gzip compression breaks off: the file is cut short") from None
+    except (OSError, zlib.error) as fault:
+        raise problems.give_up(f"the gzip compression is damaged: {fault}") from None
+
+
+def _is_utf8(content: bytes) -> bool:
+    try:
+        content.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _by_signature(content: bytes, kinds: dict[bytes, str]) -> str | None:
+    return next((what for signature, what in kinds.items() if content.startswith(signature)), None)
+
+
+def _note_lines_not_utf8(content: bytes, problems: FileProblems) -> None:
+    faulty = []
+    for row, line in enumerate(_LINE_END.split(content), start=1):
+        try:
+            line.decode("utf-8")
+        except UnicodeDecodeError as fault:
+            before = _CELL_END.split(line[: fault.start])[-1]
+            after = _CELL_END.split(line[fault.start :])[0]
+            faulty.append((row, (before + after).decode("latin-1")))
+    for place in problems.keep_first(range(len(faulty))):
+        row, cell = faulty[place]
+        problems.add("not UTF-8 (shown as Latin-1); save the file as UTF-8", row, value=cell)

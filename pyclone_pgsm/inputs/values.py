@@ -1,0 +1,119 @@
+"""From the text of one cell to a number: what each column accepts, and what it says of anything else.
+
+Every reader here takes a text without surrounding white space and returns a number, or raises ValueError with
+a message that says what is wrong and what is expected.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+_NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}([,' ]\d{3})+", re.ASCII)
+_DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
+_NO_VALUE = frozenset({"", "na", "n/a", "#n/a", "nan", "-nan", "null", "none", ".", "-"})
+_INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
+
+LARGEST_COUNT = 2**53 - 1
+"""Above it, neighbouring integers are no longer distinct as floats."""
+
+LARGEST_COPY_NUMBER = 1000
+"""Real amplifications stay below; larger numbers come from a wrong column."""
+
+
+@dataclass(frozen=True)
+class Whole:
+    """Reader of whole numbers between two bounds, both allowed. ``2.0`` and ``1e3`` are whole.
+
+    Attributes
+    ----------
+    lowest, highest : int
+        The bounds.
+    expected : str
+        What the column holds, for the error text.
+    """
+
+    lowest: int
+    highest: int
+    expected: str
+
+    def __call__(self, text: str) -> int:
+        """Read one cell; ValueError says what is wrong with it."""
+        value = _finite(text, self.expected)
+        if value < self.lowest:
+            fault = "negative" if value < 0 else "too small"
+        elif value > self.highest:
+            fault = "too large"
+        elif not value.is_integer():
+            fault = "fractional"
+        else:
+            return int(value)
+        raise ValueError(f"{fault}; expected {self.expected}")
+
+
+@dataclass(frozen=True)
+class Share:
+    """Reader of a number above 0 and up to a bound.
+
+    Attributes
+    ----------
+    highest : float
+        The bound.
+    closed : bool
+        Whether the bound itself is allowed.
+    expected : str
+        What the column holds, for the error text.
+    """
+
+    highest: float
+    closed: bool
+    expected: str
+
+    def __call__(self, text: str) -> float:
+        """Read one cell; ValueError says what is wrong with it."""
+        value = _finite(text, self.expected)
+        self.check(value)
+        return value
+
+    def check(self, value: float) -> None:
+        """Raise ValueError if the number is outside the bounds (or no number)."""
+        if 0 < value < self.highest or (self.closed and value == self.highest):
+            return
+        message = f"out of range; expected {self.expected}"
+        if 1 < value <= 100:
+            message += f". If this is a percentage, write {value / 100:g}"
+        raise ValueError(message)
+
+
+READS = Whole(0, LARGEST_COUNT, "a number of reads: a whole number, 0 or more")
+COPIES = Whole(
+    0, LARGEST_COPY_NUMBER, f"a copy number: a whole number, 0 or more (at most {LARGEST_COPY_NUMBER})"
+)
+NORMAL_COPIES = Whole(
+    1,
+    LARGEST_COPY_NUMBER,
+    "the copy number of normal cells: a whole number, 1 or more (2; 1 for X and Y in males; at most "
+    f"{LARGEST_COPY_NUMBER})",
+)
+TUMOUR_CONTENT = Share(1.0, True, "the share of cancer cells in the sample: above 0, at most 1")
+ERROR_RATE = Share(0.5, False, "the probability of a wrong base in a read: above 0, below 0.5")
+
+
+def _finite(text: str, expected: str) -> float:
+    """The number that a text spells; one too large for a float comes back as infinity."""
+    if _NUMBER.fullmatch(text):
+        return float(text)
+    if text.lower() in _NO_VALUE:
+        fault = "no value"
+    elif _INFINITE.fullmatch(text):
+        fault = "infinite"
+    elif _THOUSANDS.fullmatch(text):
+        fault = "not a number with these separators of thousands"
+    elif _DECIMAL_COMMA.fullmatch(text):
+        fault = "not a number: write a decimal point, not a comma"
+    elif text.endswith("%"):
+        fault = "not a number: write a share, 0.8 for 80 %"
+    else:
+        fault = "not a number"
+    raise ValueError(f"{fault}; expected {expected}")

@@ -1,0 +1,68 @@
+"""The tables of the output folder: names and columns are promises (README, Outputs)."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from pyclone_pgsm.files import replacing
+from pyclone_pgsm.inputs.observations import LeftOut
+from pyclone_pgsm.posterior.summary import Summary
+
+DIGITS = "%.6g"
+
+
+def mutation_table(summary: Summary, annotations: dict[str, list[str]] | None = None) -> pd.DataFrame:
+    """One row a mutation and sample: PyClone-VI's six columns first, then intervals, VAF and annotations."""
+    T, D = summary.mean.shape
+    table = {
+        "mutation_id": np.repeat(np.array(summary.mutation_ids, object), D),
+        "sample_id": np.tile(np.array(summary.sample_ids, object), T),
+        "cluster_id": np.repeat(summary.labels, D),
+        "cellular_prevalence": summary.mean.ravel(),
+        "cellular_prevalence_std": summary.std.ravel(),
+        "cluster_assignment_prob": np.repeat(summary.assignment_prob, D),
+        "cellular_prevalence_lower": summary.lower.ravel(),
+        "cellular_prevalence_upper": summary.upper.ravel(),
+        "variant_allele_frequency": summary.vaf.ravel(),
+    }
+    for name, texts in (annotations or {}).items():
+        table[name] = np.repeat(np.array(texts, object), D)
+    return pd.DataFrame(table)
+
+
+def cluster_table(summary: Summary) -> pd.DataFrame:
+    """One row a cluster and sample."""
+    K, D = summary.cluster_mean.shape
+    return pd.DataFrame(
+        {
+            "cluster_id": np.repeat(np.arange(K), D),
+            "sample_id": np.tile(np.array(summary.sample_ids, object), K),
+            "size": np.repeat(summary.cluster_size, D),
+            "cellular_prevalence": summary.cluster_mean.ravel(),
+            "cellular_prevalence_std": summary.cluster_std.ravel(),
+            "cellular_prevalence_lower": summary.cluster_lower.ravel(),
+            "cellular_prevalence_upper": summary.cluster_upper.ravel(),
+        }
+    )
+
+
+def left_out_table(left_out: Sequence[LeftOut]) -> pd.DataFrame:
+    """One row a thing left out or changed."""
+    table = pd.DataFrame(left_out, columns=list(LeftOut._fields))
+    return table.astype({"row": "Int64"})
+
+
+def write_table(table: pd.DataFrame, path: Path, separator: str = "\t") -> None:
+    """Write a table; missing values are empty.
+
+    Raises
+    ------
+    OutputError
+        The file cannot be written.
+    """
+    with replacing(path) as temporary:
+        table.to_csv(temporary, sep=separator, index=False, float_format=DIGITS, lineterminator="\n")

@@ -1,0 +1,94 @@
+"""Pictures of a finished run, a file a picture; `write_plots` writes them all.
+
+Each picture is also a function that returns a matplotlib Figure, for reports. Importing this package imports
+matplotlib, but neither pyplot nor any setting of it is used or changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from pyclone_pgsm.plots.coclustering import coclustering_heatmap
+from pyclone_pgsm.plots.densities import cluster_densities
+from pyclone_pgsm.plots.prevalences import cluster_prevalences
+from pyclone_pgsm.plots.scatter import MAX_PAIRS, prevalence_scatter, vaf_scatter
+from pyclone_pgsm.plots.style import check_formats, cluster_colours, save
+from pyclone_pgsm.plots.traces import Traces, chain_traces
+from pyclone_pgsm.posterior.summary import Summary
+
+__all__ = [
+    "Traces",
+    "chain_traces",
+    "cluster_colours",
+    "cluster_densities",
+    "cluster_prevalences",
+    "coclustering_heatmap",
+    "prevalence_scatter",
+    "vaf_scatter",
+    "write_plots",
+]
+
+
+def write_plots(
+    folder: Path,
+    summary: Summary,
+    coclustering: tuple[NDArray[np.int64], NDArray[np.floating]] | None,
+    traces: Traces | None,
+    *,
+    formats: Sequence[str] = ("png", "pdf"),
+    max_pairs: int = MAX_PAIRS,
+) -> list[Path]:
+    """Write all pictures of a run into a folder, which is made if need be.
+
+    Parameters
+    ----------
+    folder : Path
+    summary : Summary
+    coclustering : tuple or None
+        Mutations (n,) and the probability (n, n) that two of them share a cluster; None for no such picture.
+    traces : Traces or None
+        None for no such picture.
+    formats : sequence of str
+        Among "png" and "pdf".
+    max_pairs : int
+        Pairs of samples that a scatter picture shows at most; with more, it shows a part of the samples.
+
+    Returns
+    -------
+    list of Path
+        The files written, `<picture>.<format>`, picture by picture.
+
+    Raises
+    ------
+    UsageError
+        If a format is not known.
+    OutputError
+        If a file cannot be written.
+    """
+    check_formats(formats)
+    pictures: dict[str, Callable[[], Figure]] = {
+        "cluster_prevalences": partial(cluster_prevalences, summary),
+        "cluster_densities": partial(cluster_densities, summary),
+        "prevalence_scatter": partial(prevalence_scatter, summary, max_pairs),
+        "vaf_scatter": partial(vaf_scatter, summary, max_pairs),
+    }
+    if coclustering is not None:
+        pictures["coclustering"] = partial(coclustering_heatmap, summary, *coclustering)
+    if traces is not None:
+        pictures["traces"] = partial(chain_traces, traces)
+
+    folder.mkdir(parents=True, exist_ok=True)
+    written = []
+    for name, draw in pictures.items():
+        figure = draw()
+        for suffix in formats:
+            path = folder / f"{name}.{suffix}"
+            save(figure, path)
+            written.append(path)
+    return written

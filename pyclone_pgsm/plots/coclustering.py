@@ -1,0 +1,119 @@
+"""Posterior co-clustering of mutations, ordered by consensus cluster."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.patches import Rectangle
+from numpy.typing import NDArray
+
+from pyclone_pgsm.plots import style
+from pyclone_pgsm.posterior.summary import Summary
+
+MAX_ROW_NAMES = 45
+SMALLEST_SIDE, LARGEST_SIDE = 2.4, 5.2
+STRIP = 0.1
+SMALLEST_BLOCK = 0.03
+"""Inches; smaller blocks get no border."""
+DIGIT, LINE = 0.075, 0.11
+"""Inches that a digit takes across and a line of them up; blocks with less room get no number."""
+
+
+def coclustering_heatmap(
+    summary: Summary, item_index: NDArray[np.int64], matrix: NDArray[np.floating]
+) -> Figure:
+    """Heat map of the posterior probability that two mutations share a cluster.
+
+    Parameters
+    ----------
+    summary : Summary
+    item_index : (n,) int
+        Mutations shown, as rows of `summary`; at most about 1,500.
+    matrix : (n, n) float
+        Probability for each pair of them.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    order = _order(summary.labels[item_index], matrix)
+    items, matrix = item_index[order], matrix[np.ix_(order, order)]
+    n = len(items)
+    names = style.short_names([summary.mutation_ids[t] for t in items]) if n <= MAX_ROW_NAMES else []
+    side = float(np.clip(0.3 * n, SMALLEST_SIDE, LARGEST_SIDE))
+    left = style.text_width(names, style.SMALL) + 0.5 if names else 0.65
+    part = f"{n:,} of " if n < len(summary.labels) else ""
+    subtitle = f"{part}{style.contents(summary)}, ordered by consensus cluster"
+
+    top = style.HEADER + 0.1 + STRIP + 0.03
+    figure = style.new_figure(left + side + 1.0, top + side + 0.35, "Posterior co-clustering", subtitle)
+    axes = style.add_axes(figure, left, top, side, side)
+    image = axes.imshow(matrix, cmap="Blues", vmin=0, vmax=1, aspect="auto", interpolation_stage="data")
+    for spine in axes.spines.values():
+        spine.set(visible=True, color=style.SOFT, linewidth=0.6)
+    axes.set_xticks([])
+    axes.set_yticks(range(len(names)), names)
+    axes.tick_params(axis="y", length=0, pad=13)
+
+    labels = summary.labels[items]
+    colours = style.cluster_colours(summary.cluster_size)
+    strip = np.array([to_rgb(colour) for colour in colours])[labels]
+    beside = style.add_axes(figure, left - STRIP - 0.03, top, STRIP, side)
+    above = style.add_axes(figure, left, top - STRIP - 0.03, side, STRIP)
+    beside.imshow(strip[:, None], aspect="auto", interpolation="nearest")
+    above.imshow(strip[None], aspect="auto", interpolation="nearest")
+    for axis in (beside, above):
+        axis.set_axis_off()
+    _draw_blocks(axes, labels, side / n)
+    if names:
+        _number_blocks(above, labels, side / n, upright=False)
+    else:
+        _number_blocks(beside, labels, side / n, upright=True)
+
+    scale = style.add_axes(figure, left + side + 0.2, top, 0.14, max(side / 2, SMALLEST_SIDE))
+    bar = figure.colorbar(image, cax=scale)
+    bar.outline.set(linewidth=0.6, edgecolor=style.SOFT)
+    bar.set_label("posterior probability of sharing a cluster", fontsize=style.SMALL, color=style.INK)
+    return figure
+
+
+def _order(labels: NDArray[np.int64], matrix: NDArray[np.floating]) -> NDArray[np.int64]:
+    """Order of the items by cluster, and within it the most certain members first."""
+    together = labels[:, None] == labels
+    certainty = np.where(together, matrix, 0).sum(axis=1)
+    return np.lexsort([-certainty, labels])
+
+
+def _blocks(labels: NDArray[np.int64]) -> list[tuple[int, int]]:
+    """Begin and size of each run of equal labels."""
+    starts = np.flatnonzero(np.r_[True, labels[1:] != labels[:-1]])
+    return list(zip(starts.tolist(), np.diff(np.r_[starts, len(labels)]).tolist()))
+
+
+def _draw_blocks(axes: Axes, labels: NDArray[np.int64], inch: float) -> None:
+    """Border the block of each cluster; `inch` is the size of an item."""
+    for start, size in _blocks(labels):
+        if size * inch >= SMALLEST_BLOCK:
+            corner = (start - 0.5, start - 0.5)
+            axes.add_patch(Rectangle(corner, size, size, fill=False, edgecolor=style.INK, linewidth=0.7))
+
+
+def _number_blocks(strip: Axes, labels: NDArray[np.int64], inch: float, *, upright: bool) -> None:
+    """Write the numbers of the clusters that have room along a strip, at its left if upright, else above."""
+    font: dict[str, Any] = {"fontsize": style.SMALL, "color": style.INK}
+    for start, size in _blocks(labels):
+        middle, number = start + (size - 1) / 2, str(labels[start])
+        if size * inch < (LINE if upright else DIGIT * (len(number) + 0.4)):
+            continue
+        if upright:
+            strip.text(-0.8, middle, number, ha="right", va="center", **font)
+        else:
+            strip.text(middle, -0.8, number, ha="center", va="bottom", **font)
+    if upright:
+        strip.text(-4.0, (len(labels) - 1) / 2, "cluster", ha="center", va="center", rotation=90, **font)
+    else:
+        strip.text(-0.6 - 0.15 / inch, -0.8, "cluster", ha="right", va="bottom", **font)

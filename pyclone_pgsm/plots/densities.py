@@ -1,0 +1,94 @@
+"""Posterior densities of the clusters' prevalences, a panel a sample and a row a cluster."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from pyclone_pgsm.plots import style
+from pyclone_pgsm.posterior.summary import Summary
+
+MAX_COLUMNS = 5
+MAX_ROWS = 40
+MAX_ROWS_STACKED = 24
+"""Clusters shown at most, in one row of panels and in several."""
+VISIBLE = 1e-3
+"""Part of its highest value below which a density is not drawn."""
+MAX_POINTS = 200
+
+
+def cluster_densities(summary: Summary) -> Figure:
+    """Posterior density of each cluster's prevalence in each sample, each scaled to its own height.
+
+    Parameters
+    ----------
+    summary : Summary
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    num_samples = len(summary.sample_ids)
+    columns = min(num_samples, MAX_COLUMNS)
+    panel_rows = math.ceil(num_samples / columns)
+    sizes = summary.cluster_size
+    shown = style.largest_clusters(sizes, MAX_ROWS if panel_rows == 1 else MAX_ROWS_STACKED)
+
+    row = 0.3 if len(shown) <= 12 else 0.17
+    height = max(0.8, len(shown) * row)
+    width = 4.6 if columns == 1 else 2.6 if columns <= 3 else 2.1
+    labels = [style.cluster_label(k, sizes[k]) for k in shown]
+    left = style.text_width(labels, style.SMALL) + 0.3
+    gap, title = 0.2, 0.55
+
+    subtitle = f"{style.contents(summary)}; each scaled to its own height; dots: means"
+    if len(shown) < len(sizes):
+        subtitle += f"; the {len(shown)} largest"
+    total = max(left + columns * (width + gap), style.text_width([subtitle], style.TEXT) + 0.3)
+    figure = style.new_figure(
+        total, style.HEADER + panel_rows * (height + title) + 0.17, "Cluster densities", subtitle
+    )
+    names = style.short_names(summary.sample_ids, int(width * 13))
+    for d, name in enumerate(names):
+        i, j = divmod(d, columns)
+        top = style.HEADER + 0.25 + i * (height + title)
+        axes = style.add_axes(figure, left + j * (width + gap), top, width, height)
+        style.cluster_rows(axes, labels if j == 0 else [""] * len(shown))
+        _draw_panel(axes, summary, d, shown)
+        axes.set_title(name, fontsize=style.TEXT, color=style.INK, pad=4)
+        if d + columns >= num_samples:
+            axes.set_xlabel("cellular prevalence", fontsize=style.TEXT, color=style.INK, labelpad=2)
+    return figure
+
+
+def _draw_panel(axes: Axes, summary: Summary, sample: int, shown: NDArray[np.int64]) -> None:
+    colours = np.array(style.cluster_colours(summary.cluster_size))[shown]
+    rows = np.arange(len(shown)) + 0.35
+    shapes = [
+        _outline(summary.grid, summary.cluster_density[k, sample], base) for k, base in zip(shown, rows)
+    ]
+    style.unit_axis(axes, "x")
+    axes.hlines(rows, 0, 1, color=style.RULE, linewidth=0.6, zorder=1)
+    axes.add_collection(PolyCollection(shapes, facecolors=colours, linewidths=0, alpha=0.35, zorder=2))
+    outlines = PolyCollection(shapes, facecolors="none", edgecolors=colours, linewidths=0.9, zorder=3)
+    axes.add_collection(outlines)
+    means = summary.cluster_mean[shown, sample]
+    axes.scatter(means, rows, s=9, c=colours, linewidths=0, zorder=4, clip_on=False)
+
+
+def _outline(grid: NDArray[np.float64], density: NDArray[np.float64], base: float) -> NDArray[np.float64]:
+    """Closed outline of a density that stands on y = `base` of an axis pointing down, (n, 2), 0.8 high."""
+    visible = np.flatnonzero(density > VISIBLE * density.max())
+    first, last = max(visible[0] - 1, 0), min(visible[-1] + 2, len(grid))
+    x, y = grid[first:last], density[first:last] / density.max()
+    step = math.ceil(len(x) / MAX_POINTS)
+    if step > 1:
+        starts = np.arange(0, len(x), step)
+        x, y = x[np.r_[starts[:-1], len(x) - 1]], np.maximum.reduceat(y, starts)
+    top = np.column_stack([x, base - 0.8 * y])
+    return np.concatenate([[[x[0], base]], top, [[x[-1], base]]])

@@ -1,0 +1,165 @@
+"""Cluster prevalences over the samples, with 95 % intervals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgba_array
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from pyclone_pgsm.plots import style
+from pyclone_pgsm.posterior.summary import Summary
+
+MAX_ROWS = 60
+MAX_LINES = 100
+ROTATE_FROM = 0.95
+"""Sample names wider than this part of their place are turned."""
+
+
+def cluster_prevalences(summary: Summary) -> Figure:
+    """Posterior mean and 95 % interval of each cluster's prevalence in each sample.
+
+    Several samples: a line a cluster over the samples, labelled at its right end; one sample: a row each.
+    The larger the cluster, the thicker its line; clusters without colours of their own are muted.
+
+    Parameters
+    ----------
+    summary : Summary
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    return _over_samples(summary) if len(summary.sample_ids) > 1 else _one_sample(summary)
+
+
+def _weights(sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Weight 0..1 of each cluster in the drawing, (K,)."""
+    return np.sqrt(sizes / sizes.max())
+
+
+def _one_sample(summary: Summary) -> Figure:
+    sizes = summary.cluster_size
+    shown = style.largest_clusters(sizes, MAX_ROWS)
+    labels = [style.cluster_label(k, sizes[k]) for k in shown]
+    left = style.text_width(labels, style.SMALL) + 0.3
+    height = max(0.9, len(shown) * 0.19)
+    subtitle = f"{style.contents(summary)}; bars: 95 % intervals"
+    if len(shown) < len(sizes):
+        subtitle += f"; the {len(shown)} largest"
+    figure = style.new_figure(left + 4.8, height + style.HEADER + 0.6, "Cluster prevalences", subtitle)
+    axes = style.add_axes(figure, left, style.HEADER + 0.05, 4.6, height)
+
+    colours = np.array(style.cluster_colours(sizes))[shown]
+    weights = _weights(sizes)[shown]
+    rows = np.arange(len(shown))
+    mean = summary.cluster_mean[shown, 0]
+    low, high = summary.cluster_lower[shown, 0], summary.cluster_upper[shown, 0]
+    bars = _segments(low, rows, high, rows)
+    axes.add_collection(LineCollection(bars, colors=colours, linewidths=1 + 1.5 * weights, alpha=0.8))
+    axes.scatter(mean, rows, s=14 + 30 * weights, c=colours, linewidths=0, zorder=3)
+    style.cluster_rows(axes, labels)
+    axes.hlines(rows, 0, 1, color=style.RULE, linewidth=0.5, zorder=0)
+    style.unit_axis(axes, "x")
+    [sample] = style.short_names(summary.sample_ids, 40)
+    axes.set_xlabel(f"cellular prevalence in {sample}", fontsize=style.TEXT, color=style.INK)
+    return figure
+
+
+def _over_samples(summary: Summary) -> Figure:
+    sizes = summary.cluster_size
+    num_samples = len(summary.sample_ids)
+    named = style.largest_clusters(sizes, style.MAX_NAMED)
+    labels = [style.cluster_label(k, sizes[k]) for k in named]
+    others = style.others_label(sizes, named)
+    right = style.text_width([*labels, others or ""], style.SMALL) + 0.45
+
+    names = style.short_names(summary.sample_ids)
+    width = max(3.4, min(1.0, 0.3 + 1.8 / num_samples) * num_samples)
+    name_width = style.text_width(names, style.SMALL)
+    turned = name_width > ROTATE_FROM * width / num_samples
+    below = (name_width * 0.8 if turned else 0.12) + 0.5
+    left = max(0.6, name_width * 0.65 - 0.4 * width / num_samples + 0.2 if turned else 0)
+    height = 3.7
+
+    top = style.HEADER + 0.05
+    subtitle = f"{style.contents(summary)}; bars: 95 % intervals"
+    if len(sizes) > MAX_LINES:
+        subtitle += f"; the {MAX_LINES} largest"
+    figure = style.new_figure(left + width + right, top + height + below, "Cluster prevalences", subtitle)
+    axes = style.add_axes(figure, left, top, width, height)
+    ends = _draw_lines(axes, summary)
+    edge = num_samples - 0.6
+    style.unit_axis(axes, "y")
+    axes.set_xlim(-0.4, edge)
+    _label_ends(axes, ends[named], edge, labels, np.array(style.cluster_colours(sizes))[named], others)
+    if turned:
+        axes.set_xticks(range(num_samples), names, rotation=50, ha="right", rotation_mode="anchor")
+    else:
+        axes.set_xticks(range(num_samples), names)
+    axes.set_ylabel("cellular prevalence", fontsize=style.TEXT, color=style.INK)
+    axes.set_xlabel("sample", fontsize=style.TEXT, color=style.INK)
+    return figure
+
+
+def _draw_lines(axes: Axes, summary: Summary) -> NDArray[np.float64]:
+    """Draw the clusters, the small ones behind; returns the right end (x, y) of each one's line, (K, 2)."""
+    sizes, mean = summary.cluster_size, summary.cluster_mean
+    num_clusters, num_samples = mean.shape
+    few = num_clusters <= len(style.PALETTE)
+    offsets = np.linspace(-0.1, 0.1, num_clusters + 2)[1:-1] if few else np.zeros(num_clusters)
+    x = np.arange(num_samples) + offsets[:, None]
+
+    order = style.by_size(sizes)[:MAX_LINES][::-1]
+    weights = _weights(sizes)[order]
+    colours = _line_colours(sizes)[order]
+    faint = colours * (1, 1, 1, 0.75)
+    lines = list(np.stack([x, mean], axis=2)[order])
+    axes.add_collection(LineCollection(lines, colors=faint, linewidths=0.6 + 1.6 * weights, zorder=2))
+
+    owner = np.repeat(np.arange(len(order)), num_samples)
+    points = x[order].ravel()
+    bars = _segments(
+        points, summary.cluster_lower[order].ravel(), points, summary.cluster_upper[order].ravel()
+    )
+    widths = (0.8 + 1.2 * weights)[owner]
+    axes.add_collection(LineCollection(bars, colors=colours[owner], linewidths=widths, zorder=3))
+    areas = (2 + 3.5 * weights[owner]) ** 2
+    axes.scatter(points, mean[order].ravel(), s=areas, c=faint[owner], linewidths=0, zorder=3)
+    return np.column_stack([x[:, -1], mean[:, -1]])
+
+
+def _line_colours(sizes: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Red, green, blue and opacity of each cluster, (K, 4): greys are faint, those without a name more so."""
+    colours = style.cluster_colours(sizes)
+    opacity = np.where(np.isin(colours, style.PALETTE), 0.95, 0.5)
+    opacity[style.by_size(sizes)[style.MAX_NAMED :]] = 0.25
+    return np.column_stack([to_rgba_array(colours)[:, :3], opacity])
+
+
+def _label_ends(
+    axes: Axes,
+    ends: NDArray[np.float64],
+    edge: float,
+    labels: list[str],
+    colours: NDArray[np.str_],
+    others: str | None,
+) -> None:
+    """Write the clusters' names at x = `edge`, each tied to the end of its line by a thin line."""
+    places = style.spread(ends[:, 1], 0.047, 0.03 if others else -0.01, 1.01)
+    leaders = _segments(ends[:, 0], ends[:, 1], np.full(len(ends), edge), places)
+    axes.add_collection(LineCollection(leaders, colors=colours, linewidths=0.6, clip_on=False))
+    offset: dict[str, Any] = {"textcoords": "offset points", "xytext": (3, 0), "annotation_clip": False}
+    for place, label in zip(places, labels):
+        axes.annotate(label, (edge, place), fontsize=style.SMALL, color=style.INK, va="center", **offset)
+    if others is not None:
+        axes.annotate(others, (edge, -0.03), fontsize=style.SMALL, color=style.SOFT, va="center", **offset)
+
+
+def _segments(x0: NDArray, y0: NDArray, x1: NDArray, y1: NDArray) -> list[NDArray[np.float64]]:
+    """The n lines from (x0, y0) to (x1, y1), each (2, 2)."""
+    return list(np.stack([np.column_stack([x0, y0]), np.column_stack([x1, y1])], axis=1))

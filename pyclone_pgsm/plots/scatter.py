@@ -1,0 +1,284 @@
+"""Mutations by prevalence or variant allele frequency, coloured by cluster.
+
+A panel a pair of samples, in a triangle; for one sample a histogram above a row of points a cluster.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from pyclone_pgsm.plots import style
+from pyclone_pgsm.posterior.summary import Summary
+
+MAX_PAIRS = 15
+MAX_ROWS = 60
+RASTER_FROM = 1000
+"""Mutations from which on the points are pixels in a PDF too."""
+LOWEST_END = 0.6
+"""Axes of variant allele frequencies end here if no mutation has a higher one, and at 1 at most."""
+NUMBERED_FROM = 2.0
+"""Inches; smaller panels do not bear the numbers of the clusters."""
+GOLDEN = (5**0.5 - 1) / 2
+
+
+@dataclass(frozen=True)
+class _Quantity:
+    """What is shown: values (T, D), title, name and end of the axes, whether with discs for the clusters."""
+
+    values: NDArray[np.float64]
+    title: str
+    name: str
+    end: float
+    discs: bool
+
+
+def prevalence_scatter(summary: Summary, max_pairs: int = MAX_PAIRS) -> Figure:
+    """Posterior mean prevalence of each mutation, coloured by cluster.
+
+    Parameters
+    ----------
+    summary : Summary
+    max_pairs : int
+        Pairs of samples shown at most, at least 1. If there are more, only the samples that differ the most
+        are shown.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    quantity = _Quantity(summary.mean, "Cellular prevalences", "cellular prevalence", end=1, discs=True)
+    return _scatter(summary, quantity, max_pairs)
+
+
+def vaf_scatter(summary: Summary, max_pairs: int = MAX_PAIRS) -> Figure:
+    """Variant allele frequency of each mutation, coloured by cluster; nothing where there are no reads.
+
+    Parameters and result as of `prevalence_scatter`.
+    """
+    highest = np.nanmax(summary.vaf, initial=0)
+    end = float(np.clip(np.ceil(10 * highest) / 10, LOWEST_END, 1))
+    title, name = "Variant allele frequencies", "variant allele frequency"
+    return _scatter(summary, _Quantity(summary.vaf, title, name, end, discs=False), max_pairs)
+
+
+def choose_samples(summary: Summary, max_pairs: int) -> NDArray[np.int64]:
+    """Samples to show so that their pairs are at most `max_pairs`: ascending, all of them if they are few.
+
+    The first is the one whose mutations spread the most in prevalence; then always the one that differs the
+    most from the nearest of those already chosen.
+    """
+    num_samples = len(summary.sample_ids)
+    limit = int((1 + (1 + 8 * max_pairs) ** 0.5) / 2)
+    if num_samples <= limit:
+        return np.arange(num_samples)
+    weights = np.sqrt(summary.cluster_size / summary.cluster_size.sum())
+    points = (summary.cluster_mean * weights[:, None]).T
+    centre = weights @ (summary.cluster_mean * weights[:, None])
+    chosen = [int(np.linalg.norm(points - np.outer(centre, weights), axis=1).argmax())]
+    while len(chosen) < limit:
+        gaps = np.linalg.norm(points[:, None] - points[chosen], axis=2).min(axis=1)
+        chosen.append(int(gaps.argmax()))
+    return np.sort(chosen)
+
+
+def _scatter(summary: Summary, quantity: _Quantity, max_pairs: int) -> Figure:
+    subtitle = style.contents(summary)
+    if len(summary.sample_ids) == 1:
+        return _rows(summary, quantity, subtitle)
+    samples = choose_samples(summary, max_pairs)
+    if len(samples) < len(summary.sample_ids):
+        subtitle += f"; {len(samples)} of {len(summary.sample_ids)} samples, those that differ the most"
+    if quantity.discs:
+        subtitle += "; discs: sizes of the clusters"
+    return _pairs(summary, quantity, samples, subtitle)
+
+
+# --- pairs of samples ---------------------------------------------------------------------------------------
+
+
+def _pairs(summary: Summary, quantity: _Quantity, samples: NDArray[np.int64], subtitle: str) -> Figure:
+    """A triangle of panels, a row and a column a sample; the legend in its empty corner if that has room."""
+    side = len(samples) - 1
+    panel = {1: 4.2, 2: 2.7, 3: 2.2}.get(side, 1.75)
+    step = panel + 0.16
+    left, top, below = 0.85, style.HEADER + 0.05, 0.5
+    handles, labels = style.cluster_legend(summary.cluster_size)
+    legend_width, legend_height = style.text_width(labels, style.SMALL) + 0.35, len(labels) * 0.155 + 0.1
+    in_corner = max(legend_width, legend_height) <= (side - 1) * step
+    width = left + side * step + (0 if in_corner else legend_width)
+    width = max(width, style.text_width([subtitle], style.TEXT) + 0.3)
+    height = top + max(side * step, 0 if in_corner else legend_height) + below
+    figure = style.new_figure(width, height, quantity.title, subtitle)
+
+    names = style.short_names([summary.sample_ids[d] for d in samples], int(panel * 12))
+    for i in range(1, len(samples)):
+        for j in range(i):
+            axes = style.add_axes(figure, left + j * step, top + (i - 1) * step, panel, panel)
+            _draw_pair(axes, summary, quantity, samples[j], samples[i])
+            if panel >= NUMBERED_FROM:
+                _number_clusters(axes, summary, *quantity.values[:, samples[[j, i]]].T)
+            axes.tick_params(labelbottom=i == side, labelleft=j == 0)
+            if i == side:
+                axes.set_xlabel(names[j], fontsize=style.TEXT, color=style.INK)
+            if j == 0:
+                axes.set_ylabel(names[i], fontsize=style.TEXT, color=style.INK)
+    middle = (side * step - 0.16) / 2
+    _axis_name(figure, quantity.name, left + middle, height - 0.1, 0)
+    _axis_name(figure, quantity.name, 0.22, top + middle, 90)
+    _legend(figure, handles, labels, left + side * step - (legend_width + 0.1 if in_corner else 0.05), top)
+    return figure
+
+
+def _axis_name(figure: Figure, name: str, left: float, top: float, rotation: float) -> None:
+    width, height = figure.get_size_inches()
+    figure.text(
+        left / width,
+        1 - top / height,
+        name,
+        fontsize=style.TEXT,
+        color=style.SOFT,
+        ha="center",
+        va="center",
+        rotation=rotation,
+    )
+
+
+def _legend(figure: Figure, handles: list[Line2D], labels: list[str], left: float, top: float) -> None:
+    width, height = figure.get_size_inches()
+    figure.legend(
+        handles,
+        labels,
+        loc="upper left",
+        bbox_to_anchor=(left / width, 1 - top / height),
+        fontsize=style.SMALL,
+        labelcolor=style.INK,
+        frameon=False,
+        borderpad=0.2,
+        borderaxespad=0,
+        handlelength=1,
+        handletextpad=0.4,
+    )
+
+
+def _draw_pair(axes: Axes, summary: Summary, quantity: _Quantity, across: int, up: int) -> None:
+    x, y = quantity.values[:, across], quantity.values[:, up]
+    style.unit_axis(axes, "x", quantity.end)
+    style.unit_axis(axes, "y", quantity.end)
+    if np.isnan(x + y).all():
+        _say_no_reads(axes)
+        return
+    _draw_points(axes, summary, x, y)
+    if quantity.discs:
+        centres = summary.cluster_mean[:, across], summary.cluster_mean[:, up]
+        areas = 500 * summary.cluster_size / len(x)
+        colours = style.cluster_colours(summary.cluster_size)
+        axes.scatter(*centres, s=areas, c=colours, alpha=0.25, linewidths=0, zorder=1.4)
+
+
+def _say_no_reads(axes: Axes) -> None:
+    axes.text(
+        *(0.5, 0.5, "no reads"),
+        fontsize=style.TEXT,
+        ha="center",
+        va="center",
+        color=style.SOFT,
+        transform=axes.transAxes,
+    )
+
+
+def _draw_points(axes: Axes, summary: Summary, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+    """Draw the points, none for NaN: grey clusters lowest, then the large below the small ones."""
+    diameter = float(np.clip(9 * len(x) ** -0.2, 1.6, 6))
+    for colour, members in style.colour_groups(summary.cluster_size, summary.labels):
+        axes.plot(
+            x[members],
+            y[members],
+            linestyle="none",
+            marker="o",
+            markersize=diameter,
+            markeredgewidth=0,
+            color=colour,
+            alpha=0.85 if len(x) <= 100 else 0.65,
+            zorder=1.5,
+        )
+    if len(x) >= RASTER_FROM:
+        axes.set_rasterization_zorder(1.9)
+
+
+def _number_clusters(axes: Axes, summary: Summary, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+    """Write the numbers of the clusters that have colours of their own beside the medians of their points."""
+    known = ~np.isnan(x + y)
+    halo = [withStroke(linewidth=2, foreground="white")]
+    for k, colour in enumerate(style.cluster_colours(summary.cluster_size)):
+        if colour in style.GREYS:
+            continue
+        members = known & (summary.labels == k)
+        if members.any():
+            axes.annotate(
+                str(k),
+                (np.median(x[members]), np.median(y[members])),
+                textcoords="offset points",
+                xytext=(4, 4),
+                fontsize=style.SMALL,
+                fontweight="bold",
+                color=style.INK,
+                path_effects=halo,
+            )
+
+
+# --- one sample ---------------------------------------------------------------------------------------------
+
+
+def _rows(summary: Summary, quantity: _Quantity, subtitle: str) -> Figure:
+    """A stacked histogram above one row of points a cluster."""
+    sizes, values = summary.cluster_size, quantity.values[:, 0]
+    shown = style.largest_clusters(sizes, MAX_ROWS)
+    if len(shown) < len(sizes):
+        subtitle += f"; rows: the {len(shown)} largest"
+    labels = [style.cluster_label(k, sizes[k]) for k in shown]
+    left, top, width = style.text_width(labels, style.SMALL) + 0.3, style.HEADER + 0.1, 5.0
+    strip, histogram, gap = max(0.5, len(shown) * (0.32 if len(shown) <= 12 else 0.19)), 1.3, 0.15
+    figure = style.new_figure(
+        left + width + 0.2, top + histogram + gap + strip + 0.5, quantity.title, subtitle
+    )
+    above = style.add_axes(figure, left, top, width, histogram)
+    axes = style.add_axes(figure, left, top + histogram + gap, width, strip)
+
+    _draw_histogram(above, summary, quantity)
+    if np.isnan(values).all():
+        _say_no_reads(above)
+    row_of = np.full(len(sizes), np.nan)
+    row_of[shown] = np.arange(len(shown))
+    jitter = (np.arange(len(values)) * GOLDEN % 1 - 0.5) * 0.7
+    style.cluster_rows(axes, labels)
+    style.unit_axis(axes, "x", quantity.end)
+    _draw_points(axes, summary, values, row_of[summary.labels] + jitter)
+    [sample] = style.short_names(summary.sample_ids, 40)
+    axes.set_xlabel(f"{quantity.name} in {sample}", fontsize=style.TEXT, color=style.INK)
+    return figure
+
+
+def _draw_histogram(axes: Axes, summary: Summary, quantity: _Quantity) -> None:
+    values = quantity.values[:, 0]
+    edges = np.linspace(0, quantity.end, 51 if len(values) < 1000 else 101)
+    base = np.zeros(len(edges) - 1)
+    known = ~np.isnan(values)
+    groups = style.colour_groups(summary.cluster_size, summary.labels)
+    for colour, members in sorted(groups, key=lambda group: group[0] in style.GREYS):
+        top = base + np.histogram(values[members & known], edges)[0]
+        axes.stairs(top, edges, baseline=base, fill=True, color=colour, linewidth=0)
+        base = top
+    style.unit_axis(axes, "x", quantity.end)
+    axes.tick_params(labelbottom=False)
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=True))
+    axes.yaxis.set_major_formatter("{x:,.0f}")
+    axes.set_ylim(0, max(1.0, base.max() * 1.05))
+    axes.set_ylabel("mutations", fontsize=style.TEXT, color=style.INK)

@@ -1,0 +1,199 @@
+"""Traces of the chains: log joint, number of clusters, concentration and precision."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+from numpy.typing import NDArray
+
+from pyclone_pgsm.plots import style
+
+WIDTH, BESIDE, HEIGHT = 6.4, 0.9, 1.15
+BINS = 30
+MAX_CHAINS_NAMED = 8
+
+
+@dataclass(frozen=True)
+class Traces:
+    """The saved rows of C chains, I of each.
+
+    Attributes
+    ----------
+    log_joint : (C, I) float
+    num_clusters : (C, I) int
+    concentration : (C, I) float
+    precision : (C, I) float or None
+        Of the beta-binomial; infinite where it is the binomial. None if the run had none.
+    burn_in : int
+        How many of the saved rows, from the first on, are burn-in.
+    iterations : (I,) int
+        Number of the iteration that each saved row shows.
+    """
+
+    log_joint: NDArray[np.float64]
+    num_clusters: NDArray[np.int64]
+    concentration: NDArray[np.float64]
+    precision: NDArray[np.float64] | None
+    burn_in: int
+    iterations: NDArray[np.int64]
+
+
+def chain_traces(traces: Traces) -> Figure:
+    """A panel a quantity, a colour a chain, the burn-in shaded.
+
+    The axes fit the rows after the burn-in; what the burn-in has beyond them is cut off.
+
+    Parameters
+    ----------
+    traces : Traces
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    num_chains, num_rows = traces.log_joint.shape
+    panels: list[tuple[str, NDArray]] = [
+        ("log joint", traces.log_joint),
+        ("clusters", traces.num_clusters),
+        ("concentration", traces.concentration),
+    ]
+    if traces.precision is not None:
+        panels.append(("precision", traces.precision))
+    subtitle = f"{style.count(num_chains, 'chain')} of {style.count(num_rows, 'saved iteration')}"
+    if traces.burn_in:
+        subtitle += f", the first {traces.burn_in:,} of them burn-in"
+    left, gap, top = 0.85, 0.14, style.HEADER + 0.25
+    figure = style.new_figure(
+        left + WIDTH + 0.08 + BESIDE + 0.2, top + len(panels) * (HEIGHT + gap) + 0.4, "Chains", subtitle
+    )
+    for i, (name, values) in enumerate(panels):
+        axes = style.add_axes(figure, left, top + i * (HEIGHT + gap), WIDTH, HEIGHT)
+        axes.set_ylabel(name, fontsize=style.TEXT, color=style.INK)
+        axes.yaxis.set_label_coords(-0.6 / WIDTH, 0.5)
+        if name == "precision":
+            values = _precision_axis(axes, values)
+        else:
+            _linear_axis(axes, _kept(values, traces.burn_in), integer=name == "clusters")
+        axes.grid(True, axis="y", color=style.RULE, linewidth=0.6)
+        _draw_chains(axes, traces, values)
+        beside = style.add_axes(figure, left + WIDTH + 0.08, top + i * (HEIGHT + gap), BESIDE, HEIGHT)
+        _draw_histograms(beside, axes, _kept(values, traces.burn_in), integer=name == "clusters")
+        axes.tick_params(labelbottom=i == len(panels) - 1)
+    axes.set_xlabel("iteration", fontsize=style.TEXT, color=style.INK)
+    beside.set_xlabel(
+        "after burn-in" if 0 < traces.burn_in < num_rows else "all", fontsize=style.TEXT, color=style.INK
+    )
+    _legend(figure, num_chains, left, top)
+    return figure
+
+
+def chain_colours(num_chains: int) -> list[str]:
+    """A colour a chain: the palette's while it lasts, otherwise evenly spaced ones."""
+    if num_chains <= len(style.PALETTE):
+        return list(style.PALETTE[:num_chains])
+    return [to_hex(colour) for colour in colormaps["viridis"](np.linspace(0, 0.95, num_chains))]
+
+
+def _draw_chains(axes: Axes, traces: Traces, values: NDArray) -> None:
+    x = traces.iterations
+    marker = "o" if len(x) == 1 else None
+    width = 0.9 if len(x) <= 2000 else 0.5
+    for row, colour in zip(values, chain_colours(len(values))):
+        axes.plot(x, row, color=colour, linewidth=width, alpha=0.8, marker=marker, markersize=4)
+    first, last = float(x[0]), float(x[-1])
+    margin = 0.01 * (last - first) or 1.0
+    axes.set_xlim(first - margin, last + margin)
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+    axes.xaxis.set_major_formatter(FuncFormatter(_number))
+    if traces.burn_in:
+        end = last + margin if traces.burn_in >= len(x) else (x[traces.burn_in - 1] + x[traces.burn_in]) / 2
+        axes.axvspan(first - margin, end, color="#ececec", linewidth=0, zorder=0)
+
+
+def _kept(values: NDArray, burn_in: int) -> NDArray:
+    """The rows after the burn-in, or all if there are none, (C, rows)."""
+    return values[:, burn_in:] if burn_in < values.shape[1] else values
+
+
+def _linear_axis(axes: Axes, kept: NDArray, *, integer: bool) -> None:
+    """Set the y axis to what the kept rows hold."""
+    finite = kept[np.isfinite(kept)]
+    low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
+    margin = 0.12 * (high - low) or 0.05 * abs(high) or 1.0
+    if integer:
+        margin = max(margin, 0.6)
+    axes.set_ylim(low - margin, high + margin)
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=integer))
+    axes.yaxis.set_major_formatter(FuncFormatter(_number))
+
+
+def _number(value: float, _: int | None) -> str:
+    return f"{value:,.10g}".replace("-", "−")
+
+
+def _draw_histograms(beside: Axes, axes: Axes, kept: NDArray, *, integer: bool) -> None:
+    """Draw how often each chain was where, on the y axis of the traces."""
+    low, high = axes.get_ylim()
+    if integer and high - low <= 2 * BINS:
+        edges = np.arange(np.ceil(low), np.floor(high) + 2) - 0.5
+    elif axes.get_yscale() == "log":
+        edges = np.geomspace(low, high, BINS + 1)
+    else:
+        edges = np.linspace(low, high, BINS + 1)
+    for row, colour in zip(kept, chain_colours(len(kept))):
+        counts = np.histogram(row[np.isfinite(row)], edges)[0]
+        beside.stairs(counts, edges, orientation="horizontal", color=colour, linewidth=0.9, alpha=0.8)
+    beside.set(yscale=axes.get_yscale(), ylim=(low, high), xticks=[], yticks=[])
+    beside.yaxis.set_minor_locator(NullLocator())
+    beside.set_xlim(left=0)
+    beside.spines["bottom"].set_visible(False)
+
+
+def _precision_axis(axes: Axes, values: NDArray) -> NDArray:
+    """Make a logarithmic axis with the binomial on top; returns the values with infinite ones put there."""
+    finite = values[np.isfinite(values)]
+    low, high = (finite.min(), finite.max()) if len(finite) else (10.0, 1000.0)
+    powers = np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)
+    ticks = list(10.0**powers)
+    labels = [f"{tick:,.0f}" if tick >= 1 else f"{tick:g}" for tick in ticks]
+    axes.set_yscale("log")
+    if len(finite) < values.size:
+        top = ticks[-1] * 10
+        values = np.where(np.isposinf(values), top, values)
+        ticks.append(top)
+        labels.append("binomial")
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.set_yticks(ticks, labels)
+    axes.set_ylim(ticks[0] / 1.3, ticks[-1] * 1.5)
+    return values
+
+
+def _legend(figure: Figure, num_chains: int, left: float, top: float) -> None:
+    if num_chains == 1:
+        return
+    colours = chain_colours(num_chains)
+    named = np.linspace(0, num_chains - 1, min(num_chains, MAX_CHAINS_NAMED)).astype(int)
+    handles = [Line2D([], [], color=colours[c], linewidth=2) for c in named]
+    labels = [f"chain {c + 1}" for c in named]
+    width, height = figure.get_size_inches()
+    figure.legend(
+        handles,
+        labels,
+        loc="lower left",
+        bbox_to_anchor=(left / width, 1 - (top - 0.04) / height),
+        ncols=len(labels),
+        fontsize=style.SMALL,
+        labelcolor=style.INK,
+        frameon=False,
+        borderaxespad=0,
+        borderpad=0,
+        handlelength=1,
+        columnspacing=1.2,
+    )

@@ -1,0 +1,130 @@
+"""Have the chains mixed: rank-normalised split R-hat and bulk effective sample size.
+
+Vehtari, Gelman, Simpson, Carpenter & Bürkner 2021, Bayesian Analysis 16, 667: "Rank-normalization, folding, and
+localization: an improved R-hat for assessing convergence of MCMC". Equation numbers are theirs.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy.special import ndtri
+from scipy.stats import rankdata
+
+FEWEST_DRAWS = 4
+
+
+def split_rhat(x: ArrayLike) -> float:
+    """Rank-normalised split R-hat: the larger of that of the ranks and that of the folded ranks.
+
+    Parameters
+    ----------
+    x : (chains, draws) array of floats
+        At least 4 draws a chain. Of an odd number, the middle one is left out.
+
+    Returns
+    -------
+    float
+        Close to 1 for chains that explore the same distribution; 1.01 is the authors' limit. 1 if all values are
+        equal; infinity if the halves of the chains are stuck at different values.
+
+    Raises
+    ------
+    ValueError
+        Too few draws, the wrong shape, or a value that is not finite.
+    """
+    halves = _split(_checked(x))
+    folded = np.abs(halves - np.median(halves))
+    return max(_rhat(_normal_scores(halves)), _rhat(_normal_scores(folded)))
+
+
+def effective_sample_size(x: ArrayLike) -> float:
+    """Bulk effective sample size: that of the mean of the rank-normalised values.
+
+    Parameters
+    ----------
+    x : (chains, draws) array of floats
+        At least 4 draws a chain. Of an odd number, the middle one is left out.
+
+    Returns
+    -------
+    float
+        At most S log10 S for S draws in all, as values that alternate can tell more of the mean than independent
+        ones. S if all values are equal; about the number of chains if each is stuck at a value of its own.
+
+    Raises
+    ------
+    ValueError
+        Too few draws, the wrong shape, or a value that is not finite.
+    """
+    halves = _split(_checked(x))
+    total = halves.size
+    if np.all(halves == halves[0, 0]):
+        return float(total)
+    rho = _autocorrelation(_normal_scores(halves))
+    tau = max(_geyer_sum(rho), 1.0 / np.log10(total))
+    return float(total / tau)
+
+
+def _checked(x: ArrayLike) -> NDArray[np.float64]:
+    x = np.asarray(x, np.float64)
+    if x.ndim != 2 or x.shape[0] == 0:
+        raise ValueError(f"values must be a matrix of chains by draws; its shape is {x.shape}")
+    if x.shape[1] < FEWEST_DRAWS:
+        raise ValueError(f"each chain must have at least {FEWEST_DRAWS} draws, not {x.shape[1]}")
+    if not np.all(np.isfinite(x)):
+        raise ValueError("values must be finite")
+    return x
+
+
+def _split(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """First and second half of each chain as chains of their own: (2 chains, draws // 2)."""
+    half = x.shape[1] // 2
+    return np.concatenate([x[:, :half], x[:, -half:]])
+
+
+def _normal_scores(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Normal quantiles of the average ranks over all chains (eq. 14)."""
+    ranks = rankdata(x, method="average").reshape(x.shape)
+    return ndtri((ranks - 0.375) / (x.size + 0.25))
+
+
+def _variances(x: NDArray[np.float64]) -> tuple[float, float]:
+    """Mean variance within the chains W, and the estimate of the variance of the whole (eq. 1-3)."""
+    draws = x.shape[1]
+    within = float(x.var(axis=1, ddof=1).mean())
+    return within, within * (draws - 1) / draws + float(x.mean(axis=1).var(ddof=1))
+
+
+def _rhat(x: NDArray[np.float64]) -> float:
+    """Square root of the ratio of the variances (eq. 4)."""
+    if np.all(x == x[0, 0]):
+        return 1.0
+    if np.all(x == x[:, :1]):
+        return float("inf")
+    within, whole = _variances(x)
+    return float(np.sqrt(whole / within))
+
+
+def _autocorrelation(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Autocorrelation of all chains together at lags 0 .. draws - 1 (eq. 10)."""
+    draws = x.shape[1]
+    within, whole = _variances(x)
+    size = 1 << (2 * draws - 1).bit_length()
+    spectrum = np.fft.rfft(x - x.mean(axis=1, keepdims=True), size)
+    covariance = np.fft.irfft(np.abs(spectrum) ** 2, size)[:, :draws].mean(axis=0) / draws
+    rho = 1.0 - (within - covariance * draws / (draws - 1)) / whole
+    rho[0] = 1.0
+    return rho
+
+
+def _geyer_sum(rho: NDArray[np.float64]) -> float:
+    """Sum of the autocorrelations at all lags, negative ones included, cut and smoothed as Geyer (1992) has it.
+
+    The sums of neighbours, at lags 2t and 2t + 1, are kept as long as they are positive and are made to fall.
+    """
+    pairs = rho[: len(rho) // 2 * 2].reshape(-1, 2).sum(axis=1)
+    negative = np.flatnonzero(pairs < 0.0)
+    if len(negative):
+        pairs = pairs[: negative[0]]
+    return float(2.0 * np.minimum.accumulate(pairs).sum() - 1.0)

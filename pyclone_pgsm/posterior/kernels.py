@@ -1,0 +1,325 @@
+"""Compiled counting for the consensus partition: which draws put which items together.
+
+Shapes and names: M draws of a partition; U items, each with a weight (the number of identical mutations it stands
+for); R blocks in all the draws together, numbered so that a number says both the draw and the block; at most C
+clusters in the estimate. ``rows[u, m]`` is the block of item u in draw m. ``value[n]`` is the worth of n items that
+are together, ``step[n] = value[n + 1] - value[n]``. Every criterion is a function of three sums
+(:mod:`pyclone_pgsm.posterior.consensus`):
+
+=======  ======================================================================
+overlap  sum over blocks and clusters of ``value[number of items in both]``
+cluster  sum over clusters of ``value[number of items]``
+block    sum over blocks of ``value[number of items]``
+=======  ======================================================================
+
+``overlap`` and ``block`` are totals over the draws, not means: sums of pairs stay exact integers in float64.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numba
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.compiling import compiled
+
+OVERLAP, CLUSTER, BLOCK, PLACED = range(4)
+UNPLACED = -1
+
+
+class Table(NamedTuple):
+    """Counts of an estimate against all draws, kept up to date while items move.
+
+    Attributes
+    ----------
+    count : (R, C) int32
+        Items of each block in each cluster.
+    gain : (R, C) float64
+        ``step[count]``.
+    margin : (R,) int32
+        Placed items of each block.
+    size : (C,) int64
+        Items of each cluster, 0 for a cluster not in use.
+    sums : (4,) float64
+        Overlap, cluster, block, and the number of items placed.
+    """
+
+    count: NDArray[np.int32]
+    gain: NDArray[np.float64]
+    margin: NDArray[np.int32]
+    size: NDArray[np.int64]
+    sums: NDArray[np.float64]
+
+
+@compiled
+def number_blocks(draws):
+    """Replace the labels of all draws by block numbers 0..R-1, given in order of first appearance.
+
+    Parameters
+    ----------
+    draws : (M, N) int32
+        Labels of at least 0. Changed in place.
+
+    Returns
+    -------
+    (M + 1,) int64
+        First block of each draw, and R.
+    """
+    number = np.full(draws.max() + 1, -1, np.int32)
+    first = np.zeros(len(draws) + 1, np.int64)
+    blocks = 0
+    for m in range(len(draws)):
+        first[m] = blocks
+        for i in range(draws.shape[1]):
+            label = draws[m, i]
+            if number[label] < first[m]:
+                number[label] = blocks
+                blocks += 1
+            draws[m, i] = number[label]
+    first[len(draws)] = blocks
+    return first
+
+
+@compiled
+def gather_columns(codes, items, rows):
+    """Fill ``rows[u, m] = codes[m, items[u]]``, a few items at a time so that both sides stay in the cache."""
+    for start in range(0, len(items), 64):
+        stop = min(start + 64, len(items))
+        for m in range(len(codes)):
+            for u in range(start, stop):
+                rows[u, m] = codes[m, items[u]]
+
+
+@compiled
+def total_sums(rows, weight, blocks, order, start, value):
+    """Overlap and block sums of a whole partition, without a table of blocks by clusters.
+
+    Parameters
+    ----------
+    rows : (U, M) int32
+    weight : (U,) int64
+    blocks : int
+        R.
+    order : (U,) int64
+        Items, cluster by cluster.
+    start : (K + 1,) int64
+        Where each cluster starts in `order`, and U.
+    value : (N + 2,) float64
+
+    Returns
+    -------
+    overlap, block : float
+        Totals over the draws.
+    """
+    inside = np.zeros(blocks, np.int64)
+    margin = np.zeros(blocks, np.int64)
+    overlap = 0.0
+    for k in range(len(start) - 1):
+        members = order[start[k] : start[k + 1]]
+        for u in members:
+            w = weight[u]
+            for row in rows[u]:
+                n = inside[row]
+                overlap += value[n + w] - value[n]
+                inside[row] = n + w
+                margin[row] += w
+        for u in members:
+            for row in rows[u]:
+                inside[row] = 0
+    block = 0.0
+    for n in margin:
+        block += value[n]
+    return overlap, block
+
+
+@compiled
+def count_company(rows, blocks, order, start, together, alone):
+    """Add to each item how many items of its cluster share its block, and in how many draws it is alone.
+
+    Parameters
+    ----------
+    rows, blocks, order, start
+        As in :func:`total_sums`, every item of weight 1.
+    together : (N,) int64
+        Grows by the sum over draws of the number of other members of the item's cluster in its block.
+    alone : (N,) int64
+        Grows by the number of draws in which the item's block has no other member.
+    """
+    margin = np.zeros(blocks, np.int64)
+    inside = np.zeros(blocks, np.int64)
+    for u in order:
+        for row in rows[u]:
+            margin[row] += 1
+    for k in range(len(start) - 1):
+        members = order[start[k] : start[k + 1]]
+        for u in members:
+            for row in rows[u]:
+                inside[row] += 1
+        for u in members:
+            for row in rows[u]:
+                together[u] += inside[row] - 1
+                if margin[row] == 1:
+                    alone[u] += 1
+        for u in members:
+            for row in rows[u]:
+                inside[row] = 0
+
+
+@compiled
+def price(sums, draws, adjusted):
+    """What one unit of the cluster sum costs, in units of mean overlap.
+
+    A move that adds a to the mean overlap A and b to the cluster sum B improves the criterion if and only if
+    a - price b > 0. For VI and Binder the price is 1/2. The adjusted Rand index is the ratio
+    v = (A - BC/P) / ((B + C)/2 - BC/P), C the mean block sum, P the number of pairs; its denominator is never
+    negative, so a move makes the ratio exceed v if and only if numerator - v denominator becomes positive, which is
+    linear in A and B, with the price v/2 + (1 - v) C/P (Dinkelbach's device).
+    """
+    pairs = sums[PLACED] * (sums[PLACED] - 1.0) / 2.0
+    if not adjusted or pairs == 0.0:
+        return 0.5
+    overlap = sums[OVERLAP] / draws
+    block = sums[BLOCK] / draws
+    chance = sums[CLUSTER] * block / pairs
+    scale = 0.5 * (sums[CLUSTER] + block) - chance
+    index = (overlap - chance) / scale if scale > 0.0 else 1.0
+    return 0.5 * index + (1.0 - index) * block / pairs
+
+
+@numba.njit(nogil=True)
+def put(table, blocks, w, k, value, step):
+    """Put an item of weight w, which is in `blocks`, into cluster k; a negative weight takes it out."""
+    overlap = 0.0
+    block = 0.0
+    for row in blocks:
+        before = table.count[row, k]
+        after = before + w
+        table.count[row, k] = after
+        table.gain[row, k] = step[after]
+        overlap += value[after] - value[before]
+        before = table.margin[row]
+        after = before + w
+        table.margin[row] = after
+        block += value[after] - value[before]
+    table.sums[OVERLAP] += overlap
+    table.sums[BLOCK] += block
+    table.sums[CLUSTER] += value[table.size[k] + w] - value[table.size[k]]
+    table.sums[PLACED] += w
+    table.size[k] += w
+
+
+@numba.njit(nogil=True)
+def overlap_gains(table, blocks, w, own, columns, value, out):
+    """Fill what an item would add to the overlap sum in each cluster; in its own, what it adds there now."""
+    out[:columns] = 0.0
+    if w == 1:
+        for row in blocks:
+            for k in range(columns):
+                out[k] += table.gain[row, k]
+    else:
+        for row in blocks:
+            for k in range(columns):
+                n = table.count[row, k]
+                out[k] += value[n + w] - value[n]
+    if own != UNPLACED:
+        out[own] = 0.0
+        for row in blocks:
+            n = table.count[row, own]
+            out[own] += value[n] - value[n - w]
+
+
+@compiled
+def sweep(order, rows, weight, labels, table, value, step, adjusted, tolerance):
+    """Move each item in turn to the cluster, perhaps an empty one, where the criterion is best.
+
+    Parameters
+    ----------
+    order : (n,) int64
+        Items to visit.
+    rows : (U, M) int32
+    weight, labels : (U,) int64
+        Weight and cluster of each item; the label UNPLACED is that of an item in no cluster yet. Labels are changed.
+    table : Table
+        Of the placed items. Changed.
+    value, step : (N + 2,), (N + 1,) float64
+    adjusted : bool
+        Whether the criterion is the adjusted Rand index (see :func:`price`).
+    tolerance : float
+        A placed item moves only for more than this for each unit of its weight.
+
+    Returns
+    -------
+    int
+        How many items moved.
+    """
+    draws = rows.shape[1]
+    capacity = len(table.size)
+    gains = np.empty(capacity)
+    used = 0
+    for k in range(capacity):
+        if table.size[k] > 0:
+            used = k + 1
+    moves = 0
+    for u in order:
+        own = labels[u]
+        w = weight[u]
+        columns = min(used + 1, capacity)
+        overlap_gains(table, rows[u], w, own, columns, value, gains)
+        cost = price(table.sums, draws, adjusted)
+        best = 0
+        best_gain = -np.inf
+        own_gain = -np.inf
+        for k in range(columns):
+            size = table.size[k] - w if k == own else table.size[k]
+            gain = gains[k] / draws - cost * (value[size + w] - value[size])
+            if gain > best_gain:
+                best = k
+                best_gain = gain
+            if k == own:
+                own_gain = gain
+        if best_gain <= own_gain + tolerance * w:
+            continue
+        if own != UNPLACED:
+            put(table, rows[u], -w, own, value, step)
+        put(table, rows[u], w, best, value, step)
+        labels[u] = best
+        used = max(used, best + 1)
+        moves += 1
+    return moves
+
+
+@compiled
+def relocate(items, clusters, rows, weight, labels, table, value, step):
+    """Put each of some items into the cluster named for it; UNPLACED takes it out of its own."""
+    for j in range(len(items)):
+        u = items[j]
+        if labels[u] != UNPLACED:
+            put(table, rows[u], -weight[u], labels[u], value, step)
+        if clusters[j] != UNPLACED:
+            put(table, rows[u], weight[u], clusters[j], value, step)
+        labels[u] = clusters[j]
+
+
+@compiled
+def merge_gains(count, value):
+    """What merging each two clusters would add to the overlap sum: (C, C), above the diagonal.
+
+    `count` is (R, C). Only clusters that meet in a block gain anything there, so a block costs the square of the
+    number of clusters it meets.
+    """
+    blocks, capacity = count.shape
+    gains = np.zeros((capacity, capacity))
+    met = np.empty(capacity, np.int64)
+    for row in range(blocks):
+        number = 0
+        for k in range(capacity):
+            b = count[row, k]
+            if b > 0:
+                for j in met[:number]:
+                    a = count[row, j]
+                    gains[j, k] += value[a + b] - value[a] - value[b]
+                met[number] = k
+                number += 1
+    return gains

@@ -1,0 +1,229 @@
+"""Posterior of cellular prevalences, averaged over the chain: nothing is sampled.
+
+Given a partition, the posterior of a block's prevalence in a sample is known on the grid: W_k ∝ exp(sum_i Xi_k(y_i)).
+A mutation's posterior is the mean over the saved partitions of the W of its block; a cluster's is the mean of the W of
+the block that holds most of the cluster's mutations.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from pyclone_pgsm.compiling import compiled
+from pyclone_pgsm.likelihoods.pyclone import HI, LO, TAIL, PyClone
+from pyclone_pgsm.samplers.partition import build_partition
+
+NEGLIGIBLE_MASS = 1e-9  # at each end of a block's posterior, cut off to save memory
+INTERVAL = (0.025, 0.975)
+CHUNK = 4096  # mutations whose grids are held at the same time
+
+
+class BlockPosteriors(NamedTuple):
+    """Grid posteriors of all blocks of M partitions in D samples, each on its own window of the grid.
+
+    Attributes
+    ----------
+    first_block : (M + 1,) int64
+        Row of block 0 of each partition among all blocks.
+    low, start : (B, D), (B D + 1,) int64
+        First grid point of each window, and where its values stand in `mass`.
+    mass : (N,) float32
+    """
+
+    first_block: NDArray[np.int64]
+    low: NDArray[np.int64]
+    start: NDArray[np.int64]
+    mass: NDArray[np.float32]
+
+
+class Moments(NamedTuple):
+    """(N, D) mean, standard deviation and ends of the 95 % interval."""
+
+    mean: NDArray[np.float64]
+    std: NDArray[np.float64]
+    lower: NDArray[np.float64]
+    upper: NDArray[np.float64]
+
+
+@njit(nogil=True)
+def _trim(window):
+    """First and last + 1 point that hold all but the negligible mass."""
+    lo = 0
+    hi = len(window)
+    mass = 0.0
+    while lo < hi - 1 and mass + window[lo] < NEGLIGIBLE_MASS:
+        mass += window[lo]
+        lo += 1
+    mass = 0.0
+    while hi > lo + 1 and mass + window[hi - 1] < NEGLIGIBLE_MASS:
+        mass += window[hi - 1]
+        hi -= 1
+    return lo, hi
+
+
+_build_partition = njit(nogil=True)(build_partition)
+
+
+@compiled
+def _windows(likelihood, labels):
+    """Windows of all blocks of one partition (labels canonical): low and length (K, D), and the values."""
+    partition = _build_partition(likelihood, labels)
+    G = likelihood.xi.shape[1]
+    D = likelihood.index.shape[1]
+    K = partition.counter[0]
+    low = np.empty((K, D), np.int64)
+    length = np.empty((K, D), np.int64)
+    mass = np.empty(K * D * G, np.float32)
+    filled = 0
+    for b in range(K):
+        for d in range(D):
+            stat = partition.stats[b, d * (2 * G + TAIL) : (d + 1) * (2 * G + TAIL)]
+            left = int(stat[2 * G + LO])
+            window = stat[G + left : G + int(stat[2 * G + HI])]
+            lo, hi = _trim(window)
+            low[b, d] = left + lo
+            length[b, d] = hi - lo
+            total = 0.0
+            for k in range(lo, hi):
+                total += window[k]
+            for k in range(lo, hi):
+                mass[filled] = window[k] / total
+                filled += 1
+    return low, length, mass[:filled].copy()
+
+
+def block_posteriors(partitions: Iterable[tuple[PyClone, NDArray[Any]]]) -> BlockPosteriors:
+    """Grid posteriors of every block of some partitions.
+
+    Parameters
+    ----------
+    partitions : iterable of (PyClone, (T,) labels)
+        Canonical labels, each with the likelihood at the precision of its iteration.
+    """
+    lows, lengths, masses = [], [], []
+    for likelihood, labels in partitions:
+        low, length, mass = _windows(likelihood, labels.astype(np.int32))
+        lows.append(low)
+        lengths.append(length)
+        masses.append(mass)
+    return BlockPosteriors(
+        np.append(0, np.cumsum([len(low) for low in lows])),
+        np.concatenate(lows),
+        np.append(0, np.cumsum(np.concatenate([length.ravel() for length in lengths]))),
+        np.concatenate(masses),
+    )
+
+
+@njit(nogil=True)
+def _quantile(mass, lo, hi, p):
+    """p-quantile of a distribution on the grid points lo..hi-1, each point's mass spread over the cell around it."""
+    last = len(mass) - 1.0
+    below = 0.0
+    for k in range(lo, hi):
+        if mass[k] > 0.0 and below + mass[k] >= p:
+            left = max(k - 0.5, 0.0)
+            right = min(k + 0.5, last)
+            return (left + (right - left) * (p - below) / mass[k]) / last
+        below += mass[k]
+    return (hi - 1) / last
+
+
+@compiled
+def _mixtures(rows, first_block, low, start, mass, grid_size, grids):
+    """Mean over partitions of the windows of the blocks in ``rows`` (n, M); fills ``grids`` (n, D, G) if it has room."""
+    n, M = rows.shape
+    D = low.shape[1]
+    keep = len(grids) > 0
+    moments = np.empty((4, n, D))
+    grid = np.empty(grid_size)
+    for i in range(n):
+        for d in range(D):
+            lo = grid_size
+            hi = 0
+            for m in range(M):
+                block = first_block[m] + rows[i, m]
+                lo = min(lo, low[block, d])
+                hi = max(hi, low[block, d] + start[block * D + d + 1] - start[block * D + d])
+            grid[lo:hi] = 0.0
+            for m in range(M):
+                block = first_block[m] + rows[i, m]
+                begin = start[block * D + d]
+                left = low[block, d]
+                for k in range(start[block * D + d + 1] - begin):
+                    grid[left + k] += mass[begin + k]
+            total = 0.0
+            mean = 0.0
+            for k in range(lo, hi):
+                total += grid[k]
+                mean += grid[k] * k
+            mean /= total
+            variance = 0.0
+            for k in range(lo, hi):
+                grid[k] /= total
+                variance += grid[k] * (k - mean) ** 2
+            moments[0, i, d] = mean / (grid_size - 1)
+            moments[1, i, d] = np.sqrt(variance) / (grid_size - 1)
+            moments[2, i, d] = _quantile(grid, lo, hi, INTERVAL[0])
+            moments[3, i, d] = _quantile(grid, lo, hi, INTERVAL[1])
+            if keep:
+                grids[i, d] = 0.0
+                grids[i, d, lo:hi] = grid[lo:hi]
+    return moments
+
+
+def mutation_prevalences(blocks: BlockPosteriors, draws: NDArray[Any], grid_size: int) -> Moments:
+    """Posterior moments of every mutation's prevalence.
+
+    Parameters
+    ----------
+    blocks : BlockPosteriors
+        Of the same M partitions as `draws`.
+    draws : (M, T) integer labels, canonical
+    grid_size : int
+        G.
+    """
+    T = draws.shape[1]
+    none = np.empty((0, 0, 0))
+    parts = [
+        _mixtures(
+            np.ascontiguousarray(draws[:, begin : begin + CHUNK].T, dtype=np.int64), *blocks, grid_size, none
+        )
+        for begin in range(0, T, CHUNK)
+    ]
+    return Moments(*np.concatenate(parts, axis=1))
+
+
+def cluster_prevalences(
+    blocks: BlockPosteriors, draws: NDArray[Any], labels: NDArray[np.int64], grid_size: int
+) -> tuple[Moments, NDArray[np.float64]]:
+    """Posterior moments of every cluster's prevalence, and the posteriors themselves.
+
+    Parameters
+    ----------
+    blocks : BlockPosteriors
+    draws : (M, T) integer labels, canonical
+    labels : (T,) int64
+        Consensus clusters 0..K-1.
+    grid_size : int
+        G.
+
+    Returns
+    -------
+    moments : Moments
+        (K, D) each.
+    density : (K, D, G) float64
+        Sums to 1 over the grid.
+    """
+    K = int(labels.max()) + 1
+    rows = np.empty((K, len(draws)), np.int64)
+    for cluster in range(K):
+        members = draws[:, labels == cluster]
+        for m, blocks_of_members in enumerate(members):
+            rows[cluster, m] = np.bincount(blocks_of_members).argmax()
+    density = np.empty((K, blocks.low.shape[1], grid_size))
+    return Moments(*_mixtures(rows, *blocks, grid_size, density)), density

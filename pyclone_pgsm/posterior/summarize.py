@@ -1,0 +1,249 @@
+"""From a trace to a :class:`~pyclone_pgsm.posterior.summary.Summary`: consensus, prevalences, diagnostics."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.errors import TraceError
+from pyclone_pgsm.posterior.consensus import CRITERIA as CRITERIA
+from pyclone_pgsm.posterior.consensus import assignment_probability, coclustering, consensus
+from pyclone_pgsm.posterior.diagnostics import effective_sample_size, split_rhat
+from pyclone_pgsm.posterior.prevalence import (
+    block_posteriors,
+    cluster_prevalences,
+    mutation_prevalences,
+)
+from pyclone_pgsm.posterior.summary import Summary
+from pyclone_pgsm.tumour.grid import intern, prevalence_grid
+from pyclone_pgsm.trace import Trace
+
+CONSENSUS_DRAWS = 1000
+PREVALENCE_DRAWS = 240
+LABEL_BYTES = 400 << 20  # labels read at the same time
+PICTURED = 1000  # mutations in the co-clustering picture at most
+RHAT_LIMIT = 1.05
+ESS_LIMIT = 100.0
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    """Convergence of one traced quantity over all chains after burn-in.
+
+    Attributes
+    ----------
+    name : str
+    mean, lower, upper : float
+        Posterior mean and 95 % interval (of a precision: its median, which may be infinite).
+    rhat : float
+        Rank-normalised split R-hat; near 1 if the chains agree. NaN with too few draws.
+    ess : float
+        Bulk effective sample size.
+    """
+
+    name: str
+    mean: float
+    lower: float
+    upper: float
+    rhat: float
+    ess: float
+
+
+@dataclass(frozen=True)
+class Result:
+    """All that the tables, pictures and the terminal show.
+
+    Attributes
+    ----------
+    summary : Summary
+    diagnostics : list of Diagnostic
+    coclustered : (n,) int64
+        Mutations in the co-clustering picture.
+    coclustering : (n, n) float64
+    warnings : list of str
+        What the user should know before trusting the result.
+    """
+
+    summary: Summary
+    diagnostics: list[Diagnostic]
+    coclustered: NDArray[np.int64]
+    coclustering: NDArray[np.float64]
+    warnings: list[str]
+
+
+def kept_rows(trace: Trace, burn_in: int | None = None) -> list[NDArray[np.int64]]:
+    """Rows of each chain after burn-in.
+
+    Raises
+    ------
+    TraceError
+        No chain has any.
+    """
+    skip = trace.options.settings.burn_in if burn_in is None else burn_in
+    rows = [np.flatnonzero(chain.iteration > skip) for chain in trace.chains]
+    if not any(len(chosen) for chosen in rows):
+        last = max((int(chain.iteration[-1]) for chain in trace.chains if len(chain.iteration)), default=0)
+        raise TraceError(
+            f"{trace.path}: no iteration after the burn-in of {skip} (the chains have {last}): "
+            "resume it, or choose a smaller --burn-in"
+        )
+    return rows
+
+
+def _thin(rows: list[NDArray[np.int64]], most: int) -> list[NDArray[np.int64]]:
+    """About `most` rows in all, spread evenly over each chain."""
+    total = sum(map(len, rows))
+    if total <= most:
+        return rows
+    return [
+        chosen[np.linspace(0, len(chosen) - 1, max(1, round(len(chosen) * most / total))).astype(int)]
+        if len(chosen)
+        else chosen
+        for chosen in rows
+    ]
+
+
+def _read(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[Any]:
+    return np.concatenate([trace.labels(k, chosen) for k, chosen in enumerate(rows) if len(chosen)])
+
+
+def _gather(trace: Trace, rows: list[NDArray[np.int64]], name: str) -> NDArray[np.float64]:
+    series = (
+        chain.hyperparameters[name] if name in chain.hyperparameters else getattr(chain, name)
+        for chain in trace.chains
+    )
+    return np.concatenate([values[chosen] for values, chosen in zip(series, rows)])
+
+
+def diagnose(trace: Trace, rows: list[NDArray[np.int64]]) -> list[Diagnostic]:
+    """R-hat and effective sample size of every traced quantity."""
+    found = []
+    length = min(len(chosen) for chosen in rows)
+    for name in ("log_joint", "num_clusters", "concentration", *trace.options.hyperparameters):
+        pooled = _gather(trace, rows, name)
+        lower, upper = np.quantile(pooled, [0.025, 0.975], method="inverted_cdf")
+        mean = float(np.median(pooled)) if name in trace.options.hyperparameters else float(pooled.mean())
+        rhat = ess = math.nan
+        if length >= 4:
+            equal = [chosen[-length:] for chosen in rows]
+            table = _gather(trace, equal, name).reshape(len(rows), length)
+            ranks = np.unique(table, return_inverse=True)[1].reshape(table.shape).astype(float)
+            rhat, ess = split_rhat(ranks), effective_sample_size(ranks)
+        found.append(Diagnostic(name, mean, float(lower), float(upper), rhat, ess))
+    return found
+
+
+def _warnings(trace: Trace, diagnostics: list[Diagnostic], rows: list[NDArray[np.int64]]) -> list[str]:
+    warnings = []
+    wanted = trace.options.settings.iterations
+    short = [str(k) for k, chain in enumerate(trace.chains) if not len(chain.iteration) or chain.iteration[-1] < wanted - trace.options.settings.thin]
+    if short:
+        warnings.append(f"chains {', '.join(short)} have not done all {wanted} iterations: resume the trace")
+    for diagnostic in diagnostics:
+        if diagnostic.name == "concentration":
+            continue
+        if diagnostic.rhat > RHAT_LIMIT:
+            warnings.append(
+                f"the chains disagree on {diagnostic.name} (R-hat {diagnostic.rhat:.2f}, wanted below {RHAT_LIMIT}): "
+                "run more iterations"
+            )
+    return warnings
+
+
+def consensus_order(labels: NDArray[np.int64], mean: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Renumber clusters from the largest mean prevalence down (ties: the larger, then the earlier, first).
+
+    Parameters
+    ----------
+    labels : (T,) int64
+        0..K-1.
+    mean : (K, D) float64
+        Prevalence of each cluster.
+    """
+    sizes = np.bincount(labels)
+    first = np.array([np.argmax(labels == k) for k in range(len(sizes))])
+    order = np.lexsort((first, -sizes, -np.round(mean.mean(axis=1), 9)))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[labels]
+
+
+def summarize(trace: Trace, criterion: str = "mpear", burn_in: int | None = None) -> Result:
+    """Consensus clusters, prevalences and diagnostics of a trace.
+
+    Parameters
+    ----------
+    trace : Trace
+    criterion : {"mpear", "vi", "binder", "map"}
+        See :func:`pyclone_pgsm.posterior.consensus.consensus`.
+    burn_in : int or None
+        Iterations to skip; None: those of the run.
+
+    Raises
+    ------
+    TraceError
+        There is no iteration after the burn-in, or the trace is damaged.
+    """
+    from pyclone_pgsm.likelihoods.pyclone import PyCloneModel
+
+    options, observations = trace.options, trace.observations
+    rows = kept_rows(trace, burn_in)
+    T = observations.num_mutations
+    rng = np.random.default_rng(np.random.SeedSequence(options.settings.seed, spawn_key=(1 << 20,)))
+
+    most = max(20, min(CONSENSUS_DRAWS, LABEL_BYTES // T))
+    if criterion == "map":
+        best = int(np.argmax(np.concatenate([c.log_joint[r] for c, r in zip(trace.chains, rows)])))
+        chain = np.repeat(np.arange(len(rows)), list(map(len, rows)))[best]
+        labels = trace.labels(int(chain), np.concatenate(rows)[best : best + 1])[0].astype(np.int64)
+        draws = _read(trace, _thin(rows, most))
+    else:
+        draws = _read(trace, _thin(rows, most))
+        labels = consensus(draws, criterion, rng=rng)
+
+    thinned = _thin(rows, min(PREVALENCE_DRAWS, most))
+    partitions = _read(trace, thinned)
+    model = PyCloneModel(
+        intern(observations), options.grid_size, options.genotype_prior, options.density, options.precision
+    )
+    names = options.hyperparameters
+    values = list(zip(*(_gather(trace, thinned, name) for name in names))) or [()] * len(partitions)
+    # draws at the same precision together: the tables are computed once each
+    order = sorted(range(len(partitions)), key=lambda m: values[m])
+    partitions = partitions[order]
+    blocks = block_posteriors(
+        (model.likelihood(tuple(map(float, values[m]))), partition) for m, partition in zip(order, partitions)
+    )
+    clusters, _ = cluster_prevalences(blocks, partitions, labels, options.grid_size)
+    labels = consensus_order(labels, clusters.mean)
+    clusters, density = cluster_prevalences(blocks, partitions, labels, options.grid_size)
+    mutations = mutation_prevalences(blocks, partitions, options.grid_size)
+
+    depth = np.where(observations.has_data, observations.depth, 0)
+    vaf = np.where(depth > 0, observations.alt_counts / np.maximum(depth, 1), np.nan)
+    summary = Summary(
+        observations.mutation_ids,
+        observations.sample_ids,
+        labels,
+        assignment_probability(draws, labels),
+        *mutations,
+        vaf,
+        depth,
+        np.bincount(labels),
+        *clusters,
+        prevalence_grid(options.grid_size),
+        density,
+    )
+    items = np.arange(T) if T <= PICTURED else np.sort(rng.choice(T, PICTURED, replace=False))
+    diagnostics = diagnose(trace, rows)
+    return Result(
+        summary,
+        diagnostics,
+        items,
+        coclustering(draws, items),
+        _warnings(trace, diagnostics, rows),
+    )

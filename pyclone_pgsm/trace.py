@@ -1,0 +1,513 @@
+"""The trace: an HDF5 file that holds the data, the settings and every saved iteration of every chain.
+
+    /config             attributes: format, version, command, options (JSON), seed
+    /data               ids, counts, copy numbers and what was left out: enough to go on without the input files
+    /chains/<k>/        labels [iterations, T], iteration, num_clusters, concentration, log_joint, seconds, and one
+                        dataset for each hyperparameter of the likelihood (precision)
+    /chains/<k>/state   what the chain needs to go on: iterations done, labels, random generator, ...
+
+Every flush copies the file, appends to the copy and renames it over the original. A reader, or a run killed at any
+moment, therefore only ever meets a whole file; HDF5 alone does not promise that of a file that is being written.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm import __version__
+from pyclone_pgsm.chains import ChainState, Records, Settings
+from pyclone_pgsm.errors import TraceError
+from pyclone_pgsm.files import replacing
+from pyclone_pgsm.inputs.observations import LeftOut, Observations
+from pyclone_pgsm.priors import DirichletProcess
+from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS
+
+FORMAT = "pyclone-pgsm trace 1"
+MATRICES = (
+    "ref_counts",
+    "alt_counts",
+    "major_cn",
+    "minor_cn",
+    "normal_cn",
+    "tumour_content",
+    "error_rate",
+    "has_data",
+)
+SERIES: dict[str, tuple[str, str]] = {
+    "iteration": ("int64", "number of iterations done when the row was saved, burn-in included"),
+    "num_clusters": ("int64", "number of clusters"),
+    "concentration": ("float64", "concentration of the partition prior"),
+    "log_joint": ("float64", "log p(data, partition, hyperparameters)"),
+    "seconds": ("float64", "time that the iteration took"),
+}
+CHUNK_BYTES = 1 << 20
+FLUSH_SECONDS = 5.0
+FLUSH_SHARE = 0.05  # of the time may go into flushing
+FLUSH_BYTES = 256 << 20  # of labels may wait in memory
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """All that determines a run besides the data: stored in the trace as JSON.
+
+    Attributes
+    ----------
+    settings : Settings
+    genotype_prior, density : str
+    precision : float or None
+        None: inferred.
+    grid_size : int
+        As chosen, never "auto".
+    concentration, concentration_shape, concentration_rate : float
+        Start value and Gamma prior of the concentration; shape and rate None: fixed.
+    rebuild : int
+        Iterations between two rebuilds of the statistics.
+    """
+
+    settings: Settings
+    genotype_prior: str
+    density: str
+    precision: float | None
+    grid_size: int
+    concentration: float
+    concentration_shape: float | None
+    concentration_rate: float | None
+    rebuild: int
+
+    @property
+    def prior(self) -> DirichletProcess:
+        """The partition prior at its start."""
+        return DirichletProcess(self.concentration, self.concentration_shape, self.concentration_rate)
+
+    @property
+    def hyperparameters(self) -> tuple[str, ...]:
+        """Names of the likelihood's inferred hyperparameters."""
+        return ("precision",) if self.density == "beta-binomial" and self.precision is None else ()
+
+    def to_json(self) -> str:
+        values = {f.name: getattr(self, f.name) for f in fields(self)}
+        return json.dumps({**values, "settings": self.settings.to_dict()}, sort_keys=True)
+
+    @classmethod
+    def from_json(cls, text: str) -> RunOptions:
+        values = json.loads(text)
+        return cls(**{**values, "settings": Settings(**values["settings"])})
+
+
+def _write_texts(group: h5py.Group, name: str, texts: Sequence[str]) -> None:
+    group.create_dataset(name, data=np.array(texts, dtype=object), dtype=h5py.string_dtype())
+
+
+def _read_texts(group: h5py.Group, name: str) -> list[str]:
+    return list(group[name].asstr()[:])
+
+
+def create_trace(
+    path: Path,
+    observations: Observations,
+    left_out: Sequence[LeftOut],
+    options: RunOptions,
+    command: str,
+    states: Sequence[ChainState],
+) -> None:
+    """Write a trace without iterations: data, options and the first state of each chain.
+
+    Raises
+    ------
+    OutputError
+        The file cannot be written.
+    """
+    with replacing(path) as temporary, h5py.File(temporary, "w") as file:
+        _write_config(file, options, command)
+        _write_data(file, observations, left_out)
+        chains = file.create_group("chains")
+        for k, state in enumerate(states):
+            _create_chain(chains, str(k), observations.num_mutations, options.hyperparameters)
+            chains[str(k)].attrs["seed"] = options.settings.seed
+            _write_state(chains[str(k)], state)
+
+
+def _write_config(file: h5py.File, options: RunOptions, command: str) -> None:
+    config = file.create_group("config")
+    config.attrs["format"] = FORMAT
+    config.attrs["version"] = __version__
+    config.attrs["command"] = command
+    config.attrs["options"] = options.to_json()
+    config.attrs["seed"] = options.settings.seed
+    config.attrs["description"] = __doc__ or ""
+
+
+def _write_data(file: h5py.File, observations: Observations, left_out: Sequence[LeftOut]) -> None:
+    data = file.create_group("data")
+    data.attrs["description"] = (
+        "T mutations x D samples; values where has_data is false are placeholders. "
+        "left_out: JSON, one list [file, row, mutation_id, sample_id, reason] a line of left_out.tsv"
+    )
+    _write_texts(data, "mutation_ids", observations.mutation_ids)
+    _write_texts(data, "sample_ids", observations.sample_ids)
+    for name in MATRICES:
+        data.create_dataset(name, data=getattr(observations, name), compression="gzip", compression_opts=1)
+    annotations = data.create_group("annotations")
+    for name, texts in observations.annotations.items():
+        _write_texts(annotations, name, texts)
+    _write_texts(data, "left_out", [json.dumps(row) for row in left_out])
+
+
+def _create_chain(
+    chains: h5py.Group, name: str, num_observations: int, hyperparameters: Sequence[str]
+) -> None:
+    chain = chains.create_group(name)
+    _create_labels(chain, num_observations, np.dtype(np.uint8))
+    for series, (kind, description) in SERIES.items():
+        _create_series(chain, series, kind, description)
+    for series in hyperparameters:
+        _create_series(chain, series, "float64", f"{series} of the likelihood (inf: its limit)")
+
+
+def _create_series(chain: h5py.Group, name: str, kind: str, description: str) -> None:
+    chain.create_dataset(name, shape=(0,), maxshape=(None,), chunks=(1024,), dtype=kind, fletcher32=True)
+    chain[name].attrs["description"] = description
+
+
+def _create_labels(chain: h5py.Group, num_observations: int, dtype: np.dtype[Any]) -> None:
+    columns = min(num_observations, CHUNK_BYTES // 8)
+    rows = max(1, min(64, CHUNK_BYTES // (columns * dtype.itemsize)))
+    chain.create_dataset(
+        "labels",
+        shape=(0, num_observations),
+        maxshape=(None, num_observations),
+        chunks=(rows, columns),
+        dtype=dtype,
+        compression="gzip",
+        compression_opts=1,
+        fletcher32=True,
+    )
+    chain["labels"].attrs["description"] = "block of each mutation, numbered by first appearance"
+
+
+def _write_state(chain: h5py.Group, state: ChainState) -> None:
+    if "state" in chain:
+        del chain["state"]
+    group = chain.create_group("state")
+    group.attrs["description"] = "where the chain goes on"
+    group.attrs["iteration"] = state.iteration
+    group.attrs["concentration"] = state.prior.concentration
+    group.attrs["hyperparameters"] = np.array(state.values, float)
+    group.attrs["random_generator"] = json.dumps(state.rng.bit_generator.state)
+    group.create_dataset("labels", data=state.labels, compression="gzip", compression_opts=1, fletcher32=True)
+    for name, array in state.anchors.state().items():
+        group.create_dataset(name, data=array)
+
+
+def _read_state(chain: h5py.Group, options: RunOptions) -> ChainState:
+    group = chain["state"]
+    generator = np.random.PCG64()
+    generator.state = json.loads(group.attrs["random_generator"])
+    labels = group["labels"][:].astype(np.int32)
+    anchors = ANCHOR_PROPOSALS[options.settings.anchor_proposal](len(labels))
+    anchors.restore({name: group[name][:] for name in anchors.state()})
+    return ChainState(
+        int(group.attrs["iteration"]),
+        labels,
+        DirichletProcess(
+            float(group.attrs["concentration"]), options.concentration_shape, options.concentration_rate
+        ),
+        tuple(map(float, group.attrs["hyperparameters"])),
+        np.random.Generator(generator),
+        anchors,
+    )
+
+
+def _append(chain: h5py.Group, records: Records, hyperparameters: Sequence[str]) -> None:
+    rows = len(records.iteration)
+    if rows == 0:
+        return
+    labels = np.array(records.labels)
+    _make_room(chain, int(labels.max()))
+    columns: dict[str, Any] = {"labels": labels, **{name: getattr(records, name) for name in SERIES}}
+    for h, name in enumerate(hyperparameters):
+        columns[name] = [values[h] for values in records.values]
+    for name, values in columns.items():
+        dataset = chain[name]
+        dataset.resize(len(dataset) + rows, axis=0)
+        dataset[-rows:] = values
+
+
+def _make_room(chain: h5py.Group, largest: int) -> None:
+    """Give the labels a larger type when there are more clusters than the present one can number."""
+    needed = np.min_scalar_type(largest)
+    if needed.itemsize <= chain["labels"].dtype.itemsize:
+        return
+    before = chain["labels"][:]
+    del chain["labels"]
+    _create_labels(chain, before.shape[1], needed)
+    chain["labels"].resize(len(before), axis=0)
+    chain["labels"][:] = before
+
+
+class TraceWriter:
+    """Collects what the chains give and flushes it to the file now and then.
+
+    Parameters
+    ----------
+    path : Path
+        A trace made by :func:`create_trace`.
+    hyperparameters : sequence of str
+        Names of the likelihood's inferred hyperparameters.
+    flush_seconds : float
+        Least time between two flushes; longer where flushing would take more than 5 % of the time.
+    """
+
+    def __init__(
+        self, path: Path, hyperparameters: Sequence[str], flush_seconds: float = FLUSH_SECONDS
+    ) -> None:
+        self.path = path
+        self.hyperparameters = hyperparameters
+        self.interval = flush_seconds
+        self.pending: dict[int, tuple[list[Records], ChainState]] = {}
+        self.last = time.monotonic()
+        self.bytes = 0
+
+    def add(self, chain: int, state: ChainState, records: Records) -> None:
+        """Take over a segment of a chain and the state after it."""
+        waiting, _ = self.pending.get(chain, ([], state))
+        self.pending[chain] = ([*waiting, records], state)
+        self.bytes += sum(labels.nbytes for labels in records.labels)
+        if time.monotonic() - self.last > self.interval or self.bytes > FLUSH_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Bring the file up to date."""
+        if not self.pending:
+            return
+        started = time.monotonic()
+        with replacing(self.path) as temporary:
+            shutil.copyfile(self.path, temporary)
+            with h5py.File(temporary, "r+") as file:
+                for k, (waiting, state) in sorted(self.pending.items()):
+                    chain = file["chains"][str(k)]
+                    for records in waiting:
+                        _append(chain, records, self.hyperparameters)
+                    _write_state(chain, state)
+        self.pending = {}
+        self.bytes = 0
+        self.last = time.monotonic()
+        self.interval = max(self.interval, (self.last - started) / FLUSH_SHARE)
+
+
+@dataclass(frozen=True)
+class ChainTrace:
+    """Saved iterations of one chain: n rows.
+
+    Attributes
+    ----------
+    iteration, num_clusters : (n,) int64
+    concentration, log_joint, seconds : (n,) float64
+    hyperparameters : dict of str to (n,) float64
+    """
+
+    iteration: NDArray[np.int64]
+    num_clusters: NDArray[np.int64]
+    concentration: NDArray[np.float64]
+    log_joint: NDArray[np.float64]
+    seconds: NDArray[np.float64]
+    hyperparameters: dict[str, NDArray[np.float64]]
+
+
+class Trace:
+    """A trace opened for reading. Use it as a context manager.
+
+    Parameters
+    ----------
+    path : Path
+
+    Attributes
+    ----------
+    options : RunOptions
+    command, version : str
+        What made the trace.
+    observations : Observations
+    left_out : list of LeftOut
+    chains : list of ChainTrace
+
+    Raises
+    ------
+    TraceError
+        The file is missing, no trace, damaged, or from a later version.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        if not path.exists():
+            raise TraceError(f"{path}: there is no such file")
+        try:
+            self._file = h5py.File(path, "r")
+        except OSError as problem:
+            raise TraceError(f"{path}: not a trace of pyclone-pgsm, or damaged: {problem}") from problem
+        try:
+            self._read()
+        except TraceError:
+            self._file.close()
+            raise
+        except Exception as problem:
+            self._file.close()
+            raise TraceError(f"{path}: the trace is damaged: {problem}") from problem
+
+    def _read(self) -> None:
+        found = self._file["config"].attrs.get("format") if "config" in self._file else None
+        if found is None:
+            raise TraceError(f"{self.path}: an HDF5 file, but not a trace of pyclone-pgsm")
+        if found != FORMAT:
+            raise TraceError(f"{self.path}: a trace of format {found!r}; this version reads {FORMAT!r}")
+        config = self._file["config"].attrs
+        self.command = str(config["command"])
+        self.version = str(config["version"])
+        self.options = RunOptions.from_json(config["options"])
+        self.observations = self._read_data()
+        self.left_out = [LeftOut(*json.loads(row)) for row in _read_texts(self._file["data"], "left_out")]
+        names = sorted(self._file["chains"], key=int)
+        self.chains = [self._read_chain(self._file["chains"][name]) for name in names]
+
+    def _read_data(self) -> Observations:
+        data = self._file["data"]
+        return Observations(
+            _read_texts(data, "mutation_ids"),
+            _read_texts(data, "sample_ids"),
+            *(data[name][:] for name in MATRICES),
+            annotations={name: _read_texts(data["annotations"], name) for name in data["annotations"]},
+        )
+
+    def _read_chain(self, chain: h5py.Group) -> ChainTrace:
+        series = {name: chain[name][:] for name in SERIES}
+        values = {name: chain[name][:] for name in self.options.hyperparameters}
+        rows = {len(column) for column in (*series.values(), *values.values(), chain["labels"])}
+        if len(rows) != 1:
+            raise TraceError(f"{self.path}: the trace is damaged: {chain.name} has columns of different lengths")
+        return ChainTrace(**series, hyperparameters=values)
+
+    def labels(self, chain: int, rows: NDArray[np.int64]) -> NDArray[np.unsignedinteger[Any]]:
+        """(len(rows), T) labels of saved rows (increasing) of a chain."""
+        dataset = self._file["chains"][str(chain)]["labels"]
+        try:
+            if len(rows) > len(dataset) // 4:
+                return dataset[int(rows[0]) : int(rows[-1]) + 1][rows - rows[0]]
+            return np.array([dataset[int(row)] for row in rows]).reshape(len(rows), dataset.shape[1])
+        except OSError as problem:
+            raise TraceError(f"{self.path}: the trace is damaged: {problem}") from problem
+
+    def states(self) -> list[ChainState]:
+        """Where each chain goes on."""
+        try:
+            return [
+                _read_state(self._file["chains"][str(k)], self.options) for k in range(len(self.chains))
+            ]
+        except Exception as problem:
+            raise TraceError(f"{self.path}: the trace is damaged: {problem}") from problem
+
+    def close(self) -> None:
+        self._file.close()
+
+    def __enter__(self) -> Trace:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def extend_trace(path: Path, options: RunOptions) -> None:
+    """Prepare a trace for more iterations: store the new number, and forget rows after each chain's state.
+
+    (The last rows of a chain can be later than its state if its number of iterations was no multiple of the rebuild
+    interval; they are made again, the same.)
+    """
+    with replacing(path) as temporary:
+        shutil.copyfile(path, temporary)
+        with h5py.File(temporary, "r+") as file:
+            file["config"].attrs["options"] = options.to_json()
+            for chain in file["chains"].values():
+                keep = int(np.searchsorted(chain["iteration"][:], chain["state"].attrs["iteration"], "right"))
+                for name in ("labels", *SERIES, *options.hyperparameters):
+                    chain[name].resize(keep, axis=0)
+
+
+def merge_traces(paths: Sequence[Path], out: Path) -> int:
+    """Put the chains of several runs on the same data into one trace.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        Traces with the same data and model; seeds must differ.
+    out : Path
+
+    Returns
+    -------
+    int
+        Number of chains.
+
+    Raises
+    ------
+    TraceError
+        A trace cannot be read, or they do not belong together.
+    """
+    options: RunOptions | None = None
+    seen: dict[bytes, Path] = {}
+    with replacing(out) as temporary, h5py.File(temporary, "w") as merged:
+        count = 0
+        for path in paths:
+            with Trace(path) as trace:
+                if options is None:
+                    options, first, observations = trace.options, path, trace.observations
+                    for name in ("config", "data"):
+                        trace._file.copy(name, merged)
+                    merged.create_group("chains")
+                else:
+                    _check_same(first, options, observations, path, trace)
+                for k in range(len(trace.chains)):
+                    source = trace._file["chains"][str(k)]
+                    key = source["labels"][:].tobytes() + str(source.attrs["seed"]).encode()
+                    if key in seen:
+                        raise TraceError(
+                            f"{path}: chain {k} is the same as one of {seen[key]}: run it with another --seed"
+                        )
+                    seen[key] = path
+                    source.file.copy(source, merged["chains"], name=str(count))
+                    count += 1
+        if options is None:
+            raise TraceError("no trace to merge")
+        settings = {**options.settings.to_dict(), "chains": count}
+        values = {f.name: getattr(options, f.name) for f in fields(options)}
+        merged["config"].attrs["options"] = RunOptions(
+            **{**values, "settings": Settings(**settings)}
+        ).to_json()
+    return count
+
+
+def _check_same(
+    first: Path, options: RunOptions, observations: Observations, path: Path, trace: Trace
+) -> None:
+    other = trace.observations
+    same_data = (
+        observations.mutation_ids == other.mutation_ids
+        and observations.sample_ids == other.sample_ids
+        and all(np.array_equal(getattr(observations, name), getattr(other, name)) for name in MATRICES)
+    )
+    if not same_data:
+        raise TraceError(f"{path}: its data differ from those of {first}")
+    for name in ("genotype_prior", "density", "precision", "grid_size"):
+        mine, its = getattr(options, name), getattr(trace.options, name)
+        if mine != its:
+            raise TraceError(f"{path}: {name} {its!r} differs from {mine!r} of {first}")
+    for name in ("iterations", "burn_in", "thin", "anchor_proposal"):
+        mine, its = getattr(options.settings, name), getattr(trace.options.settings, name)
+        if mine != its:
+            raise TraceError(f"{path}: {name} {its!r} differs from {mine!r} of {first}")

@@ -1,0 +1,269 @@
+"""The PyClone likelihood of every observation on a grid of cellular prevalences.
+
+    Xi_k(y) = log sum_psi pi_psi P(alt | depth, xi(psi, x_k, t)),     x_k = k / (G - 1), k = 0..G-1
+
+with P binomial, or beta-binomial of the same mean (appendix "PyClone" of Bouchard-Côté, Doucet and Roth 2017;
+Roth et al. 2014). Observations that agree in everything share one row: U distinct rows, and an index (T, D)
+into them.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.tumour.genotypes import genotype_states
+
+DENSITIES = ("binomial", "beta-binomial")
+
+GRID_SIZES = (101, 201, 401, 801, 1601)
+"""What `choose_grid_size` chooses from."""
+LARGE_CLUSTER = 0.25
+"""Share of all mutations that a large cluster holds."""
+STEP_SCALE = 1.2
+"""Posterior standard deviation of a prevalence times the square root of the reads behind it."""
+BYTES_PER_POINT = 16
+"""Bytes a distinct row and grid point take: xi and likelihood."""
+MAX_BYTES = 512 << 20
+
+
+@dataclass(frozen=True)
+class LocusTable:
+    """The U distinct observations of a data set of T mutations and D samples, all samples together.
+
+    Rows are sorted by copy numbers, tumour content, error rate, depth and variant reads, in this order: rows
+    that need the same genotypes stand together, and neighbours have similar likelihoods.
+
+    Attributes
+    ----------
+    ref, alt : (U,) int64
+        Reads that show the reference and the variant allele.
+    major, minor, normal : (U,) int64
+        Copy numbers.
+    tumour_content, error_rate : (U,) float64
+    index : (T, D) int32
+        Row of each mutation in each sample; -1 where the sample says nothing about the mutation.
+    """
+
+    ref: NDArray[np.int64]
+    alt: NDArray[np.int64]
+    major: NDArray[np.int64]
+    minor: NDArray[np.int64]
+    normal: NDArray[np.int64]
+    tumour_content: NDArray[np.float64]
+    error_rate: NDArray[np.float64]
+    index: NDArray[np.int32]
+
+    @property
+    def num_rows(self) -> int:
+        """U."""
+        return len(self.ref)
+
+
+class XiGrid(NamedTuple):
+    """Log likelihoods of U distinct observations at G prevalences.
+
+    Attributes
+    ----------
+    xi : (U, G) float64
+        Xi_k - max Xi; the largest of each row is 0.
+    likelihood : (U, G) float64
+        exp(xi).
+    xi_max : (U,) float64
+        max Xi, absolute: binomial coefficient and weights of the genotypes included.
+    log_mean : (U,) float64
+        log of the mean of `likelihood` over the grid: xi_max + log_mean is the log marginal likelihood.
+    """
+
+    xi: NDArray[np.float64]
+    likelihood: NDArray[np.float64]
+    xi_max: NDArray[np.float64]
+    log_mean: NDArray[np.float64]
+
+
+def prevalence_grid(grid_size: int) -> NDArray[np.float64]:
+    """Prevalences 0, 1/(G-1), .., 1.
+
+    Raises
+    ------
+    UsageError
+        Fewer than two points are asked for.
+    """
+    if grid_size < 2:
+        raise UsageError(f"grid size {grid_size}: at least 2 points are needed")
+    return np.arange(grid_size) / (grid_size - 1)
+
+
+def _sort_codes(columns: list[NDArray[np.generic]]) -> NDArray[np.int64]:
+    """One integer a row: equal where the rows are equal, and ordered as the rows are lexicographically."""
+    codes = np.zeros(len(columns[0]), np.int64)
+    width = 1
+    for column in columns:
+        if column.dtype.kind == "f":
+            column = np.unique(column, return_inverse=True)[1]
+        low = column.min()
+        span = int(column.max() - low) + 1
+        if width * span >= 2**63:
+            codes = np.unique(codes, return_inverse=True)[1].astype(np.int64)
+            width = int(codes.max()) + 1
+        codes = codes * span + (column - low)
+        width *= span
+    return codes
+
+
+def intern(observations: Observations) -> LocusTable:
+    """Find the distinct observations.
+
+    Parameters
+    ----------
+    observations : Observations
+        Values where ``has_data`` is False are not looked at.
+    """
+    known = observations.has_data
+    major, minor, normal = (
+        getattr(observations, name)[known] for name in ("major_cn", "minor_cn", "normal_cn")
+    )
+    tumour_content, error_rate = observations.tumour_content[known], observations.error_rate[known]
+    depth, alt = observations.depth[known], observations.alt_counts[known]
+    index = np.full(known.shape, -1, np.int32)
+    first = np.zeros(0, np.int64)
+    if known.any():
+        codes = _sort_codes([major, minor, normal, tumour_content, error_rate, depth, alt])
+        _, first, row = np.unique(codes, return_index=True, return_inverse=True)
+        index[known] = row
+    return LocusTable(
+        ref=(depth - alt)[first],
+        alt=alt[first],
+        major=major[first],
+        minor=minor[first],
+        normal=normal[first],
+        tumour_content=tumour_content[first],
+        error_rate=error_rate[first],
+        index=index,
+    )
+
+
+def choose_grid_size(observations: Observations, num_rows: int, max_bytes: int = MAX_BYTES) -> int:
+    """Number of grid points that the data deserve: ``--grid-size auto``.
+
+    A grid is fine enough when its step is about the posterior standard deviation of the best-known
+    prevalence; on a coarser one a cluster sits between two points and splits. The best-known prevalence is
+    that of a large cluster in the best-covered sample. A cluster of m mutations at depth d has m d reads that
+    speak of one prevalence phi. In a pure diploid sample phi/2 of them show the variant, with binomial
+    standard deviation sqrt(phi/2 (1 - phi/2)/(m d)), and that of phi is twice as large:
+    sqrt(phi (2 - phi)/(m d)), or 0.6/sqrt(m d) at phi = 0.2. With a share LARGE_CLUSTER of the T mutations in
+    the cluster, and for d the median depth of the sample where that is largest,
+
+        step <= STEP_SCALE / sqrt(max(1, LARGE_CLUSTER T) d).
+
+    The smallest of `GRID_SIZES` with such a step is chosen, or the largest if none has; but no more points
+    than fit into the memory allowed, except that the first of `GRID_SIZES` is always possible.
+
+    Parameters
+    ----------
+    observations : Observations
+    num_rows : int
+        U, the number of distinct observations (`LocusTable.num_rows`).
+    max_bytes : int
+        What ``xi`` and ``likelihood`` together may take.
+    """
+    columns = zip(observations.depth.T, observations.has_data.T)
+    best_depth = max((float(np.median(depth[known])) for depth, known in columns if known.any()), default=1.0)
+    reads = max(1.0, LARGE_CLUSTER * observations.num_mutations) * best_depth
+    step = STEP_SCALE / math.sqrt(reads)
+    chosen = GRID_SIZES[0]
+    for size in GRID_SIZES[1:]:
+        if 1.0 / (chosen - 1) <= step or size * num_rows * BYTES_PER_POINT > max_bytes:
+            break
+        chosen = size
+    return chosen
+
+
+def _groups(table: LocusTable, deep: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """First row of each run of rows that share everything but the counts, then U."""
+    change = np.zeros(table.num_rows, bool)
+    change[:1] = True
+    columns = (table.major, table.minor, table.normal, table.tumour_content, table.error_rate, deep)
+    for column in columns:
+        change[1:] |= column[1:] != column[:-1]
+    return np.append(np.flatnonzero(change), table.num_rows)
+
+
+def _group_states(
+    table: LocusTable, first: NDArray[np.int64], prior: str
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Genotype states of every copy-number state that occurs; first and last + 1 state of each group."""
+    copies = np.column_stack([table.major, table.minor, table.normal])[first]
+    distinct, which = np.unique(copies, axis=0, return_inverse=True)
+    lists = [genotype_states(prior, *map(int, row)) for row in distinct]
+    sizes = np.array([len(states) for states in lists], np.int64)
+    ends = np.cumsum(sizes)
+    bounds = np.column_stack([ends - sizes, ends])
+    flat = [state for states in lists for state in states]
+    return np.array(flat, float).reshape(-1, 4), bounds[which.reshape(-1)]
+
+
+def _precision(density: str, precision: float | None) -> float:
+    """Precision of the beta-binomial, infinite for the binomial."""
+    if density not in DENSITIES:
+        raise UsageError(f"density {density!r}: expected one of {', '.join(DENSITIES)}")
+    if density == "binomial":
+        return math.inf
+    if precision is None or not precision > 0:
+        raise UsageError(f"precision {precision}: the beta-binomial needs a number above 0")
+    return float(precision)
+
+
+def likelihood_grid(
+    table: LocusTable, grid_size: int, genotype_prior: str, density: str, precision: float | None
+) -> XiGrid:
+    """Compute Xi for every distinct observation.
+
+    Parameters
+    ----------
+    table : LocusTable
+        From `intern`.
+    grid_size : int
+        G >= 2.
+    genotype_prior : str
+        One of `pyclone_pgsm.tumour.genotypes.GENOTYPE_PRIORS`.
+    density : str
+        ``binomial`` or ``beta-binomial``.
+    precision : float or None
+        s of the beta-binomial, p ~ Beta(s mean, s (1 - mean)); infinity is the binomial, which ignores it.
+
+    Raises
+    ------
+    UsageError
+        The grid size, genotype prior, density or precision is none of these.
+    """
+    from pyclone_pgsm.tumour.kernels import DEEPEST_TABLE, fill_grid
+
+    s = _precision(density, precision)
+    grid = prevalence_grid(grid_size)
+    groups = _groups(table, table.ref + table.alt > DEEPEST_TABLE)
+    first = groups[:-1]
+    states, state_start = _group_states(table, first, genotype_prior)
+    xi = np.empty((table.num_rows, grid_size))
+    xi_max = np.empty(table.num_rows)
+    fill_grid(
+        xi,
+        xi_max,
+        table.ref,
+        table.alt,
+        groups,
+        states,
+        state_start,
+        table.tumour_content[first],
+        table.error_rate[first],
+        grid,
+        s,
+    )
+    likelihood = np.exp(xi)
+    return XiGrid(xi, likelihood, xi_max, np.log(likelihood.mean(axis=1)))

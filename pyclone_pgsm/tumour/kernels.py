@@ -1,0 +1,315 @@
+"""The read-count likelihood on the prevalence grid, compiled.
+
+For a row with b variant and r reference reads, n = b + r, genotype states psi and grid point x_k,
+
+    Xi_k = log (1/|psi|) sum_psi P(b | n, mean_psi,k, s),     P binomial (s = inf) or beta-binomial,
+
+where the beta-binomial is the binomial whose p is Beta(s mean, s (1 - mean)). Two routes give log P:
+
+* Rows of usual depth. log P = T_b(mean) + T_r(1 - mean) + constant(b, r, s) with
+  T_c(m) = log prod_{j<c} (s m + j)/(s + j), which is c log m for the binomial. T is tabulated for the counts
+  that occur among rows of the same copy numbers, tumour content and error rate: two look-ups a row and state.
+* Rows deeper than `DEEPEST_TABLE`. T and the constant grow with n and cancel, which costs digits. There log P
+  is computed from deviances, which vanish where data and mean agree (Loader did so for the binomial).
+
+Shapes: U rows sorted into groups, N states in all, G grid points.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from pyclone_pgsm.compiling import compiled
+
+DEEPEST_TABLE = 1 << 15  # reads; above, cancellation would cost more than about 1e-11 nats
+BLOCK_BYTES = 1 << 18  # size of the tables for a block of grid points: stays in the second-level cache
+NARROWEST_BLOCK, WIDEST_BLOCK = 16, 128
+LONGEST_PRODUCT = 16  # factors multiplied before a logarithm is taken; longer gaps use the closed form
+SMALLEST_PRODUCT = -600.0  # log of the smallest product of factors that is safe from underflow
+LARGEST_EXCESS = 600.0  # log of the largest ratio of two genotypes' likelihoods that is safe from overflow
+NEGLIGIBLE = -40.0  # log of a share of a sum that double precision does not see
+HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
+
+
+@njit(nogil=True)
+def stirling_error(x):
+    """log Gamma(x) - [(x - 1/2) log x - x + (1/2) log 2 pi], for x > 0."""
+    if x < 10.0:
+        return math.lgamma(x) - (x - 0.5) * math.log(x) + x - HALF_LOG_2PI
+    y = 1.0 / x
+    z = y * y
+    tail = 1 / 1680 - z * (1 / 1188 - z * (691 / 360360 - z / 156))
+    return y * (1 / 12 - z * (1 / 360 - z * (1 / 1260 - z * tail)))
+
+
+@njit(nogil=True)
+def log_constant(b, r, s):
+    """log P(b | n) - T_b(mean) - T_r(1 - mean), which no longer depends on the mean."""
+    n = b + r
+    value = 0.0
+    if b > 0 and r > 0:
+        value += 0.5 * math.log(n / (2.0 * math.pi * b * r)) - b * math.log(b / n) - r * math.log(r / n)
+        value += stirling_error(n) - stirling_error(b) - stirling_error(r)
+    if s < np.inf:
+        value += (s + b - 0.5) * math.log1p(b / s) + (s + r - 0.5) * math.log1p(r / s)
+        value -= (s + n - 0.5) * math.log1p(n / s)
+        value += stirling_error(s + b) + stirling_error(s + r) - stirling_error(s) - stirling_error(s + n)
+    return value
+
+
+@njit(nogil=True)
+def log_deep_constant(b, r, s):
+    """log P(b | n) - `log_deep`: what does not depend on the mean."""
+    n = b + r
+    value = 0.0
+    if b > 0 and r > 0:
+        value += 0.5 * math.log(n / (2.0 * math.pi * b * r))
+        value += stirling_error(n) - stirling_error(b) - stirling_error(r)
+    if s < np.inf:
+        value += 0.5 * math.log1p(n / s) - stirling_error(s + n) + stirling_error(s)
+    return value
+
+
+@njit(nogil=True)
+def log_deep(b, r, mean, complement, s):
+    """The part of log P(b | n, mean, s) that depends on the mean, without cancellation at any depth.
+
+    With m = (b + s mean)/(n + s), log P = -n KL(b/n, m) - s KL(mean, m) + small terms of Stirling's series,
+    and both divergences are sums of x log1p(+-e/x) with e = n m - b.
+    """
+    excess = (b + r) * mean - b if mean < 0.5 else r - (b + r) * complement
+    excess /= 1.0 + (b + r) / s
+    value = 0.0
+    if b > 0:
+        value += b * math.log1p(excess / b)
+    if r > 0:
+        value += r * math.log1p(-excess / r)
+    if s < np.inf:
+        a, c = s * mean, s * complement
+        value += a * math.log1p(-excess / a) + c * math.log1p(excess / c)
+        value -= 0.5 * math.log((1.0 + b / a) * (1.0 + r / c))
+        value += stirling_error(a + b) - stirling_error(a) + stirling_error(c + r) - stirling_error(c)
+    return value
+
+
+@njit(nogil=True)
+def mixture_mean(state, tumour_content, error_rate, prevalence, mean, complement):
+    """Fill mean = xi(psi, x_k, t), the share of variant reads, and complement = 1 - mean."""
+    mutant = min(max(state[3] / state[2], error_rate), 1.0 - error_rate)
+    intact = min(max((state[2] - state[3]) / state[2], error_rate), 1.0 - error_rate)
+    for k in range(len(prevalence)):
+        carriers = tumour_content * prevalence[k] * state[2]
+        others = (1.0 - tumour_content) * state[0] + tumour_content * (1.0 - prevalence[k]) * state[1]
+        copies = others + carriers
+        mean[k] = (others * error_rate + carriers * mutant) / copies
+        complement[k] = (others * (1.0 - error_rate) + carriers * intact) / copies
+
+
+@njit(nogil=True)
+def fill_moments(table, counts, mean, complement, s):
+    """Fill table[i, k] = T_c(mean[k]) = log E[p^c], p ~ Beta(s mean, s complement); c = counts[i] ascends."""
+    log_mean = np.empty(len(mean))
+    for k in range(len(mean)):
+        log_mean[k] = math.log(mean[k])
+    if s == np.inf:
+        for i in range(len(counts)):
+            for k in range(len(mean)):
+                table[i, k] = counts[i] * log_mean[k]
+        return
+    longest = LONGEST_PRODUCT
+    product, error = np.empty(len(mean)), np.empty(len(mean))
+    for k in range(len(mean)):
+        error[k] = stirling_error(s * mean[k])
+        if LONGEST_PRODUCT * log_mean[k] < SMALLEST_PRODUCT:
+            longest = 1
+    previous = 0
+    for i in range(len(counts)):
+        c = counts[i]
+        if c - previous <= longest:
+            product[:] = 1.0
+            for j in range(previous, c):
+                scale = 1.0 / (s + j)
+                for k in range(len(mean)):
+                    product[k] *= (s * mean[k] + j) * scale
+            for k in range(len(mean)):
+                table[i, k] = math.log(product[k]) + (table[i - 1, k] if i > 0 else 0.0)
+        else:
+            log_growth = math.log1p(c / s)
+            growth_error = stirling_error(s + c) - stirling_error(s)
+            for k in range(len(mean)):
+                a = s * mean[k]
+                table[i, k] = (
+                    c * log_mean[k]
+                    + (a + c - 0.5) * math.log1p(c * complement[k] / (mean[k] * (s + c)))
+                    - s * complement[k] * log_growth
+                    + (stirling_error(a + c) - error[k])
+                    - growth_error
+                )
+        previous = c
+
+
+@njit(nogil=True)
+def distinct(counts):
+    """Sorted distinct counts, and the position of each count among them."""
+    largest = 0
+    for count in counts:
+        largest = max(largest, count)
+    position = np.full(largest + 1, -1, np.int64)
+    for count in counts:
+        position[count] = 0
+    values = np.empty(largest + 1, np.int64)
+    found = 0
+    for count in range(largest + 1):
+        if position[count] == 0:
+            position[count] = found
+            values[found] = count
+            found += 1
+    where = np.empty(len(counts), np.int64)
+    for i in range(len(counts)):
+        where[i] = position[counts[i]]
+    return values[:found], where
+
+
+@njit(nogil=True)
+def log_sum_exp(terms):
+    top = terms[0]
+    for value in terms[1:]:
+        top = max(top, value)
+    total = 0.0
+    for value in terms:
+        if value - top > NEGLIGIBLE:
+            total += math.exp(value - top)
+    return top + math.log(total)
+
+
+@njit(nogil=True)
+def divide_by_first(table):
+    """Replace table[psi], psi > 0, by exp(table[psi] - table[0])."""
+    for psi in range(1, len(table)):
+        for i in range(table.shape[1]):
+            for k in range(table.shape[2]):
+                table[psi, i, k] = math.exp(table[psi, i, k] - table[0, i, k])
+
+
+@njit(nogil=True)
+def largest_excess(table):
+    """max(0, largest table[psi] - table[0])."""
+    excess = 0.0
+    for psi in range(1, len(table)):
+        for i in range(table.shape[1]):
+            for k in range(table.shape[2]):
+                excess = max(excess, table[psi, i, k] - table[0, i, k])
+    return excess
+
+
+@njit(nogil=True)
+def mix(xi, alt_at, ref_at, alt_table, ref_table):
+    """Fill xi[u, k] = log sum_psi exp(alt_table[psi, alt_at[u], k] + ref_table[psi, ref_at[u], k]).
+
+    The sum is of ratios to the first term, whose factors are tabulated too: one logarithm and no exponential
+    a value. Where a ratio could overflow, the plain sum is taken instead; where none can, one that underflows
+    is negligible.
+    """
+    num_states, width = len(alt_table), xi.shape[1]
+    safe = largest_excess(alt_table) + largest_excess(ref_table) < LARGEST_EXCESS
+    if safe:
+        divide_by_first(alt_table)
+        divide_by_first(ref_table)
+    terms, ratio = np.empty(num_states), np.empty(width)
+    for u in range(len(xi)):
+        a, r = alt_at[u], ref_at[u]
+        if safe:
+            ratio[:] = 1.0
+            for psi in range(1, num_states):
+                for k in range(width):
+                    ratio[k] += alt_table[psi, a, k] * ref_table[psi, r, k]
+            for k in range(width):
+                xi[u, k] = alt_table[0, a, k] + ref_table[0, r, k]
+            if num_states > 1:
+                for k in range(width):
+                    xi[u, k] += math.log(ratio[k])
+        else:
+            for k in range(width):
+                for psi in range(num_states):
+                    terms[psi] = alt_table[psi, a, k] + ref_table[psi, r, k]
+                xi[u, k] = log_sum_exp(terms)
+
+
+@njit(nogil=True)
+def fill_group(xi, ref, alt, states, tumour_content, error_rate, grid, s):
+    """Fill xi[u, k] = log sum_psi exp(T_b(mean) + T_r(1 - mean)); the rows share all but the counts."""
+    alts, alt_at = distinct(alt)
+    refs, ref_at = distinct(ref)
+    num_states = len(states)
+    width = BLOCK_BYTES // (8 * num_states * (len(alts) + len(refs)))
+    width = min(max(width, NARROWEST_BLOCK), WIDEST_BLOCK, len(grid))
+    alt_table = np.empty((num_states, len(alts), width))
+    ref_table = np.empty((num_states, len(refs), width))
+    mean, complement = np.empty(width), np.empty(width)
+    for first in range(0, len(grid), width):
+        block = grid[first : first + width]
+        size = len(block)
+        for psi in range(num_states):
+            mixture_mean(states[psi], tumour_content, error_rate, block, mean[:size], complement[:size])
+            fill_moments(alt_table[psi], alts, mean[:size], complement[:size], s)
+            fill_moments(ref_table[psi], refs, complement[:size], mean[:size], s)
+        mix(xi[:, first : first + size], alt_at, ref_at, alt_table[:, :, :size], ref_table[:, :, :size])
+
+
+@njit(nogil=True)
+def fill_deep_group(xi, ref, alt, states, tumour_content, error_rate, grid, s):
+    """The same as `fill_group` by `log_deep`."""
+    num_states, size = len(states), len(grid)
+    mean, complement = np.empty((num_states, size)), np.empty((num_states, size))
+    for psi in range(num_states):
+        mixture_mean(states[psi], tumour_content, error_rate, grid, mean[psi], complement[psi])
+    terms = np.empty(num_states)
+    for u in range(len(ref)):
+        for k in range(size):
+            for psi in range(num_states):
+                terms[psi] = log_deep(alt[u], ref[u], mean[psi, k], complement[psi, k], s)
+            xi[u, k] = log_sum_exp(terms)
+
+
+@compiled
+def fill_grid(xi, xi_max, ref, alt, group_start, states, state_start, tumour_content, error_rate, grid, s):
+    """Fill xi[u, k] = Xi_k - max Xi and xi_max[u] = max Xi.
+
+    Parameters
+    ----------
+    xi : (U, G) float64
+    xi_max : (U,) float64
+    ref, alt : (U,) int64
+        Reads.
+    group_start : (groups + 1,) int64
+        Rows group_start[g]..group_start[g+1]-1 share everything but the counts, and are all deeper than
+        `DEEPEST_TABLE` or all not.
+    states : (N, 4) float64
+        c_normal, c_reference, c_variant, mutant copies.
+    state_start : (groups, 2) int64
+        First and one past the last state of each group.
+    tumour_content, error_rate : (groups,) float64
+    grid : (G,) float64
+        Prevalences.
+    s : float
+        Precision of the beta-binomial; infinite for the binomial.
+    """
+    for g in range(len(group_start) - 1):
+        rows = slice(group_start[g], group_start[g + 1])
+        psi = states[state_start[g, 0] : state_start[g, 1]]
+        deep = ref[rows.start] + alt[rows.start] > DEEPEST_TABLE
+        if deep:
+            fill_deep_group(xi[rows], ref[rows], alt[rows], psi, tumour_content[g], error_rate[g], grid, s)
+        else:
+            fill_group(xi[rows], ref[rows], alt[rows], psi, tumour_content[g], error_rate[g], grid, s)
+        for u in range(rows.start, rows.stop):
+            top = xi[u, 0]
+            for k in range(1, len(grid)):
+                top = max(top, xi[u, k])
+            for k in range(len(grid)):
+                xi[u, k] -= top
+            constant = log_deep_constant(alt[u], ref[u], s) if deep else log_constant(alt[u], ref[u], s)
+            xi_max[u] = top + constant - math.log(len(psi))

@@ -1,0 +1,175 @@
+"""Small data sets whose posterior is spread over many partitions, with that posterior."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+from enumeration import (
+    LogMarginal,
+    Posterior,
+    enumerate_posterior,
+    poisson_gamma_log_marginal,
+    xi_log_marginal,
+)
+
+from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.likelihoods.pyclone import PyClone, PyCloneModel
+from pyclone_pgsm.tumour.grid import intern
+
+PLUGIN = Path(__file__).parents[1] / "plugins" / "poisson_gamma.py"
+
+
+@dataclass(frozen=True)
+class Case:
+    """A likelihood, L(y_b) by an independent formula, and the posterior that they make with a concentration."""
+
+    likelihood: Any
+    log_marginal: LogMarginal
+    num_observations: int
+    concentration: float
+
+    @property
+    def posterior(self) -> Posterior:
+        return enumerate_posterior(self.num_observations, self.log_marginal, self.concentration)
+
+
+@cache
+def plugin() -> ModuleType:
+    """The likelihood outside the package, loaded from its file."""
+    spec = importlib.util.spec_from_file_location("poisson_gamma", PLUGIN)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["poisson_gamma"] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+def poisson_gamma(counts: list[int], concentration: float, shape: float = 1.0, rate: float = 0.3) -> Case:
+    y = np.array(counts, float)
+    likelihood = plugin().PoissonGamma(y, shape, rate)
+    return Case(likelihood, poisson_gamma_log_marginal(y, shape, rate), len(y), concentration)
+
+
+def observations(
+    alt: Any,
+    depth: Any,
+    major: Any = 1,
+    minor: Any = 1,
+    normal: Any = 2,
+    tumour_content: Any = 0.9,
+    has_data: Any = True,
+) -> Observations:
+    """(T, D) arrays; what is not (T, D) is spread out."""
+    alt = np.asarray(alt)
+
+    def full(value: Any, kind: type) -> np.ndarray:
+        return np.broadcast_to(np.asarray(value, kind), alt.shape).copy()
+
+    depth = full(depth, np.int64)
+    return Observations(
+        mutation_ids=[f"m{i}" for i in range(alt.shape[0])],
+        sample_ids=[f"s{d}" for d in range(alt.shape[1])],
+        ref_counts=depth - alt,
+        alt_counts=full(alt, np.int64),
+        major_cn=full(major, np.int64),
+        minor_cn=full(minor, np.int64),
+        normal_cn=full(normal, np.int64),
+        tumour_content=full(tumour_content, float),
+        error_rate=full(1e-3, float),
+        has_data=full(has_data, bool),
+    )
+
+
+def pyclone_model(
+    data: Observations, grid_size: int, genotype_prior: str = "major", precision: float | None = np.inf
+) -> PyCloneModel:
+    """A precision of None infers it; an infinite one is the binomial."""
+    density = "binomial" if precision == np.inf else "beta-binomial"
+    return PyCloneModel(intern(data), grid_size, genotype_prior, density, precision)
+
+
+def pyclone_log_marginal(likelihood: PyClone) -> LogMarginal:
+    return xi_log_marginal(likelihood.xi + likelihood.xi_max[:, None], likelihood.index)
+
+
+def pyclone(data: Observations, concentration: float, grid_size: int, genotype_prior: str = "major") -> Case:
+    likelihood = pyclone_model(data, grid_size, genotype_prior).likelihood(())
+    return Case(likelihood, pyclone_log_marginal(likelihood), data.num_mutations, concentration)
+
+
+def one_sample() -> Case:
+    return pyclone(observations([[2], [9], [4], [1], [11], [6]], [[12], [24], [20], [15], [25], [18]]), 0.8, 101)
+
+
+def two_samples_with_missing_data() -> Case:
+    alt = [[3, 8], [1, 2], [9, 1], [5, 5], [0, 9], [7, 0], [2, 6]]
+    depth = [[12, 20], [14, 9], [22, 12], [13, 17], [8, 20], [20, 15], [16, 16]]
+    known = [[1, 1], [1, 1], [1, 0], [0, 1], [1, 1], [1, 1], [0, 1]]
+    return pyclone(observations(alt, depth, has_data=known), 1.3, 41)
+
+
+def copy_numbers() -> Case:
+    """Several genotypes a mutation: Xi has several peaks, and repeated rows are interned."""
+    alt = [[14], [14], [30], [9], [30], [21]]
+    depth = [[60], [60], [60], [45], [60], [40]]
+    data = observations(alt, depth, major=[[4], [4], [3], [5], [3], [2]], minor=[[1], [1], [0], [2], [0], [1]])
+    return pyclone(data, 1.0, 101)
+
+
+def underflow() -> Case:
+    """Ten samples at depth 1200. The last observation has no grid point in common with any of the others in double
+    precision, while those are so near one another that it is open how they cluster."""
+    alt = [
+        [399, 353, 208, 268, 355, 428, 214, 227, 384, 330],
+        [378, 360, 196, 217, 328, 438, 288, 218, 393, 423],
+        [352, 314, 203, 279, 449, 392, 261, 246, 374, 251],
+        [425, 341, 229, 217, 443, 478, 199, 236, 432, 273],
+        [374, 381, 160, 170, 315, 446, 220, 279, 399, 342],
+        [5, 5, 5, 5, 5, 5, 5, 5, 5, 5],
+    ]
+    return pyclone(observations(alt, 1200), 1.0, 101)
+
+
+def two_observations() -> Case:
+    return pyclone(observations([[3], [12]], [[15], [28]]), 0.4, 101)
+
+
+def three_observations() -> Case:
+    return pyclone(observations([[3, 5], [9, 5], [5, 1]], [[15, 20], [22, 17], [20, 16]]), 2.5, 31)
+
+
+def counts_of_two() -> Case:
+    return poisson_gamma([2, 9], 0.3)
+
+
+def counts_of_three() -> Case:
+    return poisson_gamma([2, 9, 4], 0.3)
+
+
+def counts() -> Case:
+    return poisson_gamma([3, 1, 7, 12, 0, 5], 0.7)
+
+
+CASES: dict[str, Callable[[], Case]] = {
+    make.__name__: cache(make)
+    for make in (
+        one_sample,
+        two_samples_with_missing_data,
+        copy_numbers,
+        underflow,
+        two_observations,
+        three_observations,
+        counts_of_two,
+        counts_of_three,
+        counts,
+    )
+}

@@ -1,0 +1,131 @@
+"""The exact posterior over all partitions of a few observations, by formulas that share nothing with the samplers.
+
+    p(c | y) ∝ tau(c) prod over blocks b of L(y_b),     tau(c) = alpha^|c| prod over b of Γ(|b|)
+
+with L(y_b) from scipy, block by block, never from a statistic.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import stats
+from scipy.special import gammaln, logsumexp
+
+LogMarginal = Callable[[Sequence[int]], float]
+"""log L(y_b) of a block, given as the list of its members."""
+
+
+def set_partitions(num_observations: int) -> NDArray[np.int32]:
+    """(Bell(T), T) labels of every partition, blocks numbered in the order of first appearance."""
+    rows: list[list[int]] = [[]]
+    for _ in range(num_observations):
+        rows = [[*row, label] for row in rows for label in range(max(row, default=-1) + 2)]
+    return np.array(rows, np.int32)
+
+
+def blocks_of(labels: Sequence[int]) -> list[list[int]]:
+    """Members of each block."""
+    return [[i for i, label in enumerate(labels) if label == b] for b in range(max(labels) + 1)]
+
+
+def encode(labels: NDArray[np.integer]) -> NDArray[np.int64]:
+    """One integer for each row of canonical labels."""
+    return labels.astype(np.int64) @ labels.shape[-1] ** np.arange(labels.shape[-1])
+
+
+@dataclass(frozen=True)
+class Posterior:
+    """Every partition and its probability.
+
+    Attributes
+    ----------
+    partitions : (B, T) int32
+        Canonical labels.
+    log_joint : (B,) float64
+        log tau(c) + sum_b log L(y_b), tau normalised.
+    """
+
+    partitions: NDArray[np.int32]
+    log_joint: NDArray[np.float64]
+
+    @property
+    def probabilities(self) -> NDArray[np.float64]:
+        return np.exp(self.log_joint - logsumexp(self.log_joint))
+
+    def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.int32]:
+        """(size, T) independent partitions."""
+        return self.partitions[rng.choice(len(self.partitions), size, p=self.probabilities)]
+
+    def count(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How often each partition occurs among encoded ones."""
+        known = encode(self.partitions)
+        order = np.argsort(known)
+        where = np.searchsorted(known, codes, sorter=order)
+        assert (known[order[where]] == codes).all(), "not a canonical partition"
+        return np.bincount(order[where], minlength=len(known))
+
+
+def enumerate_posterior(num_observations: int, log_marginal: LogMarginal, concentration: float) -> Posterior:
+    """The posterior under a Dirichlet process."""
+    marginal = cache(lambda members: log_marginal(list(members)))
+    partitions = set_partitions(num_observations)
+    log_joint = []
+    for labels in partitions:
+        blocks = blocks_of(labels)
+        log_prior = len(blocks) * np.log(concentration) + sum(gammaln(len(b)) for b in blocks)
+        log_prior += gammaln(concentration) - gammaln(concentration + num_observations)
+        log_joint.append(log_prior + sum(marginal(tuple(b)) for b in blocks))
+    return Posterior(partitions, np.array(log_joint))
+
+
+def xi_log_marginal(xi: NDArray[np.float64], index: NDArray[np.integer]) -> LogMarginal:
+    """PyClone's L(y_b): the sum of the Xi rows of a block, averaged over the grid, sample by sample.
+
+    Parameters
+    ----------
+    xi : (U, G) float64
+        Xi, maximum and all.
+    index : (T, D) int
+        -1 where there are no data.
+    """
+
+    def log_marginal(members: Sequence[int]) -> float:
+        total = 0.0
+        for rows in index[members].T:
+            total += logsumexp(xi[rows[rows >= 0]].sum(axis=0)) - np.log(xi.shape[1])
+        return float(total)
+
+    return log_marginal
+
+
+def poisson_gamma_log_marginal(counts: NDArray[np.float64], shape: float, rate: float) -> LogMarginal:
+    """L(y_b) as the product of the negative binomial predictives."""
+
+    def log_marginal(members: Sequence[int]) -> float:
+        total, a, b = 0.0, shape, rate
+        for i in members:
+            total += stats.nbinom.logpmf(counts[i], a, b / (b + 1.0))
+            a, b = a + counts[i], b + 1.0
+        return float(total)
+
+    return log_marginal
+
+
+def chi_square_p_value(counts: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
+    """Pearson's test of independent draws against their distribution; cells that expect fewer than 5 are pooled."""
+    expected = probabilities * counts.sum()
+    rare = expected < 5
+    observed = np.append(counts[~rare], counts[rare].sum())
+    expected = np.append(expected[~rare], expected[rare].sum())
+    if expected[-1] < 5:  # even all rare cells together: one more with the smallest of the others
+        smallest = np.argmin(expected[:-1])
+        observed[smallest] += observed[-1]
+        expected[smallest] += expected[-1]
+        observed, expected = observed[:-1], expected[:-1]
+    assert len(observed) > 1, "the posterior is one partition: nothing to compare"
+    return float(stats.chi2.sf(((observed - expected) ** 2 / expected).sum(), len(observed) - 1))

@@ -1,0 +1,127 @@
+"""Start from the posterior, take one step of a kernel, and see that it is still the posterior.
+
+A kernel leaves pi invariant if c ~ pi implies c' ~ pi. So draw many independent c from the enumerated pi, apply the
+kernel once to each, and test the independent c' against pi: no burn-in, no autocorrelation, no tolerance to choose.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numba
+import numpy as np
+from enumeration import Posterior, chi_square_p_value
+
+from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.likelihoods.contract import METHODS
+from pyclone_pgsm.priors import DirichletProcess
+from pyclone_pgsm.samplers.anchors import AnchorProposal, ClusterInformedAnchors, UniformAnchors
+from pyclone_pgsm.samplers.gibbs import gibbs_sweep
+from pyclone_pgsm.samplers.particle_gibbs import make_block_pool, split_merge
+from pyclone_pgsm.samplers.partition import PartitionPrior, build_partition, canonical_labels
+
+build = numba.njit(nogil=True)(build_partition)
+sweep = numba.njit(nogil=True)(gibbs_sweep)
+move = numba.njit(nogil=True)(split_merge)
+
+DIFFERENT_ANCHORS = 20_000
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """One iteration: `sweeps` Gibbs sweeps, then `moves` split-merge moves."""
+
+    sweeps: int = 0
+    moves: int = 0
+    particles: int = 20
+    threshold: float = 0.5
+    annealed: bool = True
+    cluster_informed: bool = False
+
+    def __str__(self) -> str:
+        names = ["gibbs"] * self.sweeps
+        if self.moves:
+            target = "annealed" if self.annealed else "plain"
+            anchors = "cluster" if self.cluster_informed else "uniform"
+            names += [f"pgsm({target},{anchors},N={self.particles},ess={self.threshold:g})"] * self.moves
+        return "+".join(names)
+
+
+def steps(likelihood, prior, starts, anchors, sweeps, moves, particles, threshold, annealed, pool, rng):  # type: ignore
+    """The partitions, as integers, to which one kernel application takes each of `starts`."""
+    T = starts.shape[1]
+    order = np.arange(T)
+    codes = np.zeros(len(starts), np.int64)
+    for r in range(len(starts)):
+        partition = build(likelihood, starts[r])
+        for _ in range(sweeps):
+            partition, _ = sweep(likelihood, prior, partition, order, rng)
+        for m in range(moves):
+            partition, _, _ = move(
+                likelihood, prior, partition, anchors[r, m], particles, threshold, annealed, pool, rng
+            )
+        labels, _ = canonical_labels(partition.labels)
+        for i in range(T - 1, -1, -1):
+            codes[r] = codes[r] * T + labels[i]
+    return codes
+
+
+def tables(concentration: float, num_observations: int) -> PartitionPrior:
+    prior = DirichletProcess(concentration, None, None)
+    return PartitionPrior(prior.log_tau1(num_observations), prior.log_tau2(num_observations))
+
+
+def anchor_proposal(kernel: Kernel, likelihood: Any, posterior: Posterior) -> AnchorProposal:
+    """Uniform; or informed by a fixed reference, the most probable partition of three blocks or more."""
+    T = posterior.partitions.shape[1]
+    if not kernel.cluster_informed:
+        return UniformAnchors(T)
+    proposal = ClusterInformedAnchors(T)
+    rich = posterior.partitions.max(axis=1) >= min(2, T - 1)
+    best = np.argmax(np.where(rich, posterior.log_joint, -np.inf))
+    reference = compiled_for(build_partition, type(likelihood))(likelihood, posterior.partitions[best])
+    proposal.adapt(likelihood, reference)
+    assert proposal.record == posterior.partitions[best].max() + 1
+    return proposal
+
+
+def draw_anchors(proposal: AnchorProposal, size: int, moves: int, rng: np.random.Generator) -> np.ndarray:
+    """(size, moves, 2) anchors from the package's proposal (a kernel is exact for any anchors: some may repeat)."""
+    drawn = np.array([proposal.draw(rng) for _ in range(DIFFERENT_ANCHORS)])
+    return drawn[rng.integers(DIFFERENT_ANCHORS, size=(size, moves))]
+
+
+def p_value(
+    likelihood: Any,
+    posterior: Posterior,
+    concentration: float,
+    kernel: Kernel,
+    replicates: int,
+    seed: int = 1,
+    driver: Any = None,
+    **switches: Any,
+) -> float:
+    """Of the test that one step of the kernel leaves the posterior as it is.
+
+    `driver` stands in for :func:`steps` compiled with the package's own kernels; `switches` go to it.
+    """
+    assert METHODS  # the contract's overloads are in place
+    rng = np.random.default_rng(seed)
+    T = posterior.partitions.shape[1]
+    driver = driver or compiled_for(steps, type(likelihood))
+    codes = driver(
+        likelihood,
+        tables(concentration, T),
+        posterior.draw(replicates, rng),
+        draw_anchors(anchor_proposal(kernel, likelihood, posterior), replicates, max(1, kernel.moves), rng),
+        kernel.sweeps,
+        kernel.moves,
+        kernel.particles,
+        kernel.threshold,
+        kernel.annealed,
+        make_block_pool(kernel.particles, likelihood.stat_size()),
+        rng,
+        **switches,
+    )
+    return chi_square_p_value(posterior.count(codes), posterior.probabilities)

@@ -1,0 +1,560 @@
+"""Pictures: files, edge cases, names, colours, and that nothing global is touched."""
+
+from __future__ import annotations
+
+import io
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from matplotlib.collections import LineCollection
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from PIL import Image
+
+from pyclone_pgsm.errors import OutputError, UsageError
+from pyclone_pgsm.plots import (
+    Traces,
+    chain_traces,
+    cluster_colours,
+    cluster_densities,
+    cluster_prevalences,
+    coclustering_heatmap,
+    prevalence_scatter,
+    vaf_scatter,
+    write_plots,
+)
+from pyclone_pgsm.plots.densities import _outline
+from pyclone_pgsm.plots.scatter import choose_samples
+from pyclone_pgsm.plots.style import (
+    GREYS,
+    PALETTE,
+    cluster_legend,
+    colour_groups,
+    minor_clusters,
+    save,
+    short_names,
+    spread,
+)
+from pyclone_pgsm.posterior.summary import Summary
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+NAMES = [
+    "cluster_prevalences",
+    "cluster_densities",
+    "prevalence_scatter",
+    "vaf_scatter",
+    "coclustering",
+    "traces",
+]
+
+
+def make_summary(
+    num_mutations: int, num_samples: int, num_clusters: int, *, seed: int = 0, grid_size: int = 201
+) -> Summary:
+    """A made-up tumour with diploid reads, a tenth of its mutations unsure of their cluster."""
+    rng = np.random.default_rng(seed)
+    T, D, K = num_mutations, num_samples, num_clusters
+    weights = rng.dirichlet(np.full(K, 0.7))
+    labels = np.concatenate([np.arange(K), rng.choice(K, T - K, p=weights)])
+    prevalence = rng.beta(0.8, 0.8, (K, D)) * (rng.random((K, D)) < 0.85)
+    prevalence[0] = 0.98
+    order = np.argsort(-prevalence.mean(1), kind="stable")
+    prevalence = prevalence[order]
+    labels = rng.permutation(labels)
+    size = np.bincount(labels, minlength=K)
+
+    depth = rng.poisson(100, (T, D))
+    depth[rng.random((T, D)) < 0.02] = 0
+    alt = rng.binomial(depth, 0.4 * prevalence[labels] + 0.001)
+    with np.errstate(invalid="ignore"):
+        vaf = alt / depth
+
+    grid = np.linspace(0, 1, grid_size)
+    sd = np.maximum(0.1 / np.sqrt(size), 0.3 / grid_size)[:, None] * (0.3 + prevalence * (1 - prevalence) * 4)
+    density = np.exp(-0.5 * ((grid - prevalence[..., None]) / sd[..., None]) ** 2) + 1e-300
+    density /= density.sum(-1, keepdims=True)
+    mean = density @ grid
+    std = np.sqrt(np.maximum(density @ grid**2 - mean**2, 0))
+    cdf = density.cumsum(-1)
+    lower = grid[(cdf < 0.025).sum(-1).clip(max=grid_size - 1)]
+    upper = grid[(cdf < 0.975).sum(-1).clip(max=grid_size - 1)]
+
+    unsure = rng.random(T) < 0.1
+    doubt = np.where(unsure, rng.random(T) * 0.5, rng.random(T) * 0.01)
+    other = rng.integers(K, size=T)
+    mixed = mean[labels] * (1 - doubt)[:, None] + mean[other] * doubt[:, None]
+    return Summary(
+        mutation_ids=[f"chr{1 + i % 22}:{1000003 * (i + 1)}:C>T" for i in range(T)],
+        sample_ids=[f"R{d + 1}" for d in range(D)],
+        labels=labels,
+        assignment_prob=1 - doubt,
+        mean=mixed,
+        std=std[labels],
+        lower=lower[labels],
+        upper=upper[labels],
+        vaf=vaf,
+        depth=depth,
+        cluster_size=size,
+        cluster_mean=mean,
+        cluster_std=std,
+        cluster_lower=lower,
+        cluster_upper=upper,
+        grid=grid,
+        cluster_density=density,
+    )
+
+
+def make_coclustering(summary: Summary, n: int, *, seed: int = 1) -> tuple[np.ndarray, np.ndarray]:
+    """Up to n mutations and a symmetric matrix of their probabilities to share a cluster."""
+    rng = np.random.default_rng(seed)
+    T = len(summary.labels)
+    items = np.sort(rng.choice(T, min(n, T), replace=False))
+    labels, sure = summary.labels[items], summary.assignment_prob[items]
+    matrix = np.where(labels[:, None] == labels, np.outer(sure, sure), 0.3 * np.outer(1 - sure, 1 - sure))
+    np.fill_diagonal(matrix, 1)
+    return items, matrix
+
+
+def make_traces(chains: int, rows: int, *, precision: bool = True, seed: int = 2) -> Traces:
+    """Chains that settle in the first tenth, some rows at the binomial."""
+    rng = np.random.default_rng(seed)
+    settle = np.exp(-np.arange(rows) / max(rows / 40, 1))
+    memory = 0.9 ** np.arange(60)
+    noise = rng.normal(size=(3, chains, rows + 59))
+    slow = np.array([[np.convolve(row, memory, "valid") for row in part] for part in noise]) * 0.44
+    levels = np.array([50.0, 100, 200, 500, 1000, np.inf])
+    return Traces(
+        log_joint=-51234 - 9000 * settle + 8 * slow[0],
+        num_clusters=(9.5 + slow[1] + 300 * settle).astype(int),
+        concentration=np.exp(0.3 * slow[1]),
+        precision=levels[np.clip(np.round(2.5 + slow[2]), 0, 5).astype(int)] if precision else None,
+        burn_in=rows // 2,
+        iterations=np.arange(1, rows + 1),
+    )
+
+
+def texts(figure: Figure) -> list[str]:
+    """All that is written in a figure outside its axes."""
+    return [text.get_text() for text in figure.texts]
+
+
+def pixels(figure: Figure) -> np.ndarray:
+    """The figure as drawn, (height, width, 3) of 0..255."""
+    file = io.BytesIO()
+    figure.savefig(file, format="png", dpi=150)
+    return np.asarray(Image.open(file).convert("RGB")).astype(int)
+
+
+def check_file(path: Path) -> None:
+    data = path.read_bytes()
+    if path.suffix == ".png":
+        with Image.open(path) as image:
+            image.load()
+            assert image.format == "PNG"
+            assert min(image.size) > 250
+            assert len(np.unique(np.asarray(image.convert("L")))) > 3
+    else:
+        assert data.startswith(b"%PDF-")
+        assert data.rstrip().endswith(b"%%EOF")
+        assert b"CreationDate" not in data
+
+
+# --- files --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("mutations", "samples", "clusters"),
+    [(5, 1, 1), (5, 4, 3), (500, 1, 40), (100, 20, 4), (10_000, 3, 40)],
+)
+def test_all_pictures_are_written(tmp_path, mutations, samples, clusters):
+    summary = make_summary(mutations, samples, clusters)
+    folder = tmp_path / "new" / "plots"
+    written = write_plots(folder, summary, make_coclustering(summary, 200), make_traces(4, 100))
+    assert [path.name for path in written] == [f"{name}.{end}" for name in NAMES for end in ("png", "pdf")]
+    assert sorted(folder.iterdir()) == sorted(written)
+    for path in written:
+        check_file(path)
+
+
+def test_formats_and_missing_parts_are_honoured(tmp_path):
+    written = write_plots(tmp_path, make_summary(20, 2, 2), None, None, formats=["pdf"])
+    assert [path.name for path in written] == [f"{name}.pdf" for name in NAMES[:4]]
+    assert sorted(tmp_path.iterdir()) == sorted(written)
+
+
+def test_an_unknown_format_is_refused_before_anything_is_written(tmp_path):
+    with pytest.raises(UsageError, match=r"^picture format 'bmp': expected one of png, pdf$"):
+        write_plots(tmp_path / "plots", make_summary(5, 2, 2), None, None, formats=["png", "bmp"])
+    assert not (tmp_path / "plots").exists()
+
+
+def test_a_file_that_cannot_be_written_is_told(tmp_path):
+    (tmp_path / "cluster_prevalences.png").mkdir()
+    with pytest.raises(OutputError, match=r"cluster_prevalences\.png: cannot be written: "):
+        write_plots(tmp_path, make_summary(5, 2, 2), None, None, formats=["png"])
+    assert [path.name for path in tmp_path.iterdir()] == ["cluster_prevalences.png"]
+
+
+def test_the_same_bytes_again_and_in_threads(tmp_path):
+    summary = make_summary(1200, 2, 5)
+    parts = make_coclustering(summary, 100), make_traces(2, 50)
+
+    def bytes_of(name: str) -> list[bytes]:
+        return [path.read_bytes() for path in write_plots(tmp_path / name, summary, *parts)]
+
+    once = bytes_of("once")
+    with ThreadPoolExecutor(2) as pool:
+        assert list(pool.map(bytes_of, ["a", "b"])) == [once, once]
+
+
+def test_pyplot_and_the_settings_of_matplotlib_are_left_alone(tmp_path):
+    code = f"""
+import sys
+sys.path.insert(0, {str(Path(__file__).parent)!r})
+import matplotlib
+before = matplotlib.rcParams.copy()
+import test_plots as t
+from pathlib import Path
+from pyclone_pgsm.plots import write_plots
+summary = t.make_summary(30, 3, 3)
+write_plots(Path({str(tmp_path)!r}), summary, t.make_coclustering(summary, 20), t.make_traces(2, 20))
+assert "matplotlib.pyplot" not in sys.modules
+assert dict.__eq__(matplotlib.rcParams, before)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_many_points_are_pixels_in_a_pdf(tmp_path):
+    for mutations, images in ((500, 0), (5000, 1)):
+        save(vaf_scatter(make_summary(mutations, 2, 3)), tmp_path / "x.pdf")
+        data = (tmp_path / "x.pdf").read_bytes()
+        assert data.count(b"/Subtype /Image") - data.count(b"/SMask") == images
+    assert len(data) < 500_000
+
+
+# --- edges --------------------------------------------------------------------------------------------------
+
+
+def test_one_mutation_without_reads_and_one_saved_row(tmp_path):
+    summary = make_summary(1, 1, 1)
+    summary = replace(summary, vaf=np.full((1, 1), np.nan), depth=np.zeros((1, 1), np.int64))
+    for path in write_plots(tmp_path, summary, make_coclustering(summary, 1), make_traces(1, 1)):
+        check_file(path)
+    assert [text.get_text() for text in vaf_scatter(summary).axes[0].texts] == ["no reads"]
+
+
+def test_a_sample_without_reads_says_so():
+    summary = make_summary(50, 3, 2)
+    vaf = summary.vaf.copy()
+    vaf[:, 1] = np.nan
+    figure = vaf_scatter(replace(summary, vaf=vaf))
+    silent = [[text.get_text() for text in axes.texts] == ["no reads"] for axes in figure.axes]
+    assert silent == [True, False, True]
+    figure.canvas.draw()
+
+
+def test_mutations_without_reads_are_left_out():
+    summary = make_summary(200, 2, 3)
+    vaf = summary.vaf.copy()
+    vaf[:40, 0], vaf[30:50, 1] = np.nan, np.nan
+    axes = vaf_scatter(replace(summary, vaf=vaf)).axes[0]
+    drawn = np.concatenate([line.get_xydata() for line in axes.lines])
+    expected = vaf[~np.isnan(vaf).any(axis=1)]
+    drawn = drawn[~np.isnan(drawn).any(axis=1)]
+    np.testing.assert_array_equal(drawn[np.lexsort(drawn.T)], expected[np.lexsort(expected.T)])
+
+
+@pytest.mark.parametrize("burn_in", [0, 3, 5])
+def test_traces_of_any_burn_in(burn_in):
+    traces = replace(make_traces(2, 5), burn_in=burn_in)
+    figure = chain_traces(traces)
+    figure.canvas.draw()
+    shades = [len(axes.patches) for axes in figure.axes[::2]]
+    assert shades == [int(burn_in > 0)] * 4
+
+
+def test_constant_traces_have_readable_axes():
+    traces = make_traces(2, 20)
+    traces = replace(traces, concentration=np.ones((2, 20)), num_clusters=np.full((2, 20), 3))
+    figure = chain_traces(traces)
+    figure.canvas.draw()
+    shown = [
+        [label.get_text() for label in axes.get_yticklabels()] for axes in (figure.axes[2], figure.axes[4])
+    ]
+    assert "3" in shown[0]
+    assert "1" in shown[1]
+    assert max(len(text) for text in shown[1]) <= 5
+
+
+def test_the_axes_of_traces_fit_what_follows_the_burn_in():
+    traces = make_traces(3, 400)
+    axes = chain_traces(traces).axes[0]
+    low, high = axes.get_ylim()
+    kept = traces.log_joint[:, traces.burn_in :]
+    assert low < kept.min()
+    assert high > kept.max()
+    assert low > traces.log_joint[:, 0].max()
+
+
+def test_an_infinite_precision_is_drawn_on_top_as_binomial():
+    traces = make_traces(2, 60)
+    traces.precision[0, 5:9] = np.inf
+    traces.precision[1, 30] = np.inf
+    figure = chain_traces(traces)
+    axes = figure.axes[6]
+    assert axes.get_ylabel() == "precision"
+    assert axes.get_yscale() == "log"
+    assert [label.get_text() for label in axes.get_yticklabels()][-1] == "binomial"
+    top = axes.get_yticks()[-1]
+    for c, line in enumerate(axes.lines):
+        np.testing.assert_array_equal(line.get_ydata() == top, np.isinf(traces.precision[c]))
+    all_binomial = chain_traces(replace(traces, precision=np.full((2, 60), np.inf)))
+    assert all_binomial.axes[6].get_yticklabels()[-1].get_text() == "binomial"
+    all_binomial.canvas.draw()
+
+
+def test_without_precision_there_is_no_such_panel():
+    figure = chain_traces(make_traces(2, 60, precision=False))
+    assert [axes.get_ylabel() for axes in figure.axes[::2]] == ["log joint", "clusters", "concentration"]
+
+
+# --- what the pictures show ---------------------------------------------------------------------------------
+
+
+def test_a_density_of_three_grid_points_is_visible():
+    summary = make_summary(30, 2, 2, grid_size=1601)
+    density = np.zeros((2, 2, 1601))
+    density[:, :, 800:803] = (0.2, 0.6, 0.2)
+    mean = density @ summary.grid
+    image = pixels(cluster_densities(replace(summary, cluster_density=density, cluster_mean=mean)))
+    for colour in cluster_colours(summary.cluster_size):
+        distance = np.abs(image - np.array(to_rgb(colour)) * 255).sum(axis=2)
+        rows = np.flatnonzero((distance < 60).any(axis=1))
+        assert np.ptp(rows) > 25
+
+
+def test_outlines_are_thinned_but_keep_their_peaks():
+    grid = np.linspace(0, 1, 1601)
+    density = np.ones(1601)
+    density[700] = 5
+    outline = _outline(grid, density, 2.35)
+    assert len(outline) < 250
+    assert outline[:, 1].min() == pytest.approx(2.35 - 0.8)
+    assert outline[outline[:, 1].argmin(), 0] == pytest.approx(grid[700], abs=1 / 200)
+    np.testing.assert_allclose(outline[[0, -1]], [[0, 2.35], [1, 2.35]])
+
+
+def test_prevalences_draw_every_interval_and_name_every_cluster():
+    summary = make_summary(400, 3, 6)
+    axes = cluster_prevalences(summary).axes[0]
+    lines, bars = [item for item in axes.collections if isinstance(item, LineCollection)][:2]
+    order = np.argsort(-summary.cluster_size, kind="stable")[::-1]
+    drawn = np.array(bars.get_segments())[:, :, 1]
+    expected = np.stack([summary.cluster_lower[order].ravel(), summary.cluster_upper[order].ravel()], axis=1)
+    np.testing.assert_array_equal(drawn, expected)
+    np.testing.assert_array_equal(np.array(lines.get_segments())[:, :, 1], summary.cluster_mean[order])
+    expected = {f"cluster {k} (n = {size})" for k, size in enumerate(summary.cluster_size)}
+    assert {text.get_text() for text in axes.texts} == expected
+
+
+def test_legends_name_the_20_largest_and_count_the_others():
+    sizes = np.arange(1, 41) * 50
+    handles, labels = cluster_legend(sizes)
+    assert labels[0] == "cluster 20 (n = 1,050)"
+    assert labels[19:] == ["cluster 39 (n = 2,000)", "20 more (n = 10,500)"]
+    colours = cluster_colours(sizes)
+    assert [handle.get_color() for handle in handles[:20]] == colours[20:]
+
+
+def test_scatters_say_which_samples_they_show():
+    summary = make_summary(100, 20, 5)
+    figure = prevalence_scatter(summary)
+    assert len(figure.axes) == 15
+    assert any("6 of 20 samples" in text for text in texts(figure))
+    assert len(vaf_scatter(summary, max_pairs=1).axes) == 1
+    assert not any("samples" in text for text in texts(prevalence_scatter(make_summary(100, 4, 5))))
+
+
+def test_samples_that_differ_are_chosen():
+    summary = make_summary(100, 9, 4)
+    mean = np.repeat(summary.cluster_mean[:, :1], 9, axis=1)
+    mean[0, 4], mean[1, 7] = 0.1, 0.9
+    chosen = choose_samples(replace(summary, cluster_mean=mean), 3)
+    assert {4, 7} < set(chosen)
+    assert len(chosen) == 3
+    assert list(choose_samples(summary, 36)) == list(range(9))
+    assert [len(choose_samples(summary, pairs)) for pairs in (1, 2, 3, 5, 6, 35)] == [2, 2, 3, 3, 4, 8]
+
+
+def test_coclustering_is_ordered_by_cluster_and_certainty():
+    summary = make_summary(60, 2, 4)
+    items, matrix = make_coclustering(summary, 30)
+    figure = coclustering_heatmap(summary, items, matrix)
+    names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
+    shown = [summary.mutation_ids.index(name) for name in names]
+    assert sorted(shown) == sorted(items)
+    assert list(summary.labels[shown]) == sorted(summary.labels[items])
+    position = [list(items).index(t) for t in shown]
+    image = figure.axes[0].images[0].get_array()
+    np.testing.assert_array_equal(image, matrix[np.ix_(position, position)])
+    for k in np.unique(summary.labels[items]):
+        block = image[np.ix_(summary.labels[shown] == k, summary.labels[shown] == k)].sum(axis=1)
+        assert (np.diff(block) <= 1e-12).all()
+    assert "30 of 60 mutations in 4 clusters, ordered by consensus cluster" in texts(figure)
+
+
+# --- colours ------------------------------------------------------------------------------------------------
+
+
+def test_the_largest_clusters_get_colours_of_their_own():
+    sizes = np.full(40, 100)
+    sizes[[7, 30]] = 5000, 900
+    colours = cluster_colours(sizes)
+    assert (colours[7], colours[30], colours[0]) == PALETTE[:3]
+    assert sum(colour in PALETTE for colour in colours) == len(PALETTE)
+    assert all(colour in GREYS for colour in colours[11:30])
+
+
+def test_minor_clusters_are_grey():
+    assert minor_clusters([3, 1, 1]).tolist() == [False, False, False]
+    assert minor_clusters([497, 1, 1, 1]).tolist() == [False, True, True, True]
+    assert minor_clusters([9900, 81, 19]).tolist() == [False, False, True]
+    assert [colour in GREYS for colour in cluster_colours([497, 1, 1, 1])] == [False, True, True, True]
+
+
+def test_colour_groups_part_the_mutations():
+    sizes = np.array([30, 1, 50, 1, 20])
+    labels = np.repeat(np.arange(5), sizes)
+    groups = colour_groups(sizes, labels)
+    assert [colour for colour, _ in groups[-3:]] == list(PALETTE[:3])
+    assert [int(members.sum()) for _, members in groups[-3:]] == [50, 30, 20]
+    np.testing.assert_array_equal(np.sum([members for _, members in groups], axis=0), 1)
+
+
+# Simulation of dichromats on linear sRGB: Machado, Oliveira & Fernandes (2009), severity 1.
+VISION = {
+    "normal": np.eye(3),
+    "red": [
+        [0.152286, 1.052583, -0.204868],
+        [0.114503, 0.786281, 0.099216],
+        [-0.003882, -0.048116, 1.051998],
+    ],
+    "green": [[0.367322, 0.860646, -0.227968], [0.280085, 0.672501, 0.047413], [-0.01182, 0.04294, 0.968881]],
+    "blue": [[1.255528, -0.076749, -0.178779], [-0.078411, 0.930809, 0.147602], [0.004733, 0.691367, 0.3039]],
+}
+
+
+@pytest.mark.parametrize("vision", VISION)
+def test_the_palette_suits_the_colour_blind(vision):
+    rgb = np.array([to_rgb(colour) for colour in PALETTE])
+    linear = np.where(rgb <= 0.04045, rgb / 12.92, ((rgb + 0.055) / 1.055) ** 2.4)
+    seen = np.clip(linear @ np.array(VISION[vision]).T, 0, 1)
+    to_xyz = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+    xyz = seen @ to_xyz.T / (0.9505, 1, 1.089)
+    f = np.where(xyz > 0.008856, np.cbrt(xyz), 7.787 * xyz + 16 / 116)
+    lab = np.stack([116 * f[:, 1] - 16, 500 * (f[:, 0] - f[:, 1]), 200 * (f[:, 1] - f[:, 2])], axis=1)
+    assert min(np.linalg.norm(a - b) for a, b in combinations(lab, 2)) >= 15
+
+
+# --- names and places ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("names", "short"),
+    [
+        (["R1", "R2"], ["R1", "R2"]),
+        (["patient_0042_R1_biopsy", "patient_0042_R2_biopsy"], ["…42_R1_biopsy", "…42_R2_biopsy"]),
+        (
+            ["R1_of_a_patient_with_long_names", "R2_of_a_patient_with_long_names"],
+            ["R1_of_…_names", "R2_of_…_names"],
+        ),
+        (["a_long_name_of_a_sample_1", "a_long_name_of_a_sample_2"], ["a_long…mple_1", "a_long…mple_2"]),
+        (["cost$", "a$b$c"], [r"cost\$", r"a\$b\$c"]),
+        (["肿瘤", "line\nbreak"], ["□□", "line break"]),
+    ],
+)
+def test_names_are_shortened(names, short):
+    assert short_names(names, 13) == short
+
+
+@given(st.lists(st.text(min_size=1), min_size=1, max_size=30, unique=True), st.integers(8, 30))
+def test_short_names_stay_distinct(names, limit):
+    short = short_names(names, limit)
+    assert len(set(short)) == len(names)
+    assert max(len(name.replace(r"\$", "$")) for name in short) <= limit
+
+
+@given(
+    st.text(min_size=20, max_size=30),
+    st.lists(st.text(max_size=5), min_size=2, max_size=20, unique=True),
+    st.text(min_size=20, max_size=30),
+)
+def test_names_alike_at_both_ends_stay_distinct(head, middles, tail):
+    short = short_names([head + middle + tail for middle in middles], 12)
+    assert len(set(short)) == len(set(middles))
+    assert max(len(name.replace(r"\$", "$")) for name in short) <= 12
+
+
+def test_names_that_are_formulas_or_unknown_to_the_font_are_drawn(tmp_path):
+    summary = make_summary(12, 3, 3)
+    ids = [f"{'chr1_' * 12}{i}_$x_{{" for i in range(12)]
+    summary = replace(summary, sample_ids=["a$b$c", "肿瘤\t样本", "x" * 90], mutation_ids=ids)
+    for path in write_plots(tmp_path, summary, make_coclustering(summary, 12), None):
+        check_file(path)
+
+
+@given(st.lists(st.floats(0, 1), min_size=1, max_size=40), st.floats(0.01, 0.1))
+def test_labels_are_spread(values, gap):
+    values = np.array(values)
+    places = spread(values, gap, 0, 1)
+    assert places.min() >= 0
+    assert places.max() <= 1 + 1e-12
+    ordered = np.sort(places)
+    if (len(values) - 1) * gap < 1:
+        assert (np.diff(ordered) >= gap - 1e-9).all()
+    by_value = places[np.argsort(values, kind="stable")]
+    np.testing.assert_array_equal(by_value, ordered)
+
+
+def test_labels_with_room_stay_where_they_are():
+    np.testing.assert_allclose(spread(np.array([0.9, 0.1, 0.5]), 0.1, 0, 1), [0.9, 0.1, 0.5])
+    np.testing.assert_allclose(spread(np.array([0.5, 0.5]), 0.1, 0, 1), [0.45, 0.55])
+
+
+def check_edges(figure: Figure) -> None:
+    figure.canvas.draw()
+    box = figure.get_tightbbox(figure.canvas.get_renderer())
+    width, height = figure.get_size_inches()
+    assert box.x0 >= 0
+    assert box.y0 >= 0
+    assert box.x1 <= width
+    assert box.y1 <= height
+
+
+@pytest.mark.parametrize("samples", [1, 2, 6, 20])
+def test_nothing_is_written_beyond_the_edges(samples):
+    summary = make_summary(200, samples, 25)
+    names = [f"TRACERx_CRUK0062_SU_T1.R{d}_biopsy" for d in range(samples)]
+    summary = replace(summary, sample_ids=names)
+    check_edges(cluster_prevalences(summary))
+    if samples <= 6:
+        check_edges(cluster_densities(summary))
+        check_edges(prevalence_scatter(summary))
+
+
+def test_nothing_else_is_written_beyond_the_edges():
+    summary = make_summary(200, 2, 25)
+    for n in (1, 30, 200):
+        check_edges(coclustering_heatmap(summary, *make_coclustering(summary, n)))
+    check_edges(chain_traces(make_traces(1, 30)))
+    check_edges(chain_traces(make_traces(20, 30)))

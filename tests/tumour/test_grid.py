@@ -1,0 +1,373 @@
+"""The Xi grid against slow references, interning, and the choice of the grid size."""
+
+from __future__ import annotations
+
+import dataclasses
+import itertools
+import math
+import os
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from xi_reference import Row, log_likelihoods, log_pmf_scipy, log_pmf_sum, observations
+
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
+from pyclone_pgsm.tumour.grid import (
+    GRID_SIZES,
+    LocusTable,
+    XiGrid,
+    choose_grid_size,
+    intern,
+    likelihood_grid,
+    prevalence_grid,
+)
+from pyclone_pgsm.tumour.kernels import DEEPEST_TABLE
+
+COLUMNS = [field.name for field in dataclasses.fields(Row)]
+
+
+def row_at(table: LocusTable, u: int) -> Row:
+    return Row(**{name: getattr(table, name)[u].item() for name in COLUMNS})
+
+
+def absolute(grid: XiGrid, u: int) -> np.ndarray:
+    return grid.xi[u] + grid.xi_max[u]
+
+
+@st.composite
+def rows(draw: st.DrawFn, deepest: int = 5000) -> Row:
+    major = draw(st.integers(1, 5))
+    return Row(
+        alt=draw(st.integers(0, deepest // 2)),
+        ref=draw(st.integers(0, deepest // 2)),
+        major=major,
+        minor=draw(st.integers(0, major)),
+        normal=draw(st.sampled_from([1, 2, 2, 3])),
+        tumour_content=draw(st.floats(0.05, 1.0)),
+        error_rate=draw(st.sampled_from([1e-3, 1e-2, 1e-4, 0.2])),
+    )
+
+
+def groups(deepest: int = 5000) -> st.SearchStrategy[list[Row]]:
+    """Rows of which several share everything but the counts, as real ones do."""
+    counts = st.integers(0, deepest // 2)
+    pairs = st.lists(st.tuples(counts, counts), min_size=1, max_size=4)
+
+    def spread(row: Row, pairs: list[tuple[int, int]]) -> list[Row]:
+        fixed = {name: getattr(row, name) for name in COLUMNS if name not in ("alt", "ref")}
+        return [row, *(Row(alt=alt, ref=ref, **fixed) for alt, ref in pairs)]
+
+    group = st.builds(spread, rows(deepest), pairs)
+    return st.lists(group, min_size=1, max_size=2).map(lambda lists: [*itertools.chain(*lists)])
+
+
+PRIORS = st.sampled_from(GENOTYPE_PRIORS)
+
+
+def precisions(largest: float) -> st.SearchStrategy[float]:
+    return st.floats(0.0, math.log(largest)).map(math.exp) | st.just(math.inf)
+
+
+def check_against(reference, data: list[Row], grid_size: int, prior: str, precision: float) -> None:
+    table = intern(observations([[row] for row in data]))
+    grid = likelihood_grid(table, grid_size, prior, "beta-binomial", precision)
+    for u in range(table.num_rows):
+        expected = log_likelihoods(row_at(table, u), grid_size, prior, precision, reference)
+        np.testing.assert_allclose(absolute(grid, u), expected, rtol=1e-10, atol=1e-10)
+
+
+# Shallow and deep rows, so that every route through the kernels is taken often.
+@settings(max_examples=60, deadline=None)
+@given(groups(80) | groups(5000), st.integers(2, 9), PRIORS, precisions(1e3))
+def test_matches_scipy(data: list[Row], grid_size: int, prior: str, precision: float) -> None:
+    check_against(log_pmf_scipy, data, grid_size, prior, precision)
+
+
+@settings(max_examples=60, deadline=None)
+@given(groups(80) | groups(5000), st.integers(2, 9), PRIORS, precisions(1e6))
+def test_matches_sums_of_logs(data: list[Row], grid_size: int, prior: str, precision: float) -> None:
+    check_against(log_pmf_sum, data, grid_size, prior, precision)
+
+
+@pytest.mark.parametrize("precision", [1.0, 137.0, 1e4, 1e6, math.inf])
+@pytest.mark.parametrize("depth", [DEEPEST_TABLE, DEEPEST_TABLE + 1])
+def test_either_side_of_the_deepest_table(depth: int, precision: float) -> None:
+    alts = [0, 3, depth // 1000, depth // 5, depth // 2, depth]
+    data = [Row(alt, depth - alt, major=2, minor=0, tumour_content=0.8) for alt in alts]
+    check_against(log_pmf_sum, data, 5, "major", precision)
+
+
+@pytest.mark.parametrize("precision", [1.0, 1e3, 1e6, math.inf])
+@pytest.mark.parametrize("alt", [0, 1000, 400_000])
+def test_a_million_reads(alt: int, precision: float) -> None:
+    data = [Row(alt, 1_000_000 - alt, major=1, minor=1, tumour_content=0.8)]
+    check_against(log_pmf_sum, data, 3, "major", precision)
+
+
+@pytest.mark.parametrize("error_rate", [1e-9, 1e-30, 1e-100])
+@pytest.mark.parametrize("precision", [5.0, 1e5, 1e40, math.inf])
+def test_tiny_error_rates(error_rate: float, precision: float) -> None:
+    """Products of factors must not underflow; no value may be infinite."""
+    data = [Row(alt, 20, 2, 0, 2, 0.9, error_rate) for alt in (0, 1, 5, 21, 60)]
+    check_against(log_pmf_sum, data, 5, "major", precision)
+    # Here 1 - mean is the error rate itself, which no subtraction from 1 can tell.
+    grid = likelihood_grid(
+        intern(observations([[Row(0, 3, 1, 0, 1, 1.0, error_rate)]])), 2, "major", "binomial", None
+    )
+    np.testing.assert_allclose(absolute(grid, 0)[1], 3 * math.log(error_rate), rtol=1e-12)
+
+
+@pytest.mark.parametrize("alts", [(0, 50, 100), (0, 1500, 2000, 3000)])
+def test_genotypes_that_differ_beyond_double_range(alts: tuple[int, ...]) -> None:
+    """One genotype is e^1000 times as likely as another: the ratio itself would overflow."""
+    data = [Row(alt, 3000 - alt, major=6, minor=0, tumour_content=1.0) for alt in alts]
+    check_against(log_pmf_sum, data, 6, "total", math.inf)
+    check_against(log_pmf_sum, data, 6, "total", 1e5)
+
+
+@pytest.mark.parametrize("precision", [60.0, math.inf])
+def test_rows_that_differ_in_one_thing(precision: float) -> None:
+    base = Row(alt=11, ref=40, major=3, minor=1, normal=2, tumour_content=0.8, error_rate=1e-3)
+    others = {"major": 2, "minor": 0, "normal": 1, "tumour_content": 0.5, "error_rate": 0.05}
+    data = [base, *(dataclasses.replace(base, **{name: value}) for name, value in others.items())]
+    check_against(log_pmf_sum, data, 7, "major", precision)
+
+
+def test_many_rows_in_one_group() -> None:
+    """Dense counts and a grid of several blocks."""
+    rng = np.random.default_rng(4)
+    data = [Row(int(alt), int(ref), 2, 1, 2, 0.7) for alt, ref in rng.poisson((30, 60), (300, 2))]
+    table = intern(observations([[row] for row in data]))
+    grid = likelihood_grid(table, 301, "major", "beta-binomial", 150.0)
+    for u in range(0, table.num_rows, 60):
+        expected = log_likelihoods(row_at(table, u), 301, "major", 150.0)
+        np.testing.assert_allclose(absolute(grid, u), expected, rtol=1e-10, atol=1e-10)
+
+
+@settings(max_examples=30, deadline=None)
+@given(groups(400), st.integers(2, 120), PRIORS, precisions(1e6))
+def test_parts_fit_together(data: list[Row], grid_size: int, prior: str, precision: float) -> None:
+    table = intern(observations([[row] for row in data]))
+    grid = likelihood_grid(table, grid_size, prior, "beta-binomial", precision)
+    assert grid.xi.shape == grid.likelihood.shape == (table.num_rows, grid_size)
+    assert grid.xi.dtype == np.float64
+    assert grid.xi.flags.c_contiguous
+    assert np.isfinite(grid.xi).all()
+    assert (grid.xi.max(axis=1) == 0.0).all()
+    np.testing.assert_array_equal(grid.likelihood, np.exp(grid.xi))
+    np.testing.assert_allclose(grid.log_mean, np.log(grid.likelihood.mean(axis=1)), rtol=1e-14, atol=1e-15)
+    assert (grid.xi_max <= 1e-12).all()
+
+
+@pytest.mark.parametrize("precision", [3.0, 2000.0, math.inf])
+def test_probabilities_sum_to_one(precision: float) -> None:
+    depth = 37
+    table = intern(observations([[Row(alt, depth - alt, 3, 1, 2, 0.6)] for alt in range(depth + 1)]))
+    grid = likelihood_grid(table, 11, "parental", "beta-binomial", precision)
+    total = np.exp(grid.xi + grid.xi_max[:, None]).sum(axis=0)
+    np.testing.assert_allclose(total, 1.0, rtol=1e-12)
+
+
+def some_data() -> LocusTable:
+    rng = np.random.default_rng(1)
+    copies = [(1, 1), (2, 0), (3, 1), (2, 2)]
+    data = []
+    for i in range(80):
+        depth = int(rng.integers(1, 400)) if i % 10 else 50_000
+        alt = int(rng.binomial(depth, rng.uniform(0.0, 0.6)))
+        data.append([Row(alt, depth - alt, *copies[i % 4], tumour_content=0.7)])
+    return intern(observations(data))
+
+
+def test_infinite_precision_is_the_binomial() -> None:
+    table = some_data()
+    limit = likelihood_grid(table, 51, "major", "beta-binomial", math.inf)
+    binomial = likelihood_grid(table, 51, "major", "binomial", None)
+    for a, b in zip(limit, binomial, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+def test_large_precision_approaches_the_binomial() -> None:
+    table = some_data()
+    binomial = likelihood_grid(table, 51, "major", "binomial", None)
+    gaps = []
+    for precision in (1e6, 1e8, 1e10):
+        near = likelihood_grid(table, 51, "major", "beta-binomial", precision)
+        gaps.append(np.abs(near.likelihood - binomial.likelihood).max())
+    # The first-order term is n^2/s, so a hundred times the precision is a hundredth of the gap.
+    assert gaps[0] < 0.1
+    np.testing.assert_allclose(gaps[1] / gaps[0], 0.01, rtol=0.2)
+    np.testing.assert_allclose(gaps[2] / gaps[1], 0.01, rtol=0.2)
+
+
+def test_zero_depth_is_flat() -> None:
+    grid = likelihood_grid(intern(observations([[Row(0, 0, 3, 1)]])), 5, "major", "beta-binomial", 50.0)
+    np.testing.assert_allclose(absolute(grid, 0), 0.0, atol=1e-15)
+
+
+def test_rows_need_not_be_sorted() -> None:
+    table = some_data()
+    order = np.random.default_rng(2).permutation(table.num_rows)
+    shuffled = LocusTable(**{name: getattr(table, name)[order] for name in COLUMNS}, index=table.index)
+    sorted_grid = likelihood_grid(table, 21, "major", "beta-binomial", 300.0)
+    shuffled_grid = likelihood_grid(shuffled, 21, "major", "beta-binomial", 300.0)
+    np.testing.assert_allclose(shuffled_grid.xi, sorted_grid.xi[order], rtol=1e-10, atol=1e-10)
+    np.testing.assert_allclose(shuffled_grid.xi_max, sorted_grid.xi_max[order], rtol=1e-10, atol=1e-10)
+
+
+def test_threads_do_not_disturb_each_other() -> None:
+    table = some_data()
+    values = [10.0, 100.0, 1000.0, math.inf] * 3
+
+    def compute(precision: float) -> XiGrid:
+        return likelihood_grid(table, 101, "major", "beta-binomial", precision)
+
+    alone = {precision: compute(precision) for precision in set(values)}
+    with ThreadPoolExecutor(4) as pool:
+        for precision, grid in zip(values, pool.map(compute, values), strict=True):
+            np.testing.assert_array_equal(grid.xi, alone[precision].xi)
+
+
+def test_runs_uncompiled() -> None:
+    program = """
+import sys
+sys.path.insert(0, sys.argv[1])
+from xi_reference import Row, observations
+from pyclone_pgsm.tumour.grid import intern, likelihood_grid
+import numpy as np
+data = [Row(5, 9, 2, 0), Row(30, 10, 2, 0), Row(2, 0), Row(9000, 40000), Row(900, 100, 9, 0)]
+table = intern(observations([[row] for row in data]))
+for precision in (40.0, np.inf):
+    grid = likelihood_grid(table, 4, "total", "beta-binomial", precision)
+    print(*(value.hex() for value in (grid.xi + grid.xi_max[:, None]).ravel()))
+"""
+    outputs = []
+    for disabled in ("0", "1"):
+        environment = os.environ | {"NUMBA_DISABLE_JIT": disabled}
+        command = [sys.executable, "-c", program, str(Path(__file__).parent)]
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        outputs.append([float.fromhex(word) for word in done.stdout.split()])
+    assert len(outputs[0]) == 40
+    np.testing.assert_allclose(outputs[0], outputs[1], rtol=1e-11, atol=1e-11)
+
+
+def test_no_data_at_all() -> None:
+    table = intern(observations([[None, None]]))
+    assert table.num_rows == 0
+    np.testing.assert_array_equal(table.index, [[-1, -1]])
+    grid = likelihood_grid(table, 7, "major", "binomial", None)
+    assert grid.xi.shape == (0, 7)
+
+
+def assert_sorted(unique: list[Row]) -> None:
+    keys = [
+        (r.major, r.minor, r.normal, r.tumour_content, r.error_rate, r.alt + r.ref, r.alt) for r in unique
+    ]
+    assert keys == sorted(set(keys))
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    st.integers(1, 3).flatmap(
+        lambda samples: st.lists(
+            st.lists(st.none() | rows(12), min_size=samples, max_size=samples), min_size=1, max_size=12
+        )
+    )
+)
+def test_interning_reconstructs(data: list[list[Row | None]]) -> None:
+    table = intern(observations(data))
+    assert table.index.dtype == np.int32
+    assert table.index.shape == (len(data), len(data[0]))
+    for i, mutation in enumerate(data):
+        for d, row in enumerate(mutation):
+            u = table.index[i, d]
+            assert row is None if u == -1 else row_at(table, u) == row
+    unique = [row_at(table, u) for u in range(table.num_rows)]
+    assert set(unique) == {row for mutation in data for row in mutation if row is not None}
+    assert_sorted(unique)
+
+
+def test_interning_survives_huge_values() -> None:
+    """The product of the columns' ranges exceeds 64 bits."""
+    big = 2**40
+    data = [Row(big * a, big * r, major=m) for a in (0, 3) for r in (0, 5) for m in (1, big)]
+    table = intern(observations([[row] for row in data + data]))
+    assert table.num_rows == 8
+    assert [row_at(table, u) for u in table.index[:, 0]] == data + data
+    assert_sorted([row_at(table, u) for u in range(8)])
+
+
+def test_prevalence_grid() -> None:
+    np.testing.assert_array_equal(prevalence_grid(5), [0.0, 0.25, 0.5, 0.75, 1.0])
+    assert prevalence_grid(1601)[-1] == 1.0
+    with pytest.raises(UsageError) as caught:
+        prevalence_grid(1)
+    assert str(caught.value) == "grid size 1: at least 2 points are needed"
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ((11, "majr", "binomial", None), "genotype prior 'majr': expected one of major, parental,"),
+        ((11, "major", "normal", None), "density 'normal': expected one of binomial, beta-binomial"),
+        ((11, "major", "beta-binomial", None), "precision None: the beta-binomial needs a number above 0"),
+        ((11, "major", "beta-binomial", 0.0), "precision 0.0: the beta-binomial needs a number above 0"),
+        ((11, "major", "beta-binomial", math.nan), "precision nan: the beta-binomial needs a number above 0"),
+        ((0, "major", "binomial", None), "grid size 0: at least 2 points are needed"),
+    ],
+)
+def test_unusable_options(options: tuple, message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        likelihood_grid(some_data(), *options)
+    assert str(caught.value).startswith(message)
+
+
+def chosen(mutations: int, depths: list[int], num_rows: int = 10, **options: int) -> int:
+    data = observations([[Row(depth // 4, depth - depth // 4) if depth else None for depth in depths]])
+    repeated = {
+        field.name: np.repeat(getattr(data, field.name), mutations, axis=0)
+        for field in dataclasses.fields(data)
+        if field.name not in ("mutation_ids", "sample_ids", "annotations")
+    }
+    many = type(data)([str(i) for i in range(mutations)], data.sample_ids, **repeated)
+    return choose_grid_size(many, num_rows, **options)
+
+
+def test_grid_size_grows_with_depth_and_mutations() -> None:
+    for mutations in (1, 20, 400, 10_000):
+        sizes = [chosen(mutations, [depth]) for depth in (10, 100, 1000, 10_000)]
+        assert sizes == sorted(sizes)
+    for depth in (10, 100, 1000, 10_000):
+        sizes = [chosen(mutations, [depth]) for mutations in (1, 20, 400, 10_000)]
+        assert sizes == sorted(sizes)
+    assert chosen(1, [10]) == GRID_SIZES[0]
+    assert chosen(10_000, [10_000]) == GRID_SIZES[-1]
+
+
+def test_grid_size_by_hand() -> None:
+    # 100 of 400 mutations at depth 100: 0.6 / sqrt(10,000) = 0.006, between steps of 1/100 and 1/200.
+    assert chosen(400, [100]) == 201
+    # At depth 50 x 4 mutations in a cluster: 0.042; a single mutation counts as one, not as a quarter.
+    assert chosen(16, [50]) == 101
+    assert chosen(1, [3500]) == 101
+    assert chosen(1, [3700]) == 201
+    # The best-covered sample decides, and a sample without data says nothing.
+    assert chosen(400, [10, 100, 0]) == 201
+
+
+def test_grid_size_is_capped_by_memory() -> None:
+    assert chosen(10_000, [1000], num_rows=1000) == 1601
+    assert chosen(10_000, [1000], num_rows=1000, max_bytes=16 * 1000 * 1601) == 1601
+    assert chosen(10_000, [1000], num_rows=1000, max_bytes=16 * 1000 * 1600) == 801
+    assert chosen(10_000, [1000], num_rows=1000, max_bytes=1) == 101
+
+
+def test_grid_size_without_data() -> None:
+    assert chosen(3, [0, 0]) == 101
