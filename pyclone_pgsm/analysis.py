@@ -156,7 +156,7 @@ def run(
     Parameters
     ----------
     observations, left_out
-        From :func:`pyclone_pgsm.inputs.read_tables`.
+        From :func:`pyclone_pgsm.inputs.tables.read_tables`.
     out : Path
         The trace; replaced if it exists.
     model_options : ModelOptions

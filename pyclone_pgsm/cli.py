@@ -252,7 +252,7 @@ def _parse_formats(text: str) -> list[str]:
 def _read(
     inputs: list[Path], tumour_content: list[str] | None, error_rate: float | None, genotype_prior: str
 ) -> tuple[Observations, list[LeftOut]]:
-    from pyclone_pgsm.inputs import read_tables
+    from pyclone_pgsm.inputs.tables import read_tables
 
     return read_tables(
         inputs,
@@ -379,7 +379,7 @@ def validate(
 ) -> None:
     """Read and check only; print what would be left out and why."""
     with _mistakes_reported():
-        from pyclone_pgsm.inputs import count_summary
+        from pyclone_pgsm.inputs.tables import count_summary
 
         observations, left_out = _read(inputs, tumour_content, error_rate, genotype_prior)
         for line in count_summary(observations, left_out):

@@ -19,6 +19,8 @@ method                                             meaning
                                                    number below `negligible` will do
 ``log_predictive_without(self, stat, i)``          log L(y_i | y_b without y_i), for i in b
 ``log_marginal(self, stat)``                       log L(y_b)
+``log_predictives(self, stats, slots, i,``         optional, for speed: out[b] = log L(y_i | block ``slots[b]``), its
+``negligible, out)``                               statistic ``stats[slots[b]]``, for all b; by default a loop
 =================================================  =============================================================
 
 All of them may leave out factors that depend on a single observation only, as long as all do (they cancel in every
@@ -48,7 +50,15 @@ METHODS: dict[str, tuple[str, ...]] = {
     "log_predictive": ("self", "stat", "i", "negligible"),
     "log_predictive_without": ("self", "stat", "i"),
     "log_marginal": ("self", "stat"),
+    "log_predictives": ("self", "stats", "slots", "i", "negligible", "out"),
 }
+
+
+def _log_predictives(self, stats, slots, i, negligible, out):  # type: ignore[no-untyped-def]
+    """The default of the optional method."""
+    for b in range(len(slots)):
+        out[b] = self.log_predictive(stats[slots[b]], i, negligible)
+
 
 REGISTRY: dict[str, type] = {}
 
@@ -104,6 +114,8 @@ def register(name: str) -> Callable[[type], type]:
     """
 
     def accept(likelihood: type) -> type:
+        if not hasattr(likelihood, "log_predictives"):
+            likelihood.log_predictives = _log_predictives  # type: ignore[attr-defined]
         check_contract(likelihood)
         other = REGISTRY.get(name)
         if other is not None and other.__module__ != likelihood.__module__:

@@ -35,115 +35,158 @@ MAX = {"reassoc", "nsz", "nnan"}
 WINDOW = 80.0  # nats below the peak at which the posterior is cut off
 HIDDEN = 1e-26  # mass outside the window that calls for a new window
 EXACT = 1e13  # a sum over the window stands if it exceeds this many times what may lie outside
-TAIL = 4  # lo, hi, out, log_z
+TINY = 1e-200  # sums below this may have lost precision to underflow
+TAIL = 4  # numbers after S and W: lo, hi, out, log_z
 LO, HI, OUT, LOG_Z = 0, 1, 2, 3
 
+# The kernels below address parts of a statistic by their offset: slices would be counted references, which costs more
+# than the arithmetic. Offsets are unsigned, or numba would check for negative ones, and loops would not vectorise.
+
 
 @njit(nogil=True, fastmath=SUM, error_model="numpy")
-def dot(w, l):
+def dot(stat, at, table, row, lo, hi):
+    """sum_k stat[at + k] table[row, k] over lo <= k < hi."""
     total = 0.0
-    for k in range(len(w)):
-        total += w[k] * l[k]
+    for k in range(np.uint64(lo), np.uint64(hi)):
+        total += stat[np.uint64(at) + k] * table[np.uint64(row), k]
     return total
 
 
 @njit(nogil=True, fastmath=SUM, error_model="numpy")
-def dot_inverse(w, l):
+def dot_inverse(stat, at, table, row, lo, hi):
+    """sum_k stat[at + k] / table[row, k] over lo <= k < hi."""
     total = 0.0
-    for k in range(len(w)):
-        total += w[k] / l[k]
+    for k in range(np.uint64(lo), np.uint64(hi)):
+        total += stat[np.uint64(at) + k] / table[np.uint64(row), k]
     return total
 
 
 @njit(nogil=True, fastmath=MAX, error_model="numpy")
-def maximum(s):
-    top = -np.inf
-    for k in range(len(s)):
-        if s[k] > top:
-            top = s[k]
-    return top
+def maximum(stat, lo, hi):
+    """Largest of stat[lo..hi - 1]; four running maxima, because one waits for itself."""
+    a = b = c = d = -np.inf
+    k = np.uint64(lo)
+    while k + np.uint64(4) <= np.uint64(hi):
+        a = stat[k] if stat[k] > a else a
+        b = stat[k + np.uint64(1)] if stat[k + np.uint64(1)] > b else b
+        c = stat[k + np.uint64(2)] if stat[k + np.uint64(2)] > c else c
+        d = stat[k + np.uint64(3)] if stat[k + np.uint64(3)] > d else d
+        k += np.uint64(4)
+    while k < np.uint64(hi):
+        a = stat[k] if stat[k] > a else a
+        k += np.uint64(1)
+    return max(max(a, b), max(c, d))
 
 
-@njit(nogil=True, fastmath=MAX, error_model="numpy")
-def maximum_sum(s, x, sign):
-    top = -np.inf
-    for k in range(len(s)):
-        value = s[k] + sign * x[k]
-        if value > top:
-            top = value
-    return top
+@njit(nogil=True, fastmath=SUM, error_model="numpy")
+def count_above(stat, at, table, row, lo, hi, floor):
+    """Number of k, lo <= k < hi, with stat[at + k] - table[row, k] > floor."""
+    count = 0
+    for k in range(np.uint64(lo), np.uint64(hi)):
+        count += stat[np.uint64(at) + k] - table[np.uint64(row), k] > floor
+    return count
 
 
 @njit(nogil=True, error_model="numpy")
-def accumulate(s, x, weight):
-    for k in range(len(s)):
-        s[k] += weight * x[k]
+def accumulate(stat, at, table, row, weight):
+    """stat[at + k] += weight table[row, k] for all k."""
+    for k in range(np.uint64(table.shape[1])):
+        stat[np.uint64(at) + k] += weight * table[np.uint64(row), k]
 
 
 @njit(nogil=True, error_model="numpy")
-def log_sum_exp(s, x, sign):
-    """log sum_k exp(S_k + sign x_k) over the whole grid."""
-    top = maximum_sum(s, x, sign)
+def log_sum_exp(stat, at, table, row, sign):
+    """log sum_k exp(stat[at + k] + sign table[row, k]) over the whole grid."""
+    G = table.shape[1]
+    top = -np.inf
+    for k in range(np.uint64(G)):
+        top = max(top, stat[np.uint64(at) + k] + sign * table[np.uint64(row), k])
     total = 0.0
-    for k in range(len(s)):
-        value = s[k] + sign * x[k] - top
+    for k in range(np.uint64(G)):
+        value = stat[np.uint64(at) + k] + sign * table[np.uint64(row), k] - top
         if value > -60.0:
             total += math.exp(value)
     return top + math.log(total)
 
 
 @njit(nogil=True, error_model="numpy")
-def first_above(s, floor):
-    """First k with S_k >= floor, found 16 points at a time."""
-    k = 0
-    while k + 16 <= len(s) and maximum(s[k : k + 16]) < floor:
-        k += 16
-    while s[k] < floor:
-        k += 1
-    return k
-
-
-@njit(nogil=True, error_model="numpy")
-def last_above(s, floor):
-    k = len(s)
-    while k >= 16 and maximum(s[k - 16 : k]) < floor:
-        k -= 16
-    while s[k - 1] < floor:
-        k -= 1
-    return k
-
-
-@njit(nogil=True, error_model="numpy")
-def renew_window(s, w, tail):
-    """Compute W and its window from S."""
-    top = maximum(s)
-    lo = first_above(s, top - WINDOW)
-    hi = last_above(s, top - WINDOW)
+def renew_window(stat, at, G):
+    """Compute W, its window and log_z from S of the sample whose part begins at `at`."""
+    top = maximum(stat, at, at + G)
+    floor = top - WINDOW
+    lo = 0
+    while lo + 16 <= G and maximum(stat, at + lo, at + lo + 16) < floor:
+        lo += 16
+    while stat[at + lo] < floor:
+        lo += 1
+    hi = G
+    while hi >= 16 and maximum(stat, at + hi - 16, at + hi) < floor:
+        hi -= 16
+    while stat[at + hi - 1] < floor:
+        hi -= 1
     total = 0.0
-    for k in range(lo, hi):
-        w[k] = math.exp(s[k] - top)
-        total += w[k]
+    for k in range(np.uint64(at + lo), np.uint64(at + hi)):
+        w = math.exp(stat[k] - top)
+        stat[k + np.uint64(G)] = w
+        total += w
     scale = 1.0 / total
-    for k in range(lo, hi):
-        w[k] *= scale
-    tail[LO] = lo
-    tail[HI] = hi
-    tail[OUT] = len(s) * math.exp(-WINDOW)
-    tail[LOG_Z] = top + math.log(total)
+    for k in range(np.uint64(at + G + lo), np.uint64(at + G + hi)):
+        stat[k] *= scale
+    tail = at + 2 * G
+    stat[tail + LO] = lo
+    stat[tail + HI] = hi
+    stat[tail + OUT] = G * math.exp(-WINDOW)
+    stat[tail + LOG_Z] = top + math.log(total)
 
 
 @njit(nogil=True, error_model="numpy")
-def multiply_window(w, l, tail, predictive):
+def multiply_window(stat, at, table, row, predictive):
     """W <- W l / predictive, the posterior after adding an observation."""
-    lo = int(tail[LO])
-    hi = int(tail[HI])
-    window = w[lo:hi]
-    row = l[lo:hi]
+    G = table.shape[1]
+    tail = at + 2 * G
     scale = 1.0 / predictive
-    for k in range(len(window)):
-        window[k] *= row[k] * scale
-    tail[OUT] *= scale
-    tail[LOG_Z] += math.log(predictive)
+    for k in range(np.uint64(stat[tail + LO]), np.uint64(stat[tail + HI])):
+        stat[np.uint64(at + G) + k] *= table[np.uint64(row), k] * scale
+    stat[tail + OUT] *= scale
+    stat[tail + LOG_Z] += math.log(predictive)
+
+
+@njit(nogil=True, error_model="numpy")
+def log_predictives(index, xi, likelihood, stats, slots, i, negligible, out):
+    """out[b] = log L(y_i | block) for the blocks whose statistics are ``stats[slots[b]]``.
+
+    Every factor is at most 1, so the product so far is a bound that can end the loop over samples early.
+    """
+    G = xi.shape[1]
+    flat = stats.reshape(stats.size)
+    for b in range(len(slots)):
+        at = slots[b] * stats.shape[1]
+        total = 0.0
+        product = 1.0
+        for d in range(index.shape[1]):
+            row = index[i, d]
+            if row < 0:
+                continue
+            start = at + d * (2 * G + TAIL)
+            tail = start + 2 * G
+            hidden = flat[tail + OUT]
+            predictive = dot(flat, start + G, likelihood, row, flat[tail + LO], flat[tail + HI])
+            if predictive > EXACT * hidden and predictive > TINY:
+                product *= predictive
+                if product > 1e-15:
+                    continue
+                total += math.log(product)
+                product = 1.0
+            else:
+                total += math.log(product)
+                product = 1.0
+                if total + math.log(predictive + hidden + TINY) >= negligible:
+                    total += log_sum_exp(flat, start, xi, row, 1.0) - flat[tail + LOG_Z]
+                else:
+                    total = -np.inf
+            if total < negligible:
+                break
+        out[b] = total + math.log(product)
 
 
 @register("pyclone")
@@ -175,15 +218,14 @@ class PyClone(NamedTuple):
 
     def clear(self, stat):
         G = self.xi.shape[1]
-        for d in range(self.index.shape[1]):
-            start = d * (2 * G + TAIL)
+        for start in range(0, len(stat), 2 * G + TAIL):
+            tail = start + 2 * G
             stat[start : start + G] = 0.0
-            stat[start + G : start + 2 * G] = 1.0 / G
-            tail = stat[start + 2 * G : start + 2 * G + TAIL]
-            tail[LO] = 0
-            tail[HI] = G
-            tail[OUT] = 0.0
-            tail[LOG_Z] = math.log(G)
+            stat[start + G : tail] = 1.0 / G
+            stat[tail + LO] = 0
+            stat[tail + HI] = G
+            stat[tail + OUT] = 0.0
+            stat[tail + LOG_Z] = math.log(G)
 
     def add(self, stat, i):
         G = self.xi.shape[1]
@@ -192,29 +234,23 @@ class PyClone(NamedTuple):
             if row < 0:
                 continue
             start = d * (2 * G + TAIL)
-            s = stat[start : start + G]
-            w = stat[start + G : start + 2 * G]
-            tail = stat[start + 2 * G : start + 2 * G + TAIL]
-            l = self.likelihood[row]
-            predictive = dot(w[int(tail[LO]) : int(tail[HI])], l[int(tail[LO]) : int(tail[HI])])
-            accumulate(s, self.xi[row], 1.0)
-            if predictive > EXACT * tail[OUT] and predictive > 1e-200 and tail[OUT] < HIDDEN:
-                multiply_window(w, l, tail, predictive)
+            tail = start + 2 * G
+            out = stat[tail + OUT]
+            predictive = dot(stat, start + G, self.likelihood, row, stat[tail + LO], stat[tail + HI])
+            accumulate(stat, start, self.xi, row, 1.0)
+            if predictive > EXACT * out and predictive > TINY and out < HIDDEN:
+                multiply_window(stat, start, self.likelihood, row, predictive)
             else:
-                renew_window(s, w, tail)
+                renew_window(stat, start, G)
 
     def remove(self, stat, i):
         G = self.xi.shape[1]
         for d in range(self.index.shape[1]):
             row = self.index[i, d]
-            if row < 0:
-                continue
-            start = d * (2 * G + TAIL)
-            s = stat[start : start + G]
-            accumulate(s, self.xi[row], -1.0)
-            renew_window(
-                s, stat[start + G : start + 2 * G], stat[start + 2 * G : start + 2 * G + TAIL]
-            )
+            if row >= 0:
+                start = d * (2 * G + TAIL)
+                accumulate(stat, start, self.xi, row, -1.0)
+                renew_window(stat, start, G)
 
     def add_many(self, stat, members):
         """Identical observations are counted first and added once."""
@@ -222,7 +258,6 @@ class PyClone(NamedTuple):
         count = np.zeros(self.xi.shape[0], np.int64)
         for d in range(self.index.shape[1]):
             start = d * (2 * G + TAIL)
-            s = stat[start : start + G]
             for i in members:
                 row = self.index[i, d]
                 if row >= 0:
@@ -230,11 +265,9 @@ class PyClone(NamedTuple):
             for i in members:
                 row = self.index[i, d]
                 if row >= 0 and count[row] > 0:
-                    accumulate(s, self.xi[row], float(count[row]))
+                    accumulate(stat, start, self.xi, row, float(count[row]))
                     count[row] = 0
-            renew_window(
-                s, stat[start + G : start + 2 * G], stat[start + 2 * G : start + 2 * G + TAIL]
-            )
+            renew_window(stat, start, G)
 
     def log_prior_predictive(self, i):
         total = 0.0
@@ -245,33 +278,12 @@ class PyClone(NamedTuple):
         return total
 
     def log_predictive(self, stat, i, negligible):
-        """Every factor is at most 1, so the product so far is a bound that can end the loop over samples early."""
-        G = self.xi.shape[1]
-        total = 0.0
-        product = 1.0
-        for d in range(self.index.shape[1]):
-            row = self.index[i, d]
-            if row < 0:
-                continue
-            start = d * (2 * G + TAIL)
-            tail = stat[start + 2 * G : start + 2 * G + TAIL]
-            lo = int(tail[LO])
-            hi = int(tail[HI])
-            predictive = dot(stat[start + G + lo : start + G + hi], self.likelihood[row, lo:hi])
-            if predictive <= EXACT * tail[OUT] or predictive < 1e-200:
-                total += math.log(product)
-                product = 1.0
-                if total + math.log(predictive + tail[OUT] + 1e-300) < negligible:
-                    return -np.inf
-                total += log_sum_exp(stat[start : start + G], self.xi[row], 1.0) - tail[LOG_Z]
-            else:
-                product *= predictive
-                if product < 1e-15:
-                    total += math.log(product)
-                    product = 1.0
-                    if total < negligible:
-                        return -np.inf
-        return total + math.log(product)
+        out = np.empty(1)
+        self.log_predictives(stat.reshape(1, len(stat)), np.zeros(1, np.int64), i, negligible, out)
+        return out[0]
+
+    def log_predictives(self, stats, slots, i, negligible, out):
+        log_predictives(self.index, self.xi, self.likelihood, stats, slots, i, negligible, out)
 
     def log_predictive_without(self, stat, i):
         """L(y_i | b without i) = 1 / sum_k W_k / l_k: nothing is taken out and put back."""
@@ -282,18 +294,21 @@ class PyClone(NamedTuple):
             if row < 0:
                 continue
             start = d * (2 * G + TAIL)
-            s = stat[start : start + G]
-            tail = stat[start + 2 * G : start + 2 * G + TAIL]
-            lo = int(tail[LO])
-            hi = int(tail[HI])
-            inverse = dot_inverse(stat[start + G + lo : start + G + hi], self.likelihood[row, lo:hi])
-            outside = max(
-                maximum_sum(s[:lo], self.xi[row, :lo], -1.0), maximum_sum(s[hi:], self.xi[row, hi:], -1.0)
-            )
-            if inverse < 1e200 and math.log(inverse) + tail[LOG_Z] > outside + math.log(EXACT * G):
-                total -= math.log(inverse)
-            else:
-                total += tail[LOG_Z] - log_sum_exp(s, self.xi[row], -1.0)
+            tail = start + 2 * G
+            lo = stat[tail + LO]
+            hi = stat[tail + HI]
+            inverse = dot_inverse(stat, start + G, self.likelihood, row, lo, hi)
+            # where l underflows inside the window the sum is infinite or NaN, and not below the limit
+            if inverse < 1.0 / TINY:
+                log_inverse = math.log(inverse)
+                floor = log_inverse + stat[tail + LOG_Z] - math.log(EXACT * G)
+                if (
+                    count_above(stat, start, self.xi, row, 0, lo, floor) == 0
+                    and count_above(stat, start, self.xi, row, hi, G, floor) == 0
+                ):
+                    total -= log_inverse
+                    continue
+            total += stat[tail + LOG_Z] - log_sum_exp(stat, start, self.xi, row, -1.0)
         return total
 
     def log_marginal(self, stat):

@@ -278,7 +278,7 @@ def _draw_histogram(axes: Axes, summary: Summary, quantity: _Quantity) -> None:
         base = top
     style.unit_axis(axes, "x", quantity.end)
     axes.tick_params(labelbottom=False)
-    axes.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=True))
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=4, steps=[1, 2, 5, 10], integer=True))
     axes.yaxis.set_major_formatter("{x:,.0f}")
     axes.set_ylim(0, max(1.0, base.max() * 1.05))
     axes.set_ylabel("mutations", fontsize=style.TEXT, color=style.INK)

@@ -110,7 +110,7 @@ def _draw_chains(axes: Axes, traces: Traces, values: NDArray) -> None:
     first, last = float(x[0]), float(x[-1])
     margin = 0.01 * (last - first) or 1.0
     axes.set_xlim(first - margin, last + margin)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, integer=True))
+    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10], integer=True))
     axes.xaxis.set_major_formatter(FuncFormatter(_number))
     if traces.burn_in:
         end = last + margin if traces.burn_in >= len(x) else (x[traces.burn_in - 1] + x[traces.burn_in]) / 2
@@ -126,11 +126,11 @@ def _linear_axis(axes: Axes, kept: NDArray, *, integer: bool) -> None:
     """Set the y axis to what the kept rows hold."""
     finite = kept[np.isfinite(kept)]
     low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
-    margin = 0.12 * (high - low) or 0.05 * abs(high) or 1.0
+    margin = 0.12 * (high - low) or 0.1 * abs(high) or 1.0
     if integer:
         margin = max(margin, 0.6)
     axes.set_ylim(low - margin, high + margin)
-    axes.yaxis.set_major_locator(MaxNLocator(nbins=4, integer=integer))
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10], integer=integer))
     axes.yaxis.set_major_formatter(FuncFormatter(_number))
 
 

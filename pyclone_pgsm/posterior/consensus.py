@@ -1,26 +1,26 @@
 """One partition that speaks for all posterior draws: the minimiser of a posterior expected loss.
 
-M draws of a partition of N items are given. With A the mean over draws of the sum over clusters k and blocks j of
-v(n_kj), n_kj the number of items in both, B = sum_k v(n_k) over the clusters of the estimate, C the mean of
-sum_j v(n_j) over the blocks of the draws, and P = v(N), the posterior expected losses are
+M draws of a partition of N items are given. With A the mean over draws of the sum over clusters k and
+blocks j of v(n_kj), n_kj the number of items in both, B = sum_k v(n_k) over the clusters of the estimate, C
+the mean of sum_j v(n_j) over the blocks of the draws, and P = v(N), the posterior expected losses are
 
-=========  =============  ============================================  ======================================
+=========  =============  ============================================  ===============================
 criterion  v(n)           expected loss                                 source
-=========  =============  ============================================  ======================================
-vi         n log2 n       (B + C - 2 A) / N                             Wade & Ghahramani 2018 (exact, no bound)
+=========  =============  ============================================  ===============================
+vi         n log2 n       (B + C - 2 A) / N, in bits                    Wade & Ghahramani 2018
 binder     n (n - 1) / 2  B + C - 2 A                                   Binder 1978
-mpear      n (n - 1) / 2  minus (A - B C / P) / ((B + C) / 2 - B C / P) Fritsch & Ickstadt 2009
+mpear      n (n - 1) / 2  -(A - B C / P) / ((B + C) / 2 - B C / P)      Fritsch & Ickstadt 2009
 map                       minus the log joint density, of draws only
-=========  =============  ============================================  ======================================
+=========  =============  ============================================  ===============================
 
-The search is greedy, in the manner of SALSO (Dahl, Johnson & Müller 2022, J. Comput. Graph. Stat. 31, 1189): an
-initial partition by sequential allocation in random order, or one of the best draws; sweeps that move each item to the
-cluster where the loss is least; merges of whole clusters; and the breaking up of clusters, whose items find new
-places. It is done several times on few draws, and the best result is improved on all of them. No array is larger than
-items by draws or blocks by clusters.
+The search is greedy, in the manner of SALSO (Dahl, Johnson & Müller 2022, J. Comput. Graph. Stat. 31, 1189):
+an initial partition by sequential allocation in random order, or one of the best draws; sweeps that move each
+item to the cluster where the loss is least; merges of whole clusters; and the breaking up of clusters, whose
+items find new places. It is done several times on few draws, and the best result is improved on all of them.
+No array is larger than items by draws or blocks by clusters.
 
-Items with the same label in every draw are moved as one, and nothing is lost by it: as a function of how many of them
-are in the first of two clusters, each loss is concave, so the best place for all is the same.
+Items with the same label in every draw are moved as one, and nothing is lost by it: as a function of how many
+of them are in the first of two clusters, each loss is concave, so the best place for all is the same.
 """
 
 from __future__ import annotations
@@ -72,8 +72,8 @@ class Effort(NamedTuple):
     draws: int
 
 
-COARSE = Effort(2.5e7, 2.5e9, 16)
-FINE = Effort(4e9, 3e10, 64)
+COARSE = Effort(2.5e7, 1e9, 16)
+FINE = Effort(4e9, 1e10, 64)
 
 
 def consensus(
@@ -98,14 +98,16 @@ def consensus(
     log_joint : (M,) array of floats, optional
         Log joint density of each draw. Needed by 'map', not used otherwise.
     max_draws : int
-        More draws than this are thinned evenly; likewise so that items times draws stay below 1e8. Not for 'map'.
+        More draws than this are thinned evenly; likewise so that items times draws stay below 1e8, and blocks
+        times clusters below 2e7 (only chains with hundreds of blocks come near). 'map' looks at all.
     runs : int
         How many times the search starts, alternately from an empty partition and from a good draw.
 
     Returns
     -------
     (N,) int64
-        Labels 0..K-1 in order of first appearance. K exceeds the largest number of blocks in a draw by 8 at most.
+        Labels 0..K-1 in order of first appearance. K exceeds the largest number of blocks in a draw by 8 at
+        most.
 
     Raises
     ------
@@ -120,7 +122,7 @@ def consensus(
     if criterion == "map":
         return canonical(draws[_most_probable(log_joint, len(draws))])
     num_items = draws.shape[1]
-    draws = _thinned(draws, min(max_draws, max(1, CELLS // num_items)))
+    draws = draws[_even(len(draws), min(max_draws, max(1, CELLS // num_items)))]
     few = _Search(draws, criterion, rng, COARSE)
     labels = _explore(few, runs)
     if few.num_draws < len(draws):
@@ -167,7 +169,7 @@ def expected_vi(draws: ArrayLike, labels: ArrayLike) -> float:
 
 
 def expected_binder(draws: ArrayLike, labels: ArrayLike) -> float:
-    """Posterior expected number of pairs together in the partition but not in the draw, or the other way round.
+    """Posterior expected number of pairs that are together in one of partition and draw, apart in the other.
 
     Parameters, errors: as :func:`expected_vi`.
 
@@ -182,8 +184,8 @@ def expected_binder(draws: ArrayLike, labels: ArrayLike) -> float:
 def pear(draws: ArrayLike, labels: ArrayLike) -> float:
     """Posterior expected adjusted Rand index of a partition, in the form of Fritsch & Ickstadt (2009).
 
-    The index of the posterior co-clustering probabilities, not the mean of the indices of the draws. Where the index
-    is 0/0 (all draws and the partition have one cluster, or all have only singletons) it is 1.
+    The index of the posterior co-clustering probabilities, not the mean of the indices of the draws. Where it is
+    0/0 (all draws and the partition have one cluster, or all have only singletons) it is 1.
 
     Parameters, errors: as :func:`expected_vi`.
 
@@ -207,8 +209,9 @@ def assignment_probability(draws: ArrayLike, labels: ArrayLike) -> NDArray[np.fl
     Returns
     -------
     (N,) float64
-        Mean, over the other members of the item's cluster, of the posterior probability that the item is in one block
-        with them. For an item alone in its cluster: the posterior probability that it is alone in its block.
+        Mean, over the other members of the item's cluster, of the posterior probability that the item is in
+        one block with them. For an item alone in its cluster: the posterior probability that it is alone in
+        its block.
 
     Raises
     ------
@@ -266,7 +269,9 @@ def _checked(draws: ArrayLike) -> NDArray[np.integer]:
 def _checked_labels(labels: ArrayLike, draws: NDArray[np.integer]) -> NDArray[np.int64]:
     labels = np.asarray(labels)
     if labels.shape != draws.shape[1:]:
-        raise ValueError(f"labels must have one value for each of {draws.shape[1]} items; the shape is {labels.shape}")
+        raise ValueError(
+            f"labels must have one value for each of {draws.shape[1]} items; the shape is {labels.shape}"
+        )
     if labels.dtype.kind not in "iu":
         raise ValueError(f"labels must be integers, not {labels.dtype}")
     return canonical(labels)
@@ -277,15 +282,17 @@ def _most_probable(log_joint: ArrayLike | None, num_draws: int) -> int:
         raise ValueError("criterion 'map' needs log_joint")
     log_joint = np.asarray(log_joint, np.float64)
     if log_joint.shape != (num_draws,):
-        raise ValueError(f"log_joint must have one value for each of {num_draws} draws; its shape is {log_joint.shape}")
+        raise ValueError(
+            f"log_joint must have one value for each of {num_draws} draws; the shape is {log_joint.shape}"
+        )
     return int(np.argmax(log_joint))
 
 
-def _thinned(draws: NDArray[np.integer], keep: int) -> NDArray[np.integer]:
-    """At most `keep` draws, evenly spaced."""
-    if len(draws) <= keep:
-        return draws
-    return draws[(2 * np.arange(keep) + 1) * len(draws) // (2 * keep)]
+def _even(number: int, keep: int) -> NDArray[np.int64] | slice:
+    """Choose at most `keep` of `number` things, evenly spaced."""
+    if number <= keep:
+        return slice(None)
+    return (2 * np.arange(keep) + 1) * number // (2 * keep)
 
 
 def _by_cluster(labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -299,7 +306,7 @@ def _chunks(draws: NDArray[np.integer]) -> Iterator[tuple[NDArray[np.int32], int
     num_draws, num_items = draws.shape
     size = max(1, CELLS // num_items)
     for start in range(0, num_draws, size):
-        codes = draws[start : start + size].astype(np.int32)
+        codes = np.array(draws[start : start + size], np.int32, order="C")
         blocks = int(number_blocks(codes)[-1])
         rows = np.empty(codes.T.shape, np.int32)
         gather_columns(codes, np.arange(num_items), rows)
@@ -368,12 +375,12 @@ class _Search:
         self.effort = effort
         self.work = 0
         self.num_mutations = draws.shape[1]
-        codes = draws.astype(np.int32)
+        codes = np.array(draws, np.int32, order="C")
         self.first = number_blocks(codes)
         clusters = int(np.diff(self.first).max()) + SPARE_CLUSTERS
         share = min(effort.sweep / (codes.size * clusters), TABLE_CELLS / (self.first[-1] * clusters))
         if share < 1:
-            codes = _thinned(codes, max(effort.draws, int(share * len(codes))))
+            codes = codes[_even(len(codes), max(effort.draws, int(share * len(codes))))]
             self.first = number_blocks(codes)
         self.num_draws = len(codes)
         self._group(codes)
@@ -399,7 +406,9 @@ class _Search:
         total = np.zeros(self.num_mutations, np.uint64)
         for draw in codes:
             total += key[draw]
-        _, example, group, weight = np.unique(total, return_index=True, return_inverse=True, return_counts=True)
+        _, example, group, weight = np.unique(
+            total, return_index=True, return_inverse=True, return_counts=True
+        )
         order = np.argsort(example)
         self.example, self.weight, self.group = example[order], weight[order], np.argsort(order)[group]
         self.rows = np.empty((len(self.example), len(codes)), np.int32)
@@ -407,8 +416,10 @@ class _Search:
 
     @property
     def loss(self) -> float:
-        overlap, cluster, block = self.table.sums[[OVERLAP, CLUSTER, BLOCK]] / (self.num_draws, 1, self.num_draws)
-        return _loss(self.criterion, overlap, cluster, block, self.num_mutations)
+        """Expected loss of the partition, over the draws of this search."""
+        sums = self.table.sums
+        overlap, block = sums[OVERLAP] / self.num_draws, sums[BLOCK] / self.num_draws
+        return _loss(self.criterion, overlap, sums[CLUSTER], block, self.num_mutations)
 
     @property
     def expanded(self) -> NDArray[np.int64]:
@@ -418,7 +429,7 @@ class _Search:
     def best_draws(self) -> list[tuple[float, NDArray[np.int64]]]:
         """Some draws as partitions of the items, with their expected losses, the least first."""
         found = []
-        for m in _thinned(np.arange(self.num_draws), CANDIDATES):
+        for m in np.arange(self.num_draws)[_even(self.num_draws, CANDIDATES)]:
             labels = (self.rows[:, m] - self.first[m]).astype(np.int64)
             order, start = _by_cluster(labels)
             totals = total_sums(self.rows, self.weight, self.first[-1], order, start, self.value)
@@ -432,9 +443,11 @@ class _Search:
         return int(labels.max()) < len(self.table.size)
 
     def start_from(self, labels: NDArray[np.int64]) -> None:
+        """Make `labels` (U,) the partition; UNPLACED is allowed."""
         self._relocate(np.arange(len(labels)), labels)
 
     def start_empty(self) -> None:
+        """Make a partition by sequential allocation in random order."""
         self.start_from(np.full(len(self.labels), UNPLACED))
         self._sweep(np.arange(len(self.labels)))
 
@@ -452,7 +465,7 @@ class _Search:
         relocate(items, clusters, self.rows, self.weight, self.labels, self.table, self.value, self.step)
 
     def _sweep(self, items: NDArray[np.int64]) -> int:
-        self.work += len(items) * self.num_draws * np.count_nonzero(self.table.size)
+        self.work += len(items) * self.num_draws * int(np.count_nonzero(self.table.size))
         return sweep(
             self.rng.permutation(items),
             self.rows,
@@ -485,7 +498,10 @@ class _Search:
             merged = True
 
     def _break_up(self) -> bool:
-        """Take each cluster apart in turn and let its items find places; undo what does not pay. True if any did."""
+        """Take each cluster apart in turn and let its items find places, unless that does not pay.
+
+        True if it ever did.
+        """
         paid = False
         for k in self.rng.permutation(np.flatnonzero(self.table.size)):
             items = np.flatnonzero(self.labels == k)

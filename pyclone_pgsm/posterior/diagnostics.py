@@ -1,7 +1,7 @@
 """Have the chains mixed: rank-normalised split R-hat and bulk effective sample size.
 
-Vehtari, Gelman, Simpson, Carpenter & Bürkner 2021, Bayesian Analysis 16, 667: "Rank-normalization, folding, and
-localization: an improved R-hat for assessing convergence of MCMC". Equation numbers are theirs.
+Vehtari, Gelman, Simpson, Carpenter & Bürkner 2021, Bayesian Analysis 16, 667: "Rank-normalization, folding,
+and localization: an improved R-hat for assessing convergence of MCMC".
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def split_rhat(x: ArrayLike) -> float:
     Returns
     -------
     float
-        Close to 1 for chains that explore the same distribution; 1.01 is the authors' limit. 1 if all values are
-        equal; infinity if the halves of the chains are stuck at different values.
+        Close to 1 for chains that explore the same distribution; 1.01 is the authors' limit. 1 if all values
+        are equal; infinity if the halves of the chains are stuck at different values.
 
     Raises
     ------
@@ -49,8 +49,9 @@ def effective_sample_size(x: ArrayLike) -> float:
     Returns
     -------
     float
-        At most S log10 S for S draws in all, as values that alternate can tell more of the mean than independent
-        ones. S if all values are equal; about the number of chains if each is stuck at a value of its own.
+        At most S log10 S for S draws in all, as values that alternate can tell more of the mean than
+        independent ones. S if all values are equal; about the number of chains if each is stuck at a value of
+        its own.
 
     Raises
     ------
@@ -84,20 +85,20 @@ def _split(x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _normal_scores(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Normal quantiles of the average ranks over all chains (eq. 14)."""
+    """Normal quantiles of the average ranks over all chains."""
     ranks = rankdata(x, method="average").reshape(x.shape)
     return ndtri((ranks - 0.375) / (x.size + 0.25))
 
 
 def _variances(x: NDArray[np.float64]) -> tuple[float, float]:
-    """Mean variance within the chains W, and the estimate of the variance of the whole (eq. 1-3)."""
+    """Mean variance within the chains W, and the estimate of the variance of the whole."""
     draws = x.shape[1]
     within = float(x.var(axis=1, ddof=1).mean())
     return within, within * (draws - 1) / draws + float(x.mean(axis=1).var(ddof=1))
 
 
 def _rhat(x: NDArray[np.float64]) -> float:
-    """Square root of the ratio of the variances (eq. 4)."""
+    """Square root of the ratio of the variances."""
     if np.all(x == x[0, 0]):
         return 1.0
     if np.all(x == x[:, :1]):
@@ -107,7 +108,7 @@ def _rhat(x: NDArray[np.float64]) -> float:
 
 
 def _autocorrelation(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Autocorrelation of all chains together at lags 0 .. draws - 1 (eq. 10)."""
+    """Autocorrelation of all chains together at lags 0 .. draws - 1."""
     draws = x.shape[1]
     within, whole = _variances(x)
     size = 1 << (2 * draws - 1).bit_length()
@@ -119,7 +120,7 @@ def _autocorrelation(x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _geyer_sum(rho: NDArray[np.float64]) -> float:
-    """Sum of the autocorrelations at all lags, negative ones included, cut and smoothed as Geyer (1992) has it.
+    """Sum of the autocorrelations over all lags, negative ones too, cut and smoothed as Geyer (1992) has it.
 
     The sums of neighbours, at lags 2t and 2t + 1, are kept as long as they are positive and are made to fall.
     """

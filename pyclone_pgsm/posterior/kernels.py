@@ -1,10 +1,10 @@
 """Compiled counting for the consensus partition: which draws put which items together.
 
-Shapes and names: M draws of a partition; U items, each with a weight (the number of identical mutations it stands
-for); R blocks in all the draws together, numbered so that a number says both the draw and the block; at most C
-clusters in the estimate. ``rows[u, m]`` is the block of item u in draw m. ``value[n]`` is the worth of n items that
-are together, ``step[n] = value[n + 1] - value[n]``. Every criterion is a function of three sums
-(:mod:`pyclone_pgsm.posterior.consensus`):
+Shapes and names: M draws of a partition; U items, each with a weight (the number of identical mutations it
+stands for); R blocks in all the draws together, numbered so that a number says both the draw and the block;
+at most C clusters in the estimate. ``rows[u, m]`` is the block of item u in draw m. ``value[n]`` is the worth
+of n items that are together, ``step[n] = value[n + 1] - value[n]``. Every criterion is a function of three
+sums (:mod:`pyclone_pgsm.posterior.consensus`):
 
 =======  ======================================================================
 overlap  sum over blocks and clusters of ``value[number of items in both]``
@@ -84,7 +84,7 @@ def number_blocks(draws):
 
 @compiled
 def gather_columns(codes, items, rows):
-    """Fill ``rows[u, m] = codes[m, items[u]]``, a few items at a time so that both sides stay in the cache."""
+    """Fill ``rows[u, m] = codes[m, items[u]]``, a few items at a time: both sides stay in the cache."""
     for start in range(0, len(items), 64):
         stop = min(start + 64, len(items))
         for m in range(len(codes)):
@@ -174,8 +174,8 @@ def price(sums, draws, adjusted):
     A move that adds a to the mean overlap A and b to the cluster sum B improves the criterion if and only if
     a - price b > 0. For VI and Binder the price is 1/2. The adjusted Rand index is the ratio
     v = (A - BC/P) / ((B + C)/2 - BC/P), C the mean block sum, P the number of pairs; its denominator is never
-    negative, so a move makes the ratio exceed v if and only if numerator - v denominator becomes positive, which is
-    linear in A and B, with the price v/2 + (1 - v) C/P (Dinkelbach's device).
+    negative, so a move makes the ratio exceed v if and only if numerator - v denominator becomes positive,
+    which is linear in A and B, with the price v/2 + (1 - v) C/P (Dinkelbach's device).
     """
     pairs = sums[PLACED] * (sums[PLACED] - 1.0) / 2.0
     if not adjusted or pairs == 0.0:
@@ -221,8 +221,9 @@ def overlap_gains(table, blocks, w, own, columns, value, out):
     else:
         for row in blocks:
             for k in range(columns):
-                n = table.count[row, k]
-                out[k] += value[n + w] - value[n]
+                if k != own:
+                    n = table.count[row, k]
+                    out[k] += value[n + w] - value[n]
     if own != UNPLACED:
         out[own] = 0.0
         for row in blocks:
@@ -240,7 +241,8 @@ def sweep(order, rows, weight, labels, table, value, step, adjusted, tolerance):
         Items to visit.
     rows : (U, M) int32
     weight, labels : (U,) int64
-        Weight and cluster of each item; the label UNPLACED is that of an item in no cluster yet. Labels are changed.
+        Weight and cluster of each item; the label UNPLACED is that of an item in no cluster yet. Labels are
+        changed.
     table : Table
         Of the placed items. Changed.
     value, step : (N + 2,), (N + 1,) float64
@@ -306,8 +308,8 @@ def relocate(items, clusters, rows, weight, labels, table, value, step):
 def merge_gains(count, value):
     """What merging each two clusters would add to the overlap sum: (C, C), above the diagonal.
 
-    `count` is (R, C). Only clusters that meet in a block gain anything there, so a block costs the square of the
-    number of clusters it meets.
+    `count` is (R, C). Only clusters that meet in a block gain anything there, so a block costs the square of
+    the number of clusters it meets.
     """
     blocks, capacity = count.shape
     gains = np.zeros((capacity, capacity))

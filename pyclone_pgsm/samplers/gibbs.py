@@ -43,6 +43,7 @@ def gibbs_sweep(likelihood, prior, partition, order, rng):
     log_tau1 = prior.log_tau1
     log_tau2 = prior.log_tau2
     log_p = np.empty(len(partition.sizes) + 1)
+    largest_weight = np.max(log_tau2[2:] - log_tau2[1:-1]) if len(log_tau2) > 2 else 0.0
     moved = 0
     for i in order:
         partition = with_free_slots(partition, 1)
@@ -58,21 +59,24 @@ def gibbs_sweep(likelihood, prior, partition, order, rng):
             log_tau1[num_others + 1] - log_tau1[num_others] if num_others > 0 else 0.0
         ) + log_tau2[1]
         best += likelihood.log_prior_predictive(i)
-        log_p[num_blocks] = best
+        log_p_new = best
         own_log_p = -np.inf
         if not alone:
             size = sizes[own]
             own_log_p = log_tau2[size] - log_tau2[size - 1] + likelihood.log_predictive_without(stats[own], i)
             best = max(best, own_log_p)
-        for b in range(num_blocks):
-            slot = active[b]
-            if slot == own:
-                log_p[b] = own_log_p
-                continue
-            size = sizes[slot]
-            weight = log_tau2[size + 1] - log_tau2[size]
-            log_p[b] = weight + likelihood.log_predictive(stats[slot], i, best - NEGLIGIBLE - weight)
+        # swap the own block to the end of the active ones: the others are predicted together
+        last = active[num_blocks - 1]
+        where = position[own]
+        active[where], active[num_blocks - 1] = last, own
+        position[last], position[own] = where, num_blocks - 1
+        likelihood.log_predictives(stats, active[: num_blocks - 1], i, best - NEGLIGIBLE - largest_weight, log_p)
+        for b in range(num_blocks - 1):
+            size = sizes[active[b]]
+            log_p[b] += log_tau2[size + 1] - log_tau2[size]
             best = max(best, log_p[b])
+        log_p[num_blocks - 1] = own_log_p
+        log_p[num_blocks] = log_p_new
 
         total = 0.0
         for b in range(num_blocks + 1):

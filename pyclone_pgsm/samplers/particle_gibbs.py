@@ -40,10 +40,12 @@ class BlockPool(NamedTuple):
     free : (P,) int64
         Stack of free blocks; ``free_count[0]`` of them.
     free_count : (1,) int64
-    log_p, negligible : (P,) float64
-        At one step: log L(y_i | block) (NaN: not computed yet), good down to this bound.
+    log_join : (P,) float64
+        At one step: log weight of y_i joining the block (NaN: not computed yet).
     extended : (P,) int64
         At one step: the block with y_i added (-1: not made yet).
+    slots, values : (P,)
+        Argument and result of the predictives.
     """
 
     stats: np.ndarray
@@ -51,9 +53,10 @@ class BlockPool(NamedTuple):
     references: np.ndarray
     free: np.ndarray
     free_count: np.ndarray
-    log_p: np.ndarray
-    negligible: np.ndarray
+    log_join: np.ndarray
     extended: np.ndarray
+    slots: np.ndarray
+    values: np.ndarray
 
 
 def make_block_pool(num_particles: int, stat_size: int) -> BlockPool:
@@ -66,8 +69,9 @@ def make_block_pool(num_particles: int, stat_size: int) -> BlockPool:
         np.arange(size),
         np.array([size]),
         np.empty(size),
-        np.empty(size),
         np.empty(size, np.int64),
+        np.empty(size, np.int64),
+        np.empty(size),
     )
 
 
@@ -134,38 +138,74 @@ def closure_of(labels, slot, other_slot, n):
 
 
 @njit(nogil=True)
-def extend(likelihood, pool, block, i):
-    """The block with observation i added, for a holder that gives up its reference to `block`.
+def extend(likelihood, pool, blocks, ancestry, num, i):
+    """Put observation i into the block that each split particle has chosen.
 
     In place if no other particle holds the block; made once and shared if others add the same observation.
     """
-    if pool.extended[block] >= 0:
+    pool.extended[:] = -1
+    for p in range(1, num):
+        choice = ancestry[p] % 2
+        block = blocks[p, choice]
         extended = pool.extended[block]
-        pool.references[extended] += 1
-        release_block(pool, block)
-        return extended
-    if pool.references[block] == 1:
-        extended = block
-    else:
-        extended = take_block(pool)
-        pool.stats[extended] = pool.stats[block]
-        pool.sizes[extended] = pool.sizes[block]
-        pool.extended[block] = extended
-        release_block(pool, block)
-    likelihood.add(pool.stats[extended], i)
-    pool.sizes[extended] += 1
-    return extended
+        if extended >= 0:
+            pool.references[extended] += 1
+            release_block(pool, block)
+        else:
+            extended = block
+            if pool.references[block] > 1:
+                extended = take_block(pool)
+                pool.stats[extended] = pool.stats[block]
+                pool.sizes[extended] = pool.sizes[block]
+                pool.extended[block] = extended
+                release_block(pool, block)
+            likelihood.add(pool.stats[extended], i)
+            pool.sizes[extended] += 1
+        blocks[p, choice] = extended
 
 
 @njit(nogil=True)
-def predict(likelihood, pool, block, i, negligible):
-    """log L(y_i | block), once a step however many particles hold the block, unless one needs it more exactly."""
-    value = pool.log_p[block]
-    if np.isnan(value) or (value < pool.negligible[block] and negligible < pool.negligible[block]):
-        value = likelihood.log_predictive(pool.stats[block], i, negligible)
-        pool.log_p[block] = value
-        pool.negligible[block] = negligible
-    return value
+def attachment(likelihood, log_tau2, pool, blocks, which, num, i, negligible):
+    """log_join[block] = log tau2(|b| + 1) / tau2(|b|) + log L(y_i | b), once for each block that particles hold.
+
+    ``blocks[1:num, which]`` are the blocks; values below `negligible` may be anything below it. Returns the smallest.
+    """
+    count = 0
+    for p in range(1, num):
+        block = blocks[p, which]
+        if np.isnan(pool.log_join[block]):
+            pool.log_join[block] = log_tau2[pool.sizes[block] + 1] - log_tau2[pool.sizes[block]]
+            pool.slots[count] = block
+            count += 1
+    largest = -np.inf
+    for b in range(count):
+        largest = max(largest, pool.log_join[pool.slots[b]])
+    likelihood.log_predictives(pool.stats, pool.slots[:count], i, negligible - largest, pool.values)
+    smallest = np.inf
+    for b in range(count):
+        block = pool.slots[b]
+        pool.log_join[block] += pool.values[b]
+        smallest = min(smallest, pool.log_join[block])
+    return smallest
+
+
+@njit(nogil=True)
+def drop_dead(pool, copies, blocks, ancestry, num, reference):
+    """Close the ranks of the split particles after those without copies have gone."""
+    alive = 1
+    new_reference = MERGED
+    for p in range(1, num):
+        if copies[p] == 0 and p != reference:
+            release_block(pool, blocks[p, 0])
+            release_block(pool, blocks[p, 1])
+            continue
+        if p == reference:
+            new_reference = alive
+        copies[alive] = copies[p]
+        blocks[alive] = blocks[p]
+        ancestry[alive] = ancestry[p]
+        alive += 1
+    return alive, new_reference
 
 
 def split_merge(likelihood, prior, partition, anchors, num_particles, threshold, annealed, pool, rng):
@@ -263,8 +303,6 @@ def split_merge(likelihood, prior, partition, anchors, num_particles, threshold,
         log_w[1] = anneal_split
 
     for t in range(2, n):
-        if num == 1:
-            break  # every particle is merged, and so is the result
         i = sigma[t]
 
         # resample if the weights are too uneven
@@ -280,39 +318,30 @@ def split_merge(likelihood, prior, partition, anchors, num_particles, threshold,
                 w[p] *= multiplicities[p]
             resample_multinomial(rng, w, num, num_free, copies)
             log_w[:num] = 0.0
+            num, reference = drop_dead(pool, copies, blocks, ancestry[t - 1], num, reference)
+        if num == 1:
+            break  # every particle is merged, and so is the result
 
         # propose: the merged particle has one child
-        pool.log_p[:] = np.nan
-        pool.extended[:] = -1
+        pool.log_join[:] = np.nan
         if copies[MERGED] > 0 or reference == MERGED:
-            size = pool.sizes[merged]
-            log_w[MERGED] += (
-                anneal_merged
-                + log_tau2[size + 1]
-                - log_tau2[size]
-                + likelihood.log_predictive(pool.stats[merged], i, -np.inf)
-            )
+            pool.slots[0] = merged
+            likelihood.log_predictives(pool.stats, pool.slots[:1], i, -np.inf, pool.values)
+            log_w[MERGED] += anneal_merged + log_tau2[t + 1] - log_tau2[t] + pool.values[0]
             likelihood.add(pool.stats[merged], i)
-            pool.sizes[merged] += 1
         new_copies[MERGED] = copies[MERGED]
         new_log_w[MERGED] = log_w[MERGED]
 
-        # ... and each split particle one or two
+        # ... and each split particle one or two; the block that the conditioned path joins is the likely one
+        reference_choice = 0 if labels[i] == first_slot else 1
+        likely = reference_choice
+        least = attachment(likelihood, log_tau2, pool, blocks, likely, num, i, -np.inf)
+        attachment(likelihood, log_tau2, pool, blocks, 1 - likely, num, i, least - NEGLIGIBLE)
         new_num = 1
         new_reference = MERGED
-        reference_choice = 0 if labels[i] == first_slot else 1
         for p in range(1, num):
-            if copies[p] == 0 and p != reference:
-                continue
-            likely = reference_choice
-            block = blocks[p, likely]
-            log_tau_ratio = log_tau2[pool.sizes[block] + 1] - log_tau2[pool.sizes[block]]
-            log_likely = log_tau_ratio + predict(likelihood, pool, block, i, -np.inf)
-            block = blocks[p, 1 - likely]
-            log_tau_ratio = log_tau2[pool.sizes[block] + 1] - log_tau2[pool.sizes[block]]
-            log_other = log_tau_ratio + predict(
-                likelihood, pool, block, i, log_likely - log_tau_ratio - NEGLIGIBLE
-            )
+            log_likely = pool.log_join[blocks[p, likely]]
+            log_other = pool.log_join[blocks[p, 1 - likely]]
             best = max(log_likely, log_other)
             log_sum = best + math.log(math.exp(log_likely - best) + math.exp(log_other - best))
             p_likely = math.exp(log_likely - log_sum)
@@ -335,9 +364,7 @@ def split_merge(likelihood, prior, partition, anchors, num_particles, threshold,
         for p in range(1, num):
             release_block(pool, blocks[p, 0])
             release_block(pool, blocks[p, 1])
-        for p in range(1, new_num):
-            choice = ancestry[t, p] % 2
-            new_blocks[p, choice] = extend(likelihood, pool, new_blocks[p, choice], i)
+        extend(likelihood, pool, new_blocks, ancestry[t], new_num, i)
 
         copies, new_copies = new_copies, copies
         log_w, new_log_w = new_log_w, log_w

@@ -61,13 +61,17 @@ class Posterior:
         """(size, T) independent partitions."""
         return self.partitions[rng.choice(len(self.partitions), size, p=self.probabilities)]
 
-    def count(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How often each partition occurs among encoded ones."""
+    def find(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Number of each encoded partition, 0..B-1."""
         known = encode(self.partitions)
         order = np.argsort(known)
-        where = np.searchsorted(known, codes, sorter=order)
-        assert (known[order[where]] == codes).all(), "not a canonical partition"
-        return np.bincount(order[where], minlength=len(known))
+        found = order[np.searchsorted(known, codes, sorter=order)]
+        assert (known[found] == codes).all(), "not a canonical partition"
+        return found
+
+    def count(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How often each partition occurs among encoded ones."""
+        return np.bincount(self.find(codes), minlength=len(self.partitions))
 
 
 def enumerate_posterior(num_observations: int, log_marginal: LogMarginal, concentration: float) -> Posterior:

@@ -1,0 +1,125 @@
+"""Kernels with one fault each, made from the package's source: what the exactness tests must catch.
+
+In the copied source a fault stands as ``(<wrong> if broken == k else <right>)`` and the function takes one more
+argument `broken`, 0 for the sound kernel: so all faults are compiled at once.
+"""
+
+from __future__ import annotations
+
+import inspect
+import types
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import numba
+import numpy as np
+from one_step import build, canonical_labels
+
+from pyclone_pgsm.samplers import gibbs, particle_gibbs
+
+
+@dataclass(frozen=True)
+class Fault:
+    """A text that stands once in the source, and what it becomes; BROKEN is true when the fault is switched on."""
+
+    sound: str
+    faulty: str
+
+    def apply(self, source: str, number: int) -> str:
+        assert source.count(self.sound) == 1, f"{self.sound!r} stands {source.count(self.sound)} times in the source"
+        return source.replace(self.sound, self.faulty.replace("BROKEN", f"(broken == {number})"))
+
+
+SPLIT_MERGE_FAULTS = {
+    "annealing of n = |s| left out": Fault("if annealed and n == 2:", "if annealed and n == 2 and not BROKEN:"),
+    "all copies of a particle go the same way": Fault(
+        "joining = draw_binomial(rng, copies[p], p_likely)",
+        "joining = (copies[p] * draw_binomial(rng, 1, p_likely) if BROKEN else draw_binomial(rng, copies[p], p_likely))",
+    ),
+    "chosen particle drawn without multiplicities": Fault(
+        "total += multiplicities[p] * math.exp(log_w[p] - best)",
+        "total += (1 if BROKEN else multiplicities[p]) * math.exp(log_w[p] - best)",
+    ),
+    "conditioned path has no children but itself": Fault(
+        "w[p] *= multiplicities[p]", "w[p] *= copies[p] if BROKEN else multiplicities[p]"
+    ),
+    "conditioned path lost at resampling": Fault(
+        "if copies[p] == 0 and p != reference:", "if copies[p] == 0 and (p != reference or (BROKEN and num > 2)):"
+    ),
+    "weights kept after resampling": Fault("log_w[:num] = 0.0", "log_w[:num] *= 1.0 if BROKEN else 0.0"),
+    "tau2 left out of the merged particle's weight": Fault(
+        "+ log_tau2[size + 1]\n                - log_tau2[size]",
+        "+ (0.0 if BROKEN else log_tau2[size + 1]\n                - log_tau2[size])",
+    ),
+    "split annealed too slowly": Fault(
+        "anneal_split = log_gamma2_split / max(n - 2, 1)", "anneal_split = log_gamma2_split / max(n - 2 + BROKEN, 1)"
+    ),
+    "path traced through the wrong parent": Fault(
+        "ancestry[t, new_num] = 2 * p + choice", "ancestry[t, new_num] = 2 * (1 if BROKEN else p) + choice"
+    ),
+}
+
+GIBBS_FAULTS = {
+    "leave-one-out leaves nothing out": Fault(
+        "likelihood.log_predictive_without(stats[own], i)",
+        "(likelihood.log_predictive(stats[own], i, -np.inf) if BROKEN\n"
+        "                else likelihood.log_predictive_without(stats[own], i))",
+    ),
+    "tau2 counts the observation itself": Fault(
+        "own_log_p = log_tau2[size] - log_tau2[size - 1]",
+        "size += BROKEN\n            own_log_p = log_tau2[size] - log_tau2[size - 1]",
+    ),
+    "lone observation counts its own block": Fault(
+        "num_others = num_blocks - 1 if alone", "num_others = num_blocks - 1 + BROKEN if alone"
+    ),
+}
+
+
+def with_faults(module: types.ModuleType, function: str, faults: dict[str, Fault]) -> Callable[..., Any]:
+    """The function with one more argument in front, `broken`: the number of the fault, counted from 1."""
+    source = inspect.getsource(module)
+    for number, fault in enumerate(faults.values(), 1):
+        source = fault.apply(source, number)
+    source = source.replace(f"def {function}(", f"def {function}(broken, ")
+    namespace: dict[str, Any] = {"__name__": module.__name__}
+    exec(compile(source, f"<{module.__name__} with faults>", "exec"), namespace)
+    return numba.njit(nogil=True)(namespace[function])
+
+
+@cache
+def faulty_steps() -> Callable[..., Any]:
+    """Like :func:`one_step.steps`, with a faulty sweep and a faulty move."""
+    sweep = with_faults(gibbs, "gibbs_sweep", GIBBS_FAULTS)
+    move = with_faults(particle_gibbs, "split_merge", SPLIT_MERGE_FAULTS)
+
+    def steps(  # type: ignore
+        likelihood, prior, starts, anchors, sweeps, moves, particles, threshold, annealed, pool, rng, faults
+    ):
+        T = starts.shape[1]
+        order = np.arange(T)
+        codes = np.zeros(len(starts), np.int64)
+        for r in range(len(starts)):
+            partition = build(likelihood, starts[r])
+            for _ in range(sweeps):
+                partition, _ = sweep(faults[0], likelihood, prior, partition, order, rng)
+            for m in range(moves):
+                partition, _, _ = move(
+                    faults[1],
+                    likelihood,
+                    prior,
+                    partition,
+                    anchors[r, m],
+                    particles,
+                    threshold,
+                    annealed,
+                    pool,
+                    rng,
+                )
+            labels, _ = canonical_labels(partition.labels)
+            for i in range(T - 1, -1, -1):
+                codes[r] = codes[r] * T + labels[i]
+        return codes
+
+    return numba.njit(nogil=True)(steps)

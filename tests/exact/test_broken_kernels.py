@@ -1,0 +1,59 @@
+"""The exactness test can fail: a kernel with one fault does not leave the posterior as it is."""
+
+from __future__ import annotations
+
+import pytest
+from broken import GIBBS_FAULTS, SPLIT_MERGE_FAULTS, faulty_steps
+from cases import CASES
+from one_step import Kernel, p_value
+
+REPLICATES = 300_000
+SWEEP = Kernel(sweeps=1)
+
+# The data and settings that show each fault. Most show at others too.
+SHOWN_BY = {
+    "annealing of n = |s| left out": ("counts_of_two", Kernel(moves=1, particles=2)),
+    "all copies of a particle go the same way": ("counts", Kernel(moves=1, particles=20, threshold=0.0)),
+    "chosen particle drawn without multiplicities": ("counts_of_three", Kernel(moves=1, particles=3)),
+    "conditioned path has no children but itself": ("counts", Kernel(moves=1, particles=3, threshold=1.0)),
+    "conditioned path lost at resampling": ("counts", Kernel(moves=1, particles=2, threshold=1.0)),
+    "weights kept after resampling": ("counts", Kernel(moves=1, particles=20, threshold=1.0)),
+    "tau2 left out of the merged particle's weight": ("counts_of_three", Kernel(moves=1, particles=2)),
+    "split annealed too slowly": ("counts_of_three", Kernel(moves=1, particles=2)),
+    "path traced through the wrong parent": ("counts", Kernel(moves=1, particles=20)),
+    "leave-one-out leaves nothing out": ("counts_of_two", SWEEP),
+    "tau2 counts the observation itself": ("counts_of_three", SWEEP),
+    "lone observation counts its own block": ("counts_of_two", SWEEP),
+}
+
+
+def p_value_with(name: str, kernel: Kernel, faults: tuple[int, int]) -> float:
+    case = CASES[name]()
+    return p_value(
+        case.likelihood,
+        case.posterior,
+        case.concentration,
+        kernel,
+        REPLICATES,
+        driver=faulty_steps(),
+        faults=faults,
+    )
+
+
+@pytest.mark.parametrize("fault", SHOWN_BY)
+def test_a_fault_is_caught(fault: str) -> None:
+    name, kernel = SHOWN_BY[fault]
+    if fault in GIBBS_FAULTS:
+        number = (1 + list(GIBBS_FAULTS).index(fault), 0)
+    else:
+        number = (0, 1 + list(SPLIT_MERGE_FAULTS).index(fault))
+    assert p_value_with(name, kernel, number) < 1e-10
+
+
+@pytest.mark.parametrize(("name", "kernel"), sorted(set(SHOWN_BY.values()), key=str))
+def test_with_all_faults_off_the_same_code_is_exact(name: str, kernel: Kernel) -> None:
+    assert p_value_with(name, kernel, (0, 0)) > 1e-4
+
+
+def test_every_fault_is_shown() -> None:
+    assert SHOWN_BY.keys() == SPLIT_MERGE_FAULTS.keys() | GIBBS_FAULTS.keys()

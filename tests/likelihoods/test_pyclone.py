@@ -1,0 +1,277 @@
+"""The statistic of a PyClone block against the formula in logs over the whole grid, member by member."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numba
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "exact"))
+from cases import observations, pyclone_log_marginal, pyclone_model
+
+from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.likelihoods.pyclone import PRECISIONS, PyClone, PyCloneModel
+
+TOLERANCE = 1e-9
+ADD, REMOVE = 0, 1
+
+
+def play(likelihood, actions, subjects, negligible):  # type: ignore
+    """Add and remove observations one by one; after each: log_marginal, and for every observation
+    ``log_predictive_without`` if it is in the block, ``log_predictive`` if not."""
+    T = likelihood.index.shape[0]
+    inside = np.zeros(T, np.bool_)
+    stat = np.empty(likelihood.stat_size())
+    likelihood.clear(stat)
+    marginals = np.empty(len(actions))
+    predictives = np.empty((len(actions), T))
+    for step in range(len(actions)):
+        i = subjects[step]
+        if actions[step] == ADD:
+            likelihood.add(stat, i)
+        else:
+            likelihood.remove(stat, i)
+        inside[i] = not inside[i]
+        marginals[step] = likelihood.log_marginal(stat)
+        for j in range(T):
+            if inside[j]:
+                predictives[step, j] = likelihood.log_predictive_without(stat, j)
+            else:
+                predictives[step, j] = likelihood.log_predictive(stat, j, negligible[step])
+    return marginals, predictives
+
+
+def log_marginal(likelihood: PyClone, members: Sequence[int]) -> float:
+    """log L(y_b) by definition, with the rows as the likelihood scales them."""
+    total = 0.0
+    for d in range(likelihood.index.shape[1]):
+        rows = likelihood.index[list(members), d]
+        total += logsumexp(likelihood.xi[rows[rows >= 0]].sum(axis=0)) - np.log(likelihood.xi.shape[1])
+    return float(total)
+
+
+def log_predictive(likelihood: PyClone, members: Sequence[int], i: int) -> float:
+    others = [j for j in members if j != i]
+    return log_marginal(likelihood, [*others, i]) - log_marginal(likelihood, others)
+
+
+def blocks_after(actions: NDArray[np.int64], subjects: NDArray[np.int64]) -> list[list[int]]:
+    members: list[int] = []
+    history = []
+    for action, i in zip(actions, subjects):
+        members = [*members, int(i)] if action == ADD else [j for j in members if j != i]
+        history.append(members)
+    return history
+
+
+def random_walk(T: int, length: int, rng: np.random.Generator) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Observations enter and leave; the block is never emptied."""
+    actions, subjects, members = [], [], []  # type: ignore
+    for _ in range(length):
+        outside = [i for i in range(T) if i not in members]
+        if len(members) < 2 or (outside and rng.random() < 0.6):
+            subjects.append(int(rng.choice(outside)))
+            members.append(subjects[-1])
+            actions.append(ADD)
+        else:
+            subjects.append(members.pop(rng.integers(len(members))))
+            actions.append(REMOVE)
+    return np.array(actions), np.array(subjects)
+
+
+def reads(T: int, D: int, G: int, deepest: int, rng: np.random.Generator) -> PyClone:
+    """Read counts at any depth and copy number, with and without data; nothing that belongs together."""
+    depth = np.exp(rng.uniform(np.log(10), np.log(deepest + 10), (T, D))).astype(int)
+    alt = rng.binomial(depth, rng.beta(0.3, 0.3, (T, D)))
+    major = rng.integers(1, 6, (T, D))
+    minor = rng.integers(0, major + 1)
+    known = rng.random((T, D)) < 0.85
+    data = observations(alt, depth, major, minor, tumour_content=rng.uniform(0.3, 1.0, (1, D)), has_data=known)
+    return pyclone_model(data, G, "parental").likelihood(())
+
+
+def peaks(T: int, D: int, G: int, deepest: int, rng: np.random.Generator) -> PyClone:
+    """Tables as no data make them: one to three peaks anywhere, any height, any width, some very deep."""
+    grid = np.arange(G) / (G - 1)
+    height = rng.uniform(0, deepest / 10, (T * D, 3, 1))
+    centre = rng.uniform(0, 1, (T * D, 3, 1))
+    depth = np.exp(rng.uniform(np.log(10), np.log(deepest + 10), (T * D, 3, 1)))
+    xi = np.max(-height - depth * (grid - centre) ** 2, axis=1)
+    xi -= xi.max(axis=1, keepdims=True)
+    index = np.where(rng.random((T, D)) < 0.9, rng.integers(T * D, size=(T, D)), -1).astype(np.int32)
+    likelihood = np.exp(xi)
+    return PyClone(index, xi, likelihood, rng.normal(size=T * D), np.log(likelihood.mean(axis=1)))
+
+
+def check(likelihood: PyClone, rng: np.random.Generator, length: int) -> None:
+    T = len(likelihood.index)
+    actions, subjects = random_walk(T, length, rng)
+    player = compiled_for(play, PyClone)
+    marginals, predictives = player(likelihood, actions, subjects, np.full(length, -np.inf))
+    history = blocks_after(actions, subjects)
+    np.testing.assert_allclose(
+        marginals, [log_marginal(likelihood, members) for members in history], rtol=1e-13, atol=TOLERANCE
+    )
+    expected = np.array([[log_predictive(likelihood, members, i) for i in range(T)] for members in history])
+    np.testing.assert_allclose(predictives, expected, rtol=1e-13, atol=TOLERANCE)
+
+    # a bound below which nobody cares: above it nothing changes, below it everything stays below
+    negligible = np.array([rng.choice(row) for row in expected]) + rng.choice([-30.0, -1.0, 0.5, 20.0], length)
+    _, bounded = player(likelihood, actions, subjects, negligible)
+    matters = expected >= negligible[:, None]
+    np.testing.assert_allclose(bounded[matters], expected[matters], rtol=1e-13, atol=TOLERANCE)
+    inside = np.array([[i in members for i in range(T)] for members in history])
+    assert (bounded < negligible[:, None])[~matters & ~inside].all()
+
+
+SIZES = {
+    "T": st.integers(2, 7),
+    "D": st.integers(1, 3),
+    "G": st.sampled_from([101, 401, 801]),
+    "deepest": st.sampled_from([10, 50, 300, 1000, 5000, 20000]),
+    "seed": st.integers(0, 2**32 - 1),
+}
+
+
+@settings(max_examples=150, deadline=None)
+@given(**SIZES)
+def test_blocks_of_reads(T: int, D: int, G: int, deepest: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    check(reads(T, D, G, deepest, rng), rng, length=12)
+
+
+@settings(max_examples=150, deadline=None)
+@given(**SIZES)
+def test_blocks_of_anything(T: int, D: int, G: int, deepest: int, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    check(peaks(T, D, G, deepest, rng), rng, length=12)
+
+
+def one_sample(xi: list[list[float]]) -> PyClone:
+    rows = np.array(xi)
+    likelihood = np.exp(rows)
+    index = np.arange(len(rows), dtype=np.int32)[:, None]
+    return PyClone(index, rows, likelihood, np.zeros(len(rows)), np.log(likelihood.mean(axis=1)))
+
+
+def test_mass_that_underflows_before_it_counts() -> None:
+    """The first observation alone leaves nothing at the last point in double precision (e^-800); with the others the
+    posterior is all there."""
+    likelihood = one_sample([[0, -400, -800], [-800, -10, 0], [-800, -430, 0], [-800, -430, 0], [-800, -430, 0]])
+    marginals, predictives = compiled_for(play, PyClone)(
+        likelihood, np.full(5, ADD), np.arange(5), np.full(5, -np.inf)
+    )
+    np.testing.assert_allclose(marginals, np.array([0, -410, -800, -800, -800]) - np.log(3), atol=TOLERANCE)
+    np.testing.assert_allclose(predictives[1:, 4], [-390, 0, 0, 0], atol=TOLERANCE)
+
+
+def test_add_many_is_adding_one_by_one() -> None:
+    rng = np.random.default_rng(5)
+    likelihood = reads(40, 3, 401, 500, rng)
+    likelihood = likelihood._replace(index=likelihood.index[rng.integers(40, size=300)])  # many identical ones
+
+    @numba.njit
+    def marginals(likelihood, members):  # type: ignore
+        stat = np.empty(likelihood.stat_size())
+        likelihood.clear(stat)
+        likelihood.add_many(stat, members)
+        together = likelihood.log_marginal(stat)
+        likelihood.add_many(stat, members[:50])
+        likelihood.clear(stat)
+        for i in members:
+            likelihood.add(stat, i)
+        return together, likelihood.log_marginal(stat)
+
+    members = rng.permutation(300)[:200]
+    expected = log_marginal(likelihood, members)
+    np.testing.assert_allclose(marginals(likelihood, members), expected, rtol=1e-12)
+
+
+def test_an_empty_block_is_flat() -> None:
+    likelihood = reads(5, 2, 101, 50, np.random.default_rng(1))
+
+    @numba.njit
+    def empty(likelihood, i):  # type: ignore
+        stat = np.empty(likelihood.stat_size())
+        likelihood.clear(stat)
+        return likelihood.log_marginal(stat), likelihood.log_predictive(stat, i, -np.inf)
+
+    for i in range(5):
+        prior_predictive = log_marginal(likelihood, [i])
+        np.testing.assert_allclose(empty(likelihood, i), [0.0, prior_predictive], atol=TOLERANCE)
+        assert numba.njit(likelihood_prior)(likelihood, i) == pytest.approx(prior_predictive, abs=TOLERANCE)
+
+
+def likelihood_prior(likelihood, i):  # type: ignore
+    return likelihood.log_prior_predictive(i)
+
+
+@pytest.mark.parametrize("deepest", [50, 5000])
+def test_thousands_of_moves_do_not_drift(deepest: int) -> None:
+    rng = np.random.default_rng(2)
+    likelihood = reads(30, 2, 401, deepest, rng)
+    actions, subjects = random_walk(30, 8000, rng)
+    marginals, predictives = compiled_for(play, PyClone)(likelihood, actions, subjects, np.full(8000, -np.inf))
+    members = blocks_after(actions, subjects)[-1]
+    assert marginals[-1] == pytest.approx(log_marginal(likelihood, members), rel=1e-13, abs=TOLERANCE)
+    expected = [log_predictive(likelihood, members, i) for i in range(30)]
+    np.testing.assert_allclose(predictives[-1], expected, rtol=1e-13, atol=TOLERANCE)
+
+
+def test_what_was_left_out_is_in_the_constant() -> None:
+    """log_marginal of all blocks and log_constant: the absolute log likelihood."""
+    likelihood = reads(4, 2, 101, 100, np.random.default_rng(3))
+    absolute = pyclone_log_marginal(likelihood)
+    scaled = sum(log_marginal(likelihood, block) for block in ([0, 2], [1, 3]))
+    assert scaled + likelihood.log_constant() == pytest.approx(absolute([0, 2]) + absolute([1, 3]), rel=1e-12)
+
+
+# ---------------------------------------------------------------- the model: the likelihood and its precision
+
+
+def small_model(precision: float | None) -> PyCloneModel:
+    return pyclone_model(observations([[3], [9]], [[10], [20]]), 11, precision=precision)
+
+
+def test_a_fixed_precision_is_no_hyperparameter() -> None:
+    for precision in (np.inf, 50.0):
+        model = small_model(precision)
+        assert model.hyperparameters == ()
+        assert model.initial_values() == ()
+        assert model.log_hyperprior(()) == 0.0
+    assert not np.array_equal(small_model(50.0).likelihood(()).xi, small_model(np.inf).likelihood(()).xi)
+
+
+def test_a_precision_is_proposed_to_a_neighbour_and_back_with_equal_probability() -> None:
+    model = small_model(None)
+    rng = np.random.default_rng(1)
+    ends = {PRECISIONS[0]: {PRECISIONS[0], PRECISIONS[1]}, PRECISIONS[-1]: {PRECISIONS[-2], PRECISIONS[-1]}}
+    for value, expected in [*ends.items(), (PRECISIONS[7], {PRECISIONS[6], PRECISIONS[8]})]:
+        proposals = [model.propose((value,), rng) for _ in range(400)]
+        assert {values[0] for values, _ in proposals} == expected
+        assert {log_q for _, log_q in proposals} == {0.0}
+        assert 150 < sum(values == (min(expected),) for values, _ in proposals) < 250
+    assert np.exp([model.log_hyperprior((value,)) for value in PRECISIONS]).sum() == pytest.approx(1.0)
+
+
+def test_tables_of_a_precision_are_computed_once() -> None:
+    model = small_model(None)
+    first = model.likelihood((PRECISIONS[0],))
+    assert model.likelihood((PRECISIONS[1],)) is not first
+    assert model.likelihood((PRECISIONS[0],)) is first
+    assert model.initial_values()[0] in PRECISIONS
+
+
+def test_data_that_say_nothing() -> None:
+    model = pyclone_model(observations([[0], [0]], [[0], [0]], has_data=False), 11)
+    likelihood = model.likelihood(())
+    assert log_marginal(likelihood, [0, 1]) == 0.0
+    assert likelihood.log_constant() == 0.0

@@ -1,0 +1,315 @@
+"""The consensus partition against enumeration, and the counting against formulas written out pair by pair."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import combinations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from pyclone_pgsm.posterior import consensus as module
+from pyclone_pgsm.posterior.consensus import (
+    Effort,
+    assignment_probability,
+    canonical,
+    coclustering,
+    consensus,
+    expected_binder,
+    expected_vi,
+    pear,
+)
+
+LOSSES = {"mpear": lambda draws, labels: -pear(draws, labels), "vi": expected_vi, "binder": expected_binder}
+SEARCHED = sorted(LOSSES)
+
+
+def partitions(size: int) -> Iterator[tuple[int, ...]]:
+    """All partitions of `size` items as canonical labels."""
+    if size == 0:
+        yield ()
+        return
+    for smaller in partitions(size - 1):
+        for label in range(max(smaller, default=-1) + 2):
+            yield (*smaller, label)
+
+
+def noisy_draws(
+    rng: np.random.Generator, num_draws: int, truth: NDArray, noise: NDArray
+) -> NDArray[np.uint16]:
+    """Draws in which item i has a random label with probability noise[i], otherwise its true one."""
+    shape = (num_draws, len(truth))
+    random = rng.integers(0, truth.max() + 1, shape)
+    return np.where(rng.random(shape) < noise, random, truth).astype(np.uint16)
+
+
+def small_problem(seed: int, size: int) -> NDArray[np.uint16]:
+    rng = np.random.default_rng(seed)
+    truth = rng.integers(0, rng.integers(1, size), size)
+    return noisy_draws(rng, int(rng.integers(1, 30)), truth, np.full(size, rng.random()))
+
+
+def relabelled(rng: np.random.Generator, draws: NDArray) -> NDArray[np.int64]:
+    """The same partitions under other labels, different ones in each draw."""
+    names = rng.permuted(np.tile(np.arange(100), (len(draws), 1)), axis=1)
+    return np.take_along_axis(names, draws.astype(np.int64), axis=1)
+
+
+def naive_vi(draws: NDArray, labels: NDArray) -> float:
+    """Mean of H(estimate) + H(draw) - 2 I(estimate, draw), with probabilities of labels written out."""
+
+    def entropy(*columns: NDArray) -> float:
+        _, counts = np.unique(np.stack(columns), axis=1, return_counts=True)
+        share = counts / counts.sum()
+        return float(-(share * np.log2(share)).sum())
+
+    return float(np.mean([2 * entropy(draw, labels) - entropy(draw) - entropy(labels) for draw in draws]))
+
+
+def naive_binder(draws: NDArray, labels: NDArray) -> float:
+    pairs = list(combinations(range(len(labels)), 2))
+    return float(
+        np.mean([sum((draw[i] == draw[j]) != (labels[i] == labels[j]) for i, j in pairs) for draw in draws])
+    )
+
+
+def naive_pear(draws: NDArray, labels: NDArray) -> float:
+    """Fritsch & Ickstadt (2009) with the matrix of co-clustering probabilities."""
+    i, j = np.triu_indices(len(labels), 1)
+    together = (labels[i] == labels[j]).astype(float)
+    probability = (draws[:, i] == draws[:, j]).mean(axis=0)
+    chance = together.sum() * probability.sum() / len(i)
+    return float(((together * probability).sum() - chance) / (0.5 * (together + probability).sum() - chance))
+
+
+@pytest.mark.parametrize(
+    ("fast", "naive"), [(expected_vi, naive_vi), (expected_binder, naive_binder), (pear, naive_pear)]
+)
+def test_losses_equal_the_formulas(fast: Callable[..., float], naive: Callable[..., float]) -> None:
+    for seed in range(20):
+        draws = small_problem(seed, 12)
+        labels = np.random.default_rng(seed).integers(0, 4, 12)
+        assert fast(draws, labels) == pytest.approx(naive(draws, labels), rel=1e-12, abs=1e-12)
+
+
+def test_losses_and_probabilities_of_draws_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    draws = small_problem(3, 12)
+    labels = np.arange(12) % 4
+    functions = [expected_vi, expected_binder, pear, assignment_probability]
+    whole = [function(draws, labels) for function in functions]
+    monkeypatch.setattr(module, "CELLS", 30)
+    for function, expected in zip(functions, whole, strict=True):
+        np.testing.assert_allclose(function(draws, labels), expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("criterion", SEARCHED)
+def test_search_finds_the_best_of_all_partitions(criterion: str) -> None:
+    """In each of 25 problems with 5 to 877 partitions."""
+    loss = LOSSES[criterion]
+    for seed in range(25):
+        size = 3 + seed % 5
+        draws = small_problem(seed, size)
+        found = consensus(draws, criterion, rng=np.random.default_rng(seed))
+        best = min(loss(draws, np.array(labels)) for labels in partitions(size))
+        assert loss(draws, found) == pytest.approx(best, abs=1e-10), f"problem {seed}"
+
+
+@pytest.mark.parametrize("criterion", SEARCHED)
+def test_no_move_of_one_item_or_merge_improves_the_result(criterion: str) -> None:
+    rng = np.random.default_rng(5)
+    truth = rng.integers(0, 6, 60)
+    draws = noisy_draws(rng, 50, truth, rng.uniform(0, 0.9, 60))
+    found = consensus(draws, criterion, rng=rng)
+    loss = LOSSES[criterion]
+    least = loss(draws, found)
+    clusters = found.max() + 1
+    most = max(len(np.unique(draw)) for draw in draws) + module.SPARE_CLUSTERS
+    assert clusters <= most
+    for item in range(60):
+        for cluster in range(min(clusters + 1, most)):
+            other = found.copy()
+            other[item] = cluster
+            assert loss(draws, other) > least - 1e-10
+    for a, b in combinations(range(clusters), 2):
+        assert loss(draws, np.where(found == b, a, found)) > least - 1e-10
+
+
+@pytest.mark.parametrize("criterion", SEARCHED)
+def test_planted_clusters_are_recovered(criterion: str) -> None:
+    """2,000 items of which 30 % have a random label in a quarter of the draws; all losses find the truth."""
+    rng = np.random.default_rng(11)
+    truth = rng.choice(10, 2000, p=np.arange(1, 11) / 55)
+    noise = np.where(rng.random(2000) < 0.3, 0.25, 0.01)
+    draws = noisy_draws(rng, 200, truth, noise)
+    found = consensus(draws, criterion, rng=rng)
+    np.testing.assert_array_equal(found, canonical(truth))
+
+
+@pytest.mark.parametrize("criterion", SEARCHED)
+def test_result_found_on_few_draws_is_improved_on_all(
+    criterion: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(2)
+    truth = rng.integers(0, 5, 100)
+    draws = noisy_draws(rng, 300, truth, rng.uniform(0, 1, 100))
+    loss = LOSSES[criterion]
+    on_all = loss(draws, consensus(draws, criterion, rng=np.random.default_rng(0)))
+    monkeypatch.setattr(module, "COARSE", Effort(sweep=1, total=1e9, draws=4))
+    on_few_then_all = loss(draws, consensus(draws, criterion, rng=np.random.default_rng(0)))
+    monkeypatch.setattr(module, "FINE", Effort(sweep=1, total=1e9, draws=4))
+    on_few = loss(draws, consensus(draws, criterion, rng=np.random.default_rng(0)))
+    assert on_few_then_all == pytest.approx(on_all, rel=1e-3)
+    assert on_few > on_few_then_all + 1e-6
+
+
+@pytest.mark.parametrize("criterion", SEARCHED)
+def test_labels_of_draws_mean_nothing(criterion: str) -> None:
+    rng = np.random.default_rng(8)
+    draws = noisy_draws(rng, 40, rng.integers(0, 4, 50), rng.uniform(0, 0.9, 50))
+    others = relabelled(rng, draws)
+    first = consensus(draws, criterion, rng=np.random.default_rng(1))
+    np.testing.assert_array_equal(consensus(others, criterion, rng=np.random.default_rng(1)), first)
+    np.testing.assert_array_equal(consensus(-others, criterion, rng=np.random.default_rng(1)), first)
+    np.testing.assert_array_equal(consensus(others * 10**9, criterion, rng=np.random.default_rng(1)), first)
+    assert LOSSES[criterion](others, first) == LOSSES[criterion](draws, first)
+    np.testing.assert_array_equal(assignment_probability(others, first), assignment_probability(draws, first))
+
+
+@pytest.mark.parametrize("criterion", SEARCHED)
+def test_kind_and_order_in_memory_change_nothing_and_draws_are_not_changed(criterion: str) -> None:
+    draws = small_problem(4, 30)
+    expected = consensus(draws, criterion, rng=np.random.default_rng(1))
+    for kind in (np.uint8, np.int32, np.int64):
+        for order in ("C", "F"):
+            same = np.array(draws, kind, order=order)
+            np.testing.assert_array_equal(consensus(same, criterion, rng=np.random.default_rng(1)), expected)
+            assignment_probability(same, expected)
+            np.testing.assert_array_equal(same, draws)
+
+
+@pytest.mark.parametrize("criterion", SEARCHED)
+def test_draws_that_agree_are_the_result(criterion: str) -> None:
+    rng = np.random.default_rng(0)
+    draw = rng.integers(0, 7, 40)
+    for draws in (draw[None, :], np.tile(draw, (25, 1))):
+        np.testing.assert_array_equal(consensus(draws, criterion, rng=rng), canonical(draw))
+    assert expected_vi(draws, draw) == pytest.approx(0, abs=1e-12)
+    assert expected_binder(draws, draw) == 0
+    assert pear(draws, draw) == pytest.approx(1, abs=1e-12)
+
+
+@pytest.mark.parametrize("criterion", SEARCHED)
+@pytest.mark.parametrize("size", [1, 2, 50])
+def test_one_cluster_and_singletons(criterion: str, size: int) -> None:
+    rng = np.random.default_rng(0)
+    one = np.zeros((9, size), np.uint16)
+    alone = np.tile(np.arange(size), (9, 1))
+    np.testing.assert_array_equal(consensus(one, criterion, rng=rng), np.zeros(size))
+    np.testing.assert_array_equal(consensus(alone, criterion, rng=rng), np.arange(size))
+    assert pear(one, one[0]) == 1
+    assert pear(alone, alone[0]) == 1
+    np.testing.assert_array_equal(assignment_probability(one, one[0]), np.ones(size))
+    np.testing.assert_array_equal(assignment_probability(alone, alone[0]), np.ones(size))
+
+
+@pytest.mark.parametrize("criterion", SEARCHED)
+def test_more_blocks_than_the_table_may_hold(criterion: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two mutations a block, in all draws; the table has room for far fewer clusters."""
+    monkeypatch.setattr(module, "TABLE_CELLS", 5_000)
+    monkeypatch.setattr(module, "FINE", Effort(1e9, 1e9, 8))
+    pairs = np.tile(np.arange(400) // 2, (60, 1))
+    found = consensus(pairs, criterion, rng=np.random.default_rng(0))
+    np.testing.assert_array_equal(found, np.arange(400) // 2)
+
+
+def test_same_generator_same_result() -> None:
+    draws = np.random.default_rng(1).integers(0, 5, (30, 200))
+    twice = [consensus(draws, "binder", rng=np.random.default_rng(3)) for _ in range(2)]
+    np.testing.assert_array_equal(*twice)
+
+
+def test_spent_effort_still_gives_a_partition_no_worse_than_a_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    draws = np.random.default_rng(1).integers(0, 5, (30, 200))
+    monkeypatch.setattr(module, "COARSE", Effort(sweep=1e9, total=0, draws=16))
+    hasty = consensus(draws, "vi", rng=np.random.default_rng(3), runs=1)
+    assert hasty.shape == (200,)
+    assert expected_vi(draws, hasty) <= min(expected_vi(draws, draw) for draw in draws)
+
+
+def test_map_is_the_most_probable_draw() -> None:
+    draws = np.array([[0, 0, 1], [5, 2, 2], [1, 1, 1]])
+    found = consensus(draws, "map", rng=np.random.default_rng(0), log_joint=[-3.0, -1.0, -2.0])
+    np.testing.assert_array_equal(found, [0, 1, 1])
+
+
+def test_thinning_is_even() -> None:
+    """Of 1,000 draws, of which the last 300 differ, 10 must contain 3 of these."""
+    early, late = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
+    draws = np.array([early] * 700 + [late] * 300)
+    thinned = draws[module._even(1000, 10)]
+    assert len(thinned) == 10
+    assert (thinned == late).all(axis=1).sum() == 3
+    np.testing.assert_array_equal(consensus(draws, "vi", rng=np.random.default_rng(0), max_draws=10), early)
+
+
+def test_assignment_probability_is_the_mean_over_the_other_members() -> None:
+    for seed in range(10):
+        draws = small_problem(seed, 15)
+        labels = np.random.default_rng(seed).integers(0, 6, 15)
+        same = coclustering(draws, np.arange(15))
+        expected = np.empty(15)
+        for i in range(15):
+            others = np.flatnonzero((labels == labels[i]) & (np.arange(15) != i))
+            alone = np.mean([(draw == draw[i]).sum() == 1 for draw in draws])
+            expected[i] = same[i, others].mean() if len(others) else alone
+        np.testing.assert_allclose(assignment_probability(draws, labels), expected, rtol=1e-12)
+
+
+def test_coclustering_of_some_items() -> None:
+    draws = np.array([[0, 0, 1, 1], [0, 1, 1, 1], [2, 2, 2, 0], [3, 3, 1, 2]], np.uint16)
+    np.testing.assert_array_equal(
+        coclustering(draws, [3, 1, 0]), [[1, 0.25, 0], [0.25, 1, 0.75], [0, 0.75, 1]]
+    )
+
+
+def test_canonical_numbers_by_first_appearance() -> None:
+    np.testing.assert_array_equal(canonical([7, 7, -2, 9, -2, 7]), [0, 0, 1, 2, 1, 0])
+
+
+@pytest.mark.parametrize(
+    ("draws", "text"),
+    [
+        (np.zeros(4, int), r"draws must be a matrix of draws by items, not empty; its shape is \(4,\)"),
+        (np.zeros((0, 4), int), r"not empty; its shape is \(0, 4\)"),
+        (np.zeros((4, 0), int), r"not empty; its shape is \(4, 0\)"),
+        (np.zeros((2, 3)), "draws must be integers, not float64"),
+    ],
+)
+def test_draws_that_cannot_be_used(draws: NDArray, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        consensus(draws, rng=np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"criterion": "ari"}, "criterion must be one of mpear, vi, binder, map, not 'ari'"),
+        ({"max_draws": 0}, "max_draws and runs must be at least 1"),
+        ({"runs": 0}, "max_draws and runs must be at least 1"),
+        ({"criterion": "map"}, "criterion 'map' needs log_joint"),
+        ({"criterion": "map", "log_joint": [1.0]}, r"one value for each of 2 draws; the shape is \(1,\)"),
+    ],
+)
+def test_options_that_cannot_be_used(options: dict, text: str) -> None:
+    with pytest.raises(ValueError, match=text):
+        consensus(np.zeros((2, 3), int), rng=np.random.default_rng(0), **options)
+
+
+@pytest.mark.parametrize("function", [expected_vi, expected_binder, pear, assignment_probability])
+def test_labels_that_do_not_fit(function: Callable[..., object]) -> None:
+    draws = np.zeros((2, 3), int)
+    with pytest.raises(ValueError, match=r"one value for each of 3 items; the shape is \(2,\)"):
+        function(draws, [0, 1])
+    with pytest.raises(ValueError, match="labels must be integers, not float64"):
+        function(draws, [0.0, 1.0, 1.0])

@@ -1,0 +1,143 @@
+"""Machine code kept on disk: found again, never stale, never in the way of another process."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import threading
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from numba.core import config
+
+from pyclone_pgsm import compiling
+from pyclone_pgsm.compiling import cache_directory, compiled_for
+from pyclone_pgsm.likelihoods.pyclone import PyClone
+from pyclone_pgsm.samplers.partition import build_partition
+
+sys.path.insert(0, str(Path(__file__).parent / "exact"))
+from enumeration import poisson_gamma_log_marginal
+
+PLUGINS = Path(__file__).parent / "plugins"
+COUNTS = np.array([3.0, 1.0, 7.0, 12.0])
+
+
+@dataclass(frozen=True)
+class Score:
+    """What a process of its own said."""
+
+    value: float
+    found: list[int]
+    missed: list[int]
+    stderr: str
+
+
+def score(*arguments: str | Path, cache: Path) -> Score:
+    run = subprocess.run(
+        [sys.executable, PLUGINS / "score.py", *arguments],
+        env={**os.environ, "PYCLONE_PGSM_CACHE_DIR": str(cache)},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+    return Score(**json.loads(run.stdout), stderr=run.stderr)
+
+
+def expected(shape: float = 1.0) -> float:
+    """Without 1/y!, which the plugin leaves out."""
+    marginal = poisson_gamma_log_marginal(COUNTS, shape, 0.3)
+    from scipy.special import gammaln
+
+    return marginal([0, 1]) + marginal([2, 3]) + float(gammaln(COUNTS + 1).sum())
+
+
+def test_machine_code_is_found_again_but_never_stale_nor_poison(tmp_path: Path) -> None:
+    plugin = tmp_path / "poisson_gamma.py"
+    cache = tmp_path / "cache"
+    shutil.copy(PLUGINS / "poisson_gamma.py", plugin)
+
+    first = score("poisson-gamma", plugin, cache=cache)
+    assert first.value == pytest.approx(expected(), abs=1e-9)
+    assert (first.found, first.missed) == ([0, 0], [1, 1])
+
+    second = score("poisson-gamma", plugin, cache=cache)
+    assert (second.found, second.missed) == ([1, 1], [0, 0])
+    assert second.value == first.value
+
+    # a process that knows nothing of the plugin, with the same functions and the same cache (numba issue 6018)
+    other = score("pyclone", cache=cache)
+    assert other.value == pytest.approx(0.0, abs=1e-12)
+    assert other.missed == [1, 1]
+
+    # the plugin is edited within the same second and in a place that its signature does not show (numba issue 1833)
+    times = plugin.stat()
+    text = plugin.read_text()
+    marginal = "math.lgamma(self.shape + stat[SUM])\n            - math.lgamma(self.shape)\n"
+    assert text.count(marginal) == 1
+    plugin.write_text(text.replace(marginal, f"1.0 + {marginal}"))
+    os.utime(plugin, ns=(times.st_atime_ns, times.st_mtime_ns))
+    edited = score("poisson-gamma", plugin, cache=cache)
+    assert edited.value == pytest.approx(expected() + 2.0, abs=1e-9)
+    assert edited.missed == [1, 1]
+
+
+def test_a_cache_that_cannot_be_written_is_said_once_and_done_without(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    result = score("poisson-gamma", PLUGINS / "poisson_gamma.py", cache=blocked / "cache")
+    assert result.value == pytest.approx(expected(), abs=1e-9)
+    assert result.stderr.splitlines() == [
+        f"pyclone-pgsm: compiled code cannot be kept in {blocked / 'cache'} (Not a directory): "
+        "every start compiles anew; PYCLONE_PGSM_CACHE_DIR names another folder"
+    ]
+
+
+def test_the_cache_is_where_the_environment_says(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    cache_directory.cache_clear()
+    monkeypatch.setenv("PYCLONE_PGSM_CACHE_DIR", str(tmp_path / "here"))
+    try:
+        assert cache_directory() == tmp_path / "here"
+        assert list((tmp_path / "here").iterdir()) == []
+    finally:
+        cache_directory.cache_clear()
+
+
+def test_a_function_is_compiled_once_for_a_likelihood() -> None:
+    assert compiled_for(build_partition, PyClone) is compiled_for(build_partition, PyClone)
+
+
+def test_threads_that_ask_at_the_same_time_get_the_same_function() -> None:
+    """Or each chain would compile for itself, and numba's own setting of the cache folder could be left changed."""
+    compiled_for.cache_clear()
+    before = config.CACHE_DIR
+    barrier = threading.Barrier(8)
+    functions = []
+
+    def ask() -> None:
+        barrier.wait()
+        functions.append(compiled_for(build_partition, PyClone))
+
+    threads = [threading.Thread(target=ask) for _ in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert len(functions) == 8
+    assert len({id(function) for function in functions}) == 1
+    assert config.CACHE_DIR == before
+
+
+def test_the_digest_covers_every_kernel() -> None:
+    """A module with compiled functions outside the folders that the digest reads could go stale."""
+    package = compiling.PACKAGE
+    with_kernels = {
+        path.relative_to(package).parts[0]
+        for path in package.rglob("*.py")
+        if any(text in path.read_text() for text in ("@njit", "numba.njit", "@compiled", "compiled_for("))
+    }
+    assert with_kernels - set(compiling.KERNEL_FOLDERS) <= {"compiling.py", "chains.py"}
