@@ -6,13 +6,14 @@ A statistic holds for each sample, one after the other,
 
     S      (G,)  sum of the members' xi = Xi - max Xi
     W      (G,)  posterior exp(S_k) / sum exp(S), kept on the window [lo, hi) only
+    top    (C,)  bounds on S: top[c] >= S_k for the k of chunk c, CHUNK points each
     lo, hi, out, log_z
-                 the window; a bound on the posterior mass outside it; log sum exp(S)
+                 the window, whole chunks; a bound on the posterior mass outside it; log sum exp(S)
 
 so that a predictive is one dot product over the window, sum_k W_k l_k with l = exp(xi), and adding an observation
-multiplies W by l. Nothing is approximated: ``out`` bounds what the window hides, and whenever that could matter in
-double precision the formula in logs over the whole grid is used instead. Mutations without data in a sample have row
--1 there and are flat.
+multiplies W by l. Nothing is approximated: what the window hides is bounded, first by ``out`` (as l <= 1), then by
+``top`` and the extremes of xi in each chunk, and where it could matter in double precision the formula in logs over the
+whole grid is used instead. Mutations without data in a sample have row -1 there and are flat.
 """
 
 from __future__ import annotations
@@ -32,11 +33,12 @@ from pyclone_pgsm.tumour.grid import LocusTable, likelihood_grid
 SUM = {"reassoc", "nsz", "contract"}
 MAX = {"reassoc", "nsz", "nnan"}
 
-WINDOW = 80.0  # nats below the peak at which the posterior is cut off
-HIDDEN = 1e-26  # mass outside the window that calls for a new window
+WINDOW = 100.0  # nats below the peak at which the posterior is cut off
+HIDDEN = 1e-35  # mass outside the window that calls for a new window
 EXACT = 1e13  # a sum over the window stands if it exceeds this many times what may lie outside
 TINY = 1e-200  # sums below this may have lost precision to underflow
-TAIL = 4  # numbers after S and W: lo, hi, out, log_z
+CHUNK = 8  # grid points
+TAIL = 4  # numbers after S, W and top: lo, hi, out, log_z
 LO, HI, OUT, LOG_Z = 0, 1, 2, 3
 
 # The kernels below address parts of a statistic by their offset: slices would be counted references, which costs more
@@ -78,13 +80,16 @@ def maximum(stat, lo, hi):
     return max(max(a, b), max(c, d))
 
 
-@njit(nogil=True, fastmath=SUM, error_model="numpy")
-def count_above(stat, at, table, row, lo, hi, floor):
-    """Number of k, lo <= k < hi, with stat[at + k] - table[row, k] > floor."""
-    count = 0
-    for k in range(np.uint64(lo), np.uint64(hi)):
-        count += stat[np.uint64(at) + k] - table[np.uint64(row), k] > floor
-    return count
+@njit(nogil=True, error_model="numpy")
+def outside(stat, top, table, row, lo, hi, sign):
+    """Bound on S_k + sign xi_k over all k outside the window; ``table`` has the extremes of xi in each chunk."""
+    bound = -np.inf
+    C = table.shape[1]
+    for c in range(np.uint64(lo) // np.uint64(CHUNK)):
+        bound = max(bound, stat[np.uint64(top) + c] + sign * table[np.uint64(row), c])
+    for c in range((np.uint64(hi) + np.uint64(CHUNK - 1)) // np.uint64(CHUNK), np.uint64(C)):
+        bound = max(bound, stat[np.uint64(top) + c] + sign * table[np.uint64(row), c])
+    return bound
 
 
 @njit(nogil=True, error_model="numpy")
@@ -110,65 +115,91 @@ def log_sum_exp(stat, at, table, row, sign):
 
 
 @njit(nogil=True, error_model="numpy")
-def renew_window(stat, at, G):
-    """Compute W, its window and log_z from S of the sample whose part begins at `at`."""
-    top = maximum(stat, at, at + G)
-    floor = top - WINDOW
-    lo = 0
-    while lo + 16 <= G and maximum(stat, at + lo, at + lo + 16) < floor:
-        lo += 16
-    while stat[at + lo] < floor:
-        lo += 1
-    hi = G
-    while hi >= 16 and maximum(stat, at + hi - 16, at + hi) < floor:
-        hi -= 16
-    while stat[at + hi - 1] < floor:
-        hi -= 1
+def renew_window(stat, at, G, C):
+    """Compute top, W, its window and log_z from S of the sample whose part begins at `at`."""
+    top = at + 2 * G
+    tail = top + C
+    highest = -np.inf
+    for c in range(C):
+        bound = maximum(stat, at + c * CHUNK, at + min(c * CHUNK + CHUNK, G))
+        stat[top + c] = bound
+        highest = max(highest, bound)
+    first = 0
+    while stat[top + first] < highest - WINDOW:
+        first += 1
+    last = C - 1
+    while stat[top + last] < highest - WINDOW:
+        last -= 1
+    lo = first * CHUNK
+    hi = min(last * CHUNK + CHUNK, G)
     total = 0.0
     for k in range(np.uint64(at + lo), np.uint64(at + hi)):
-        w = math.exp(stat[k] - top)
+        w = math.exp(stat[k] - highest)
         stat[k + np.uint64(G)] = w
         total += w
     scale = 1.0 / total
     for k in range(np.uint64(at + G + lo), np.uint64(at + G + hi)):
         stat[k] *= scale
-    tail = at + 2 * G
     stat[tail + LO] = lo
     stat[tail + HI] = hi
     stat[tail + OUT] = G * math.exp(-WINDOW)
-    stat[tail + LOG_Z] = top + math.log(total)
+    stat[tail + LOG_Z] = highest + math.log(total)
 
 
 @njit(nogil=True, error_model="numpy")
-def multiply_window(stat, at, table, row, predictive):
-    """W <- W l / predictive, the posterior after adding an observation."""
-    G = table.shape[1]
-    tail = at + 2 * G
-    scale = 1.0 / predictive
-    for k in range(np.uint64(stat[tail + LO]), np.uint64(stat[tail + HI])):
-        stat[np.uint64(at + G) + k] *= table[np.uint64(row), k] * scale
-    stat[tail + OUT] *= scale
-    stat[tail + LOG_Z] += math.log(predictive)
+def add_one(stat, at, C, xi, likelihood, high, row):
+    """Add an observation in the sample whose part begins at `at`: S + xi, and W l / predictive on the window."""
+    G = xi.shape[1]
+    top = at + 2 * G
+    tail = top + C
+    lo = stat[tail + LO]
+    hi = stat[tail + HI]
+    predictive = dot(stat, at + G, likelihood, row, lo, hi)
+    hidden = stat[tail + OUT]
+    if predictive <= EXACT * hidden and predictive > TINY:
+        # a better bound, and the window may stay
+        bound = outside(stat, top, high, row, lo, hi, 1.0) - stat[tail + LOG_Z]
+        hidden = min(hidden, G * math.exp(min(bound, 0.0)))
+    accumulate(stat, at, xi, row, 1.0)
+    if predictive > TINY and hidden < HIDDEN * predictive:
+        scale = 1.0 / predictive
+        for k in range(np.uint64(lo), np.uint64(hi)):
+            stat[np.uint64(at + G) + k] *= likelihood[np.uint64(row), k] * scale
+        stat[tail + OUT] = hidden * scale
+        stat[tail + LOG_Z] += math.log(predictive)
+    else:
+        renew_window(stat, at, G, C)
 
 
 @njit(nogil=True, error_model="numpy")
-def log_predictives(index, xi, likelihood, stats, slots, i, negligible, out):
+def log_predictives(index, xi, likelihood, high, stats, slots, i, negligible, out):
     """out[b] = log L(y_i | block) for the blocks whose statistics are ``stats[slots[b]]``.
 
-    Every factor is at most 1, so the product so far is a bound that can end the loop over samples early.
+    A block that is out of the question is recognised by the largest l in its windows, without a look at the grid. Every
+    factor is at most 1, so the product so far is a bound that can end the loop over samples early.
     """
     G = xi.shape[1]
+    C = high.shape[1]
     flat = stats.reshape(stats.size)
     for b in range(len(slots)):
         at = slots[b] * stats.shape[1]
+        bound = 0.0
         total = 0.0
         product = 1.0
         for d in range(index.shape[1]):
             row = index[i, d]
             if row < 0:
                 continue
-            start = at + d * (2 * G + TAIL)
-            tail = start + 2 * G
+            start = at + d * (2 * G + C + TAIL)
+            tail = start + 2 * G + C
+            largest = math.log(HIDDEN)
+            last = (np.uint64(flat[tail + HI]) + np.uint64(CHUNK - 1)) // np.uint64(CHUNK)
+            for c in range(np.uint64(flat[tail + LO]) // np.uint64(CHUNK), last):
+                largest = max(largest, high[np.uint64(row), c])
+            bound += largest + math.log(2.0)  # twice, for what the window hides
+            if bound < negligible:
+                total = -np.inf
+                break
             hidden = flat[tail + OUT]
             predictive = dot(flat, start + G, likelihood, row, flat[tail + LO], flat[tail + HI])
             if predictive > EXACT * hidden and predictive > TINY:
@@ -180,13 +211,27 @@ def log_predictives(index, xi, likelihood, stats, slots, i, negligible, out):
             else:
                 total += math.log(product)
                 product = 1.0
-                if total + math.log(predictive + hidden + TINY) >= negligible:
-                    total += log_sum_exp(flat, start, xi, row, 1.0) - flat[tail + LOG_Z]
-                else:
+                if total + math.log(predictive + hidden + TINY) < negligible:
                     total = -np.inf
+                else:
+                    total += log_far_predictive(flat, start, xi, high, row, predictive)
             if total < negligible:
                 break
         out[b] = total + math.log(product)
+
+
+@njit(nogil=True, error_model="numpy")
+def log_far_predictive(stat, at, xi, high, row, predictive):
+    """log predictive of an observation for which the window holds little; `predictive` is the sum over the window."""
+    G = xi.shape[1]
+    C = high.shape[1]
+    top = at + 2 * G
+    tail = top + C
+    if predictive > TINY:
+        bound = outside(stat, top, high, row, stat[tail + LO], stat[tail + HI], 1.0) - stat[tail + LOG_Z]
+        if bound < math.log(predictive) - math.log(EXACT * G):
+            return math.log(predictive)
+    return log_sum_exp(stat, at, xi, row, 1.0) - stat[tail + LOG_Z]
 
 
 @register("pyclone")
@@ -205,6 +250,8 @@ class PyClone(NamedTuple):
         max_k Xi_k.
     log_mean : (U,) float64
         log of the mean of ``likelihood`` over the grid.
+    low, high : (U, C) float64
+        Least and largest xi of each chunk of the grid.
     """
 
     index: np.ndarray
@@ -212,52 +259,49 @@ class PyClone(NamedTuple):
     likelihood: np.ndarray
     xi_max: np.ndarray
     log_mean: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
 
     def stat_size(self):
-        return self.index.shape[1] * (2 * self.xi.shape[1] + TAIL)
+        return self.index.shape[1] * (2 * self.xi.shape[1] + self.low.shape[1] + TAIL)
 
     def clear(self, stat):
         G = self.xi.shape[1]
-        for start in range(0, len(stat), 2 * G + TAIL):
-            tail = start + 2 * G
+        C = self.low.shape[1]
+        for start in range(0, len(stat), 2 * G + C + TAIL):
+            tail = start + 2 * G + C
             stat[start : start + G] = 0.0
-            stat[start + G : tail] = 1.0 / G
+            stat[start + G : start + 2 * G] = 1.0 / G
+            stat[start + 2 * G : tail] = 0.0
             stat[tail + LO] = 0
             stat[tail + HI] = G
             stat[tail + OUT] = 0.0
             stat[tail + LOG_Z] = math.log(G)
 
     def add(self, stat, i):
-        G = self.xi.shape[1]
-        for d in range(self.index.shape[1]):
-            row = self.index[i, d]
-            if row < 0:
-                continue
-            start = d * (2 * G + TAIL)
-            tail = start + 2 * G
-            out = stat[tail + OUT]
-            predictive = dot(stat, start + G, self.likelihood, row, stat[tail + LO], stat[tail + HI])
-            accumulate(stat, start, self.xi, row, 1.0)
-            if predictive > EXACT * out and predictive > TINY and out < HIDDEN:
-                multiply_window(stat, start, self.likelihood, row, predictive)
-            else:
-                renew_window(stat, start, G)
-
-    def remove(self, stat, i):
-        G = self.xi.shape[1]
+        size = 2 * self.xi.shape[1] + self.low.shape[1] + TAIL
         for d in range(self.index.shape[1]):
             row = self.index[i, d]
             if row >= 0:
-                start = d * (2 * G + TAIL)
+                add_one(stat, d * size, self.low.shape[1], self.xi, self.likelihood, self.high, row)
+
+    def remove(self, stat, i):
+        G = self.xi.shape[1]
+        C = self.low.shape[1]
+        for d in range(self.index.shape[1]):
+            row = self.index[i, d]
+            if row >= 0:
+                start = d * (2 * G + C + TAIL)
                 accumulate(stat, start, self.xi, row, -1.0)
-                renew_window(stat, start, G)
+                renew_window(stat, start, G, C)
 
     def add_many(self, stat, members):
         """Identical observations are counted first and added once."""
         G = self.xi.shape[1]
+        C = self.low.shape[1]
         count = np.zeros(self.xi.shape[0], np.int64)
         for d in range(self.index.shape[1]):
-            start = d * (2 * G + TAIL)
+            start = d * (2 * G + C + TAIL)
             for i in members:
                 row = self.index[i, d]
                 if row >= 0:
@@ -267,7 +311,7 @@ class PyClone(NamedTuple):
                 if row >= 0 and count[row] > 0:
                     accumulate(stat, start, self.xi, row, float(count[row]))
                     count[row] = 0
-            renew_window(stat, start, G)
+            renew_window(stat, start, G, C)
 
     def log_prior_predictive(self, i):
         total = 0.0
@@ -283,44 +327,50 @@ class PyClone(NamedTuple):
         return out[0]
 
     def log_predictives(self, stats, slots, i, negligible, out):
-        log_predictives(self.index, self.xi, self.likelihood, stats, slots, i, negligible, out)
+        log_predictives(self.index, self.xi, self.likelihood, self.high, stats, slots, i, negligible, out)
 
     def log_predictive_without(self, stat, i):
         """L(y_i | b without i) = 1 / sum_k W_k / l_k: nothing is taken out and put back."""
         G = self.xi.shape[1]
+        C = self.low.shape[1]
         total = 0.0
         for d in range(self.index.shape[1]):
             row = self.index[i, d]
             if row < 0:
                 continue
-            start = d * (2 * G + TAIL)
-            tail = start + 2 * G
+            start = d * (2 * G + C + TAIL)
+            tail = start + 2 * G + C
             lo = stat[tail + LO]
             hi = stat[tail + HI]
             inverse = dot_inverse(stat, start + G, self.likelihood, row, lo, hi)
             # where l underflows inside the window the sum is infinite or NaN, and not below the limit
             if inverse < 1.0 / TINY:
-                log_inverse = math.log(inverse)
-                floor = log_inverse + stat[tail + LOG_Z] - math.log(EXACT * G)
-                if (
-                    count_above(stat, start, self.xi, row, 0, lo, floor) == 0
-                    and count_above(stat, start, self.xi, row, hi, G, floor) == 0
-                ):
-                    total -= log_inverse
+                bound = outside(stat, start + 2 * G, self.low, row, lo, hi, -1.0) - stat[tail + LOG_Z]
+                if bound < math.log(inverse) - math.log(EXACT * G):
+                    total -= math.log(inverse)
                     continue
             total += stat[tail + LOG_Z] - log_sum_exp(stat, start, self.xi, row, -1.0)
         return total
 
     def log_marginal(self, stat):
         G = self.xi.shape[1]
+        size = 2 * G + self.low.shape[1] + TAIL
         total = 0.0
         for d in range(self.index.shape[1]):
-            total += stat[d * (2 * G + TAIL) + 2 * G + LOG_Z] - math.log(G)
+            total += stat[d * size + size - TAIL + LOG_Z] - math.log(G)
         return total
 
     def log_constant(self):
         present = self.index[self.index >= 0]
         return float(np.sum(self.xi_max[present]))
+
+
+def make_pyclone(index, xi, likelihood, xi_max, log_mean) -> PyClone:
+    """The likelihood with its chunks' extremes; arguments as the attributes of :class:`PyClone`."""
+    chunks = np.arange(0, xi.shape[1], CHUNK)
+    low = np.minimum.reduceat(xi, chunks, axis=1)
+    high = np.maximum.reduceat(xi, chunks, axis=1)
+    return PyClone(index, xi, likelihood, xi_max, log_mean, low, high)
 
 
 # log10 of the precisions that a chain may choose from; the binomial, their limit, comes last
@@ -374,7 +424,7 @@ class PyCloneModel:
                 xi = likelihood_grid(
                     self.table, self.grid_size, self.genotype_prior, self.density, precision
                 )
-                self._tables[precision] = PyClone(self.table.index, *xi)
+                self._tables[precision] = make_pyclone(self.table.index, *xi)
                 kept = max(4, KEPT_BYTES // (2 * xi.xi.nbytes))
                 while len(self._tables) > kept:
                     self._tables.popitem(last=False)

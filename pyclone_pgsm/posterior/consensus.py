@@ -184,8 +184,8 @@ def expected_binder(draws: ArrayLike, labels: ArrayLike) -> float:
 def pear(draws: ArrayLike, labels: ArrayLike) -> float:
     """Posterior expected adjusted Rand index of a partition, in the form of Fritsch & Ickstadt (2009).
 
-    The index of the posterior co-clustering probabilities, not the mean of the indices of the draws. Where it is
-    0/0 (all draws and the partition have one cluster, or all have only singletons) it is 1.
+    The index of the posterior co-clustering probabilities, not the mean of the indices of the draws. Where it
+    is 0/0 (all draws and the partition have one cluster, or all have only singletons) it is 1.
 
     Parameters, errors: as :func:`expected_vi`.
 
@@ -505,7 +505,7 @@ class _Search:
         paid = False
         for k in self.rng.permutation(np.flatnonzero(self.table.size)):
             items = np.flatnonzero(self.labels == k)
-            before, sums = self.loss, self.table.sums.copy()
+            before = self.loss
             self._relocate(items, np.full(len(items), UNPLACED))
             self._sweep(items)
             self._sweep(items)
@@ -513,7 +513,6 @@ class _Search:
                 paid = True
             else:
                 self._relocate(items, np.full(len(items), k))
-                self.table.sums[:] = sums
         return paid
 
 

@@ -76,15 +76,16 @@ def _windows(likelihood, labels):
     G = likelihood.xi.shape[1]
     D = likelihood.index.shape[1]
     K = partition.counter[0]
+    tail = 2 * G + likelihood.low.shape[1]
     low = np.empty((K, D), np.int64)
     length = np.empty((K, D), np.int64)
     mass = np.empty(K * D * G, np.float32)
     filled = 0
     for b in range(K):
         for d in range(D):
-            stat = partition.stats[b, d * (2 * G + TAIL) : (d + 1) * (2 * G + TAIL)]
-            left = int(stat[2 * G + LO])
-            window = stat[G + left : G + int(stat[2 * G + HI])]
+            stat = partition.stats[b, d * (tail + TAIL) : (d + 1) * (tail + TAIL)]
+            left = int(stat[tail + LO])
+            window = stat[G + left : G + int(stat[tail + HI])]
             lo, hi = _trim(window)
             low[b, d] = left + lo
             length[b, d] = hi - lo

@@ -7,6 +7,7 @@ argument `broken`, 0 for the sound kernel: so all faults are compiled at once.
 from __future__ import annotations
 
 import inspect
+import re
 import types
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -14,10 +15,10 @@ from functools import cache
 from typing import Any
 
 import numba
-import numpy as np
-from one_step import build, canonical_labels
+from one_step import make_steps
 
 from pyclone_pgsm.samplers import gibbs, particle_gibbs
+from pyclone_pgsm.samplers.partition import build_partition
 
 
 @dataclass(frozen=True)
@@ -78,11 +79,13 @@ GIBBS_FAULTS = {
 
 
 def with_faults(module: types.ModuleType, function: str, faults: dict[str, Fault]) -> Callable[..., Any]:
-    """The function with one more argument in front, `broken`: the number of the fault, counted from 1."""
+    """The function with one more argument at the end, `broken`: the number of the fault, counted from 1."""
     source = inspect.getsource(module)
     for number, fault in enumerate(faults.values(), 1):
         source = fault.apply(source, number)
-    source = source.replace(f"def {function}(", f"def {function}(broken, ")
+    signature = re.search(rf"def {function}\(.*\brng(?=\):)", source)
+    assert signature is not None
+    source = source.replace(signature[0], f"{signature[0]}, broken")
     namespace: dict[str, Any] = {"__name__": module.__name__}
     exec(compile(source, f"<{module.__name__} with faults>", "exec"), namespace)
     return numba.njit(nogil=True)(namespace[function])
@@ -90,36 +93,9 @@ def with_faults(module: types.ModuleType, function: str, faults: dict[str, Fault
 
 @cache
 def faulty_steps() -> Callable[..., Any]:
-    """Like :func:`one_step.steps`, with a faulty sweep and a faulty move."""
-    sweep = with_faults(gibbs, "gibbs_sweep", GIBBS_FAULTS)
-    move = with_faults(particle_gibbs, "split_merge", SPLIT_MERGE_FAULTS)
-
-    def steps(  # type: ignore
-        likelihood, prior, starts, anchors, sweeps, moves, particles, threshold, annealed, pool, rng, faults
-    ):
-        T = starts.shape[1]
-        order = np.arange(T)
-        codes = np.zeros(len(starts), np.int64)
-        for r in range(len(starts)):
-            partition = build(likelihood, starts[r])
-            for _ in range(sweeps):
-                partition, _ = sweep(faults[0], likelihood, prior, partition, order, rng)
-            for m in range(moves):
-                partition, _, _ = move(
-                    faults[1],
-                    likelihood,
-                    prior,
-                    partition,
-                    anchors[r, m],
-                    particles,
-                    threshold,
-                    annealed,
-                    pool,
-                    rng,
-                )
-            labels, _ = canonical_labels(partition.labels)
-            for i in range(T - 1, -1, -1):
-                codes[r] = codes[r] * T + labels[i]
-        return codes
-
-    return numba.njit(nogil=True)(steps)
+    """Like :func:`one_step.sound_steps`; a sweep and a move take the number of their fault besides, 0 for none."""
+    return make_steps(
+        numba.njit(nogil=True)(build_partition),
+        with_faults(gibbs, "gibbs_sweep", GIBBS_FAULTS),
+        with_faults(particle_gibbs, "split_merge", SPLIT_MERGE_FAULTS),
+    )

@@ -6,7 +6,7 @@ import importlib.util
 import sys
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -36,7 +36,7 @@ class Case:
     num_observations: int
     concentration: float
 
-    @property
+    @cached_property
     def posterior(self) -> Posterior:
         return enumerate_posterior(self.num_observations, self.log_marginal, self.concentration)
 

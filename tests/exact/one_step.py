@@ -6,7 +6,9 @@ kernel once to each, and test the independent c' against pi: no burn-in, no auto
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 import numba
@@ -14,16 +16,11 @@ import numpy as np
 from enumeration import Posterior, chi_square_p_value
 
 from pyclone_pgsm.compiling import compiled_for
-from pyclone_pgsm.likelihoods.contract import METHODS
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.samplers.anchors import AnchorProposal, ClusterInformedAnchors, UniformAnchors
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.particle_gibbs import make_block_pool, split_merge
 from pyclone_pgsm.samplers.partition import PartitionPrior, build_partition, canonical_labels
-
-build = numba.njit(nogil=True)(build_partition)
-sweep = numba.njit(nogil=True)(gibbs_sweep)
-move = numba.njit(nogil=True)(split_merge)
 
 DIFFERENT_ANCHORS = 20_000
 
@@ -48,23 +45,60 @@ class Kernel:
         return "+".join(names)
 
 
-def steps(likelihood, prior, starts, anchors, sweeps, moves, particles, threshold, annealed, pool, rng):  # type: ignore
-    """The partitions, as integers, to which one kernel application takes each of `starts`."""
-    T = starts.shape[1]
-    order = np.arange(T)
-    codes = np.zeros(len(starts), np.int64)
-    for r in range(len(starts)):
-        partition = build(likelihood, starts[r])
-        for _ in range(sweeps):
-            partition, _ = sweep(likelihood, prior, partition, order, rng)
-        for m in range(moves):
-            partition, _, _ = move(
-                likelihood, prior, partition, anchors[r, m], particles, threshold, annealed, pool, rng
-            )
-        labels, _ = canonical_labels(partition.labels)
-        for i in range(T - 1, -1, -1):
-            codes[r] = codes[r] * T + labels[i]
-    return codes
+def make_steps(build: Any, sweep: Any, move: Any) -> Callable[..., Any]:
+    """A compiled loop over replicates.
+
+    Its arguments: the likelihood, the prior, (N, T) start labels, (N, moves, 2) anchors, the settings of the kernel,
+    the pool, the generator, and what a sweep and a move take besides (nothing, but for kernels made faulty).
+    """
+
+    def steps(  # type: ignore[no-untyped-def]
+        likelihood,
+        prior,
+        starts,
+        anchors,
+        sweeps,
+        moves,
+        particles,
+        threshold,
+        annealed,
+        pool,
+        rng,
+        more_for_sweep,
+        more_for_move,
+    ):
+        T = starts.shape[1]
+        order = np.arange(T)
+        codes = np.zeros(len(starts), np.int64)
+        for r in range(len(starts)):
+            partition = build(likelihood, starts[r])
+            for _ in range(sweeps):
+                partition, _ = sweep(likelihood, prior, partition, order, rng, *more_for_sweep)
+            for m in range(moves):
+                partition, _, _ = move(
+                    likelihood,
+                    prior,
+                    partition,
+                    anchors[r, m],
+                    particles,
+                    threshold,
+                    annealed,
+                    pool,
+                    rng,
+                    *more_for_move,
+                )
+            labels, _ = canonical_labels(partition.labels)
+            for i in range(T - 1, -1, -1):
+                codes[r] = codes[r] * T + labels[i]
+        return codes
+
+    return numba.njit(nogil=True)(steps)
+
+
+@cache
+def sound_steps(likelihood: type) -> Callable[..., Any]:
+    """With the very functions that the chains run."""
+    return make_steps(*(compiled_for(kernel, likelihood) for kernel in (build_partition, gibbs_sweep, split_merge)))
 
 
 def tables(concentration: float, num_observations: int) -> PartitionPrior:
@@ -99,18 +133,18 @@ def p_value(
     kernel: Kernel,
     replicates: int,
     seed: int = 1,
-    driver: Any = None,
-    **switches: Any,
+    steps: Callable[..., Any] | None = None,
+    more_for_sweep: tuple[int, ...] = (),
+    more_for_move: tuple[int, ...] = (),
 ) -> float:
     """Of the test that one step of the kernel leaves the posterior as it is.
 
-    `driver` stands in for :func:`steps` compiled with the package's own kernels; `switches` go to it.
+    `steps` is from :func:`make_steps`, :func:`sound_steps` if not given.
     """
-    assert METHODS  # the contract's overloads are in place
     rng = np.random.default_rng(seed)
     T = posterior.partitions.shape[1]
-    driver = driver or compiled_for(steps, type(likelihood))
-    codes = driver(
+    steps = steps or sound_steps(type(likelihood))
+    codes = steps(
         likelihood,
         tables(concentration, T),
         posterior.draw(replicates, rng),
@@ -122,6 +156,7 @@ def p_value(
         kernel.annealed,
         make_block_pool(kernel.particles, likelihood.stat_size()),
         rng,
-        **switches,
+        more_for_sweep,
+        more_for_move,
     )
     return chi_square_p_value(posterior.count(codes), posterior.probabilities)

@@ -7,7 +7,8 @@ import pytest
 from cases import CASES
 from one_step import Kernel, p_value
 
-REPLICATES = 300_000
+REPLICATES = 200_000
+FEWER = {"underflow": 60_000}  # ten deep samples take their time
 
 # Every kernel, both targets, both anchor proposals, few and many particles, never to always resampling, on every
 # kind of data; a covering set, not the whole product.
@@ -75,7 +76,8 @@ KERNELS = {
 )
 def test_one_step_from_the_posterior_is_the_posterior(name: str, kernel: Kernel) -> None:
     case = CASES[name]()
-    assert p_value(case.likelihood, case.posterior, case.concentration, kernel, REPLICATES) > 1e-4
+    replicates = FEWER.get(name, REPLICATES)
+    assert p_value(case.likelihood, case.posterior, case.concentration, kernel, replicates) > 1e-4
 
 
 @pytest.mark.parametrize("name", CASES)

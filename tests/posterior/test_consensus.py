@@ -135,6 +135,24 @@ def test_no_move_of_one_item_or_merge_improves_the_result(criterion: str) -> Non
         assert loss(draws, np.where(found == b, a, found)) > least - 1e-10
 
 
+@pytest.mark.parametrize("step", ["_merge", "_break_up"])
+def test_each_step_of_the_search_helps(step: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Items on a line, whose neighbours share blocks at random: sweeps alone end in local optima."""
+    problems = []
+    for seed in range(16):
+        rng = np.random.default_rng(seed)
+        places = rng.uniform(-0.5, 7.5, 80) + rng.normal(0, 0.8, (60, 80))
+        problems.append(np.clip(np.round(places), 0, 7).astype(np.int64))
+
+    def mean_loss() -> float:
+        found = [consensus(draws, "vi", rng=np.random.default_rng(0), runs=1) for draws in problems]
+        return float(np.mean([expected_vi(*pair) for pair in zip(problems, found, strict=True)]))
+
+    complete = mean_loss()
+    monkeypatch.setattr(module._Search, step, lambda self: False)
+    assert mean_loss() > complete + 1e-3
+
+
 @pytest.mark.parametrize("criterion", SEARCHED)
 def test_planted_clusters_are_recovered(criterion: str) -> None:
     """2,000 items of which 30 % have a random label in a quarter of the draws; all losses find the truth."""

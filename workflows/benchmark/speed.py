@@ -268,8 +268,8 @@ def measure_million() -> None:
     table = intern(observations)
     automatic = choose_grid_size(observations, table.num_rows)
     print(
-        f"{MILLION} mutations, 1 sample, depth 60, {len(FOUR_STATES)} copy-number states, {table.num_rows} distinct"
-        f" observations, automatic grid {automatic} points; iterations 11 to 20 from the true clusters on"
+        f"{MILLION} mutations, 1 sample, depth 60, {len(FOUR_STATES)} copy-number states, {table.num_rows} "
+        f"distinct observations, automatic grid {automatic}; iterations 11 to 20 from the true clusters on"
     )
     header(
         "density", "points", "K", "moved", "sweep s", "move s", "iteration s, mean (most)", "peak GB so far"

@@ -1,0 +1,58 @@
+"""The kernels as plain Python (NUMBA_DISABLE_JIT=1): the same draws, the same labels."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "exact"))
+from cases import CASES
+
+from pyclone_pgsm.chains import Settings, advance, start_chain
+from pyclone_pgsm.likelihoods.model import FixedModel
+from pyclone_pgsm.priors import DirichletProcess
+
+ITERATIONS = 150
+SETTINGS = [
+    ("three_observations", {"sampler": "mixed", "particles": 5, "anchor_proposal": "cluster"}),
+    ("counts", {"sampler": "mixed", "particles": 8, "resample_threshold": 1.0, "init": "disconnected"}),
+    ("counts", {"sampler": "pgsm", "particles": 3, "targets": "plain", "moves": 2}),
+]
+
+
+def labels(name: str, changes: dict) -> list[list[int]]:
+    case = CASES[name]()
+    model, prior = FixedModel(case.likelihood, case.num_observations), DirichletProcess()
+    settings = Settings(**changes, iterations=ITERATIONS, burn_in=50, seed=6)
+    _, records, _ = advance(model, settings, start_chain(model, prior, settings, 0), 10, lambda _: False)
+    return [row.tolist() for row in records.labels]
+
+
+@pytest.fixture(scope="module")
+def pure() -> list[list[list[int]]]:
+    run = subprocess.run(
+        [sys.executable, __file__],
+        env={**os.environ, "NUMBA_DISABLE_JIT": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert run.returncode == 0, run.stderr
+    assert run.stderr == ""
+    return json.loads(run.stdout)
+
+
+@pytest.mark.parametrize("number", range(len(SETTINGS)))
+def test_compiled_and_pure_python_agree(pure: list[list[list[int]]], number: int) -> None:
+    compiled = labels(*SETTINGS[number])
+    assert compiled == pure[number]
+    assert len(np.unique(compiled, axis=0)) > 3
+
+
+if __name__ == "__main__":
+    print(json.dumps([labels(*each) for each in SETTINGS]))

@@ -1,0 +1,309 @@
+"""Simulated tumours: same seed same bytes, marginals as the model says, and tables that read back."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pyclone_pgsm.errors import OutputError, UsageError
+from pyclone_pgsm.inputs.tables import read_tables
+from pyclone_pgsm.simulate import (
+    AUTOSOME_STATES,
+    X_STATES,
+    SimulationOptions,
+    draw_alt_counts,
+    draw_genotypes,
+    simulate,
+    variant_share,
+    write_simulation,
+)
+from pyclone_pgsm.tumour.genotypes import genotype_states
+from pyclone_pgsm.tumour.kernels import mixture_mean
+
+EXAMPLE = Path(__file__).parents[1] / "example_data"
+MIXED: dict[str, Any] = {
+    "mutations": 300,
+    "clusters": 5,
+    "purity": (0.9, 0.6, 0.3),
+    "copy_numbers": "mixed",
+    "missing": 0.1,
+    "precision": 100.0,
+}
+
+
+def draw(seed: int = 1, **options: Any) -> Any:
+    return simulate(SimulationOptions(**options), np.random.default_rng(seed))
+
+
+def test_same_seed_same_bytes(tmp_path: Path) -> None:
+    options = SimulationOptions(**MIXED)
+    first = [path.read_bytes() for path in write_simulation(tmp_path / "a", options, 3)]
+    again = [path.read_bytes() for path in write_simulation(tmp_path / "b", options, 3)]
+    other = [path.read_bytes() for path in write_simulation(tmp_path / "c", options, 4)]
+    assert first == again
+    assert all(one != two for one, two in zip(first, other))
+
+
+def test_tables_read_back(tmp_path: Path) -> None:
+    table, truth_path, noted = write_simulation(tmp_path, SimulationOptions(**MIXED), 7, name="t")
+    assert [path.name for path in (table, truth_path, noted)] == ["t.tsv", "t.truth.tsv", "t.json"]
+    simulation = simulate(SimulationOptions(**MIXED), np.random.Generator(np.random.PCG64(7)))
+    drawn = simulation.observations
+    observations, left_out = read_tables([table])
+    assert left_out == []
+    assert observations.mutation_ids == drawn.mutation_ids
+    assert sorted(observations.sample_ids) == drawn.sample_ids
+    samples = [observations.sample_ids.index(name) for name in drawn.sample_ids]
+    has_data = observations.has_data[:, samples]
+    assert (has_data == drawn.has_data).all()
+    for name in (
+        "ref_counts",
+        "alt_counts",
+        "major_cn",
+        "minor_cn",
+        "normal_cn",
+        "tumour_content",
+        "error_rate",
+    ):
+        assert (getattr(observations, name)[:, samples] == getattr(drawn, name))[has_data].all(), name
+    assert observations.annotations["chrom"] == drawn.annotations["chrom"]
+    assert observations.annotations["pos"] == drawn.annotations["pos"]
+
+    truth = pd.read_csv(truth_path, sep="\t")
+    assert list(truth.columns) == ["mutation_id", "sample_id", "cluster", "ccf"]
+    assert len(truth) == 300 * 3
+    assert (truth["cluster"].to_numpy().reshape(300, 3) == simulation.cluster[:, np.newaxis]).all()
+    assert (truth["ccf"].to_numpy().reshape(300, 3) == simulation.prevalence[simulation.cluster]).all()
+
+    options = json.loads(noted.read_text())
+    assert options["seed"] == 7
+    assert options["purity"] == [0.9, 0.6, 0.3]
+    assert options["precision"] == 100.0
+
+
+def test_columns_of_the_table(tmp_path: Path) -> None:
+    table = write_simulation(tmp_path, SimulationOptions(mutations=10), 1)[0]
+    assert table.read_text().splitlines()[0].split("\t") == [
+        "mutation_id",
+        "sample_id",
+        "ref_counts",
+        "alt_counts",
+        "major_cn",
+        "minor_cn",
+        "normal_cn",
+        "tumour_content",
+        "error_rate",
+        "chrom",
+        "pos",
+    ]
+    assert json.loads((tmp_path / "simulated.json").read_text())["precision"] == "inf"
+
+
+def test_mutations_look_like_mutations() -> None:
+    observations = draw(**MIXED).observations
+    assert len(set(observations.mutation_ids)) == 300
+    for name, chrom, pos in zip(
+        observations.mutation_ids, observations.annotations["chrom"], observations.annotations["pos"]
+    ):
+        place, position, change = name.split(":")
+        assert (place, position) == (chrom, pos)
+        ref, alt = change.split(">")
+        assert ref in "ACGT"
+        assert alt in "ACGT"
+        assert ref != alt
+        assert int(pos) >= 1
+    assert {"chr1", "chr21"} < set(observations.annotations["chrom"])
+
+
+def test_copy_numbers_come_in_segments() -> None:
+    observations = draw(**MIXED).observations
+    frame = pd.DataFrame(
+        {
+            "chrom": observations.annotations["chrom"],
+            "pos": [int(text) for text in observations.annotations["pos"]],
+            "state": list(zip(observations.major_cn[:, 0], observations.minor_cn[:, 0])),
+            "normal": observations.normal_cn[:, 0],
+        }
+    )
+    assert (observations.major_cn == observations.major_cn[:, :1]).all()
+    for chrom, rows in frame.groupby("chrom"):
+        ordered = rows.sort_values("pos")
+        assert (ordered["state"] != ordered["state"].shift()).sum() <= 2
+        on_x = chrom == "chrX"
+        assert set(ordered["normal"]) == {1 if on_x else 2}
+        assert set(ordered["state"]) <= set(X_STATES if on_x else AUTOSOME_STATES)
+    assert "chrX" in set(frame["chrom"])
+    assert frame["state"].nunique() > 3
+    diploid = draw(mutations=300).observations
+    assert (diploid.major_cn == 1).all()
+    assert (diploid.minor_cn == 1).all()
+    assert (diploid.normal_cn == 2).all()
+
+
+def test_genotypes_are_those_of_the_prior() -> None:
+    simulation = draw(**MIXED)
+    observations = simulation.observations
+    for i, genotype in enumerate(simulation.genotype.tolist()):
+        numbers = observations.major_cn[i, 0], observations.minor_cn[i, 0], observations.normal_cn[i, 0]
+        assert tuple(genotype) in genotype_states("major", *map(int, numbers))
+    same = [np.full(3000, copies) for copies in (2, 1, 2)]
+    drawn = draw_genotypes(*same, np.random.default_rng(0))
+    states, counts = np.unique(drawn, axis=0, return_counts=True)
+    assert len(states) == 3
+    assert (abs(counts - 1000) < 150).all()
+
+
+def test_variant_share_by_hand() -> None:
+    """Half of the cells are cancer cells, 40 % of these carry 2 mutant of 3 copies."""
+    share = variant_share(np.array([2, 2, 3, 2]), 0.4, 0.5, 0.01)
+    mutant = 0.5 * 0.4 * 3
+    others = 0.5 * 2 + 0.5 * 0.6 * 2
+    assert share == pytest.approx((mutant * 2 / 3 + others * 0.01) / (mutant + others))
+    assert variant_share(np.array([2, 2, 2, 1]), 1.0, 1.0, 0.01) == pytest.approx(0.5)
+    assert variant_share(np.array([1, 1, 1, 1]), 1.0, 1.0, 0.01) == pytest.approx(0.99)
+    assert variant_share(np.array([2, 2, 2, 1]), 0.0, 1.0, 0.01) == pytest.approx(0.01)
+
+
+@pytest.mark.parametrize("copies", [(1, 1, 2), (3, 1, 2), (2, 0, 2), (2, 0, 1)])
+def test_variant_share_is_that_of_the_sampler(copies: tuple[int, int, int]) -> None:
+    grid = np.linspace(0, 1, 21)
+    for state in genotype_states("major", *copies):
+        mean, complement = np.empty(21), np.empty(21)
+        mixture_mean(np.array(state, float), 0.7, 0.002, grid, mean, complement)
+        assert variant_share(np.array(state), grid, 0.7, 0.002) == pytest.approx(mean, rel=1e-12)
+
+
+def test_reads_have_the_expected_mean() -> None:
+    """Standardised by the beta-binomial's mean and variance, 60,000 draws have mean 0 and variance 1."""
+    for precision in (math.inf, 50.0):
+        simulation = draw(**{**MIXED, "mutations": 20_000, "precision": precision, "missing": 0.0})
+        observations = simulation.observations
+        share = variant_share(
+            simulation.genotype[:, np.newaxis],
+            simulation.prevalence[simulation.cluster],
+            observations.tumour_content,
+            0.001,
+        )
+        depth = observations.depth
+        inflation = 1.0 if math.isinf(precision) else (precision + depth) / (precision + 1)
+        score = (observations.alt_counts - depth * share) / np.sqrt(depth * share * (1 - share) * inflation)
+        assert abs(score.mean()) < 4 / math.sqrt(score.size)
+        assert (score**2).mean() == pytest.approx(1.0, abs=0.05)
+
+
+def test_depth() -> None:
+    depth = draw(mutations=20_000, depth=30.0).observations.depth
+    assert depth.mean() == pytest.approx(30.0, abs=0.1)
+    assert depth.var() == pytest.approx(29.0, abs=0.8)
+    assert (draw(mutations=1000, depth=1.0).observations.depth == 1).all()
+
+
+def test_smallest_precision_gives_numbers() -> None:
+    alt = draw_alt_counts(np.full(10_000, 100), np.full(10_000, 1e-6), 0.1, np.random.default_rng(0))
+    assert alt.min() >= 0
+    assert alt.max() <= 100
+
+
+@pytest.mark.parametrize("missing", [0.0, 0.05, 0.5, 2 / 3])
+def test_missing_rows(missing: float) -> None:
+    observations = draw(mutations=200, missing=missing).observations
+    assert (~observations.has_data).sum() == round(missing * 600)
+    assert observations.has_data.any(axis=1).all()
+    assert observations.has_data.any(axis=0).all()
+    assert (observations.depth[~observations.has_data] == 0).all()
+
+
+def test_missing_rows_fall_on_all_samples_alike() -> None:
+    observations = draw(mutations=30_000, missing=0.5).observations
+    assert np.allclose((~observations.has_data).mean(axis=0), 0.5, atol=0.02)
+
+
+def test_prevalences() -> None:
+    simulation = draw(mutations=400, clusters=200, samples=10, absent=0.3)
+    assert (simulation.prevalence[0] == 1.0).all()
+    others = simulation.prevalence[1:]
+    assert (others < 1.0).all()
+    assert (others > 0).any(axis=1).all()
+    assert (others == 0).mean() == pytest.approx(0.3 * 0.9, abs=0.04)
+    assert others[others > 0].mean() == pytest.approx(0.5, abs=0.03)
+    means = simulation.prevalence.mean(axis=1)
+    assert (np.diff(means) <= 0).all()
+    plain = draw(clusters=50, clonal=False, absent=0.0).prevalence
+    assert (plain > 0).all()
+    assert (plain.max(axis=1) < 1).all()
+
+
+def test_cluster_sizes() -> None:
+    equal = np.bincount(draw(mutations=100, clusters=7, cluster_sizes="equal").cluster)
+    assert set(equal) == {14, 15}
+    for seed in range(5):
+        sizes = np.bincount(draw(seed, mutations=30, clusters=25).cluster, minlength=25)
+        assert sizes.min() >= 1
+        assert sizes.sum() == 30
+    assert sorted(draw(mutations=5, clusters=5).cluster) == [0, 1, 2, 3, 4]
+    assert draw(mutations=1, samples=1, clusters=1).prevalence.tolist() == [[1.0]]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"mutations": 0}, "--mutations 0: must be at least 1"),
+        ({"samples": 0}, "--samples 0: must be at least 1"),
+        ({"clusters": 0}, "--clusters 0: must be between 1 and the number of mutations, 200"),
+        ({"clusters": 201}, "--clusters 201: must be between 1 and the number of mutations, 200"),
+        ({"depth": 0.5}, "--depth 0.5: must be at least 1 and below 1e9"),
+        ({"depth": math.nan}, "--depth nan: must be at least 1 and below 1e9"),
+        ({"purity": 0.0}, "--purity 0: must be above 0 and at most 1"),
+        ({"purity": (0.5, 70.0, 0.5)}, "--purity 70: must be above 0 and at most 1"),
+        (
+            {"purity": (0.5, 0.6)},
+            "--purity: 2 numbers for 3 samples: must be one number for all, or one a sample",
+        ),
+        ({"copy_numbers": "triploid"}, "--copy-numbers triploid: must be one of diploid, mixed"),
+        ({"missing": 0.7}, "--missing 0.7: must be between 0 and 0.667, since every mutation keeps a row"),
+        ({"missing": 0.1, "samples": 1}, "--missing 0.1: must be 0 with one sample"),
+        ({"precision": 0.0}, "--precision 0.0: must be at least 0.1, or inf for the binomial"),
+        ({"precision": math.nan}, "--precision nan: must be at least 0.1, or inf for the binomial"),
+        ({"error_rate": 0.5}, "--error-rate 0.5: must be above 0 and below 0.5"),
+        ({"cluster_sizes": "even"}, "--cluster-sizes even: must be one of dirichlet, equal"),
+        ({"absent": 1.0}, "--absent 1.0: must be at least 0 and below 1"),
+    ],
+)
+def test_options_that_cannot_be_used(options: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        SimulationOptions(**options)
+    assert str(caught.value) == message
+
+
+def test_seed_and_name_that_cannot_be_used(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"^--seed -1: must be at least 0$"):
+        write_simulation(tmp_path, SimulationOptions(), -1)
+    for name in ("", ".", "..", "a/b"):
+        with pytest.raises(UsageError, match="must be a file's name without folder, like tumour1"):
+            write_simulation(tmp_path, SimulationOptions(), name=name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_existing_files_are_kept_without_force(tmp_path: Path) -> None:
+    options = SimulationOptions(mutations=20)
+    (tmp_path / "simulated.truth.tsv").write_text("mine")
+    with pytest.raises(OutputError, match=r"simulated\.truth\.tsv exists already"):
+        write_simulation(tmp_path, options)
+    assert [path.name for path in tmp_path.iterdir()] == ["simulated.truth.tsv"]
+    write_simulation(tmp_path, options, force=True)
+    assert (tmp_path / "simulated.truth.tsv").read_text() != "mine"
+
+
+def test_example_data_is_what_its_options_give(tmp_path: Path) -> None:
+    noted = json.loads((EXAMPLE / "tumour.json").read_text())
+    seed = noted.pop("seed")
+    options = {name: value for name, value in noted.items() if name not in ("program", "version")}
+    table, truth, _ = write_simulation(tmp_path, SimulationOptions(**options), seed, name="tumour")
+    assert table.read_text() == (EXAMPLE / "tumour.tsv").read_text()
+    assert truth.read_text() == (EXAMPLE / "tumour.truth.tsv").read_text()
