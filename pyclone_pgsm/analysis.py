@@ -13,7 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -30,15 +30,17 @@ from pyclone_pgsm.errors import OutputError, TraceError, UsageError
 from pyclone_pgsm.files import refuse_existing, replacing
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.likelihoods.pyclone import PyCloneModel
-from pyclone_pgsm.plots import Traces, write_plots
 from pyclone_pgsm.posterior.summarize import CRITERIA, Diagnostic, Result, kept_rows, summarize
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.trace import RunOptions, Trace, TraceWriter, create_trace, extend_trace
 from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
 from pyclone_pgsm.tumour.grid import DENSITIES, LocusTable, choose_grid_size, intern
 
-Progress = Callable[[int, int, int], None]
-"""Called with the chain, the iterations it has done, and its number of clusters."""
+if TYPE_CHECKING:
+    from pyclone_pgsm.plots import Traces
+
+Progress = Callable[[int, int, int, int], None]
+"""Called with the chain, the iterations it has done, those it is to do, and its number of clusters."""
 
 FOLDER_FILES = ("mutations.tsv", "clusters.tsv", "left_out.tsv", "run.json", "trace.h5")
 DEPENDENCIES = ("numpy", "scipy", "pandas", "numba", "h5py", "matplotlib")
@@ -83,9 +85,7 @@ class ModelOptions:
 
 def make_model(table: LocusTable, options: RunOptions) -> PyCloneModel:
     """The PyClone model that a trace's options describe."""
-    return PyCloneModel(
-        table, options.grid_size, options.genotype_prior, options.density, options.precision
-    )
+    return PyCloneModel(table, options.grid_size, options.genotype_prior, options.density, options.precision)
 
 
 @contextmanager
@@ -133,7 +133,7 @@ def _run(
             writer.add(chain, state, records)
             interrupted |= not done and stop.is_set()
             if progress and records.iteration:
-                progress(chain, records.iteration[-1], records.num_clusters[-1])
+                progress(chain, records.iteration[-1], options.settings.lengths[0], records.num_clusters[-1])
         writer.flush()
     if interrupted:
         raise Interrupted
@@ -175,6 +175,7 @@ def run(
     OutputError
         The trace cannot be written.
     """
+    settings = settings.resolve(observations.num_mutations, observations.num_samples)
     table = intern(observations)
     grid_size = model_options.grid_size or choose_grid_size(observations, table.num_rows)
     options = RunOptions(
@@ -224,22 +225,22 @@ def resume(
     with Trace(path) as trace:
         options, observations = trace.options, trace.observations
         states = trace.states()
+        total = options.settings.lengths[0]
         finished = all(
-            len(chain.iteration) and chain.iteration[-1] + options.settings.thin > options.settings.iterations
+            len(chain.iteration) and chain.iteration[-1] + options.settings.thin > total
             for chain in trace.chains
         )
     if iterations is not None:
-        if iterations < options.settings.iterations:
+        if iterations < total:
             raise UsageError(
-                f"--iterations {iterations}: {path} is meant to have {options.settings.iterations}; give at least that"
+                f"--iterations {iterations}: {path} is meant to have {total}; give at least that"
             )
-        if iterations > options.settings.iterations:
-            finished = False
+        finished = finished and iterations == total
         options = replace(options, settings=replace(options.settings, iterations=iterations))
     if not finished:
         extend_trace(path, options)
         _run(path, make_model(intern(observations), options), options, states, threads, progress)
-    return options.settings.iterations
+    return options.settings.lengths[0]
 
 
 def check_criterion(criterion: str) -> None:
@@ -324,6 +325,8 @@ def write_results(
 def _draw(
     trace: Trace, result: Result, folder: Path, burn_in: int | None, formats: Sequence[str]
 ) -> list[Path]:
+    from pyclone_pgsm.plots import write_plots
+
     return write_plots(
         folder,
         result.summary,
@@ -350,12 +353,14 @@ def write_pictures(
 
 def traces_of(trace: Trace, burn_in: int | None) -> Traces:
     """The traced series of all chains as equally long rows, for the picture."""
+    from pyclone_pgsm.plots import Traces
+
     length = min(len(chain.iteration) for chain in trace.chains)
     if length == 0:
         raise TraceError(f"{trace.path}: a chain has no saved iteration: resume the trace")
     chains = trace.chains
     iterations = chains[0].iteration[:length]
-    skip = trace.options.settings.burn_in if burn_in is None else burn_in
+    skip = trace.options.settings.lengths[1] if burn_in is None else burn_in
     return Traces(
         log_joint=np.array([chain.log_joint[:length] for chain in chains]),
         num_clusters=np.array([chain.num_clusters[:length] for chain in chains]),
@@ -400,7 +405,7 @@ def run_report(
         "seed": options.settings.seed,
         "options": json.loads(options.to_json().replace("Infinity", '"inf"')),
         "consensus": criterion,
-        "burn_in": options.settings.burn_in if burn_in is None else burn_in,
+        "burn_in": options.settings.lengths[1] if burn_in is None else burn_in,
         "counts": {
             "samples": len(summary.sample_ids),
             "mutations": len(summary.mutation_ids),

@@ -14,7 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -54,8 +54,10 @@ class Settings:
     targets : {"annealed", "plain"}
         Intermediate targets of the particle Gibbs kernel.
     init : {"single", "disconnected"}
-    iterations, burn_in, thin : int
-        Iterations of a chain in all; those that summaries skip; every how manieth is saved.
+    iterations, burn_in : int or None
+        Iterations of a chain in all, and those of them that summaries skip. None: chosen by :meth:`resolve`.
+    thin : int
+        Every how manieth iteration is saved.
     chains : int
     seed : int
     hyper_every : int
@@ -63,14 +65,14 @@ class Settings:
     """
 
     sampler: str = "mixed"
-    moves: int = 1
+    moves: int = 2
     particles: int = 20
     resample_threshold: float = 0.5
-    anchor_proposal: str = "uniform"
+    anchor_proposal: str = "cluster"
     targets: str = "annealed"
     init: str = "single"
-    iterations: int = 1000
-    burn_in: int = 500
+    iterations: int | None = None
+    burn_in: int | None = None
     thin: int = 1
     chains: int = 4
     seed: int = 1
@@ -84,7 +86,9 @@ class Settings:
             ("anchor_proposal", tuple(ANCHOR_PROPOSALS)),
         ):
             if getattr(self, name) not in known:
-                raise UsageError(f"{_option(name)} {getattr(self, name)!r}: must be one of {', '.join(known)}")
+                raise UsageError(
+                    f"{_option(name)} {getattr(self, name)!r}: must be one of {', '.join(known)}"
+                )
         for name, least in (
             ("iterations", 1),
             ("burn_in", 0),
@@ -95,16 +99,47 @@ class Settings:
             ("seed", 0),
             ("hyper_every", 1),
         ):
-            if getattr(self, name) < least:
-                raise UsageError(f"{_option(name)} {getattr(self, name)}: must be at least {least}")
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise UsageError(f"{_option(name)} {value}: must be at least {least}")
         if not 0.0 <= self.resample_threshold <= 1.0:
             raise UsageError(f"--resample-threshold {self.resample_threshold}: must lie between 0 and 1")
-        if self.burn_in >= self.iterations:
+        if self.iterations is not None and self.burn_in is not None:
+            self._check_lengths(self.iterations, self.burn_in)
+
+    def _check_lengths(self, iterations: int, burn_in: int) -> None:
+        if burn_in >= iterations:
             raise UsageError(
-                f"--burn-in {self.burn_in}: must be less than the {self.iterations} iterations, which include it"
+                f"--burn-in {burn_in}: must be less than the {iterations} iterations, which include it"
             )
-        if (self.iterations - self.burn_in) < self.thin:
-            raise UsageError(f"--thin {self.thin}: no iteration after the burn-in would be saved")
+        if iterations // self.thin == burn_in // self.thin:
+            raise UsageError(
+                f"--thin {self.thin}: no iteration between the burn-in's {burn_in} and the last, {iterations}, is saved"
+            )
+
+    def resolve(self, num_observations: int, num_samples: int = 1) -> Settings:
+        """The settings with numbers where the user gave none.
+
+        Iterations: 1,000, fewer where T x D is above 8,000, at least 200. Burn-in: half of them.
+
+        Raises
+        ------
+        UsageError
+            The burn-in leaves no iteration.
+        """
+        iterations = self.iterations
+        if iterations is None:
+            iterations = max(200, min(1000, 8_000_000 // max(1, num_observations * num_samples) // 10 * 10))
+        burn_in = iterations // 2 if self.burn_in is None else self.burn_in
+        self._check_lengths(iterations, burn_in)
+        return replace(self, iterations=iterations, burn_in=burn_in)
+
+    @property
+    def lengths(self) -> tuple[int, int]:
+        """Iterations and burn-in of resolved settings."""
+        if self.iterations is None or self.burn_in is None:
+            raise ValueError("resolve the settings first")
+        return self.iterations, self.burn_in
 
     def to_dict(self) -> dict[str, Any]:
         """For the trace and ``run.json``."""
@@ -220,6 +255,7 @@ def advance(
     ----------
     model : Model
     settings : Settings
+        Resolved.
     state : ChainState
         Not changed, but for its generator and anchor proposal, which move on.
     rebuild : int
@@ -238,6 +274,7 @@ def advance(
         All iterations are done.
     """
     T = model.num_observations
+    iterations, burn_in = settings.lengths
     rng, prior, values = state.rng, state.prior, state.values
     likelihood = model.likelihood(values)
     kind = type(likelihood)
@@ -252,13 +289,13 @@ def advance(
 
     partition = build(likelihood, state.labels)
     iteration = state.iteration
-    while iteration < settings.iterations:
+    while iteration < iterations:
         started = time.perf_counter()
         if iteration % rebuild == 0 and iteration > state.iteration:
             partition = build(likelihood, partition.labels)
             if until(iteration):
                 break
-        if settings.iterations - iteration == settings.iterations % rebuild:
+        if iterations - iteration == iterations % rebuild:
             # the last iterations end between two rebuilds: a longer run must start again before them
             checkpoint = ChainState(iteration, canonical(partition.labels), prior, values, rng, state.anchors)
             checkpoint = copy.deepcopy(checkpoint)
@@ -279,7 +316,7 @@ def advance(
                     pool,
                     rng,
                 )
-        if iteration < settings.burn_in:
+        if iteration < burn_in:
             state.anchors.adapt(likelihood, partition)
         prior = prior.resample(T, int(partition.counter[0]), rng)
         if model.hyperparameters and iteration % settings.hyper_every == 0:
@@ -300,7 +337,7 @@ def advance(
             )
             records.values.append(values)
             records.seconds.append(time.perf_counter() - started)
-    done = iteration == settings.iterations
+    done = iteration == iterations
     if checkpoint is None:
         checkpoint = ChainState(iteration, canonical(partition.labels), prior, values, rng, state.anchors)
     return checkpoint, records, done
@@ -356,7 +393,7 @@ def run_chains(
         running: set[Future[Step]] = set()
         try:
             for chain, state in enumerate(states):
-                if state.iteration < settings.iterations:
+                if state.iteration < settings.lengths[0]:
                     running.add(pool.submit(segment, chain, state))
             while running:
                 done, running = wait(running, return_when=FIRST_COMPLETED)
@@ -379,4 +416,3 @@ def effective_threads(threads: int | None, chains: int) -> int:
     if threads < 1:
         raise UsageError(f"--threads {threads}: must be at least 1")
     return min(threads, chains)
-

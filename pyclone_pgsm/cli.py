@@ -52,12 +52,19 @@ TumourContent = Annotated[
 ]
 ErrorRate = Annotated[
     float | None,
-    typer.Option("--error-rate", help="Sequencing error rate; wins over the column. [default: 0.001]", rich_help_panel=MODEL),
+    typer.Option(
+        "--error-rate",
+        help="Sequencing error rate; wins over the column. [default: 0.001]",
+        rich_help_panel=MODEL,
+    ),
 ]
 GenotypePrior = Annotated[
     str,
     typer.Option(
-        "--genotype-prior", metavar="NAME", help="major, parental, total, ab, bb or no-zygosity.", rich_help_panel=MODEL
+        "--genotype-prior",
+        metavar="NAME",
+        help="major, parental, total, ab, bb or no-zygosity.",
+        rich_help_panel=MODEL,
     ),
 ]
 Density = Annotated[
@@ -71,7 +78,9 @@ Precision = Annotated[
 ]
 GridSize = Annotated[
     str,
-    typer.Option("--grid-size", metavar="auto|INT", help="Grid points of the prevalence.", rich_help_panel=MODEL),
+    typer.Option(
+        "--grid-size", metavar="auto|INT", help="Grid points of the prevalence.", rich_help_panel=MODEL
+    ),
 ]
 Sampler = Annotated[
     str,
@@ -80,21 +89,31 @@ Sampler = Annotated[
 Moves = Annotated[
     int, typer.Option("--moves", help="Split-merge moves an iteration.", rich_help_panel=CHAINS)
 ]
-Particles = Annotated[int, typer.Option("--particles", help="Particles of a split-merge move.", rich_help_panel=CHAINS)]
+Particles = Annotated[
+    int, typer.Option("--particles", help="Particles of a split-merge move.", rich_help_panel=CHAINS)
+]
 ResampleThreshold = Annotated[
     float,
-    typer.Option("--resample-threshold", help="Relative effective sample size below which to resample.", rich_help_panel=CHAINS),
+    typer.Option(
+        "--resample-threshold",
+        help="Relative effective sample size below which to resample.",
+        rich_help_panel=CHAINS,
+    ),
 ]
 AnchorProposal = Annotated[
     str, typer.Option("--anchor-proposal", metavar="NAME", help="uniform or cluster.", rich_help_panel=CHAINS)
 ]
 Targets = Annotated[
     str,
-    typer.Option("--targets", metavar="NAME", help="Intermediate targets: annealed or plain.", rich_help_panel=CHAINS),
+    typer.Option(
+        "--targets", metavar="NAME", help="Intermediate targets: annealed or plain.", rich_help_panel=CHAINS
+    ),
 ]
 Concentration = Annotated[
     float,
-    typer.Option("--concentration", help="Concentration of the Dirichlet process at the start.", rich_help_panel=CHAINS),
+    typer.Option(
+        "--concentration", help="Concentration of the Dirichlet process at the start.", rich_help_panel=CHAINS
+    ),
 ]
 ConcentrationPrior = Annotated[
     str,
@@ -105,9 +124,16 @@ ConcentrationPrior = Annotated[
         rich_help_panel=CHAINS,
     ),
 ]
-Init = Annotated[str, typer.Option("--init", metavar="NAME", help="single or disconnected.", rich_help_panel=CHAINS)]
+Init = Annotated[
+    str, typer.Option("--init", metavar="NAME", help="single or disconnected.", rich_help_panel=CHAINS)
+]
 Iterations = Annotated[
-    int, typer.Option("--iterations", help="Iterations of each chain, burn-in included.", rich_help_panel=CHAINS)
+    int | None,
+    typer.Option(
+        "--iterations",
+        help="Iterations of each chain, burn-in included. [default: 1000; fewer for large data, at least 200]",
+        rich_help_panel=CHAINS,
+    ),
 ]
 BurnIn = Annotated[
     int | None,
@@ -118,7 +144,9 @@ NumChains = Annotated[int, typer.Option("--chains", help="Independent chains.", 
 Threads = Annotated[
     int | None,
     typer.Option(
-        "--threads", help="Chains run at the same time; no influence on the result. [default: processors]", rich_help_panel=CHAINS
+        "--threads",
+        help="Chains run at the same time; no influence on the result. [default: processors]",
+        rich_help_panel=CHAINS,
     ),
 ]
 Seed = Annotated[int, typer.Option("--seed", help="Seed of the random numbers.", rich_help_panel=CHAINS)]
@@ -126,7 +154,9 @@ Consensus = Annotated[
     str, typer.Option("--consensus", metavar="NAME", help="mpear, vi, binder or map.", rich_help_panel=OUTPUT)
 ]
 Force = Annotated[bool, typer.Option("--force", help="Replace existing output.", rich_help_panel=OUTPUT)]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="No progress, no summary.", rich_help_panel=OUTPUT)]
+Quiet = Annotated[
+    bool, typer.Option("--quiet", "-q", help="No progress, no summary.", rich_help_panel=OUTPUT)
+]
 Plots = Annotated[bool, typer.Option("--plots/--no-plots", help="Draw the pictures.", rich_help_panel=OUTPUT)]
 Formats = Annotated[
     str, typer.Option("--format", metavar="png,pdf", help="Formats of the pictures.", rich_help_panel=OUTPUT)
@@ -233,8 +263,6 @@ def _plan(given: dict[str, Any]) -> tuple[ModelOptions, Settings, DirichletProce
         _parse_number("precision", given["precision"], "infer", float),
         _parse_number("grid-size", given["grid_size"], "auto", int),
     )
-    if given["burn_in"] is None:
-        given = {**given, "burn_in": given["iterations"] // 2}
     names = [field.name for field in fields(Settings) if field.name in given]
     settings = Settings(**{name: given[name] for name in names})
     effective_threads(given["threads"], settings.chains)
@@ -270,26 +298,26 @@ def _default_folder(inputs: list[Path]) -> Path:
 
 
 @contextmanager
-def _progress(quiet: bool, iterations: int, chains: int) -> Iterator[Callable[[int, int, int], None] | None]:
+def _progress(quiet: bool, chains: int) -> Iterator[Callable[[int, int, int, int], None] | None]:
     """A bar a chain on stderr, on a terminal only."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
     columns = (
         TextColumn("chain {task.fields[chain]}"),
         BarColumn(),
-        TextColumn("{task.completed:.0f}/{task.total:.0f}"),
+        MofNCompleteColumn(),
         TextColumn("{task.fields[clusters]}"),
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
-        tasks = [bars.add_task("", total=iterations, chain=k, clusters="compiling") for k in range(chains)]
+        tasks = [bars.add_task("", total=None, chain=k, clusters="compiling") for k in range(chains)]
 
-        def update(chain: int, done: int, clusters: int) -> None:
-            bars.update(tasks[chain], completed=done, clusters=f"{clusters} clusters")
+        def update(chain: int, done: int, total: int, clusters: int) -> None:
+            bars.update(tasks[chain], completed=done, total=total, clusters=f"{clusters} clusters")
 
         yield update
 
@@ -312,7 +340,13 @@ def analyze(
     inputs: Inputs,
     out: Annotated[
         Path | None,
-        typer.Option("-o", "--out", metavar="OUT", help="Output folder. [default: INPUT's name + _pyclone_pgsm]", rich_help_panel=OUTPUT),
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="OUT",
+            help="Output folder. [default: INPUT's name + _pyclone_pgsm]",
+            rich_help_panel=OUTPUT,
+        ),
     ] = None,
     tumour_content: TumourContent = None,
     error_rate: ErrorRate = None,
@@ -321,15 +355,15 @@ def analyze(
     precision: Precision = "infer",
     grid_size: GridSize = "auto",
     sampler: Sampler = "mixed",
-    moves: Moves = 1,
+    moves: Moves = 2,
     particles: Particles = 20,
     resample_threshold: ResampleThreshold = 0.5,
-    anchor_proposal: AnchorProposal = "uniform",
+    anchor_proposal: AnchorProposal = "cluster",
     targets: Targets = "annealed",
     concentration: Concentration = 1.0,
     concentration_prior: ConcentrationPrior = "1,0.1",
     init: Init = "single",
-    iterations: Iterations = 1000,
+    iterations: Iterations = None,
     burn_in: BurnIn = None,
     thin: Thin = 1,
     chains: NumChains = 4,
@@ -351,7 +385,7 @@ def analyze(
         analysis.check_criterion(consensus)
         observations, left_out = _read(inputs, tumour_content, error_rate, genotype_prior)
         analysis.check_folder(folder, force)
-        with _progress(quiet, iterations, chains) as progress:
+        with _progress(quiet, chains) as progress:
             result = analysis.analyze(
                 observations,
                 left_out,
@@ -394,7 +428,10 @@ def validate(
 def run(
     context: typer.Context,
     inputs: Inputs,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="TRACE", help="The trace, an HDF5 file.", rich_help_panel=OUTPUT)],
+    out: Annotated[
+        Path,
+        typer.Option("-o", "--out", metavar="TRACE", help="The trace, an HDF5 file.", rich_help_panel=OUTPUT),
+    ],
     tumour_content: TumourContent = None,
     error_rate: ErrorRate = None,
     genotype_prior: GenotypePrior = "major",
@@ -402,15 +439,15 @@ def run(
     precision: Precision = "infer",
     grid_size: GridSize = "auto",
     sampler: Sampler = "mixed",
-    moves: Moves = 1,
+    moves: Moves = 2,
     particles: Particles = 20,
     resample_threshold: ResampleThreshold = 0.5,
-    anchor_proposal: AnchorProposal = "uniform",
+    anchor_proposal: AnchorProposal = "cluster",
     targets: Targets = "annealed",
     concentration: Concentration = 1.0,
     concentration_prior: ConcentrationPrior = "1,0.1",
     init: Init = "single",
-    iterations: Iterations = 1000,
+    iterations: Iterations = None,
     burn_in: BurnIn = None,
     thin: Thin = 1,
     chains: NumChains = 4,
@@ -427,7 +464,7 @@ def run(
         model, settings, prior = _plan(context.params)
         observations, left_out = _read(inputs, tumour_content, error_rate, genotype_prior)
         refuse_existing(out, force)
-        with _progress(quiet, iterations, chains) as progress:
+        with _progress(quiet, chains) as progress:
             analysis.run(
                 observations,
                 left_out,
@@ -440,7 +477,7 @@ def run(
                 progress=progress,
             )
         if not quiet:
-            print(f"{chains} chains of {iterations} iterations written to {out}")
+            print(f"{chains} chains written to {out}")
 
 
 Existing = Annotated[Path, typer.Argument(metavar="TRACE", help="A trace made by run or analyze.")]
@@ -462,8 +499,7 @@ def resume(
 
         with Trace(trace) as opened:
             chains = len(opened.chains)
-            total = iterations or opened.options.settings.iterations
-        with _progress(quiet, total, chains) as progress:
+        with _progress(quiet, chains) as progress:
             done = analysis.resume(trace, iterations, threads=threads, progress=progress)
         if not quiet:
             print(f"{chains} chains of {done} iterations in {trace}")
@@ -471,7 +507,9 @@ def resume(
 
 @app.command()
 def merge(
-    traces: Annotated[list[Path], typer.Argument(metavar="TRACE...", help="Traces of the same data, with other seeds.")],
+    traces: Annotated[
+        list[Path], typer.Argument(metavar="TRACE...", help="Traces of the same data, with other seeds.")
+    ],
     out: Annotated[Path, typer.Option("-o", "--out", metavar="TRACE", help="The merged trace.")],
     force: Force = False,
     quiet: Quiet = False,
@@ -533,7 +571,9 @@ def plot(
         picture_formats = _parse_formats(formats)
         analysis.check_criterion(consensus)
         if out.exists() and any(out.iterdir()) and not force:
-            raise OutputError(f"{out} exists already and is not empty: use --force, or another folder with -o")
+            raise OutputError(
+                f"{out} exists already and is not empty: use --force, or another folder with -o"
+            )
         paths = analysis.write_pictures(trace, out, consensus, burn_in, picture_formats)
         if not quiet:
             print(f"{len(paths)} pictures written to {out}")

@@ -82,7 +82,7 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 @cache
-def compiled_for(function: Callable[..., Any], likelihood: type) -> Callable[..., Any]:
+def compiled_for(function: Callable[..., Any], likelihood: Any) -> Callable[..., Any]:
     """Compile an entry function for one likelihood class.
 
     Parameters

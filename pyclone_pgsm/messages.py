@@ -53,9 +53,7 @@ def summary_lines(result: Result, left_out: int) -> list[str]:
     if summary.num_clusters > SHOWN_CLUSTERS:
         lines.append(f"        ({summary.num_clusters - SHOWN_CLUSTERS} smaller clusters in clusters.tsv)")
     lines += [_precision_line(d) for d in result.diagnostics if d.name == "precision"]
-    convergence = ", ".join(
-        f"{d.name} {d.rhat:.2f}" for d in result.diagnostics if not math.isnan(d.rhat)
-    )
+    convergence = ", ".join(f"{d.name} {d.rhat:.2f}" for d in result.diagnostics if not math.isnan(d.rhat))
     if convergence:
         lines.append(f"R-hat (agreement of the chains, good below 1.05): {convergence}")
     lines += [f"warning: {warning}" for warning in result.warnings]

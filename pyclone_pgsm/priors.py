@@ -1,6 +1,6 @@
 """Partition priors as tables of log tau1(j) and log tau2(n), and the resampling of their hyperparameters.
 
-    tau(c) ∝ tau1(|c|) prod_{b in c} tau2(|b|)                                     (paper, Equation 3)
+tau(c) ∝ tau1(|c|) prod_{b in c} tau2(|b|)                                     (paper, Equation 3)
 """
 
 from __future__ import annotations

@@ -380,10 +380,11 @@ class Trace:
 
     def _read_data(self) -> Observations:
         data = self._file["data"]
+        matrices = {name: data[name][:] for name in MATRICES}
         return Observations(
             _read_texts(data, "mutation_ids"),
             _read_texts(data, "sample_ids"),
-            *(data[name][:] for name in MATRICES),
+            **matrices,
             annotations={name: _read_texts(data["annotations"], name) for name in data["annotations"]},
         )
 
@@ -392,7 +393,9 @@ class Trace:
         values = {name: chain[name][:] for name in self.options.hyperparameters}
         rows = {len(column) for column in (*series.values(), *values.values(), chain["labels"])}
         if len(rows) != 1:
-            raise TraceError(f"{self.path}: the trace is damaged: {chain.name} has columns of different lengths")
+            raise TraceError(
+                f"{self.path}: the trace is damaged: {chain.name} has columns of different lengths"
+            )
         return ChainTrace(**series, hyperparameters=values)
 
     def labels(self, chain: int, rows: NDArray[np.int64]) -> NDArray[np.unsignedinteger[Any]]:
@@ -408,9 +411,7 @@ class Trace:
     def states(self) -> list[ChainState]:
         """Where each chain goes on."""
         try:
-            return [
-                _read_state(self._file["chains"][str(k)], self.options) for k in range(len(self.chains))
-            ]
+            return [_read_state(self._file["chains"][str(k)], self.options) for k in range(len(self.chains))]
         except Exception as problem:
             raise TraceError(f"{self.path}: the trace is damaged: {problem}") from problem
 

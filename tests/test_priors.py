@@ -25,7 +25,9 @@ def test_probabilities_of_all_partitions_sum_to_one(concentration: float, T: int
     log_tau1, log_tau2 = prior.log_tau1(T), prior.log_tau2(T)
     assert len(log_tau1) == len(log_tau2) == T + 1
     log_p = [
-        log_tau1[labels.max() + 1] + sum(log_tau2[len(b)] for b in blocks_of(labels)) + prior.log_normaliser(T)
+        log_tau1[labels.max() + 1]
+        + sum(log_tau2[len(b)] for b in blocks_of(labels))
+        + prior.log_normaliser(T)
         for labels in set_partitions(T)
     ]
     assert np.exp(log_p).sum() == pytest.approx(1.0, abs=1e-12)

@@ -375,7 +375,7 @@ def make_pyclone(index, xi, likelihood, xi_max, log_mean) -> PyClone:
 
 # log10 of the precisions that a chain may choose from; the binomial, their limit, comes last
 PRECISIONS = (*(10.0 ** (exponent / 8.0) for exponent in range(8, 41)), math.inf)
-FIRST_PRECISION = 200.0
+FIRST_PRECISION = 1000.0
 KEPT_BYTES = 400 << 20  # tables of precisions not in use that are kept
 
 
@@ -405,7 +405,7 @@ class PyCloneModel:
         self.genotype_prior = genotype_prior
         self.density = density
         self.precision = math.inf if density == "binomial" else precision
-        self.hyperparameters = ("precision",) if self.precision is None else ()
+        self.hyperparameters: tuple[str, ...] = ("precision",) if self.precision is None else ()
         self.num_observations = len(table.index)
         self.order = np.argsort(table.index[:, 0], kind="stable")
         self._lock = threading.Lock()
@@ -421,9 +421,7 @@ class PyCloneModel:
         precision = values[0] if values else self.precision
         with self._lock:
             if precision not in self._tables:
-                xi = likelihood_grid(
-                    self.table, self.grid_size, self.genotype_prior, self.density, precision
-                )
+                xi = likelihood_grid(self.table, self.grid_size, self.genotype_prior, self.density, precision)
                 self._tables[precision] = make_pyclone(self.table.index, *xi)
                 kept = max(4, KEPT_BYTES // (2 * xi.xi.nbytes))
                 while len(self._tables) > kept:

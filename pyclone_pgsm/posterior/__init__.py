@@ -1,0 +1,1 @@
+"""Consensus partition, prevalences and their intervals, diagnostics of the chains."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,8 +19,8 @@ from pyclone_pgsm.posterior.prevalence import (
     mutation_prevalences,
 )
 from pyclone_pgsm.posterior.summary import Summary
-from pyclone_pgsm.tumour.grid import intern, prevalence_grid
 from pyclone_pgsm.trace import Trace
+from pyclone_pgsm.tumour.grid import intern, prevalence_grid
 
 CONSENSUS_DRAWS = 1000
 PREVALENCE_DRAWS = 240
@@ -83,7 +83,7 @@ def kept_rows(trace: Trace, burn_in: int | None = None) -> list[NDArray[np.int64
     TraceError
         No chain has any.
     """
-    skip = trace.options.settings.burn_in if burn_in is None else burn_in
+    skip = trace.options.settings.lengths[1] if burn_in is None else burn_in
     rows = [np.flatnonzero(chain.iteration > skip) for chain in trace.chains]
     if not any(len(chosen) for chosen in rows):
         last = max((int(chain.iteration[-1]) for chain in trace.chains if len(chain.iteration)), default=0)
@@ -131,16 +131,18 @@ def diagnose(trace: Trace, rows: list[NDArray[np.int64]]) -> list[Diagnostic]:
         if length >= 4:
             equal = [chosen[-length:] for chosen in rows]
             table = _gather(trace, equal, name).reshape(len(rows), length)
-            ranks = np.unique(table, return_inverse=True)[1].reshape(table.shape).astype(float)
-            rhat, ess = split_rhat(ranks), effective_sample_size(ranks)
+            if np.isinf(table).any():  # the binomial: past the largest precision, whatever the distance
+                table = np.unique(table, return_inverse=True)[1].reshape(table.shape).astype(float)
+            rhat, ess = split_rhat(table), effective_sample_size(table)
         found.append(Diagnostic(name, mean, float(lower), float(upper), rhat, ess))
     return found
 
 
 def _warnings(trace: Trace, diagnostics: list[Diagnostic], rows: list[NDArray[np.int64]]) -> list[str]:
     warnings = []
-    wanted = trace.options.settings.iterations
-    short = [str(k) for k, chain in enumerate(trace.chains) if not len(chain.iteration) or chain.iteration[-1] < wanted - trace.options.settings.thin]
+    wanted = trace.options.settings.lengths[0]
+    saved = wanted // trace.options.settings.thin * trace.options.settings.thin
+    short = [str(k) for k, chain in enumerate(trace.chains) if saved not in chain.iteration[-1:]]
     if short:
         warnings.append(f"chains {', '.join(short)} have not done all {wanted} iterations: resume the trace")
     for diagnostic in diagnostics:

@@ -7,6 +7,7 @@ chain exact.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol
 
 import numpy as np
@@ -116,8 +117,7 @@ class ClusterInformedAnchors:
             others = np.delete(scores[b], b)
             if len(others) == 0:
                 continue
-            weights = np.exp(scores[b] - others.max())
-            weights[b] = 0.0
+            weights = np.insert(np.exp(others - others.max()), b, 0.0)
             weights[b] = weights.sum() / (num_blocks - 1)
             self._cumulative[b] = np.cumsum(weights / weights.sum())
 
@@ -143,4 +143,7 @@ class ClusterInformedAnchors:
             self._set(state["anchor_labels"].astype(np.int32), state["anchor_scores"].astype(float))
 
 
-ANCHOR_PROPOSALS = {"uniform": UniformAnchors, "cluster": ClusterInformedAnchors}
+ANCHOR_PROPOSALS: dict[str, Callable[[int], AnchorProposal]] = {
+    "uniform": UniformAnchors,
+    "cluster": ClusterInformedAnchors,
+}

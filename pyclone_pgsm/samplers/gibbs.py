@@ -55,9 +55,7 @@ def gibbs_sweep(likelihood, prior, partition, order, rng):
         alone = sizes[own] == 1
         num_others = num_blocks - 1 if alone else num_blocks
 
-        best = (
-            log_tau1[num_others + 1] - log_tau1[num_others] if num_others > 0 else 0.0
-        ) + log_tau2[1]
+        best = (log_tau1[num_others + 1] - log_tau1[num_others] if num_others > 0 else 0.0) + log_tau2[1]
         best += likelihood.log_prior_predictive(i)
         log_p_new = best
         own_log_p = -np.inf
@@ -70,7 +68,9 @@ def gibbs_sweep(likelihood, prior, partition, order, rng):
         where = position[own]
         active[where], active[num_blocks - 1] = last, own
         position[last], position[own] = where, num_blocks - 1
-        likelihood.log_predictives(stats, active[: num_blocks - 1], i, best - NEGLIGIBLE - largest_weight, log_p)
+        likelihood.log_predictives(
+            stats, active[: num_blocks - 1], i, best - NEGLIGIBLE - largest_weight, log_p
+        )
         for b in range(num_blocks - 1):
             size = sizes[active[b]]
             log_p[b] += log_tau2[size + 1] - log_tau2[size]

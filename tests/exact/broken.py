@@ -29,12 +29,16 @@ class Fault:
     faulty: str
 
     def apply(self, source: str, number: int) -> str:
-        assert source.count(self.sound) == 1, f"{self.sound!r} stands {source.count(self.sound)} times in the source"
+        assert source.count(self.sound) == 1, (
+            f"{self.sound!r} stands {source.count(self.sound)} times in the source"
+        )
         return source.replace(self.sound, self.faulty.replace("BROKEN", f"(broken == {number})"))
 
 
 SPLIT_MERGE_FAULTS = {
-    "annealing of n = |s| left out": Fault("if annealed and n == 2:", "if annealed and n == 2 and not BROKEN:"),
+    "annealing of n = |s| left out": Fault(
+        "if annealed and n == 2:", "if annealed and n == 2 and not BROKEN:"
+    ),
     "all copies of a particle go the same way": Fault(
         "joining = draw_binomial(rng, copies[p], p_likely)",
         "joining = (copies[p] * draw_binomial(rng, 1, p_likely) if BROKEN else draw_binomial(rng, copies[p], p_likely))",
@@ -47,15 +51,17 @@ SPLIT_MERGE_FAULTS = {
         "w[p] *= multiplicities[p]", "w[p] *= copies[p] if BROKEN else multiplicities[p]"
     ),
     "conditioned path lost at resampling": Fault(
-        "if copies[p] == 0 and p != reference:", "if copies[p] == 0 and (p != reference or (BROKEN and num > 2)):"
+        "ancestry[t - 1], num, reference)",
+        "ancestry[t - 1], num, MERGED if BROKEN and num > 2 else reference)",
     ),
     "weights kept after resampling": Fault("log_w[:num] = 0.0", "log_w[:num] *= 1.0 if BROKEN else 0.0"),
     "tau2 left out of the merged particle's weight": Fault(
-        "+ log_tau2[size + 1]\n                - log_tau2[size]",
-        "+ (0.0 if BROKEN else log_tau2[size + 1]\n                - log_tau2[size])",
+        "anneal_merged + log_tau2[t + 1] - log_tau2[t]",
+        "anneal_merged + (0.0 if BROKEN else log_tau2[t + 1] - log_tau2[t])",
     ),
     "split annealed too slowly": Fault(
-        "anneal_split = log_gamma2_split / max(n - 2, 1)", "anneal_split = log_gamma2_split / max(n - 2 + BROKEN, 1)"
+        "anneal_split = log_gamma2_split / max(n - 2, 1)",
+        "anneal_split = log_gamma2_split / max(n - 2 + BROKEN, 1)",
     ),
     "path traced through the wrong parent": Fault(
         "ancestry[t, new_num] = 2 * p + choice", "ancestry[t, new_num] = 2 * (1 if BROKEN else p) + choice"

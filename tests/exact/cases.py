@@ -107,7 +107,9 @@ def pyclone(data: Observations, concentration: float, grid_size: int, genotype_p
 
 
 def one_sample() -> Case:
-    return pyclone(observations([[2], [9], [4], [1], [11], [6]], [[12], [24], [20], [15], [25], [18]]), 0.8, 101)
+    return pyclone(
+        observations([[2], [9], [4], [1], [11], [6]], [[12], [24], [20], [15], [25], [18]]), 0.8, 101
+    )
 
 
 def two_samples_with_missing_data() -> Case:
@@ -121,22 +123,25 @@ def copy_numbers() -> Case:
     """Several genotypes a mutation: Xi has several peaks, and repeated rows are interned."""
     alt = [[14], [14], [30], [9], [30], [21]]
     depth = [[60], [60], [60], [45], [60], [40]]
-    data = observations(alt, depth, major=[[4], [4], [3], [5], [3], [2]], minor=[[1], [1], [0], [2], [0], [1]])
+    data = observations(
+        alt, depth, major=[[4], [4], [3], [5], [3], [2]], minor=[[1], [1], [0], [2], [0], [1]]
+    )
     return pyclone(data, 1.0, 101)
 
 
 def underflow() -> Case:
-    """Ten samples at depth 1200. The last observation has no grid point in common with any of the others in double
-    precision, while those are so near one another that it is open how they cluster."""
+    """Ten samples at depth 1200 and one observation, deeper still, that has no grid point in common with any of the
+    others in double precision, while those are so near one another that it is open how they cluster."""
     alt = [
         [399, 353, 208, 268, 355, 428, 214, 227, 384, 330],
         [378, 360, 196, 217, 328, 438, 288, 218, 393, 423],
         [352, 314, 203, 279, 449, 392, 261, 246, 374, 251],
         [425, 341, 229, 217, 443, 478, 199, 236, 432, 273],
         [374, 381, 160, 170, 315, 446, 220, 279, 399, 342],
-        [5, 5, 5, 5, 5, 5, 5, 5, 5, 5],
+        [32, 32, 32, 32, 32, 32, 32, 32, 32, 32],
     ]
-    return pyclone(observations(alt, 1200), 1.0, 101)
+    depth = [[1200]] * 5 + [[8000]]
+    return pyclone(observations(alt, depth), 1.0, 101)
 
 
 def two_observations() -> Case:

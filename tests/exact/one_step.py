@@ -98,7 +98,9 @@ def make_steps(build: Any, sweep: Any, move: Any) -> Callable[..., Any]:
 @cache
 def sound_steps(likelihood: type) -> Callable[..., Any]:
     """With the very functions that the chains run."""
-    return make_steps(*(compiled_for(kernel, likelihood) for kernel in (build_partition, gibbs_sweep, split_merge)))
+    return make_steps(
+        *(compiled_for(kernel, likelihood) for kernel in (build_partition, gibbs_sweep, split_merge))
+    )
 
 
 def tables(concentration: float, num_observations: int) -> PartitionPrior:

@@ -1,6 +1,6 @@
 """Whole chains, from far away, against the exact posterior; and the concentration and the precision with them.
 
-    p(c, s | y) ∝ p(s) prod_b Γ(|b|) L(y_b; s) · ∫ alpha^|c| Γ(alpha) / Γ(alpha + T) p(alpha) d alpha
+p(c, s | y) ∝ p(s) prod_b Γ(|b|) L(y_b; s) · ∫ alpha^|c| Γ(alpha) / Γ(alpha + T) p(alpha) d alpha
 """
 
 from __future__ import annotations
@@ -58,7 +58,9 @@ def check_frequencies(draws: NDArray[np.int64], probabilities: NDArray[np.float6
     is half the sum of the errors' absolute values, so sqrt(2/pi)/2 times the sum of the standard errors is expected of
     it; twice that is far beyond, for a sum of so many terms. And no frequency may be off by 5 standard errors.
     """
-    batches = np.array([np.bincount(b, minlength=len(probabilities)) / len(b) for b in np.array_split(draws, 50)])
+    batches = np.array(
+        [np.bincount(b, minlength=len(probabilities)) / len(b) for b in np.array_split(draws, 50)]
+    )
     standard_error = batches.std(axis=0, ddof=1) / np.sqrt(len(batches))
     error = batches.mean(axis=0) - probabilities
     total_variation = np.abs(error).sum() / 2
@@ -74,7 +76,10 @@ def check_frequencies(draws: NDArray[np.int64], probabilities: NDArray[np.float6
     [
         ("one_sample", {"sampler": "pgsm", "init": "single", "moves": 3, "particles": 10}),
         ("one_sample", {"sampler": "gibbs", "init": "disconnected"}),
-        ("copy_numbers", {"sampler": "pgsm", "init": "disconnected", "anchor_proposal": "cluster", "moves": 2}),
+        (
+            "copy_numbers",
+            {"sampler": "pgsm", "init": "disconnected", "anchor_proposal": "cluster", "moves": 2},
+        ),
         ("underflow", {"sampler": "mixed", "init": "single", "targets": "plain", "resample_threshold": 0.9}),
         ("counts", {"sampler": "mixed", "init": "disconnected", "anchor_proposal": "cluster"}),
     ],
@@ -152,7 +157,9 @@ def test_a_chain_infers_partition_precision_and_concentration_together() -> None
 def test_the_log_joint_is_that_of_everything_unknown() -> None:
     """log p(y, c, alpha, s), with all constants."""
     model, given = inferred()
-    records = run(model, DirichletProcess(1.0, 2.0, 0.5), Settings(iterations=60, burn_in=1, hyper_every=1, seed=2))
+    records = run(
+        model, DirichletProcess(1.0, 2.0, 0.5), Settings(iterations=60, burn_in=1, hyper_every=1, seed=2)
+    )
     assert len(set(records.values)) > 1
     for labels, alpha, values, log_joint in zip(
         records.labels, records.concentration, records.values, records.log_joint
@@ -164,4 +171,3 @@ def test_the_log_joint_is_that_of_everything_unknown() -> None:
         expected += stats.gamma.logpdf(alpha, 2.0, scale=1 / 0.5)
         expected += np.log(1 / len(PRECISIONS))
         assert log_joint == pytest.approx(expected, abs=1e-8)
-

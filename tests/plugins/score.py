@@ -24,10 +24,10 @@ def load(path):
 
 
 if sys.argv[1] == "pyclone":
-    from pyclone_pgsm.likelihoods.pyclone import PyClone
+    from pyclone_pgsm.likelihoods.pyclone import make_pyclone
 
     xi = np.zeros((1, 3))
-    likelihood = PyClone(np.zeros((4, 1), np.int32), xi, np.exp(xi), np.zeros(1), np.zeros(1))
+    likelihood = make_pyclone(np.zeros((4, 1), np.int32), xi, np.exp(xi), np.zeros(1), np.zeros(1))
 else:
     likelihood = load(sys.argv[2]).PoissonGamma(np.array([3.0, 1.0, 7.0, 12.0]), 1.0, 0.3)
 

@@ -20,7 +20,9 @@ from pyclone_pgsm.samplers.partition import build_partition
 T = 6
 
 
-def adapted(case: Case, labels: list[int], proposal: ClusterInformedAnchors | None = None) -> ClusterInformedAnchors:
+def adapted(
+    case: Case, labels: list[int], proposal: ClusterInformedAnchors | None = None
+) -> ClusterInformedAnchors:
     proposal = proposal or ClusterInformedAnchors(len(labels))
     build = compiled_for(build_partition, type(case.likelihood))
     proposal.adapt(case.likelihood, build(case.likelihood, np.array(labels, np.int32)))

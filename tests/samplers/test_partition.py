@@ -50,7 +50,9 @@ def check(case: Case, partition: Partition) -> None:
     assert set(partition.active[:num_blocks]) == set(partition.labels)
     kernel = compiled_for(log_likelihood, type(case.likelihood))
     expected = sum(case.log_marginal(block) for block in blocks_of(canonical(partition.labels).tolist()))
-    assert kernel(case.likelihood, partition) + case.likelihood.log_constant() == pytest.approx(expected, abs=1e-8)
+    assert kernel(case.likelihood, partition) + case.likelihood.log_constant() == pytest.approx(
+        expected, abs=1e-8
+    )
 
 
 @pytest.mark.parametrize("make", [counts, reads])

@@ -42,7 +42,8 @@ def test_binomial(n: int, p: float) -> None:
 
 
 @pytest.mark.parametrize(
-    ("n", "p", "result"), [(5, 0.0, 0), (5, 1.0, 5), (5, 1.0 + 1e-15, 5), (0, 0.5, 0), (5, -1e-18, 0), (5, 1e-300, 0)]
+    ("n", "p", "result"),
+    [(5, 0.0, 0), (5, 1.0, 5), (5, 1.0 + 1e-15, 5), (0, 0.5, 0), (5, -1e-18, 0), (5, 1e-300, 0)],
 )
 def test_binomial_at_the_edges(n: int, p: float, result: int) -> None:
     assert set(binomials(np.random.default_rng(1), n, p, 100)) == {result}

@@ -23,7 +23,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +48,7 @@ CASES = ((1, 18), (4, 8), (4, 15))
 """Samples and true clusters of the tumours of `LARGE` mutations."""
 GRIDS = (101, 401, 1601)
 MILLION = 1_000_000
+SKIPPED, TIMED = 5, 10
 FOUR_STATES = ((1, 1), (2, 1), (1, 0), (2, 2))
 EXAMPLE = Path(__file__).parents[2] / "example_data" / "tumour.tsv"
 
@@ -269,14 +270,12 @@ def measure_million() -> None:
     automatic = choose_grid_size(observations, table.num_rows)
     print(
         f"{MILLION} mutations, 1 sample, depth 60, {len(FOUR_STATES)} copy-number states, {table.num_rows} "
-        f"distinct observations, automatic grid {automatic}; iterations 11 to 20 from the true clusters on"
+        f"distinct observations, automatic grid {automatic};\n{TIMED} iterations after {SKIPPED} from the "
+        "true clusters. inferred: wall time of a whole iteration of `analyze`, updates of the precision too"
     )
-    header(
-        "density", "points", "K", "moved", "sweep s", "move s", "iteration s, mean (most)", "peak GB so far"
-    )
+    header("density", "points", "K", "moved", "sweep s", "move s", "iteration s, mean (most)", "peak GB")
     for points in (101, automatic):
-        model = PyCloneModel(table, points, "major", "binomial", None)
-        timing = run_chain(model, cluster, settling=10, measured=10)
+        timing = run_chain(PyCloneModel(table, points, "major", "binomial", None), cluster, SKIPPED, TIMED)
         row(
             "binomial",
             points,
@@ -288,58 +287,54 @@ def measure_million() -> None:
             f"{peak_memory():.2f}",
         )
     model = PyCloneModel(table, automatic, "major", "beta-binomial", None)
-    settings, prior = Settings(iterations=20, burn_in=10, chains=1), DirichletProcess(1.0)
-    state = start_chain(model, prior, settings, 0)
-    state.labels = cluster
-    _, records, _ = advance(model, settings, state, rebuild_interval(model), lambda _: False)
-    seconds = records.seconds[10:]
+    clusters, seconds = whole_iterations(model, cluster)
     row(
         "inferred",
         automatic,
-        f"{np.mean(records.num_clusters[10:]):.1f}",
+        f"{np.mean(clusters):.1f}",
         "",
         "",
         "",
         f"{np.mean(seconds):.2f} ({max(seconds):.2f})",
         f"{peak_memory():.2f}",
     )
-    print("inferred: wall time of all that an iteration of `analyze` does, updates of the precision included")
 
 
-def command_seconds(arguments: Sequence[str], environment: dict[str, str]) -> float:
-    """Wall seconds of a start of the program."""
+def whole_iterations(model: PyCloneModel, labels: NDArray[np.int32]) -> tuple[list[int], list[float]]:
+    """Clusters and wall seconds of the iterations of a chain, after `SKIPPED`."""
+    settings = Settings(iterations=SKIPPED + TIMED, burn_in=SKIPPED, chains=1)
+    state = replace(start_chain(model, DirichletProcess(1.0), settings, 0), labels=labels)
+    _, records, _ = advance(model, settings, state, rebuild_interval(model), lambda _: False)
+    return records.num_clusters[SKIPPED:], records.seconds[SKIPPED:]
+
+
+def time_starts(what: str, arguments: Sequence[str], environment: dict[str, str], repeats: int = 5) -> None:
+    """A row with the median wall and processor seconds of whole processes of the program."""
     program = [sys.executable, "-c", "from pyclone_pgsm.cli import main; main()"]
-    started = time.perf_counter()
-    subprocess.run([*program, *arguments], check=True, stdout=subprocess.DEVNULL, env=environment)
-    return time.perf_counter() - started
+    wall, processor = [], []
+    for _ in range(repeats):
+        before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
+        subprocess.run([*program, *arguments], check=True, stdout=subprocess.DEVNULL, env=environment)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        wall.append(time.perf_counter() - started)
+        processor.append(after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime)
+    row(what, repeats, f"{np.median(wall):.2f}", f"{np.median(processor):.2f}")
 
 
 def measure_start() -> None:
     """Starts of the program: help, version, the first after installation, and a second."""
     with tempfile.TemporaryDirectory() as folder:
-        environment = {**os.environ, "PYCLONE_PGSM_CACHE_DIR": f"{folder}/cache"}
-        environment.pop("OMP_NUM_THREADS")
-        first_iteration = ["run", str(EXAMPLE), "-q", "--force", "--iterations", "1", "--burn-in", "0"]
-        first_iteration += ["--chains", "1", "-o", f"{folder}/trace.h5"]
-        shortest = ["analyze", str(EXAMPLE), "-q", "--force", "--iterations", "2", "--chains", "1"]
-        shortest += ["-o", f"{folder}/out"]
-        print("wall seconds of whole processes: median of 5 (of 1 where it compiles)")
-        header("what", "seconds")
-        for arguments in (["--help"], ["--version"]):
-            row(arguments[0], f"{np.median([command_seconds(arguments, environment) for _ in range(5)]):.2f}")
-        row(
-            "first start to first iteration (compiles)",
-            f"{command_seconds(first_iteration, environment):.1f}",
-        )
-        again = [command_seconds(first_iteration, environment) for _ in range(5)]
-        row("second start to first iteration", f"{np.median(again):.2f}")
-        environment["PYCLONE_PGSM_CACHE_DIR"] = f"{folder}/cache2"
-        row(
-            "first analyze, 2 iterations, with plots (compiles)",
-            f"{command_seconds(shortest, environment):.1f}",
-        )
-        again = [command_seconds(shortest, environment) for _ in range(3)]
-        row("second analyze, 2 iterations, with plots", f"{np.median(again):.2f}")
+        run = ["run", str(EXAMPLE), "-q", "--force", "--iterations", "1", "--burn-in", "0", "--chains", "1"]
+        run += ["-o", f"{folder}/trace.h5"]
+        analyze = ["analyze", str(EXAMPLE), "-q", "--force", "--iterations", "2", "--chains", "1"]
+        analyze += ["-o", f"{folder}/out"]
+        header("what", "starts", "wall s, median", "processor s, median")
+        for option in ("--help", "--version"):
+            time_starts(option, [option], dict(os.environ))
+        for what, arguments in (("run, 1 iteration", run), ("analyze, 2 iterations, pictures", analyze)):
+            environment = {**os.environ, "PYCLONE_PGSM_CACHE_DIR": f"{folder}/{arguments[0]}-cache"}
+            time_starts(f"{what}: first start, compiles", arguments, environment, repeats=1)
+            time_starts(f"{what}: later starts", arguments, environment)
 
 
 PARTS = {"floor": measure_floor, "grid": measure_grid, "million": measure_million, "start": measure_start}

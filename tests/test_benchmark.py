@@ -1,0 +1,235 @@
+"""The benchmark's measures against values worked out by hand, and the script end to end."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import sys
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pyclone_pgsm.simulate import SimulationOptions, write_simulation
+
+FOLDER = Path(__file__).parents[1] / "workflows" / "benchmark"
+
+
+@pytest.fixture
+def metrics(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(FOLDER)
+    return importlib.import_module("metrics")
+
+
+@pytest.fixture
+def benchmark(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(FOLDER)
+    return importlib.import_module("benchmark")
+
+
+def test_contingency(metrics: ModuleType) -> None:
+    assert metrics.contingency(["b", "a", "a", "b"], [7, 7, 9, 7]).tolist() == [[1, 1], [2, 0]]
+
+
+@pytest.mark.parametrize(
+    ("true", "found", "expected"),
+    [
+        ([0, 0, 1, 1], [1, 1, 0, 0], 1.0),
+        ([0, 0, 0, 0], [3, 3, 3, 3], 1.0),
+        ([0, 0, 1, 1], [0, 0, 0, 0], 0.0),
+        ([0, 0, 0, 0], [0, 0, 1, 1], 0.0),
+        ([0, 0, 1, 1], [0, 1, 0, 1], 0.0),
+        # homogeneous (1), completeness log 2 / log 4 = 1/2
+        ([0, 0, 1, 1], [0, 1, 2, 3], 2 / 3),
+        # homogeneity 1, completeness log 2 / (3/2 log 2) = 2/3
+        ([0, 0, 1, 1], [0, 0, 1, 2], 0.8),
+    ],
+)
+def test_v_measure(metrics: ModuleType, true: list[int], found: list[int], expected: float) -> None:
+    assert metrics.v_measure(true, found) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("true", "found", "expected"),
+    [
+        ([0, 0, 1, 1], [1, 1, 0, 0], 1.0),
+        ([0, 0, 0, 0], [3, 3, 3, 3], 1.0),
+        ([0, 1, 2, 3], [3, 2, 1, 0], 1.0),
+        ([0], [5], 1.0),
+        ([0, 0, 1, 1], [0, 0, 0, 0], 0.0),
+        ([0, 0, 0, 0], [0, 1, 2, 3], 0.0),
+        # pairs: 1 together in both, 2 in the true, 1 in the found, 6 in all: (1 - 2/6)/(3/2 - 2/6)
+        ([0, 0, 1, 1], [0, 0, 1, 2], 4 / 7),
+        # (0 - 4/6)/(2 - 4/6)
+        ([0, 0, 1, 1], [0, 1, 0, 1], -0.5),
+        # counts [[2, 1], [0, 3]]: 4 in both, 6 in the true, 1 + 6 in the found, 15 in all
+        ([0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], (4 - 42 / 15) / (6.5 - 42 / 15)),
+    ],
+)
+def test_adjusted_rand(metrics: ModuleType, true: list[int], found: list[int], expected: float) -> None:
+    assert metrics.adjusted_rand(true, found) == pytest.approx(expected, abs=1e-12)
+
+
+def test_measures_do_not_depend_on_names_or_order(metrics: ModuleType) -> None:
+    rng = np.random.default_rng(0)
+    true, found = rng.integers(5, size=200), rng.integers(7, size=200)
+    found[:150] = true[:150]
+    shuffled = rng.permutation(200)
+    names = np.array(list("zyxwvut"))[found]
+    for measure in (metrics.v_measure, metrics.adjusted_rand):
+        value = measure(true, found)
+        assert 0.3 < value < 0.9
+        assert measure(true[shuffled], names[shuffled]) == pytest.approx(value, abs=1e-12)
+        assert measure(found, true) == pytest.approx(value, abs=1e-12)
+
+
+def test_adjusted_rand_of_chance_is_zero_in_the_mean(metrics: ModuleType) -> None:
+    rng = np.random.default_rng(1)
+    values = [metrics.adjusted_rand(rng.integers(4, size=60), rng.integers(3, size=60)) for _ in range(400)]
+    assert abs(np.mean(values)) < 4 * np.std(values) / math.sqrt(400)
+
+
+def test_rmse_and_coverage(metrics: ModuleType) -> None:
+    assert metrics.rmse([0.0, 1.0], [0.3, 0.6]) == pytest.approx(math.sqrt((0.09 + 0.16) / 2))
+    assert metrics.coverage([0.0, 0.5, 1.0, 0.2], [0.0, 0.4, 0.9, 0.3], [0.1, 0.6, 0.99, 0.4]) == 0.5
+
+
+def write(path: Path, rows: dict[str, list[Any]]) -> Path:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    pd.DataFrame(rows).to_csv(path, sep="\t", index=False)
+    return path
+
+
+TRUE = {
+    "mutation_id": ["001", "001", "2", "2", "3", "3"],
+    "sample_id": ["A", "B"] * 3,
+    "cluster": [0, 0, 0, 0, 1, 1],
+    "ccf": [0.5, 0.1, 0.5, 0.1, 0.9, 0.0],
+}
+FOUND = {
+    "mutation_id": ["2", "001", "2", "001"],
+    "sample_id": ["A", "A", "B", "B"],
+    "cluster_id": [4, 4, 4, 4],
+    "cellular_prevalence": [0.6, 0.5, 0.1, 0.3],
+    "cellular_prevalence_lower": [0.55, 0.4, 0.1, 0.0],
+    "cellular_prevalence_upper": [0.65, 0.6, 0.2, 0.2],
+}
+
+
+def test_score(benchmark: ModuleType, tmp_path: Path) -> None:
+    truth = benchmark.read_truth(write(tmp_path / "t.truth.tsv", TRUE))
+    found = benchmark.read_found(write(tmp_path / "m.tsv", FOUND))
+    assert benchmark.score(truth, found) == {
+        "v_measure": 1.0,
+        "adjusted_rand": 1.0,
+        "rmse": pytest.approx(math.sqrt((0.1**2 + 0.2**2) / 4)),
+        "coverage": 0.75,
+        "clusters_found": 1,
+        "clusters_true": 2,
+        "mutations": 3,
+        "samples": 2,
+        "mutations_lost": 1,
+    }
+
+
+def test_other_names_and_missing_columns(benchmark: ModuleType, tmp_path: Path) -> None:
+    """A truth like that of PyClone's mixing experiments; a result without intervals, like PyClone-VI's."""
+    renamed = {**TRUE, "truth_cluster": TRUE["cluster"], "empirical_prevalence": TRUE["ccf"]}
+    renamed["nominal_prevalence"] = [9.0] * 6
+    del renamed["cluster"], renamed["ccf"]
+    short = {name: values for name, values in FOUND.items() if not name.endswith(("lower", "upper"))}
+    truth = benchmark.read_truth(write(tmp_path / "x_truth.tsv", renamed))
+    scores = benchmark.score(truth, benchmark.read_found(write(tmp_path / "m.tsv", short)))
+    assert scores["rmse"] == pytest.approx(math.sqrt((0.1**2 + 0.2**2) / 4))
+    assert math.isnan(scores["coverage"])
+    without = {name: values for name, values in TRUE.items() if name != "ccf"}
+    truth = benchmark.read_truth(write(tmp_path / "y_truth.tsv", without))
+    assert math.isnan(benchmark.score(truth, pd.DataFrame(FOUND))["rmse"])
+
+
+def test_wrong_files(benchmark: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    truth = write(tmp_path / "t.truth.tsv", TRUE)
+    contradictory = write(tmp_path / "c.truth.tsv", {**TRUE, "cluster": [0, 1, 0, 0, 1, 1]})
+    no_cluster = write(tmp_path / "n.truth.tsv", {"mutation_id": ["a"], "sample_id": ["A"]})
+    found = write(tmp_path / "m.tsv", FOUND)
+    foreign = write(tmp_path / "f.tsv", {**FOUND, "mutation_id": ["x", "x", "y", "y"]})
+    for arguments, message in (
+        ([tmp_path / "none.tsv", found], "none.tsv: No such file or directory"),
+        ([truth, truth], "t.truth.tsv: no column cluster_id, cellular_prevalence"),
+        ([no_cluster, found], "n.truth.tsv: no column cluster or truth_cluster"),
+        ([contradictory, found], "c.truth.tsv: a mutation has different clusters in different rows"),
+        ([truth, foreign], "truth and result have no mutation in common"),
+    ):
+        assert benchmark.main(["score", *map(str, arguments)]) == 2
+        assert message in capsys.readouterr().err
+
+
+def test_score_folders(benchmark: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for name in ("a", "b", "c"):
+        write(tmp_path / "data" / f"{name}.truth.tsv", TRUE)
+    write(tmp_path / "out" / "a" / "mutations.tsv", FOUND)
+    write(tmp_path / "out" / "b.tsv", {**FOUND, "cluster_id": [1, 2, 1, 2]})
+    arguments = ["score", str(tmp_path / "data"), str(tmp_path / "out")]
+    assert benchmark.main([*arguments, "-o", str(tmp_path / "scores.tsv"), "--limit", "2"]) == 0
+    table = pd.read_csv(tmp_path / "scores.tsv", sep="\t", index_col="name")
+    assert list(table.index) == ["a", "b", "mean"]
+    assert table["v_measure"].tolist() == [1.0, 0.0, 0.5]
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("| name | v measure | adjusted rand |")
+    assert lines[-1].startswith("| mean | 0.500 |")
+    assert "seconds" not in lines[0]
+    assert benchmark.main([*arguments, "--pattern", "c"]) == 2
+    assert "c.tsv is there" in capsys.readouterr().err
+    assert benchmark.main([*arguments, "--pattern", "z*"]) == 2
+    assert "no truth z*.truth.tsv or z*_truth.tsv here" in capsys.readouterr().err
+
+
+def test_memory_and_time_of_a_command(benchmark: ModuleType, tmp_path: Path) -> None:
+    code = "import sys, time; block = bytearray(300 << 20); time.sleep(0.2); print('said'); sys.exit(3)"
+    status, seconds, memory = benchmark.run_measured([sys.executable, "-c", code], tmp_path / "log")
+    assert status == 3
+    assert seconds >= 0.2
+    assert 300 < memory < 600
+    assert (tmp_path / "log").read_text() == "said\n"
+
+
+@pytest.mark.long
+def test_end_to_end(benchmark: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    options = SimulationOptions(mutations=30, samples=2, clusters=2, cluster_sizes="equal", missing=0.1)
+    for seed in (3, 5):
+        write_simulation(tmp_path / "data", options, seed, name=f"tumour{seed}")
+    (tmp_path / "data" / "bad.truth.tsv").write_bytes((tmp_path / "data" / "tumour3.truth.tsv").read_bytes())
+    (tmp_path / "data" / "bad.tsv").write_text("nothing\n")
+    out = tmp_path / "out"
+    small = ["--iterations", "60", "--chains", "2"]
+    assert benchmark.main([str(tmp_path / "data"), "-o", str(out), "--jobs", "2", "--", *small]) == 1
+    said = capsys.readouterr()
+    assert "bad.tsv: exit code 2: pyclone-pgsm: " in said.err
+    assert "1 of 3 tables failed" in said.err
+    table = pd.read_csv(out / "benchmark.tsv", sep="\t", index_col="name")
+    assert list(table.index) == ["tumour3", "tumour5", "mean"]
+    assert (table["mutations_lost"] == 0).all()
+    assert (table["mutations"] == 30).all()
+    assert (table["v_measure"] > 0.5).all()
+    assert (table["rmse"] < 0.1).all()
+    assert table["coverage"].between(0, 1).all()
+    assert (table["seconds"] > 0.5).all()
+    assert table["memory_mb"].between(50, 2000).all()
+    assert said.out.count("\n") == 5
+
+    again = [
+        "score",
+        str(tmp_path / "data"),
+        str(out),
+        "--pattern",
+        "tumour*",
+        "-o",
+        str(tmp_path / "again.tsv"),
+    ]
+    assert benchmark.main(again) == 0
+    scores = pd.read_csv(tmp_path / "again.tsv", sep="\t", index_col="name")
+    assert scores["v_measure"].tolist() == table["v_measure"].tolist()
+    assert scores["seconds"].isna().all()
