@@ -220,7 +220,7 @@ def start_chain(model: Model, prior: DirichletProcess, settings: Settings, chain
         needed = T * model.likelihood(values).stat_size() * 8
         if needed > LARGEST_START:
             raise UsageError(
-                f"--init disconnected: {T} clusters would need {needed / 2**30:.1f} GB for each chain; use --init single"
+                f"--init disconnected: {T} clusters would need {needed / 2**30:.1f} GB a chain; use --init single"
             )
         labels = np.arange(T, dtype=np.int32)
     seeds = np.random.SeedSequence(settings.seed, spawn_key=(chain,))
@@ -277,7 +277,7 @@ def advance(
     iterations, burn_in = settings.lengths
     rng, prior, values = state.rng, state.prior, state.values
     likelihood = model.likelihood(values)
-    kind = type(likelihood)
+    kind: Any = type(likelihood)
     build = compiled_for(build_partition, kind)
     sweep = compiled_for(gibbs_sweep, kind)
     move = compiled_for(split_merge, kind)

@@ -38,7 +38,7 @@ Inputs = Annotated[
     list[Path],
     typer.Argument(
         metavar="INPUT...",
-        help="Tables of read counts: PyClone-VI's long format, or PyClone's with one file a sample; TSV or CSV, .gz too.",
+        help="Tables of read counts: PyClone-VI's long format, or PyClone's, one file a sample; TSV or CSV, .gz too.",
     ),
 ]
 TumourContent = Annotated[

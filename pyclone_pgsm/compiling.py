@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba.core import config
+from numba import config
 
 KERNEL_FOLDERS = ("likelihoods", "posterior", "samplers", "tumour")
 PACKAGE = Path(__file__).parent

@@ -34,8 +34,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from numba import types
-from numba.core import config
+from numba import config, types
 from numba.extending import overload_method
 
 from pyclone_pgsm.errors import UsageError

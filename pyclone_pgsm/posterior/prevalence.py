@@ -136,7 +136,7 @@ def _quantile(mass, lo, hi, p):
 
 @compiled
 def _mixtures(rows, first_block, low, start, mass, grid_size, grids):
-    """Mean over partitions of the windows of the blocks in ``rows`` (n, M); fills ``grids`` (n, D, G) if it has room."""
+    """Mean over partitions of the windows of the blocks in ``rows`` (n, M); also into ``grids`` (n, D, G) if not empty."""
     n, M = rows.shape
     D = low.shape[1]
     keep = len(grids) > 0
@@ -172,8 +172,8 @@ def _mixtures(rows, first_block, low, start, mass, grid_size, grids):
             moments[2, i, d] = _quantile(grid, lo, hi, INTERVAL[0])
             moments[3, i, d] = _quantile(grid, lo, hi, INTERVAL[1])
             if keep:
-                grids[i, d] = 0.0
-                grids[i, d, lo:hi] = grid[lo:hi]
+                for k in range(grid_size):
+                    grids[i, d, k] = grid[k] if lo <= k < hi else 0.0
     return moments
 
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.compiling import compiled_for
-from pyclone_pgsm.samplers.partition import Partition, members_by_block
+from pyclone_pgsm.samplers.partition import Partition, copy_row, members_by_block
 
 LARGEST_REFERENCE = 500  # blocks; the scores are a K x K matrix
 
@@ -75,7 +75,7 @@ def merge_scores(likelihood, labels, num_blocks):  # type: ignore[no-untyped-def
     scores = np.zeros((num_blocks, num_blocks))
     for b in range(num_blocks):
         for other in range(b):
-            stats[num_blocks] = stats[b]
+            copy_row(stats, b, stats, num_blocks)
             likelihood.add_many(stats[num_blocks], members[start[other] : start[other + 1]])
             scores[b, other] = (
                 likelihood.log_marginal(stats[num_blocks])

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pyclone_pgsm.samplers.partition import close_slot, open_slot, with_free_slots
+from pyclone_pgsm.samplers.partition import close_slot, copy_row, open_slot, with_free_slots
 from pyclone_pgsm.samplers.resampling import draw_binomial, relative_ess, resample_multinomial
 
 # The less likely of two choices is left out of their sum when this many nats below: less than its rounding.
@@ -155,7 +155,7 @@ def extend(likelihood, pool, blocks, ancestry, num, i):
             extended = block
             if pool.references[block] > 1:
                 extended = take_block(pool)
-                pool.stats[extended] = pool.stats[block]
+                copy_row(pool.stats, block, pool.stats, extended)
                 pool.sizes[extended] = pool.sizes[block]
                 pool.extended[block] = extended
                 release_block(pool, block)
@@ -202,7 +202,7 @@ def drop_dead(pool, copies, blocks, ancestry, num, reference):
         if p == reference:
             new_reference = alive
         copies[alive] = copies[p]
-        blocks[alive] = blocks[p]
+        copy_row(blocks, p, blocks, alive)
         ancestry[alive] = ancestry[p]
         alive += 1
     return alive, new_reference
@@ -394,13 +394,13 @@ def split_merge(likelihood, prior, partition, anchors, num_particles, threshold,
         if not together:
             for i in sigma:
                 labels[i] = slot
-            stats[slot] = pool.stats[merged]
+            copy_row(pool.stats, merged, stats, slot)
             sizes[slot] = n
             close_slot(partition, other_slot)
         return partition, 1 if together else 2, 1
     second_slot = open_slot(partition) if together else labels[sigma[1]]
-    stats[first_slot] = pool.stats[blocks[chosen, 0]]
-    stats[second_slot] = pool.stats[blocks[chosen, 1]]
+    copy_row(pool.stats, blocks[chosen, 0], stats, first_slot)
+    copy_row(pool.stats, blocks[chosen, 1], stats, second_slot)
     sizes[first_slot] = pool.sizes[blocks[chosen, 0]]
     sizes[second_slot] = pool.sizes[blocks[chosen, 1]]
     labels[sigma[0]] = first_slot

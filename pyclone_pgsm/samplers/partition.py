@@ -51,6 +51,13 @@ class PartitionPrior(NamedTuple):
 
 
 @njit(nogil=True)
+def copy_row(source, row, target, target_row):
+    """target[target_row] = source[row], without the checks of shapes that take numba seconds to compile."""
+    for k in range(source.shape[1]):
+        target[target_row, k] = source[row, k]
+
+
+@njit(nogil=True)
 def allocate(labels, capacity, stat_size):
     slots = np.arange(capacity)
     return Partition(
@@ -93,10 +100,11 @@ def with_free_slots(partition, wanted):
     if capacity - num_blocks >= wanted:
         return partition
     larger = allocate(partition.labels, max(2 * capacity, num_blocks + wanted), partition.stats.shape[1])
-    larger.sizes[:capacity] = partition.sizes
-    larger.stats[:capacity] = partition.stats
-    larger.active[:capacity] = partition.active
-    larger.position[:capacity] = partition.position
+    for slot in range(capacity):
+        larger.sizes[slot] = partition.sizes[slot]
+        larger.active[slot] = partition.active[slot]
+        larger.position[slot] = partition.position[slot]
+        copy_row(partition.stats, slot, larger.stats, slot)
     larger.counter[0] = num_blocks
     return larger
 

@@ -41,7 +41,7 @@ SPLIT_MERGE_FAULTS = {
     ),
     "all copies of a particle go the same way": Fault(
         "joining = draw_binomial(rng, copies[p], p_likely)",
-        "joining = (copies[p] * draw_binomial(rng, 1, p_likely) if BROKEN else draw_binomial(rng, copies[p], p_likely))",
+        "joining = draw_binomial(rng, 1 if BROKEN else copies[p], p_likely) * (copies[p] if BROKEN else 1)",
     ),
     "chosen particle drawn without multiplicities": Fault(
         "total += multiplicities[p] * math.exp(log_w[p] - best)",

@@ -7,7 +7,7 @@ from broken import GIBBS_FAULTS, SPLIT_MERGE_FAULTS, Fault, faulty_steps
 from cases import CASES
 from one_step import Kernel, p_value
 
-REPLICATES = 200_000
+REPLICATES = 150_000
 SWEEP = Kernel(sweeps=1)
 
 # The data and settings that show each fault. Most show at others too.

@@ -156,7 +156,7 @@ def test_a_chain_infers_partition_precision_and_concentration_together() -> None
 @pytest.mark.usefixtures("_few_precisions")
 def test_the_log_joint_is_that_of_everything_unknown() -> None:
     """log p(y, c, alpha, s), with all constants."""
-    model, given = inferred()
+    model, _ = inferred()
     records = run(
         model, DirichletProcess(1.0, 2.0, 0.5), Settings(iterations=60, burn_in=1, hyper_every=1, seed=2)
     )

@@ -7,8 +7,8 @@ import pytest
 from cases import CASES
 from one_step import Kernel, p_value
 
-REPLICATES = 200_000
-FEWER = {"underflow": 50_000}  # ten deep samples take their time
+REPLICATES = 120_000
+FEWER = {"underflow": 40_000}  # ten deep samples take their time
 
 # Every kernel, both targets, both anchor proposals, few and many particles, never to always resampling, on every
 # kind of data; a covering set, not the whole product.

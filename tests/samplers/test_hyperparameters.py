@@ -25,7 +25,7 @@ FORWARD = (0.8, 0.5, 0.2)  # probability of proposing the next rate (in a circle
 class AnyRate:
     """Poisson counts whose Gamma prior has a rate with p(rate) ∝ rate, proposed unsymmetrically."""
 
-    hyperparameters = ("rate",)
+    hyperparameters: tuple[str, ...] = ("rate",)
     num_observations = 4
     order = np.arange(4)
 
