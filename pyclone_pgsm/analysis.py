@@ -175,7 +175,7 @@ def run(
     OutputError
         The trace cannot be written.
     """
-    settings = settings.resolve(observations.num_mutations, observations.num_samples)
+    settings = settings.resolve(observations.num_mutations)
     table = intern(observations)
     grid_size = model_options.grid_size or choose_grid_size(observations, table.num_rows)
     options = RunOptions(

@@ -117,10 +117,10 @@ class Settings:
                 f"--thin {self.thin}: no iteration between the burn-in's {burn_in} and the last, {iterations}, is saved"
             )
 
-    def resolve(self, num_observations: int, num_samples: int = 1) -> Settings:
+    def resolve(self, num_observations: int) -> Settings:
         """The settings with numbers where the user gave none.
 
-        Iterations: 1,000, fewer where T x D is above 8,000, at least 200. Burn-in: half of them.
+        Iterations: 1,000, fewer for more than 1,500 observations, at least 150. Burn-in: half of them.
 
         Raises
         ------
@@ -129,7 +129,7 @@ class Settings:
         """
         iterations = self.iterations
         if iterations is None:
-            iterations = max(200, min(1000, 8_000_000 // max(1, num_observations * num_samples) // 10 * 10))
+            iterations = max(150, min(1000, 1_500_000 // max(1, num_observations) // 10 * 10))
         burn_in = iterations // 2 if self.burn_in is None else self.burn_in
         self._check_lengths(iterations, burn_in)
         return replace(self, iterations=iterations, burn_in=burn_in)

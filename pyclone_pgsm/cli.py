@@ -131,7 +131,7 @@ Iterations = Annotated[
     int | None,
     typer.Option(
         "--iterations",
-        help="Iterations of each chain, burn-in included. [default: 1000; fewer for large data, at least 200]",
+        help="Iterations of each chain, burn-in included. [default: 1000; fewer for large data, at least 150]",
         rich_help_panel=CHAINS,
     ),
 ]
@@ -577,6 +577,56 @@ def plot(
         paths = analysis.write_pictures(trace, out, consensus, burn_in, picture_formats)
         if not quiet:
             print(f"{len(paths)} pictures written to {out}")
+
+
+@app.command()
+def simulate(
+    out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder for the files.")],
+    mutations: Annotated[int, typer.Option(help="Mutations.")] = 200,
+    samples: Annotated[int, typer.Option(help="Samples.")] = 3,
+    clusters: Annotated[int, typer.Option(help="Clusters, each of at least one mutation.")] = 6,
+    depth: Annotated[float, typer.Option(help="Mean reads of a mutation in a sample.")] = 100.0,
+    purity: Annotated[
+        list[float] | None,
+        typer.Option(help="Share of cancer cells: once for all samples, or once a sample. [default: 0.8]"),
+    ] = None,
+    copy_numbers: Annotated[str, typer.Option(metavar="NAME", help="diploid or mixed.")] = "diploid",
+    missing: Annotated[float, typer.Option(help="Share of rows that are missing.")] = 0.0,
+    precision: Annotated[
+        float, typer.Option(metavar="FLOAT|inf", help="Precision of the beta-binomial; inf: binomial.")
+    ] = float("inf"),
+    error_rate: Annotated[float, typer.Option(help="Sequencing error rate.")] = 0.001,
+    cluster_sizes: Annotated[str, typer.Option(metavar="NAME", help="dirichlet or equal.")] = "dirichlet",
+    clonal: Annotated[
+        bool, typer.Option("--clonal/--no-clonal", help="One cluster is in all cells of all samples.")
+    ] = True,
+    absent: Annotated[float, typer.Option(help="Probability that a subclone is absent from a sample.")] = 0.2,
+    name: Annotated[str, typer.Option(help="Name of the files.")] = "simulated",
+    seed: Seed = 1,
+    force: Force = False,
+    quiet: Quiet = False,
+) -> None:
+    """Data with a known truth: NAME.tsv, NAME.truth.tsv and NAME.json."""
+    with _mistakes_reported():
+        from pyclone_pgsm.simulate import SimulationOptions, write_simulation
+
+        options = SimulationOptions(
+            mutations=mutations,
+            samples=samples,
+            clusters=clusters,
+            depth=depth,
+            purity=purity or 0.8,
+            copy_numbers=copy_numbers,
+            missing=missing,
+            precision=precision,
+            error_rate=error_rate,
+            cluster_sizes=cluster_sizes,
+            clonal=clonal,
+            absent=absent,
+        )
+        paths = write_simulation(out, options, seed, name=name, force=force)
+        if not quiet:
+            print("\n".join(map(str, paths)))
 
 
 def main() -> None:

@@ -26,7 +26,7 @@ GRID_SIZES = (101, 201, 401, 801, 1601)
 """What `choose_grid_size` chooses from."""
 LARGE_CLUSTER = 0.25
 """Share of all mutations that a large cluster holds."""
-STEP_SCALE = 1.2
+STEP_SCALE = 1.4
 """Posterior standard deviation of a prevalence times the square root of the reads behind it."""
 BYTES_PER_POINT = 16
 """Bytes a distinct row and grid point take: xi and likelihood."""
