@@ -27,7 +27,7 @@ from pyclone_pgsm.chains import (
     start_chain,
 )
 from pyclone_pgsm.errors import OutputError, TraceError, UsageError
-from pyclone_pgsm.files import refuse_existing, replacing
+from pyclone_pgsm.files import make_folder, refuse_existing, replacing
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.likelihoods.pyclone import PyCloneModel
 from pyclone_pgsm.posterior.summarize import CRITERIA, Diagnostic, Result, kept_rows, summarize
@@ -223,6 +223,7 @@ def resume(
     TraceError, OutputError, Interrupted
     """
     with Trace(path) as trace:
+        trace.check()
         options, observations = trace.options, trace.observations
         states = trace.states()
         total = options.settings.lengths[0]
@@ -305,7 +306,7 @@ def write_results(
     with Trace(trace_path) as trace:
         result = summarize(trace, criterion, burn_in)
         timings["summarize"] = time.perf_counter() - started
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         summary = result.summary
         outputs.write_table(
             outputs.mutation_table(summary, trace.observations.annotations), folder / "mutations.tsv"
@@ -347,6 +348,7 @@ def write_pictures(
         The files written.
     """
     check_criterion(criterion)
+    make_folder(folder)
     with Trace(trace_path) as trace:
         return _draw(trace, summarize(trace, criterion, burn_in), folder, burn_in, formats)
 
@@ -355,10 +357,10 @@ def traces_of(trace: Trace, burn_in: int | None) -> Traces:
     """The traced series of all chains as equally long rows, for the picture."""
     from pyclone_pgsm.plots import Traces
 
-    length = min(len(chain.iteration) for chain in trace.chains)
-    if length == 0:
-        raise TraceError(f"{trace.path}: a chain has no saved iteration: resume the trace")
-    chains = trace.chains
+    chains = [chain for chain in trace.chains if len(chain.iteration)]
+    if not chains:
+        raise TraceError(f"{trace.path}: no chain has a saved iteration: resume the trace")
+    length = min(len(chain.iteration) for chain in chains)
     iterations = chains[0].iteration[:length]
     skip = trace.options.settings.lengths[1] if burn_in is None else burn_in
     return Traces(
@@ -449,7 +451,7 @@ def analyze(
 
     Parameters are those of :func:`run` and :func:`write_results`.
     """
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     started = time.perf_counter()
     run(
         observations,

@@ -542,6 +542,7 @@ def summarize(
         from pyclone_pgsm.trace import Trace
 
         picture_formats = _parse_formats(formats)
+        analysis.check_criterion(consensus)
         if burn_in is not None and burn_in < 0:
             raise UsageError(f"--burn-in {burn_in}: must be at least 0")
         with Trace(trace) as opened:
@@ -570,6 +571,8 @@ def plot(
 
         picture_formats = _parse_formats(formats)
         analysis.check_criterion(consensus)
+        if out.exists() and not out.is_dir():
+            raise OutputError(f"{out} is a file: give a folder with -o")
         if out.exists() and any(out.iterdir()) and not force:
             raise OutputError(
                 f"{out} exists already and is not empty: use --force, or another folder with -o"

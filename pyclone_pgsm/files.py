@@ -39,7 +39,18 @@ def refuse_existing(path: Path, force: bool) -> None:
     """
     if path.exists() and not force:
         raise OutputError(f"{path} exists already: use --force to replace it, or another name with -o")
+    make_folder(path.parent)
+
+
+def make_folder(folder: Path) -> None:
+    """Make a folder if it is not there.
+
+    Raises
+    ------
+    OutputError
+        It cannot be made, or is a file.
+    """
     try:
-        path.parent.mkdir(parents=True, exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
     except OSError as problem:
-        raise OutputError(f"{path.parent}: cannot be made: {problem.strerror or problem}") from problem
+        raise OutputError(f"{folder}: the folder cannot be made: {problem.strerror or problem}") from problem

@@ -58,6 +58,7 @@ AUTOSOMES = (
 """Lengths of the human chromosomes 1 to 22 in whole megabases."""
 X_CHROMOSOME = 156
 MEGABASE = 1_000_000
+MOST_MUTATIONS = 100_000_000
 
 AUTOSOME_STATES = {(1, 1): 0.45, (2, 1): 0.2, (1, 0): 0.13, (2, 0): 0.1, (2, 2): 0.07, (3, 1): 0.05}
 """Major and minor copies of a segment of ``mixed`` copy numbers, and how often they come."""
@@ -120,7 +121,7 @@ class SimulationOptions:
                 option = "--" + name.replace("_", "-")
                 raise UsageError(f"{option} {getattr(self, name)}: must be {expected}")
 
-        check("mutations", self.mutations >= 1, "at least 1")
+        check("mutations", 1 <= self.mutations <= MOST_MUTATIONS, f"between 1 and {MOST_MUTATIONS:,}")
         check("samples", self.samples >= 1, "at least 1")
         check(
             "clusters",

@@ -54,6 +54,8 @@ CHUNK_BYTES = 1 << 20
 FLUSH_SECONDS = 5.0
 FLUSH_SHARE = 0.05  # of the time may go into flushing
 FLUSH_BYTES = 256 << 20  # of labels may wait in memory
+FILE_SPACE: dict[str, Any] = {"fs_strategy": "fsm", "fs_persist": True}  # reuse what deleted states took
+CHECKED_ROWS = 64  # read at the same time
 
 
 @dataclass(frozen=True)
@@ -127,7 +129,7 @@ def create_trace(
     OutputError
         The file cannot be written.
     """
-    with replacing(path) as temporary, h5py.File(temporary, "w") as file:
+    with replacing(path) as temporary, h5py.File(temporary, "w", **FILE_SPACE) as file:
         _write_config(file, options, command)
         _write_data(file, observations, left_out)
         chains = file.create_group("chains")
@@ -375,8 +377,10 @@ class Trace:
         self.options = RunOptions.from_json(config["options"])
         self.observations = self._read_data()
         self.left_out = [LeftOut(*json.loads(row)) for row in _read_texts(self._file["data"], "left_out")]
-        names = sorted(self._file["chains"], key=int)
-        self.chains = [self._read_chain(self._file["chains"][name]) for name in names]
+        count = self.options.settings.chains
+        if set(self._file["chains"]) != set(map(str, range(count))):
+            raise TraceError(f"{self.path}: the trace is damaged: it should hold {count} chains")
+        self.chains = [self._read_chain(self._file["chains"][str(k)]) for k in range(count)]
 
     def _read_data(self) -> Observations:
         data = self._file["data"]
@@ -400,13 +404,25 @@ class Trace:
 
     def labels(self, chain: int, rows: NDArray[np.int64]) -> NDArray[np.unsignedinteger[Any]]:
         """(len(rows), T) labels of saved rows (increasing) of a chain."""
-        dataset = self._file["chains"][str(chain)]["labels"]
         try:
-            if len(rows) > len(dataset) // 4:
+            dataset = self._file["chains"][str(chain)]["labels"]
+            if len(rows) and rows[-1] - rows[0] < 4 * len(rows):
                 return dataset[int(rows[0]) : int(rows[-1]) + 1][rows - rows[0]]
             return np.array([dataset[int(row)] for row in rows]).reshape(len(rows), dataset.shape[1])
-        except OSError as problem:
+        except Exception as problem:
             raise TraceError(f"{self.path}: the trace is damaged: {problem}") from problem
+
+    def check(self) -> None:
+        """Read all labels and states, so that damage shows before anything is built on them.
+
+        Raises
+        ------
+        TraceError
+        """
+        for k, chain in enumerate(self.chains):
+            for begin in range(0, len(chain.iteration), CHECKED_ROWS):
+                self.labels(k, np.arange(begin, min(begin + CHECKED_ROWS, len(chain.iteration))))
+        self.states()
 
     def states(self) -> list[ChainState]:
         """Where each chain goes on."""
@@ -461,11 +477,12 @@ def merge_traces(paths: Sequence[Path], out: Path) -> int:
         A trace cannot be read, or they do not belong together.
     """
     options: RunOptions | None = None
-    seen: dict[bytes, Path] = {}
-    with replacing(out) as temporary, h5py.File(temporary, "w") as merged:
+    seen: dict[int, Path] = {}
+    with replacing(out) as temporary, h5py.File(temporary, "w", **FILE_SPACE) as merged:
         count = 0
         for path in paths:
             with Trace(path) as trace:
+                trace.check()
                 if options is None:
                     options, first, observations = trace.options, path, trace.observations
                     for name in ("config", "data"):
@@ -473,15 +490,15 @@ def merge_traces(paths: Sequence[Path], out: Path) -> int:
                     merged.create_group("chains")
                 else:
                     _check_same(first, options, observations, path, trace)
-                for k in range(len(trace.chains)):
-                    source = trace._file["chains"][str(k)]
-                    key = source["labels"][:].tobytes() + str(source.attrs["seed"]).encode()
-                    if key in seen:
-                        raise TraceError(
-                            f"{path}: chain {k} is the same as one of {seen[key]}: run it with another --seed"
-                        )
-                    seen[key] = path
-                    source.file.copy(source, merged["chains"], name=str(count))
+                chains = [trace._file["chains"][str(k)] for k in range(len(trace.chains))]
+                seeds = {int(chain.attrs["seed"]) for chain in chains}
+                for seed in sorted(seeds & seen.keys()):
+                    raise TraceError(
+                        f"{path}: its seed {seed} is also that of {seen[seed]}: run it with another --seed"
+                    )
+                seen |= dict.fromkeys(seeds, path)
+                for chain in chains:
+                    trace._file.copy(chain, merged["chains"], name=str(count))
                     count += 1
         if options is None:
             raise TraceError("no trace to merge")
@@ -504,7 +521,17 @@ def _check_same(
     )
     if not same_data:
         raise TraceError(f"{path}: its data differ from those of {first}")
-    for name in ("genotype_prior", "density", "precision", "grid_size"):
+    names = [
+        "genotype_prior",
+        "density",
+        "precision",
+        "grid_size",
+        "concentration_shape",
+        "concentration_rate",
+    ]
+    if options.concentration_shape is None:
+        names.append("concentration")
+    for name in names:
         mine, its = getattr(options, name), getattr(trace.options, name)
         if mine != its:
             raise TraceError(f"{path}: {name} {its!r} differs from {mine!r} of {first}")

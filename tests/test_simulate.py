@@ -253,7 +253,8 @@ def test_cluster_sizes() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"mutations": 0}, "--mutations 0: must be at least 1"),
+        ({"mutations": 0}, "--mutations 0: must be between 1 and 100,000,000"),
+        ({"mutations": 10**10}, "--mutations 10000000000: must be between 1 and 100,000,000"),
         ({"samples": 0}, "--samples 0: must be at least 1"),
         ({"clusters": 0}, "--clusters 0: must be between 1 and the number of mutations, 200"),
         ({"clusters": 201}, "--clusters 201: must be between 1 and the number of mutations, 200"),

@@ -9,6 +9,9 @@ A statistic holds for each sample, one after the other,
     top    (C,)  bounds on S: top[c] >= S_k for the k of chunk c, CHUNK points each
     lo, hi, out, log_z
                  the window, whole chunks; a bound on the posterior mass outside it; log sum exp(S)
+    waiting, rows
+                 number and rows (in the tables) of members that are yet to be added to S, or taken away if written as
+                 -1 - row; only renewing the window needs S
 
 so that a predictive is one dot product over the window, sum_k W_k l_k with l = exp(xi), and adding an observation
 multiplies W by l. Nothing is approximated: what the window hides is bounded, first by ``out`` (as l <= 1), then by
@@ -38,8 +41,9 @@ HIDDEN = 1e-35  # mass outside the window that calls for a new window
 EXACT = 1e13  # a sum over the window stands if it exceeds this many times what may lie outside
 TINY = 1e-200  # sums below this may have lost precision to underflow
 CHUNK = 8  # grid points
-TAIL = 4  # numbers after S, W and top: lo, hi, out, log_z
-LO, HI, OUT, LOG_Z = 0, 1, 2, 3
+ROOM = 32  # rows that may wait
+LO, HI, OUT, LOG_Z, WAITING, ROWS = 0, 1, 2, 3, 4, 5
+TAIL = ROWS + ROOM  # numbers after S, W and top
 
 # The kernels below address parts of a statistic by their offset: slices would be counted references, which costs more
 # than the arithmetic. Offsets are unsigned, or numba would check for negative ones, and loops would not vectorise.
@@ -100,8 +104,56 @@ def accumulate(stat, at, table, row, weight):
 
 
 @njit(nogil=True, error_model="numpy")
-def log_sum_exp(stat, at, table, row, sign):
-    """log sum_k exp(stat[at + k] + sign table[row, k]) over the whole grid."""
+def settle(stat, at, C, xi):
+    """Bring S of the sample whose part begins at `at` up to date with the rows that wait, four in one pass."""
+    G = np.uint64(xi.shape[1])
+    tail = at + 2 * xi.shape[1] + C
+    waiting = int(stat[tail + WAITING])
+    done = 0
+    while done + 4 <= waiting:
+        first = tail + ROWS + done
+        w, x, y, z = stat[first], stat[first + 1], stat[first + 2], stat[first + 3]
+        a, b, c, d = table_row(w), table_row(x), table_row(y), table_row(z)
+        w, x, y, z = sign(w), sign(x), sign(y), sign(z)
+        for k in range(G):
+            stat[np.uint64(at) + k] += w * xi[a, k] + x * xi[b, k] + y * xi[c, k] + z * xi[d, k]
+        done += 4
+    while done < waiting:
+        w = stat[tail + ROWS + done]
+        accumulate(stat, at, xi, table_row(w), sign(w))
+        done += 1
+    stat[tail + WAITING] = 0
+
+
+@njit(nogil=True)
+def table_row(waiting):
+    return np.uint64(waiting if waiting >= 0.0 else -1.0 - waiting)
+
+
+@njit(nogil=True)
+def sign(waiting):
+    return 1.0 if waiting >= 0.0 else -1.0
+
+
+@njit(nogil=True, error_model="numpy")
+def wait(stat, at, C, xi, entry, bounds, weight):
+    """Let a row wait for S to be settled, and move the chunks' bounds by its own."""
+    G = xi.shape[1]
+    top = at + 2 * G
+    tail = top + C
+    if stat[tail + WAITING] == ROOM:
+        settle(stat, at, C, xi)
+    stat[tail + ROWS + int(stat[tail + WAITING])] = entry
+    stat[tail + WAITING] += 1
+    row = table_row(entry)
+    for c in range(np.uint64(C)):
+        stat[np.uint64(top) + c] += weight * bounds[row, c]
+
+
+@njit(nogil=True, error_model="numpy")
+def log_sum_exp(stat, at, C, table, row, sign):
+    """log sum_k exp(S_k + sign table[row, k]) over the whole grid."""
+    settle(stat, at, C, table)
     G = table.shape[1]
     top = -np.inf
     for k in range(np.uint64(G)):
@@ -115,8 +167,10 @@ def log_sum_exp(stat, at, table, row, sign):
 
 
 @njit(nogil=True, error_model="numpy")
-def renew_window(stat, at, G, C):
+def renew_window(stat, at, C, xi):
     """Compute top, W, its window and log_z from S of the sample whose part begins at `at`."""
+    settle(stat, at, C, xi)
+    G = xi.shape[1]
     top = at + 2 * G
     tail = top + C
     highest = -np.inf
@@ -160,7 +214,7 @@ def add_one(stat, at, C, xi, likelihood, high, row):
         # a better bound, and the window may stay
         bound = outside(stat, top, high, row, lo, hi, 1.0) - stat[tail + LOG_Z]
         hidden = min(hidden, G * math.exp(min(bound, 0.0)))
-    accumulate(stat, at, xi, row, 1.0)
+    wait(stat, at, C, xi, row, high, 1.0)
     if predictive > TINY and hidden < HIDDEN * predictive:
         scale = 1.0 / predictive
         for k in range(np.uint64(lo), np.uint64(hi)):
@@ -168,7 +222,28 @@ def add_one(stat, at, C, xi, likelihood, high, row):
         stat[tail + OUT] = hidden * scale
         stat[tail + LOG_Z] += math.log(predictive)
     else:
-        renew_window(stat, at, G, C)
+        renew_window(stat, at, C, xi)
+
+
+@njit(nogil=True, error_model="numpy")
+def remove_one(stat, at, C, xi, likelihood, low, row):
+    """Take an observation out in the sample whose part begins at `at`: the reverse of :func:`add_one`."""
+    G = xi.shape[1]
+    top = at + 2 * G
+    tail = top + C
+    lo = stat[tail + LO]
+    hi = stat[tail + HI]
+    inverse = dot_inverse(stat, at + G, likelihood, row, lo, hi)
+    bound = outside(stat, top, low, row, lo, hi, -1.0) - stat[tail + LOG_Z]
+    wait(stat, at, C, xi, -1.0 - row, low, -1.0)
+    if inverse < 1.0 / TINY and bound - math.log(inverse) < math.log(HIDDEN / G):
+        scale = 1.0 / inverse
+        for k in range(np.uint64(lo), np.uint64(hi)):
+            stat[np.uint64(at + G) + k] *= scale / likelihood[np.uint64(row), k]
+        stat[tail + OUT] = G * math.exp(bound - math.log(inverse))
+        stat[tail + LOG_Z] += math.log(inverse)
+    else:
+        renew_window(stat, at, C, xi)
 
 
 @njit(nogil=True, error_model="numpy")
@@ -231,7 +306,7 @@ def log_far_predictive(stat, at, xi, high, row, predictive):
         bound = outside(stat, top, high, row, stat[tail + LO], stat[tail + HI], 1.0) - stat[tail + LOG_Z]
         if bound < math.log(predictive) - math.log(EXACT * G):
             return math.log(predictive)
-    return log_sum_exp(stat, at, xi, row, 1.0) - stat[tail + LOG_Z]
+    return log_sum_exp(stat, at, C, xi, row, 1.0) - stat[tail + LOG_Z]
 
 
 @register("pyclone")
@@ -277,6 +352,7 @@ class PyClone(NamedTuple):
             stat[tail + HI] = G
             stat[tail + OUT] = 0.0
             stat[tail + LOG_Z] = math.log(G)
+            stat[tail + WAITING] = 0
 
     def add(self, stat, i):
         size = 2 * self.xi.shape[1] + self.low.shape[1] + TAIL
@@ -286,14 +362,11 @@ class PyClone(NamedTuple):
                 add_one(stat, d * size, self.low.shape[1], self.xi, self.likelihood, self.high, row)
 
     def remove(self, stat, i):
-        G = self.xi.shape[1]
-        C = self.low.shape[1]
+        size = 2 * self.xi.shape[1] + self.low.shape[1] + TAIL
         for d in range(self.index.shape[1]):
             row = self.index[i, d]
             if row >= 0:
-                start = d * (2 * G + C + TAIL)
-                accumulate(stat, start, self.xi, row, -1.0)
-                renew_window(stat, start, G, C)
+                remove_one(stat, d * size, self.low.shape[1], self.xi, self.likelihood, self.low, row)
 
     def add_many(self, stat, members):
         """Identical observations are counted first and added once."""
@@ -311,7 +384,7 @@ class PyClone(NamedTuple):
                 if row >= 0 and count[row] > 0:
                     accumulate(stat, start, self.xi, row, float(count[row]))
                     count[row] = 0
-            renew_window(stat, start, G, C)
+            renew_window(stat, start, C, self.xi)
 
     def log_prior_predictive(self, i):
         total = 0.0
@@ -349,7 +422,7 @@ class PyClone(NamedTuple):
                 if bound < math.log(inverse) - math.log(EXACT * G):
                     total -= math.log(inverse)
                     continue
-            total += stat[tail + LOG_Z] - log_sum_exp(stat, start, self.xi, row, -1.0)
+            total += stat[tail + LOG_Z] - log_sum_exp(stat, start, C, self.xi, row, -1.0)
         return total
 
     def log_marginal(self, stat):
@@ -376,6 +449,7 @@ def make_pyclone(index, xi, likelihood, xi_max, log_mean) -> PyClone:
 # log10 of the precisions that a chain may choose from; the binomial, their limit, comes last
 PRECISIONS = (*(10.0 ** (exponent / 8.0) for exponent in range(8, 41)), math.inf)
 FIRST_PRECISION = 1000.0
+JUMPS = (1, 1, 1, 1, 1, 2, 4, 8)  # places between a precision and the one proposed
 KEPT_BYTES = 400 << 20  # tables of precisions not in use that are kept
 
 
@@ -383,7 +457,7 @@ class PyCloneModel:
     """PyClone's likelihood with a beta-binomial precision that is fixed, or inferred on a grid of values.
 
     The precision's prior is uniform over :data:`PRECISIONS` (that is, over its logarithm, with the binomial as one more
-    value); a chain proposes the next smaller or larger one.
+    value); a chain proposes a neighbour, sometimes a farther one.
 
     Parameters
     ----------
@@ -423,7 +497,7 @@ class PyCloneModel:
             if precision not in self._tables:
                 xi = likelihood_grid(self.table, self.grid_size, self.genotype_prior, self.density, precision)
                 self._tables[precision] = make_pyclone(self.table.index, *xi)
-                kept = max(4, KEPT_BYTES // (2 * xi.xi.nbytes))
+                kept = max(4, KEPT_BYTES // max(1, 2 * xi.xi.nbytes))
                 while len(self._tables) > kept:
                     self._tables.popitem(last=False)
             self._tables.move_to_end(precision)
@@ -433,8 +507,9 @@ class PyCloneModel:
         return -math.log(len(PRECISIONS)) if values else 0.0
 
     def propose(self, values: tuple[float, ...], rng: np.random.Generator) -> tuple[tuple[float, ...], float]:
-        """The neighbour below or above with probability 1/2 each; beyond an end, stay."""
-        where = PRECISIONS.index(values[0]) + (1 if rng.random() < 0.5 else -1)
+        """A value some places below or above with probability 1/2 each; beyond an end, stay."""
+        jump = JUMPS[int(rng.integers(len(JUMPS)))]
+        where = PRECISIONS.index(values[0]) + (jump if rng.random() < 0.5 else -jump)
         if not 0 <= where < len(PRECISIONS):
             return values, 0.0
         return (PRECISIONS[where],), 0.0

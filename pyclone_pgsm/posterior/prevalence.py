@@ -19,7 +19,7 @@ from pyclone_pgsm.likelihoods.pyclone import HI, LO, TAIL, PyClone
 from pyclone_pgsm.samplers.partition import build_partition
 
 NEGLIGIBLE_MASS = 1e-9  # at each end of a block's posterior, cut off to save memory
-INTERVAL = (0.025, 0.975)
+INTERVAL = 0.95
 CHUNK = 4096  # mutations whose grids are held at the same time
 
 
@@ -42,7 +42,11 @@ class BlockPosteriors(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """(N, D) mean, standard deviation and ends of the 95 % interval."""
+    """(N, D) mean, standard deviation and ends of the 95 % interval.
+
+    The interval is the shortest one, so that it reaches 0 or 1 where the posterior piles up there: an equal-tailed one
+    could never hold the prevalence of a clonal or an absent mutation.
+    """
 
     mean: NDArray[np.float64]
     std: NDArray[np.float64]
@@ -121,17 +125,48 @@ def block_posteriors(partitions: Iterable[tuple[PyClone, NDArray[Any]]]) -> Bloc
 
 
 @njit(nogil=True)
-def _quantile(mass, lo, hi, p):
-    """p-quantile of a distribution on the grid points lo..hi-1, each point's mass spread over the cell around it."""
+def _edge(k, last):
+    """Left end of grid point k's cell, in grid steps: cells end half-way between points, and at 0 and 1."""
+    return min(max(k - 0.5, 0.0), last)
+
+
+@njit(nogil=True)
+def _shortest_interval(mass, lo, hi, share):
+    """Shortest interval that holds `share` of a distribution on the grid points lo..hi-1, as shares of the grid.
+
+    Each point's mass is spread evenly over its cell. One end of the shortest interval is a cell's end, so it is enough
+    to try each of them, once as the left and once as the right end.
+    """
     last = len(mass) - 1.0
-    below = 0.0
-    for k in range(lo, hi):
-        if mass[k] > 0.0 and below + mass[k] >= p:
-            left = max(k - 0.5, 0.0)
-            right = min(k + 0.5, last)
-            return (left + (right - left) * (p - below) / mass[k]) / last
-        below += mass[k]
-    return (hi - 1) / last
+    best_left = _edge(lo, last)
+    best_right = _edge(hi, last)
+    right = lo
+    held = 0.0  # mass of the points left..right - 1
+    for left in range(lo, hi):
+        while right < hi and held + mass[right] < share:
+            held += mass[right]
+            right += 1
+        if right == hi:
+            break
+        end = _edge(right, last)
+        end += (_edge(right + 1, last) - end) * (share - held) / mass[right]
+        if end - _edge(left, last) < best_right - best_left:
+            best_left, best_right = _edge(left, last), end
+        held -= mass[left]
+    left = hi - 1
+    held = 0.0  # mass of the points left + 1..right
+    for right in range(hi - 1, lo - 1, -1):
+        while left >= lo and held + mass[left] < share:
+            held += mass[left]
+            left -= 1
+        if left < lo:
+            break
+        end = _edge(left + 1, last)
+        end -= (end - _edge(left, last)) * (share - held) / mass[left]
+        if _edge(right + 1, last) - end < best_right - best_left:
+            best_left, best_right = end, _edge(right + 1, last)
+        held -= mass[right]
+    return best_left / last, best_right / last
 
 
 @compiled
@@ -169,8 +204,7 @@ def _mixtures(rows, first_block, low, start, mass, grid_size, grids):
                 variance += grid[k] * (k - mean) ** 2
             moments[0, i, d] = mean / (grid_size - 1)
             moments[1, i, d] = np.sqrt(variance) / (grid_size - 1)
-            moments[2, i, d] = _quantile(grid, lo, hi, INTERVAL[0])
-            moments[3, i, d] = _quantile(grid, lo, hi, INTERVAL[1])
+            moments[2, i, d], moments[3, i, d] = _shortest_interval(grid, lo, hi, INTERVAL)
             if keep:
                 for k in range(grid_size):
                     grids[i, d, k] = grid[k] if lo <= k < hi else 0.0

@@ -17,7 +17,7 @@ import numpy as np
 from pyclone_pgsm.samplers.partition import close_slot, open_slot, with_free_slots
 
 # Choices more than this many nats below the best are left out: all together less than the rounding of the others.
-NEGLIGIBLE = 45.0
+NEGLIGIBLE = 37.0
 
 
 def gibbs_sweep(likelihood, prior, partition, order, rng):

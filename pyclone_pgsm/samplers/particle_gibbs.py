@@ -27,6 +27,8 @@ from pyclone_pgsm.samplers.resampling import draw_binomial, relative_ess, resamp
 
 # The less likely of two choices is left out of their sum when this many nats below: less than its rounding.
 NEGLIGIBLE = 60.0
+# Share of the weight below which a kind of particle counts as dead.
+DEAD = 1e-20
 MERGED = 0  # the merged particle is always number 0; split particles follow
 
 
@@ -190,6 +192,23 @@ def attachment(likelihood, log_tau2, pool, blocks, which, num, i, negligible):
 
 
 @njit(nogil=True)
+def one_kind_is_dead(w, copies, num):
+    """Whether the copies of the merged particle, or all those of split ones, have lost their weight for good.
+
+    Half of the copies at weight zero leave a relative effective sample size of 1/2, so the usual criterion may carry
+    them along to the end. Any criterion that is a function of the weights keeps the kernel exact (Lee 2011).
+    """
+    merged = copies[MERGED] * w[MERGED]
+    split = 0.0
+    num_split = 0
+    for p in range(1, num):
+        split += copies[p] * w[p]
+        num_split += copies[p]
+    merged_is_dead = copies[MERGED] > 0 and merged < DEAD * split
+    return merged_is_dead or (num_split > 0 and split < DEAD * merged)
+
+
+@njit(nogil=True)
 def drop_dead(pool, copies, blocks, ancestry, num, reference):
     """Close the ranks of the split particles after those without copies have gone."""
     alive = 1
@@ -223,7 +242,8 @@ def split_merge(likelihood, prior, partition, anchors, num_particles, threshold,
     num_particles : int
         N >= 2.
     threshold : float
-        Resample where the relative effective sample size falls below it: 0 never, above 1 always.
+        Resample where the relative effective sample size falls below it: 0 never, above 1 always. (Unless it is 0,
+        also where all copies of one kind, merged or split, have lost their weight.)
     annealed : bool
         Annealed or plain intermediate targets.
     pool : BlockPool
@@ -313,7 +333,8 @@ def split_merge(likelihood, prior, partition, anchors, num_particles, threshold,
                 best = max(best, log_w[p])
         for p in range(num):
             w[p] = math.exp(log_w[p] - best) if multiplicities[p] > 0 else 0.0
-        if relative_ess(w, multiplicities, num) < threshold:
+        uneven = relative_ess(w, multiplicities, num) < threshold
+        if uneven or (threshold > 0.0 and one_kind_is_dead(w, copies, num)):
             for p in range(num):
                 w[p] *= multiplicities[p]
             resample_multinomial(rng, w, num, num_free, copies)

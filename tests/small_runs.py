@@ -1,0 +1,125 @@
+"""A small simulated tumour, runs on it in this process and in another, and what must be the same in two traces."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+
+from pyclone_pgsm import analysis, trace
+from pyclone_pgsm.chains import Settings, run_chains
+from pyclone_pgsm.inputs.observations import LeftOut, Observations
+from pyclone_pgsm.priors import DirichletProcess
+from pyclone_pgsm.simulate import SimulationOptions, simulate, write_simulation
+
+TUMOUR = SimulationOptions(mutations=40, samples=2, clusters=4, missing=0.1, copy_numbers="mixed")
+LEFT_OUT = [LeftOut("a.tsv", 7, "m7", "S1", "major_cn is 0"), LeftOut("b.tsv", None, "m8", "", "no data")]
+FIXED = analysis.ModelOptions(precision=200.0)
+
+# The command with many short segments, each of them flushed, so that it can be stopped at many moments.
+EAGER = """
+import sys
+from functools import partial
+from pyclone_pgsm import analysis, chains, cli, trace
+analysis.run_chains = partial(chains.run_chains, segment_seconds=0.02)
+analysis.TraceWriter = partial(trace.TraceWriter, flush_seconds=0.0)
+trace.FLUSH_SHARE = 1.0
+cli.main()
+"""
+
+
+@cache
+def tumour(mutations: int = TUMOUR.mutations) -> Observations:
+    options = SimulationOptions(**{**TUMOUR.to_dict(), "mutations": mutations, "precision": np.inf})
+    return simulate(options, np.random.default_rng(3)).observations
+
+
+def write_tumour(folder: Path) -> Path:
+    return write_simulation(folder, TUMOUR, 3)[0]
+
+
+def run(
+    path: Path,
+    *,
+    observations: Observations | None = None,
+    model: analysis.ModelOptions | None = None,
+    prior: DirichletProcess | None = None,
+    threads: int = 2,
+    **settings: Any,
+) -> Path:
+    """Chains on the small tumour; returns the path."""
+    analysis.run(
+        observations or tumour(),
+        LEFT_OUT,
+        path,
+        model or analysis.ModelOptions(),
+        Settings(**{"iterations": 60, "burn_in": 30, "chains": 2, **settings}),
+        prior or DirichletProcess(),
+        threads=threads,
+        command="a test",
+    )
+    return path
+
+
+def many_segments(monkeypatch: Any, after_flush: Callable[[Path], None] | None = None) -> None:
+    """Let runs of this process be cut into the shortest segments, each flushed."""
+
+    class Writer(trace.TraceWriter):
+        def flush(self) -> None:
+            super().flush()
+            self.interval = 0.0
+            if after_flush:
+                after_flush(self.path)
+
+    monkeypatch.setattr(analysis, "run_chains", partial(run_chains, segment_seconds=0.0))
+    monkeypatch.setattr(analysis, "TraceWriter", partial(Writer, flush_seconds=0.0))
+
+
+def bits(path: Path) -> dict[str, bytes]:
+    """Everything of a trace that only the data, the options and the seed decide, bit by bit."""
+    found: dict[str, bytes] = {}
+
+    def visit(name: str, item: h5py.Group | h5py.Dataset) -> None:
+        if name.endswith("seconds"):
+            return
+        if isinstance(item, h5py.Dataset):
+            values = item[:]
+            found[name] = repr((values.dtype, values.shape)).encode() + (
+                repr(values.tolist()).encode() if values.dtype == object else values.tobytes()
+            )
+        for attribute, value in item.attrs.items():
+            if attribute not in ("command", "description"):
+                found[f"{name}:{attribute}"] = repr(np.asarray(value).tolist()).encode()
+
+    with h5py.File(path, "r") as file:
+        file.visititems(visit)
+    assert any(name.endswith("labels") for name in found)
+    return found
+
+
+def command(*arguments: object, program: str = EAGER) -> list[str]:
+    return [sys.executable, "-c", program, *map(str, arguments)]
+
+
+def start(*arguments: object) -> subprocess.Popen[str]:
+    return subprocess.Popen(command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+
+
+def wait_for_flushes(process: subprocess.Popen[str], path: Path, count: int, seconds: float = 300.0) -> None:
+    """Until the trace was replaced some times, or the process ended."""
+    end = time.monotonic() + seconds
+    seen: set[tuple[int, int]] = set()
+    while process.poll() is None and len(seen) <= count:
+        assert time.monotonic() < end, "the run does not write its trace"
+        if path.exists():
+            now = os.stat(path)
+            seen.add((now.st_ino, now.st_mtime_ns))
+        time.sleep(0.002)

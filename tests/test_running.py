@@ -1,0 +1,250 @@
+"""Chains stopped and resumed, in threads, with signals and kills: always the bits of the undisturbed run."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from small_runs import (
+    FIXED,
+    bits,
+    command,
+    many_segments,
+    run,
+    start,
+    tumour,
+    wait_for_flushes,
+    write_tumour,
+)
+
+from pyclone_pgsm import analysis
+from pyclone_pgsm.chains import Settings, effective_threads
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.trace import Trace
+
+LONG = ("--iterations", 1200, "--chains", 2, "--seed", 5)
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tumour(tmp_path_factory.mktemp("tumour"))
+
+
+@pytest.fixture(scope="module")
+def undisturbed(table: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    """The trace of ``run TABLE`` with the options LONG."""
+    path = tmp_path_factory.mktemp("undisturbed") / "t.h5"
+    subprocess.run(
+        command("run", table, "-o", path, *LONG, program="from pyclone_pgsm.cli import main; main()"),
+        check=True,
+    )
+    return bits(path)
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"init": "disconnected", "thin": 7},
+        {"sampler": "pgsm", "anchor_proposal": "uniform", "targets": "plain"},
+        {"sampler": "gibbs", "model": FIXED},
+    ],
+)
+def test_segments_and_threads_do_not_change_the_chains(settings, tmp_path, monkeypatch):
+    whole = bits(run(tmp_path / "whole.h5", threads=1, chains=4, **settings))
+    assert bits(run(tmp_path / "again.h5", threads=2, chains=4, **settings)) == whole
+    many_segments(monkeypatch)
+    assert bits(run(tmp_path / "cut.h5", threads=4, chains=4, **settings)) == whole
+
+
+def test_seeds_and_chains_differ(tmp_path):
+    with Trace(run(tmp_path / "1.h5", seed=1)) as one, Trace(run(tmp_path / "2.h5", seed=2)) as two:
+        joints = [tuple(chain.log_joint) for chain in (*one.chains, *two.chains)]
+    assert len(set(joints)) == 4
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"iterations": 65},
+        {"iterations": 65, "init": "disconnected", "thin": 4, "model": FIXED},
+        {"iterations": 65, "anchor_proposal": "uniform", "thin": 3},
+    ],
+)
+def test_resumes_from_every_flush(settings, tmp_path, monkeypatch):
+    """Whatever flush was the last before the run was killed."""
+    kept: list[Path] = []
+
+    def keep(path: Path) -> None:
+        kept.append(tmp_path / f"{len(kept)}.h5")
+        shutil.copy(path, kept[-1])
+
+    many_segments(monkeypatch, keep)
+    whole = bits(run(tmp_path / "whole.h5", **settings))
+    many_segments(monkeypatch)
+    assert len(kept) > 8
+    unfinished = 0
+    for path in kept[::2]:
+        unfinished += bits(path) != whole
+        assert analysis.resume(path) == 65
+        assert bits(path) == whole
+    assert unfinished > 3
+
+
+@pytest.mark.parametrize("thin", [1, 4])
+@pytest.mark.parametrize("model", [analysis.ModelOptions(), FIXED])
+@pytest.mark.parametrize("init", ["single", "disconnected"])
+def test_longer_run_by_resuming(init, model, thin, tmp_path):
+    """25, 37, 40 and 63 iterations: where they are no multiple of the rebuild interval some are done anew."""
+    same = {"init": init, "model": model, "thin": thin, "burn_in": 12}
+    whole = bits(run(tmp_path / "whole.h5", iterations=63, **same))
+    path = run(tmp_path / "parts.h5", iterations=25, **same)
+    for iterations in (37, 40, 63):
+        assert analysis.resume(path, iterations) == iterations
+        with Trace(path) as trace:
+            for chain in trace.chains:
+                np.testing.assert_array_equal(chain.iteration, np.arange(thin, iterations + 1, thin))
+    assert bits(path) == whole
+
+
+def test_resume_of_a_finished_run_changes_nothing(tmp_path):
+    path = run(tmp_path / "t.h5", iterations=23, burn_in=3, thin=4)
+    before = path.read_bytes()
+    assert analysis.resume(path) == 23
+    assert analysis.resume(path, 23) == 23
+    assert path.read_bytes() == before
+
+
+def test_resume_refuses_fewer_iterations(tmp_path):
+    path = run(tmp_path / "t.h5", iterations=20, burn_in=3)
+    before = path.read_bytes()
+    with pytest.raises(UsageError, match=r"--iterations 19: .*t\.h5 is meant to have 20"):
+        analysis.resume(path, 19)
+    assert path.read_bytes() == before
+
+
+def test_single_mutation(tmp_path):
+    path = run(tmp_path / "t.h5", observations=tumour(4), iterations=20, burn_in=3)
+    one = tumour(4)
+    rows = {name: getattr(one, name)[:1] for name in one.__dataclass_fields__ if name.endswith(("counts", "cn"))}
+    rows |= {name: getattr(one, name)[:1] for name in ("tumour_content", "error_rate", "has_data")}
+    single = type(one)(one.mutation_ids[:1], one.sample_ids, **rows)
+    run(path, observations=single, iterations=20, burn_in=3)
+    result = analysis.write_results(path, tmp_path / "out", plots=False)
+    assert result.summary.labels.tolist() == [0]
+    assert result.summary.assignment_prob.tolist() == [1.0]
+
+
+def test_killed_at_random_moments(table, undisturbed, tmp_path):
+    """SIGKILL, several times, each after a random number of flushes and a random delay."""
+    rng = np.random.default_rng(int(os.environ.get("PYTEST_SEED", "1")))
+    path = tmp_path / "t.h5"
+    process = start("run", table, "-o", path, *LONG, "--quiet")
+    killed = 0
+    for _ in range(3):
+        wait_for_flushes(process, path, int(rng.integers(1, 6)))
+        time.sleep(rng.uniform(0.0, 0.03))
+        process.kill()
+        process.communicate()
+        killed += process.returncode == -signal.SIGKILL
+        process = start("resume", path, "--quiet", "--threads", int(rng.integers(1, 3)))
+    out, err = process.communicate(timeout=300)
+    assert (process.returncode, out, err) == (0, "", "")
+    assert killed >= 2
+    assert bits(path) == undisturbed
+
+
+@pytest.mark.parametrize(("number", "verb"), [(signal.SIGINT, "run"), (signal.SIGTERM, "analyze")])
+def test_interrupted(number, verb, table, undisturbed, tmp_path):
+    out = tmp_path / "a folder"
+    path = out / "t.h5" if verb == "run" else out / "trace.h5"
+    process = start(verb, table, "-o", path if verb == "run" else out, *LONG)
+    wait_for_flushes(process, path, 2)
+    process.send_signal(number)
+    stdout, stderr = process.communicate(timeout=300)
+    assert process.returncode == 130
+    assert stdout == ""
+    assert stderr == (
+        "pyclone-pgsm: interrupted; the trace is kept, go on with: "
+        f"pyclone-pgsm resume '{path}'\n"
+    )
+    assert [file.name for file in out.iterdir()] == [path.name]
+    with Trace(path) as trace:
+        trace.check()
+        assert min(len(chain.iteration) for chain in trace.chains) < 1200
+    assert analysis.resume(path) == 1200
+    assert bits(path) == undisturbed
+
+
+def test_reader_meets_a_whole_file_at_any_moment(table, undisturbed, tmp_path):
+    path = tmp_path / "t.h5"
+    process = start("run", table, "-o", path, *LONG)
+    wait_for_flushes(process, path, 0)
+    lengths = [[0, 0]]
+    while process.poll() is None:
+        with Trace(path) as trace:
+            trace.check()
+            lengths.append([len(chain.iteration) for chain in trace.chains])
+        with h5py.File(path, "r") as file:
+            for chain in file["chains"].values():
+                assert len(chain["labels"]) == len(chain["iteration"]) == len(chain["seconds"])
+    process.communicate()
+    assert process.returncode == 0
+    assert (np.diff(lengths, axis=0) >= 0).all()
+    assert len(np.unique(lengths, axis=0)) > 3
+    assert bits(path) == undisturbed
+
+
+def test_threads():
+    assert effective_threads(3, 8) == 3
+    assert effective_threads(9, 4) == 4
+    assert 1 <= effective_threads(None, 1000) <= 1000
+    with pytest.raises(UsageError, match="--threads 0: must be at least 1"):
+        effective_threads(0, 4)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"sampler": "foo"}, "--sampler 'foo': must be one of mixed, pgsm, gibbs"),
+        ({"anchor_proposal": "foo"}, "--anchor-proposal 'foo': must be one of uniform, cluster"),
+        ({"targets": "foo"}, "--targets 'foo': must be one of annealed, plain"),
+        ({"init": "foo"}, "--init 'foo': must be one of single, disconnected"),
+        ({"particles": 1}, "--particles 1: must be at least 2"),
+        ({"chains": 0}, "--chains 0: must be at least 1"),
+        ({"seed": -1}, "--seed -1: must be at least 0"),
+        ({"resample_threshold": 1.5}, "--resample-threshold 1.5: must lie between 0 and 1"),
+        ({"iterations": 10, "burn_in": 10}, "--burn-in 10: must be less than the 10 iterations"),
+        ({"iterations": 10, "burn_in": 5, "thin": 11}, "--thin 11: no iteration between"),
+    ],
+)
+def test_settings_that_cannot_be(values, message):
+    with pytest.raises(UsageError) as caught:
+        Settings(**values)
+    assert str(caught.value).startswith(message)
+
+
+def test_settings_chosen_from_the_data():
+    few, many = Settings().resolve(100), Settings().resolve(10**6)
+    assert few.lengths == (1000, 500)
+    assert many.lengths[0] < 1000
+    assert many.lengths[1] == many.lengths[0] // 2
+    assert Settings(iterations=7).resolve(100).lengths == (7, 3)
+    with pytest.raises(UsageError, match="--burn-in 1000: must be less than the 1000 iterations"):
+        Settings(burn_in=1000).resolve(100)
+    with pytest.raises(ValueError, match="resolve"):
+        _ = Settings().lengths
+
+
+def test_start_that_needs_too_much_memory(tmp_path, monkeypatch):
+    monkeypatch.setattr("pyclone_pgsm.chains.LARGEST_START", 1000)
+    with pytest.raises(UsageError, match="--init disconnected: 40 clusters would need .* use --init single"):
+        run(tmp_path / "t.h5", init="disconnected")
+    assert list(tmp_path.iterdir()) == []
