@@ -129,8 +129,7 @@ def test_threads_that_ask_at_the_same_time_get_the_same_function() -> None:
         thread.join()
     assert len(functions) == 8
     assert len({id(function) for function in functions}) == 1
-    unchanged = config.CACHE_DIR == before
-    assert unchanged
+    assert before == config.CACHE_DIR
 
 
 def test_the_digest_covers_every_kernel() -> None:

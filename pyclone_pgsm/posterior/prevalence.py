@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from pyclone_pgsm.compiling import compiled
+from pyclone_pgsm.compiling import compiled, compiled_for
 from pyclone_pgsm.likelihoods.pyclone import HI, LO, TAIL, PyClone
 from pyclone_pgsm.samplers.partition import build_partition
 
@@ -70,26 +70,20 @@ def _trim(window):
     return lo, hi
 
 
-_build_partition = njit(nogil=True)(build_partition)
-
-
 @compiled
-def _windows(likelihood, labels):
-    """Windows of all blocks of one partition (labels canonical): low and length (K, D), and the values."""
-    partition = _build_partition(likelihood, labels)
-    G = likelihood.xi.shape[1]
-    D = likelihood.index.shape[1]
-    K = partition.counter[0]
-    tail = 2 * G + likelihood.low.shape[1]
-    low = np.empty((K, D), np.int64)
-    length = np.empty((K, D), np.int64)
-    mass = np.empty(K * D * G, np.float32)
+def _windows(stats, num_blocks, num_samples, grid_size, num_chunks):
+    """Windows of all blocks of a partition from their statistics: low and length (K, D), and the values."""
+    G = grid_size
+    low = np.empty((num_blocks, num_samples), np.int64)
+    length = np.empty((num_blocks, num_samples), np.int64)
+    mass = np.empty(num_blocks * num_samples * G, np.float32)
     filled = 0
-    for b in range(K):
-        for d in range(D):
-            stat = partition.stats[b, d * (tail + TAIL) : (d + 1) * (tail + TAIL)]
-            left = int(stat[tail + LO])
-            window = stat[G + left : G + int(stat[tail + HI])]
+    for b in range(num_blocks):
+        for d in range(num_samples):
+            start = d * (2 * G + num_chunks + TAIL)
+            tail = start + 2 * G + num_chunks
+            left = int(stats[b, tail + LO])
+            window = stats[b, start + G + left : start + G + int(stats[b, tail + HI])]
             lo, hi = _trim(window)
             low[b, d] = left + lo
             length[b, d] = hi - lo
@@ -112,7 +106,10 @@ def block_posteriors(partitions: Iterable[tuple[PyClone, NDArray[Any]]]) -> Bloc
     """
     lows, lengths, masses = [], [], []
     for likelihood, labels in partitions:
-        low, length, mass = _windows(likelihood, labels.astype(np.int32))
+        build = compiled_for(build_partition, PyClone)
+        partition = build(likelihood, labels.astype(np.int32))
+        K, D = int(partition.counter[0]), likelihood.index.shape[1]
+        low, length, mass = _windows(partition.stats, K, D, likelihood.xi.shape[1], likelihood.low.shape[1])
         lows.append(low)
         lengths.append(length)
         masses.append(mass)
