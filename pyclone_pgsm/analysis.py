@@ -268,6 +268,9 @@ def check_folder(folder: Path, force: bool, *, with_trace: bool = True) -> None:
     names = FOLDER_FILES if with_trace else FOLDER_FILES[:-1]
     for name in (*names, "plots"):
         refuse_existing(folder / name, force)
+    if force:  # what an interrupted run leaves must not stand beside the tables of an older one
+        for name in names:
+            (folder / name).unlink(missing_ok=True)
 
 
 def write_results(

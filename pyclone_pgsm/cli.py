@@ -54,7 +54,7 @@ ErrorRate = Annotated[
     float | None,
     typer.Option(
         "--error-rate",
-        help="Sequencing error rate; wins over the column. [default: 0.001]",
+        help="Sequencing error rate; wins over the column. \\[default: 0.001]",
         rich_help_panel=MODEL,
     ),
 ]
@@ -131,21 +131,23 @@ Iterations = Annotated[
     int | None,
     typer.Option(
         "--iterations",
-        help="Iterations of each chain, burn-in included. [default: 1000; fewer for large data, at least 150]",
+        help="Iterations of each chain, burn-in included. \\[default: 1000; fewer for large data, at least 150]",
         rich_help_panel=CHAINS,
     ),
 ]
 BurnIn = Annotated[
     int | None,
-    typer.Option("--burn-in", help="Iterations that summaries skip. [default: half]", rich_help_panel=CHAINS),
+    typer.Option(
+        "--burn-in", help="Iterations that summaries skip. \\[default: half]", rich_help_panel=CHAINS
+    ),
 ]
-Thin = Annotated[int, typer.Option("--thin", help="Save every so manieth iteration.", rich_help_panel=CHAINS)]
+Thin = Annotated[int, typer.Option("--thin", help="Save every n-th iteration.", rich_help_panel=CHAINS)]
 NumChains = Annotated[int, typer.Option("--chains", help="Independent chains.", rich_help_panel=CHAINS)]
 Threads = Annotated[
     int | None,
     typer.Option(
         "--threads",
-        help="Chains run at the same time; no influence on the result. [default: processors]",
+        help="Chains run at the same time; no influence on the result. \\[default: processors]",
         rich_help_panel=CHAINS,
     ),
 ]
@@ -183,7 +185,8 @@ def _mistakes_reported(trace: Path | None = None) -> Iterator[None]:
         if type(problem).__name__ != "Interrupted":
             raise
         print(
-            f"pyclone-pgsm: interrupted; the trace is kept, go on with: pyclone-pgsm resume {shlex.quote(str(trace))}",
+            f"pyclone-pgsm: interrupted; the trace is kept: go on with pyclone-pgsm resume {shlex.quote(str(trace))}, "
+            "then make the tables with pyclone-pgsm summarize",
             file=sys.stderr,
         )
         raise typer.Exit(130) from None
@@ -344,7 +347,7 @@ def analyze(
             "-o",
             "--out",
             metavar="OUT",
-            help="Output folder. [default: INPUT's name + _pyclone_pgsm]",
+            help="Output folder. \\[default: INPUT's name + _pyclone_pgsm]",
             rich_help_panel=OUTPUT,
         ),
     ] = None,
@@ -384,6 +387,7 @@ def analyze(
         picture_formats = _parse_formats(formats)
         analysis.check_criterion(consensus)
         observations, left_out = _read(inputs, tumour_content, error_rate, genotype_prior)
+        settings = settings.resolve(observations.num_mutations)
         analysis.check_folder(folder, force)
         with _progress(quiet, chains) as progress:
             result = analysis.analyze(
@@ -463,6 +467,7 @@ def run(
 
         model, settings, prior = _plan(context.params)
         observations, left_out = _read(inputs, tumour_content, error_rate, genotype_prior)
+        settings = settings.resolve(observations.num_mutations)
         refuse_existing(out, force)
         with _progress(quiet, chains) as progress:
             analysis.run(
@@ -591,7 +596,7 @@ def simulate(
     depth: Annotated[float, typer.Option(help="Mean reads of a mutation in a sample.")] = 100.0,
     purity: Annotated[
         list[float] | None,
-        typer.Option(help="Share of cancer cells: once for all samples, or once a sample. [default: 0.8]"),
+        typer.Option(help="Share of cancer cells: once for all samples, or once a sample. \\[default: 0.8]"),
     ] = None,
     copy_numbers: Annotated[str, typer.Option(metavar="NAME", help="diploid or mixed.")] = "diploid",
     missing: Annotated[float, typer.Option(help="Share of rows that are missing.")] = 0.0,

@@ -31,6 +31,7 @@ from pyclone_pgsm.files import replacing
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS
+from pyclone_pgsm.tumour.grid import prevalence_grid
 
 FORMAT = "pyclone-pgsm trace 1"
 MATRICES = (
@@ -132,6 +133,7 @@ def create_trace(
     with replacing(path) as temporary, h5py.File(temporary, "w", **FILE_SPACE) as file:
         _write_config(file, options, command)
         _write_data(file, observations, left_out)
+        file["data"].create_dataset("grid", data=prevalence_grid(options.grid_size))
         chains = file.create_group("chains")
         for k, state in enumerate(states):
             _create_chain(chains, str(k), observations.num_mutations, options.hyperparameters)
@@ -153,6 +155,7 @@ def _write_data(file: h5py.File, observations: Observations, left_out: Sequence[
     data = file.create_group("data")
     data.attrs["description"] = (
         "T mutations x D samples; values where has_data is false are placeholders. "
+        "grid: the cellular prevalences of the likelihood. "
         "left_out: JSON, one list [file, row, mutation_id, sample_id, reason] a line of left_out.tsv"
     )
     _write_texts(data, "mutation_ids", observations.mutation_ids)

@@ -497,7 +497,7 @@ class PyCloneModel:
             if precision not in self._tables:
                 xi = likelihood_grid(self.table, self.grid_size, self.genotype_prior, self.density, precision)
                 self._tables[precision] = make_pyclone(self.table.index, *xi)
-                kept = max(4, KEPT_BYTES // max(1, 2 * xi.xi.nbytes))
+                kept = max(3, KEPT_BYTES // max(1, 2 * xi.xi.nbytes))
                 while len(self._tables) > kept:
                     self._tables.popitem(last=False)
             self._tables.move_to_end(precision)
