@@ -27,7 +27,7 @@ from pyclone_pgsm.chains import (
     start_chain,
 )
 from pyclone_pgsm.errors import OutputError, TraceError, UsageError
-from pyclone_pgsm.files import make_folder, refuse_existing, replacing
+from pyclone_pgsm.files import make_folder, refuse_existing, remove, replacing
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.likelihoods.pyclone import PyCloneModel
 from pyclone_pgsm.posterior.summarize import CRITERIA, Diagnostic, Result, kept_rows, summarize
@@ -238,7 +238,10 @@ def resume(
             )
         finished = finished and iterations == total
         options = replace(options, settings=replace(options.settings, iterations=iterations))
+    effective_threads(threads, len(states))
     if not finished:
+        for left_over in path.parent.glob(f".{path.name}.*.part"):  # by a flush that was killed
+            left_over.unlink(missing_ok=True)
         extend_trace(path, options)
         _run(path, make_model(intern(observations), options), options, states, threads, progress)
     return options.settings.lengths[0]
@@ -268,9 +271,6 @@ def check_folder(folder: Path, force: bool, *, with_trace: bool = True) -> None:
     names = FOLDER_FILES if with_trace else FOLDER_FILES[:-1]
     for name in (*names, "plots"):
         refuse_existing(folder / name, force)
-    if force:  # what an interrupted run leaves must not stand beside the tables of an older one
-        for name in names:
-            (folder / name).unlink(missing_ok=True)
 
 
 def write_results(
@@ -454,7 +454,12 @@ def analyze(
 
     Parameters are those of :func:`run` and :func:`write_results`.
     """
+    settings = settings.resolve(observations.num_mutations)
     make_folder(folder)
+    for (
+        name
+    ) in FOLDER_FILES:  # what an interrupted run leaves must not stand beside the tables of an older one
+        remove(folder / name)
     started = time.perf_counter()
     run(
         observations,

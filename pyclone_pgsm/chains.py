@@ -44,8 +44,8 @@ class Settings:
     ----------
     sampler : {"mixed", "pgsm", "gibbs"}
         What an iteration does: a Gibbs sweep and split-merge moves, only these, or only the sweep.
-    moves : int
-        Split-merge moves an iteration.
+    moves : int or None
+        Split-merge moves an iteration. None: chosen by :meth:`resolve`.
     particles : int
         N of the particle Gibbs kernel.
     resample_threshold : float
@@ -65,7 +65,7 @@ class Settings:
     """
 
     sampler: str = "mixed"
-    moves: int = 2
+    moves: int | None = None
     particles: int = 20
     resample_threshold: float = 0.5
     anchor_proposal: str = "cluster"
@@ -76,7 +76,7 @@ class Settings:
     thin: int = 1
     chains: int = 4
     seed: int = 1
-    hyper_every: int = 2
+    hyper_every: int = 3
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -102,6 +102,8 @@ class Settings:
             value = getattr(self, name)
             if value is not None and value < least:
                 raise UsageError(f"{_option(name)} {value}: must be at least {least}")
+        if self.seed >= 2**63:
+            raise UsageError(f"--seed {self.seed}: must be below 2**63")
         if not 0.0 <= self.resample_threshold <= 1.0:
             raise UsageError(f"--resample-threshold {self.resample_threshold}: must lie between 0 and 1")
         if self.iterations is not None and self.burn_in is not None:
@@ -120,7 +122,8 @@ class Settings:
     def resolve(self, num_observations: int) -> Settings:
         """The settings with numbers where the user gave none.
 
-        Iterations: 1,000, fewer for more than 1,500 observations, at least 150. Burn-in: half of them.
+        Iterations: 1,000, fewer for more than 1,500 observations, at least 150. Burn-in: half of them. Split-merge
+        moves an iteration: 2, or 1 for more than 5,000 observations.
 
         Raises
         ------
@@ -132,7 +135,8 @@ class Settings:
             iterations = max(150, min(1000, 1_500_000 // max(1, num_observations) // 10 * 10))
         burn_in = iterations // 2 if self.burn_in is None else self.burn_in
         self._check_lengths(iterations, burn_in)
-        return replace(self, iterations=iterations, burn_in=burn_in)
+        moves = self.moves or (2 if num_observations <= 5000 else 1)
+        return replace(self, iterations=iterations, burn_in=burn_in, moves=moves)
 
     @property
     def lengths(self) -> tuple[int, int]:
@@ -304,7 +308,7 @@ def advance(
             partition, _ = sweep(likelihood, tables, partition, model.order, rng)
         if settings.sampler != "gibbs" and T > 1:
             tables = PartitionPrior(prior.log_tau1(T), log_tau2)
-            for _ in range(settings.moves):
+            for _ in range(settings.moves or 1):
                 partition, _, _ = move(
                     likelihood,
                     tables,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import shlex
 import sys
 from collections.abc import Callable, Iterator
@@ -87,7 +88,12 @@ Sampler = Annotated[
     typer.Option("--sampler", metavar="NAME", help="mixed, pgsm or gibbs.", rich_help_panel=CHAINS),
 ]
 Moves = Annotated[
-    int, typer.Option("--moves", help="Split-merge moves an iteration.", rich_help_panel=CHAINS)
+    int | None,
+    typer.Option(
+        "--moves",
+        help="Split-merge moves an iteration. \\[default: 2; 1 for large data]",
+        rich_help_panel=CHAINS,
+    ),
 ]
 Particles = Annotated[
     int, typer.Option("--particles", help="Particles of a split-merge move.", rich_help_panel=CHAINS)
@@ -244,14 +250,18 @@ def _parse_number(option: str, text: str, word: str, kind: type[float] | type[in
 def _parse_prior(concentration: float, text: str) -> DirichletProcess:
     from pyclone_pgsm.priors import DirichletProcess
 
+    if not 0 < concentration < math.inf:
+        raise UsageError(f"--concentration {concentration}: must be a positive number")
     if text == "fixed":
         return DirichletProcess(concentration, None, None)
     try:
         shape, rate = map(float, text.split(","))
     except ValueError:
+        shape = rate = math.nan
+    if not (0 < shape < math.inf and 0 < rate < math.inf):
         raise UsageError(
             f"--concentration-prior {text!r}: must be 'fixed' or the shape and rate of a Gamma prior, like 1,0.1"
-        ) from None
+        )
     return DirichletProcess(concentration, shape, rate)
 
 
@@ -358,7 +368,7 @@ def analyze(
     precision: Precision = "infer",
     grid_size: GridSize = "auto",
     sampler: Sampler = "mixed",
-    moves: Moves = 2,
+    moves: Moves = None,
     particles: Particles = 20,
     resample_threshold: ResampleThreshold = 0.5,
     anchor_proposal: AnchorProposal = "cluster",
@@ -443,7 +453,7 @@ def run(
     precision: Precision = "infer",
     grid_size: GridSize = "auto",
     sampler: Sampler = "mixed",
-    moves: Moves = 2,
+    moves: Moves = None,
     particles: Particles = 20,
     resample_threshold: ResampleThreshold = 0.5,
     anchor_proposal: AnchorProposal = "cluster",
@@ -548,8 +558,6 @@ def summarize(
 
         picture_formats = _parse_formats(formats)
         analysis.check_criterion(consensus)
-        if burn_in is not None and burn_in < 0:
-            raise UsageError(f"--burn-in {burn_in}: must be at least 0")
         with Trace(trace) as opened:
             left_out = len(opened.left_out)
         analysis.check_folder(out, force, with_trace=False)

@@ -21,7 +21,14 @@ from typing import Any
 import numba
 from numba import config
 
-KERNEL_FOLDERS = ("likelihoods", "posterior", "samplers", "tumour")
+KERNELS = (
+    "compiling.py",
+    "likelihoods/*.py",
+    "posterior/kernels.py",
+    "posterior/prevalence.py",
+    "samplers/*.py",
+    "tumour/kernels.py",
+)
 PACKAGE = Path(__file__).parent
 
 
@@ -56,11 +63,9 @@ def cache_directory() -> Path | None:
 @cache
 def _package_digest() -> str:
     digest = hashlib.sha256()
-    for folder in KERNEL_FOLDERS:
-        for path in sorted((PACKAGE / folder).rglob("*.py")):
-            digest.update(path.relative_to(PACKAGE).as_posix().encode())
-            digest.update(path.read_bytes())
-    digest.update(Path(__file__).read_bytes())
+    for path in sorted(path for pattern in KERNELS for path in PACKAGE.glob(pattern)):
+        digest.update(path.relative_to(PACKAGE).as_posix().encode())
+        digest.update(path.read_bytes())
     return digest.hexdigest()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from pyclone_pgsm.errors import OutputError
@@ -24,9 +24,11 @@ def replacing(path: Path) -> Iterator[Path]:
         yield temporary
         os.replace(temporary, path)
     except OSError as problem:
-        raise OutputError(f"{path}: cannot be written: {problem.strerror or problem}") from problem
+        reason = os.strerror(problem.errno) if problem.errno else problem
+        raise OutputError(f"{path}: cannot be written: {reason}") from problem
     finally:
-        temporary.unlink(missing_ok=True)
+        with suppress(OSError):
+            temporary.unlink()
 
 
 def refuse_existing(path: Path, force: bool) -> None:
@@ -52,5 +54,21 @@ def make_folder(folder: Path) -> None:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
+    except FileExistsError:
+        raise OutputError(f"{folder}: is a file, not a folder") from None
     except OSError as problem:
         raise OutputError(f"{folder}: the folder cannot be made: {problem.strerror or problem}") from problem
+
+
+def remove(path: Path) -> None:
+    """Remove a file if it is there.
+
+    Raises
+    ------
+    OutputError
+        It cannot be removed, or is a folder.
+    """
+    try:
+        path.unlink(missing_ok=True)
+    except OSError as problem:
+        raise OutputError(f"{path}: cannot be replaced: {problem.strerror or problem}") from problem

@@ -34,7 +34,7 @@ class DirichletProcess:
             raise UsageError(f"the concentration must be positive, not {self.concentration}")
         if (self.shape is None) != (self.rate is None):
             raise UsageError("the concentration's Gamma prior needs both a shape and a rate")
-        if self.shape is not None and not (self.shape > 0 and self.rate is not None and self.rate > 0):
+        if self.shape is not None and not (0 < self.shape < np.inf and 0 < (self.rate or 0) < np.inf):
             raise UsageError(
                 f"shape and rate of the concentration's Gamma prior must be positive, not {self.shape}, {self.rate}"
             )

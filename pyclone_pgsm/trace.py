@@ -204,11 +204,12 @@ def _write_state(chain: h5py.Group, state: ChainState) -> None:
     if "state" in chain:
         del chain["state"]
     group = chain.create_group("state")
-    group.attrs["description"] = "where the chain goes on"
+    # texts of fixed length: each new variable-length one would take 4 KB of the file for good
+    group.attrs["description"] = np.bytes_("where the chain goes on")
     group.attrs["iteration"] = state.iteration
     group.attrs["concentration"] = state.prior.concentration
     group.attrs["hyperparameters"] = np.array(state.values, float)
-    group.attrs["random_generator"] = json.dumps(state.rng.bit_generator.state)
+    group.attrs["random_generator"] = np.bytes_(json.dumps(state.rng.bit_generator.state))
     group.create_dataset("labels", data=state.labels, compression="gzip", compression_opts=1, fletcher32=True)
     for name, array in state.anchors.state().items():
         group.create_dataset(name, data=array)

@@ -133,7 +133,9 @@ def test_resume_refuses_fewer_iterations(tmp_path):
 def test_single_mutation(tmp_path):
     path = run(tmp_path / "t.h5", observations=tumour(4), iterations=20, burn_in=3)
     one = tumour(4)
-    rows = {name: getattr(one, name)[:1] for name in one.__dataclass_fields__ if name.endswith(("counts", "cn"))}
+    rows = {
+        name: getattr(one, name)[:1] for name in one.__dataclass_fields__ if name.endswith(("counts", "cn"))
+    }
     rows |= {name: getattr(one, name)[:1] for name in ("tumour_content", "error_rate", "has_data")}
     single = type(one)(one.mutation_ids[:1], one.sample_ids, **rows)
     run(path, observations=single, iterations=20, burn_in=3)
@@ -172,8 +174,8 @@ def test_interrupted(number, verb, table, undisturbed, tmp_path):
     assert process.returncode == 130
     assert stdout == ""
     assert stderr == (
-        "pyclone-pgsm: interrupted; the trace is kept, go on with: "
-        f"pyclone-pgsm resume '{path}'\n"
+        f"pyclone-pgsm: interrupted; the trace is kept: go on with pyclone-pgsm resume '{path}', "
+        "then make the tables with pyclone-pgsm summarize\n"
     )
     assert [file.name for file in out.iterdir()] == [path.name]
     with Trace(path) as trace:
@@ -245,6 +247,6 @@ def test_settings_chosen_from_the_data():
 
 def test_start_that_needs_too_much_memory(tmp_path, monkeypatch):
     monkeypatch.setattr("pyclone_pgsm.chains.LARGEST_START", 1000)
-    with pytest.raises(UsageError, match="--init disconnected: 40 clusters would need .* use --init single"):
+    with pytest.raises(UsageError, match=r"--init disconnected: 40 clusters would need .* use --init single"):
         run(tmp_path / "t.h5", init="disconnected")
     assert list(tmp_path.iterdir()) == []

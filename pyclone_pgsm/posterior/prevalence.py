@@ -160,7 +160,8 @@ def _shortest_interval(mass, lo, hi, share):
             break
         end = _edge(left + 1, last)
         end -= (end - _edge(left, last)) * (share - held) / mass[left]
-        if _edge(right + 1, last) - end < best_right - best_left:
+        tie = 1e-9 if right == last else 0.0  # so that it reaches 1 when nearly all mass is on the last point
+        if _edge(right + 1, last) - end < best_right - best_left + tie:
             best_left, best_right = end, _edge(right + 1, last)
         held -= mass[right]
     return best_left / last, best_right / last
@@ -168,7 +169,7 @@ def _shortest_interval(mass, lo, hi, share):
 
 @compiled
 def _mixtures(rows, first_block, low, start, mass, grid_size, grids):
-    """Mean over partitions of the windows of the blocks in ``rows`` (n, M); also into ``grids`` (n, D, G) if not empty."""
+    """Mean over partitions of the windows of blocks ``rows`` (n, M); also into ``grids`` (n, D, G) if not empty."""
     n, M = rows.shape
     D = low.shape[1]
     keep = len(grids) > 0

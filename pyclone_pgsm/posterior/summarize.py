@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.errors import TraceError
+from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.posterior.consensus import CRITERIA as CRITERIA
 from pyclone_pgsm.posterior.consensus import assignment_probability, coclustering, consensus
 from pyclone_pgsm.posterior.diagnostics import effective_sample_size, split_rhat
@@ -79,9 +79,13 @@ def kept_rows(trace: Trace, burn_in: int | None = None) -> list[NDArray[np.int64
 
     Raises
     ------
+    UsageError
+        The burn-in is negative.
     TraceError
         No chain has any.
     """
+    if burn_in is not None and burn_in < 0:
+        raise UsageError(f"--burn-in {burn_in}: must be at least 0")
     skip = trace.options.settings.lengths[1] if burn_in is None else burn_in
     rows = [np.flatnonzero(chain.iteration > skip) for chain in trace.chains]
     if not any(len(chosen) for chosen in rows):

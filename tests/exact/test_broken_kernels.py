@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from broken import GIBBS_FAULTS, SPLIT_MERGE_FAULTS, Fault, faulty_steps
-from cases import CASES
+from cases import CASES, poisson_gamma
 from one_step import Kernel, p_value
 
 REPLICATES = 150_000
@@ -55,6 +55,26 @@ def test_a_fault_is_caught(fault: str) -> None:
 @pytest.mark.parametrize(("name", "kernel"), sorted(set(SHOWN_BY.values()), key=str))
 def test_with_all_faults_off_the_same_code_is_exact(name: str, kernel: Kernel) -> None:
     assert p_value_with(name, kernel, 0, 0) > 1e-4
+
+
+@pytest.mark.parametrize("particles", [3, 5])
+def test_resampling_because_a_kind_is_dead_is_exact(particles: int) -> None:
+    """In the copied source a kind of particle counts as dead at 0.95 of the other's weight, not at 1e-20, so that the
+    criterion matters; it may not depend on which of the particles is the conditioned path."""
+    case = poisson_gamma([3, 1, 7, 12, 0, 5, 4], 0.7)
+    kernel = Kernel(moves=1, particles=particles, threshold=1e-9)
+    replicates = 1_000_000
+    p = p_value(
+        case.likelihood,
+        case.posterior,
+        case.concentration,
+        kernel,
+        replicates,
+        steps=faulty_steps(),
+        more_for_sweep=(0,),
+        more_for_move=(0,),
+    )
+    assert p > 1e-4
 
 
 def test_every_fault_is_shown() -> None:

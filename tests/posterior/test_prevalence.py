@@ -1,0 +1,158 @@
+"""Prevalences averaged over partitions, against a slow and obvious computation."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+from pyclone_pgsm.likelihoods.pyclone import PyCloneModel
+from pyclone_pgsm.posterior.prevalence import block_posteriors, cluster_prevalences, mutation_prevalences
+from pyclone_pgsm.simulate import SimulationOptions, simulate
+from pyclone_pgsm.tumour.grid import intern, likelihood_grid
+
+G, T, D = 41, 9, 3
+PRECISIONS = (30.0, np.inf, 1000.0, 30.0, 200.0)
+DRAWS = np.array(
+    [
+        [0, 0, 1, 1, 2, 2, 0, 3, 3],
+        [0, 0, 1, 1, 2, 2, 0, 0, 0],
+        [0, 0, 0, 0, 0, 0, 0, 0, 0],
+        [0, 1, 2, 3, 4, 5, 6, 7, 8],
+        [0, 0, 1, 2, 1, 2, 3, 3, 3],
+    ]
+)
+
+
+@pytest.fixture(scope="module")
+def observations():
+    options = SimulationOptions(
+        mutations=T, samples=D, clusters=3, missing=0.3, depth=40, copy_numbers="mixed"
+    )
+    return simulate(options, np.random.default_rng(5)).observations
+
+
+@pytest.fixture(scope="module")
+def weights(observations) -> NDArray[np.float64]:
+    """(M, T, D, G) posterior of each mutation's prevalence given each partition, in logs from the grid's xi."""
+    table = intern(observations)
+    found = np.empty((len(DRAWS), T, D, G))
+    for m, (labels, precision) in enumerate(zip(DRAWS, PRECISIONS)):
+        xi = likelihood_grid(table, G, "major", "beta-binomial", precision).xi
+        log_likelihood = np.array(
+            [
+                [xi[table.index[i, d]] if observations.has_data[i, d] else np.zeros(G) for d in range(D)]
+                for i in range(T)
+            ]
+        )
+        for i in range(T):
+            total = log_likelihood[labels == labels[i]].sum(axis=0)
+            total = np.exp(total - total.max(axis=-1, keepdims=True))
+            found[m, i] = total / total.sum(axis=-1, keepdims=True)
+    return found
+
+
+@pytest.fixture(scope="module")
+def blocks(observations):
+    model = PyCloneModel(intern(observations), G, "major", "beta-binomial", None)
+    return block_posteriors((model.likelihood((p,)), labels) for p, labels in zip(PRECISIONS, DRAWS))
+
+
+def shortest_interval(mass: NDArray[np.float64], share: float = 0.95) -> tuple[float, float]:
+    """Of a piecewise uniform density on the cells around the grid points, by trying very many left ends."""
+    edges = np.clip((np.arange(len(mass) + 1) - 0.5) / (len(mass) - 1), 0, 1)
+    below = np.append(0, np.cumsum(mass)) / mass.sum()
+    strict = below + np.arange(len(below)) * 1e-15
+    lefts = np.concatenate([edges, np.interp(strict - share, strict, edges)])
+    lefts = np.concatenate([lefts, np.linspace(0, 1, 2001)])
+    start = np.interp(lefts, edges, below)
+    possible = start + share <= 1 + 1e-12
+    rights = np.interp(start[possible] + share, strict, edges)
+    best = np.argmin(rights - lefts[possible])
+    return lefts[possible][best], rights[best]
+
+
+def check(moments, weights: NDArray[np.float64]) -> None:
+    """Moments (n, D) against posteriors (n, D, G)."""
+    grid = np.linspace(0, 1, G)
+    mean = weights @ grid
+    np.testing.assert_allclose(moments.mean, mean, atol=2e-7)
+    variance = (weights * (grid - mean[..., np.newaxis]) ** 2).sum(axis=-1)
+    np.testing.assert_allclose(moments.std, np.sqrt(variance), atol=2e-6)
+    edges = np.clip((np.arange(G + 1) - 0.5) / (G - 1), 0, 1)
+    for where in np.ndindex(mean.shape):
+        lower, upper = moments.lower[where], moments.upper[where]
+        best = shortest_interval(weights[where])
+        assert upper - lower == pytest.approx(best[1] - best[0], abs=2e-5)
+        below = np.append(0, np.cumsum(weights[where]))
+        assert np.diff(np.interp([lower, upper], edges, below))[0] == pytest.approx(0.95, abs=2e-6)
+
+
+def test_mutations(blocks, weights, observations):
+    moments = mutation_prevalences(blocks, DRAWS, G)
+    check(moments, weights.mean(axis=0))
+    assert (moments.std >= 0).all()
+
+
+def test_mutation_alone_without_data_is_flat(blocks, observations):
+    assert not observations.has_data.all()
+    alone = mutation_prevalences(blocks._replace(first_block=blocks.first_block[3:5]), DRAWS[3:4], G)
+    for i, d in np.argwhere(~observations.has_data):
+        # the first and the last point have half a cell
+        assert alone.mean[i, d] == pytest.approx(0.5, abs=1e-6)
+        assert alone.upper[i, d] - alone.lower[i, d] == pytest.approx(
+            1 - (0.05 * G - 0.5) / (G - 1), abs=1e-6
+        )
+
+
+def test_mutation_without_data_borrows_from_its_block(blocks, observations):
+    together = mutation_prevalences(blocks._replace(first_block=blocks.first_block[2:4]), DRAWS[2:3], G)
+    np.testing.assert_array_equal(together.mean, np.broadcast_to(together.mean[0], (T, D)))
+
+
+def test_clusters(blocks, weights):
+    """The posterior of a cluster is that of the block that holds most of its mutations (ties: the first block)."""
+    labels = np.array([0, 0, 1, 1, 2, 2, 0, 0, 0])
+    moments, density = cluster_prevalences(blocks, DRAWS, labels, G)
+    expected = np.empty((3, D, G))
+    for cluster in range(3):
+        chosen = []
+        for m, draw in enumerate(DRAWS):
+            block = np.bincount(draw[labels == cluster]).argmax()
+            chosen.append(weights[m, np.argmax(draw == block)])
+        expected[cluster] = np.mean(chosen, axis=0)
+    np.testing.assert_allclose(density, expected, atol=1e-7)
+    np.testing.assert_allclose(density.sum(axis=-1), 1.0, atol=1e-12)
+    check(moments, expected)
+
+
+def test_negligible_mass_is_all_that_is_cut(blocks, weights):
+    full = len(DRAWS) * T * D * G
+    assert len(blocks.mass) < full
+    assert blocks.first_block.tolist() == [0, 4, 7, 8, 17, 21]
+    for m, labels in enumerate(DRAWS):
+        for i in range(T):
+            for d in range(D):
+                row = (blocks.first_block[m] + labels[i]) * D + d
+                begin, end = blocks.start[row], blocks.start[row + 1]
+                low = blocks.low[blocks.first_block[m] + labels[i], d]
+                dense = np.zeros(G)
+                dense[low : low + end - begin] = blocks.mass[begin:end]
+                np.testing.assert_allclose(dense, weights[m, i, d], atol=1e-7)
+
+
+@pytest.mark.parametrize("where", [0, 17, G - 1])
+def test_all_mass_on_one_point(where, blocks):
+    """No division by nothing, and ends within 0 and 1."""
+    one = blocks._replace(
+        first_block=np.array([0, 1]),
+        low=np.full((1, 1), where),
+        start=np.array([0, 1]),
+        mass=np.ones(1, np.float32),
+    )
+    moments = mutation_prevalences(one, np.zeros((1, 1), int), G)
+    at = where / (G - 1)
+    assert moments.mean[0, 0] == pytest.approx(at)
+    assert moments.std[0, 0] == 0.0
+    assert 0 <= moments.lower[0, 0] <= at <= moments.upper[0, 0] <= 1
+    assert moments.upper[0, 0] - moments.lower[0, 0] < 1 / (G - 1)

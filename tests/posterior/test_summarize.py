@@ -1,0 +1,165 @@
+"""From saved iterations to a result: which rows count, in what order clusters stand, and what is warned of."""
+
+from __future__ import annotations
+
+import math
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+from pyclone_pgsm import analysis
+from pyclone_pgsm.chains import Settings
+from pyclone_pgsm.errors import TraceError, UsageError
+from pyclone_pgsm.posterior.summarize import CRITERIA, consensus_order, diagnose, kept_rows, summarize
+from pyclone_pgsm.priors import DirichletProcess
+from pyclone_pgsm.simulate import SimulationOptions, simulate
+from pyclone_pgsm.trace import Trace
+
+
+def chain(iterations: Any, log_joint: Any = None, precision: Any = None) -> SimpleNamespace:
+    iteration = np.array(iterations, np.int64)
+    values = np.array(iteration if log_joint is None else log_joint, float)
+    return SimpleNamespace(
+        iteration=iteration,
+        log_joint=values,
+        num_clusters=np.ones(len(iteration), np.int64),
+        concentration=values + 1.0,
+        hyperparameters={} if precision is None else {"precision": np.array(precision, float)},
+    )
+
+
+def fake(*chains: SimpleNamespace, burn_in: int = 2) -> Any:
+    names = tuple(chains[0].hyperparameters)
+    settings = SimpleNamespace(lengths=(10, burn_in))
+    return SimpleNamespace(
+        path="t.h5", chains=chains, options=SimpleNamespace(settings=settings, hyperparameters=names)
+    )
+
+
+def test_kept_rows():
+    trace = fake(chain([1, 2, 3, 4]), chain([2, 4, 6]), chain([]))
+    assert [rows.tolist() for rows in kept_rows(trace)] == [[2, 3], [1, 2], []]
+    assert [rows.tolist() for rows in kept_rows(trace, 0)] == [[0, 1, 2, 3], [0, 1, 2], []]
+    assert [rows.tolist() for rows in kept_rows(trace, 5)] == [[], [2], []]
+    with pytest.raises(TraceError, match=r"t\.h5: no iteration after the burn-in of 6 \(the chains have 6\)"):
+        kept_rows(trace, 6)
+    with pytest.raises(TraceError, match="the chains have 0"):
+        kept_rows(fake(chain([])))
+    with pytest.raises(UsageError, match="--burn-in -1: must be at least 0"):
+        kept_rows(trace, -1)
+
+
+def test_clusters_from_the_largest_mean_prevalence_down():
+    labels = np.array([2, 0, 1, 1, 0, 3, 3, 3])
+    mean = np.array([[0.5, 0.5], [0.9, 0.1], [0.1, 0.2], [0.8, 0.2]])
+    # 0, 1 and 3 tie: 3 is larger; 0 appears before 1
+    assert consensus_order(labels, mean).tolist() == [3, 1, 2, 2, 1, 0, 0, 0]
+    assert consensus_order(np.zeros(3, int), np.array([[0.3]])).tolist() == [0, 0, 0]
+
+
+def test_diagnostics_of_a_known_series():
+    rng = np.random.default_rng(1)
+    series = rng.normal(size=(3, 200))
+    trace = fake(*(chain(range(1, 201), values) for values in series), burn_in=0)
+    found = {d.name: d for d in diagnose(trace, kept_rows(trace))}
+    assert list(found) == ["log_joint", "num_clusters", "concentration"]
+    joint = found["log_joint"]
+    assert joint.mean == pytest.approx(series.mean())
+    assert joint.lower == pytest.approx(np.quantile(series, 0.025), abs=0.05)
+    assert joint.upper == pytest.approx(np.quantile(series, 0.975), abs=0.05)
+    assert joint.rhat < 1.02
+    assert 300 < joint.ess < 1000
+    apart = fake(*(chain(range(1, 201), values + k) for k, values in enumerate(series)), burn_in=0)
+    assert diagnose(apart, kept_rows(apart))[0].rhat > 1.3
+
+
+def test_infinite_precisions_have_a_median_and_diagnostics():
+    precision = np.array([100.0, 1000.0, math.inf, math.inf] * 10)
+    trace = fake(*(chain(range(1, 41), precision=np.roll(precision, k)) for k in range(2)), burn_in=0)
+    found = diagnose(trace, kept_rows(trace))[-1]
+    assert found.name == "precision"
+    assert (found.lower, found.upper) == (100.0, math.inf)
+    assert math.isfinite(found.rhat)
+    assert math.isfinite(found.ess)
+    assert found.mean >= 1000.0
+    never = fake(chain(range(1, 5), precision=[math.inf] * 4), burn_in=0)
+    assert diagnose(never, kept_rows(never))[-1].mean == math.inf
+
+
+def test_too_few_rows_for_diagnostics():
+    trace = fake(chain([1, 2, 3, 4, 5, 6]), chain([]))
+    for found in diagnose(trace, kept_rows(trace)):
+        assert math.isnan(found.rhat)
+        assert math.isnan(found.ess)
+        assert math.isfinite(found.mean)
+
+
+@pytest.fixture(scope="module")
+def tumour():
+    return simulate(
+        SimulationOptions(
+            mutations=30, samples=3, clusters=3, missing=0.1, depth=400, absent=0.0, clonal=False
+        ),
+        np.random.default_rng(5),
+    )
+
+
+@pytest.fixture(scope="module")
+def trace(tumour, tmp_path_factory):
+    path = tmp_path_factory.mktemp("summarize") / "t.h5"
+    settings = Settings(iterations=80, burn_in=40, chains=2)
+    analysis.run(tumour.observations, [], path, analysis.ModelOptions(), settings, DirichletProcess())
+    with Trace(path) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("criterion", CRITERIA)
+def test_summary_of_an_easy_tumour(criterion, trace, tumour):
+    result = summarize(trace, criterion)
+    summary = result.summary
+    K, (T, D) = summary.num_clusters, (30, 3)
+    assert K == 3
+    np.testing.assert_array_equal(summary.labels, tumour.cluster)
+    np.testing.assert_array_equal(summary.cluster_size, np.bincount(tumour.cluster))
+    for name, shape in (("mean", (T, D)), ("cluster_mean", (K, D))):
+        prefix = name.removesuffix("mean")
+        mean, std, lower, upper = (
+            getattr(summary, prefix + end) for end in ("mean", "std", "lower", "upper")
+        )
+        assert mean.shape == std.shape == lower.shape == upper.shape == shape
+        assert (std > 0).all()
+        assert ((lower <= mean) & (mean <= upper)).all()
+    np.testing.assert_allclose(summary.cluster_mean, tumour.prevalence, atol=0.05)
+    np.testing.assert_allclose(summary.cluster_density @ summary.grid, summary.cluster_mean, atol=1e-9)
+    np.testing.assert_allclose(summary.mean, summary.cluster_mean[summary.labels], atol=0.03)
+    assert (summary.assignment_prob > 0.9).all()
+    assert (np.isnan(summary.vaf) == ~tumour.observations.has_data).all()
+    assert (summary.depth[~tumour.observations.has_data] == 0).all()
+    assert result.coclustered.tolist() == list(range(T))
+    assert result.coclustering.shape == (T, T)
+
+
+def test_same_result_twice(trace):
+    one, two = summarize(trace), summarize(trace)
+    for name, value in vars(one.summary).items():
+        np.testing.assert_array_equal(value, getattr(two.summary, name))
+
+
+def test_map_is_the_saved_partition_of_largest_joint(trace):
+    rows = kept_rows(trace)
+    best = max((c.log_joint[row], k, row) for k, c in enumerate(trace.chains) for row in rows[k])
+    expected = trace.labels(best[1], np.array([best[2]]))[0]
+    labels = summarize(trace, "map").summary.labels
+    assert len(set(zip(labels.tolist(), expected.tolist()))) == expected.max() + 1 == labels.max() + 1
+
+
+def test_fewer_draws_than_saved(trace, monkeypatch):
+    """Thinning for large traces gives nearly the same prevalences."""
+    full = summarize(trace).summary
+    monkeypatch.setattr("pyclone_pgsm.posterior.summarize.LABEL_BYTES", 30 * 20)
+    thinned = summarize(trace).summary
+    np.testing.assert_array_equal(thinned.labels, full.labels)
+    np.testing.assert_allclose(thinned.mean, full.mean, atol=0.03)
+    assert (thinned.mean != full.mean).any()

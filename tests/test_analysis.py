@@ -1,0 +1,177 @@
+"""The commands as functions: options that cannot be, unfinished traces, the report."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import threading
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from small_runs import FIXED, LEFT_OUT, run, tumour
+
+from pyclone_pgsm import __version__, analysis
+from pyclone_pgsm.chains import Settings
+from pyclone_pgsm.errors import OutputError, TraceError, UsageError
+from pyclone_pgsm.messages import summary_lines
+from pyclone_pgsm.posterior.summarize import summarize
+from pyclone_pgsm.priors import DirichletProcess
+from pyclone_pgsm.trace import Trace
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return run(tmp_path_factory.mktemp("trace") / "t.h5", iterations=90, burn_in=40)
+
+
+def cut(trace: Path, path: Path, lengths: tuple[int, ...]) -> Path:
+    """A copy whose chains have only so many saved iterations, as of a run that was interrupted."""
+    shutil.copy(trace, path)
+    with h5py.File(path, "r+") as file:
+        for k, length in enumerate(lengths):
+            chain = file[f"chains/{k}"]
+            for name in set(chain) - {"state"}:
+                chain[name].resize(length, axis=0)
+    return path
+
+
+def test_options_that_cannot_be():
+    for values, message in (
+        ({"genotype_prior": "x"}, "--genotype-prior 'x': must be one of major"),
+        ({"density": "x"}, "--density 'x': must be one of"),
+        ({"precision": 0.0}, "--precision 0.0: must be 'infer' or a positive number"),
+        ({"grid_size": 10}, "--grid-size 10: must be 'auto' or between 11 and 10001"),
+    ):
+        with pytest.raises(UsageError) as caught:
+            analysis.ModelOptions(**values)
+        assert str(caught.value).startswith(message)
+
+
+def test_analyze(tmp_path):
+    calls: list[tuple[int, int, int, int]] = []
+    result = analysis.analyze(
+        tumour(),
+        LEFT_OUT,
+        tmp_path / "a" / "b",
+        analysis.ModelOptions(),
+        Settings(iterations=60, chains=2),
+        DirichletProcess(),
+        command="a command",
+        progress=lambda *numbers: calls.append(numbers),
+        formats=("png",),
+    )
+    folder = tmp_path / "a" / "b"
+    assert {path.name for path in folder.iterdir()} == {*analysis.FOLDER_FILES, "plots"}
+    assert {(chain, total) for chain, _, total, _ in calls} == {(0, 60), (1, 60)}
+    assert {chain for chain, done, _, _ in calls if done == 60} == {0, 1}
+    report = json.loads((folder / "run.json").read_text())
+    assert report["version"] == __version__
+    assert report["command"] == "a command"
+    assert report["seed"] == report["options"]["settings"]["seed"] == 1
+    assert report["counts"] == {
+        "samples": 2,
+        "mutations": 40,
+        "left_out": 2,
+        "clusters": result.summary.num_clusters,
+        "chains": 2,
+        "saved_iterations": [30, 30],
+    }
+    assert set(report["diagnostics"]) == {"log_joint", "num_clusters", "concentration", "precision"}
+    assert set(report["seconds"]) == {"chains", "summarize", "plots", "sampling_all_chains"}
+    assert "numba" in report["versions"]
+
+
+@pytest.mark.parametrize("precision", [np.inf, 50.0])
+def test_report_of_fixed_precisions_is_plain_json(precision, tmp_path):
+    path = run(tmp_path / "t.h5", model=analysis.ModelOptions(precision=precision), iterations=20, burn_in=10)
+    analysis.write_results(path, tmp_path / "out", plots=False)
+
+    def refuse(constant: str) -> None:
+        raise AssertionError(f"{constant} is not JSON")
+
+    report = json.loads((tmp_path / "out" / "run.json").read_text(), parse_constant=refuse)
+    assert report["options"]["precision"] == ("inf" if precision == np.inf else 50.0)
+    assert "precision" not in report["diagnostics"]
+
+
+def test_infinite_precision_is_the_binomial(tmp_path):
+    same = {"iterations": 20, "burn_in": 10, "chains": 1}
+    one = run(tmp_path / "1.h5", model=analysis.ModelOptions(precision=np.inf), **same)
+    two = run(tmp_path / "2.h5", model=analysis.ModelOptions(density="binomial", precision=7.0), **same)
+    with Trace(one) as first, Trace(two) as second:
+        np.testing.assert_array_equal(first.chains[0].log_joint, second.chains[0].log_joint)
+
+
+def test_unfinished_trace_is_summarized_with_a_warning(trace, tmp_path):
+    path = cut(trace, tmp_path / "short.h5", (90, 55))
+    result = analysis.write_results(path, tmp_path / "out", formats=("png",))
+    assert result.warnings[0] == "chains 1 have not done all 90 iterations: resume the trace"
+    counts = json.loads((tmp_path / "out" / "run.json").read_text())["counts"]
+    assert counts["saved_iterations"] == [50, 15]
+
+
+def test_chain_that_had_not_begun(trace, tmp_path):
+    """Tables and pictures come from the others."""
+    path = cut(trace, tmp_path / "short.h5", (90, 0))
+    result = analysis.write_results(path, tmp_path / "out", formats=("png",))
+    assert "chains 1 have not done" in result.warnings[0]
+    assert (tmp_path / "out" / "plots" / "traces.png").exists()
+    assert (tmp_path / "out" / "run.json").exists()
+
+
+def test_nothing_after_the_burn_in_writes_nothing(trace, tmp_path):
+    for lengths, last in (((0, 0), 0), ((40, 13), 40)):
+        path = cut(trace, tmp_path / "short.h5", lengths)
+        with pytest.raises(
+            TraceError, match=rf"no iteration after the burn-in of 40 \(the chains have {last}\)"
+        ):
+            analysis.write_results(path, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_check_folder(tmp_path):
+    analysis.check_folder(tmp_path / "new", False)
+    for name in (*analysis.FOLDER_FILES, "plots"):
+        folder = tmp_path / f"with {name}"
+        folder.mkdir()
+        (folder / name).touch()
+        with pytest.raises(OutputError, match=f"{name} exists already: use --force"):
+            analysis.check_folder(folder, False)
+        analysis.check_folder(folder, True)
+        assert (folder / name).exists()
+    analysis.check_folder(tmp_path / "with trace.h5", False, with_trace=False)
+    with pytest.raises(OutputError, match="is a file: give a folder with -o"):
+        analysis.check_folder(tmp_path / "with trace.h5" / "trace.h5", False)
+
+
+def test_run_in_a_thread(trace, tmp_path):
+    """Where signals cannot be caught."""
+    thread = threading.Thread(target=run, args=(tmp_path / "t.h5",), kwargs={"iterations": 90, "burn_in": 40})
+    thread.start()
+    thread.join()
+    with Trace(tmp_path / "t.h5") as mine, Trace(trace) as its:
+        np.testing.assert_array_equal(mine.chains[1].log_joint, its.chains[1].log_joint)
+
+
+def test_what_the_terminal_says(trace):
+    with Trace(trace) as opened:
+        result = summarize(opened)
+    lines = summary_lines(result, 3)
+    K = result.summary.num_clusters
+    assert lines[0] == f"40 mutations in 2 samples: {K} clusters; 3 left out or changed (left_out.tsv)"
+    assert lines[1].split() == ["cluster", "size", "S1", "S2"]
+    for k in range(K):
+        number, size, first, *_ = lines[2 + k].split()
+        assert (int(number), int(size)) == (k, result.summary.cluster_size[k])
+        assert first == f"{result.summary.cluster_mean[k, 0]:.3f}"
+    assert any(line.startswith("overdispersion: precision") for line in lines)
+    assert not any(word in line.lower() for line in lines for word in ("error", "exception"))
+
+
+def test_terminal_with_fixed_precision_says_nothing_of_it(tmp_path):
+    with Trace(run(tmp_path / "t.h5", model=FIXED, iterations=20, burn_in=10)) as opened:
+        result = summarize(opened)
+    assert not any("precision" in line for line in summary_lines(result, 0))
+    assert "left out" not in summary_lines(result, 0)[0]

@@ -1,0 +1,392 @@
+"""The command: help, exit codes, messages, and what it must not say or import."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import h5py
+import pytest
+from small_runs import bits, command, run, write_tumour
+from typer.testing import CliRunner
+
+from pyclone_pgsm import __version__, analysis, cli
+
+PLAIN = "from pyclone_pgsm.cli import main; main()"
+SHORT = ("--iterations", 40, "--burn-in", 20, "--chains", 2, "--threads", 1)
+COMMANDS = ("analyze", "validate", "run", "resume", "merge", "summarize", "plot", "simulate")
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_tumour(tmp_path_factory.mktemp("tumour"))
+
+
+@pytest.fixture(scope="module")
+def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return run(tmp_path_factory.mktemp("trace") / "t.h5")
+
+
+def call(*arguments: object) -> Any:
+    result = CliRunner().invoke(cli.app, list(map(str, arguments)))
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def refused(*arguments: object) -> str:
+    """The message of a call that must end with code 2."""
+    result = call(*arguments)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+    return result.stderr
+
+
+def test_help_and_version():
+    assert call("--version").stdout == f"pyclone-pgsm {__version__}\n"
+    listed = call("--help")
+    assert listed.exit_code == 0
+    for name in COMMANDS:
+        assert name in listed.stdout
+        shown = call(name, "--help")
+        assert shown.exit_code == 0
+        assert "Usage" in shown.stdout
+        assert listed.stderr == shown.stderr == ""
+
+
+def test_help_imports_nothing_heavy():
+    program = (
+        "import sys\nfrom pyclone_pgsm import cli\n"
+        "try:\n    cli.main()\nexcept SystemExit as end:\n    assert not end.code\n"
+        "heavy = {'numpy', 'numba', 'pandas', 'h5py', 'matplotlib', 'scipy'} & set(sys.modules)\n"
+        "assert not heavy, heavy"
+    )
+    for arguments in (["--version"], ["--help"], ["analyze", "--help"]):
+        subprocess.run(command(*arguments, program=program), check=True, capture_output=True)
+
+
+def test_unknown_commands_and_options(table, tmp_path):
+    assert "nonsense" in refused("nonsense")
+    assert "--nonsense" in refused("analyze", table, "--nonsense")
+    assert "--iterations" in refused("analyze", table, "--iterations", "many")
+    assert "INPUT" in refused("analyze")
+    assert "--out" in refused("run", table)
+
+
+def check_quiet_about_trouble(result: subprocess.CompletedProcess[str]) -> None:
+    assert result.returncode == 0, result.stderr
+    assert result.stderr == ""
+
+
+def test_analyze_from_the_shell(table, tmp_path):
+    """One call as a user makes it; then the folder is refused, replaced, and drawn from."""
+    out = tmp_path / "out"
+
+    def shell(*arguments: object) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            command(*arguments, program=PLAIN), capture_output=True, text=True, cwd=tmp_path
+        )
+
+    first = shell("analyze", table, "-o", out, *SHORT, "--format", "png")
+    check_quiet_about_trouble(first)
+    assert first.stdout.startswith("40 mutations in 2 samples: ")
+    assert first.stdout.endswith(f"written to {out}\n")
+    assert {path.name for path in out.iterdir()} == {
+        "mutations.tsv",
+        "clusters.tsv",
+        "left_out.tsv",
+        "trace.h5",
+        "run.json",
+        "plots",
+    }
+    assert {path.suffix for path in (out / "plots").iterdir()} == {".png"}
+    report = json.loads((out / "run.json").read_text())
+    assert report["command"].startswith("pyclone-pgsm")
+    assert report["seed"] == 1
+    assert report["counts"]["mutations"] == 40
+
+    before = {path: path.read_bytes() for path in out.rglob("*") if path.is_file()}
+    message = refused("analyze", table, "-o", out, *SHORT)
+    assert (
+        message
+        == f"pyclone-pgsm: {out / 'mutations.tsv'} exists already: use --force to replace it, or another name with -o\n"
+    )
+    assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
+
+    quiet = call("analyze", table, "-o", out, *SHORT, "--force", "--quiet", "--no-plots")
+    assert (quiet.exit_code, quiet.stdout, quiet.stderr) == (0, "", "")
+    for name in ("mutations.tsv", "clusters.tsv", "left_out.tsv"):
+        assert (out / name).read_bytes() == before[out / name]
+    assert not list(tmp_path.rglob("*.part"))
+
+
+def test_default_folder(table, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    shutil.copy(table, tmp_path / "a tumour.tsv")
+    result = call("analyze", "a tumour.tsv", *SHORT, "--no-plots")
+    assert result.exit_code == 0
+    assert (tmp_path / "a tumour_pyclone_pgsm" / "mutations.tsv").exists()
+
+
+def test_chains_by_hand(table, tmp_path):
+    """run, resume, merge, summarize and plot, one after the other, as good as analyze."""
+    one, two, merged = tmp_path / "1.h5", tmp_path / "2.h5", tmp_path / "all.h5"
+    done = call("run", table, "-o", one, *SHORT)
+    assert (done.exit_code, done.stdout, done.stderr) == (0, f"2 chains written to {one}\n", "")
+    assert call("run", table, "-o", two, *SHORT, "--seed", 2, "--quiet").stdout == ""
+    for path in (one, two):
+        done = call("resume", path, "--iterations", 55)
+        assert (done.exit_code, done.stdout) == (0, f"2 chains of 55 iterations in {path}\n")
+    done = call("merge", one, two, "-o", merged)
+    assert (done.exit_code, done.stdout) == (0, f"4 chains written to {merged}\n")
+    done = call(
+        "summarize", merged, "-o", tmp_path / "out", "--no-plots", "--burn-in", 10, "--consensus", "map"
+    )
+    assert done.exit_code == 0
+    assert done.stdout.endswith(f"written to {tmp_path / 'out'}\n")
+    report = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert report["counts"]["saved_iterations"] == [45] * 4
+    assert (report["burn_in"], report["consensus"]) == (10, "map")
+    done = call("plot", merged, "-o", tmp_path / "plots", "--format", "pdf")
+    assert done.exit_code == 0
+    pictures = list((tmp_path / "plots").iterdir())
+    assert done.stdout == f"{len(pictures)} pictures written to {tmp_path / 'plots'}\n"
+    assert {path.suffix for path in pictures} == {".pdf"}
+    assert "use --force" in refused("plot", merged, "-o", tmp_path / "plots")
+    assert "use --force" in refused("merge", one, two, "-o", merged)
+    assert "use --force" in refused("run", table, "-o", one, *SHORT)
+    assert "use --force" in refused("summarize", merged, "-o", tmp_path / "out")
+    assert call("run", table, "-o", one, *SHORT, "--force").exit_code == 0
+    with h5py.File(one, "r") as file:
+        assert len(file["chains/0/labels"]) == 40
+
+
+def test_mistakes_with_force_keep_what_is_there(table, trace, tmp_path):
+    out = tmp_path / "out"
+    call("analyze", table, "-o", out, *SHORT, "--no-plots")
+    before = {path: path.read_bytes() for path in out.iterdir()}
+    assert "--burn-in 1000" in refused("analyze", table, "-o", out, "--force", "--burn-in", 1000)
+    assert "--seed -1" in refused("analyze", table, "-o", out, "--force", "--seed", -1)
+    assert "burn-in of 60" in refused("summarize", trace, "-o", out, "--force", "--burn-in", 60)
+    assert {path: path.read_bytes() for path in out.iterdir()} == before
+
+
+def test_interrupted_replacement_leaves_no_older_tables(table, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    call("analyze", table, "-o", out, *SHORT, "--no-plots")
+
+    def interrupt(*_: object, **__: object) -> None:
+        raise analysis.Interrupted
+
+    monkeypatch.setattr(analysis, "run", interrupt)
+    result = call("analyze", table, "-o", out, *SHORT, "--no-plots", "--force")
+    assert result.exit_code == 130
+    assert f"pyclone-pgsm resume {out / 'trace.h5'}, then" in result.stderr
+    assert list(out.iterdir()) == []
+
+
+def test_run_equals_analyze(table, tmp_path):
+    call("run", table, "-o", tmp_path / "t.h5", *SHORT)
+    call("analyze", table, "-o", tmp_path / "out", *SHORT, "--no-plots")
+    call("summarize", tmp_path / "t.h5", "-o", tmp_path / "again", "--no-plots")
+    assert bits(tmp_path / "t.h5") == bits(tmp_path / "out" / "trace.h5")
+    for name in ("mutations.tsv", "clusters.tsv", "left_out.tsv"):
+        assert (tmp_path / "out" / name).read_bytes() == (tmp_path / "again" / name).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--sampler foo", "--sampler 'foo': must be one of mixed, pgsm, gibbs"),
+        ("--anchor-proposal foo", "--anchor-proposal 'foo': must be one of uniform, cluster"),
+        ("--targets foo", "--targets 'foo': must be one of annealed, plain"),
+        ("--init foo", "--init 'foo': must be one of single, disconnected"),
+        ("--particles 1", "--particles 1: must be at least 2"),
+        ("--moves 0", "--moves 0: must be at least 1"),
+        ("--resample-threshold 2", "--resample-threshold 2.0: must lie between 0 and 1"),
+        ("--iterations 0", "--iterations 0: must be at least 1"),
+        ("--iterations 100 --burn-in 100", "--burn-in 100: must be less than the 100 iterations"),
+        ("--burn-in 5000", "--burn-in 5000: must be less than the 1000 iterations"),
+        ("--burn-in -1", "--burn-in -1: must be at least 0"),
+        ("--thin 0", "--thin 0: must be at least 1"),
+        ("--iterations 100 --thin 101", "--thin 101: no iteration between the burn-in"),
+        ("--chains 0", "--chains 0: must be at least 1"),
+        ("--threads 0", "--threads 0: must be at least 1"),
+        ("--seed -1", "--seed -1: must be at least 0"),
+        ("--precision -1", "--precision -1.0: must be 'infer' or a positive number"),
+        ("--precision nan", "--precision nan: must be 'infer' or a positive number"),
+        ("--precision much", "--precision 'much': must be 'infer' or a number"),
+        ("--grid-size 5", "--grid-size 5: must be 'auto' or between 11 and 10001"),
+        ("--grid-size 99.5", "--grid-size '99.5': must be 'auto' or a number"),
+        ("--density normal", "--density 'normal': must be one of"),
+        ("--genotype-prior none", "--genotype-prior 'none': must be one of major, parental"),
+        ("--concentration 0", "--concentration 0.0: must be a positive number"),
+        ("--concentration nan", "--concentration nan: must be a positive number"),
+        ("--concentration-prior x", "--concentration-prior 'x': must be 'fixed' or the shape and rate"),
+        (
+            "--concentration-prior 1,2,3",
+            "--concentration-prior '1,2,3': must be 'fixed' or the shape and rate",
+        ),
+        ("--concentration-prior 0,1", "--concentration-prior '0,1': must be 'fixed' or the shape and rate"),
+        (
+            "--concentration-prior 1,inf",
+            "--concentration-prior '1,inf': must be 'fixed' or the shape and rate",
+        ),
+        ("--tumour-content 80", "tumour"),
+        ("--tumour-content 0", "tumour"),
+        ("--tumour-content S9=0.5", "S9"),
+        ("--tumour-content abc", "--tumour-content 'abc': must be a number or SAMPLE=number"),
+        ("--tumour-content S1=", "--tumour-content 'S1=': must be a number or SAMPLE=number"),
+        ("--tumour-content 0.5 --tumour-content S1=0.5", "--tumour-content: give one number for all"),
+        (
+            "--tumour-content 0.5 --tumour-content 0.6",
+            "--tumour-content: one number for all samples is enough",
+        ),
+        ("--tumour-content S1=0.5 --tumour-content S1=0.6", "sample 'S1' is given twice"),
+        ("--error-rate 0.7", "0.7"),
+        ("--format gif", "--format 'gif': must be png, pdf or png,pdf"),
+        ("--consensus foo", "--consensus 'foo': must be one of"),
+    ],
+)
+def test_usage(options, message, table, tmp_path):
+    for verb, out in (("analyze", tmp_path / "out"), ("run", tmp_path / "t.h5")):
+        if verb == "run" and options.startswith(("--format", "--consensus")):
+            continue
+        told = refused(verb, table, "-o", out, *options.split())
+        assert told.startswith("pyclone-pgsm: ")
+        assert message in told
+    assert not list(tmp_path.rglob("*.*"))
+
+
+@pytest.mark.parametrize(
+    ("verb", "options", "message"),
+    [
+        ("resume", "--iterations 59", "--iterations 59: {trace} is meant to have 60; give at least that"),
+        ("resume", "--iterations 70 --threads 0", "--threads 0: must be at least 1"),
+        ("summarize", "-o {out} --burn-in 60", "no iteration after the burn-in of 60 (the chains have 60)"),
+        ("summarize", "-o {out} --burn-in -1", "--burn-in -1: must be at least 0"),
+        ("plot", "-o {out} --burn-in -1", "--burn-in -1: must be at least 0"),
+        ("summarize", "-o {out} --consensus foo", "--consensus 'foo': must be one of mpear"),
+        ("summarize", "-o {out} --format gif", "--format 'gif': must be png, pdf or png,pdf"),
+        ("summarize", "-o {file}", "{file} is a file: give a folder with -o"),
+        ("summarize", "-o {file}/out", "Not a directory"),
+        ("plot", "-o {out} --burn-in 60", "no iteration after the burn-in of 60"),
+        ("plot", "-o {out} --consensus foo", "--consensus 'foo': must be one of mpear"),
+        ("plot", "-o {out} --format gif", "--format 'gif': must be png, pdf or png,pdf"),
+        ("plot", "-o {file}", "{file} is a file: give a folder with -o"),
+        ("plot", "-o {file}/out", "Not a directory"),
+        ("merge", "-o {file}", "{file} exists already"),
+        ("merge", "-o {file}/all.h5", "{file}: is a file, not a folder"),
+        ("merge", "{trace} -o {out}", "its seed 1 is also that of"),
+    ],
+)
+def test_usage_of_traces(verb, options, message, trace, tmp_path):
+    names = {"trace": trace, "out": tmp_path / "out", "file": tmp_path / "file"}
+    names["file"].write_text("mine")
+    before = trace.read_bytes()
+    told = refused(verb, trace, *options.format(**names).split())
+    assert told.startswith("pyclone-pgsm: ")
+    assert message.format(**names) in told
+    assert trace.read_bytes() == before
+    assert names["file"].read_text() == "mine"
+    assert not list(tmp_path.glob("out/*"))
+
+
+def test_outputs_in_impossible_places(table, tmp_path):
+    file = tmp_path / "file"
+    file.write_text("mine")
+    assert (
+        refused("analyze", table, "-o", file, *SHORT)
+        == f"pyclone-pgsm: {file} is a file: give a folder with -o\n"
+    )
+    assert "Not a directory" in refused("analyze", table, "-o", file / "out", *SHORT)
+    assert "is a file, not a folder" in refused("run", table, "-o", file / "t.h5", *SHORT)
+    assert "Is a directory" in refused("run", table, "-o", tmp_path, *SHORT, "--force")
+    assert [path.name for path in tmp_path.iterdir()] == ["file"]
+    assert file.read_text() == "mine"
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
+def test_folder_without_permission(table, tmp_path):
+    (tmp_path / "closed").mkdir(mode=0o500)
+    assert "Permission denied" in refused("run", table, "-o", tmp_path / "closed" / "t.h5", *SHORT)
+    assert "Permission denied" in refused("analyze", table, "-o", tmp_path / "closed" / "out", *SHORT)
+
+
+@pytest.mark.parametrize("verb", ["resume", "summarize", "plot", "merge"])
+@pytest.mark.parametrize("content", [None, b"", b"mutation_id\tsample_id\n", "half"])
+def test_no_traces(verb, content, trace, tmp_path):
+    path = tmp_path / "bad.h5"
+    if content == "half":
+        content = trace.read_bytes()[: trace.stat().st_size // 2]
+    if content is not None:
+        path.write_bytes(content)
+    options = [] if verb == "resume" else ["-o", tmp_path / "out"]
+    told = refused(verb, path, *options)
+    assert told.startswith(f"pyclone-pgsm: {path}: ")
+    assert ("no such file" if content is None else "not a trace of pyclone-pgsm, or damaged") in told
+
+
+def test_validate(table, tmp_path):
+    done = call("validate", table)
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert "40" in done.stdout.splitlines()[0]
+    bad = tmp_path / "bad.tsv"
+    lines = table.read_text().splitlines()
+    lines[2] = lines[2].replace("\t", "\tx", 2)
+    bad.write_text("\n".join(lines))
+    told = refused("validate", bad)
+    assert f"{bad}, row 3, column ref_counts: 'x" in told
+    assert "no such file" in refused("validate", tmp_path / "nowhere.tsv").lower()
+    assert list(tmp_path.iterdir()) == [bad]
+
+
+def test_validate_tells_what_is_left_out(tmp_path):
+    table = tmp_path / "t.tsv"
+    header = "mutation_id\tsample_id\tref_counts\talt_counts\tmajor_cn\tminor_cn\tnormal_cn\n"
+    table.write_text(header + "a\tS1\t9\t9\t1\t1\t2\nb\tS1\t9\t9\t0\t0\t2\n")
+    done = call("validate", table)
+    assert done.exit_code == 0
+    assert f"{table}, row 3: b S1: " in done.stdout
+    out = tmp_path / "out"
+    call("analyze", table, "-o", out, *SHORT, "--no-plots")
+    assert "\tb\t" in (out / "left_out.tsv").read_text()
+
+
+def test_simulate(tmp_path):
+    done = call("simulate", "-o", tmp_path, "--mutations", 12, "--name", "x", "--purity", 0.5)
+    assert done.exit_code == 0
+    paths = [Path(line) for line in done.stdout.splitlines()]
+    assert [path.name for path in paths] == ["x.tsv", "x.truth.tsv", "x.json"]
+    assert all(path.exists() for path in paths)
+    assert call("validate", paths[0]).exit_code == 0
+    assert "use --force" in refused("simulate", "-o", tmp_path, "--name", "x")
+    assert "--depth 0.0: must be" in refused("simulate", "-o", tmp_path, "--depth", 0, "--name", "y")
+    assert "--seed -1" in refused("simulate", "-o", tmp_path, "--seed", -1, "--name", "y")
+
+
+def test_fault_of_the_program_is_no_usage_error(trace, monkeypatch):
+    """Exit code 1, with the traceback that a report of the fault needs."""
+
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("a fault")
+
+    monkeypatch.setattr("pyclone_pgsm.analysis.resume", broken)
+    result = CliRunner().invoke(cli.app, ["resume", str(trace)])
+    assert result.exit_code == 1
+    assert isinstance(result.exception, RuntimeError)
+
+
+def test_module_is_run_as_installed():
+    """The entry point that the package promises."""
+    from importlib.metadata import entry_points
+
+    (entry,) = [e for e in entry_points(group="console_scripts") if e.name == "pyclone-pgsm"]
+    assert entry.load() is cli.main
+    assert sys.modules["pyclone_pgsm.cli"] is cli

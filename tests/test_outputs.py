@@ -1,0 +1,141 @@
+"""The tables of the output folder: their columns are promises."""
+
+from __future__ import annotations
+
+import csv
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from small_runs import LEFT_OUT, run, tumour
+
+from pyclone_pgsm import analysis
+from pyclone_pgsm.errors import OutputError
+from pyclone_pgsm.outputs import left_out_table, write_table
+from pyclone_pgsm.posterior.summarize import Result
+
+MUTATION_COLUMNS = [
+    "mutation_id",
+    "sample_id",
+    "cluster_id",
+    "cellular_prevalence",
+    "cellular_prevalence_std",
+    "cluster_assignment_prob",
+    "cellular_prevalence_lower",
+    "cellular_prevalence_upper",
+    "variant_allele_frequency",
+]
+CLUSTER_COLUMNS = [
+    "cluster_id",
+    "sample_id",
+    "size",
+    "cellular_prevalence",
+    "cellular_prevalence_std",
+    "cellular_prevalence_lower",
+    "cellular_prevalence_upper",
+]
+LEFT_OUT_COLUMNS = ["file", "row", "mutation_id", "sample_id", "reason"]
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
+    folder = tmp_path_factory.mktemp("results")
+    run(folder / "trace.h5", iterations=100, burn_in=50)
+    return folder, analysis.write_results(folder / "trace.h5", folder, plots=False)
+
+
+def rows_of(path: Path) -> list[list[str]]:
+    with path.open(newline="") as file:
+        return list(csv.reader(file, delimiter="\t"))
+
+
+def test_mutations(results):
+    folder, result = results
+    observations = tumour()
+    header, *rows = rows_of(folder / "mutations.tsv")
+    assert header == [*MUTATION_COLUMNS, "chrom", "pos"]
+    assert [row[:2] for row in rows] == [
+        [mutation, sample] for mutation in observations.mutation_ids for sample in observations.sample_ids
+    ]
+    has_data = observations.has_data.ravel()
+    assert not has_data.all()
+    for row, seen in zip(rows, has_data):
+        assert [cell == "" for cell in row[:8]] == [False] * 8
+        assert (row[8] == "") == (not seen)
+    numbers = np.array([[float(cell) for cell in row[2:8]] for row in rows])
+    cluster, mean, std, probability, lower, upper = numbers.T
+    assert np.isfinite(numbers).all()
+    assert (std >= 0).all()
+    assert ((lower >= 0) & (lower < upper) & (upper <= 1)).all()
+    assert ((lower <= mean) & (mean <= upper)).all()
+    assert ((probability >= 0) & (probability <= 1)).all()
+    np.testing.assert_array_equal(cluster, np.repeat(result.summary.labels, 2))
+    vaf = np.array([float(row[8]) for row, seen in zip(rows, has_data) if seen])
+    expected = (observations.alt_counts / np.maximum(observations.depth, 1)).ravel()[has_data]
+    np.testing.assert_allclose(vaf, expected, rtol=1e-5)
+    assert [row[9] for row in rows[::2]] == observations.annotations["chrom"]
+
+
+def test_clusters(results):
+    folder, result = results
+    table = pd.read_csv(folder / "clusters.tsv", sep="\t")
+    assert list(table.columns) == CLUSTER_COLUMNS
+    assert not table.isna().any(axis=None)
+    K = table["cluster_id"].max() + 1
+    assert result.summary.num_clusters == K
+    np.testing.assert_array_equal(table["cluster_id"], np.repeat(np.arange(K), 2))
+    assert list(table["sample_id"]) == tumour().sample_ids * K
+    mutations = pd.read_csv(folder / "mutations.tsv", sep="\t")
+    sizes = mutations.groupby("cluster_id")["mutation_id"].nunique()
+    np.testing.assert_array_equal(table.groupby("cluster_id")["size"].first(), sizes)
+    assert sizes.sum() == 40
+    means = table.groupby("cluster_id")["cellular_prevalence"].mean()
+    assert (np.diff(means) <= 1e-6).all()
+    assert (table["cellular_prevalence_std"] >= 0).all()
+    assert (table["cellular_prevalence_lower"] <= table["cellular_prevalence"]).all()
+    assert (table["cellular_prevalence"] <= table["cellular_prevalence_upper"]).all()
+
+
+def test_left_out(results, tmp_path):
+    folder, _ = results
+    assert rows_of(folder / "left_out.tsv") == [
+        LEFT_OUT_COLUMNS,
+        *[["" if value is None else str(value) for value in row] for row in LEFT_OUT],
+    ]
+    write_table(left_out_table([]), tmp_path / "left_out.tsv")
+    assert (tmp_path / "left_out.tsv").read_bytes() == ("\t".join(LEFT_OUT_COLUMNS) + "\n").encode()
+
+
+def test_strange_texts_come_back(tmp_path):
+    table = pd.DataFrame({"mutation_id": ["001", 'a"b', "c\td", "é"], "x": [0.1, np.nan, 1e-12, 1234567.0]})
+    write_table(table, tmp_path / "t.tsv")
+    assert rows_of(tmp_path / "t.tsv") == [
+        ["mutation_id", "x"],
+        ["001", "0.1"],
+        ['a"b', ""],
+        ["c\td", "1e-12"],
+        ["é", "1.23457e+06"],
+    ]
+
+
+def test_table_that_cannot_be_written(tmp_path):
+    table = left_out_table([])
+    with pytest.raises(OutputError, match=r"nowhere/t\.tsv: cannot be written: .*non-existent directory"):
+        write_table(table, tmp_path / "nowhere" / "t.tsv")
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(OutputError, match="folder: cannot be written"):
+        write_table(table, tmp_path / "folder")
+    assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_same_bytes_whatever_the_threads(tmp_path):
+    tables = []
+    for number, threads in enumerate((1, 2, 4, 2)):
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        run(folder / "trace.h5", threads=threads, chains=4, iterations=100, burn_in=50)
+        analysis.write_results(folder / "trace.h5", folder, plots=False)
+        names = ("mutations.tsv", "clusters.tsv", "left_out.tsv")
+        tables.append([(folder / name).read_bytes() for name in names])
+    assert tables[0] == tables[1] == tables[2] == tables[3]

@@ -1,0 +1,377 @@
+"""trace.h5: what is promised of it, merging, and files that are damaged or something else."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+
+import h5py
+import numpy as np
+import pytest
+from small_runs import FIXED, LEFT_OUT, bits, run, tumour
+
+from pyclone_pgsm import analysis
+from pyclone_pgsm.chains import Records
+from pyclone_pgsm.errors import OutputError, TraceError
+from pyclone_pgsm.priors import DirichletProcess
+from pyclone_pgsm.trace import FORMAT, Trace, TraceWriter, merge_traces
+
+
+@pytest.fixture(scope="module")
+def traces(tmp_path_factory: pytest.TempPathFactory) -> dict[int, Path]:
+    """Runs with seeds 1, 2 and 3 of 2, 3 and 1 chains."""
+    folder = tmp_path_factory.mktemp("traces")
+    return {
+        seed: run(folder / f"{seed}.h5", seed=seed, chains=chains)
+        for seed, chains in ((1, 2), (2, 3), (3, 1))
+    }
+
+
+def test_readable_with_h5py_alone(traces):
+    observations = tumour()
+    with h5py.File(traces[1], "r") as file:
+        config = file["config"].attrs
+        assert config["format"] == FORMAT
+        assert config["version"] == "0.1.0"
+        assert config["command"] == "a test"
+        assert config["seed"] == 1
+        assert "labels [iterations, T]" in config["description"]
+        options = json.loads(config["options"])
+        assert options["settings"]["iterations"] == 60
+        assert options["settings"]["burn_in"] == 30
+        assert options["density"] == "beta-binomial"
+
+        data = file["data"]
+        assert list(data["mutation_ids"].asstr()) == observations.mutation_ids
+        assert list(data["sample_ids"].asstr()) == observations.sample_ids
+        for name in ("ref_counts", "alt_counts", "tumour_content", "has_data"):
+            np.testing.assert_array_equal(data[name], getattr(observations, name))
+        assert [json.loads(line) for line in data["left_out"].asstr()] == [list(row) for row in LEFT_OUT]
+
+        assert sorted(file["chains"]) == ["0", "1"]
+        for chain in file["chains"].values():
+            labels = chain["labels"]
+            assert labels.shape == (60, observations.num_mutations)
+            assert labels.dtype == np.uint8
+            assert labels.chunks is not None
+            assert labels.compression == "gzip"
+            assert labels.fletcher32
+            assert "random_generator" in chain["state"].attrs
+            np.testing.assert_array_equal(chain["iteration"], np.arange(1, 61))
+            np.testing.assert_array_equal(chain["num_clusters"], labels[:].max(axis=1) + 1)
+            for name in (
+                "labels",
+                "iteration",
+                "concentration",
+                "num_clusters",
+                "log_joint",
+                "seconds",
+                "precision",
+            ):
+                assert len(chain[name]) == 60
+                assert chain[name].attrs["description"]
+            assert np.isfinite(chain["log_joint"]).all()
+            assert (chain["concentration"][:] > 0).all()
+            assert (chain["seconds"][:] > 0).all()
+            for row in labels[:]:  # numbered by first appearance
+                _, first = np.unique(row, return_index=True)
+                assert (np.diff(first) > 0).all()
+
+
+def test_fixed_precision_is_not_traced(tmp_path):
+    with h5py.File(run(tmp_path / "t.h5", model=FIXED), "r") as file:
+        assert "precision" not in file["chains/0"]
+        assert json.loads(file["config"].attrs["options"])["precision"] == 200.0
+
+
+def test_reading_back(traces):
+    observations = tumour()
+    with Trace(traces[2]) as trace:
+        assert trace.left_out == LEFT_OUT
+        assert trace.observations.annotations == observations.annotations
+        assert trace.options.hyperparameters == ("precision",)
+        assert len(trace.chains) == len(trace.states()) == 3
+        for rows in ([], [0], [59], [3, 4, 9], [0, 30, 59], range(60)):
+            chosen = np.array(rows, int)
+            with h5py.File(traces[2], "r") as file:
+                expected = file["chains/1/labels"][:][chosen]
+            np.testing.assert_array_equal(trace.labels(1, chosen), expected)
+
+
+def test_labels_grow_to_sixteen_bits(tmp_path, monkeypatch):
+    """300 clusters at first, written after rows of few clusters by a chain that is resumed."""
+    flushes = []
+    monkeypatch.setattr(
+        analysis, "TraceWriter", type("W", (TraceWriter,), {"flush": lambda w: flushes.append(0)})
+    )
+    path = run(
+        tmp_path / "t.h5", observations=tumour(300), init="disconnected", chains=1, iterations=20, burn_in=10
+    )
+    assert flushes
+    monkeypatch.undo()
+    with Trace(path) as trace:
+        (state,) = trace.states()
+        assert len(np.unique(state.labels)) == 300
+        options = trace.options
+
+    def records(iteration: int, labels: np.ndarray) -> Records:
+        return Records([iteration], [labels.astype(np.int32)], [1], [1.0], [0.0], [0.1], [(1000.0,)])
+
+    few, many = np.arange(300) % 256, np.arange(300)
+    for iteration, labels, kind in ((1, few, np.uint8), (2, many, np.uint16), (3, few, np.uint16)):
+        writer = TraceWriter(path, options.hyperparameters)
+        writer.add(0, state, records(iteration, labels))
+        writer.flush()
+        with h5py.File(path, "r") as file:
+            dataset = file["chains/0/labels"]
+            assert dataset.dtype == kind
+            assert dataset.compression == "gzip"
+            assert dataset.fletcher32
+            np.testing.assert_array_equal(dataset[:], np.array([few, many, few])[:iteration])
+
+
+def test_what_is_replaced_does_not_pile_up_in_the_file(tmp_path):
+    """The place of old states, and of chunks that grew, is used again."""
+    path = run(tmp_path / "t.h5", observations=tumour(300), chains=1, iterations=40)
+    with Trace(path) as trace:
+        (state,) = trace.states()
+        names = trace.options.hyperparameters
+    rng = np.random.default_rng(1)
+    before = path.stat().st_size
+    for begin in range(41, 441, 4):
+        iterations = list(range(begin, begin + 4))
+        labels = list(rng.integers(0, 8, (4, 300)).astype(np.int32))
+        ones = [1.0] * 4
+        writer = TraceWriter(path, names)
+        writer.add(0, state, Records(iterations, labels, [8] * 4, ones, ones, ones, [(1000.0,)] * 4))
+        writer.flush()
+    with h5py.File(path, "r") as file:
+        stored = file["chains/0/labels"].id.get_storage_size()
+    assert path.stat().st_size - before < 1.25 * stored
+
+
+def test_flush_without_anything_leaves_the_file(traces):
+    before = traces[1].stat().st_mtime_ns
+    TraceWriter(traces[1], ()).flush()
+    assert traces[1].stat().st_mtime_ns == before
+
+
+def test_merge(traces, tmp_path):
+    out = tmp_path / "all.h5"
+    assert merge_traces([traces[1], traces[2], traces[3]], out) == 6
+    expected = [bits(traces[seed]) for seed in (1, 2, 3)]
+    places = [(0, "0"), (0, "1"), (1, "0"), (1, "1"), (1, "2"), (2, "0")]
+    merged = bits(out)
+    for k, (source, name) in enumerate(places):
+        for series in ("labels", "log_joint", "concentration", "precision", "state/labels"):
+            assert merged[f"chains/{k}/{series}"] == expected[source][f"chains/{name}/{series}"]
+    with Trace(out) as trace:
+        assert trace.options.settings.chains == 6
+        assert trace.observations.mutation_ids == tumour().mutation_ids
+        assert trace.left_out == LEFT_OUT
+    result = analysis.write_results(out, tmp_path / "out", plots=False)
+    assert not np.isnan(result.summary.mean).any()
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["counts"]["chains"] == 6
+    again = tmp_path / "again.h5"
+    with pytest.raises(TraceError, match="its seed 2 is also that of"):
+        merge_traces([out, traces[2]], again)
+    assert not again.exists()
+
+
+def test_merged_chains_go_on_as_they_would_apart(traces, tmp_path):
+    out = tmp_path / "all.h5"
+    merge_traces([traces[1], traces[3]], out)
+    analysis.resume(out, 75)
+    apart = shutil.copy(traces[3], tmp_path / "3.h5")
+    analysis.resume(apart, 75)
+    assert bits(out)["chains/2/labels"] == bits(apart)["chains/0/labels"]
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"observations": tumour(39)}, "its data differ from those of"),
+        ({"model": FIXED}, "precision 200.0 differs from None of"),
+        ({"model": analysis.ModelOptions(grid_size=51)}, "grid_size 51 differs from"),
+        (
+            {"model": analysis.ModelOptions(genotype_prior="total")},
+            "genotype_prior 'total' differs from 'major'",
+        ),
+        ({"model": analysis.ModelOptions(density="binomial")}, "density 'binomial' differs from"),
+        ({"iterations": 61}, "iterations 61 differs from 60 of"),
+        ({"burn_in": 20}, "burn_in 20 differs from 30 of"),
+        ({"thin": 2}, "thin 2 differs from 1 of"),
+        ({"prior": DirichletProcess(1.0, 2.0, 0.1)}, "concentration_shape 2.0 differs from 1.0 of"),
+        ({"prior": DirichletProcess(1.0, None, None)}, "concentration_shape None differs from 1.0 of"),
+        ({"seed": 1}, "its seed 1 is also that of"),
+        ({"seed": 1, "sampler": "gibbs", "chains": 1}, "its seed 1 is also that of"),
+    ],
+)
+def test_merge_refuses(change, message, traces, tmp_path):
+    other = run(tmp_path / "other.h5", **{"seed": 9, "chains": 1, **change})
+    with pytest.raises(TraceError) as caught:
+        merge_traces([traces[1], other], tmp_path / "all.h5")
+    assert str(caught.value).startswith(f"{other}: ")
+    assert message in str(caught.value)
+    assert [path.name for path in tmp_path.iterdir()] == ["other.h5"]
+
+
+def test_merge_refuses_an_unfinished_copy_of_the_same_run(traces, tmp_path):
+    short = shutil.copy(traces[1], tmp_path / "short.h5")
+    with h5py.File(short, "r+") as file:
+        for chain in file["chains"].values():
+            for name in set(chain) - {"state"}:
+                chain[name].resize(20, axis=0)
+    with pytest.raises(TraceError, match=r"short\.h5: its seed 1 is also that of"):
+        merge_traces([traces[1], short], tmp_path / "all.h5")
+
+
+def test_merge_of_fixed_concentrations(tmp_path):
+    first, other = (
+        run(tmp_path / f"{seed}.h5", seed=seed, prior=DirichletProcess(float(seed), None, None))
+        for seed in (1, 2)
+    )
+    with pytest.raises(TraceError, match=r"concentration 2\.0 differs from 1\.0"):
+        merge_traces([first, other], tmp_path / "all.h5")
+
+
+def _empty(path: Path) -> None:
+    path.write_bytes(b"")
+
+
+def _text(path: Path) -> None:
+    path.write_text("mutation_id\tsample_id\n")
+
+
+def _foreign(path: Path) -> None:
+    with h5py.File(path, "w") as file:
+        file["x"] = [1, 2, 3]
+
+
+def _truncated(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[: path.stat().st_size * 2 // 3])
+
+
+def _later(path: Path) -> None:
+    with h5py.File(path, "r+") as file:
+        file["config"].attrs["format"] = "pyclone-pgsm trace 2"
+
+
+def _flipped_labels(path: Path) -> None:
+    with h5py.File(path, "r") as file:
+        chunk = file["chains/1/labels"].id.get_chunk_info(0)
+    content = bytearray(path.read_bytes())
+    content[chunk.byte_offset + chunk.size // 2] ^= 255
+    path.write_bytes(content)
+
+
+def _flipped_joint(path: Path) -> None:
+    with h5py.File(path, "r") as file:
+        chunk = file["chains/1/log_joint"].id.get_chunk_info(0)
+    content = bytearray(path.read_bytes())
+    content[chunk.byte_offset + 40] ^= 1
+    path.write_bytes(content)
+
+
+def _without(name: str):
+    def damage(path: Path) -> None:
+        with h5py.File(path, "r+") as file:
+            del file[name]
+
+    return damage
+
+
+def _uneven(path: Path) -> None:
+    with h5py.File(path, "r+") as file:
+        file["chains/0/log_joint"].resize(10, axis=0)
+
+
+def _strange_options(path: Path) -> None:
+    with h5py.File(path, "r+") as file:
+        file["config"].attrs["options"] = '{"settings": {}}'
+
+
+DAMAGES = {
+    "empty": (_empty, "not a trace of pyclone-pgsm, or damaged"),
+    "text": (_text, "not a trace of pyclone-pgsm, or damaged"),
+    "foreign": (_foreign, "an HDF5 file, but not a trace of pyclone-pgsm"),
+    "truncated": (_truncated, "damaged"),
+    "later": (_later, "a trace of format 'pyclone-pgsm trace 2'; this version reads 'pyclone-pgsm trace 1'"),
+    "flipped_labels": (_flipped_labels, "the trace is damaged"),
+    "flipped_joint": (_flipped_joint, "the trace is damaged"),
+    "no_config": (_without("config"), "an HDF5 file, but not a trace"),
+    "no_data": (_without("data"), "the trace is damaged"),
+    "no_counts": (_without("data/alt_counts"), "the trace is damaged"),
+    "no_chains": (_without("chains"), "the trace is damaged"),
+    "no_chain": (_without("chains/0"), "the trace is damaged: it should hold 2 chains"),
+    "no_labels": (_without("chains/0/labels"), "the trace is damaged"),
+    "no_precision": (_without("chains/1/precision"), "the trace is damaged"),
+    "uneven": (_uneven, "/chains/0 has columns of different lengths"),
+    "options": (_strange_options, "the trace is damaged"),
+    "missing": (Path.unlink, "there is no such file"),
+}
+
+
+@pytest.fixture(params=DAMAGES)
+def damaged(request, traces, tmp_path) -> tuple[Path, str]:
+    damage, message = DAMAGES[request.param]
+    path = Path(shutil.copy(traces[1], tmp_path / "damaged.h5"))
+    damage(path)
+    return path, message
+
+
+def test_damaged_traces_are_told(damaged, traces, tmp_path):
+    path, message = damaged
+    content = path.read_bytes() if path.exists() else None
+
+    def check(use) -> None:
+        with pytest.raises(TraceError) as caught:
+            use()
+        assert str(caught.value).startswith(f"{path}: ")
+        assert message in str(caught.value)
+
+    check(lambda: analysis.resume(path, 100))
+    check(lambda: analysis.write_results(path, tmp_path / "out", plots=False))
+    check(lambda: merge_traces([path, traces[3]], tmp_path / "all.h5"))
+    check(lambda: merge_traces([traces[3], path], tmp_path / "all.h5"))
+    assert content == (path.read_bytes() if path.exists() else None)
+    assert not (tmp_path / "all.h5").exists()
+    assert not list(tmp_path.glob("out/*"))
+
+
+def test_damaged_state_is_told_by_resume(traces, tmp_path):
+    path = Path(shutil.copy(traces[1], tmp_path / "damaged.h5"))
+    _without("chains/1/state")(path)
+    with pytest.raises(TraceError, match=r"damaged\.h5: the trace is damaged"):
+        analysis.resume(path)
+    analysis.write_results(path, tmp_path / "out", plots=False)  # the saved iterations are whole
+
+
+def test_any_flipped_bit_of_the_chains_is_told(traces, tmp_path):
+    chunks = []
+
+    def visit(_: str, item: h5py.Group | h5py.Dataset) -> None:
+        if isinstance(item, h5py.Dataset) and item.fletcher32:
+            chunks.extend(item.id.get_chunk_info(k) for k in range(item.id.get_num_chunks()))
+
+    with h5py.File(traces[1], "r") as file:
+        file["chains"].visititems(visit)
+    assert len(chunks) >= 2 * 8  # labels, seven series, and the state's labels
+    rng = np.random.default_rng(7)
+    whole = traces[1].read_bytes()
+    path = tmp_path / "t.h5"
+    for chunk in chunks:
+        content = bytearray(whole)
+        content[chunk.byte_offset + int(rng.integers(chunk.size))] ^= 1 << int(rng.integers(8))
+        path.write_bytes(content)
+        with pytest.raises(TraceError, match=r"t\.h5: the trace is damaged"), Trace(path) as trace:
+            trace.check()
+
+
+def test_trace_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").touch()
+    with pytest.raises(OutputError, match="cannot be written"):
+        run(tmp_path / "file" / "t.h5")
+    with pytest.raises(OutputError, match="cannot be written"):
+        run(tmp_path / "nowhere" / "t.h5")
