@@ -13,6 +13,7 @@ import hashlib
 import inspect
 import os
 import sys
+import threading
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -86,7 +87,10 @@ def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     return _jit(function, f"kernels-{_package_digest()[:16]}")
 
 
-@cache
+_lock = threading.RLock()
+_compiled: dict[tuple[Callable[..., Any], Any], Callable[..., Any]] = {}
+
+
 def compiled_for(function: Callable[..., Any], likelihood: Any) -> Callable[..., Any]:
     """Compile an entry function for one likelihood class.
 
@@ -102,7 +106,10 @@ def compiled_for(function: Callable[..., Any], likelihood: Any) -> Callable[...,
     callable
         The compiled function, the same object at every call.
     """
-    source = Path(inspect.getfile(likelihood)).read_bytes()
-    digest = hashlib.sha256(_package_digest().encode() + source).hexdigest()
-    name = f"{likelihood.__module__}.{likelihood.__qualname__}".replace("<", "").replace(">", "")
-    return _jit(function, f"{name}-{digest[:16]}")
+    with _lock:  # chains in several threads ask at the same time
+        if (function, likelihood) not in _compiled:
+            source = Path(inspect.getfile(likelihood)).read_bytes()
+            digest = hashlib.sha256(_package_digest().encode() + source).hexdigest()
+            name = f"{likelihood.__module__}.{likelihood.__qualname__}".replace("<", "").replace(">", "")
+            _compiled[function, likelihood] = _jit(function, f"{name}-{digest[:16]}")
+        return _compiled[function, likelihood]

@@ -39,10 +39,12 @@ MAX = {"reassoc", "nsz", "nnan"}
 WINDOW = 100.0  # nats below the peak at which the posterior is cut off
 HIDDEN = 1e-35  # mass outside the window that calls for a new window
 EXACT = 1e13  # a sum over the window stands if it exceeds this many times what may lie outside
-TINY = 1e-200  # sums below this may have lost precision to underflow
+TINY = 1e-150  # sums below this may have lost precision to underflow
+BUDGET = 300.0  # nats by which what W has lost to underflow may have grown before W is computed anew
+DEEP = -300.0  # xi below this inside the window: W / l may have lost its numerator to underflow
 CHUNK = 8  # grid points
 ROOM = 32  # rows that may wait
-LO, HI, OUT, LOG_Z, WAITING, ROWS = 0, 1, 2, 3, 4, 5
+LO, HI, OUT, LOG_Z, SPENT, WAITING, ROWS = 0, 1, 2, 3, 4, 5, 6
 TAIL = ROWS + ROOM  # numbers after S, W and top
 
 # The kernels below address parts of a statistic by their offset: slices would be counted references, which costs more
@@ -93,6 +95,17 @@ def outside(stat, top, table, row, lo, hi, sign):
         bound = max(bound, stat[np.uint64(top) + c] + sign * table[np.uint64(row), c])
     for c in range((np.uint64(hi) + np.uint64(CHUNK - 1)) // np.uint64(CHUNK), np.uint64(C)):
         bound = max(bound, stat[np.uint64(top) + c] + sign * table[np.uint64(row), c])
+    return bound
+
+
+@njit(nogil=True, error_model="numpy")
+def least(low, row, lo, hi):
+    """Smallest xi inside the window."""
+    bound = np.inf
+    for c in range(
+        np.uint64(lo) // np.uint64(CHUNK), (np.uint64(hi) + np.uint64(CHUNK - 1)) // np.uint64(CHUNK)
+    ):
+        bound = min(bound, low[np.uint64(row), c])
     return bound
 
 
@@ -198,6 +211,7 @@ def renew_window(stat, at, C, xi):
     stat[tail + HI] = hi
     stat[tail + OUT] = G * math.exp(-WINDOW)
     stat[tail + LOG_Z] = highest + math.log(total)
+    stat[tail + SPENT] = 0.0
 
 
 @njit(nogil=True, error_model="numpy")
@@ -215,7 +229,12 @@ def add_one(stat, at, C, xi, likelihood, high, row):
         bound = outside(stat, top, high, row, lo, hi, 1.0) - stat[tail + LOG_Z]
         hidden = min(hidden, G * math.exp(min(bound, 0.0)))
     wait(stat, at, C, xi, row, high, 1.0)
-    if predictive > TINY and hidden < HIDDEN * predictive:
+    if (
+        predictive > TINY
+        and hidden < HIDDEN * predictive
+        and stat[tail + SPENT] - math.log(predictive) < BUDGET
+    ):
+        stat[tail + SPENT] -= math.log(predictive)
         scale = 1.0 / predictive
         for k in range(np.uint64(lo), np.uint64(hi)):
             stat[np.uint64(at + G) + k] *= likelihood[np.uint64(row), k] * scale
@@ -236,7 +255,9 @@ def remove_one(stat, at, C, xi, likelihood, low, row):
     inverse = dot_inverse(stat, at + G, likelihood, row, lo, hi)
     bound = outside(stat, top, low, row, lo, hi, -1.0) - stat[tail + LOG_Z]
     wait(stat, at, C, xi, -1.0 - row, low, -1.0)
-    if inverse < 1.0 / TINY and bound - math.log(inverse) < math.log(HIDDEN / G):
+    spent = stat[tail + SPENT] - least(low, row, lo, hi)
+    if spent < BUDGET and inverse < 1.0 / TINY and bound - math.log(inverse) < math.log(HIDDEN / G):
+        stat[tail + SPENT] = spent
         scale = 1.0 / inverse
         for k in range(np.uint64(lo), np.uint64(hi)):
             stat[np.uint64(at + G) + k] *= scale / likelihood[np.uint64(row), k]
@@ -352,6 +373,7 @@ class PyClone(NamedTuple):
             stat[tail + HI] = G
             stat[tail + OUT] = 0.0
             stat[tail + LOG_Z] = math.log(G)
+            stat[tail + SPENT] = np.inf  # the first observation makes a window
             stat[tail + WAITING] = 0
 
     def add(self, stat, i):
@@ -417,7 +439,7 @@ class PyClone(NamedTuple):
             hi = stat[tail + HI]
             inverse = dot_inverse(stat, start + G, self.likelihood, row, lo, hi)
             # where l underflows inside the window the sum is infinite or NaN, and not below the limit
-            if inverse < 1.0 / TINY:
+            if inverse < 1.0 / TINY and least(self.low, row, lo, hi) > DEEP:
                 bound = outside(stat, start + 2 * G, self.low, row, lo, hi, -1.0) - stat[tail + LOG_Z]
                 if bound < math.log(inverse) - math.log(EXACT * G):
                     total -= math.log(inverse)

@@ -49,6 +49,6 @@ def resample_hyperparameters(
         - model.log_hyperprior(values)
         + log_q
     )
-    if math.log(rng.random()) < log_ratio:
+    if rng.random() < math.exp(min(log_ratio, 0.0)):
         return proposal, moved
     return values, partition

@@ -192,19 +192,20 @@ def attachment(likelihood, log_tau2, pool, blocks, which, num, i, negligible):
 
 
 @njit(nogil=True)
-def one_kind_is_dead(w, copies, num):
+def one_kind_is_dead(w, multiplicities, num):
     """Whether the copies of the merged particle, or all those of split ones, have lost their weight for good.
 
     Half of the copies at weight zero leave a relative effective sample size of 1/2, so the usual criterion may carry
-    them along to the end. Any criterion that is a function of the weights keeps the kernel exact (Lee 2011).
+    them along to the end. Any criterion that is a function of the weighted particles keeps the kernel exact (Lee 2011),
+    as long as it does not know which of them is the conditioned path.
     """
-    merged = copies[MERGED] * w[MERGED]
+    merged = multiplicities[MERGED] * w[MERGED]
     split = 0.0
     num_split = 0
     for p in range(1, num):
-        split += copies[p] * w[p]
-        num_split += copies[p]
-    merged_is_dead = copies[MERGED] > 0 and merged < DEAD * split
+        split += multiplicities[p] * w[p]
+        num_split += multiplicities[p]
+    merged_is_dead = multiplicities[MERGED] > 0 and merged < DEAD * split
     return merged_is_dead or (num_split > 0 and split < DEAD * merged)
 
 
@@ -334,7 +335,7 @@ def split_merge(likelihood, prior, partition, anchors, num_particles, threshold,
         for p in range(num):
             w[p] = math.exp(log_w[p] - best) if multiplicities[p] > 0 else 0.0
         uneven = relative_ess(w, multiplicities, num) < threshold
-        if uneven or (threshold > 0.0 and one_kind_is_dead(w, copies, num)):
+        if uneven or (threshold > 0.0 and one_kind_is_dead(w, multiplicities, num)):
             for p in range(num):
                 w[p] *= multiplicities[p]
             resample_multinomial(rng, w, num, num_free, copies)

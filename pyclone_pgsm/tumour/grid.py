@@ -269,4 +269,6 @@ def likelihood_grid(
         s,
     )
     likelihood = np.exp(xi)
-    return XiGrid(xi, likelihood, xi_max, np.log(likelihood.mean(axis=1)))
+    log_mean = np.log(likelihood.mean(axis=1))
+    likelihood[likelihood < 1e-300] = 0.0  # subnormal numbers are slow, and their last digits wrong
+    return XiGrid(xi, likelihood, xi_max, log_mean)
