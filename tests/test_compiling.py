@@ -113,7 +113,7 @@ def test_a_function_is_compiled_once_for_a_likelihood() -> None:
 
 def test_threads_that_ask_at_the_same_time_get_the_same_function() -> None:
     """Or each chain would compile for itself, and numba's own setting of the cache folder could be left changed."""
-    compiled_for.cache_clear()
+    compiling._compiled.clear()
     before = config.CACHE_DIR
     barrier = threading.Barrier(8)
     functions = []

@@ -161,7 +161,8 @@ def test_parts_fit_together(data: list[Row], grid_size: int, prior: str, precisi
     assert grid.xi.flags.c_contiguous
     assert np.isfinite(grid.xi).all()
     assert (grid.xi.max(axis=1) == 0.0).all()
-    np.testing.assert_array_equal(grid.likelihood, np.exp(grid.xi))
+    expected = np.exp(grid.xi)
+    np.testing.assert_array_equal(grid.likelihood, np.where(expected < 1e-300, 0.0, expected))
     np.testing.assert_allclose(grid.log_mean, np.log(grid.likelihood.mean(axis=1)), rtol=1e-14, atol=1e-15)
     assert (grid.xi_max <= 1e-12).all()
 
@@ -348,25 +349,26 @@ def test_grid_size_grows_with_depth_and_mutations() -> None:
         sizes = [chosen(mutations, [depth]) for mutations in (1, 20, 400, 10_000)]
         assert sizes == sorted(sizes)
     assert chosen(1, [10]) == GRID_SIZES[0]
-    assert chosen(10_000, [10_000]) == GRID_SIZES[-1]
+    assert chosen(100_000, [10_000]) == GRID_SIZES[-1]
 
 
 def test_grid_size_by_hand() -> None:
-    # 100 of 400 mutations at depth 100: 0.6 / sqrt(10,000) = 0.006, between steps of 1/100 and 1/200.
-    assert chosen(400, [100]) == 201
-    # At depth 50 x 4 mutations in a cluster: 0.042; a single mutation counts as one, not as a quarter.
-    assert chosen(16, [50]) == 101
-    assert chosen(1, [3500]) == 101
-    assert chosen(1, [3700]) == 201
+    # 100 of 400 mutations at depth 100: 2.4 x 0.6 / sqrt(10,000) = 0.0144: a step of 1/100 will do ...
+    assert chosen(400, [100]) == 101
+    # ... but not for 300 of 1,200: 0.0083.
+    assert chosen(1200, [100]) == 201
+    # A single mutation counts as one, not as a quarter.
+    assert chosen(1, [20_700]) == 101
+    assert chosen(1, [20_800]) == 201
     # The best-covered sample decides, and a sample without data says nothing.
-    assert chosen(400, [10, 100, 0]) == 201
+    assert chosen(1200, [10, 100, 0]) == 201
 
 
 def test_grid_size_is_capped_by_memory() -> None:
-    assert chosen(10_000, [1000], num_rows=1000) == 1601
-    assert chosen(10_000, [1000], num_rows=1000, max_bytes=16 * 1000 * 1601) == 1601
-    assert chosen(10_000, [1000], num_rows=1000, max_bytes=16 * 1000 * 1600) == 801
-    assert chosen(10_000, [1000], num_rows=1000, max_bytes=1) == 101
+    assert chosen(100_000, [1000], num_rows=1000) == 1601
+    assert chosen(100_000, [1000], num_rows=1000, max_bytes=16 * 1000 * 1601) == 1601
+    assert chosen(100_000, [1000], num_rows=1000, max_bytes=16 * 1000 * 1600) == 801
+    assert chosen(100_000, [1000], num_rows=1000, max_bytes=1) == 101
 
 
 def test_grid_size_without_data() -> None:
