@@ -470,10 +470,7 @@ def make_pyclone(index, xi, likelihood, xi_max, log_mean) -> PyClone:
 
 # log10 of the precisions that a chain may choose from; the binomial, their limit, comes last
 PRECISIONS = (*(10.0 ** (exponent / 8.0) for exponent in range(8, 41)), math.inf)
-# Prior: as in PyClone's Gamma(1, 0.0001) for the precision, strong overdispersion is less likely beforehand. Over the
-# logarithm of the precision that density grows in proportion to it, up to about 10,000.
-WEIGHTS = {precision: min(precision, 1e4) for precision in PRECISIONS}
-LOG_PRIOR = {precision: math.log(weight / sum(WEIGHTS.values())) for precision, weight in WEIGHTS.items()}
+LARGE_PRECISION = 1e4  # the prior weight of a precision is proportional to it, up to here
 FIRST_PRECISION = 1000.0
 JUMPS = (1, 1, 1, 1, 1, 2, 4, 8)  # places between a precision and the one proposed
 KEPT_BYTES = 400 << 20  # tables of precisions not in use that are kept
@@ -482,8 +479,9 @@ KEPT_BYTES = 400 << 20  # tables of precisions not in use that are kept
 class PyCloneModel:
     """PyClone's likelihood with a beta-binomial precision that is fixed, or inferred on a grid of values.
 
-    The precision's prior is :data:`LOG_PRIOR` on the values :data:`PRECISIONS`; a chain proposes a neighbour, sometimes
-    a farther one.
+    The precision's prior on the values :data:`PRECISIONS`, equally spaced in the logarithm, is proportional to the
+    precision up to 10,000 and flat from there: as with PyClone's Gamma(1, 0.0001), strong overdispersion is less likely
+    beforehand. A chain proposes a neighbour, sometimes a farther one.
 
     Parameters
     ----------
@@ -530,7 +528,11 @@ class PyCloneModel:
             return self._tables[precision]
 
     def log_hyperprior(self, values: tuple[float, ...]) -> float:
-        return LOG_PRIOR[values[0]] if values else 0.0
+        if not values:
+            return 0.0
+        return math.log(
+            min(values[0], LARGE_PRECISION) / sum(min(other, LARGE_PRECISION) for other in PRECISIONS)
+        )
 
     def propose(self, values: tuple[float, ...], rng: np.random.Generator) -> tuple[tuple[float, ...], float]:
         """A value some places below or above with probability 1/2 each; beyond an end, stay."""

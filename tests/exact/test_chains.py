@@ -24,6 +24,7 @@ from pyclone_pgsm.samplers.hyperparameters import resample_hyperparameters
 from pyclone_pgsm.samplers.partition import PartitionPrior, build_partition, canonical_labels
 
 PRECISIONS = (3.0, 12.0, 60.0, np.inf)
+PRECISION_PRIOR = np.array([3.0, 12.0, 30.0, 30.0]) / 75.0  # in proportion to the precision, up to 30
 
 
 def concentration_integral(num_blocks: int, T: int) -> float:
@@ -105,13 +106,16 @@ def inferred() -> tuple[pyclone.PyCloneModel, list[Posterior]]:
 
 def joint(given: list[Posterior]) -> tuple[NDArray[np.int32], NDArray[np.float64]]:
     """Every partition with every precision in turn (precision by precision), and the probability of each."""
-    log_joint = np.concatenate([posterior.log_joint for posterior in given])
+    log_joint = np.concatenate(
+        [np.log(p) + posterior.log_joint for p, posterior in zip(PRECISION_PRIOR, given)]
+    )
     return given[0].partitions, np.exp(log_joint - logsumexp(log_joint))
 
 
 @pytest.fixture
 def _few_precisions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pyclone, "PRECISIONS", PRECISIONS)
+    monkeypatch.setattr(pyclone, "LARGE_PRECISION", 30.0)
 
 
 @pytest.mark.long
@@ -169,5 +173,5 @@ def test_the_log_joint_is_that_of_everything_unknown() -> None:
         expected = sum(np.log(alpha) + gammaln(len(b)) + marginal(b) for b in blocks)
         expected += gammaln(alpha) - gammaln(alpha + 4)
         expected += stats.gamma.logpdf(alpha, 2.0, scale=1 / 0.5)
-        expected += np.log(1 / len(PRECISIONS))
+        expected += np.log(PRECISION_PRIOR[PRECISIONS.index(values[0])])
         assert log_joint == pytest.approx(expected, abs=1e-8)
