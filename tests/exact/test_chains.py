@@ -24,7 +24,7 @@ from pyclone_pgsm.samplers.hyperparameters import resample_hyperparameters
 from pyclone_pgsm.samplers.partition import PartitionPrior, build_partition, canonical_labels
 
 PRECISIONS = (3.0, 12.0, 60.0, np.inf)
-PRECISION_PRIOR = np.array([3.0, 12.0, 30.0, 30.0]) / 75.0  # in proportion to the precision, up to 30
+PRECISION_PRIOR = np.array([3.0, 6.0, 6.0, 6.0]) / 21.0  # in proportion to the precision, up to 6
 
 
 def concentration_integral(num_blocks: int, T: int) -> float:
@@ -115,7 +115,7 @@ def joint(given: list[Posterior]) -> tuple[NDArray[np.int32], NDArray[np.float64
 @pytest.fixture
 def _few_precisions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pyclone, "PRECISIONS", PRECISIONS)
-    monkeypatch.setattr(pyclone, "LARGE_PRECISION", 30.0)
+    monkeypatch.setattr(pyclone, "LARGE_PRECISION", 6.0)
 
 
 @pytest.mark.long
