@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import math
+import resource
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -192,7 +193,8 @@ def test_memory_and_time_of_a_command(benchmark: ModuleType, tmp_path: Path) -> 
     status, seconds, memory = benchmark.run_measured([sys.executable, "-c", code], tmp_path / "log")
     assert status == 3
     assert seconds >= 0.2
-    assert 300 < memory < 600
+    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024  # the least that can be seen
+    assert 300 < memory < max(600, 1.1 * own)
     assert (tmp_path / "log").read_text() == "said\n"
 
 
