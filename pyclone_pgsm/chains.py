@@ -102,6 +102,8 @@ class Settings:
             value = getattr(self, name)
             if value is not None and value < least:
                 raise UsageError(f"{_option(name)} {value}: must be at least {least}")
+        if self.particles > 10_000:
+            raise UsageError(f"--particles {self.particles}: must be at most 10000")
         if self.seed >= 2**63:
             raise UsageError(f"--seed {self.seed}: must be below 2**63")
         if not 0.0 <= self.resample_threshold <= 1.0:

@@ -288,14 +288,15 @@ def log_predictives(index, xi, likelihood, high, stats, slots, i, negligible, ou
                 continue
             start = at + d * (2 * G + C + TAIL)
             tail = start + 2 * G + C
-            largest = math.log(HIDDEN)
-            last = (np.uint64(flat[tail + HI]) + np.uint64(CHUNK - 1)) // np.uint64(CHUNK)
-            for c in range(np.uint64(flat[tail + LO]) // np.uint64(CHUNK), last):
-                largest = max(largest, high[np.uint64(row), c])
-            bound += largest + math.log(2.0)  # twice, for what the window hides
-            if bound < negligible:
-                total = -np.inf
-                break
+            if negligible > -np.inf:
+                largest = math.log(HIDDEN)
+                last = (np.uint64(flat[tail + HI]) + np.uint64(CHUNK - 1)) // np.uint64(CHUNK)
+                for c in range(np.uint64(flat[tail + LO]) // np.uint64(CHUNK), last):
+                    largest = max(largest, high[np.uint64(row), c])
+                bound += largest + math.log(2.0)  # twice, for what the window hides
+                if bound < negligible:
+                    total = -np.inf
+                    break
             hidden = flat[tail + OUT]
             predictive = dot(flat, start + G, likelihood, row, flat[tail + LO], flat[tail + HI])
             if predictive > EXACT * hidden and predictive > TINY:

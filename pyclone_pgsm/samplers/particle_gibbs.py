@@ -241,7 +241,7 @@ def split_merge(likelihood, prior, partition, anchors, num_particles, threshold,
     anchors : (2,) int64
         Two different observations, drawn without a look at the partition.
     num_particles : int
-        N >= 2.
+        N, from 2 to 10,000.
     threshold : float
         Resample where the relative effective sample size falls below it: 0 never, above 1 always. (Unless it is 0,
         also where all copies of one kind, merged or split, have lost their weight.)
@@ -281,7 +281,7 @@ def split_merge(likelihood, prior, partition, anchors, num_particles, threshold,
     multiplicities = np.zeros(num_particles + 2, np.int64)
     w = np.zeros(num_particles + 2)
     # parent and choice of each split particle at each step, to trace the chosen path back: 2 parent + choice
-    ancestry = np.empty((n, num_particles + 2), np.int32)
+    ancestry = np.empty((n, num_particles + 2), np.int16)
 
     # t = 1, 2: the anchors
     empty_pool(pool)
