@@ -35,6 +35,7 @@ from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.trace import RunOptions, Trace, TraceWriter, create_trace, extend_trace
 from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
 from pyclone_pgsm.tumour.grid import DENSITIES, LocusTable, choose_grid_size, intern
+from pyclone_pgsm.warm import start_warming
 
 if TYPE_CHECKING:
     from pyclone_pgsm.plots import Traces
@@ -176,6 +177,8 @@ def run(
         The trace cannot be written.
     """
     settings = settings.resolve(observations.num_mutations)
+    if effective_threads(threads, settings.chains) > 1:
+        start_warming()
     table = intern(observations)
     grid_size = model_options.grid_size or choose_grid_size(observations, table.num_rows)
     options = RunOptions(

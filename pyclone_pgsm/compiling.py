@@ -70,6 +70,18 @@ def _package_digest() -> str:
     return digest.hexdigest()
 
 
+def _kernels_folder() -> str:
+    return f"kernels-{_package_digest()[:16]}"
+
+
+def is_cold() -> bool:
+    """Whether nothing has been compiled yet, and what will be can be kept."""
+    directory = cache_directory()
+    if directory is None or config.DISABLE_JIT:
+        return False
+    return next((directory / _kernels_folder()).rglob("*.nbi"), None) is None
+
+
 def _jit(function: Callable[..., Any], folder: str) -> Callable[..., Any]:
     directory = cache_directory()
     if directory is None or config.DISABLE_JIT:
@@ -84,7 +96,7 @@ def _jit(function: Callable[..., Any], folder: str) -> Callable[..., Any]:
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile an entry function that takes no likelihood; its machine code is kept on disk."""
-    return _jit(function, f"kernels-{_package_digest()[:16]}")
+    return _jit(function, _kernels_folder())
 
 
 _lock = threading.RLock()
