@@ -134,7 +134,12 @@ def test_summary_of_an_easy_tumour(criterion, trace, tumour):
     np.testing.assert_allclose(summary.cluster_mean, tumour.prevalence, atol=0.05)
     np.testing.assert_allclose(summary.cluster_density @ summary.grid, summary.cluster_mean, atol=1e-9)
     np.testing.assert_allclose(summary.mean, summary.cluster_mean[summary.labels], atol=0.03)
-    assert (summary.assignment_prob > 0.9).all()
+    draws = np.concatenate([trace.labels(k, rows) for k, rows in enumerate(kept_rows(trace))])
+    together = (draws[:, :, None] == draws[:, None, :]).mean(axis=0)
+    for i in range(T):
+        others = (summary.labels == summary.labels[i]) & (np.arange(T) != i)
+        assert summary.assignment_prob[i] == pytest.approx(together[i, others].mean())
+    assert (summary.assignment_prob > 0.8).all()
     assert (np.isnan(summary.vaf) == ~tumour.observations.has_data).all()
     assert (summary.depth[~tumour.observations.has_data] == 0).all()
     assert result.coclustered.tolist() == list(range(T))
