@@ -229,17 +229,14 @@ def add_one(stat, at, C, xi, likelihood, high, row):
         bound = outside(stat, top, high, row, lo, hi, 1.0) - stat[tail + LOG_Z]
         hidden = min(hidden, G * math.exp(min(bound, 0.0)))
     wait(stat, at, C, xi, row, high, 1.0)
-    if (
-        predictive > TINY
-        and hidden < HIDDEN * predictive
-        and stat[tail + SPENT] - math.log(predictive) < BUDGET
-    ):
-        stat[tail + SPENT] -= math.log(predictive)
+    log_predictive = math.log(predictive) if predictive > TINY else -np.inf
+    if hidden < HIDDEN * predictive and stat[tail + SPENT] - log_predictive < BUDGET:
+        stat[tail + SPENT] -= log_predictive
         scale = 1.0 / predictive
         for k in range(np.uint64(lo), np.uint64(hi)):
             stat[np.uint64(at + G) + k] *= likelihood[np.uint64(row), k] * scale
         stat[tail + OUT] = hidden * scale
-        stat[tail + LOG_Z] += math.log(predictive)
+        stat[tail + LOG_Z] += log_predictive
     else:
         renew_window(stat, at, C, xi)
 
@@ -256,13 +253,14 @@ def remove_one(stat, at, C, xi, likelihood, low, row):
     bound = outside(stat, top, low, row, lo, hi, -1.0) - stat[tail + LOG_Z]
     wait(stat, at, C, xi, -1.0 - row, low, -1.0)
     spent = stat[tail + SPENT] - least(low, row, lo, hi)
-    if spent < BUDGET and inverse < 1.0 / TINY and bound - math.log(inverse) < math.log(HIDDEN / G):
+    log_inverse = math.log(inverse) if inverse < 1.0 / TINY else -np.inf
+    if spent < BUDGET and bound - log_inverse < math.log(HIDDEN / G):
         stat[tail + SPENT] = spent
         scale = 1.0 / inverse
         for k in range(np.uint64(lo), np.uint64(hi)):
             stat[np.uint64(at + G) + k] *= scale / likelihood[np.uint64(row), k]
-        stat[tail + OUT] = G * math.exp(bound - math.log(inverse))
-        stat[tail + LOG_Z] += math.log(inverse)
+        stat[tail + OUT] = G * math.exp(bound - log_inverse)
+        stat[tail + LOG_Z] += log_inverse
     else:
         renew_window(stat, at, C, xi)
 
