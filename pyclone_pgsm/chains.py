@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.compiling import compiled_for
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS, AnchorProposal
@@ -240,14 +241,6 @@ def start_chain(model: Model, prior: DirichletProcess, settings: Settings, chain
     )
 
 
-def canonical(labels: NDArray[np.int32]) -> NDArray[np.int32]:
-    """Blocks numbered 0, 1, .. in the order of first appearance."""
-    _, first, inverse = np.unique(labels, return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.int32)
-    rank[np.argsort(first)] = np.arange(len(first), dtype=np.int32)
-    return rank[inverse]
-
-
 def advance(
     model: Model,
     settings: Settings,
@@ -303,7 +296,9 @@ def advance(
                 break
         if iterations - iteration == iterations % rebuild:
             # the last iterations end between two rebuilds: a longer run must start again before them
-            checkpoint = ChainState(iteration, canonical(partition.labels), prior, values, rng, state.anchors)
+            checkpoint = ChainState(
+                iteration, canonical(partition.labels).astype(np.int32), prior, values, rng, state.anchors
+            )
             checkpoint = copy.deepcopy(checkpoint)
         if settings.sampler != "pgsm" or T < 2:
             tables = PartitionPrior(prior.log_tau1(T), log_tau2)
@@ -332,7 +327,7 @@ def advance(
         if iteration % settings.thin == 0:
             tables = PartitionPrior(prior.log_tau1(T), log_tau2)
             records.iteration.append(iteration)
-            records.labels.append(canonical(partition.labels))
+            records.labels.append(canonical(partition.labels).astype(np.int32))
             records.num_clusters.append(int(partition.counter[0]))
             records.concentration.append(prior.concentration)
             records.log_joint.append(
@@ -345,7 +340,9 @@ def advance(
             records.seconds.append(time.perf_counter() - started)
     done = iteration == iterations
     if checkpoint is None:
-        checkpoint = ChainState(iteration, canonical(partition.labels), prior, values, rng, state.anchors)
+        checkpoint = ChainState(
+            iteration, canonical(partition.labels).astype(np.int32), prior, values, rng, state.anchors
+        )
     return checkpoint, records, done
 
 

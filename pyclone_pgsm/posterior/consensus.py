@@ -31,6 +31,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.posterior.kernels import (
     BLOCK,
     CLUSTER,
@@ -128,23 +129,6 @@ def consensus(
     if few.num_draws < len(draws):
         labels = _refine(_Search(draws, criterion, rng, FINE), labels)
     return canonical(labels)
-
-
-def canonical(labels: ArrayLike) -> NDArray[np.int64]:
-    """Number the clusters 0..K-1 in order of first appearance.
-
-    Parameters
-    ----------
-    labels : (N,) array of integers
-
-    Returns
-    -------
-    (N,) int64
-    """
-    _, first, inverse = np.unique(np.asarray(labels), return_index=True, return_inverse=True)
-    rank = np.empty(len(first), np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[inverse]
 
 
 def expected_vi(draws: ArrayLike, labels: ArrayLike) -> float:
