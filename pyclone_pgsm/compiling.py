@@ -4,14 +4,20 @@ Only *entry* functions, the ones Python calls, are cached on disk; inner functio
 inside the entry's machine code. Plain ``cache=True`` has two traps when a likelihood comes from elsewhere: an index
 shared with a plugin crashes processes that lack it (numba issue 6018), and editing the plugin keeps hitting the old
 machine code (numba issue 1833). Here every likelihood class has its own directory, whose name carries a digest of
-this package's kernels and of the file that defines the class, so neither can happen.
+this package's kernels and of the file, or package, that defines the class, so neither can happen.
+
+A third trap: machine code is linked by names made of the function's name, a number that counts from 1 in each process,
+and the types of the arguments, a class being its bare name. So code that two processes cached for two classes of the
+same name can have the same names, and a process that loads both runs one in place of the other. Here the numbers count
+from a random one.
 """
 
 from __future__ import annotations
 
 import hashlib
-import inspect
+import itertools
 import os
+import secrets
 import sys
 import threading
 from collections.abc import Callable
@@ -21,16 +27,27 @@ from typing import Any
 
 import numba
 from numba import config
+from numba.core.bytecode import FunctionIdentity
 
 KERNELS = (
     "compiling.py",
     "likelihoods/*.py",
     "posterior/kernels.py",
+    "posterior/predictive.py",
     "posterior/prevalence.py",
     "samplers/*.py",
     "tumour/kernels.py",
 )
 PACKAGE = Path(__file__).parent
+
+
+def _number_functions_anew() -> None:
+    FunctionIdentity._unique_ids = itertools.count(secrets.randbits(60))
+
+
+_number_functions_anew()
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_number_functions_anew)
 
 
 @cache
@@ -61,8 +78,7 @@ def cache_directory() -> Path | None:
     return directory
 
 
-@cache
-def _package_digest() -> str:
+def _digest_of_kernels() -> str:
     digest = hashlib.sha256()
     for path in sorted(path for pattern in KERNELS for path in PACKAGE.glob(pattern)):
         digest.update(path.relative_to(PACKAGE).as_posix().encode())
@@ -70,21 +86,57 @@ def _package_digest() -> str:
     return digest.hexdigest()
 
 
-def _kernels_folder() -> str:
-    return f"kernels-{_package_digest()[:16]}"
+# Taken before any kernel is imported: an edit while the program runs must not pass for what runs.
+KERNELS_DIGEST = _digest_of_kernels()
+KERNELS_FOLDER = f"kernels-{KERNELS_DIGEST[:16]}"
 
 
-def is_cold() -> bool:
-    """Whether nothing has been compiled yet, and what will be can be kept."""
-    directory = cache_directory()
-    if directory is None or config.DISABLE_JIT:
+def is_cold(likelihood: type) -> bool:
+    """Whether nothing has been compiled for a likelihood class yet, and what will be can be kept."""
+    directory, folder = cache_directory(), _folder_of(likelihood)
+    if directory is None or folder is None or config.DISABLE_JIT:
         return False
-    return next((directory / _kernels_folder()).rglob("*.nbi"), None) is None
+    return next((directory / folder).rglob("*.nbi"), None) is None
 
 
-def _jit(function: Callable[..., Any], folder: str) -> Callable[..., Any]:
+@cache
+def source_digest(likelihood: type) -> str | None:
+    """Digest of all source that a class's machine code is made from, as it is at the first call.
+
+    Parameters
+    ----------
+    likelihood : type
+        A likelihood class. Where it belongs to a package, every Python file of that package counts: the class may use
+        functions of its neighbours. Otherwise its own file does.
+
+    Returns
+    -------
+    str or None
+        None for a class that no other process can find by its name (made in a function, or at a prompt).
+    """
+    module = sys.modules.get(likelihood.__module__)
+    file = getattr(module, "__file__", None)
+    found = getattr(module, likelihood.__qualname__, None)
+    if found is not likelihood or file is None or not Path(file).is_file():
+        return None
+    top = sys.modules.get(likelihood.__module__.partition(".")[0])
+    folders = [Path(folder) for folder in getattr(top, "__path__", ()) if Path(folder) != PACKAGE]
+    digest = hashlib.sha256(f"{KERNELS_DIGEST} {likelihood.__module__}.{likelihood.__qualname__}".encode())
+    for path in sorted({Path(file), *(path for folder in folders for path in folder.rglob("*.py"))}):
+        digest.update(path.name.encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _folder_of(likelihood: type) -> str | None:
+    """Name of the folder for the machine code of a likelihood class."""
+    digest = source_digest(likelihood)
+    return digest and f"{likelihood.__module__}.{likelihood.__qualname__}-{digest[:16]}"
+
+
+def _jit(function: Callable[..., Any], folder: str | None) -> Callable[..., Any]:
     directory = cache_directory()
-    if directory is None or config.DISABLE_JIT:
+    if directory is None or folder is None or config.DISABLE_JIT:
         return numba.njit(nogil=True)(function)
     before = config.CACHE_DIR
     config.CACHE_DIR = str(directory / folder)
@@ -96,7 +148,7 @@ def _jit(function: Callable[..., Any], folder: str) -> Callable[..., Any]:
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile an entry function that takes no likelihood; its machine code is kept on disk."""
-    return _jit(function, _kernels_folder())
+    return _jit(function, KERNELS_FOLDER)
 
 
 _lock = threading.RLock()
@@ -120,8 +172,5 @@ def compiled_for(function: Callable[..., Any], likelihood: Any) -> Callable[...,
     """
     with _lock:  # chains in several threads ask at the same time
         if (function, likelihood) not in _compiled:
-            source = Path(inspect.getfile(likelihood)).read_bytes()
-            digest = hashlib.sha256(_package_digest().encode() + source).hexdigest()
-            name = f"{likelihood.__module__}.{likelihood.__qualname__}".replace("<", "").replace(">", "")
-            _compiled[function, likelihood] = _jit(function, f"{name}-{digest[:16]}")
+            _compiled[function, likelihood] = _jit(function, _folder_of(likelihood))
         return _compiled[function, likelihood]

@@ -21,11 +21,26 @@ method                                             meaning
 ``log_marginal(self, stat)``                       log L(y_b)
 ``log_predictives(self, stats, slots, i,``         optional, for speed: out[b] = log L(y_i | block ``slots[b]``), its
 ``negligible, out)``                               statistic ``stats[slots[b]]``, for all b; by default a loop
+``kind(self, i)``                                  optional, for speed: a number from 0 on that only observations that
+                                                   equal each other share; by default i
+``log_predictive_new(self, stat, x)``              optional, for held-out data and densities: log L(x | y_b) of a new
+                                                   observation x, (D,) float64, with all its factors; for an empty
+                                                   block its prior predictive
 =================================================  =============================================================
 
-All of them may leave out factors that depend on a single observation only, as long as all do (they cancel in every
+All but the last may leave out factors that depend on a single observation only, as long as all do (they cancel in every
 choice between partitions). ``log_constant(self)``, called from Python only, returns the sum of the logs of what was
 left out over all observations, 0.0 if nothing was.
+
+Two more are called from Python only, and are optional too:
+
+``from_data(cls, data, **parameters)``
+    Class method: the likelihood of a (T, D) float64 matrix; without it a class has no use on the command line. The
+    parameters have defaults and are numbers, or arrays given as nested lists. Raises
+    :class:`~pyclone_pgsm.errors.DataValueError` for a value that the likelihood cannot take, and
+    :class:`~pyclone_pgsm.errors.UsageError` for a parameter.
+``cluster_parameters(self, stat)``
+    Posterior of the block's parameters: a dict of arrays, by name.
 """
 
 from __future__ import annotations
@@ -50,7 +65,9 @@ METHODS: dict[str, tuple[str, ...]] = {
     "log_predictive_without": ("self", "stat", "i"),
     "log_marginal": ("self", "stat"),
     "log_predictives": ("self", "stats", "slots", "i", "negligible", "out"),
+    "kind": ("self", "i"),
 }
+OPTIONAL_METHODS: dict[str, tuple[str, ...]] = {"log_predictive_new": ("self", "stat", "x")}
 
 
 def _log_predictives(self, stats, slots, i, negligible, out):  # type: ignore[no-untyped-def]
@@ -59,6 +76,12 @@ def _log_predictives(self, stats, slots, i, negligible, out):  # type: ignore[no
         out[b] = self.log_predictive(stats[slots[b]], i, negligible)
 
 
+def _kind(self, i):  # type: ignore[no-untyped-def]
+    """The default of the optional method."""
+    return i
+
+
+DEFAULTS = {"log_predictives": _log_predictives, "kind": _kind}
 REGISTRY: dict[str, type] = {}
 
 
@@ -76,7 +99,7 @@ def _make_available(name: str, arguments: tuple[str, ...]) -> None:
 
 
 if not config.DISABLE_JIT:
-    for _name, _arguments in METHODS.items():
+    for _name, _arguments in {**METHODS, **OPTIONAL_METHODS}.items():
         _make_available(_name, _arguments)
 
 
@@ -86,12 +109,15 @@ def check_contract(likelihood: type) -> None:
     Raises
     ------
     UsageError
-        Names every method that is missing or has other arguments than the contract's.
+        Names every method that is missing (the optional ones need not be there) or has other arguments than the
+        contract's.
     """
     problems = []
     if not (issubclass(likelihood, tuple) and hasattr(likelihood, "_fields")):
         problems.append("it must be a typing.NamedTuple of arrays and numbers")
-    for name, arguments in {**METHODS, "log_constant": ("self",)}.items():
+    for name, arguments in {**METHODS, "log_constant": ("self",), **OPTIONAL_METHODS}.items():
+        if name in OPTIONAL_METHODS and not hasattr(likelihood, name):
+            continue
         method = getattr(likelihood, name, None)
         expected = f"{name}({', '.join(arguments)})"
         if not callable(method):
@@ -100,7 +126,7 @@ def check_contract(likelihood: type) -> None:
             found = ", ".join(inspect.signature(method).parameters)
             problems.append(f"the method {name}({found}) must be {expected}")
     if problems:
-        raise UsageError(f"{likelihood.__name__} is not a likelihood: " + "; ".join(problems))
+        raise UsageError(f"{likelihood.__qualname__} is not a likelihood: " + "; ".join(problems))
 
 
 def register(name: str) -> Callable[[type], type]:
@@ -113,8 +139,9 @@ def register(name: str) -> Callable[[type], type]:
     """
 
     def accept(likelihood: type) -> type:
-        if not hasattr(likelihood, "log_predictives"):
-            likelihood.log_predictives = _log_predictives  # type: ignore[attr-defined]
+        for name_of_default, default in DEFAULTS.items():
+            if not hasattr(likelihood, name_of_default):
+                setattr(likelihood, name_of_default, default)
         check_contract(likelihood)
         other = REGISTRY.get(name)
         if other is not None and other.__module__ != likelihood.__module__:

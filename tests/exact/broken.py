@@ -1,7 +1,8 @@
 """Kernels with one fault each, made from the package's source: what the exactness tests must catch.
 
-In the copied source a fault stands as ``(<wrong> if broken == k else <right>)`` and the function takes one more
-argument `broken`, 0 for the sound kernel: so all faults are compiled at once.
+In the copied source a fault stands as ``(<wrong> if abs(broken) == k else <right>)`` and the function takes one more
+argument `broken`, 0 for the sound kernel: so all faults are compiled at once. If `broken` is negative, particle Gibbs
+takes a kind of particle for dead at 0.95 of the other's weight, not at 1e-20.
 """
 
 from __future__ import annotations
@@ -17,8 +18,10 @@ from typing import Any
 import numba
 from one_step import make_steps
 
-from pyclone_pgsm.samplers import gibbs, particle_gibbs
+from pyclone_pgsm.samplers import gibbs, many_anchors, particle_gibbs, resampling
 from pyclone_pgsm.samplers.partition import build_partition
+
+SOUND_BUT_SOON_DEAD = -1000
 
 
 @dataclass(frozen=True)
@@ -32,7 +35,7 @@ class Fault:
         assert source.count(self.sound) == 1, (
             f"{self.sound!r} stands {source.count(self.sound)} times in the source"
         )
-        return source.replace(self.sound, self.faulty.replace("BROKEN", f"(broken == {number})"))
+        return source.replace(self.sound, self.faulty.replace("BROKEN", f"(abs(broken) == {number})"))
 
 
 SPLIT_MERGE_FAULTS = {
@@ -44,11 +47,11 @@ SPLIT_MERGE_FAULTS = {
         "joining = draw_binomial(rng, 1 if BROKEN else copies[p], p_likely) * (copies[p] if BROKEN else 1)",
     ),
     "chosen particle drawn without multiplicities": Fault(
-        "total += multiplicities[p] * math.exp(log_w[p] - best)",
-        "total += (1 if BROKEN else multiplicities[p]) * math.exp(log_w[p] - best)",
+        "total += multiplicities[p] * w[p]", "total += (1 if BROKEN else multiplicities[p]) * w[p]"
     ),
     "conditioned path has no children but itself": Fault(
-        "w[p] *= multiplicities[p]", "w[p] *= copies[p] if BROKEN else multiplicities[p]"
+        "w[p] *= multiplicities[p]\n                resample(",
+        "w[p] *= copies[p] if BROKEN else multiplicities[p]\n                resample(",
     ),
     "conditioned path lost at resampling": Fault(
         "ancestry[t - 1], num, reference)",
@@ -66,6 +69,61 @@ SPLIT_MERGE_FAULTS = {
     "path traced through the wrong parent": Fault(
         "ancestry[t, new_num] = 2 * p + choice", "ancestry[t, new_num] = 2 * (1 if BROKEN else p) + choice"
     ),
+    "teeth do not know of the conditioned path": Fault(
+        "offset = tooth - own", "offset = offset if BROKEN else tooth - own"
+    ),
+    "unit of the conditioned path has another tooth": Fault("if k == own:", "if k == own and not BROKEN:"),
+    "conditioned path's unit drawn without its weight": Fault(
+        "own = min(int(tooth), total - 1)",
+        "own = int(offset * total) if BROKEN else min(int(tooth), total - 1)",
+    ),
+    "conditioned path kept in addition": Fault(
+        "drawn = reference if w[reference] > 0.0 else -1",
+        "drawn = reference if w[reference] > 0.0 and not BROKEN else -1",
+    ),
+    "survivors keep a weight below c": Fault(
+        "log_w[p] += math.log(bound / w[p])", "log_w[p] += 0.0 if BROKEN else math.log(bound / w[p])"
+    ),
+    "children weighed like their parent": Fault(
+        "log_step = log_likely if choice == likely else log_other",
+        "log_step = log_sum if BROKEN else log_likely if choice == likely else log_other",
+    ),
+    "split particles all start with the whole weight": Fault(
+        "log_w[1] -= math.log(copies[1] + reference)",
+        "log_w[1] -= 0.0 if BROKEN else math.log(copies[1] + reference)",
+    ),
+    "resampled split particles all have the whole weight": Fault(
+        "log_w[p] = log_split - math.log(total)",
+        "log_w[p] = log_split - (0.0 if BROKEN else math.log(total))",
+    ),
+    "kind that was not let go keeps its weight": Fault(
+        "log_w[p] -= log_q", "log_w[p] -= 0.0 if BROKEN else log_q"
+    ),
+}
+
+MANY_FAULTS = {
+    "annealing of n = |s| left out": Fault(
+        "if annealed and n == s:", "if annealed and n == s and not BROKEN:"
+    ),
+    "annealed too slowly": Fault("else 1.0 / (n - s)", "else 1.0 / (n - s + BROKEN)"),
+    "tau1 of a further block left out": Fault(
+        "log_join[fresh] + log_open[k]", "log_join[fresh] + (0.0 if BROKEN else log_open[k])"
+    ),
+    "annealed children of an anchor weighed by the target": Fault(
+        "log_step[choice] = 0.0\n", "log_step[choice] *= 1.0 if BROKEN else 0.0\n"
+    ),
+    "conditioned path lost": Fault(
+        "if on_path:\n                new_reference = new_num",
+        "if on_path:\n                new_reference = 0 if BROKEN else new_num",
+    ),
+    "block of the conditioned path mistaken for another": Fault(
+        "choice = number[labels[i]]",
+        "choice = num_before - 1 - number[labels[i]] if BROKEN and t >= s else number[labels[i]]",
+    ),
+    "annealing lost at resampling": Fault(
+        "particles.log_gamma[alive] = particles.log_gamma[p]",
+        "particles.log_gamma[alive] = 0.0 if BROKEN else particles.log_gamma[p]",
+    ),
 }
 
 GIBBS_FAULTS = {
@@ -75,22 +133,44 @@ GIBBS_FAULTS = {
         "                else likelihood.log_predictive_without(stats[own], i))",
     ),
     "tau2 counts the observation itself": Fault(
-        "own_log_p = log_tau2[size] - log_tau2[size - 1]",
-        "size += BROKEN\n            own_log_p = log_tau2[size] - log_tau2[size - 1]",
+        "staying[own] + log_tau2[sizes[own]] - log_tau2[sizes[own] - 1]",
+        "staying[own] + log_tau2[sizes[own] + BROKEN] - log_tau2[sizes[own] - 1 + BROKEN]",
     ),
     "lone observation counts its own block": Fault(
         "num_others = num_blocks - 1 if alone", "num_others = num_blocks - 1 + BROKEN if alone"
     ),
+    "block that was left counts as before": Fault(
+        "joining[own] = staying[own]", "joining[own] = joining[own] if BROKEN else staying[own]"
+    ),
+    "block that was joined counts as before": Fault(
+        "known[target] = STAYING", "known[target] = known[target] | STAYING if BROKEN else STAYING"
+    ),
 }
 
 
-def with_faults(module: types.ModuleType, function: str, faults: dict[str, Fault]) -> Callable[..., Any]:
-    """The function with one more argument at the end, `broken`: the number of the fault, counted from 1."""
+def with_faults(
+    module: types.ModuleType,
+    function: str,
+    faults: dict[str, Fault],
+    also: tuple[types.ModuleType, ...] = (),
+    inner: tuple[str, ...] = (),
+) -> Callable[..., Any]:
+    """The function with one more argument at the end, `broken`: the number of the fault, counted from 1.
+
+    `also` are modules that it imports from, to be copied as well; `inner` the functions it calls that have faults.
+    """
     source = inspect.getsource(module)
+    for other in also:
+        source, count = re.subn(rf"from {re.escape(other.__name__)} import (\([^)]*\)|.*)\n", "", source)
+        assert count == 1
+        source = inspect.getsource(other) + source
+    source = source.replace("from __future__ import annotations\n", "")
     for number, fault in enumerate(faults.values(), 1):
         source = fault.apply(source, number)
-    source = source.replace("DEAD = 1e-20", "DEAD = 0.95")
-    signature = re.search(rf"def {function}\(.*\brng(?=\):)", source)
+    source = re.sub(r"\bDEAD\b(?! =)", "(0.95 if broken < 0 else DEAD)", source)
+    for name in inner:
+        source = re.sub(rf"\b{name}\(", f"{name}(broken, ", source)
+    signature = re.search(rf"def {function}\([^)]*\brng(?=\s*\):)", source)
     assert signature is not None
     source = source.replace(signature[0], f"{signature[0]}, broken")
     namespace: dict[str, Any] = {"__name__": module.__name__}
@@ -98,11 +178,54 @@ def with_faults(module: types.ModuleType, function: str, faults: dict[str, Fault
     return numba.njit(nogil=True)(namespace[function])
 
 
+@numba.njit(nogil=True)
+def no_sweep(likelihood, prior, partition, order, rng):  # type: ignore[no-untyped-def]
+    return partition, 0
+
+
+@numba.njit(nogil=True)
+def no_move(  # type: ignore[no-untyped-def]
+    likelihood, prior, partition, anchors, particles, threshold, annealed, scheme, pool, rng
+):
+    return partition, 1, 1
+
+
 @cache
-def faulty_steps() -> Callable[..., Any]:
-    """Like :func:`one_step.sound_steps`; a sweep and a move take the number of their fault besides, 0 for none."""
-    return make_steps(
-        numba.njit(nogil=True)(build_partition),
-        with_faults(gibbs, "gibbs_sweep", GIBBS_FAULTS),
-        with_faults(particle_gibbs, "split_merge", SPLIT_MERGE_FAULTS),
+def faulty_sweeps() -> Callable[..., Any]:
+    """Like :func:`one_step.sound_steps`, without moves; a sweep takes the number of its fault besides, 0 for none."""
+    build = numba.njit(nogil=True)(build_partition)
+    return make_steps(build, with_faults(gibbs, "gibbs_sweep", GIBBS_FAULTS), no_move)
+
+
+@cache
+def faulty_moves() -> Callable[..., Any]:
+    """The same for the split-merge move, without sweeps."""
+    inner = (
+        "resample",
+        "resample_comb",
+        "resample_optimal",
+        "resample_split",
+        "thin_out",
+        "one_kind_is_dead",
+        "draw_particle",
     )
+    build = numba.njit(nogil=True)(build_partition)
+    move = with_faults(particle_gibbs, "split_merge", SPLIT_MERGE_FAULTS, (resampling,), inner)
+    return make_steps(build, no_sweep, move)
+
+
+@cache
+def faulty_moves_of_many() -> Callable[..., Any]:
+    """The same for the split-merge move with many anchors."""
+    build = numba.njit(nogil=True)(build_partition)
+    faulty = with_faults(many_anchors, "split_merge_many", MANY_FAULTS, inner=("propose", "close_ranks"))
+
+    @numba.njit(nogil=True)
+    def move(  # type: ignore[no-untyped-def]
+        likelihood, prior, partition, anchors, particles, threshold, annealed, scheme, pool, rng, broken
+    ):
+        return faulty(
+            likelihood, prior, partition, anchors, particles, threshold, annealed, scheme, rng, broken
+        )
+
+    return make_steps(build, no_sweep, move)

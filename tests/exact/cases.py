@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import importlib.util
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -22,9 +19,10 @@ from enumeration import (
 
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.likelihoods.pyclone import PyClone, PyCloneModel
+from pyclone_pgsm.likelihoods.registry import find_likelihood
 from pyclone_pgsm.tumour.grid import intern
 
-PLUGIN = Path(__file__).parents[1] / "plugins" / "poisson_gamma.py"
+PLUGIN = Path(__file__).parents[2] / "examples" / "poisson_gamma" / "pyclone_pgsm_poisson_gamma.py"
 
 
 @dataclass(frozen=True)
@@ -41,21 +39,14 @@ class Case:
         return enumerate_posterior(self.num_observations, self.log_marginal, self.concentration)
 
 
-@cache
-def plugin() -> ModuleType:
-    """The likelihood outside the package, loaded from its file."""
-    spec = importlib.util.spec_from_file_location("poisson_gamma", PLUGIN)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules["poisson_gamma"] = module
-    spec.loader.exec_module(module)
-    return module
+def plugin() -> Any:
+    """The Poisson-Gamma likelihood, which is outside of the package."""
+    return find_likelihood(f"{PLUGIN}:PoissonGamma")
 
 
 def poisson_gamma(counts: list[int], concentration: float, shape: float = 1.0, rate: float = 0.3) -> Case:
     y = np.array(counts, float)
-    likelihood = plugin().PoissonGamma(y, shape, rate)
+    likelihood = plugin().from_data(y[:, None], shape, rate)
     return Case(likelihood, poisson_gamma_log_marginal(y, shape, rate), len(y), concentration)
 
 
@@ -129,6 +120,13 @@ def copy_numbers() -> Case:
     return pyclone(data, 1.0, 101)
 
 
+def repeated() -> Case:
+    """Three mutations of each of two kinds, in one sample: what a sweep knows of one it uses for the next."""
+    return pyclone(
+        observations([[3], [3], [3], [8], [8], [8]], [[20], [20], [20], [24], [24], [24]]), 1.0, 101
+    )
+
+
 def underflow() -> Case:
     """Ten samples at depth 1200 and one observation, deeper still, that has no grid point in common with any of the
     others in double precision, while those are so near one another that it is open how they cluster."""
@@ -170,6 +168,7 @@ CASES: dict[str, Callable[[], Case]] = {
         one_sample,
         two_samples_with_missing_data,
         copy_numbers,
+        repeated,
         underflow,
         two_observations,
         three_observations,

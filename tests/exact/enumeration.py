@@ -1,90 +1,37 @@
-"""The exact posterior over all partitions of a few observations, by formulas that share nothing with the samplers.
-
-    p(c | y) ∝ tau(c) prod over blocks b of L(y_b),     tau(c) = alpha^|c| prod over b of Γ(|b|)
-
-with L(y_b) from scipy, block by block, never from a statistic.
+"""The exact posterior over all partitions (from the package), and L(y_b) by scipy, block by block, never from a
+statistic.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from functools import cache
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
-from scipy.special import gammaln, logsumexp
+from scipy.special import logsumexp
 
-LogMarginal = Callable[[Sequence[int]], float]
-"""log L(y_b) of a block, given as the list of its members."""
+from pyclone_pgsm._enumeration import (
+    LogMarginal,
+    Posterior,
+    blocks_of,
+    chi_square_p_value,
+    encode,
+    enumerate_posterior,
+    set_partitions,
+)
 
-
-def set_partitions(num_observations: int) -> NDArray[np.int32]:
-    """(Bell(T), T) labels of every partition, blocks numbered in the order of first appearance."""
-    rows: list[list[int]] = [[]]
-    for _ in range(num_observations):
-        rows = [[*row, label] for row in rows for label in range(max(row, default=-1) + 2)]
-    return np.array(rows, np.int32)
-
-
-def blocks_of(labels: Sequence[int]) -> list[list[int]]:
-    """Members of each block."""
-    return [[i for i, label in enumerate(labels) if label == b] for b in range(max(labels) + 1)]
-
-
-def encode(labels: NDArray[np.integer]) -> NDArray[np.int64]:
-    """One integer for each row of canonical labels."""
-    return labels.astype(np.int64) @ labels.shape[-1] ** np.arange(labels.shape[-1])
-
-
-@dataclass(frozen=True)
-class Posterior:
-    """Every partition and its probability.
-
-    Attributes
-    ----------
-    partitions : (B, T) int32
-        Canonical labels.
-    log_joint : (B,) float64
-        log tau(c) + sum_b log L(y_b), tau normalised.
-    """
-
-    partitions: NDArray[np.int32]
-    log_joint: NDArray[np.float64]
-
-    @property
-    def probabilities(self) -> NDArray[np.float64]:
-        return np.exp(self.log_joint - logsumexp(self.log_joint))
-
-    def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.int32]:
-        """(size, T) independent partitions."""
-        return self.partitions[rng.choice(len(self.partitions), size, p=self.probabilities)]
-
-    def find(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Number of each encoded partition, 0..B-1."""
-        known = encode(self.partitions)
-        order = np.argsort(known)
-        found = order[np.searchsorted(known, codes, sorter=order)]
-        assert (known[found] == codes).all(), "not a canonical partition"
-        return found
-
-    def count(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How often each partition occurs among encoded ones."""
-        return np.bincount(self.find(codes), minlength=len(self.partitions))
-
-
-def enumerate_posterior(num_observations: int, log_marginal: LogMarginal, concentration: float) -> Posterior:
-    """The posterior under a Dirichlet process."""
-    marginal = cache(lambda members: log_marginal(list(members)))
-    partitions = set_partitions(num_observations)
-    log_joint = []
-    for labels in partitions:
-        blocks = blocks_of(labels)
-        log_prior = len(blocks) * np.log(concentration) + sum(gammaln(len(b)) for b in blocks)
-        log_prior += gammaln(concentration) - gammaln(concentration + num_observations)
-        log_joint.append(log_prior + sum(marginal(tuple(b)) for b in blocks))
-    return Posterior(partitions, np.array(log_joint))
+__all__ = [
+    "LogMarginal",
+    "Posterior",
+    "blocks_of",
+    "chi_square_p_value",
+    "encode",
+    "enumerate_posterior",
+    "poisson_gamma_log_marginal",
+    "set_partitions",
+    "xi_log_marginal",
+]
 
 
 def xi_log_marginal(xi: NDArray[np.float64], index: NDArray[np.integer]) -> LogMarginal:
@@ -118,18 +65,3 @@ def poisson_gamma_log_marginal(counts: NDArray[np.float64], shape: float, rate: 
         return float(total)
 
     return log_marginal
-
-
-def chi_square_p_value(counts: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
-    """Pearson's test of independent draws against their distribution; cells that expect fewer than 5 are pooled."""
-    expected = probabilities * counts.sum()
-    rare = expected < 5
-    observed = np.append(counts[~rare], counts[rare].sum())
-    expected = np.append(expected[~rare], expected[rare].sum())
-    if expected[-1] < 5:  # even all rare cells together: one more with the smallest of the others
-        smallest = np.argmin(expected[:-1])
-        observed[smallest] += observed[-1]
-        expected[smallest] += expected[-1]
-        observed, expected = observed[:-1], expected[:-1]
-    assert len(observed) > 1, "the posterior is one partition: nothing to compare"
-    return float(stats.chi2.sf(((observed - expected) ** 2 / expected).sum(), len(observed) - 1))

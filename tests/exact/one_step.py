@@ -16,18 +16,20 @@ import numpy as np
 from enumeration import Posterior, chi_square_p_value
 
 from pyclone_pgsm.compiling import compiled_for
-from pyclone_pgsm.priors import DirichletProcess
+from pyclone_pgsm.priors import DirichletProcess, Prior
 from pyclone_pgsm.samplers.anchors import AnchorProposal, ClusterInformedAnchors, UniformAnchors
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
+from pyclone_pgsm.samplers.many_anchors import split_merge_many
 from pyclone_pgsm.samplers.particle_gibbs import make_block_pool, split_merge
 from pyclone_pgsm.samplers.partition import PartitionPrior, build_partition, canonical_labels
+from pyclone_pgsm.samplers.resampling import SCHEMES
 
-DIFFERENT_ANCHORS = 20_000
+DIFFERENT_ANCHORS = 5_000
 
 
 @dataclass(frozen=True)
 class Kernel:
-    """One iteration: `sweeps` Gibbs sweeps, then `moves` split-merge moves."""
+    """One iteration: `sweeps` Gibbs sweeps, then `moves` split-merge moves, by the kernel for two anchors or `many`."""
 
     sweeps: int = 0
     moves: int = 0
@@ -35,20 +37,27 @@ class Kernel:
     threshold: float = 0.5
     annealed: bool = True
     cluster_informed: bool = False
+    scheme: str = "multinomial"
+    anchors: int = 2
+    many: bool = False
 
     def __str__(self) -> str:
         names = ["gibbs"] * self.sweeps
         if self.moves:
             target = "annealed" if self.annealed else "plain"
             anchors = "cluster" if self.cluster_informed else "uniform"
-            names += [f"pgsm({target},{anchors},N={self.particles},ess={self.threshold:g})"] * self.moves
+            scheme = "" if self.scheme == "multinomial" else f",{self.scheme}"
+            number = f",s={self.anchors}" if self.many else ""
+            names += [
+                f"pgsm({target},{anchors},N={self.particles},ess={self.threshold:g}{scheme}{number})"
+            ] * self.moves
         return "+".join(names)
 
 
 def make_steps(build: Any, sweep: Any, move: Any) -> Callable[..., Any]:
     """A compiled loop over replicates.
 
-    Its arguments: the likelihood, the prior, (N, T) start labels, (N, moves, 2) anchors, the settings of the kernel,
+    Its arguments: the likelihood, the prior, (N, T) start labels, (N, moves, s) anchors, the settings of the kernel,
     the pool, the generator, and what a sweep and a move take besides (nothing, but for kernels made faulty).
     """
 
@@ -62,6 +71,7 @@ def make_steps(build: Any, sweep: Any, move: Any) -> Callable[..., Any]:
         particles,
         threshold,
         annealed,
+        scheme,
         pool,
         rng,
         more_for_sweep,
@@ -83,6 +93,7 @@ def make_steps(build: Any, sweep: Any, move: Any) -> Callable[..., Any]:
                     particles,
                     threshold,
                     annealed,
+                    scheme,
                     pool,
                     rng,
                     *more_for_move,
@@ -95,16 +106,29 @@ def make_steps(build: Any, sweep: Any, move: Any) -> Callable[..., Any]:
     return numba.njit(nogil=True)(steps)
 
 
-@cache
-def sound_steps(likelihood: type) -> Callable[..., Any]:
-    """With the very functions that the chains run."""
-    return make_steps(
-        *(compiled_for(kernel, likelihood) for kernel in (build_partition, gibbs_sweep, split_merge))
+compiled_split_merge_many = numba.njit(nogil=True)(split_merge_many)
+
+
+@numba.njit(nogil=True)
+def move_many(  # type: ignore[no-untyped-def]
+    likelihood, prior, partition, anchors, particles, threshold, annealed, scheme, pool, rng
+):
+    """The kernel for many anchors, with the arguments of that for two."""
+    return compiled_split_merge_many(
+        likelihood, prior, partition, anchors, particles, threshold, annealed, scheme, rng
     )
 
 
-def tables(concentration: float, num_observations: int) -> PartitionPrior:
-    prior = DirichletProcess(concentration, None, None)
+@cache
+def sound_steps(likelihood: type, many: bool = False) -> Callable[..., Any]:
+    """With the very functions that the chains run."""
+    build, sweep = (compiled_for(kernel, likelihood) for kernel in (build_partition, gibbs_sweep))
+    return make_steps(build, sweep, move_many if many else compiled_for(split_merge, likelihood))
+
+
+def tables(concentration: float, num_observations: int, prior: Prior | None = None) -> PartitionPrior:
+    """Of `prior`, a Dirichlet process if not given."""
+    prior = prior or DirichletProcess(concentration, None, None)
     return PartitionPrior(prior.log_tau1(num_observations), prior.log_tau2(num_observations))
 
 
@@ -122,9 +146,11 @@ def anchor_proposal(kernel: Kernel, likelihood: Any, posterior: Posterior) -> An
     return proposal
 
 
-def draw_anchors(proposal: AnchorProposal, size: int, moves: int, rng: np.random.Generator) -> np.ndarray:
-    """(size, moves, 2) anchors from the package's proposal (a kernel is exact for any anchors: some may repeat)."""
-    drawn = np.array([proposal.draw(rng) for _ in range(DIFFERENT_ANCHORS)])
+def draw_anchors(
+    proposal: AnchorProposal, size: int, moves: int, count: int, rng: np.random.Generator
+) -> np.ndarray:
+    """(size, moves, count) anchors from the package's proposal (a kernel is exact for any anchors: some may repeat)."""
+    drawn = np.array([proposal.draw(rng, count) for _ in range(DIFFERENT_ANCHORS)])
     return drawn[rng.integers(DIFFERENT_ANCHORS, size=(size, moves))]
 
 
@@ -138,24 +164,33 @@ def p_value(
     steps: Callable[..., Any] | None = None,
     more_for_sweep: tuple[int, ...] = (),
     more_for_move: tuple[int, ...] = (),
+    prior: Prior | None = None,
 ) -> float:
     """Of the test that one step of the kernel leaves the posterior as it is.
 
     `steps` is from :func:`make_steps`, :func:`sound_steps` if not given.
+    `prior` is the posterior's, a Dirichlet process with `concentration` if not given.
     """
     rng = np.random.default_rng(seed)
     T = posterior.partitions.shape[1]
-    steps = steps or sound_steps(type(likelihood))
+    steps = steps or sound_steps(type(likelihood), kernel.many)
     codes = steps(
         likelihood,
-        tables(concentration, T),
+        tables(concentration, T, prior),
         posterior.draw(replicates, rng),
-        draw_anchors(anchor_proposal(kernel, likelihood, posterior), replicates, max(1, kernel.moves), rng),
+        draw_anchors(
+            anchor_proposal(kernel, likelihood, posterior),
+            replicates,
+            max(1, kernel.moves),
+            kernel.anchors,
+            rng,
+        ),
         kernel.sweeps,
         kernel.moves,
         kernel.particles,
         kernel.threshold,
         kernel.annealed,
+        SCHEMES.index(kernel.scheme),
         make_block_pool(kernel.particles, likelihood.stat_size()),
         rng,
         more_for_sweep,
