@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
+from pyclone_pgsm.posterior.mixture import SD, MixtureSummary
 from pyclone_pgsm.posterior.summarize import Diagnostic, Result
+from pyclone_pgsm.posterior.summary import Summary
 
 SHOWN_CLUSTERS = 20
-SHOWN_SAMPLES = 6
+SHOWN_COLUMNS = 6
 
 
 def _count(number: int, thing: str) -> str:
@@ -25,36 +28,72 @@ def _precision_line(diagnostic: Diagnostic) -> str:
 
 
 def summary_lines(result: Result, left_out: int) -> list[str]:
-    """Samples, mutations, clusters with sizes and prevalences, convergence and warnings: lines for the terminal."""
+    """What was clustered, clusters with sizes and parameters, convergence and warnings: lines for the terminal."""
     summary = result.summary
-    lines = [
-        f"{_count(len(summary.mutation_ids), 'mutation')} in {_count(len(summary.sample_ids), 'sample')}: "
-        f"{_count(summary.num_clusters, 'cluster')}"
-        + (f"; {left_out} left out or changed (left_out.tsv)" if left_out else "")
-    ]
-    shown = list(range(len(summary.sample_ids)))[:SHOWN_SAMPLES]
-    names = [summary.sample_ids[d] for d in shown]
-    widths = [max(len(name), 18) for name in names]
-    header = f"{'cluster':>7} {'size':>7}  " + "  ".join(
-        f"{name:>{width}}" for name, width in zip(names, widths)
-    )
-    hidden = len(summary.sample_ids) - len(shown)
-    lines.append(header + (f"  ({hidden} more samples)" if hidden else ""))
-    largest = sorted(range(summary.num_clusters), key=lambda k: -summary.cluster_size[k])[:SHOWN_CLUSTERS]
-    for k in sorted(largest):
-        cells = (
-            f"{summary.cluster_mean[k, d]:.3f} [{summary.cluster_lower[k, d]:.3f}, {summary.cluster_upper[k, d]:.3f}]"
-            for d in shown
-        )
-        lines.append(
-            f"{k:>7} {summary.cluster_size[k]:>7,}  "
-            + "  ".join(f"{cell:>{width}}" for cell, width in zip(cells, widths))
-        )
-    if summary.num_clusters > SHOWN_CLUSTERS:
-        lines.append(f"        ({summary.num_clusters - SHOWN_CLUSTERS} smaller clusters in clusters.tsv)")
+    if isinstance(summary, Summary):
+        lines = _tumour_lines(summary, left_out)
+    else:
+        lines = _mixture_lines(summary)
     lines += [_precision_line(d) for d in result.diagnostics if d.name == "precision"]
+    lines += [
+        f"error rate: {d.mean:g} (95 % interval {d.lower:g} to {d.upper:g})"
+        for d in result.diagnostics
+        if d.name == "error_rate"
+    ]
     convergence = ", ".join(f"{d.name} {d.rhat:.2f}" for d in result.diagnostics if not math.isnan(d.rhat))
     if convergence:
         lines.append(f"R-hat (agreement of the chains, good below 1.05): {convergence}")
     lines += [f"warning: {warning}" for warning in result.warnings]
     return lines
+
+
+def _tumour_lines(summary: Summary, left_out: int) -> list[str]:
+    cells = [
+        [f"{mean:.3f} [{lower:.3f}, {upper:.3f}]" for mean, lower, upper in zip(*columns)]
+        for columns in zip(summary.cluster_mean, summary.cluster_lower, summary.cluster_upper)
+    ]
+    return [
+        f"{_count(len(summary.mutation_ids), 'mutation')} in {_count(len(summary.sample_ids), 'sample')}: "
+        f"{_count(summary.num_clusters, 'cluster')}"
+        + (f"; {left_out} left out or changed (left_out.tsv)" if left_out else ""),
+        *_cluster_lines(summary.sample_ids, summary.cluster_size.tolist(), cells, 18, "samples"),
+    ]
+
+
+def _mixture_lines(summary: MixtureSummary) -> list[str]:
+    K, D = summary.num_clusters, len(summary.column_names)
+    by_column = [name for name, values in summary.parameters.items() if values.shape == (K, D)]
+    cells: list[list[str]] = [[] for _ in range(K)]
+    names: list[str] = []
+    if by_column:
+        name = by_column[0]
+        names = [f"{name} of {column}" for column in summary.column_names]
+        cells = [[f"{value:.4g}" for value in row] for row in summary.parameters[name].tolist()]
+        if name + SD in summary.parameters:
+            sds = summary.parameters[name + SD].tolist()
+            cells = [
+                [f"{cell} ± {sd:.2g}" for cell, sd in zip(row, sd_row)] for row, sd_row in zip(cells, sds)
+            ]
+    return [
+        f"{_count(len(summary.row_names), 'row')} of {_count(D, 'column')}: {_count(K, 'cluster')}",
+        *_cluster_lines(names, summary.cluster_size.tolist(), cells, 12, "columns"),
+    ]
+
+
+def _cluster_lines(
+    names: list[str], sizes: list[int], cells: list[list[str]], least_width: int, things: str
+) -> Iterator[str]:
+    """A table of the largest clusters and the first columns."""
+    shown = names[:SHOWN_COLUMNS]
+    widths = [max(len(name), least_width) for name in shown]
+
+    def row(*texts: str) -> str:
+        return "".join(f"  {text:>{width}}" for text, width in zip(texts, widths))
+
+    hidden = len(names) - len(shown)
+    yield f"{'cluster':>7} {'size':>7}{row(*shown)}" + (f"  ({hidden} more {things})" if hidden else "")
+    largest = sorted(range(len(sizes)), key=lambda k: -sizes[k])[:SHOWN_CLUSTERS]
+    for k in sorted(largest):
+        yield f"{k:>7} {sizes[k]:>7,}{row(*cells[k])}"
+    if len(sizes) > SHOWN_CLUSTERS:
+        yield f"        ({len(sizes) - SHOWN_CLUSTERS} smaller clusters in clusters.tsv)"

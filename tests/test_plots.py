@@ -137,6 +137,7 @@ def make_traces(chains: int, rows: int, *, precision: bool = True, seed: int = 2
         num_clusters=(9.5 + slow[1] + 300 * settle).astype(int),
         concentration=np.exp(0.3 * slow[1]),
         precision=levels[np.clip(np.round(2.5 + slow[2]), 0, 5).astype(int)] if precision else None,
+        error_rate=np.where(slow[1] > 0, 1e-4, 1e-3) if precision else None,
         burn_in=rows // 2,
         iterations=np.arange(1, rows + 1),
     )
@@ -280,7 +281,7 @@ def test_traces_of_any_burn_in(burn_in):
     figure = chain_traces(traces)
     figure.canvas.draw()
     shades = [len(axes.patches) for axes in figure.axes[::2]]
-    assert shades == [int(burn_in > 0)] * 4
+    assert shades == [int(burn_in > 0)] * 5
 
 
 def test_constant_traces_have_readable_axes():

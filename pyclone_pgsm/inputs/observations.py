@@ -39,7 +39,7 @@ class Observations:
     tumour_content : (T, D) float64
         Share of cancer cells among all cells of the sample, in (0, 1].
     error_rate : (T, D) float64
-        Probability that a read shows the wrong allele, in (0, 0.5).
+        Probability that a read shows the wrong allele, in (0, 0.5); NaN where it is not told.
     has_data : (T, D) bool
         False where the sample says nothing about the mutation.
     annotations : dict of str to list of str

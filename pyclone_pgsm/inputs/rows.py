@@ -17,7 +17,7 @@ from pyclone_pgsm.inputs.problems import FileProblems
 from pyclone_pgsm.inputs.text import open_text
 
 DEFAULT_TUMOUR_CONTENT = 1.0
-DEFAULT_ERROR_RATE = 0.001
+DEFAULT_ERROR_RATE = float("nan")  # not told: the model infers it
 
 _WHOLE = {
     "ref_counts": values.READS,

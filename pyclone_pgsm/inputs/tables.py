@@ -59,7 +59,7 @@ def read_tables(
         without this option, take the column, or 1.0 if there is none.
     error_rate : float, optional
         Probability of a wrong base in a read, in (0, 0.5); goes before a column ``error_rate`` in the same
-        way. 0.001 if neither is there.
+        way. NaN, to be inferred, if neither is there.
     genotype_prior : str
         Name of the genotype prior that the observations are meant for. ``total`` accepts a column
         ``total_cn`` in place of ``major_cn`` and ``minor_cn``; the total is then given as ``major_cn`` with

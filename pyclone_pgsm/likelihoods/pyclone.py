@@ -24,6 +24,7 @@ from __future__ import annotations
 import math
 import threading
 from collections import OrderedDict
+from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
@@ -86,16 +87,39 @@ def maximum(stat, lo, hi):
     return max(max(a, b), max(c, d))
 
 
+@njit(nogil=True, fastmath=MAX, error_model="numpy")
+def highest_bound(stat, top, table, row, first, last, sign):
+    """max_c top_c + sign table[row, c] over first <= c < last; four running maxima, because one waits for itself."""
+    a = b = c = d = -np.inf
+    k = np.uint64(first)
+    top = np.uint64(top)
+    row = np.uint64(row)
+    while k + np.uint64(4) <= np.uint64(last):
+        w = stat[top + k] + sign * table[row, k]
+        x = stat[top + k + np.uint64(1)] + sign * table[row, k + np.uint64(1)]
+        y = stat[top + k + np.uint64(2)] + sign * table[row, k + np.uint64(2)]
+        z = stat[top + k + np.uint64(3)] + sign * table[row, k + np.uint64(3)]
+        a = w if w > a else a
+        b = x if x > b else b
+        c = y if y > c else c
+        d = z if z > d else d
+        k += np.uint64(4)
+    while k < np.uint64(last):
+        w = stat[top + k] + sign * table[row, k]
+        a = w if w > a else a
+        k += np.uint64(1)
+    return max(max(a, b), max(c, d))
+
+
 @njit(nogil=True, error_model="numpy")
 def outside(stat, top, table, row, lo, hi, sign):
     """Bound on S_k + sign xi_k over all k outside the window; ``table`` has the extremes of xi in each chunk."""
-    bound = -np.inf
-    C = table.shape[1]
-    for c in range(np.uint64(lo) // np.uint64(CHUNK)):
-        bound = max(bound, stat[np.uint64(top) + c] + sign * table[np.uint64(row), c])
-    for c in range((np.uint64(hi) + np.uint64(CHUNK - 1)) // np.uint64(CHUNK), np.uint64(C)):
-        bound = max(bound, stat[np.uint64(top) + c] + sign * table[np.uint64(row), c])
-    return bound
+    below = int(lo) // CHUNK
+    above = (int(hi) + CHUNK - 1) // CHUNK
+    return max(
+        highest_bound(stat, top, table, row, 0, below, sign),
+        highest_bound(stat, top, table, row, above, table.shape[1], sign),
+    )
 
 
 @njit(nogil=True, error_model="numpy")
@@ -407,6 +431,10 @@ class PyClone(NamedTuple):
                     count[row] = 0
             renew_window(stat, start, C, self.xi)
 
+    def kind(self, i):
+        """With one sample, mutations that share their row of the tables."""
+        return self.index[i, 0] + 1 if self.index.shape[1] == 1 else i
+
     def log_prior_predictive(self, i):
         total = 0.0
         for d in range(self.index.shape[1]):
@@ -454,6 +482,23 @@ class PyClone(NamedTuple):
             total += stat[d * size + size - TAIL + LOG_Z] - math.log(G)
         return total
 
+    def log_predictive_new(self, stat, x):
+        """x: Xi of a new mutation on the grid, sample after sample; (D G,)."""
+        G = self.xi.shape[1]
+        C = self.low.shape[1]
+        total = 0.0
+        for d in range(self.index.shape[1]):
+            start = d * (2 * G + C + TAIL)
+            settle(stat, start, C, self.xi)
+            highest = -np.inf
+            for k in range(G):
+                highest = max(highest, stat[start + k] + x[d * G + k])
+            mass = 0.0
+            for k in range(G):
+                mass += math.exp(stat[start + k] + x[d * G + k] - highest)
+            total += highest + math.log(mass) - stat[start + 2 * G + C + LOG_Z]
+        return total
+
     def log_constant(self):
         present = self.index[self.index >= 0]
         return float(np.sum(self.xi_max[present]))
@@ -467,31 +512,60 @@ def make_pyclone(index, xi, likelihood, xi_max, log_mean) -> PyClone:
     return PyClone(index, xi, likelihood, xi_max, log_mean, low, high)
 
 
-# log10 of the precisions that a chain may choose from; the binomial, their limit, comes last
-PRECISIONS = (*(10.0 ** (exponent / 8.0) for exponent in range(8, 41)), math.inf)
-LARGE_PRECISION = 1e4  # the prior weight of a precision is proportional to it, up to here
-FIRST_PRECISION = 1000.0
-JUMPS = (1, 1, 1, 1, 1, 2, 4, 8)  # places between a precision and the one proposed
-KEPT_BYTES = 400 << 20  # tables of precisions not in use that are kept
+@dataclass(frozen=True)
+class Choice:
+    """A hyperparameter that takes one of a few values; a chain proposes places near its present one.
+
+    Attributes
+    ----------
+    values : tuple of float
+        Increasing.
+    prior : tuple of float
+        Probability of each value, up to a constant.
+    start : float
+        The value at the start of a chain.
+    jumps : tuple of int
+        Places from a value to the one proposed, down or up, equally likely.
+    """
+
+    values: tuple[float, ...]
+    prior: tuple[float, ...]
+    start: float
+    jumps: tuple[int, ...] = (1,)
+
+    def log_prior(self, value: float) -> float:
+        return math.log(self.prior[self.values.index(value)] / sum(self.prior))
+
+    def propose(self, value: float, rng: np.random.Generator) -> float:
+        """Symmetric; beyond an end, stay."""
+        jump = self.jumps[int(rng.integers(len(self.jumps)))]
+        where = self.values.index(value) + (jump if rng.random() < 0.5 else -jump)
+        return self.values[where] if 0 <= where < len(self.values) else value
+
+
+LARGE_PRECISION = 1e4
+_FINITE = tuple(10.0 ** (exponent / 8.0) for exponent in range(8, 41))
+_WEIGHTS = tuple(min(precision, LARGE_PRECISION) for precision in _FINITE)
+PRECISION = Choice((*_FINITE, math.inf), (*_WEIGHTS, sum(_WEIGHTS)), 1000.0, (1, 1, 1, 1, 1, 2, 4, 8))
+"""Half of the prior is on the binomial, the limit. The other half is proportional to the precision up to 10,000 and
+flat from there: strong overdispersion is less likely beforehand, as with PyClone's Gamma(1, 0.0001)."""
+ERROR_RATE = Choice((1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2), (1.0,) * 7, 1e-3)
+KEPT_BYTES = 400 << 20  # tables not in use that are kept
 
 
 class PyCloneModel:
-    """PyClone's likelihood with a beta-binomial precision that is fixed, or inferred on a grid of values.
-
-    The precision's prior on the values :data:`PRECISIONS`, equally spaced in the logarithm, is proportional to the
-    precision up to 10,000 and flat from there: as with PyClone's Gamma(1, 0.0001), strong overdispersion is less likely
-    beforehand. A chain proposes a neighbour, sometimes a farther one.
+    """PyClone's likelihood with a beta-binomial precision and an error rate that are fixed, or inferred.
 
     Parameters
     ----------
     table : LocusTable
-        The distinct observations.
+        The distinct observations. Error rates that are NaN are inferred, one for all (:data:`ERROR_RATE`).
     grid_size : int
         G.
     genotype_prior, density : str
         See :func:`pyclone_pgsm.tumour.grid.likelihood_grid`.
     precision : float or None
-        Fixed precision; None infers it. Ignored by the binomial density.
+        Fixed precision; None infers it (:data:`PRECISION`). Ignored by the binomial density.
     """
 
     def __init__(
@@ -502,41 +576,45 @@ class PyCloneModel:
         self.genotype_prior = genotype_prior
         self.density = density
         self.precision = math.inf if density == "binomial" else precision
-        self.hyperparameters: tuple[str, ...] = ("precision",) if self.precision is None else ()
+        self._choices: dict[str, Choice] = {}
+        if self.precision is None:
+            self._choices["precision"] = PRECISION
+        if np.isnan(table.error_rate).any():
+            self._choices["error_rate"] = ERROR_RATE
+        self.hyperparameters: tuple[str, ...] = tuple(self._choices)
         self.num_observations = len(table.index)
         self.order = np.argsort(table.index[:, 0], kind="stable")
         self._lock = threading.Lock()
-        self._tables: OrderedDict[float, PyClone] = OrderedDict()
+        self._tables: OrderedDict[tuple[float, ...], PyClone] = OrderedDict()
 
     def initial_values(self) -> tuple[float, ...]:
-        if self.precision is not None:
-            return ()
-        return (min(PRECISIONS, key=lambda value: abs(math.log(value / FIRST_PRECISION))),)
+        return tuple(choice.start for choice in self._choices.values())
 
     def likelihood(self, values: tuple[float, ...]) -> PyClone:
-        """Tables at a precision: computed when first asked for, the latest kept."""
-        precision = values[0] if values else self.precision
+        """Tables at given values: computed when first asked for, the latest kept."""
         with self._lock:
-            if precision not in self._tables:
-                xi = likelihood_grid(self.table, self.grid_size, self.genotype_prior, self.density, precision)
-                self._tables[precision] = make_pyclone(self.table.index, *xi)
-                kept = max(3, KEPT_BYTES // max(1, 2 * xi.xi.nbytes))
+            if values not in self._tables:
+                self._tables[values] = self._make(dict(zip(self._choices, values)))
+                kept = max(3, KEPT_BYTES // max(1, 2 * self._tables[values].xi.nbytes))
                 while len(self._tables) > kept:
                     self._tables.popitem(last=False)
-            self._tables.move_to_end(precision)
-            return self._tables[precision]
+            self._tables.move_to_end(values)
+            return self._tables[values]
+
+    def _make(self, given: dict[str, float]) -> PyClone:
+        table = self.table
+        if "error_rate" in given:
+            told = ~np.isnan(table.error_rate)
+            table = replace(table, error_rate=np.where(told, table.error_rate, given["error_rate"]))
+        precision = given.get("precision", self.precision)
+        xi = likelihood_grid(table, self.grid_size, self.genotype_prior, self.density, precision)
+        return make_pyclone(table.index, *xi)
 
     def log_hyperprior(self, values: tuple[float, ...]) -> float:
-        if not values:
-            return 0.0
-        return math.log(
-            min(values[0], LARGE_PRECISION) / sum(min(other, LARGE_PRECISION) for other in PRECISIONS)
-        )
+        return sum(choice.log_prior(value) for choice, value in zip(self._choices.values(), values))
 
     def propose(self, values: tuple[float, ...], rng: np.random.Generator) -> tuple[tuple[float, ...], float]:
-        """A value some places below or above with probability 1/2 each; beyond an end, stay."""
-        jump = JUMPS[int(rng.integers(len(JUMPS)))]
-        where = PRECISIONS.index(values[0]) + (jump if rng.random() < 0.5 else -jump)
-        if not 0 <= where < len(PRECISIONS):
-            return values, 0.0
-        return (PRECISIONS[where],), 0.0
+        """Another value of one of the hyperparameters."""
+        which = int(rng.integers(len(values))) if len(values) > 1 else 0
+        choice = tuple(self._choices.values())[which]
+        return (*values[:which], choice.propose(values[which], rng), *values[which + 1 :]), 0.0

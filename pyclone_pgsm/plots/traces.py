@@ -1,4 +1,4 @@
-"""Traces of the chains: log joint, number of clusters, concentration and precision."""
+"""Traces of the chains: log joint, number of clusters, concentration, precision and error rate."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ class Traces:
     ----------
     log_joint : (C, I) float
     num_clusters : (C, I) int
-    concentration : (C, I) float
-    precision : (C, I) float or None
+    concentration : (C, I) float or None
+        None if the partition prior has none.
+    precision, error_rate : (C, I) float or None
         Of the beta-binomial; infinite where it is the binomial. None if the run had none.
     burn_in : int
         How many of the saved rows, from the first on, are burn-in.
@@ -39,8 +40,9 @@ class Traces:
 
     log_joint: NDArray[np.float64]
     num_clusters: NDArray[np.int64]
-    concentration: NDArray[np.float64]
+    concentration: NDArray[np.float64] | None
     precision: NDArray[np.float64] | None
+    error_rate: NDArray[np.float64] | None
     burn_in: int
     iterations: NDArray[np.int64]
 
@@ -62,10 +64,13 @@ def chain_traces(traces: Traces) -> Figure:
     panels: list[tuple[str, NDArray]] = [
         ("log joint", traces.log_joint),
         ("clusters", traces.num_clusters),
-        ("concentration", traces.concentration),
     ]
+    if traces.concentration is not None:
+        panels.append(("concentration", traces.concentration))
     if traces.precision is not None:
         panels.append(("precision", traces.precision))
+    if traces.error_rate is not None:
+        panels.append(("error rate", traces.error_rate))
     subtitle = f"{style.count(num_chains, 'chain')} of {style.count(num_rows, 'saved iteration')}"
     if traces.burn_in:
         subtitle += f", the first {traces.burn_in:,} of them burn-in"
@@ -77,8 +82,8 @@ def chain_traces(traces: Traces) -> Figure:
         axes = style.add_axes(figure, left, top + i * (HEIGHT + gap), WIDTH, HEIGHT)
         axes.set_ylabel(name, fontsize=style.TEXT, color=style.INK)
         axes.yaxis.set_label_coords(-0.6 / WIDTH, 0.5)
-        if name == "precision":
-            values = _precision_axis(axes, values)
+        if name in ("precision", "error rate"):
+            values = _logarithmic_axis(axes, values)
         else:
             _linear_axis(axes, _kept(values, traces.burn_in), integer=name == "clusters")
         axes.grid(True, axis="y", color=style.RULE, linewidth=0.6)
@@ -156,8 +161,8 @@ def _draw_histograms(beside: Axes, axes: Axes, kept: NDArray, *, integer: bool) 
     beside.spines["bottom"].set_visible(False)
 
 
-def _precision_axis(axes: Axes, values: NDArray) -> NDArray:
-    """Make a logarithmic axis with the binomial on top; returns the values with infinite ones put there."""
+def _logarithmic_axis(axes: Axes, values: NDArray) -> NDArray:
+    """Make a logarithmic axis with the binomial, if any, on top; returns the values with infinite ones put there."""
     finite = values[np.isfinite(values)]
     low, high = (finite.min(), finite.max()) if len(finite) else (10.0, 1000.0)
     powers = np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)

@@ -114,8 +114,8 @@ def joint(given: list[Posterior]) -> tuple[NDArray[np.int32], NDArray[np.float64
 
 @pytest.fixture
 def _few_precisions(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pyclone, "PRECISIONS", PRECISIONS)
-    monkeypatch.setattr(pyclone, "LARGE_PRECISION", 6.0)
+    few = pyclone.Choice(PRECISIONS, tuple(PRECISION_PRIOR), PRECISIONS[1], (1, 1, 2))
+    monkeypatch.setattr(pyclone, "PRECISION", few)
 
 
 @pytest.mark.long

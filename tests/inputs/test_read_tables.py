@@ -45,7 +45,7 @@ def test_long_table(write: Any) -> None:
     assert observations.minor_cn.tolist() == [[1, 1], [0, 2]]
     assert observations.normal_cn.tolist() == [[2, 2], [2, 1]]
     assert observations.tumour_content.tolist() == [[0.8, 1.0], [0.7, 0.5]]
-    assert observations.error_rate.tolist() == [[0.01, 0.001], [0.001, 0.002]]
+    np.testing.assert_array_equal(observations.error_rate, [[0.01, np.nan], [0.001, 0.002]])
     for name in ("ref_counts", "alt_counts", "major_cn", "minor_cn", "normal_cn"):
         assert getattr(observations, name).dtype == np.int64
 
@@ -62,7 +62,7 @@ def test_one_file_a_sample(write: Any) -> None:
     assert observations.minor_cn[0, 0] == 1
     assert observations.normal_cn[1, 0] == 1
     assert (observations.tumour_content == 1.0).all()
-    assert (observations.error_rate == 0.001).all()
+    assert np.isnan(observations.error_rate).all()
 
 
 def test_layouts_mixed(write: Any) -> None:
@@ -100,7 +100,7 @@ def test_every_way_to_write_a_table(
     ]
     content = mark + line_end.join(lines).encode() + (line_end * 3).encode()
     path = tmp_path / name
-    path.write_bytes(gzip.compress(content) if packed else content)
+    path.write_bytes(gzip.compress(content, mtime=0) if packed else content)
     observations, _ = read_tables([path])
     assert observations.mutation_ids == ["m1", "mü"]
     assert observations.sample_ids == ["S1"]
@@ -112,7 +112,7 @@ def test_every_way_to_write_a_table(
 def test_gzip_in_several_blocks(tmp_path: Path) -> None:
     path = tmp_path / "t.tsv.gz"
     blocks = [LONG + "\nm1\tS1\t10", "\t5\t1\t1\t2\n", ""]
-    path.write_bytes(b"".join(gzip.compress(block.encode()) for block in blocks))
+    path.write_bytes(b"".join(gzip.compress(block.encode(), mtime=0) for block in blocks))
     assert read_tables([path])[0].alt_counts.tolist() == [[5]]
 
 

@@ -18,7 +18,14 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "exact"))
 from cases import observations, pyclone_log_marginal, pyclone_model
 
 from pyclone_pgsm.compiling import compiled_for
-from pyclone_pgsm.likelihoods.pyclone import PRECISIONS, PyClone, PyCloneModel, make_pyclone
+from pyclone_pgsm.likelihoods.pyclone import (
+    ERROR_RATE,
+    PRECISION,
+    Choice,
+    PyClone,
+    PyCloneModel,
+    make_pyclone,
+)
 
 TOLERANCE = 1e-9
 ADD, REMOVE = 0, 1
@@ -315,31 +322,79 @@ def test_a_fixed_precision_is_no_hyperparameter() -> None:
     assert not np.array_equal(small_model(50.0).likelihood(()).xi, small_model(np.inf).likelihood(()).xi)
 
 
-def test_proposals_of_a_precision_are_symmetric() -> None:
+@pytest.mark.parametrize("choice", [PRECISION, ERROR_RATE])
+def test_proposals_are_symmetric(choice: Choice) -> None:
     """As often from one value to another as back, and every value can be reached."""
-    model = small_model(None)
     rng = np.random.default_rng(1)
     size = 2000
-    places = {value: place for place, value in enumerate(PRECISIONS)}
-    drawn = np.zeros((len(PRECISIONS), len(PRECISIONS)))
+    places = {value: place for place, value in enumerate(choice.values)}
+    drawn = np.zeros((len(places), len(places)))
     for value, here in places.items():
         for _ in range(size):
-            values, log_q = model.propose((value,), rng)
-            assert log_q == 0.0
-            drawn[here, places[values[0]]] += 1
+            drawn[here, places[choice.propose(value, rng)]] += 1
     difference = drawn - drawn.T
     assert np.abs(difference).max() < 5 * np.sqrt(2 * drawn.max())
     assert (drawn.diagonal(1) > 0).all()
     assert (drawn.diagonal(-1) > 0).all()
-    assert np.exp([model.log_hyperprior((value,)) for value in PRECISIONS]).sum() == pytest.approx(1.0)
+    assert np.exp([choice.log_prior(value) for value in choice.values]).sum() == pytest.approx(1.0)
+
+
+def test_half_of_the_prior_is_on_the_binomial() -> None:
+    assert small_model(None).log_hyperprior((np.inf,)) == pytest.approx(np.log(0.5))
 
 
 def test_tables_of_a_precision_are_computed_once() -> None:
     model = small_model(None)
-    first = model.likelihood((PRECISIONS[0],))
-    assert model.likelihood((PRECISIONS[1],)) is not first
-    assert model.likelihood((PRECISIONS[0],)) is first
-    assert model.initial_values()[0] in PRECISIONS
+    first = model.likelihood((10.0,))
+    assert model.likelihood((100.0,)) is not first
+    assert model.likelihood((10.0,)) is first
+    assert model.initial_values()[0] in PRECISION.values
+
+
+def test_an_error_rate_that_is_not_told_is_inferred() -> None:
+    """Only where it is not told; one value for all."""
+    data = observations([[3, 0], [9, 1]], [[10, 30], [20, 40]])
+    data.error_rate[:, 1] = np.nan
+    model = pyclone_model(data, 11)
+    assert model.hyperparameters == ("error_rate",)
+    assert model.initial_values() == (ERROR_RATE.start,)
+    assert model.log_hyperprior((1e-4,)) == pytest.approx(-np.log(len(ERROR_RATE.values)))
+    for rate in ERROR_RATE.values:
+        data.error_rate[:, 1] = rate
+        told = pyclone_model(data, 11).likelihood(())
+        likelihood = model.likelihood((rate,))
+        for i, d in np.ndindex(2, 2):
+            np.testing.assert_array_equal(likelihood.xi[likelihood.index[i, d]], told.xi[told.index[i, d]])
+
+
+def test_precision_and_error_rate_are_proposed_in_turns() -> None:
+    data = observations([[3], [9]], [[10], [20]])
+    data.error_rate[:] = np.nan
+    model = pyclone_model(data, 11, precision=None)
+    assert model.hyperparameters == ("precision", "error_rate")
+    rng = np.random.default_rng(1)
+    start = model.initial_values()
+    changed = [np.array(model.propose(start, rng)[0]) != start for _ in range(400)]
+    assert np.sum(changed, axis=0).min() > 150
+    assert np.sum(changed, axis=1).max() == 1
+
+
+def test_a_new_mutation_s_predictive_density() -> None:
+    """That of an observation the model knows, up to the constant the likelihood leaves out."""
+    data = observations([[3, 8], [9, 2], [5, 5]], [[10, 30], [20, 40], [15, 35]])
+    likelihood = pyclone_model(data, 41).likelihood(())
+    xi = likelihood.xi + likelihood.xi_max[:, None]
+    for members in ([], [0], [0, 1]):
+        stat = np.empty(likelihood.stat_size())
+        likelihood.clear(stat)
+        for i in members:
+            likelihood.add(stat, i)
+        expected = (
+            likelihood.log_predictive(stat, 2, -np.inf) if members else likelihood.log_prior_predictive(2)
+        )
+        expected += likelihood.xi_max[likelihood.index[2]].sum()
+        found = likelihood.log_predictive_new(stat, xi[likelihood.index[2]].ravel())
+        assert found == pytest.approx(expected, abs=1e-10)
 
 
 def test_data_that_say_nothing() -> None:
