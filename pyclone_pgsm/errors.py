@@ -24,6 +24,25 @@ class TraceError(PycloneError):
     """A trace file is damaged, foreign, or does not fit what is asked of it."""
 
 
+class DataValueError(PycloneError):
+    """A likelihood cannot take a value of the data.
+
+    Attributes
+    ----------
+    row, column : int
+        Where it stands in the matrix, counted from 0.
+    value : float
+    expected : str
+        What would be right.
+    """
+
+    def __init__(self, row: int, column: int, value: float, expected: str) -> None:
+        self.row, self.column, self.value, self.expected = row, column, float(value), expected
+        super().__init__(
+            f"row {row}, column {column} of the data (counted from 0): {self.value:g}: must be {expected}"
+        )
+
+
 @dataclass(frozen=True)
 class Problem:
     """One thing wrong in an input file.

@@ -1,0 +1,239 @@
+"""Binary observations in D independent coordinates with Beta priors (paper, Appendix B).
+
+    theta_d ~ Beta(a_d, b_d),    x_id | theta_d ~ Bernoulli(theta_d)
+
+    log L(y_b)       = sum_d log B(a_d + n1_d, b_d + n0_d) - log B(a_d, b_d),    n1_d ones, n0_d zeros in the block
+    log L(y_i | y_b) = sum_d x_id log(a_d + n1_d) + (1 - x_id) log(b_d + n0_d) - log(a_d + b_d + m)
+                     = base + sum_d x_id odds_d
+
+A statistic holds m, base, n1 and odds, so a predictive is one dot product. n1 and n0 are integers: all logs come from
+tables, and nothing drifts.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+import reprlib
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from pyclone_pgsm.errors import DataValueError, UsageError
+from pyclone_pgsm.likelihoods.contract import register
+
+SUM = {"reassoc", "nsz", "contract"}
+
+COUNT, BASE, ONES = 0, 1, 2
+ONE, ZERO = 0, 1  # tables of log(a + n) and log(b + n), n ones or zeros
+LOG_TOTAL, LOG_GAMMA_TOTAL = 0, 1
+
+
+@njit(nogil=True, fastmath=SUM, error_model="numpy")
+def dot(stat, at, x, i):
+    """sum_d stat[at + d] x[i, d]."""
+    total = 0.0
+    for d in range(np.uint64(x.shape[1])):
+        total += stat[np.uint64(at) + d] * x[np.uint64(i), d]
+    return total
+
+
+@njit(nogil=True, error_model="numpy")
+def log_predictives(x, stats, slots, i, out):
+    """out[b] = log L(y_i | y_b) for the blocks in the rows ``slots`` of stats."""
+    odds = ONES + x.shape[1]
+    flat = stats.reshape(stats.size)
+    for b in range(len(slots)):
+        at = slots[b] * stats.shape[1]
+        out[b] = flat[at + BASE] + dot(flat, at + odds, x, i)
+
+
+@njit(nogil=True, error_model="numpy")
+def count_row(stat, x, i, weight):
+    """Add row i to the ones, or take it away."""
+    stat[COUNT] += weight
+    for d in range(np.uint64(x.shape[1])):
+        stat[np.uint64(ONES) + d] += weight * x[np.uint64(i), d]
+
+
+@njit(nogil=True, error_model="numpy")
+def renew(stat, table, logs, totals):
+    """base and odds from the counts."""
+    D = np.uint64(len(table))
+    count = np.int64(stat[COUNT])
+    base = 0.0
+    for d in range(D):
+        ones = np.int64(stat[np.uint64(ONES) + d])
+        row = np.uint64(table[d])
+        log_zero = logs[row, np.uint64(ZERO), np.uint64(count - ones)]
+        base += log_zero
+        stat[np.uint64(ONES) + D + d] = logs[row, np.uint64(ONE), np.uint64(ones)] - log_zero
+    stat[BASE] = base - totals[LOG_TOTAL, count]
+
+
+@njit(nogil=True, fastmath=SUM, error_model="numpy")
+def log_predictive_without(stat, x, i, table, logs, totals):
+    """Each coordinate's own value has been counted once: one less of it."""
+    count = np.int64(stat[COUNT])
+    total = 0.0
+    for d in range(np.uint64(len(table))):
+        ones = np.int64(stat[np.uint64(ONES) + d])
+        is_one = x[np.uint64(i), d] > 0.5
+        which = ONE if is_one else ZERO
+        others = (ones if is_one else count - ones) - 1
+        total += logs[np.uint64(table[d]), np.uint64(which), np.uint64(others)]
+    return total - totals[LOG_TOTAL, count - 1]
+
+
+@njit(nogil=True, error_model="numpy")
+def log_marginal(stat, table, log_gammas, totals):
+    count = np.int64(stat[COUNT])
+    total = 0.0
+    for d in range(np.uint64(len(table))):
+        ones = np.int64(stat[np.uint64(ONES) + d])
+        row = np.uint64(table[d])
+        total += log_gammas[row, np.uint64(ONE), np.uint64(ones)]
+        total += log_gammas[row, np.uint64(ZERO), np.uint64(count - ones)]
+    return total - totals[LOG_GAMMA_TOTAL, count]
+
+
+@register("bernoulli")
+class Bernoulli(NamedTuple):
+    """Beta-Bernoulli blocks of T observations; made by :meth:`from_data`.
+
+    Attributes
+    ----------
+    x : (T, D) float64
+        0 and 1.
+    log_prior : (T,) float64
+        Prior predictives.
+    a0, b0 : (D,) float64
+    table : (D,) int64
+        Which of the U following tables: there is one for each pair (a_d, b_d) that occurs.
+    logs, log_gammas : (U, 2, T + 1) float64
+        log(a + n) and log(b + n); log Gamma(a + n) / Gamma(a) and the same of b.
+    totals : (2, T + 1) float64
+        sum_d log(a_d + b_d + m) and sum_d log Gamma(a_d + b_d + m) / Gamma(a_d + b_d).
+    """
+
+    x: np.ndarray
+    log_prior: np.ndarray
+    a0: np.ndarray
+    b0: np.ndarray
+    table: np.ndarray
+    logs: np.ndarray
+    log_gammas: np.ndarray
+    totals: np.ndarray
+
+    @classmethod
+    def from_data(cls, data: NDArray[np.float64], a0: ArrayLike = 1.0, b0: ArrayLike = 1.0) -> Bernoulli:
+        """Check the data and make the tables.
+
+        Parameters
+        ----------
+        data : (T, D) float64
+            0 or 1.
+        a0, b0 : float or (D,) float64
+            Parameters of the Beta prior, for all coordinates or for each; above 0.
+
+        Raises
+        ------
+        DataValueError
+            A value is neither 0 nor 1.
+        UsageError
+            A parameter is out of range or has the wrong shape.
+        """
+        from scipy.special import gammaln
+
+        x = np.ascontiguousarray(data, np.float64)
+        if x.ndim != 2 or x.size == 0:
+            raise UsageError(
+                f"the data must be a matrix of observations by variables, not of shape {x.shape}"
+            )
+        for row, column in np.argwhere((x != 0.0) & (x != 1.0))[:1].tolist():
+            raise DataValueError(row, column, x[row, column], "0 or 1 (missing values are not supported)")
+        T, D = x.shape
+        a, b = _positive("a0", a0, D), _positive("b0", b0, D)
+        pairs, table = np.unique(np.stack([a, b], axis=1), axis=0, return_inverse=True)
+        table = table.reshape(D).astype(np.int64)
+        counts = np.bincount(table).astype(float)
+        total = pairs.sum(axis=1)[:, None]
+        n = np.arange(T + 1.0)
+        return cls(
+            x=x,
+            log_prior=x @ np.log(a) + (1.0 - x) @ np.log(b) - np.log(a + b).sum(),
+            a0=a,
+            b0=b,
+            table=table,
+            logs=np.log(pairs[:, :, None] + n),
+            log_gammas=gammaln(pairs[:, :, None] + n) - gammaln(pairs)[:, :, None],
+            totals=np.stack([counts @ np.log(total + n), counts @ (gammaln(total + n) - gammaln(total))]),
+        )
+
+    def stat_size(self):
+        return ONES + 2 * self.x.shape[1]
+
+    def clear(self, stat):
+        for k in range(len(stat)):
+            stat[k] = 0.0
+        renew(stat, self.table, self.logs, self.totals)
+
+    def add(self, stat, i):
+        count_row(stat, self.x, i, 1.0)
+        renew(stat, self.table, self.logs, self.totals)
+
+    def remove(self, stat, i):
+        count_row(stat, self.x, i, -1.0)
+        renew(stat, self.table, self.logs, self.totals)
+
+    def add_many(self, stat, members):
+        for i in members:
+            count_row(stat, self.x, i, 1.0)
+        renew(stat, self.table, self.logs, self.totals)
+
+    def log_prior_predictive(self, i):
+        return self.log_prior[i]
+
+    def log_predictive(self, stat, i, negligible):
+        return stat[BASE] + dot(stat, ONES + self.x.shape[1], self.x, i)
+
+    def log_predictives(self, stats, slots, i, negligible, out):
+        log_predictives(self.x, stats, slots, i, out)
+
+    def log_predictive_without(self, stat, i):
+        return log_predictive_without(stat, self.x, i, self.table, self.logs, self.totals)
+
+    def log_marginal(self, stat):
+        return log_marginal(stat, self.table, self.log_gammas, self.totals)
+
+    def log_predictive_new(self, stat, x):
+        """Log probability of a new observation x, (D,) of 0 and 1."""
+        return stat[BASE] + dot(stat, ONES + self.x.shape[1], x.reshape(1, len(x)), 0)
+
+    def log_constant(self) -> float:
+        return 0.0
+
+    def cluster_parameters(self, stat: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        """Posterior of a block's theta.
+
+        Returns
+        -------
+        dict
+            theta (D,): E[theta]; theta_sd (D,): its standard deviation.
+        """
+        ones = stat[ONES : ONES + len(self.a0)]
+        a, total = self.a0 + ones, self.a0 + self.b0 + stat[COUNT]
+        theta = a / total
+        return {"theta": theta, "theta_sd": np.sqrt(theta * (1.0 - theta) / (total + 1.0))}
+
+
+def _positive(name: str, value: ArrayLike, D: int) -> NDArray[np.float64]:
+    try:
+        numbers = np.asarray(value, np.float64)
+    except (TypeError, ValueError):
+        numbers = np.array(np.nan)
+    if numbers.shape not in ((), (D,)) or not ((numbers > 0.0) & (numbers < np.inf)).all():
+        raise UsageError(f"{name} must be a positive number or {D} of them, not {reprlib.repr(value)}")
+    return np.array(np.broadcast_to(numbers, D))

@@ -1,0 +1,494 @@
+"""D-dimensional Normal observations with a Normal-inverse-Wishart prior (paper, Appendix B).
+
+    Sigma ~ IW(nu0, S0),    mu | Sigma ~ N(u0, Sigma / r0),    y_i | mu, Sigma ~ N(mu, Sigma)
+
+The data are whitened, x = L0^-1 (y - u0) with S0 = L0 L0^T, so that u0 = 0 and S0 = I from here on; this is a factor
+|L0|^-1 an observation, which is left out of all methods that the samplers call. With z = (1, x), a block of m
+observations is one matrix,
+
+    A = diag(r0, 1, .., 1) + sum of z z^T = [ r    r u^T         ]      r = r0 + m,  nu = nu0 + m,
+                                           [ r u  S + r u u^T   ]      u, S the parameters of the posterior,
+
+and with q = z^T A^-1 z for a further observation and |A| = r |S| the formulas are short:
+
+    log L(y_b)                 = marginal[m] - nu/2 log |A|
+    log L(y_i | y_b)           = predictive[m] - log |A| / 2 - (nu + 1)/2 log(1 + q)
+    log L(y_i | y_b without i) = predictive[m - 1] - log |A| / 2 + (nu - 1)/2 log(1 - q),     i in b
+    |A + z z^T| = |A| (1 + q),   |A - z z^T| = |A| (1 - q)
+
+where ``predictive`` and ``marginal`` are tables of what depends on m alone. A statistic holds
+
+    count, log |A|, level = predictive[m] - log |A| / 2, power = (nu + 1)/2
+    F    (N (N + 1)/2,)  inverse of the Cholesky factor of A, row by row, N = D + 1: q = |F z|^2
+    work (N,)            for the update of F
+
+F and not the Cholesky factor itself: rows of dot products instead of a triangular solve, and they can stop as soon as
+q is so large that the predictive is out of the question. Rank-one updates are O(N^2).
+
+Taking an observation out loses digits where 1/(1 - q) is large. It is at most 1 + 1/r0 + max |x|^2: harmless if the
+data are not much wider than the prior. If they are (``guard`` > 0), a statistic also holds
+
+    A    (N (N + 1),)    in twice the working precision, all high parts, then all low parts
+
+and what cannot be had from F is computed anew from A, slowly but never wrong.
+"""
+
+# mypy: disable-error-code="no-untyped-def"
+
+from __future__ import annotations
+
+import math
+import reprlib
+from typing import Any, NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import ArrayLike, NDArray
+
+from pyclone_pgsm.errors import DataValueError, UsageError
+from pyclone_pgsm.likelihoods import twofold
+from pyclone_pgsm.likelihoods.contract import register
+
+SUM = {"reassoc", "nsz", "contract"}
+
+COUNT, LOG_DET, LEVEL, POWER, FACTOR = 0, 1, 2, 3, 4
+PREDICTIVE, MARGINAL = 0, 1
+WIDE = 1e3  # |x| from which on A is kept in twice the working precision
+WIDEST = 1e8  # |x_d| that even this cannot take
+
+# As in the other likelihoods, parts of a statistic are addressed by unsigned offsets, and never sliced.
+
+
+@njit(nogil=True, fastmath=SUM, error_model="numpy")
+def dot(stat, at, z, i, n):
+    """sum_j stat[at + j] z[i, j] over j < n; all unsigned."""
+    total = 0.0
+    for j in range(n):
+        total += stat[at + j] * z[i, j]
+    return total
+
+
+@njit(nogil=True, error_model="numpy", inline="always")
+def squares(stat, at, z, i, limit):
+    """q = |F z|^2 for F beginning at stat[at] and z[i], both unsigned; some number above `limit` if q is."""
+    q = 0.0
+    for d in range(np.uint64(z.shape[1])):
+        w = dot(stat, at, z, i, d + np.uint64(1))
+        q += w * w
+        if q > limit:
+            break
+        at += d + np.uint64(1)
+    return q
+
+
+@njit(nogil=True, error_model="numpy")
+def squares_2d(a, b, c, d, e, f, x, y):
+    """:func:`squares` for D = 2: rows a; b, c; d, e, f of F, and z = (1, x, y)."""
+    v = b + c * x
+    w = d + e * x + f * y
+    return a * a + v * v + w * w
+
+
+@njit(nogil=True, error_model="numpy")
+def squares_of_one(stat, z, i, limit):
+    """:func:`squares` for a single statistic."""
+    if z.shape[1] == 3:
+        return squares_2d(stat[4], stat[5], stat[6], stat[7], stat[8], stat[9], z[i, 1], z[i, 2])
+    return squares(stat, np.uint64(FACTOR), z, np.uint64(i), limit)
+
+
+@njit(nogil=True, error_model="numpy")
+def largest_square(level, power, negligible):
+    """The q at which a predictive is `negligible`."""
+    return math.expm1(min((level - negligible) / power, 700.0))
+
+
+@njit(nogil=True, error_model="numpy")
+def log_predictives(z, stats, slots, i, negligible, out):
+    """out[b] = log L(y_i | y_b) for the blocks whose statistics are ``stats[slots[b]]``."""
+    flat = stats.reshape(stats.size)
+    for b in range(len(slots)):
+        at = np.uint64(slots[b] * stats.shape[1])
+        level = flat[at + np.uint64(LEVEL)]
+        power = flat[at + np.uint64(POWER)]
+        limit = largest_square(level, power, negligible)
+        q = squares(flat, at + np.uint64(FACTOR), z, np.uint64(i), limit)
+        out[b] = level - power * math.log1p(q)
+
+
+@njit(nogil=True, error_model="numpy")
+def log_predictives_2d(z, stats, slots, i, negligible, out):
+    """:func:`log_predictives` for D = 2, where anything but the arithmetic itself would take most of the time."""
+    x = z[i, 1]
+    y = z[i, 2]
+    for b in range(len(slots)):
+        s = np.uint64(slots[b])
+        q = squares_2d(stats[s, 4], stats[s, 5], stats[s, 6], stats[s, 7], stats[s, 8], stats[s, 9], x, y)
+        level = stats[s, LEVEL]
+        power = stats[s, POWER]
+        if (level - negligible) * (2.0 + q) < 2.0 * power * q:  # log(1 + q) >= 2 q / (2 + q)
+            out[b] = -np.inf
+        else:
+            out[b] = level - power * math.log1p(q)
+
+
+@njit(nogil=True, error_model="numpy")
+def update(stat, z, i, sign, least):
+    """F and log |A| for A + sign z z^T, z row i of z.
+
+    With p = F z, I + sign p p^T has the inverse Cholesky factor G whose rows are
+
+        G_d = sqrt(t_{d-1} / t_d) (e_d - sign p_d / t_{d-1} sum_{k < d} p_k e_k),    t_d = 1 + sign sum_{k <= d} p_k^2
+
+    and G F is the new F. t is at least `least` in exact arithmetic.
+    """
+    N = np.uint64(z.shape[1])
+    at = np.uint64(FACTOR)
+    work = np.uint64(FACTOR + z.shape[1] * (z.shape[1] + 1) // 2)
+    for j in range(N):
+        stat[work + j] = 0.0  # sum_{k < d} p_k F_k
+    t = 1.0
+    for d in range(N):
+        n = d + np.uint64(1)
+        p = dot(stat, at, z, np.uint64(i), n)
+        new_t = max(t + sign * p * p, least)
+        scale = math.sqrt(t / new_t)
+        share = sign * p / t
+        for j in range(n):
+            f = stat[at + j]
+            stat[at + j] = scale * (f - share * stat[work + j])
+            stat[work + j] += p * f
+        t = new_t
+        at += n
+    stat[LOG_DET] += math.log(t)
+
+
+@njit(nogil=True, error_model="numpy")
+def accumulate(stat, first, z, i, sign):
+    """A + sign z z^T in twice the working precision, in stat[first] and after."""
+    N = z.shape[1]
+    size = np.uint64(N * (N + 1) // 2)
+    at = first
+    for d in range(N):
+        factor = sign * z[i, d]
+        for j in range(np.uint64(at), np.uint64(at + d + 1)):
+            product, error = twofold.two_product(factor, z[np.uint64(i), j - np.uint64(at)])
+            stat[j], stat[j + size] = twofold.add(stat[j], stat[j + size], product, error)
+        at += d + 1
+
+
+@njit(nogil=True)
+def first_moment(N):
+    """Where A begins in a statistic."""
+    return FACTOR + N * (N + 1) // 2 + N
+
+
+@njit(nogil=True)
+def copy_of_moments(stat, N):
+    A = np.empty(N * (N + 1))
+    for k in range(len(A)):
+        A[k] = stat[first_moment(N) + k]
+    return A
+
+
+@njit(nogil=True, error_model="numpy")
+def renew(stat, N):
+    """F and log |A| from A = L diag(pivots) L^T: the rows of F are those of L^-1 over the roots of the pivots."""
+    A = copy_of_moments(stat, N)
+    stat[LOG_DET] = twofold.decompose(A, N)
+    row = 0
+    for d in range(N):
+        at = np.uint64(FACTOR + row)
+        for j in range(np.uint64(d)):
+            stat[at + j] = 0.0
+        stat[at + np.uint64(d)] = 1.0
+        above = 0
+        for k in range(d):
+            factor = A[row + k] * math.sqrt(A[above + k])
+            for j in range(np.uint64(k + 1)):
+                stat[at + j] -= factor * stat[np.uint64(FACTOR + above) + j]
+            above += k + 1
+        scale = 1.0 / math.sqrt(A[row + d])
+        for j in range(np.uint64(d + 1)):
+            stat[at + j] *= scale
+        row += d + 1
+
+
+@njit(nogil=True, error_model="numpy")
+def log_det_without(stat, z, i):
+    """log |A - z z^T| from A."""
+    A = copy_of_moments(stat, z.shape[1])
+    accumulate(A, 0, z, i, -1.0)
+    return twofold.decompose(A, z.shape[1])
+
+
+@njit(nogil=True)
+def set_count(stat, count, nu0, tables):
+    stat[COUNT] = count
+    stat[LEVEL] = tables[PREDICTIVE, int(count)] - 0.5 * stat[LOG_DET]
+    stat[POWER] = 0.5 * (nu0 + count + 1.0)
+
+
+@register("normal")
+class Normal(NamedTuple):
+    """Normal-inverse-Wishart blocks of T whitened observations; made by :meth:`from_data`.
+
+    Attributes
+    ----------
+    z : (T, D + 1) float64
+        (1, x) of each observation.
+    log_prior : (T,) float64
+        Prior predictives of the x.
+    tables : (2, T + 1) float64
+        ``predictive`` and ``marginal``, see the module.
+    nu0, r0 : float
+    u0 : (D,) float64
+    root : (D, D) float64
+        L0, lower triangular.
+    least : float
+        Lower bound of 1 - q.
+    guard : float
+        1 - q below which it is not taken from F. 0 if F will always do, and A need not be kept.
+    """
+
+    z: np.ndarray
+    log_prior: np.ndarray
+    tables: np.ndarray
+    nu0: float
+    r0: float
+    u0: np.ndarray
+    root: np.ndarray
+    least: float
+    guard: float
+
+    @classmethod
+    def from_data(
+        cls,
+        data: NDArray[np.float64],
+        nu0: float | None = None,
+        r0: float = 1.0,
+        u0: ArrayLike = 0.0,
+        S0: ArrayLike = 1.0,
+    ) -> Normal:
+        """Whiten and check.
+
+        Parameters
+        ----------
+        data : (T, D) float64
+        nu0 : float or None
+            Degrees of freedom, above D - 1. None: D + 2, with which the prior mean of Sigma is S0.
+        r0 : float
+            Prior observations of the mean, above 0.
+        u0 : float or (D,) float64
+            Prior mean.
+        S0 : float, (D,) or (D, D) float64
+            Scale matrix, or its diagonal, or one number for all of the diagonal; positive definite.
+
+        Raises
+        ------
+        DataValueError
+            A value is missing, not finite, or farther from u0 than double precision can bear (1e8 in units of S0).
+        UsageError
+            A parameter is out of range or has the wrong shape.
+        """
+        from scipy.linalg import solve_triangular
+
+        y = np.ascontiguousarray(data, np.float64)
+        if y.ndim != 2 or y.size == 0:
+            raise UsageError(
+                f"the data must be a matrix of observations by variables, not of shape {y.shape}"
+            )
+        for row, column in np.argwhere(~np.isfinite(y))[:1].tolist():
+            raise DataValueError(
+                row, column, y[row, column], "a finite number (missing values are not supported)"
+            )
+        T, D = y.shape
+        nu = _number("nu0", D + 2.0 if nu0 is None else nu0, D - 1.0)
+        r = _number("r0", r0, 0.0)
+        u = _location(u0, D)
+        root = _root(S0, D)
+        x = solve_triangular(root, (y - u).T, lower=True).T
+        far = np.argwhere(~(np.abs(x) < WIDEST))
+        for row, column in far[:1].tolist():
+            expected = (
+                f"a value within {WIDEST:g} prior standard deviations of u0: rescale the data, or set S0"
+            )
+            raise DataValueError(row, column, y[row, column], expected)
+        z = np.ones((T, D + 1))
+        z[:, 1:] = x
+        q = 1.0 / r + np.einsum("ij,ij->i", x, x)
+        tables = _tables(T, D, nu, r)
+        spread = math.sqrt(q.max())
+        return cls(
+            z=z,
+            log_prior=tables[PREDICTIVE, 0] - 0.5 * math.log(r) - 0.5 * (nu + 1.0) * np.log1p(q),
+            tables=tables,
+            nu0=nu,
+            r0=r,
+            u0=u,
+            root=root,
+            least=1.0 / (1.0 + spread**2),
+            guard=0.0 if spread < WIDE else min(1e-7 * spread, 1.0),
+        )
+
+    def stat_size(self):
+        N = self.z.shape[1]
+        return first_moment(N) + (N * (N + 1) if self.guard > 0.0 else 0)
+
+    def clear(self, stat):
+        N = self.z.shape[1]
+        for k in range(len(stat)):
+            stat[k] = 0.0
+        for d in range(N):
+            diagonal = d * (d + 3) // 2
+            stat[FACTOR + diagonal] = 1.0 if d > 0 else 1.0 / math.sqrt(self.r0)
+            if self.guard > 0.0:
+                stat[first_moment(N) + diagonal] = 1.0 if d > 0 else self.r0
+        stat[LOG_DET] = math.log(self.r0)
+        set_count(stat, 0.0, self.nu0, self.tables)
+
+    def add(self, stat, i):
+        if self.guard > 0.0:
+            accumulate(stat, first_moment(self.z.shape[1]), self.z, i, 1.0)
+        update(stat, self.z, i, 1.0, self.least)
+        set_count(stat, stat[COUNT] + 1.0, self.nu0, self.tables)
+
+    def remove(self, stat, i):
+        if self.guard > 0.0:
+            accumulate(stat, first_moment(self.z.shape[1]), self.z, i, -1.0)
+            renew(stat, self.z.shape[1])
+        else:
+            update(stat, self.z, i, -1.0, self.least)
+        set_count(stat, stat[COUNT] - 1.0, self.nu0, self.tables)
+
+    def add_many(self, stat, members):
+        if self.guard > 0.0:
+            for i in members:
+                accumulate(stat, first_moment(self.z.shape[1]), self.z, i, 1.0)
+            renew(stat, self.z.shape[1])
+        else:
+            for i in members:
+                update(stat, self.z, i, 1.0, self.least)
+        set_count(stat, stat[COUNT] + len(members), self.nu0, self.tables)
+
+    def log_prior_predictive(self, i):
+        return self.log_prior[i]
+
+    def log_predictive(self, stat, i, negligible):
+        q = squares_of_one(stat, self.z, i, largest_square(stat[LEVEL], stat[POWER], negligible))
+        return stat[LEVEL] - stat[POWER] * math.log1p(q)
+
+    def log_predictives(self, stats, slots, i, negligible, out):
+        if self.z.shape[1] == 3:
+            log_predictives_2d(self.z, stats, slots, i, negligible, out)
+        else:
+            log_predictives(self.z, stats, slots, i, negligible, out)
+
+    def log_predictive_without(self, stat, i):
+        q = squares_of_one(stat, self.z, i, np.inf)
+        if 1.0 - q < self.guard:
+            log_left = log_det_without(stat, self.z, i) - stat[LOG_DET]
+        else:
+            log_left = math.log1p(max(-q, self.least - 1.0))
+        before = self.tables[PREDICTIVE, int(stat[COUNT]) - 1]
+        return before - 0.5 * stat[LOG_DET] + (stat[POWER] - 1.0) * log_left
+
+    def log_marginal(self, stat):
+        return self.tables[MARGINAL, int(stat[COUNT])] - (stat[POWER] - 0.5) * stat[LOG_DET]
+
+    def log_predictive_new(self, stat, x):
+        """Log density of a new observation x, (D,) as in the data."""
+        N = self.z.shape[1]
+        z = np.ones((1, N))
+        log_scale = 0.0
+        for d in range(N - 1):
+            rest = x[d] - self.u0[d]
+            for k in range(d):
+                rest -= self.root[d, k] * z[0, k + 1]
+            z[0, d + 1] = rest / self.root[d, d]
+            log_scale += math.log(self.root[d, d])
+        return stat[LEVEL] - stat[POWER] * math.log1p(squares_of_one(stat, z, 0, np.inf)) - log_scale
+
+    def log_constant(self) -> float:
+        return -len(self.z) * float(np.log(np.diag(self.root)).sum())
+
+    def cluster_parameters(self, stat: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
+        """Posterior of a block's mean and covariance.
+
+        Returns
+        -------
+        dict
+            mean (D,): E[mu]; mean_sd (D,): its standard deviation; covariance (D, D): E[Sigma]. The last two are
+            infinite where nu <= D + 1.
+        """
+        from scipy.linalg.lapack import dtrtri
+
+        N = self.z.shape[1]
+        F = np.zeros((N, N))
+        F[np.tril_indices(N)] = stat[FACTOR : FACTOR + N * (N + 1) // 2]
+        # rows sqrt(r), 0 and sqrt(r) u, Cholesky factor of S
+        factor, _ = dtrtri(F, lower=1)
+        r = self.r0 + stat[COUNT]
+        freedom = self.nu0 + stat[COUNT] - N
+        scale = self.root @ factor[1:, 1:]
+        covariance = scale @ scale.T / freedom if freedom > 0.0 else np.full((N - 1, N - 1), np.inf)
+        return {
+            "mean": self.u0 + self.root @ factor[1:, 0] / factor[0, 0],
+            "mean_sd": np.sqrt(np.diag(covariance) / r),
+            "covariance": covariance,
+        }
+
+
+def _number(name: str, value: Any, above: float) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        number = math.nan
+    if not above < number < math.inf:
+        raise UsageError(f"{name} must be a number above {above:g}, not {reprlib.repr(value)}")
+    return number
+
+
+def _location(u0: ArrayLike, D: int) -> NDArray[np.float64]:
+    try:
+        u = np.asarray(u0, np.float64)
+    except (TypeError, ValueError):
+        u = np.array(math.nan)
+    if u.shape not in ((), (D,)) or not np.isfinite(u).all():
+        raise UsageError(f"u0 must be a finite number or {D} of them, not {reprlib.repr(u0)}")
+    return np.array(np.broadcast_to(u, D))
+
+
+def _root(S0: ArrayLike, D: int) -> NDArray[np.float64]:
+    """Lower Cholesky factor of S0."""
+    refusal = UsageError(
+        f"S0 must be positive definite: a positive number, {D} of them, or a symmetric {D} x {D} matrix, "
+        f"not {reprlib.repr(S0)}"
+    )
+    try:
+        S = np.asarray(S0, np.float64)
+    except (TypeError, ValueError):
+        raise refusal from None
+    if S.shape == () or S.shape == (D,):
+        S = np.diag(np.broadcast_to(S, D))
+    if S.shape != (D, D) or not np.isfinite(S).all() or not np.allclose(S, S.T, rtol=1e-10, atol=0.0):
+        raise refusal
+    try:
+        return np.ascontiguousarray(np.linalg.cholesky(S))
+    except np.linalg.LinAlgError:
+        raise refusal from None
+
+
+def _tables(T: int, D: int, nu0: float, r0: float) -> NDArray[np.float64]:
+    """(2, T + 1) what the predictive and the marginal have besides |A| and q, by the number of observations."""
+    from scipy.special import gammaln
+
+    m = np.arange(T + 1.0)
+    nu, r = nu0 + m, r0 + m
+    growth = np.log1p(1.0 / r)  # log (r + 1)/r
+    predictive = gammaln(0.5 * (nu + 1.0)) - gammaln(0.5 * (nu + 1.0 - D)) - 0.5 * D * math.log(math.pi)
+    predictive += 0.5 * (nu + 1.0 - D) * growth + 0.5 * np.log(r)
+    marginal = -0.5 * m * D * math.log(math.pi) + 0.5 * D * (math.log(r0) - np.log(r)) + 0.5 * nu * np.log(r)
+    for d in range(1, D + 1):
+        marginal += gammaln(0.5 * (nu + 1.0 - d)) - gammaln(0.5 * (nu0 + 1.0 - d))
+    return np.stack([predictive, marginal])

@@ -1,0 +1,393 @@
+"""The Normal-inverse-Wishart statistic against scipy's Student-t, and against rational arithmetic where it is hard."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from functools import cache
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+from scipy.integrate import dblquad
+from scipy.special import multigammaln
+from scipy.stats import multivariate_t
+from walks import answers_of_plain_python, ask, blocks_after, random_walk, run, statistic
+
+from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.errors import DataValueError, UsageError
+from pyclone_pgsm.likelihoods.normal import Normal
+
+Array = NDArray[np.float64]
+
+
+class Reference:
+    """The posterior by its textbook formulas, in the units of the data."""
+
+    def __init__(self, nu0: float, r0: float, u0: Array, S0: Array) -> None:
+        self.nu0, self.r0, self.u0, self.S0 = nu0, r0, u0, S0
+
+    def posterior(self, y: Array) -> tuple[float, float, Array, Array]:
+        m, mean = len(y), y.mean(axis=0) if len(y) else self.u0
+        r = self.r0 + m
+        scatter = (y - mean).T @ (y - mean)
+        between = self.r0 * m / r * np.outer(mean - self.u0, mean - self.u0)
+        return self.nu0 + m, r, (self.r0 * self.u0 + m * mean) / r, self.S0 + scatter + between
+
+    def log_predictive(self, others: Array, y: Array) -> float:
+        nu, r, u, S = self.posterior(others)
+        freedom = nu - len(u) + 1
+        return float(multivariate_t.logpdf(y, u, S * (r + 1) / (r * freedom), df=freedom))
+
+    def log_marginal(self, y: Array) -> float:
+        """The product of the predictives, in this order."""
+        return sum(self.log_predictive(y[:i], y[i]) for i in range(len(y)))
+
+
+def any_prior(D: int, rng: np.random.Generator) -> dict[str, object]:
+    root = rng.normal(size=(D, D))
+    return {
+        "nu0": D - 1 + rng.exponential(3.0),
+        "r0": rng.exponential(2.0) + 0.01,
+        "u0": rng.normal(size=D),
+        "S0": root @ root.T + 0.3 * np.eye(D),
+    }
+
+
+def make(T: int, D: int, seed: int) -> tuple[Normal, Reference, Array]:
+    rng = np.random.default_rng(seed)
+    y = rng.normal(size=(T, D)) @ rng.normal(size=(D, D)) + 2.0 * rng.normal(size=D)
+    prior = any_prior(D, rng)
+    return Normal.from_data(y, **prior), Reference(**prior), y  # type: ignore[arg-type]
+
+
+def left_out(likelihood: Normal) -> float:
+    """Of each observation."""
+    return likelihood.log_constant() / len(likelihood.z)
+
+
+@pytest.mark.parametrize("D", [1, 2, 3, 9])
+@pytest.mark.parametrize("seed", [1, 2])
+def test_predictives_are_students_t_and_the_marginal_is_their_product(D: int, seed: int) -> None:
+    likelihood, reference, y = make(12, D, seed)
+    blocks = [[], [3], [7, 1], [0, 2, 4, 5, 6], list(range(11, -1, -1))]
+    rng = np.random.default_rng(seed)
+    points = 3.0 * rng.normal(size=(4, D))
+    marginals, predictives, new = ask(likelihood, 12, blocks, points)
+    constant = left_out(likelihood)
+    for b, block in enumerate(blocks):
+        given = y[block]
+        for order in (np.arange(len(block)), rng.permutation(len(block))):
+            expected = reference.log_marginal(given[order])
+            assert marginals[b] + len(block) * constant == pytest.approx(expected, abs=1e-9)
+        expected = [reference.log_predictive(given, each) for each in y]
+        np.testing.assert_allclose(predictives[b] + constant, expected, rtol=0, atol=1e-9)
+        expected = [reference.log_predictive(given, each) for each in points]
+        np.testing.assert_allclose(new[b], expected, rtol=0, atol=1e-9)
+    np.testing.assert_allclose(likelihood.log_prior, predictives[0], rtol=0, atol=1e-12)
+
+
+def test_the_marginal_is_the_papers_with_its_slip_corrected() -> None:
+    """Gamma((nu + 1 - d)/2), d = 1..D, is the multivariate gamma function but for a power of pi."""
+    likelihood, reference, y = make(6, 3, 5)
+    marginals, _, _ = ask(likelihood, 6, [list(range(6))])
+    nu, r, _, S = reference.posterior(y)
+    expected = -0.5 * 6 * 3 * np.log(np.pi) + 1.5 * np.log(reference.r0 / r)
+    expected += 0.5 * reference.nu0 * np.linalg.slogdet(reference.S0)[1] - 0.5 * nu * np.linalg.slogdet(S)[1]
+    expected += multigammaln(nu / 2, 3) - multigammaln(reference.nu0 / 2, 3)
+    assert marginals[0] + likelihood.log_constant() == pytest.approx(expected, abs=1e-10)
+
+
+def test_the_density_of_new_observations_integrates_to_one() -> None:
+    y = np.array([[0.0, 1.0], [0.4, 0.8], [-0.3, 1.5]])
+    likelihood = Normal.from_data(y, nu0=9.0, S0=[[2.0, 0.5], [0.5, 1.0]])
+    stat = statistic(likelihood, [0, 2])
+    # the half-width is some hundred standard deviations: the tails fall off as |x|^-12
+    density = compiled_for(Normal.log_predictive_new, Normal)
+    total, _ = dblquad(
+        lambda a, b: math.exp(density(likelihood, stat, np.array([a, b]))), -12, 12, -12, 12, epsabs=1e-6
+    )
+    assert total == pytest.approx(1.0, abs=1e-4)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    T=st.integers(2, 9),
+    D=st.integers(1, 5),
+    scale=st.sampled_from([0.1, 1.0, 20.0]),
+    seed=st.integers(0, 10**6),
+)
+def test_observations_come_and_go(T: int, D: int, scale: float, seed: int) -> None:
+    """After every step the block is what it would be if its members had come at once: ``remove`` undoes ``add``, and
+    leaving one out is removing it and predicting it."""
+    rng = np.random.default_rng(seed)
+    y = scale * rng.normal(size=(T, D))
+    likelihood = Normal.from_data(y)
+    actions, subjects = random_walk(T, 14, rng)
+    marginals, predictives = run(likelihood, T, actions, subjects)
+    history = blocks_after(actions, subjects)
+    without = [[j for j in members if j != i] for members in history for i in range(T)]
+    expected, _, _ = ask(likelihood, T, history)
+    np.testing.assert_allclose(marginals, expected, rtol=0, atol=1e-8)
+    _, expected, _ = ask(likelihood, T, without)
+    expected = np.einsum("hii->hi", expected.reshape(len(history), T, T))
+    np.testing.assert_allclose(predictives, expected, rtol=0, atol=1e-8)
+
+
+@settings(max_examples=60, deadline=None)
+@given(D=st.integers(1, 4), distance=st.sampled_from([0.1, 2.0, 50.0]), seed=st.integers(0, 10**6))
+def test_what_is_negligible_stays_below_and_the_rest_is_exact(D: int, distance: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    T = 30
+    y = rng.normal(size=(T, D)) + distance * rng.integers(0, 3, (T, 1))
+    likelihood = Normal.from_data(y)
+    blocks = [rng.choice(T, size, replace=False).tolist() for size in (0, 1, 2, 8, 25)]
+    _, exact, _ = ask(likelihood, T, blocks)
+    negligible = rng.choice(exact.ravel(), T) + rng.choice([-30.0, -1e-3, 1e-3, 5.0], T)
+    _, bounded, _ = ask(likelihood, T, blocks, negligible=negligible)
+    matters = exact > negligible
+    np.testing.assert_array_equal(bounded[matters], exact[matters])
+    assert (bounded <= negligible)[~matters].all()
+    actions, subjects = np.zeros(8, np.int64), rng.choice(T, 8, replace=False)
+    _, exact = run(likelihood, T, actions, subjects)
+    negligible = np.array([rng.choice(row) for row in exact])
+    _, bounded = run(likelihood, T, actions, subjects, negligible)
+    matters = exact > negligible[:, None]
+    np.testing.assert_array_equal(bounded[matters], exact[matters])
+
+
+# Data on which double precision is not enough
+
+
+class Exact:
+    """log L(y_b) from determinants in rational arithmetic, of the likelihood's own whitened data."""
+
+    def __init__(self, likelihood: Normal) -> None:
+        self.nu0, self.r0 = likelihood.nu0, likelihood.r0
+        self.z = [[Fraction(float(value)) for value in row] for row in likelihood.z]
+        self.log_det = cache(self._log_det)
+
+    def _log_det(self, members: tuple[int, ...]) -> float:
+        N = len(self.z[0])
+        A = [[Fraction(int(a == b)) for b in range(N)] for a in range(N)]
+        A[0][0] = Fraction(self.r0)
+        for i in members:
+            for a in range(N):
+                for b in range(N):
+                    A[a][b] += self.z[i][a] * self.z[i][b]
+        determinant = Fraction(1)
+        for k in range(N):
+            determinant *= A[k][k]
+            for i in range(k + 1, N):
+                ratio = A[i][k] / A[k][k]
+                for j in range(k, N):
+                    A[i][j] -= ratio * A[k][j]
+        shift = determinant.numerator.bit_length() - determinant.denominator.bit_length()
+        return math.log(determinant / Fraction(2) ** shift) + shift * math.log(2)
+
+    def log_marginal(self, members: Sequence[int]) -> float:
+        m, D = len(members), len(self.z[0]) - 1
+        r, nu = self.r0 + m, self.nu0 + m
+        log_det_S = self.log_det(tuple(sorted(members))) - math.log(r)
+        return float(
+            -0.5 * m * D * math.log(math.pi)
+            + 0.5 * D * math.log(self.r0 / r)
+            - 0.5 * nu * log_det_S
+            + multigammaln(nu / 2, D)
+            - multigammaln(self.nu0 / 2, D)
+        )
+
+
+Shape = Callable[[int, int, float, np.random.Generator], Array]
+SHAPES: dict[str, Shape] = {
+    "duplicates": lambda T, D, scale, rng: scale * rng.normal(size=(T // 2, D))[rng.integers(T // 2, size=T)],
+    "scattered": lambda T, D, scale, rng: scale * rng.normal(size=(T, D)),
+    "nearly on a line": lambda T, D, scale, rng: (
+        scale * rng.normal(size=(T, 1)) + 1e-3 * rng.normal(size=(T, D))
+    ),
+    "far from u0": lambda T, D, scale, rng: scale + rng.normal(size=(T, D)),
+    "an outlier": lambda T, D, scale, rng: (
+        rng.normal(size=(T, D)) * np.where(np.arange(T) == 0, scale, 1)[:, None]
+    ),
+    "each farther out": lambda T, D, scale, rng: (
+        rng.normal(size=(T, D)) * scale ** (np.arange(T) / (T - 1))[:, None]
+    ),
+}
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("D", [1, 2, 4])
+@pytest.mark.parametrize("scale", [300.0, 1e4, 1e6, 2e7])
+def test_ill_conditioned_blocks(shape: str, D: int, scale: float) -> None:
+    """Observations leave that are all there is of their direction: 1 - q is down to 1e-15."""
+    rng = np.random.default_rng(3)
+    T = 8
+    likelihood = Normal.from_data(SHAPES[shape](T, D, scale, rng))
+    assert likelihood.guard == 0.0 or scale > 300.0 or D > 1
+    exact = Exact(likelihood)
+    actions, subjects = random_walk(T, 24, rng)
+    marginals, predictives = run(likelihood, T, actions, subjects)
+    history = blocks_after(actions, subjects)
+    expected = np.array([exact.log_marginal(members) for members in history])
+    tolerance = 1e-8 if scale < 1e7 else 1e-7
+    np.testing.assert_allclose(marginals, expected, rtol=0, atol=tolerance)
+    for members, found in zip(history, predictives):
+        for i in range(T):
+            others = [j for j in members if j != i]
+            ratio = exact.log_marginal([*others, i]) - exact.log_marginal(others)
+            assert found[i] == pytest.approx(ratio, abs=tolerance)
+
+
+def test_double_precision_would_not_be_enough_there() -> None:
+    """Without its guard the likelihood is wrong by far, though never NaN."""
+    rng = np.random.default_rng(3)
+    likelihood = Normal.from_data(SHAPES["scattered"](8, 2, 1e8, rng) * 0.1)
+    assert likelihood.guard == 1.0
+    actions, subjects = random_walk(8, 24, rng)
+    right = run(likelihood, 8, actions, subjects)
+    wrong = run(likelihood._replace(guard=0.0), 8, actions, subjects)
+    assert np.isfinite(np.concatenate([wrong[0], wrong[1].ravel()])).all()
+    assert np.abs(wrong[0] - right[0]).max() > 0.1
+
+
+def test_a_guard_changes_nothing_where_none_is_needed() -> None:
+    likelihood, _, _ = make(9, 3, 8)
+    assert likelihood.guard == 0.0
+    actions, subjects = random_walk(9, 40, np.random.default_rng(1))
+    plain = run(likelihood, 9, actions, subjects)
+    guarded = run(likelihood._replace(guard=1.0), 9, actions, subjects)
+    for a, b in zip(plain, guarded):
+        np.testing.assert_allclose(a, b, rtol=0, atol=1e-10)
+
+
+def test_long_walks_do_not_drift() -> None:
+    """Twenty thousand steps without a rebuild."""
+    rng = np.random.default_rng(2)
+    likelihood = Normal.from_data(30.0 * rng.normal(size=(20, 2)) + 100.0)
+    actions, subjects = random_walk(20, 20_000, rng)
+    marginals, predictives = run(likelihood, 20, actions, subjects)
+    members = blocks_after(actions, subjects)[-1]
+    expected, _, _ = ask(likelihood, 20, [members])
+    assert marginals[-1] == pytest.approx(expected[0], abs=1e-8)
+    without = [[j for j in members if j != i] for i in range(20)]
+    _, expected, _ = ask(likelihood, 20, without)
+    np.testing.assert_allclose(predictives[-1], np.diag(expected), rtol=0, atol=1e-8)
+
+
+# Parameters
+
+
+def test_parameters_of_a_cluster() -> None:
+    likelihood, reference, y = make(10, 3, 4)
+    members = [1, 2, 5, 6, 9]
+    found = likelihood.cluster_parameters(statistic(likelihood, members))
+    nu, r, u, S = reference.posterior(y[members])
+    covariance = S / (nu - 3 - 1)
+    np.testing.assert_allclose(found["mean"], u, rtol=1e-10)
+    np.testing.assert_allclose(found["covariance"], covariance, rtol=1e-9)
+    np.testing.assert_allclose(found["mean_sd"], np.sqrt(np.diag(covariance) / r), rtol=1e-10)
+    marginal = multivariate_t(u, S / (r * (nu - 2)), df=nu - 2)  # of the mean
+    draws = marginal.rvs(200_000, random_state=np.random.default_rng(1))
+    np.testing.assert_allclose(draws.std(axis=0), found["mean_sd"], rtol=0.05)
+
+
+def test_parameters_that_have_no_mean() -> None:
+    likelihood = Normal.from_data([[0.0, 1.0], [1.0, 3.0]], nu0=1.5, u0=[4.0, 5.0])
+    found = likelihood.cluster_parameters(statistic(likelihood, [0]))
+    np.testing.assert_allclose(found["mean"], [2.0, 3.0])
+    assert np.isinf(found["covariance"]).all()
+    assert np.isinf(found["mean_sd"]).all()
+
+
+def test_one_number_or_a_diagonal_stand_for_a_matrix() -> None:
+    y = np.random.default_rng(1).normal(size=(5, 2))
+    default = Normal.from_data(y)
+    assert (default.nu0, default.r0, default.guard) == (4.0, 1.0, 0.0)
+    for same in ({"S0": [1, 1]}, {"S0": np.eye(2)}, {"u0": [0, 0], "nu0": 4}):
+        assert np.array_equal(Normal.from_data(y, **same).z, default.z)  # type: ignore[arg-type]
+    np.testing.assert_array_equal(Normal.from_data(y, S0=4.0).z, Normal.from_data(y / 2).z)
+    diagonal, matrix = Normal.from_data(y, S0=[4.0, 9.0]), Normal.from_data(y, S0=[[4.0, 0.0], [0.0, 9.0]])
+    assert np.array_equal(diagonal.z, matrix.z)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"nu0": 1.0}, "nu0 must be a number above 1, not 1.0"),
+        ({"nu0": "many"}, "nu0 must be a number above 1, not 'many'"),
+        ({"r0": 0.0}, "r0 must be a number above 0, not 0.0"),
+        ({"r0": math.inf}, "r0 must be a number above 0, not inf"),
+        ({"u0": [1.0, 2.0, 3.0]}, r"u0 must be a finite number or 2 of them, not \[1.0, 2.0, 3.0\]"),
+        ({"u0": math.nan}, "u0 must be a finite number or 2 of them, not nan"),
+        ({"u0": "x"}, "u0 must be a finite number or 2 of them, not 'x'"),
+        (
+            {"S0": -1.0},
+            "S0 must be positive definite: a positive number, 2 of them, or a symmetric 2 x 2 matrix",
+        ),
+        (
+            {"S0": [[1.0, 2.0], [2.0, 1.0]]},
+            r"S0 must be positive definite.* not \[\[1.0, 2.0\], \[2.0, 1.0\]\]",
+        ),
+        ({"S0": [[1.0, 0.5], [0.0, 1.0]]}, "S0 must be positive definite.* a symmetric 2 x 2 matrix"),
+        ({"S0": [1.0, 2.0, 3.0]}, "S0 must be positive definite"),
+        ({"S0": [[1.0], [2.0, 3.0]]}, "S0 must be positive definite"),
+    ],
+)
+def test_parameters_that_cannot_be(parameters: dict, message: str) -> None:
+    with pytest.raises(UsageError, match=f"^{message}"):
+        Normal.from_data([[0.0, 1.0], [1.0, 2.0]], **parameters)
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -math.inf])
+def test_a_value_that_is_no_number(value: float) -> None:
+    with pytest.raises(DataValueError) as caught:
+        Normal.from_data([[0.0, 1.0], [1.0, value]])
+    assert (caught.value.row, caught.value.column) == (1, 1)
+    assert str(caught.value) == (
+        f"row 1, column 1 of the data (counted from 0): {value:g}: must be a finite number "
+        "(missing values are not supported)"
+    )
+
+
+def test_a_value_beyond_all_measure() -> None:
+    with pytest.raises(DataValueError) as caught:
+        Normal.from_data([[0.0, 1.0], [2e8, 1.0]])
+    assert str(caught.value) == (
+        "row 1, column 0 of the data (counted from 0): 2e+08: must be a value within 1e+08 prior standard deviations "
+        "of u0: rescale the data, or set S0"
+    )
+    assert Normal.from_data([[0.0, 1.0], [2e8, 1.0]], S0=100.0).guard == 1.0
+
+
+@pytest.mark.parametrize("data", [[1.0, 2.0], [[]], np.empty((0, 3))])
+def test_data_of_the_wrong_shape(data: object) -> None:
+    with pytest.raises(
+        UsageError, match="the data must be a matrix of observations by variables, not of shape"
+    ):
+        Normal.from_data(data)  # type: ignore[arg-type]
+
+
+def sample_answers() -> list[list[float]]:
+    answers = []
+    for D, scale in ((1, 1.0), (2, 1.0), (3, 1.0), (2, 1e5)):
+        rng = np.random.default_rng(D)
+        y = scale * rng.normal(size=(6, D))
+        likelihood = Normal.from_data(y, r0=0.5, S0=2.0)
+        marginals, predictives = run(likelihood, 6, *random_walk(6, 12, rng))
+        _, together, new = ask(likelihood, 6, [[0, 1], [2, 3, 4], [5]], y[:2], np.full(6, -10.0))
+        answers += [marginals.tolist(), predictives.ravel().tolist(), new.ravel().tolist()]
+        answers.append(np.where(together < -10.0, 0.0, together).ravel().tolist())
+    return answers
+
+
+def test_compiled_and_pure_python_agree() -> None:
+    for compiled, pure in zip(sample_answers(), answers_of_plain_python(__file__), strict=True):
+        np.testing.assert_allclose(compiled, pure, rtol=0, atol=1e-9)
+
+
+if __name__ == "__main__":
+    print(json.dumps(sample_answers()))
