@@ -1,0 +1,223 @@
+"""Likelihoods by name: the package's own, those of installed distributions, and those of a file.
+
+======================  ================================================================================
+what is asked for       what it is
+======================  ================================================================================
+``normal``              a module of :mod:`pyclone_pgsm.likelihoods` that registers a class under its name
+``poisson-gamma``       an entry point ``poisson-gamma = "module:Class"`` of the group
+                        ``pyclone_pgsm.likelihoods``, or a class registered by this process
+``path/file.py:Class``  a class of that file
+======================  ================================================================================
+
+Nothing is imported but what is asked for. A file becomes a module whose name carries a digest of its path and content,
+so that classes of the same name in different files are different to the caches of machine code, and an edited file
+gives a new class, even in the same process.
+"""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import importlib
+import importlib.util
+import inspect
+import re
+import sys
+import traceback
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import partial
+from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+from pyclone_pgsm.compiling import source_digest
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.likelihoods.contract import REGISTRY, register
+
+GROUP = "pyclone_pgsm.likelihoods"
+BUILT_IN = ("bernoulli", "normal", "pyclone")
+
+
+@dataclass(frozen=True)
+class LikelihoodInfo:
+    """What is known about a likelihood.
+
+    Attributes
+    ----------
+    name : str
+        By which :func:`find_likelihood` knows it.
+    source : str
+        ``built in``, or the distribution and the entry point's value.
+    summary : str
+        First line of the class's docstring.
+    parameters : dict of str to object
+        Parameters of ``from_data`` and their defaults (``inspect.Parameter.empty`` where there is none).
+    takes_tables : bool
+        Whether it can be made from a table of numbers, that is, has a ``from_data``.
+    problem : str or None
+        Why it cannot be used.
+    """
+
+    name: str
+    source: str
+    summary: str = ""
+    parameters: dict[str, Any] = field(default_factory=dict)
+    takes_tables: bool = False
+    problem: str | None = None
+
+
+def find_likelihood(spec: str) -> type:
+    """The likelihood class that `spec` names.
+
+    Parameters
+    ----------
+    spec : str
+        A name (see :func:`installed_likelihoods`) or ``path/to/file.py:Class``.
+
+    Raises
+    ------
+    UsageError
+        There is no such name, file or class; it cannot be imported; or it does not keep the contract.
+    """
+    path, _, class_name = spec.rpartition(":")
+    if path.endswith(".py"):
+        return _from_file(spec, Path(path), class_name)
+    if spec.endswith(".py"):
+        raise UsageError(f"--likelihood {spec!r}: name the class in the file, too: {spec}:Class")
+    if spec in BUILT_IN:
+        return _built_in(spec)
+    if spec in REGISTRY:
+        return REGISTRY[spec]
+    offered = entry_points(group=GROUP, name=spec)
+    if not offered:
+        raise UsageError(_unknown(spec))
+    if len(offered) > 1:
+        raise UsageError(f"--likelihood {spec!r}: {' and '.join(map(_source, offered))} have this name")
+    return _from_entry_point(next(iter(offered)))
+
+
+def installed_likelihoods() -> list[LikelihoodInfo]:
+    """All likelihoods that have a name, by name. One that cannot be used is listed with its problem."""
+    offered = sorted(entry_points(group=GROUP), key=lambda point: point.name)
+    times = Counter([*BUILT_IN, *(point.name for point in offered)])
+    infos = [_describe(name, "built in", partial(_built_in, name)) for name in BUILT_IN]
+    for point in offered:
+        if times[point.name] > 1:
+            problem = "another likelihood has this name"
+            infos.append(LikelihoodInfo(point.name, _source(point), problem=problem))
+        else:
+            infos.append(_describe(point.name, _source(point), partial(_from_entry_point, point)))
+    return sorted(infos, key=lambda info: info.name)
+
+
+def _describe(name: str, source: str, load: Callable[[], type]) -> LikelihoodInfo:
+    try:
+        likelihood = load()
+    except UsageError as error:
+        return LikelihoodInfo(name, source, problem=str(error))
+    from_data = getattr(likelihood, "from_data", None)
+    given = list(inspect.signature(from_data).parameters.values())[1:] if from_data else []
+    summary = (likelihood.__doc__ or "").strip().partition("\n")[0]
+    parameters = {parameter.name: parameter.default for parameter in given}
+    return LikelihoodInfo(name, source, summary, parameters, from_data is not None)
+
+
+def _unknown(spec: str) -> str:
+    names = sorted({*BUILT_IN, *entry_points(group=GROUP).names})
+    close = difflib.get_close_matches(spec.lower(), names, n=1)
+    meant = f" (is {close[0]} meant?)" if close else ""
+    listed = ", ".join(names)
+    return f"--likelihood {spec!r}: there is none of this name{meant}; known are {listed}, and path/to/file.py:Class"
+
+
+def _built_in(name: str) -> type:
+    importlib.import_module(f"pyclone_pgsm.likelihoods.{name}")
+    return REGISTRY[name]
+
+
+def _source(point: EntryPoint) -> str:
+    owner = f"{point.dist.name} {point.dist.version}" if point.dist else "a distribution"
+    return f"{owner} ({point.value})"
+
+
+def _from_entry_point(point: EntryPoint) -> type:
+    who = f"--likelihood {point.name!r} of {_source(point)}"
+    try:
+        likelihood = point.load()
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"{who}: {_what_failed(error)}") from error
+    return _accept(who, likelihood)
+
+
+def _from_file(spec: str, path: Path, name: str) -> type:
+    who = f"--likelihood {spec!r}"
+    try:
+        source = path.read_bytes()
+    except OSError as problem:
+        raise UsageError(f"{who}: {path}: {problem.strerror}") from None
+    try:
+        module = _import_file(path.resolve(), source)
+    except (Exception, SystemExit) as error:
+        raise UsageError(f"{who}: {_what_failed(error)}") from error
+    likelihood = getattr(module, name, None)
+    if not isinstance(likelihood, type):
+        there = ", ".join(each.__qualname__ for each in _own_classes(module)) or "none"
+        raise UsageError(f"{who}: {path} has no class {name!r}; the classes there: {there}")
+    return _accept(who, likelihood)
+
+
+def _own_classes(module: ModuleType) -> list[type]:
+    classes = [each for each in vars(module).values() if isinstance(each, type)]
+    return [each for each in classes if each.__module__ == module.__name__]
+
+
+def _import_file(path: Path, source: bytes) -> ModuleType:
+    """The file as a module; the same one again as long as its content is the same."""
+    digest = hashlib.sha256(str(path).encode() + b"\0" + source).hexdigest()
+    name = re.sub(r"\W", "_", f"{path.stem}_{digest[:16]}")
+    if name not in sys.modules:
+        spec = importlib.util.spec_from_file_location(name, path)
+        assert spec is not None
+        module = importlib.util.module_from_spec(spec)
+        sys.modules[name] = module
+        try:
+            exec(compile(source, path, "exec", dont_inherit=True), vars(module))
+        except BaseException:
+            del sys.modules[name]
+            raise
+    return sys.modules[name]
+
+
+def _what_failed(error: BaseException) -> str:
+    """Line of the imported file at which its import failed, and why."""
+    if isinstance(error, SyntaxError):
+        return f"cannot be imported: {error.filename}, line {error.lineno}: SyntaxError: {error.msg}"
+    frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _imports(frame.filename)]
+    lines = [frame.lineno for frame in frames if frame.filename == frames[0].filename]
+    where = f"{frames[0].filename}, line {lines[-1]}: " if frames else ""
+    return f"cannot be imported: {where}{type(error).__name__}: {error}"
+
+
+def _imports(file: str) -> bool:
+    """Whether a frame belongs to the machinery that imports."""
+    return file == __file__ or file.startswith(("<frozen importlib", str(Path(importlib.__file__).parent)))
+
+
+def _accept(who: str, likelihood: Any) -> type:
+    """Refuse what is no likelihood; remember the source of the class, and give it a name that no other has.
+
+    A call of compiled code looks for the code that fits its arguments by the bare names of their classes. Where that
+    finds another class of this name and with the same fields, it has to look again, at each call, for a fifth of a
+    millisecond.
+    """
+    if not isinstance(likelihood, type):
+        raise UsageError(f"{who}: not a class")
+    try:
+        register(f"{likelihood.__module__}:{likelihood.__qualname__}")(likelihood)
+    except UsageError as error:
+        raise UsageError(f"{who}: {error}") from None
+    likelihood.__name__ = f"{likelihood.__qualname__}_{str(source_digest(likelihood))[:16]}"
+    return likelihood
