@@ -1,12 +1,13 @@
-"""Anchor proposals h(s): which pair of observations a split-merge move starts from (paper, Appendix C).
+"""Anchor proposals h(s): which observations a split-merge move starts from (paper, Appendix C).
 
-h must not look at the current partition. The informed proposal draws from a *reference* partition instead, which is
-renewed only when the number of clusters breaks its record and only during burn-in; after that h is fixed and the
-chain exact.
+h must not look at the current partition. The informed proposals draw from a *reference* partition instead, which is
+renewed only during burn-in, by most of them only when the number of clusters breaks its record; after that h is fixed
+and the chain exact.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any, Protocol
 
@@ -17,20 +18,25 @@ from pyclone_pgsm.compiling import compiled_for
 from pyclone_pgsm.samplers.partition import Partition, copy_row, members_by_block
 
 LARGEST_REFERENCE = 500  # blocks; the scores are a K x K matrix
+SHARE = 0.01  # of the attachment probability that makes a block a likely one
 
 
-def uniform_pair(num_observations: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Two different observations, uniformly."""
-    first = int(rng.integers(num_observations))
-    second = int(rng.integers(num_observations - 1))
-    return np.array([first, second + (second >= first)])
+def uniform_anchors(num_observations: int, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """`count` different observations, uniformly, in random order."""
+    drawn: list[int] = []
+    for number in range(count):
+        anchor = int(rng.integers(num_observations - number))
+        for other in sorted(drawn):
+            anchor += anchor >= other
+        drawn.append(anchor)
+    return np.array(drawn)
 
 
 class AnchorProposal(Protocol):
     """h(s), and what a chain needs to store of it."""
 
-    def draw(self, rng: np.random.Generator) -> NDArray[np.int64]:
-        """Two different observations."""
+    def draw(self, rng: np.random.Generator, count: int = 2) -> NDArray[np.int64]:
+        """`count` different observations: two, but for :class:`UniformAnchors`, which draws any number."""
         ...
 
     def adapt(self, likelihood: Any, partition: Partition) -> None:
@@ -47,13 +53,13 @@ class AnchorProposal(Protocol):
 
 
 class UniformAnchors:
-    """Every pair has the same probability."""
+    """All sets of so many observations have the same probability."""
 
     def __init__(self, num_observations: int) -> None:
         self.num_observations = num_observations
 
-    def draw(self, rng: np.random.Generator) -> NDArray[np.int64]:
-        return uniform_pair(self.num_observations, rng)
+    def draw(self, rng: np.random.Generator, count: int = 2) -> NDArray[np.int64]:
+        return uniform_anchors(self.num_observations, count, rng)
 
     def adapt(self, likelihood: Any, partition: Partition) -> None:
         pass
@@ -86,32 +92,105 @@ def merge_scores(likelihood, labels, num_blocks):  # type: ignore[no-untyped-def
     return scores
 
 
-class ClusterInformedAnchors:
+def likely_blocks(likelihood, partition, numbers, slots, share):  # type: ignore[no-untyped-def]
+    """For each observation i the blocks b with at least `share` of the attachment probability |b| L(y_i | b) without i.
+
+    Parameters
+    ----------
+    likelihood : NamedTuple
+    partition : Partition
+    numbers, slots : (T,) int32, (K,) int64
+        Blocks as 0..K-1, and the slot of each.
+    share : float
+
+    Returns
+    -------
+    blocks : (M,) int32
+        Of one observation after the other.
+    start : (T + 1,) int64
+        Where those of each observation start.
+    """
+    T = len(numbers)
+    blocks = np.empty(2 * T, np.int32)
+    start = np.zeros(T + 1, np.int64)
+    log_p = np.empty(len(slots))
+    for i in range(T):
+        likelihood.log_predictives(partition.stats, slots, i, -np.inf, log_p)
+        best = -np.inf
+        for b in range(len(slots)):
+            size = partition.sizes[slots[b]]
+            if b == numbers[i]:
+                size -= 1
+                if size > 0:
+                    log_p[b] = likelihood.log_predictive_without(partition.stats[slots[b]], i)
+            log_p[b] = log_p[b] + math.log(size) if size > 0 else -np.inf
+            best = max(best, log_p[b])
+        total = 0.0
+        for b in range(len(slots)):
+            log_p[b] = math.exp(log_p[b] - best) if best > -np.inf else 0.0
+            total += log_p[b]
+        start[i + 1] = start[i]
+        for b in range(len(slots)):
+            if log_p[b] > 0.0 and log_p[b] >= share * total:
+                if start[i + 1] == len(blocks):
+                    larger = np.empty(2 * len(blocks), np.int32)
+                    for m in range(len(blocks)):
+                        larger[m] = blocks[m]
+                    blocks = larger
+                blocks[start[i + 1]] = b
+                start[i + 1] += 1
+    return blocks[: start[T]].copy(), start
+
+
+class Reference:
+    """A partition with more blocks than any before it, blocks numbered 0..K-1."""
+
+    def __init__(self, num_observations: int) -> None:
+        self.num_observations = num_observations
+        self.record = 0
+        self.labels: NDArray[np.int32] = np.zeros(num_observations, np.int32)
+
+    def beaten_by(self, partition: Partition) -> bool:
+        """Whether to take `partition` as the reference from now on."""
+        return self.record < int(partition.counter[0]) <= LARGEST_REFERENCE
+
+    def _refer_to(self, labels: NDArray[np.int32]) -> None:
+        self.labels = labels
+        sizes = np.bincount(labels)
+        self.record = len(sizes)
+        self._members = np.split(np.argsort(labels, kind="stable"), np.cumsum(sizes)[:-1])
+
+    def _partner(self, first: int, block: int, rng: np.random.Generator) -> NDArray[np.int64]:
+        """`first` and another member of a block; two anchors uniformly if there is none."""
+        members = self._members[block]
+        if block == self.labels[first]:
+            members = members[members != first]
+        if len(members) == 0:
+            return uniform_anchors(self.num_observations, 2, rng)
+        return np.array([first, members[rng.integers(len(members))]])
+
+
+class ClusterInformedAnchors(Reference):
     """Algorithm 4 (CI): the second anchor from a block that would merge well with the first one's.
 
     The own block has the mean score of the others, so that its probability is 1/|c|.
     """
 
     def __init__(self, num_observations: int) -> None:
-        self.num_observations = num_observations
-        self.record = 0
-        self.labels: NDArray[np.int32] = np.zeros(num_observations, np.int32)
+        super().__init__(num_observations)
         self.scores: NDArray[np.float64] = np.zeros((0, 0))
 
     def adapt(self, likelihood: Any, partition: Partition) -> None:
-        num_blocks = int(partition.counter[0])
-        if not self.record < num_blocks <= LARGEST_REFERENCE:
-            return
-        labels = np.unique(partition.labels, return_inverse=True)[1].astype(np.int32)
-        scores = compiled_for(merge_scores, type(likelihood))(likelihood, labels, num_blocks)
-        self._set(labels, scores)
+        if self.beaten_by(partition):
+            slots, labels = np.unique(partition.labels, return_inverse=True)
+            labels = labels.astype(np.int32)
+            scores = compiled_for(merge_scores, type(likelihood))(likelihood, labels, len(slots))
+            self._set(labels, scores)
 
     def _set(self, labels: NDArray[np.int32], scores: NDArray[np.float64]) -> None:
-        self.labels = labels
+        self._refer_to(labels)
         self.scores = scores
-        self.record = num_blocks = len(scores)
-        ends = np.cumsum(np.bincount(labels, minlength=num_blocks))
-        self._members = np.split(np.argsort(labels, kind="stable"), ends[:-1])
+        num_blocks = self.record
         self._cumulative = np.ones((num_blocks, num_blocks))
         for b in range(num_blocks):
             others = np.delete(scores[b], b)
@@ -121,19 +200,13 @@ class ClusterInformedAnchors:
             weights[b] = weights.sum() / (num_blocks - 1)
             self._cumulative[b] = np.cumsum(weights / weights.sum())
 
-    def draw(self, rng: np.random.Generator) -> NDArray[np.int64]:
+    def draw(self, rng: np.random.Generator, count: int = 2) -> NDArray[np.int64]:
         if self.record == 0:
-            return uniform_pair(self.num_observations, rng)
+            return uniform_anchors(self.num_observations, 2, rng)
         first = int(rng.integers(self.num_observations))
-        own = self.labels[first]
-        block = int(np.searchsorted(self._cumulative[own], rng.random(), side="right"))
-        block = min(block, self.record - 1)
-        members = self._members[block]
-        if block == own:
-            members = members[members != first]
-        if len(members) == 0:
-            return uniform_pair(self.num_observations, rng)
-        return np.array([first, members[rng.integers(len(members))]])
+        cumulative = self._cumulative[self.labels[first]]
+        block = int(np.searchsorted(cumulative, rng.random(), side="right"))
+        return self._partner(first, min(block, self.record - 1), rng)
 
     def state(self) -> dict[str, NDArray[Any]]:
         return {"anchor_labels": self.labels, "anchor_scores": self.scores}
@@ -143,7 +216,77 @@ class ClusterInformedAnchors:
             self._set(state["anchor_labels"].astype(np.int32), state["anchor_scores"].astype(float))
 
 
+class ThresholdInformedAnchors(Reference):
+    """Algorithm 5 (TI): the second anchor from any of the blocks that the first one might well belong to.
+
+    These are the blocks with at least :data:`SHARE` of the first anchor's attachment probability in the Chinese
+    restaurant process, |b| L(y_i | b) without i, whatever the prior. (The paper prints tau2(b) for |b|.)
+    """
+
+    def __init__(self, num_observations: int) -> None:
+        super().__init__(num_observations)
+        self.blocks: NDArray[np.int32] = np.zeros(0, np.int32)
+        self.start: NDArray[np.int64] = np.zeros(num_observations + 1, np.int64)
+
+    def adapt(self, likelihood: Any, partition: Partition) -> None:
+        if self.beaten_by(partition):
+            slots, labels = np.unique(partition.labels, return_inverse=True)
+            self._refer_to(labels.astype(np.int32))
+            kernel = compiled_for(likely_blocks, type(likelihood))
+            self.blocks, self.start = kernel(
+                likelihood, partition, self.labels, slots.astype(np.int64), SHARE
+            )
+
+    def draw(self, rng: np.random.Generator, count: int = 2) -> NDArray[np.int64]:
+        first = int(rng.integers(self.num_observations))
+        choices = self.blocks[self.start[first] : self.start[first + 1]]
+        if len(choices) == 0:
+            return uniform_anchors(self.num_observations, 2, rng)
+        return self._partner(first, int(choices[rng.integers(len(choices))]), rng)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        return {"anchor_labels": self.labels, "anchor_blocks": self.blocks, "anchor_start": self.start}
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        if len(state["anchor_blocks"]):
+            self._refer_to(state["anchor_labels"].astype(np.int32))
+            self.blocks = state["anchor_blocks"].astype(np.int32)
+            self.start = state["anchor_start"].astype(np.int64)
+
+
+class BalancedAnchors:
+    """With probability 1/2 the second anchor is from the reference's block of the first one, otherwise from anywhere.
+
+    So half of the moves try to split, however many blocks there are. The reference is renewed in every iteration of the
+    burn-in, when a chain need not be exact yet, and is fixed from then on.
+    """
+
+    def __init__(self, num_observations: int) -> None:
+        self.num_observations = num_observations
+        self.labels: NDArray[np.int32] = np.zeros(num_observations, np.int32)
+
+    def adapt(self, likelihood: Any, partition: Partition) -> None:
+        self.labels = partition.labels.copy()
+
+    def draw(self, rng: np.random.Generator, count: int = 2) -> NDArray[np.int64]:
+        if rng.random() < 0.5:
+            first = int(rng.integers(self.num_observations))
+            members = np.flatnonzero(self.labels == self.labels[first])
+            partner = int(members[rng.integers(len(members))])
+            if partner != first:
+                return np.array([first, partner])
+        return uniform_anchors(self.num_observations, 2, rng)
+
+    def state(self) -> dict[str, NDArray[Any]]:
+        return {"anchor_labels": self.labels}
+
+    def restore(self, state: dict[str, NDArray[Any]]) -> None:
+        self.labels = state["anchor_labels"].astype(np.int32)
+
+
 ANCHOR_PROPOSALS: dict[str, Callable[[int], AnchorProposal]] = {
     "uniform": UniformAnchors,
     "cluster": ClusterInformedAnchors,
+    "threshold": ThresholdInformedAnchors,
+    "balanced": BalancedAnchors,
 }

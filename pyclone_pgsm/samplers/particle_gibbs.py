@@ -21,9 +21,18 @@ from typing import NamedTuple
 
 import numpy as np
 from numba import njit
+from numba.extending import register_jitable
 
 from pyclone_pgsm.samplers.partition import close_slot, copy_row, open_slot, with_free_slots
-from pyclone_pgsm.samplers.resampling import draw_binomial, relative_ess, resample_multinomial
+from pyclone_pgsm.samplers.resampling import (
+    BOTH_KINDS,
+    OPTIMAL,
+    draw_binomial,
+    relative_ess,
+    resample,
+    resample_comb,
+    resample_optimal,
+)
 
 # The less likely of two choices is left out of their sum when this many nats below: less than its rounding.
 NEGLIGIBLE = 60.0
@@ -61,9 +70,10 @@ class BlockPool(NamedTuple):
     values: np.ndarray
 
 
-def make_block_pool(num_particles: int, stat_size: int) -> BlockPool:
+@register_jitable
+def make_block_pool(num_particles: int, stat_size: int, num_anchors: int = 2) -> BlockPool:
     """Room for the blocks of `num_particles` particles and their children."""
-    size = 2 * num_particles + 8
+    size = num_anchors * num_particles + 8
     return BlockPool(
         np.empty((size, stat_size)),
         np.zeros(size, np.int64),
@@ -140,14 +150,14 @@ def closure_of(labels, slot, other_slot, n):
 
 
 @njit(nogil=True)
-def extend(likelihood, pool, blocks, ancestry, num, i):
-    """Put observation i into the block that each split particle has chosen.
+def extend(likelihood, pool, blocks, ancestry, first, num, i):
+    """Put observation i into the block that each of the particles ``first .. num - 1`` has chosen.
 
     In place if no other particle holds the block; made once and shared if others add the same observation.
     """
     pool.extended[:] = -1
-    for p in range(1, num):
-        choice = ancestry[p] % 2
+    for p in range(first, num):
+        choice = ancestry[p] % blocks.shape[1]
         block = blocks[p, choice]
         extended = pool.extended[block]
         if extended >= 0:
@@ -192,6 +202,22 @@ def attachment(likelihood, log_tau2, pool, blocks, which, num, i, negligible):
 
 
 @njit(nogil=True)
+def weigh(log_w, copies, reference, first, num, multiplicities, w):
+    """Of particles ``first .. num - 1``: multiplicities, the conditioned path included, and weights of one copy.
+
+    The weights are relative to the largest, whose log is returned.
+    """
+    best = -np.inf
+    for p in range(first, num):
+        multiplicities[p] = copies[p] + (1 if p == reference else 0)
+        if multiplicities[p] > 0:
+            best = max(best, log_w[p])
+    for p in range(first, num):
+        w[p] = math.exp(log_w[p] - best) if multiplicities[p] > 0 else 0.0
+    return best
+
+
+@njit(nogil=True)
 def one_kind_is_dead(w, multiplicities, num):
     """Whether the copies of the merged particle, or all those of split ones, have lost their weight for good.
 
@@ -210,7 +236,69 @@ def one_kind_is_dead(w, multiplicities, num):
 
 
 @njit(nogil=True)
-def drop_dead(pool, copies, blocks, ancestry, num, reference):
+def thin_out(rng, log_w, log_split, copies, num, reference):
+    """Where one copy stands for all merged particles: let a kind that is dead go, mostly.
+
+    It stays with probability q, the ratio of the kinds' weights over :data:`DEAD`, and its weight is divided by q if
+    so: a resampling of whole kinds. The kind of the conditioned path stays.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    log_w : (P,) float64
+    log_split : float
+        log of the weight of all split particles.
+    copies : (P,) int64
+    num, reference : int
+
+    Returns
+    -------
+    bool
+        Whether a kind is dead; ``copies`` and ``log_w`` have changed then.
+    """
+    log_odds = log_split - log_w[MERGED]
+    log_q = math.log(DEAD)
+    if log_odds < log_q:
+        first, last, log_q = 1, num, log_odds - log_q
+    elif log_odds > -log_q:
+        first, last, log_q = MERGED, MERGED + 1, -log_odds - log_q
+    else:
+        return False
+    stays = first <= reference < last or rng.random() < math.exp(log_q)
+    for p in range(first, last):
+        if stays:
+            log_w[p] -= log_q
+        else:
+            copies[p] = 0
+    return True
+
+
+@njit(nogil=True)
+def resample_split(rng, log_w, log_split, w, multiplicities, copies, num, total, reference):
+    """Resample `total` split particles, the conditioned one among them if it is split, with equal weights."""
+    for p in range(1, num):
+        w[p] *= multiplicities[p]
+        log_w[p] = log_split - math.log(total)
+    resample_comb(rng, w, 1, num, total, reference, True, copies)
+
+
+@njit(nogil=True)
+def draw_particle(rng, log_w, copies, reference, num, multiplicities, w):
+    """A particle drawn with probability proportional to its weight."""
+    weigh(log_w, copies, reference, 0, num, multiplicities, w)
+    total = 0.0
+    for p in range(num):
+        total += multiplicities[p] * w[p]
+        w[p] = total
+    u = rng.random() * total
+    chosen = 0
+    while chosen < num - 1 and w[chosen] <= u:
+        chosen += 1
+    return chosen
+
+
+@njit(nogil=True)
+def drop_dead(pool, copies, log_w, blocks, ancestry, num, reference):
     """Close the ranks of the split particles after those without copies have gone."""
     alive = 1
     new_reference = MERGED
@@ -222,13 +310,28 @@ def drop_dead(pool, copies, blocks, ancestry, num, reference):
         if p == reference:
             new_reference = alive
         copies[alive] = copies[p]
+        log_w[alive] = log_w[p]
         copy_row(blocks, p, blocks, alive)
         ancestry[alive] = ancestry[p]
         alive += 1
     return alive, new_reference
 
 
-def split_merge(likelihood, prior, partition, anchors, num_particles, threshold, annealed, pool, rng):
+@njit(nogil=True)
+def put_together(likelihood, partition, slots):
+    """Merge all blocks in `slots` into the first, where the prior rules out anything else."""
+    labels, sizes = partition.labels, partition.sizes
+    for slot in slots:
+        if slot != slots[0] and sizes[slot] > 0:
+            for i in range(len(labels)):
+                if labels[i] == slot:
+                    labels[i] = slots[0]
+                    likelihood.add(partition.stats[slots[0]], i)
+            sizes[slots[0]] += sizes[slot]
+            close_slot(partition, slot)
+
+
+def split_merge(likelihood, prior, partition, anchors, num_particles, threshold, annealed, scheme, pool, rng):
     """Algorithm 1 with the particle Gibbs kernel of Algorithm 3.
 
     Parameters
@@ -236,6 +339,8 @@ def split_merge(likelihood, prior, partition, anchors, num_particles, threshold,
     likelihood : NamedTuple
         See :mod:`pyclone_pgsm.likelihoods.contract`.
     prior : PartitionPrior
+        ``log_tau1`` may be -inf from some number of blocks on. From a partition with more blocks than that, moves
+        merge.
     partition : Partition
         Changed in place; do not use it afterwards.
     anchors : (2,) int64
@@ -247,6 +352,8 @@ def split_merge(likelihood, prior, partition, anchors, num_particles, threshold,
         also where all copies of one kind, merged or split, have lost their weight.)
     annealed : bool
         Annealed or plain intermediate targets.
+    scheme : int
+        How particles are resampled: position in :data:`~pyclone_pgsm.samplers.resampling.SCHEMES`.
     pool : BlockPool
         From :func:`make_block_pool` for at least `num_particles`.
     rng : numpy.random.Generator
@@ -264,24 +371,29 @@ def split_merge(likelihood, prior, partition, anchors, num_particles, threshold,
     together = slot == other_slot
     n = sizes[slot] if together else sizes[slot] + sizes[other_slot]
     num_others = partition.counter[0] - (1 if together else 2)
+    if prior.log_tau1[num_others + 2] == -np.inf:
+        put_together(likelihood, partition, labels[anchors])
+        return partition, 1 if together else 2, 1
     sigma = sample_permutation(rng, anchors, closure_of(labels, slot, other_slot, n))
     first_slot = labels[sigma[0]]
 
     log_tau2 = prior.log_tau2
+    one_merged = scheme == OPTIMAL or scheme == BOTH_KINDS  # one copy stands for all merged particles
     num_free = num_particles - 1  # the conditioned path is kept apart
 
     # Unique particles: number 0 is merged, 1 .. num - 1 are split. `copies` leaves the conditioned path out;
     # `reference` is the particle that it belongs to.
-    copies = np.zeros(num_particles + 2, np.int64)
-    log_w = np.zeros(num_particles + 2)
-    blocks = np.zeros((num_particles + 2, 2), np.int64)
-    new_copies = np.zeros(num_particles + 2, np.int64)
-    new_log_w = np.zeros(num_particles + 2)
-    new_blocks = np.zeros((num_particles + 2, 2), np.int64)
-    multiplicities = np.zeros(num_particles + 2, np.int64)
-    w = np.zeros(num_particles + 2)
+    room = (2 * num_particles if scheme == OPTIMAL else num_particles) + 2
+    copies = np.zeros(room, np.int64)
+    log_w = np.zeros(room)
+    blocks = np.zeros((room, 2), np.int64)
+    new_copies = np.zeros(room, np.int64)
+    new_log_w = np.zeros(room)
+    new_blocks = np.zeros((room, 2), np.int64)
+    multiplicities = np.zeros(room, np.int64)
+    w = np.zeros(room)
     # parent and choice of each split particle at each step, to trace the chosen path back: 2 parent + choice
-    ancestry = np.empty((n, num_particles + 2), np.int16)
+    ancestry = np.empty((n, room), np.int16)
 
     # t = 1, 2: the anchors
     empty_pool(pool)
@@ -311,36 +423,53 @@ def split_merge(likelihood, prior, partition, anchors, num_particles, threshold,
         p_merged = math.exp(log_gamma2_merged) / (math.exp(log_gamma2_merged) + math.exp(log_gamma2_split))
         anneal_merged = 0.0
         anneal_split = 0.0
-    copies[MERGED] = draw_binomial(rng, num_free, p_merged)
-    copies[1] = num_free - copies[MERGED]
+    reference = MERGED if together else 1
+    if one_merged:
+        copies[MERGED] = 0 if together else 1
+        copies[1] = 1 - copies[MERGED] if scheme == OPTIMAL else num_free - copies[MERGED]
+        if not annealed:
+            log_w[MERGED] = log_gamma2_merged
+            log_w[1] = log_gamma2_split
+        log_w[1] -= math.log(copies[1] + reference)
+    else:
+        copies[MERGED] = draw_binomial(rng, num_free, p_merged)
+        copies[1] = num_free - copies[MERGED]
     blocks[1, 0] = first
     blocks[1, 1] = second
-    reference = MERGED if together else 1
     num = 2
     if copies[1] == 0 and together:
         num = 1
     if annealed and n == 2:
-        log_w[MERGED] = anneal_merged
-        log_w[1] = anneal_split
+        log_w[MERGED] += anneal_merged
+        log_w[1] += anneal_split
 
     for t in range(2, n):
         i = sigma[t]
 
         # resample if the weights are too uneven
-        best = -np.inf
-        for p in range(num):
-            multiplicities[p] = copies[p] + (1 if p == reference else 0)
-            if multiplicities[p] > 0:
-                best = max(best, log_w[p])
-        for p in range(num):
-            w[p] = math.exp(log_w[p] - best) if multiplicities[p] > 0 else 0.0
-        uneven = relative_ess(w, multiplicities, num) < threshold
-        if uneven or (threshold > 0.0 and one_kind_is_dead(w, multiplicities, num)):
-            for p in range(num):
-                w[p] *= multiplicities[p]
-            resample_multinomial(rng, w, num, num_free, copies)
-            log_w[:num] = 0.0
-            num, reference = drop_dead(pool, copies, blocks, ancestry[t - 1], num, reference)
+        changed = False
+        if one_merged:
+            log_split = weigh(log_w, copies, reference, 1, num, multiplicities, w)
+            weight = 0.0
+            for p in range(1, num):
+                weight += multiplicities[p] * w[p]
+            log_split += math.log(weight)
+            if threshold > 0.0 and (copies[MERGED] > 0 or reference == MERGED):
+                changed = thin_out(rng, log_w, log_split, copies, num, reference)
+            if not changed and scheme == BOTH_KINDS and relative_ess(w, multiplicities, 1, num) < threshold:
+                resample_split(rng, log_w, log_split, w, multiplicities, copies, num, num_free, reference)
+                changed = True
+        else:
+            weigh(log_w, copies, reference, 0, num, multiplicities, w)
+            changed = relative_ess(w, multiplicities, 0, num) < threshold
+            if changed or (threshold > 0.0 and one_kind_is_dead(w, multiplicities, num)):
+                for p in range(num):
+                    w[p] *= multiplicities[p]
+                resample(rng, scheme, w, num, num_particles, reference, copies)
+                log_w[:num] = 0.0
+                changed = True
+        if changed:
+            num, reference = drop_dead(pool, copies, log_w, blocks, ancestry[t - 1], num, reference)
         if num == 1:
             break  # every particle is merged, and so is the result
 
@@ -358,7 +487,16 @@ def split_merge(likelihood, prior, partition, anchors, num_particles, threshold,
         reference_choice = 0 if labels[i] == first_slot else 1
         likely = reference_choice
         least = attachment(likelihood, log_tau2, pool, blocks, likely, num, i, -np.inf)
-        attachment(likelihood, log_tau2, pool, blocks, 1 - likely, num, i, least - NEGLIGIBLE)
+        attachment(
+            likelihood,
+            log_tau2,
+            pool,
+            blocks,
+            1 - likely,
+            num,
+            i,
+            -np.inf if scheme == OPTIMAL else least - NEGLIGIBLE,
+        )
         new_num = 1
         new_reference = MERGED
         for p in range(1, num):
@@ -367,14 +505,19 @@ def split_merge(likelihood, prior, partition, anchors, num_particles, threshold,
             best = max(log_likely, log_other)
             log_sum = best + math.log(math.exp(log_likely - best) + math.exp(log_other - best))
             p_likely = math.exp(log_likely - log_sum)
-            joining = draw_binomial(rng, copies[p], p_likely)
+            joining = draw_binomial(rng, copies[p], p_likely) if scheme != OPTIMAL else 0
             for choice in range(2):
-                count = joining if choice == likely else copies[p] - joining
                 on_path = p == reference and choice == reference_choice
+                log_step = log_sum
+                if scheme == OPTIMAL:
+                    count = 0 if on_path else 1
+                    log_step = log_likely if choice == likely else log_other
+                else:
+                    count = joining if choice == likely else copies[p] - joining
                 if count == 0 and not on_path:
                     continue
                 new_copies[new_num] = count
-                new_log_w[new_num] = log_w[p] + anneal_split + log_sum
+                new_log_w[new_num] = log_w[p] + anneal_split + log_step
                 new_blocks[new_num, 0] = blocks[p, 0]
                 new_blocks[new_num, 1] = blocks[p, 1]
                 pool.references[blocks[p, 0]] += 1
@@ -386,7 +529,14 @@ def split_merge(likelihood, prior, partition, anchors, num_particles, threshold,
         for p in range(1, num):
             release_block(pool, blocks[p, 0])
             release_block(pool, blocks[p, 1])
-        extend(likelihood, pool, new_blocks, ancestry[t], new_num, i)
+        if scheme == OPTIMAL and new_num - 1 + new_copies[MERGED] + (new_reference == MERGED) > num_particles:
+            resample_optimal(
+                rng, new_log_w, w, new_num, num_particles, new_reference, new_copies, multiplicities
+            )
+            new_num, new_reference = drop_dead(
+                pool, new_copies, new_log_w, new_blocks, ancestry[t], new_num, new_reference
+            )
+        extend(likelihood, pool, new_blocks, ancestry[t], 1, new_num, i)
 
         copies, new_copies = new_copies, copies
         log_w, new_log_w = new_log_w, log_w
@@ -394,22 +544,9 @@ def split_merge(likelihood, prior, partition, anchors, num_particles, threshold,
         reference = new_reference
         num = new_num
 
-    # draw the particle that is the new state
     chosen = MERGED
     if num > 1:
-        best = -np.inf
-        for p in range(num):
-            multiplicities[p] = copies[p] + (1 if p == reference else 0)
-            if multiplicities[p] > 0:
-                best = max(best, log_w[p])
-        total = 0.0
-        for p in range(num):
-            if multiplicities[p] > 0:
-                total += multiplicities[p] * math.exp(log_w[p] - best)
-            w[p] = total
-        u = rng.random() * total
-        while chosen < num - 1 and w[chosen] <= u:
-            chosen += 1
+        chosen = draw_particle(rng, log_w, copies, reference, num, multiplicities, w)
 
     # put it into the partition
     if chosen == MERGED:

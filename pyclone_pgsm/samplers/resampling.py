@@ -1,4 +1,31 @@
-"""Random draws for particles: binomial and multinomial counts over unique particles with multiplicities."""
+"""Resampling of particles in conditional SMC, on unique particles with multiplicities.
+
+A particle with weight w has a random number O of offspring, each with weight w / q, q = E[O]. Conditional SMC draws
+the offspring given that one of them, in a place drawn uniformly, is the conditioned path's: from the scheme's own law
+r weighted by the conditioned particle's O (size-biased). Let G be all that was drawn, and x the path: the law of G
+given x is r(G) over the product of q along x. The final weight w(x) is gamma(x) over that same product, so
+
+    pi(x) r(G) / prod q  ∝  r(G) w(x),
+
+and drawing the new path from G with probability proportional to w is a Gibbs step. This is exact for any scheme in
+which q > 0 and nothing depends on which particle is the conditioned one, their order included.
+
+Let particle p own an interval of length e_p = N w_p / sum w of the line [0, N), for N particles in all.
+
+    multinomial   O_p is the number of N teeth, uniform on the line, in the interval of p. Given the conditioned path:
+                  N - 1 teeth besides its own
+    stratified    a tooth uniform on each [k, k + 1)
+    systematic    a tooth on each [k, k + 1), all equally far from k. Of these two a tooth drawn at random among those
+                  in the interval of p is uniform on it: so the conditioned path's own tooth is drawn first, uniform
+                  on its interval, then the others given that one (Chopin and Singh 2015)
+    optimal       For discrete spaces: all children of N particles are made, each with its weight. Of more than N those
+                  with a weight above c stay as they are, where sum_p min(1, w_p / c) = N. Of the others each stays with
+                  probability w_p / c, by systematic resampling, and has weight c from then on (Fearnhead and Clifford
+                  2003; given the conditioned path: Whiteley, Andrieu and Doucet 2010)
+    both-kinds    One copy stands for all that are merged, which are the same anyway, with all their weight; the N - 1
+                  others are split. Only these are resampled, by systematic resampling, with equal shares of their total
+                  weight W: the line is [0, N - 1), and q = (N - 1) w_p / W. So one particle of each kind survives.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +33,11 @@ import math
 
 import numpy as np
 from numba import njit
+
+SCHEMES = ("multinomial", "stratified", "systematic", "optimal", "both-kinds")
+MULTINOMIAL, STRATIFIED, SYSTEMATIC, OPTIMAL, BOTH_KINDS = 0, 1, 2, 3, 4
+
+SMALLEST = 1e-300  # relative to the largest: weights count as no smaller where they serve as probabilities
 
 
 @njit(nogil=True)
@@ -46,12 +78,137 @@ def resample_multinomial(rng, weights, num, total, offspring):
 
 
 @njit(nogil=True)
-def relative_ess(weights, multiplicities, num):
-    """(sum w)^2 / (N sum w^2) over N = sum of multiplicities copies; the weights of a copy in ``weights``."""
+def resample_comb(rng, weights, first, num, total, reference, systematic, offspring):
+    """Stratified or systematic resampling of `total` particles given the conditioned path.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    weights : (P,) float64
+        Those of particles ``first .. num - 1`` count.
+    first, num, total : int
+        `total` includes the conditioned path.
+    reference : int
+        The conditioned particle; below `first` if it is none of these.
+    systematic : bool
+        All teeth at the same offset, or each at its own.
+    offspring : (P,) int64
+        Result: the offspring of each, the conditioned path left out.
+    """
+    sum_of_weights = 0.0
+    before = 0.0  # the sum up to the conditioned particle
+    last = first  # particle that can have offspring
+    for p in range(first, num):
+        offspring[p] = 0
+        if p == reference:
+            before = sum_of_weights
+        if weights[p] > 0.0:
+            last = p
+        sum_of_weights += weights[p]
+    scale = total / sum_of_weights
+    offset = rng.random()
+    own = -1  # the conditioned path's tooth
+    if reference >= first:
+        tooth = scale * (before + offset * weights[reference])
+        own = min(int(tooth), total - 1)
+        offset = tooth - own
+    p = first
+    end = scale * weights[first]
+    for k in range(total):
+        if k == own:
+            continue
+        tooth = k + (offset if systematic else rng.random())
+        while tooth >= end and p < last:
+            p += 1
+            end += scale * weights[p]
+        offspring[p] += 1
+
+
+@njit(nogil=True)
+def resample(rng, scheme, weights, num, total, reference, offspring):
+    """Resample `total` particles with equal weights, the conditioned path among them but not in `offspring`."""
+    if scheme == MULTINOMIAL:
+        resample_multinomial(rng, weights, num, total - 1, offspring)
+    else:
+        resample_comb(rng, weights, 0, num, total, reference, scheme == SYSTEMATIC, offspring)
+
+
+@njit(nogil=True)
+def optimal_bound(weights, num, total):
+    """c of the optimal scheme, for more than `total` positive weights (others are 0).
+
+    Each round takes those above the mean of the others out of that mean, which lowers it.
+
+    Returns
+    -------
+    cutoff, bound : float
+        Weights above `cutoff` are kept. No other exceeds `bound` = c, but for rounding.
+    above : int
+        Number of the weights above `cutoff`.
+    """
+    cutoff = np.inf
+    above = 0
+    bound = 0.0
+    for p in range(num):
+        bound += weights[p] / total
+    while True:
+        count = 0
+        rest = 0.0
+        for p in range(num):
+            if weights[p] > bound:
+                count += 1
+            else:
+                rest += weights[p]
+        if count <= above or count >= total:
+            return cutoff, bound, above
+        cutoff = bound
+        above = count
+        bound = rest / (total - above)
+
+
+@njit(nogil=True)
+def resample_optimal(rng, log_w, w, num, total, reference, copies, offspring):
+    """Keep `total` of more particles, with new weights.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    log_w : (P,) float64
+        Log weights of the first `num`, changed for those that stay.
+    w, offspring : (P,) float64, (P,) int64
+        Scratch.
+    num, total, reference : int
+    copies : (P,) int64
+        1 for a particle, 0 for one that has gone and for the conditioned one; 0 afterwards for those that go.
+    """
+    best = -np.inf
+    for p in range(num):
+        if copies[p] > 0 or p == reference:
+            best = max(best, log_w[p])
+    for p in range(num):
+        w[p] = max(math.exp(log_w[p] - best), SMALLEST) if copies[p] > 0 or p == reference else 0.0
+    cutoff, bound, above = optimal_bound(w, num, total)
+    for p in range(num):
+        if w[p] > cutoff:
+            w[p] = 0.0
+    drawn = reference if w[reference] > 0.0 else -1
+    resample_comb(rng, w, 0, num, total - above, drawn, True, offspring)
+    for p in range(num):
+        if w[p] > 0.0:
+            copies[p] = min(offspring[p], copies[p])
+            log_w[p] += math.log(bound / w[p])
+
+
+@njit(nogil=True)
+def relative_ess(weights, multiplicities, first, num):
+    """(sum w)^2 / (N sum w^2) of particles ``first .. num - 1``, in N = sum of multiplicities copies.
+
+    ``weights`` holds the weight of one copy.
+    """
     count = 0
     total = 0.0
     squares = 0.0
-    for p in range(num):
+    for p in range(first, num):
         count += multiplicities[p]
         total += multiplicities[p] * weights[p]
         squares += multiplicities[p] * weights[p] * weights[p]

@@ -33,7 +33,7 @@ class AnyRate:
         return (RATES[0],)
 
     def likelihood(self, values: Values):  # type: ignore[no-untyped-def]
-        return plugin().PoissonGamma(COUNTS, 1.0, values[0])
+        return plugin().from_data(COUNTS[:, None], 1.0, values[0])
 
     def log_hyperprior(self, values: Values) -> float:
         return float(np.log(values[0]))
@@ -65,7 +65,7 @@ def test_one_step_from_the_posterior_of_the_hyperparameters_is_that_posterior() 
     p /= p.sum()
     assert p.min() > 0.03
     model, rng = AnyRate(), np.random.default_rng(1)
-    build = compiled_for(build_partition, plugin().PoissonGamma)
+    build = compiled_for(build_partition, plugin())
     start = [build(model.likelihood((rate,)), np.array([0, 0, 1, 1], np.int32)) for rate in RATES]
     counts = np.zeros(3, np.int64)
     for here in rng.choice(3, 10_000, p=p):

@@ -1,0 +1,118 @@
+"""Sequentially-allocated merge-split (SAMS; Dahl 2005): a split is proposed in one pass over the observations.
+
+Each anchor starts a block. The other observations of the closure follow in random order sigma, and each joins one of
+the two blocks b so far with probability proportional to
+
+    tau2(|b| + 1) / tau2(|b|) L(y_i | y_b).
+
+The product of these probabilities is q(split | sigma). Of a merge, q is that of the path which leads back to the
+current split. Acceptance: :mod:`pyclone_pgsm.samplers.split_merge`.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from pyclone_pgsm.samplers.particle_gibbs import closure_of
+from pyclone_pgsm.samplers.partition import with_free_slots
+from pyclone_pgsm.samplers.split_merge import (
+    SLOTS,
+    choose_side,
+    draw_log_uniform,
+    draw_split,
+    log_split_odds,
+    make_merged_block,
+    put_merged,
+    put_split,
+)
+
+
+@njit(nogil=True)
+def allocate_in_sequence(likelihood, log_tau2, stats, split, drawn, least, rng):
+    """log q(split | sigma), and the blocks of the split.
+
+    Parameters
+    ----------
+    split : Split
+        Its blocks are made here.
+    drawn : bool
+        Whether the sides are drawn (and stored in the split); if not, they are those of the split.
+    least : float
+        Stop when log q falls below it, since any number below will do.
+    """
+    sigma, sides, slots, sizes = split
+    for side in range(2):
+        likelihood.clear(stats[slots[side]])
+        likelihood.add(stats[slots[side]], sigma[side])
+        sizes[side] = 1
+    log_join = np.empty(2)
+    log_q = 0.0
+    for t in range(2, len(sigma)):
+        i = sigma[t]
+        likelihood.log_predictives(stats, slots, i, -np.inf, log_join)
+        for side in range(2):
+            log_join[side] += log_tau2[sizes[side] + 1] - log_tau2[sizes[side]]
+        side, log_p = choose_side(log_join, -1 if drawn else sides[t], rng)
+        log_q += log_p
+        if log_q < least:
+            break
+        likelihood.add(stats[slots[side]], i)
+        sizes[side] += 1
+        sides[t] = side
+    return log_q
+
+
+def sams(likelihood, prior, partition, anchors, rng):
+    """A sequentially-allocated merge-split move.
+
+    Parameters
+    ----------
+    likelihood : NamedTuple
+        See :mod:`pyclone_pgsm.likelihoods.contract`.
+    prior : PartitionPrior
+        log tau1 may be -inf from some number of blocks on.
+    partition : Partition
+        Changed in place; do not use it afterwards.
+    anchors : (2,) int64
+        Two different observations, drawn without a look at the partition.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    partition : Partition
+    num_blocks_before, num_blocks_after : int
+        Blocks among the anchors' (1 or 2).
+    """
+    partition = with_free_slots(partition, SLOTS)
+    stats = partition.stats
+    slots = partition.labels[anchors]
+    sizes = partition.sizes[slots]
+    log_u = draw_log_uniform(rng)
+
+    if slots[0] == slots[1]:
+        num_others = partition.counter[0] - 1
+        if prior.log_tau1[num_others + 2] == -np.inf:
+            return partition, 1, 1
+        closure = closure_of(partition.labels, slots[0], slots[0], sizes[0])
+        split = draw_split(partition, anchors, closure, rng)
+        log_q = allocate_in_sequence(likelihood, prior.log_tau2, stats, split, True, -np.inf, rng)
+        log_odds = log_split_odds(likelihood, prior, stats, num_others, split.slots, split.sizes, slots[0])
+        if log_u >= log_odds - log_q:
+            return partition, 1, 1
+        put_split(partition, slots[0], split)
+        return partition, 1, 2
+
+    num_others = partition.counter[0] - 2
+    closure = closure_of(partition.labels, slots[0], slots[1], sizes[0] + sizes[1])
+    merged = make_merged_block(likelihood, partition, slots, closure)
+    log_odds = log_split_odds(likelihood, prior, stats, num_others, slots, sizes, merged)
+    least = log_u + log_odds  # log q must be larger
+    if least >= 0.0:
+        return partition, 2, 2
+    split = draw_split(partition, anchors, closure, rng)
+    log_q = allocate_in_sequence(likelihood, prior.log_tau2, stats, split, False, least, rng)
+    if log_q <= least:
+        return partition, 2, 2
+    put_merged(partition, slots, merged, closure)
+    return partition, 2, 1

@@ -1,0 +1,202 @@
+"""SAMS and restricted Gibbs leave the posterior as it is, and the same moves with one fault do not.
+
+As in one_step.py: independent draws from the enumerated posterior, one move each, still the posterior.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from broken import Fault, with_faults
+from cases import CASES, Case
+from enumeration import Posterior, chi_square_p_value
+from numpy.typing import NDArray
+from scipy.special import gammaln
+
+from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.samplers import restricted_gibbs as restricted_gibbs_module
+from pyclone_pgsm.samplers import sams as sams_module
+from pyclone_pgsm.samplers.partition import PartitionPrior, build_partition, canonical_labels
+from pyclone_pgsm.samplers.restricted_gibbs import restricted_gibbs
+from pyclone_pgsm.samplers.sams import sams
+
+REPLICATES = 120_000
+SAMS = -1  # what a move is called here: SAMS, or restricted Gibbs with this many intermediate scans
+
+Steps = Callable[..., NDArray[np.int64]]
+
+
+def make_steps(build: Any, move: Any) -> Steps:
+    """A compiled loop over replicates: one move from each start, the partition where it ends as a number."""
+
+    def steps(likelihood, prior, starts, anchors, arguments):  # type: ignore[no-untyped-def]
+        T = starts.shape[1]
+        codes = np.zeros(len(starts), np.int64)
+        for r in range(len(starts)):
+            partition, _, _ = move(likelihood, prior, build(likelihood, starts[r]), anchors[r], *arguments)
+            labels, _ = canonical_labels(partition.labels)
+            for i in range(T - 1, -1, -1):
+                codes[r] = codes[r] * T + labels[i]
+        return codes
+
+    return numba.njit(nogil=True)(steps)
+
+
+@cache
+def sound_steps(likelihood: type, function: Callable[..., Any]) -> Steps:
+    """With the very functions that the chains run."""
+    return make_steps(compiled_for(build_partition, likelihood), compiled_for(function, likelihood))
+
+
+def dirichlet_process(case: Case) -> PartitionPrior:
+    """The prior of the case's posterior."""
+    j = np.arange(case.num_observations + 1)
+    return PartitionPrior(j * np.log(case.concentration), gammaln(np.maximum(j, 1)))
+
+
+def at_most_three(case: Case) -> PartitionPrior:
+    """Finite Dirichlet: 3!/(3 - j)! and Γ(n + 0.7) / Γ(0.7)."""
+    log_tau1 = np.full(case.num_observations + 1, -np.inf)
+    log_tau1[:4] = np.log([1.0, 3.0, 6.0, 6.0])
+    return PartitionPrior(log_tau1, gammaln(np.arange(case.num_observations + 1) + 0.7) - gammaln(0.7))
+
+
+def uneven(case: Case) -> PartitionPrior:
+    """Any numbers will do."""
+    rng = np.random.default_rng(11)
+    return PartitionPrior(*rng.normal(size=(2, case.num_observations + 1)))
+
+
+PRIORS = {make.__name__: make for make in (dirichlet_process, at_most_three, uneven)}
+
+
+def posterior_under(case: Case, prior: PartitionPrior) -> Posterior:
+    """The case's posterior with another prior."""
+    partitions = case.posterior.partitions
+
+    def log_tau(tables: PartitionPrior) -> NDArray[np.float64]:
+        sizes = np.array([np.bincount(labels, minlength=partitions.shape[1]) for labels in partitions])
+        return tables.log_tau1[(sizes > 0).sum(axis=1)] + np.where(sizes > 0, tables.log_tau2[sizes], 0).sum(
+            axis=1
+        )
+
+    return Posterior(partitions, case.posterior.log_joint + log_tau(prior) - log_tau(dirichlet_process(case)))
+
+
+def draw_anchors(T: int, size: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """(size, 2) pairs, not all with the same probability: a move is exact for any distribution."""
+    first = rng.choice(T, size, p=np.arange(1, T + 1) / (T * (T + 1) / 2))
+    return np.stack([first, (first + rng.integers(1, T, size)) % T], axis=1)
+
+
+def p_value(
+    name: str, prior_name: str, move: int, steps: Steps | None = None, fault: int | None = None
+) -> float:
+    """Of the test that one move leaves the posterior as it is."""
+    case = CASES[name]()
+    rng = np.random.default_rng(1)
+    prior = PRIORS[prior_name](case)
+    posterior = posterior_under(case, prior)
+    replicates = 40_000 if name == "underflow" else REPLICATES
+    arguments: tuple[Any, ...] = (rng,) if move == SAMS else (move, rng)
+    if fault is not None:
+        arguments += (fault,)
+    steps = steps or sound_steps(type(case.likelihood), sams if move == SAMS else restricted_gibbs)
+    starts = posterior.draw(replicates, rng)
+    anchors = draw_anchors(case.num_observations, replicates, rng)
+    counts = posterior.count(steps(case.likelihood, prior, starts, anchors, arguments))
+    assert not counts[posterior.probabilities == 0].any(), "a partition that the prior rules out"
+    return chi_square_p_value(counts, posterior.probabilities)
+
+
+# Every move with every prior on counts; on tumours a covering set.
+SOUND = [("counts", prior, move) for prior in PRIORS for move in (SAMS, 0, 1, 3)] + [
+    ("counts_of_two", "dirichlet_process", SAMS),
+    ("counts_of_two", "dirichlet_process", 1),
+    ("counts_of_three", "at_most_three", 0),
+    ("one_sample", "at_most_three", SAMS),
+    ("one_sample", "dirichlet_process", 0),
+    ("two_samples_with_missing_data", "dirichlet_process", SAMS),
+    ("two_samples_with_missing_data", "at_most_three", 3),
+    ("copy_numbers", "uneven", SAMS),
+    ("underflow", "dirichlet_process", 1),
+]
+
+
+@pytest.mark.parametrize(("name", "prior", "move"), SOUND)
+def test_one_move_from_the_posterior_is_the_posterior(name: str, prior: str, move: int) -> None:
+    assert p_value(name, prior, move) > 1e-4
+
+
+@pytest.mark.parametrize("prior", PRIORS)
+def test_the_posterior_is_spread_out(prior: str) -> None:
+    for name in {name for name, of_prior, _ in SOUND if of_prior == prior}:
+        case = CASES[name]()
+        assert posterior_under(case, PRIORS[prior](case)).probabilities.max() < 0.7
+
+
+COMMON_FAULTS = {
+    "q left out of a split": Fault(
+        "log_u >= log_odds - log_q", "log_u >= log_odds - (0.0 if BROKEN else log_q)"
+    ),
+    "q left out of a merge": Fault("if log_q <= least", "if (0.0 if BROKEN else log_q) <= least"),
+    "tau1 of a split with one block too few": Fault("counter[0] - 1\n", "counter[0] - 1 - BROKEN\n"),
+    "tau1 of a merge with one block too few": Fault("counter[0] - 2\n", "counter[0] - 2 - BROKEN\n"),
+    "merged blocks counted as one of the split": Fault(
+        "num_others, slots, sizes, merged)", "num_others, slots, sizes, slots[0] if BROKEN else merged)"
+    ),
+}
+SAMS_FAULTS = COMMON_FAULTS | {
+    "q of a merge from a path drawn anew": Fault("split, False, least", "split, BROKEN, least"),
+}
+RESTRICTED_GIBBS_FAULTS = COMMON_FAULTS | {
+    "last scan of a split left out": Fault(
+        "log_q = scan(likelihood, log_tau2, stats, split, any_side,",
+        "log_q = scan(likelihood, log_tau2, stats, split, split.sides.copy() if BROKEN else any_side,",
+    ),
+    "last scan of a merge left out": Fault(
+        "split, current, least", "split, split.sides.copy() if BROKEN else current, least"
+    ),
+    "q of a merge from a path drawn anew": Fault(
+        "current = split.sides.copy()",
+        "current = split.sides.copy()\n    if BROKEN:\n        current[:] = -1",
+    ),
+}
+
+
+@cache
+def faulty_steps(function: str) -> Steps:
+    """A move takes the number of its fault besides, 0 for none."""
+    module, faults = {
+        "sams": (sams_module, SAMS_FAULTS),
+        "restricted_gibbs": (restricted_gibbs_module, RESTRICTED_GIBBS_FAULTS),
+    }[function]
+    return make_steps(numba.njit(nogil=True)(build_partition), with_faults(module, function, faults))
+
+
+def p_value_with(move: int, number: int) -> float:
+    return p_value(
+        "counts", "uneven", move, faulty_steps("sams" if move == SAMS else "restricted_gibbs"), number
+    )
+
+
+@pytest.mark.parametrize("fault", SAMS_FAULTS)
+def test_a_fault_of_sams_is_caught(fault: str) -> None:
+    assert p_value_with(SAMS, 1 + list(SAMS_FAULTS).index(fault)) < 1e-6
+
+
+@pytest.mark.parametrize("fault", RESTRICTED_GIBBS_FAULTS)
+def test_a_fault_of_restricted_gibbs_is_caught(fault: str) -> None:
+    """At the number of intermediate scans that shows it best."""
+    scans = 1 if fault == "last scan of a merge left out" else 0
+    assert p_value_with(scans, 1 + list(RESTRICTED_GIBBS_FAULTS).index(fault)) < 1e-6
+
+
+@pytest.mark.parametrize("move", [SAMS, 0, 1])
+def test_with_all_faults_off_the_same_code_is_exact(move: int) -> None:
+    assert p_value_with(move, 0) > 1e-4
