@@ -101,7 +101,7 @@ def read_columns(text: TextIO, is_wanted: Callable[[str], bool], problems: FileP
     reader = csv.reader(
         itertools.chain([header], text), delimiter=separator, skipinitialspace=True, strict=True
     )
-    rows = _numbered(reader, header_line, problems)
+    rows = numbered_records(reader, header_line, problems)
     header_row = next(rows, None)
     if header_row is None:
         raise input_error([problems])
@@ -136,7 +136,7 @@ def _count_wanted(names: list[str], is_wanted: Callable[[str], bool]) -> tuple[i
     return sum(is_wanted(name.strip()) for name in names), len(names)
 
 
-def _numbered(
+def numbered_records(
     reader: Iterator[list[str]], first_line: int, problems: FileProblems
 ) -> Iterator[tuple[int, list[str]]]:
     """Each record with the line on which it begins; ends at quoting that cannot be read."""

@@ -17,8 +17,6 @@ from pyclone_pgsm.inputs.problems import FileProblems
 
 _GZIP = b"\x1f\x8b"
 
-_TABLE = "a table of read counts as text is expected"
-
 _BINARY = {
     b"PK\x03\x04": "a zip archive or an Excel workbook (.xlsx); save the sheet as tab-separated text",
     b"\xd0\xcf\x11\xe0": "an old Excel workbook (.xls); save the sheet as tab-separated text",
@@ -29,18 +27,18 @@ _BINARY = {
     b"\xff\xfe": "UTF-16 text; save it as UTF-8",
     b"\xfe\xff": "UTF-16 text; save it as UTF-8",
     b"PAR1": "a Parquet file; save it as tab-separated text",
-    b"BAM": f"a BAM file; {_TABLE}",
-    b"CRAM": f"a CRAM file; {_TABLE}",
-    b"BCF": f"a BCF file; {_TABLE}",
-    b"\x89PNG": f"a PNG picture; {_TABLE}",
-    b"\xff\xd8\xff": f"a JPEG picture; {_TABLE}",
-    b"%PDF": f"a PDF document; {_TABLE}",
-    b"\x89HDF": f"an HDF5 file (a trace?); {_TABLE}",
-    b"": f"a binary file; {_TABLE}",
+    b"BAM": "a BAM file; {expected} is expected",
+    b"CRAM": "a CRAM file; {expected} is expected",
+    b"BCF": "a BCF file; {expected} is expected",
+    b"\x89PNG": "a PNG picture; {expected} is expected",
+    b"\xff\xd8\xff": "a JPEG picture; {expected} is expected",
+    b"%PDF": "a PDF document; {expected} is expected",
+    b"\x89HDF": "an HDF5 file (a trace?); {expected} is expected",
+    b"": "a binary file; {expected} is expected",
 }
 
 _FOREIGN_TEXT = {
-    b"##fileformat=vcf": f"a VCF file; {_TABLE}",
+    b"##fileformat=vcf": "a VCF file; {expected} is expected",
     b"<!doctype html": "a web page; download the table itself",
     b"<html": "a web page; download the table itself",
 }
@@ -50,7 +48,7 @@ _CELL_END = re.compile(rb"[\t,;]")
 _NEVER_IN_TEXT = re.compile(rb"[\x00-\x08\x0e-\x19\x1c-\x1f]")
 
 
-def open_text(path: Path, problems: FileProblems) -> TextIO:
+def open_text(path: Path, problems: FileProblems, expected: str = "a table of read counts as text") -> TextIO:
     """The text of a file, one "\\n" at the end of each line whatever stood there.
 
     Parameters
@@ -60,6 +58,8 @@ def open_text(path: Path, problems: FileProblems) -> TextIO:
     problems : FileProblems
         Receives one problem for each line that is not UTF-8; such bytes are replaced, so that the rest can be
         read.
+    expected : str
+        What is told to be expected instead of another kind of file.
 
     Raises
     ------
@@ -70,8 +70,8 @@ def open_text(path: Path, problems: FileProblems) -> TextIO:
     content = _unpacked(_read(path, problems), problems)
     is_utf8 = _is_utf8(content)
     if b"\x00" in content or (not is_utf8 and _NEVER_IN_TEXT.search(content)):
-        raise problems.give_up(f"this is {_by_signature(content, _BINARY)}")
-    if what := _by_signature(content[:100].lstrip().lower(), _FOREIGN_TEXT):
+        raise problems.give_up(f"this is {_by_signature(content, _BINARY, expected)}")
+    if what := _by_signature(content[:100].lstrip().lower(), _FOREIGN_TEXT, expected):
         raise problems.give_up(f"this is {what}")
     if not is_utf8:
         _note_lines_not_utf8(content, problems)
@@ -112,8 +112,9 @@ def _is_utf8(content: bytes) -> bool:
     return True
 
 
-def _by_signature(content: bytes, kinds: dict[bytes, str]) -> str | None:
-    return next((what for signature, what in kinds.items() if content.startswith(signature)), None)
+def _by_signature(content: bytes, kinds: dict[bytes, str], expected: str) -> str | None:
+    found = next((what for signature, what in kinds.items() if content.startswith(signature)), None)
+    return None if found is None else found.format(expected=expected)
 
 
 def _note_lines_not_utf8(content: bytes, problems: FileProblems) -> None:

@@ -40,7 +40,7 @@ class Whole:
 
     def __call__(self, text: str) -> int:
         """Read one cell; ValueError says what is wrong with it."""
-        value = _finite(text, self.expected)
+        value = finite_number(text, self.expected)
         if value < self.lowest:
             fault = "negative" if value < 0 else "too small"
         elif value > self.highest:
@@ -72,7 +72,7 @@ class Share:
 
     def __call__(self, text: str) -> float:
         """Read one cell; ValueError says what is wrong with it."""
-        value = _finite(text, self.expected)
+        value = finite_number(text, self.expected)
         self.check(value)
         return value
 
@@ -100,8 +100,14 @@ TUMOUR_CONTENT = Share(1.0, True, "the share of cancer cells in the sample: abov
 ERROR_RATE = Share(0.5, False, "the probability of a wrong base in a read: above 0, below 0.5")
 
 
-def _finite(text: str, expected: str) -> float:
-    """The number that a text spells; one too large for a float comes back as infinity."""
+def finite_number(text: str, expected: str) -> float:
+    """The number that a text spells; one too large for a float comes back as infinity.
+
+    Raises
+    ------
+    ValueError
+        If it spells none, or infinity: "no value", "infinite" or "not a number..", and what is expected.
+    """
     if _NUMBER.fullmatch(text):
         return float(text)
     if text.lower() in _NO_VALUE:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -40,14 +41,43 @@ def coclustering_heatmap(
     -------
     matplotlib.figure.Figure
     """
-    order = _order(summary.labels[item_index], matrix)
+    contents = style.contents(summary)
+    return labels_heatmap(summary.mutation_ids, summary.labels, contents, item_index, matrix)
+
+
+def labels_heatmap(
+    names: Sequence[str],
+    labels: NDArray[np.int64],
+    contents: str,
+    item_index: NDArray[np.int64],
+    matrix: NDArray[np.floating],
+) -> Figure:
+    """Heat map of the posterior probability that two of anything share a cluster.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Length T.
+    labels : (T,) int64
+        Clusters 0..K-1.
+    contents : str
+        What they are, as in "500 rows in 8 clusters".
+    item_index, matrix
+        As of `coclustering_heatmap`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    sizes = np.bincount(labels)
+    order = _order(labels[item_index], matrix)
     items, matrix = item_index[order], matrix[np.ix_(order, order)]
     n = len(items)
-    names = style.short_names([summary.mutation_ids[t] for t in items]) if n <= MAX_ROW_NAMES else []
+    written = style.short_names([names[t] for t in items]) if n <= MAX_ROW_NAMES else []
     side = float(np.clip(0.3 * n, SMALLEST_SIDE, LARGEST_SIDE))
-    left = style.text_width(names, style.SMALL) + 0.5 if names else 0.65
-    part = f"{n:,} of " if n < len(summary.labels) else ""
-    subtitle = f"{part}{style.contents(summary)}, ordered by consensus cluster"
+    left = style.text_width(written, style.SMALL) + 0.5 if written else 0.65
+    part = f"{n:,} of " if n < len(labels) else ""
+    subtitle = f"{part}{contents}, ordered by consensus cluster"
 
     top = style.HEADER + 0.1 + STRIP + 0.03
     figure = style.new_figure(left + side + 1.0, top + side + 0.35, "Posterior co-clustering", subtitle)
@@ -56,23 +86,23 @@ def coclustering_heatmap(
     for spine in axes.spines.values():
         spine.set(visible=True, color=style.SOFT, linewidth=0.6)
     axes.set_xticks([])
-    axes.set_yticks(range(len(names)), names)
+    axes.set_yticks(range(len(written)), written)
     axes.tick_params(axis="y", length=0, pad=13)
 
-    labels = summary.labels[items]
-    colours = style.cluster_colours(summary.cluster_size)
-    strip = np.array([to_rgb(colour) for colour in colours])[labels]
+    shown = labels[items]
+    colours = style.cluster_colours(sizes)
+    strip = np.array([to_rgb(colour) for colour in colours])[shown]
     beside = style.add_axes(figure, left - STRIP - 0.03, top, STRIP, side)
     above = style.add_axes(figure, left, top - STRIP - 0.03, side, STRIP)
     beside.imshow(strip[:, None], aspect="auto", interpolation="nearest")
     above.imshow(strip[None], aspect="auto", interpolation="nearest")
     for axis in (beside, above):
         axis.set_axis_off()
-    _draw_blocks(axes, labels, side / n)
-    if names:
-        _number_blocks(above, labels, side / n, upright=False)
+    _draw_blocks(axes, shown, side / n)
+    if written:
+        _number_blocks(above, shown, side / n, upright=False)
     else:
-        _number_blocks(beside, labels, side / n, upright=True)
+        _number_blocks(beside, shown, side / n, upright=True)
 
     scale = style.add_axes(figure, left + side + 0.2, top, 0.14, max(side / 2, SMALLEST_SIDE))
     bar = figure.colorbar(image, cax=scale)

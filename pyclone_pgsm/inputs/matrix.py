@@ -1,0 +1,246 @@
+"""Any table of numbers → a matrix of T rows and D columns, for mixtures of any likelihood.
+
+Read are text (CSV, TSV, semicolons or white space, gzip-compressed or not; `pyclone_pgsm.inputs.matrix_text`),
+NPY and Parquet files, told apart by their first bytes. What cannot be read is refused with its place in the
+file, all of it at once; nothing is guessed, filled in or left out silently.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.errors import DataValueError, InputError
+from pyclone_pgsm.inputs.matrix_text import (
+    CONTROL,
+    EXPECTED,
+    NO_MISSING,
+    NamedColumns,
+    choose,
+    note_name_problems,
+    numbered_names,
+    read_text,
+)
+from pyclone_pgsm.inputs.problems import FileProblems, input_error
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_NPY, _PARQUET, _ZIP = b"\x93NUMPY", b"PAR1", b"PK\x03\x04"
+_NO_VALUE = f"no value; expected {EXPECTED}{NO_MISSING}"
+_INFINITE = f"infinite; expected {EXPECTED}"
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """T named rows of D named columns of finite numbers.
+
+    Attributes
+    ----------
+    path : Path
+        The file that it was read from.
+    row_names : list of str
+        Length T, distinct; "1", "2", .. if the file names no rows.
+    column_names : list of str
+        Length D, distinct; "x1", "x2", .. if the file names no columns.
+    values : (T, D) float64
+    rows : (T,) int64
+        Line of the file on which each row begins, counted from 1; in a file without lines, number of the row.
+    """
+
+    path: Path
+    row_names: list[str]
+    column_names: list[str]
+    values: NDArray[np.float64]
+    rows: NDArray[np.int64]
+
+
+def read_matrix(path: Path | str, id_column: str | None = None, ignore: Collection[str] = ()) -> Matrix:
+    """Read a table of numbers.
+
+    Parameters
+    ----------
+    path : Path or str
+        Text with any of the usual separators, plain or gzip-compressed, with a header or without; a NPY file
+        of one or two dimensions; a Parquet file.
+    id_column : str or None
+        Name of the column with the names of the rows. Without it, that is the first column if its name is
+        empty or one of an id (``id``, ``index``, ``.._id``), or if it is text, not numbers, throughout.
+    ignore : collection of str
+        Names of columns that are left out.
+
+    Returns
+    -------
+    Matrix
+
+    Raises
+    ------
+    InputError
+        With everything that is wrong in the file: missing, infinite or other values that are not numbers,
+        rows of another width than the first, names that are there twice, no rows, no file, not a table.
+    UsageError
+        If there is no column of a name given.
+    """
+    path = Path(path)
+    problems = FileProblems(str(path))
+    start = _first_bytes(path)
+    if start.startswith(_NPY):
+        table = _read_npy(path, id_column, ignore, problems)
+    elif start.startswith(_PARQUET):
+        table = _read_parquet(path, id_column, ignore, problems)
+    elif start.startswith(_ZIP) and path.suffix == ".npz":
+        raise problems.give_up("this is an archive of arrays (.npz); save the array itself, as .npy")
+    else:
+        table = read_text(path, id_column, ignore, problems)
+    if table.row_names is not None:
+        _note_row_name_problems(table.row_names, table.rows, problems)
+    if problems:
+        raise input_error([problems])
+    row_names = table.row_names or [str(number) for number in range(1, len(table.rows) + 1)]
+    return Matrix(path, row_names, table.names, table.values, table.rows)
+
+
+def data_error(matrix: Matrix, fault: DataValueError) -> InputError:
+    """The error that names the place in the file of a value that a likelihood cannot take.
+
+    Parameters
+    ----------
+    matrix : Matrix
+    fault : DataValueError
+        Raised by a likelihood's ``from_data`` for ``matrix.values``.
+    """
+    column, row = matrix.column_names[fault.column], int(matrix.rows[fault.row])
+    problems = FileProblems(str(matrix.path))
+    problems.add(f"expected {fault.expected}", row, column, f"{fault.value:.15g}")
+    return input_error([problems])
+
+
+def _first_bytes(path: Path) -> bytes:
+    """The beginning of a file; nothing if it cannot be read, which is told when it is read as text."""
+    try:
+        with path.open("rb") as file:
+            return file.read(16)
+    except (OSError, ValueError):
+        return b""
+
+
+def _note_row_name_problems(names: Sequence[str], rows: NDArray[np.int64], problems: FileProblems) -> None:
+    """Note names of rows that are empty, not printable in one line, or there twice."""
+    first: dict[str, int] = {}
+    faults: list[tuple[str, int, str]] = []
+    for name, row in zip(names, rows.tolist()):
+        if not name:
+            faults.append(("empty; every row needs a name", row, name))
+        elif CONTROL.search(name):
+            message = "a name may not contain tabs, line breaks or other control characters"
+            faults.append((message, row, name))
+        elif first.setdefault(name, row) != row:
+            faults.append((f"row {first[name]} has this name, too; names of rows are distinct", row, name))
+    for place in problems.keep_first(range(len(faults))):
+        message, row, name = faults[place]
+        problems.add(message, row, value=name)
+
+
+# --- arrays -------------------------------------------------------------------------------------------------
+
+
+def _read_npy(
+    path: Path, id_column: str | None, ignore: Collection[str], problems: FileProblems
+) -> NamedColumns:
+    try:
+        array = np.load(path, allow_pickle=False)
+    except Exception as fault:  # NumPy parses the header as Python, and lets through what that raises
+        if "Object arrays" in str(fault):
+            raise problems.give_up(
+                "an array of Python objects, which is not read for safety; save an array of numbers"
+            ) from None
+        raise problems.give_up(f"the NPY file is damaged: {fault}") from None
+    if array.dtype.kind not in "biuf":
+        raise problems.give_up(
+            f"an array of {array.dtype} is not one of numbers; expected floats or integers"
+        )
+    if array.ndim not in (1, 2) or 0 in array.shape:
+        raise problems.give_up(
+            f"an array of shape {array.shape}; expected rows and columns, or one column, at least one of each"
+        )
+    values = array.reshape(len(array), -1)
+    names = numbered_names(values.shape[1])
+    ids, places = choose(names, id_column, ignore, problems.file)
+    row_names = None if ids is None else [f"{value:.15g}" for value in values[:, ids].tolist()]
+    columns = [values[:, place].astype(np.float64) for place in places]
+    return _checked([names[place] for place in places], row_names, columns, problems)
+
+
+def _read_parquet(
+    path: Path, id_column: str | None, ignore: Collection[str], problems: FileProblems
+) -> NamedColumns:
+    try:
+        import pyarrow as pa
+        from pyarrow import parquet
+    except ImportError:
+        raise problems.give_up(
+            "to read Parquet files, install pyarrow: pip install 'pyclone-pgsm[parquet]'; or save as CSV"
+        ) from None
+    try:
+        table = parquet.ParquetFile(path).read()
+    except (pa.ArrowException, OSError) as fault:
+        raise problems.give_up(f"the Parquet file is damaged: {str(fault).splitlines()[0]}") from None
+    names = table.column_names
+    if not names or not len(table):
+        raise problems.give_up("the table is empty: rows and columns of numbers are expected")
+    index = [name for name in (table.schema.pandas_metadata or {}).get("index_columns", []) if name in names]
+    if id_column is None and len(index) == 1:
+        id_column = index[0]
+    ids, places = choose(names, id_column, ignore, problems.file)
+    if ids is None and places[:1] == [0] and _holds_text(table.column(0)):
+        ids = places.pop(0)
+    note_name_problems(names, places, None, problems)
+    row_names = None if ids is None else _texts(table.column(ids))
+    columns = [_numbers(table.column(place), names[place], problems) for place in places]
+    return _checked([names[place] for place in places], row_names, columns, problems)
+
+
+def _holds_text(column: pa.ChunkedArray) -> bool:
+    from pyarrow import types
+
+    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    return types.is_string(kind) or types.is_large_string(kind)
+
+
+def _texts(column: pa.ChunkedArray) -> list[str]:
+    return ["" if text is None else str(text).strip() for text in column.to_pylist()]
+
+
+def _numbers(column: pa.ChunkedArray, name: str, problems: FileProblems) -> NDArray[np.float64]:
+    """The numbers of a Parquet column, NaN where there are none; zeros after noting that it has none at all."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    kind = column.type
+    if types.is_boolean(kind):
+        column = column.cast(pa.int8())
+    elif not (
+        types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind) or types.is_null(kind)
+    ):
+        problems.add(f"the column holds {kind}; expected numbers", column=name)
+        return np.zeros(len(column))
+    return np.asarray(column.cast(pa.float64(), safe=False).to_numpy(), dtype=np.float64)
+
+
+def _checked(
+    names: list[str], row_names: list[str] | None, columns: list[NDArray[np.float64]], problems: FileProblems
+) -> NamedColumns:
+    """The columns, after noting every value that is missing or infinite, and if there are no columns."""
+    if not columns:
+        raise problems.give_up("there is no column of numbers")
+    for name, column in zip(names, columns):
+        for place in problems.keep_first(np.flatnonzero(~np.isfinite(column)).tolist()):
+            fault = _NO_VALUE if np.isnan(column[place]) else _INFINITE
+            problems.add(fault, place + 1, name, str(column[place]))
+    values = np.column_stack(columns)
+    return NamedColumns(names, row_names, values, np.arange(1, len(values) + 1))

@@ -1,0 +1,424 @@
+"""From a table of numbers as text to named columns: separator, header, row names, and every value checked.
+
+What a file does not say is found out from its first two lines, and refused where both readings are possible:
+
+* The separator is the first of tab, semicolon and comma that parts both lines into equally many fields, else
+  white space, of which any amount is one separator. A table without any has one column.
+* The first line is a header if a field after the first is no number. Lines above it that begin with "#" are
+  comments.
+* Row names stand in the first column if its header is empty or an id's, if the header is one field short (as R
+  writes it; not with commas, which may be decimal), or if all its texts are words.
+"""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import re
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TextIO
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.inputs.columns import numbered_records
+from pyclone_pgsm.inputs.problems import FileProblems, input_error
+from pyclone_pgsm.inputs.text import open_text
+from pyclone_pgsm.inputs.values import finite_number
+
+EXPECTED = "a finite number"
+NO_MISSING = "; leave the row or the column out, or fill the value in"
+_PERHAPS_NAMES = "; if this column holds the names of the rows, name it as the id column"
+
+_MIXED = (
+    "some of these are numbers, some are not; expected names of the columns that are not numbers, or a row of "
+    "numbers only"
+)
+_UNCLEAR = (
+    "these may be values, or names of the columns that happen to be numbers; put names that are not numbers "
+    "above the values"
+)
+
+_ID_NAME = re.compile(r"|id|index|unnamed: 0|row[._ ]?names?|__index_level_0__|.*_id", re.IGNORECASE)
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+
+TABLE = "a table of numbers as text, NPY or Parquet"
+
+_SEPARATORS = "\t;,"
+
+_CHUNK = 1024
+"""Rows turned into numbers at a time: few enough to stay in the processor's cache."""
+
+
+@dataclass(frozen=True)
+class NamedColumns:
+    """D columns of T numbers, as a file has them.
+
+    Attributes
+    ----------
+    names : list of str
+        Length D.
+    row_names : list of str or None
+        Length T; None if the file has none.
+    values : (T, D) float64
+        What could not be read is NaN.
+    rows : (T,) int64
+        Line of the file on which each row begins, or number of the row where there are no lines.
+    """
+
+    names: list[str]
+    row_names: list[str] | None
+    values: NDArray[np.float64]
+    rows: NDArray[np.int64]
+
+
+def read_text(
+    path: Path, id_column: str | None, ignore: Collection[str], problems: FileProblems
+) -> NamedColumns:
+    """Read a table of numbers as text.
+
+    Parameters
+    ----------
+    path : Path
+        Plain or gzip-compressed.
+    id_column : str or None
+        Name of the column with the names of the rows; None to find out.
+    ignore : collection of str
+        Names of columns that are left out; what they hold does not matter.
+    problems : FileProblems
+        Receives everything wrong.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read as a table at all.
+    UsageError
+        If there is no column of a name given.
+    """
+    first_line, lines = _skip_comments(open_text(path, problems, TABLE), problems)
+    sample = list(itertools.islice(lines, _CHUNK))
+    separator = _separator([line for line in sample if line.strip()][:2])
+    reader = _records(itertools.chain(sample, lines), separator)
+    records = numbered_records(reader, first_line, problems)
+    head = list(itertools.islice((record for record in records if record[1]), 2))
+    if not head:
+        raise input_error([problems])
+    first_rows = [fields for _, fields in head]
+    header = _header(first_rows, id_column, first_line, problems)
+    if header is not None and separator != "," and len(first_rows[-1]) == len(header) + 1:
+        header = ["", *header]
+    data = first_rows if header is None else first_rows[1:]
+    perhaps_ids = len(header or first_rows[0]) > 1 and all(_is_row_name(fields[0]) for fields in data)
+    names = header or _names_without_header(len(first_rows[0]), perhaps_ids)
+    ids, places = choose(names, id_column, ignore, problems.file)
+    if header is not None:
+        note_name_problems(names, places, first_line, problems)
+    perhaps_ids = perhaps_ids and ids is None and 0 in places
+    layout = _Layout(names, first_line, header is not None, ids, perhaps_ids, places)
+    return _read_body(itertools.chain(head[len(head) - len(data) :], records), layout, problems)
+
+
+def choose(
+    names: Sequence[str], id_column: str | None, ignore: Collection[str], file: str
+) -> tuple[int | None, list[int]]:
+    """Places of the column of row names (None if no name says which) and of the columns of values.
+
+    Raises
+    ------
+    UsageError
+        If there is no column of a name given.
+    """
+    for name in [*([] if id_column is None else [id_column]), *ignore]:
+        if name not in names:
+            shown = ", ".join(map(repr, names[:12])) + (", ..." if len(names) > 12 else "")
+            raise UsageError(f"{file}: there is no column {name!r}; the columns are {shown}")
+    ids: int | None = None
+    if id_column is not None:
+        ids = list(names).index(id_column)
+    elif _ID_NAME.fullmatch(names[0]) and names[0] not in ignore:
+        ids = 0
+    return ids, [place for place, name in enumerate(names) if place != ids and name not in ignore]
+
+
+def numbered_names(width: int) -> list[str]:
+    """Names of columns that have none: x1, x2, .."""
+    return [f"x{place}" for place in range(1, width + 1)]
+
+
+def note_name_problems(
+    names: Sequence[str], places: Collection[int], line: int | None, problems: FileProblems
+) -> None:
+    """Note, of the columns at some places, names that are empty, not of one line, or there twice."""
+    places_of: dict[str, list[str]] = {}
+    for place in places:
+        places_of.setdefault(names[place], []).append(str(place + 1))
+    for name, found in places_of.items():
+        where = " and ".join(found)
+        if not name:
+            problems.add(f"column {where} has no name (does a separator end the lines?)", line)
+        elif CONTROL.search(name):
+            problems.add("a name may not contain tabs, line breaks or other control characters", line, name)
+        elif len(found) > 1:
+            problems.add(f"several columns have this name ({where}); names are distinct", line, name)
+
+
+# --- separator and header -----------------------------------------------------------------------------------
+
+
+def _skip_comments(text: TextIO, problems: FileProblems) -> tuple[int, Iterator[str]]:
+    """Number of the first line that is neither blank nor a comment, and the lines from it on."""
+    for number, line in enumerate(text, start=1):
+        if line.strip() and not line.startswith("#"):
+            return number, itertools.chain([line], text)
+    raise problems.give_up("the file is empty: a table of numbers is expected")
+
+
+def _records(lines: Iterator[str], separator: str) -> Iterator[list[str]]:
+    if separator == " ":
+        lines = (line.strip().replace("\t", " ") + "\n" for line in lines)
+    return csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
+
+
+def _separator(head: list[str]) -> str:
+    """The separator of a table with these one or two first lines; a space stands for any white space."""
+    for separator in _SEPARATORS:
+        widths = [_width(line, separator) for line in head]
+        if widths[0] > 1 and widths[-1] in (widths[0], widths[0] + 1):
+            return separator
+    has_space = [len(line.split()) > 1 for line in head]
+    for separator in _SEPARATORS:
+        if separator in head[0] and (separator in head[-1] or not has_space[0]):
+            return separator
+    return " " if has_space[-1] else "\t"
+
+
+def _width(line: str, separator: str) -> int:
+    try:
+        return len(next(csv.reader([line], delimiter=separator, skipinitialspace=True), []))
+    except csv.Error:
+        return 0
+
+
+def _header(
+    first_rows: list[list[str]], id_column: str | None, line: int, problems: FileProblems
+) -> list[str] | None:
+    """The names in the first of the one or two first rows, or None if it holds values.
+
+    Raises
+    ------
+    InputError
+        If it may be either.
+    """
+    first = [text.strip() for text in first_rows[0]]
+    second = first_rows[1] if len(first_rows) > 1 else [""]
+    if id_column in first:
+        return first
+    if not all(map(_is_value, first[1:] or first)):
+        numbers = [text for text in first if text and _is_value(text)]
+        if numbers and not _is_count(numbers):
+            raise problems.give_up(_MIXED, line)
+        return first
+    if first[0] and _is_value(first[0]):
+        if len(first) > 1 and _is_count(first) and (len(first) > 2 or any("." in text for text in second)):
+            raise problems.give_up(_UNCLEAR, line)
+        return None
+    if len(first) == 1 or not _is_increasing(first[1:]):
+        return None
+    if not first[0] or (second[0] and _is_value(second[0])):
+        return first
+    if len(first) > 2:
+        raise problems.give_up(_UNCLEAR, line)
+    return None
+
+
+def _is_value(text: str) -> bool:
+    """Whether a text stands for a number, a missing or an infinite one too."""
+    try:
+        finite_number(text.strip(), EXPECTED)
+    except ValueError as fault:
+        return not str(fault).startswith("not a number")
+    return True
+
+
+def _is_row_name(text: str) -> bool:
+    """Whether a text is a name rather than a number, also than one written wrongly."""
+    return any(map(str.isalpha, text)) and not _is_value(text)
+
+
+def _is_count(texts: list[str]) -> bool:
+    """Whether texts are 0, 1, .. or 1, 2, .., as programs name columns."""
+    return texts in ([str(start + place) for place in range(len(texts))] for start in (0, 1))
+
+
+def _is_increasing(texts: list[str]) -> bool:
+    """Whether texts are whole numbers, each larger than the one before."""
+    if not all(text.isdecimal() for text in texts):
+        return False
+    return all(int(a) < int(b) for a, b in itertools.pairwise(texts))
+
+
+def _names_without_header(width: int, perhaps_ids: bool) -> list[str]:
+    return ["(first)", *numbered_names(width - 1)] if perhaps_ids else numbered_names(width)
+
+
+# --- rows ---------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Layout:
+    """Which column of a text table is which.
+
+    Attributes
+    ----------
+    names : list of str
+        All columns.
+    first_line : int
+        Line of the header or of the first row.
+    has_header : bool
+        Whether the names stand in the file.
+    ids : int or None
+        Place of the row names.
+    perhaps_ids : bool
+        Whether the first column holds the row names if none of its texts is a number.
+    places : list of int
+        The columns of values, the first one included if it is ``perhaps_ids``.
+    """
+
+    names: list[str]
+    first_line: int
+    has_header: bool
+    ids: int | None
+    perhaps_ids: bool
+    places: list[int]
+
+
+@dataclass
+class _Numbers:
+    """The numbers of one column, chunk by chunk, and the texts that are none."""
+
+    chunks: list[NDArray[np.float64]] = field(default_factory=list)
+    faults: list[tuple[int, str, str]] = field(default_factory=list)
+    """Line, text and what is wrong with it."""
+
+    def extend(self, texts: Sequence[str], lines: Sequence[int]) -> None:
+        numbers = _all_finite(texts)
+        if numbers is None:
+            numbers = np.array([self._read(text.strip(), line) for text, line in zip(texts, lines)])
+        self.chunks.append(numbers)
+
+    def _read(self, text: str, line: int) -> float:
+        try:
+            number = finite_number(text, EXPECTED)
+            if np.isfinite(number):
+                return number
+            raise ValueError(f"too large; expected {EXPECTED}")
+        except ValueError as fault:
+            message = str(fault) + (NO_MISSING if str(fault).startswith("no value") else "")
+            self.faults.append((line, text, message))
+            return np.nan
+
+
+def _all_finite(texts: Sequence[str]) -> NDArray[np.float64] | None:
+    """The numbers that all texts spell in the usual way, or None."""
+    together = "".join(texts)
+    if "_" in together or not together.isascii():
+        return None
+    try:
+        numbers = np.fromiter(map(float, texts), np.float64, len(texts))
+    except ValueError:
+        return None
+    return numbers if np.isfinite(numbers).all() else None
+
+
+def _read_body(
+    records: Iterator[tuple[int, list[str]]], layout: _Layout, problems: FileProblems
+) -> NamedColumns:
+    lines: list[int] = []
+    uneven: list[tuple[int, int]] = []
+    texts: list[str] = []
+    columns = {place: _Numbers() for place in layout.places}
+    place_of_texts = 0 if layout.perhaps_ids else layout.ids
+    even = _even(records, len(layout.names), uneven)
+    while chunk := list(itertools.islice(even, _CHUNK)):
+        chunk_lines, rows = zip(*chunk)
+        fields = list(zip(*rows))
+        lines += chunk_lines
+        if place_of_texts is not None:
+            texts += [text.strip() for text in fields[place_of_texts]]
+        for place, column in columns.items():
+            if place != place_of_texts:
+                column.extend(fields[place], chunk_lines)
+    _note_uneven(uneven, layout, problems)
+
+    is_ids = layout.ids is not None or (layout.perhaps_ids and all(map(_is_row_name, texts)))
+    if layout.perhaps_ids and is_ids:
+        del columns[0]
+    elif layout.perhaps_ids:
+        columns[0].extend(texts, lines)
+    if not lines and not problems:
+        where = "below the header" if layout.has_header else "in it"
+        problems.add(f"the table has no rows {where}", layout.first_line)
+    elif not columns:
+        problems.add("there is no column of numbers", layout.first_line)
+    for place, column in columns.items():
+        name = layout.names[place] or str(place + 1)
+        perhaps_ids = place == 0 and layout.has_header and len(layout.names) > 1
+        _note_faults(column, name, perhaps_ids, len(lines), problems)
+    return NamedColumns(
+        names=[layout.names[place] for place in columns],
+        row_names=texts if is_ids else None,
+        values=_side_by_side(columns.values(), len(lines)),
+        rows=np.array(lines, dtype=np.int64),
+    )
+
+
+def _side_by_side(columns: Collection[_Numbers], num_rows: int) -> NDArray[np.float64]:
+    values = np.empty((num_rows, len(columns)))
+    for j, column in enumerate(columns):
+        values[:, j] = np.concatenate([np.empty(0), *column.chunks])
+    return values
+
+
+def _even(
+    records: Iterator[tuple[int, list[str]]], width: int, uneven: list[tuple[int, int]]
+) -> Iterator[tuple[int, list[str]]]:
+    """Records of the right width; line and width of the others go to ``uneven``.
+
+    Blank lines are skipped, but where a record has one field only and another follows, they are empty fields.
+    """
+    blank: list[int] = []
+    for line, fields in records:
+        if len(fields) == width:
+            for blank_line in blank:
+                yield blank_line, [""]
+            blank.clear()
+            yield line, fields
+        elif fields:
+            uneven.append((line, len(fields)))
+        elif width == 1:
+            blank.append(line)
+
+
+def _note_uneven(uneven: list[tuple[int, int]], layout: _Layout, problems: FileProblems) -> None:
+    where = "header" if layout.has_header else "first row"
+    for place in problems.keep_first(range(len(uneven))):
+        line, found = uneven[place]
+        problems.add(
+            f"{found} field{'s' if found > 1 else ''} found, {len(layout.names)} expected as in the {where}",
+            line,
+        )
+
+
+def _note_faults(
+    column: _Numbers, name: str, perhaps_ids: bool, num_rows: int, problems: FileProblems
+) -> None:
+    if len(column.faults) == num_rows > 1 and not any(text for _, text, _ in column.faults):
+        problems.add("this column is empty; remove it (does a separator end the lines?)", None, name)
+        return
+    hint = _PERHAPS_NAMES if perhaps_ids else ""
+    for place in problems.keep_first(range(len(column.faults))):
+        line, text, message = column.faults[place]
+        problems.add(message + (hint if message.startswith("not a number") else ""), line, name, text)

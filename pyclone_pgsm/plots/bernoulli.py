@@ -1,0 +1,103 @@
+"""Mixtures of Bernoulli distributions: the data, sorted by cluster, above the probabilities of each cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from numpy.typing import NDArray
+
+from pyclone_pgsm.plots import style
+from pyclone_pgsm.plots.heatmaps import (
+    BAR,
+    MAX_CLUSTERS,
+    Frame,
+    Scale,
+    cluster_rows_height,
+    draw_cluster_rows,
+    draw_image,
+    draw_scale,
+    draw_strip,
+)
+from pyclone_pgsm.plots.points import Clustered, title_width
+
+HEIGHT = 4.0
+"""Inches that the data take."""
+MAX_LINES = 400
+"""Lines of the picture of the data; of more rows, several are averaged to a line."""
+LINE = 0.13
+"""Inches up that a number takes; clusters with less room get none."""
+
+
+def data_heatmap(
+    data: Clustered, probabilities: NDArray[np.float64], parameters: Mapping[str, NDArray[np.float64]]
+) -> Figure:
+    """Heat map of binary data, rows sorted by cluster, above the clusters' posterior mean of theta.
+
+    Parameters
+    ----------
+    data : Clustered
+        Values 0 and 1.
+    probabilities : (T,) float64
+        Of each row's cluster; within a cluster the most certain rows come first.
+    parameters : mapping
+        "theta" (K, D), the posterior mean of the probability of 1.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    sizes = data.sizes
+    shown = style.largest_clusters(sizes, MAX_CLUSTERS)
+    frame = Frame.of(data, shown)
+    subtitle = f"{data}; rows sorted by cluster, below the probability of 1 in each cluster"
+    if len(shown) < len(sizes):
+        subtitle += f", for the {len(shown)} largest"
+    height = cluster_rows_height(len(shown))
+    top, gap = style.HEADER + 0.1, 0.2
+    total = top + HEIGHT + gap + height + frame.below
+    width = max(frame.total_width, title_width(subtitle))
+    figure = style.new_figure(width, total, "Data and clusters", subtitle)
+
+    order = np.lexsort([-probabilities, data.labels])
+    lines, clusters = _lines(data.values[order], data.labels[order])
+    axes = style.add_axes(figure, frame.left, top, frame.width, HEIGHT)
+    theta = Scale("Blues", 0, 1, "probability of 1")
+    draw_scale(figure, frame, draw_image(axes, lines, theta), theta.name, top, 2 * BAR)
+    draw_strip(figure, frame, top, HEIGHT, clusters)
+    _part_clusters(axes, clusters)
+    draw_cluster_rows(figure, frame, top + HEIGHT + gap, height, parameters["theta"], theta)
+    return figure
+
+
+def _lines(
+    values: NDArray[np.float64], labels: NDArray[np.int64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """The rows, or means of neighbours of the same cluster so that they are few; and each one's cluster.
+
+    Parameters
+    ----------
+    values : (T, D) float64
+    labels : (T,) int64
+        Ascending.
+    """
+    step = -(-len(labels) // MAX_LINES)
+    starts = np.flatnonzero(np.r_[True, labels[1:] != labels[:-1]])
+    within = np.arange(len(labels)) - np.repeat(starts, np.diff(np.r_[starts, len(labels)]))
+    first = np.flatnonzero(within % step == 0)
+    counts = np.diff(np.r_[first, len(labels)])
+    return np.add.reduceat(values, first, axis=0) / counts[:, None], labels[first]
+
+
+def _part_clusters(axes: Axes, clusters: NDArray[np.int64]) -> None:
+    """Draw lines between the clusters, and write the numbers of those that have room at the left."""
+    starts = np.flatnonzero(np.r_[True, clusters[1:] != clusters[:-1]])
+    ends = np.r_[starts[1:], len(clusters)]
+    inch = HEIGHT / len(clusters)
+    axes.hlines(starts[1:] - 0.5, -0.5, axes.get_xlim()[1], color=style.INK, linewidth=0.5)
+    shown = [(start + end - 1) / 2 for start, end in zip(starts, ends) if (end - start) * inch >= LINE]
+    names = [str(clusters[start]) for start, end in zip(starts, ends) if (end - start) * inch >= LINE]
+    axes.set_yticks(shown, names)
+    axes.tick_params(axis="y", length=0, pad=2 + 72 * 0.15)

@@ -1,0 +1,160 @@
+"""Heat maps of mixtures: a row a cluster or a row of the data, a column a column of the data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
+from matplotlib.image import AxesImage
+from matplotlib.ticker import MaxNLocator
+from numpy.typing import NDArray
+
+from pyclone_pgsm.plots import style
+from pyclone_pgsm.plots.points import Clustered, title_width
+
+MAX_CLUSTERS = 60
+MAX_NAMES = 60
+"""Columns from which on they are not named."""
+MOST_SHARP = 600
+"""Lines and columns that an image has pixels for; larger ones are smoothed."""
+STRIP = 0.1
+BAR = 1.2
+"""Inches that a scale of colours is high at least."""
+
+
+@dataclass(frozen=True)
+class Scale:
+    """Colours of a heat map: the name of a matplotlib colour map, its ends, what it shows."""
+
+    colours: str
+    low: float
+    high: float
+    name: str
+
+
+def cluster_heatmap(
+    data: Clustered, table: NDArray[np.float64], title: str, subtitle: str, scale: Scale
+) -> Figure:
+    """One row a cluster, the largest `MAX_CLUSTERS` of them.
+
+    Parameters
+    ----------
+    data : Clustered
+    table : (K, D) float
+        What is shown of each cluster and column.
+    title, subtitle : str
+    scale : Scale
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    shown = style.largest_clusters(data.sizes, MAX_CLUSTERS)
+    if len(shown) < len(data.sizes):
+        subtitle += f"; the {len(shown)} largest"
+    frame = Frame.of(data, shown)
+    top, height = style.HEADER + 0.1, cluster_rows_height(len(shown))
+    bar = max(BAR, min(height, 2 * BAR))
+    total = top + max(height + frame.below, bar + 0.15)
+    figure = style.new_figure(max(frame.total_width, title_width(subtitle)), total, title, subtitle)
+    image = draw_cluster_rows(figure, frame, top, height, table, scale)
+    draw_scale(figure, frame, image, scale.name, top, bar)
+    return figure
+
+
+@dataclass(frozen=True)
+class Frame:
+    """Where the columns of a heat map of clusters stand, in inches.
+
+    Attributes
+    ----------
+    data : Clustered
+    shown : (k,) int64
+        The clusters that have rows.
+    labels, names : list of str
+        Of the rows; of the columns, none if they are too many.
+    left, width : float
+    below : float
+        Room for the columns' names.
+    """
+
+    data: Clustered
+    shown: NDArray[np.int64]
+    labels: list[str]
+    names: list[str]
+    left: float
+    width: float
+    below: float
+
+    @classmethod
+    def of(cls, data: Clustered, shown: NDArray[np.int64]) -> Frame:
+        """The frame for some of the clusters."""
+        num_columns = data.values.shape[1]
+        labels = [style.cluster_label(k, data.sizes[k]) for k in shown]
+        names = style.short_names(data.column_names) if num_columns <= MAX_NAMES else []
+        below = style.text_width(names, style.SMALL) + 0.25 if names else 0.4
+        left = style.text_width(labels, style.SMALL) + STRIP + 0.4
+        return cls(data, shown, labels, names, left, float(np.clip(0.25 * num_columns, 1.6, 6.0)), below)
+
+    @property
+    def total_width(self) -> float:
+        """Inches that the figure takes with the scale at the right."""
+        return self.left + self.width + 1.0
+
+
+def cluster_rows_height(num_clusters: int) -> float:
+    """Inches that the rows of so many clusters take."""
+    return num_clusters * (0.24 if num_clusters <= 12 else 0.16)
+
+
+def draw_cluster_rows(
+    figure: Figure, frame: Frame, top: float, height: float, table: NDArray[np.float64], scale: Scale
+) -> AxesImage:
+    """Draw the rows of the clusters, (K, D), with their names, their colours and the columns' names."""
+    axes = style.add_axes(figure, frame.left, top, frame.width, height)
+    image = draw_image(axes, table[frame.shown], scale)
+    axes.set_yticks(range(len(frame.labels)), frame.labels)
+    axes.tick_params(axis="y", length=0, pad=2 + 72 * (STRIP + 0.05))
+    if frame.names:
+        axes.set_xticks(range(len(frame.names)), frame.names, rotation=90)
+    else:
+        axes.set_xlabel(f"{frame.data.values.shape[1]:,} columns", fontsize=style.TEXT, color=style.INK)
+    draw_strip(figure, frame, top, height, frame.shown)
+    return image
+
+
+def draw_scale(figure: Figure, frame: Frame, image: AxesImage, name: str, top: float, height: float) -> None:
+    """Draw the colours of an image at the right of the frame."""
+    place = style.add_axes(figure, frame.left + frame.width + 0.2, top, 0.14, height)
+    bar = figure.colorbar(image, cax=place, ticks=MaxNLocator(nbins=5, steps=[1, 2, 5, 10]))
+    bar.outline.set(linewidth=0.6, edgecolor=style.SOFT)
+    bar.set_label(name, fontsize=style.SMALL, color=style.INK)
+
+
+def draw_image(axes: Axes, table: NDArray[np.float64], scale: Scale) -> AxesImage:
+    """Show a table as an image with a thin border and no ticks."""
+    image = axes.imshow(
+        table,
+        cmap=scale.colours,
+        vmin=scale.low,
+        vmax=scale.high,
+        aspect="auto",
+        interpolation="nearest" if max(table.shape) <= MOST_SHARP else "antialiased",
+        interpolation_stage="data",
+    )
+    for spine in axes.spines.values():
+        spine.set(visible=True, color=style.SOFT, linewidth=0.6)
+    axes.set_xticks([])
+    axes.set_yticks([])
+    return image
+
+
+def draw_strip(figure: Figure, frame: Frame, top: float, height: float, clusters: NDArray[np.int64]) -> None:
+    """Draw the colours of the clusters of the rows at the left of a heat map."""
+    colours = np.array([to_rgb(colour) for colour in style.cluster_colours(frame.data.sizes)])
+    strip = style.add_axes(figure, frame.left - STRIP - 0.04, top, STRIP, height)
+    strip.imshow(colours[clusters][:, None], aspect="auto", interpolation="nearest")
+    strip.set_axis_off()

@@ -1,0 +1,181 @@
+"""Pictures of any mixture, from plain arrays; `write_mixture_plots` writes them all, a file a picture."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+from matplotlib.figure import Figure
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+from numpy.typing import NDArray
+
+from pyclone_pgsm.files import make_folder
+from pyclone_pgsm.inputs.matrix_text import numbered_names
+from pyclone_pgsm.plots import style
+from pyclone_pgsm.plots.bernoulli import data_heatmap
+from pyclone_pgsm.plots.coclustering import labels_heatmap
+from pyclone_pgsm.plots.normal import Density, cluster_means, cluster_points, density_map
+from pyclone_pgsm.plots.points import Clustered, title_width
+from pyclone_pgsm.plots.traces import Traces, chain_traces
+
+KINDS = ("normal", "bernoulli", "other")
+MAX_ROWS = 60
+
+
+def write_mixture_plots(
+    folder: Path,
+    kind: str,
+    values: NDArray[np.float64],
+    labels: NDArray[np.int64],
+    probabilities: NDArray[np.float64],
+    parameters: Mapping[str, NDArray[np.float64]],
+    coclustering: tuple[NDArray[np.int64], NDArray[np.floating]] | None,
+    traces: Traces | None,
+    density: Density | None = None,
+    formats: Sequence[str] = ("png", "pdf"),
+    *,
+    row_names: Sequence[str] | None = None,
+    column_names: Sequence[str] | None = None,
+) -> list[Path]:
+    """Write all pictures of a mixture into a folder, which is made if need be.
+
+    Parameters
+    ----------
+    folder : Path
+    kind : {"normal", "bernoulli", "other"}
+        Of the likelihood: what ``parameters`` holds.
+    values : (T, D) float64
+    labels : (T,) int64
+        Consensus cluster 0..K-1 of each row; each has rows.
+    probabilities : (T,) float64
+        Posterior probability of each row's cluster.
+    parameters : mapping of str to array
+        Posterior of the clusters. normal: "mean" (K, D) and "covariance" (K, D, D); bernoulli: "theta" (K, D);
+        other: not used.
+    coclustering : tuple or None
+        Rows (n,) and the probability (n, n) that two of them share a cluster; None for no such picture.
+    traces : Traces or None
+        None for no such picture.
+    density : callable or None
+        Posterior predictive density (n,), not its logarithm, of new rows (n, D). Used for one and two columns
+        that are not of kind bernoulli.
+    formats : sequence of str
+        Among "png" and "pdf".
+    row_names, column_names : sequence of str or None
+        None for "1", "2", .. and "x1", "x2", ...
+
+    Returns
+    -------
+    list of Path
+        The files written, ``<picture>.<format>``, picture by picture.
+
+    Raises
+    ------
+    UsageError
+        If a format is not known.
+    OutputError
+        If a file cannot be written.
+    """
+    style.check_formats(formats)
+    T, D = values.shape
+    columns = numbered_names(D) if column_names is None else list(column_names)
+    names = [str(t) for t in range(1, T + 1)] if row_names is None else list(row_names)
+    data = Clustered(values, labels, columns)
+    pictures = _pictures(kind, data, probabilities, parameters, density)
+    pictures["cluster_sizes"] = partial(cluster_sizes, data, probabilities)
+    if coclustering is not None:
+        pictures["coclustering"] = partial(labels_heatmap, names, labels, str(data), *coclustering)
+    if traces is not None:
+        pictures["traces"] = partial(chain_traces, traces)
+
+    make_folder(folder)
+    written = []
+    for name, draw in pictures.items():
+        figure = draw()
+        for suffix in formats:
+            path = folder / f"{name}.{suffix}"
+            style.save(figure, path)
+            written.append(path)
+    return written
+
+
+def _pictures(
+    kind: str,
+    data: Clustered,
+    probabilities: NDArray[np.float64],
+    parameters: Mapping[str, NDArray[np.float64]],
+    density: Density | None,
+) -> dict[str, Callable[[], Figure]]:
+    """The pictures of one kind of likelihood."""
+    if kind == "bernoulli":
+        return {"clusters": partial(data_heatmap, data, probabilities, parameters)}
+    if kind not in KINDS:
+        raise ValueError(f"kind {kind!r}: expected one of {', '.join(KINDS)}")
+    normal = parameters if kind == "normal" else None
+    pictures: dict[str, Callable[[], Figure]] = {"clusters": partial(cluster_points, data, normal, density)}
+    num_columns = data.values.shape[1]
+    if density is not None and num_columns == 2:
+        pictures["density"] = partial(density_map, data, density, normal)
+    if normal is not None and num_columns > 2:
+        pictures["cluster_means"] = partial(cluster_means, data, normal)
+    return pictures
+
+
+def cluster_sizes(data: Clustered, probabilities: NDArray[np.float64]) -> Figure:
+    """Size of each cluster, and how sure its members are.
+
+    Parameters
+    ----------
+    data : Clustered
+    probabilities : (T,) float64
+        Posterior probability of each row's cluster.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    sizes = data.sizes
+    shown = style.largest_clusters(sizes, MAX_ROWS)
+    subtitle = f"{data}; dots: medians, bars: all but the lowest and the highest 5 % of the rows"
+    if len(shown) < len(sizes):
+        subtitle += f"; the {len(shown)} largest"
+    labels = [f"cluster {k}" for k in shown]
+    left, gap, width = style.text_width(labels, style.SMALL) + 0.3, 0.75, 2.4
+    top, height = style.HEADER + 0.05, max(0.7, len(shown) * 0.19)
+    total = max(left + 2 * width + gap + 0.25, title_width(subtitle))
+    figure = style.new_figure(total, top + height + 0.55, "Cluster sizes and certainty", subtitle)
+    colours = [style.cluster_colours(sizes)[k] for k in shown]
+    rows = np.arange(len(shown))
+
+    bars = style.add_axes(figure, left, top, width, height)
+    style.cluster_rows(bars, labels)
+    bars.barh(rows, sizes[shown], height=0.72, color=colours)
+    bars.set_xlim(0, sizes.max())
+    bars.xaxis.set_major_locator(MaxNLocator(nbins=4, steps=[1, 2, 5, 10], integer=True))
+    bars.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    bars.grid(True, axis="x", color=style.RULE, linewidth=0.6)
+    for row, size in zip(rows, sizes[shown]):
+        bars.annotate(
+            f"{size:,}",
+            (size, row),
+            textcoords="offset points",
+            xytext=(3, 0),
+            va="center",
+            fontsize=style.SMALL,
+            color=style.INK,
+            annotation_clip=False,
+        )
+    bars.set_xlabel("rows", fontsize=style.TEXT, color=style.INK)
+
+    certainty = style.add_axes(figure, left + width + gap, top, width, height)
+    style.cluster_rows(certainty, [""] * len(shown))
+    low, middle, high = np.array(
+        [np.quantile(probabilities[data.labels == k], [0.05, 0.5, 0.95]) for k in shown]
+    ).T
+    certainty.hlines(rows, low, high, colors=colours, linewidth=2)
+    certainty.scatter(middle, rows, s=16, c=colours, linewidths=0, zorder=3, clip_on=False)
+    style.unit_axis(certainty, "x")
+    certainty.set_xlabel("probability of a row's cluster", fontsize=style.TEXT, color=style.INK)
+    return figure

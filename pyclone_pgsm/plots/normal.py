@@ -1,0 +1,376 @@
+"""Mixtures of any real data, and of Normal distributions: clusters, their ellipses, predictive densities.
+
+The rows are shown as points: in the two columns there are, in the first principal components of more columns,
+and as a histogram above a row of points a cluster for one column. Clusters of a Normal mixture get the ellipse
+(interval) of two standard deviations at their posterior mean and covariance.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.patheffects import withStroke
+from numpy.typing import NDArray
+from scipy.linalg import eigh
+
+from pyclone_pgsm.plots import points, style
+from pyclone_pgsm.plots.heatmaps import Scale, cluster_heatmap
+from pyclone_pgsm.plots.points import Clustered
+
+Parameters = Mapping[str, NDArray[np.float64]]
+Density = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+
+CELLS = 200
+"""Cells of the grid along each axis on which densities are drawn."""
+SHARES = (0.99, 0.95, 0.8, 0.5)
+"""Parts of the rows in the regions that show a density, and their colours below clusters and alone."""
+FAINT = ("#f6f6f6", "#efefef", "#e6e6e6", "#dcdcdc")
+STRONG = ("#e3eef9", "#b5d4e9", "#6aaed6", "#2676b8")
+SEEN_ROWS = 5000
+"""Rows of which the density is asked for these regions."""
+MAX_DOTS = 2000
+"""Rows shown on a density."""
+MAX_COMPONENTS = 4
+MAX_ROWS = 60
+SEEN_COLUMNS = 2000
+"""Columns from which on principal directions come from as many rows only."""
+
+
+def cluster_points(
+    data: Clustered, parameters: Parameters | None = None, density: Density | None = None
+) -> Figure:
+    """The rows coloured by cluster.
+
+    Parameters
+    ----------
+    data : Clustered
+    parameters : mapping or None
+        Posterior of the K Normal clusters: "mean" (K, D), "covariance" (K, D, D). None for no ellipses.
+    density : callable or None
+        Posterior predictive density (n,) of new rows (n, D). Drawn for one and two columns.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    num_columns = data.values.shape[1]
+    if num_columns == 1:
+        return _rows(data, parameters, density)
+    if num_columns == 2:
+        return _plane(data, parameters, density)
+    return _components(data, parameters)
+
+
+# --- two columns --------------------------------------------------------------------------------------------
+
+
+def _plane(data: Clustered, parameters: Parameters | None, density: Density | None) -> Figure:
+    panel, top = 4.6, style.HEADER + 0.05
+    ends = _plane_ends(data, parameters)
+    left = points.tick_width(ends[1]) + 0.45
+    legend_width, legend_height = points.legend_size(data)
+    subtitle = str(data) + points.thinned(data)
+    if parameters is not None:
+        subtitle += "; ellipses: 2 standard deviations"
+    if density is not None:
+        subtitle += "; shaded: predictive density"
+    width = max(left + panel + 0.15 + legend_width, points.title_width(subtitle))
+    figure = style.new_figure(width, top + max(panel, legend_height) + 0.5, "Clusters", subtitle)
+    axes = _plane_axes(figure, data, ends, left, top, panel)
+    if density is not None:
+        _shade(axes, data, density, ends, FAINT)
+    points.draw_points(axes, data, *data.values.T)
+    centres = points.medians(data, data.values)
+    if parameters is not None:
+        centres = parameters["mean"]
+        points.draw_ellipses(axes, data, centres, parameters["covariance"])
+    points.number_clusters(axes, data, centres, np.flatnonzero(~style.minor_clusters(data.sizes)))
+    points.draw_legend(figure, data, left + panel + 0.15, top)
+    return figure
+
+
+def density_map(data: Clustered, density: Density, parameters: Parameters | None = None) -> Figure:
+    """Posterior predictive density over two columns, as regions of highest density.
+
+    Parameters
+    ----------
+    data : Clustered
+        Of two columns.
+    density : callable
+        Density (n,) of new rows (n, 2).
+    parameters : mapping or None
+        As of `cluster_points`; the axes are made to fit its ellipses.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    panel, top = 4.6, style.HEADER + 0.05
+    ends = _plane_ends(data, parameters)
+    left = points.tick_width(ends[1]) + 0.45
+    subtitle = f"{data}; shaded: regions of highest density"
+    if len(data.labels) > MAX_DOTS:
+        subtitle += f"; dots: {MAX_DOTS:,} of the rows"
+    figure = style.new_figure(left + panel + 1.25, top + panel + 0.5, "Predictive density", subtitle)
+    axes = _plane_axes(figure, data, ends, left, top, panel)
+    _shade(axes, data, density, ends, STRONG)
+    dots = data.values[points.drawn_rows(data.labels, MAX_DOTS)].T
+    axes.plot(*dots, "o", markersize=1.2, markeredgewidth=0, color=style.INK, alpha=0.6, zorder=1.5)
+    handles = [Patch(color=colour) for colour in STRONG]
+    axes.legend(
+        handles[::-1],
+        [f"{100 * share:.0f} % of the rows" for share in SHARES[::-1]],
+        loc="upper left",
+        bbox_to_anchor=(1.01, 1.0),
+        fontsize=style.SMALL,
+        labelcolor=style.INK,
+        frameon=False,
+        borderaxespad=0,
+        handlelength=1.2,
+    )
+    return figure
+
+
+def _plane_ends(data: Clustered, parameters: Parameters | None) -> list[tuple[float, float]]:
+    if parameters is None:
+        return [points.limits(column) for column in data.values.T]
+    return [
+        points.limits(
+            column, *points.spans(data, parameters["mean"][:, j], parameters["covariance"][:, j, j])
+        )
+        for j, column in enumerate(data.values.T)
+    ]
+
+
+def _shade(
+    axes: Axes, data: Clustered, density: Density, ends: list[tuple[float, float]], colours: Sequence[str]
+) -> None:
+    """Shade the regions of highest density that hold the `SHARES` of the rows."""
+    x, y = (np.linspace(*each, CELLS) for each in ends)
+    places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
+    heights = density(places).reshape(CELLS, CELLS)
+    rows = points.drawn_rows(data.labels, SEEN_ROWS)
+    levels = np.quantile(density(data.values[rows]), 1 - np.array(SHARES))
+    for level, colour in zip(levels, colours):
+        if heights.min() < level < heights.max():
+            axes.contourf(x, y, heights, [level, np.inf], colors=[colour], zorder=0.5)
+
+
+def _plane_axes(
+    figure: Figure, data: Clustered, ends: list[tuple[float, float]], left: float, top: float, panel: float
+) -> Axes:
+    axes = style.add_axes(figure, left, top, panel, panel)
+    points.value_axis(axes, "x", ends[0])
+    points.value_axis(axes, "y", ends[1])
+    names = points.shown_names(data.column_names, panel)
+    axes.set_xlabel(names[0], fontsize=style.TEXT, color=style.INK)
+    axes.set_ylabel(names[1], fontsize=style.TEXT, color=style.INK)
+    axes.yaxis.set_label_coords(-(left - 0.25) / panel, 0.5)
+    return axes
+
+
+# --- one column ---------------------------------------------------------------------------------------------
+
+
+def _rows(data: Clustered, parameters: Parameters | None, density: Density | None) -> Figure:
+    """A stacked histogram, with the density, above one row of points a cluster."""
+    sizes, values = data.sizes, data.values[:, 0]
+    shown = style.largest_clusters(sizes, MAX_ROWS)
+    subtitle = str(data) + points.thinned(data)
+    if parameters is not None:
+        subtitle += "; bars: 2 standard deviations"
+    if density is not None:
+        subtitle += "; line: predictive density"
+    if len(shown) < len(sizes):
+        subtitle += f"; rows: the {len(shown)} largest"
+    labels = [style.cluster_label(k, sizes[k]) for k in shown]
+    left, top, width = style.text_width(labels, style.SMALL) + 0.3, style.HEADER + 0.1, 5.0
+    strip, histogram, gap = max(0.5, len(shown) * (0.32 if len(shown) <= 12 else 0.19)), 1.5, 0.15
+    ends = points.limits(values)
+    if parameters is not None:
+        reach = points.spans(data, parameters["mean"][:, 0], parameters["covariance"][:, 0, 0])
+        ends = points.limits(values, *reach)
+    right = points.tick_width(ends) / 2 + 0.1
+    total = max(left + width + right, points.title_width(subtitle))
+    figure = style.new_figure(total, top + histogram + gap + strip + 0.5, "Clusters", subtitle)
+    above = style.add_axes(figure, left, top, width, histogram)
+    axes = style.add_axes(figure, left, top + histogram + gap, width, strip)
+
+    _draw_histogram(above, data, ends, density)
+    row_of = np.full(len(sizes), np.nan)
+    row_of[shown] = np.arange(len(shown))
+    jitter = np.arange(len(values)) * points.GOLDEN % 1 * 0.6 - 0.4
+    style.cluster_rows(axes, labels)
+    points.value_axis(axes, "x", ends, ticks=6)
+    points.draw_points(axes, data, values, row_of[data.labels] + jitter)
+    if parameters is not None:
+        _draw_bars(axes, parameters, shown)
+    [name] = points.shown_names(data.column_names, width)
+    axes.set_xlabel(name, fontsize=style.TEXT, color=style.INK)
+    return figure
+
+
+def _draw_histogram(axes: Axes, data: Clustered, ends: tuple[float, float], density: Density | None) -> None:
+    values = data.values[:, 0]
+    edges = np.linspace(*ends, 41 if len(values) < 1000 else 101)
+    base = np.zeros(len(edges) - 1)
+    groups = style.colour_groups(data.sizes, data.labels)
+    for colour, members in sorted(groups, key=lambda group: group[0] in style.GREYS):
+        top = base + np.histogram(values[members], edges)[0]
+        axes.stairs(top, edges, baseline=base, fill=True, color=colour, linewidth=0)
+        base = top
+    highest = base.max()
+    if density is not None:
+        x = np.linspace(*ends, 5 * CELLS)
+        curve = density(x[:, None]) * len(values) * (edges[1] - edges[0])
+        halo = [withStroke(linewidth=2.2, foreground="white")]
+        axes.plot(x, curve, color=style.INK, linewidth=1, path_effects=halo)
+        highest = max(highest, min(curve.max(), 1.5 * highest))
+    points.value_axis(axes, "x", ends, ticks=6)
+    axes.tick_params(labelbottom=False)
+    points.value_axis(axes, "y", (0, 1.05 * highest), ticks=4)
+    axes.set_ylabel("rows", fontsize=style.TEXT, color=style.INK)
+
+
+def _draw_bars(axes: Axes, parameters: Parameters, shown: NDArray[np.int64]) -> None:
+    """Mean and 2 standard deviations of each cluster, below its points."""
+    mean = parameters["mean"][shown, 0]
+    reach = 2 * np.sqrt(parameters["covariance"][shown, 0, 0])
+    rows = np.arange(len(shown)) + 0.33
+    axes.hlines(rows, mean - reach, mean + reach, color=style.INK, linewidth=1, zorder=2)
+    axes.plot(mean, rows, "|", color=style.INK, markersize=5, markeredgewidth=1.2, zorder=2)
+
+
+# --- more columns -------------------------------------------------------------------------------------------
+
+
+def principal_directions(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """First principal components of the columns, each scaled to a standard deviation of 1.
+
+    Parameters
+    ----------
+    values : (T, D) float64
+        At least two columns.
+
+    Returns
+    -------
+    directions : (D, n) float64
+        The component of a row x is x @ directions, up to a constant; n = 2 at least, `MAX_COMPONENTS` at most.
+    shares : (n,) float64
+        Share of the variance of all scaled columns.
+    """
+    deviation = values.std(axis=0)
+    varies = deviation > 1e-12 * np.abs(values).max(axis=0)
+    scale = np.where(varies, deviation, np.inf)
+    T, D = values.shape
+    if D <= SEEN_COLUMNS:
+        scaled = (values - values.mean(axis=0)) / scale
+        axes = eigh(scaled.T @ scaled, subset_by_index=[max(0, D - MAX_COMPONENTS), D - 1])[1][:, ::-1]
+    else:
+        kept = values[np.linspace(0, T - 1, min(T, SEEN_COLUMNS)).astype(np.int64)]
+        scaled = (kept - kept.mean(axis=0)) / scale
+        of_rows = np.linalg.eigh(scaled @ scaled.T)[1][:, ::-1]
+        spanning = np.column_stack([scaled.T @ of_rows[:, :MAX_COMPONENTS], np.eye(D, MAX_COMPONENTS)])
+        axes = np.linalg.qr(spanning)[0][:, :MAX_COMPONENTS]
+    axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])])
+    directions = axes / scale[:, None]
+    shares = (values @ directions).var(axis=0) / max(1, np.count_nonzero(varies))
+    number = max(2, np.count_nonzero(shares > 1e-9))
+    return directions[:, :number], shares[:number]
+
+
+def _components(data: Clustered, parameters: Parameters | None) -> Figure:
+    """A triangle of panels, a row and a column a principal component; the legend in its corner if it fits."""
+    directions, shares = principal_directions(data.values)
+    centre = data.values.mean(axis=0)
+    placed = replace(
+        data,
+        values=(data.values - centre) @ directions,
+        column_names=[
+            f"component {j + 1} ({100 * share:.0f} % of variance)" for j, share in enumerate(shares)
+        ],
+    )
+    subtitle = (
+        f"{data}{points.thinned(data)}; principal components of {data.values.shape[1]:,} scaled columns"
+    )
+    if parameters is not None:
+        subtitle += "; ellipses: 2 standard deviations"
+        parameters = {
+            "mean": (parameters["mean"] - centre) @ directions,
+            "covariance": directions.T @ parameters["covariance"] @ directions,
+        }
+    side = len(shares) - 1
+    panel = {1: 4.2, 2: 2.7, 3: 2.2}[side]
+    step, top = panel + 0.16, style.HEADER + 0.05
+    ends = _plane_ends(placed, parameters)
+    left = max(points.tick_width(each) for each in ends[1:]) + 0.45
+    legend_width, legend_height = points.legend_size(data)
+    in_corner = max(legend_width, legend_height) <= (side - 1) * step
+    width = left + side * step + (0 if in_corner else legend_width)
+    height = top + max(side * step, 0 if in_corner else legend_height) + 0.4
+    figure = style.new_figure(max(width, points.title_width(subtitle)), height, "Clusters", subtitle)
+    for i in range(1, side + 1):
+        for j in range(i):
+            axes = style.add_axes(figure, left + j * step, top + (i - 1) * step, panel, panel)
+            _draw_pair(axes, placed, parameters, [j, i], [ends[j], ends[i]])
+            axes.tick_params(labelbottom=i == side, labelleft=j == 0)
+            if i == side:
+                axes.set_xlabel(placed.column_names[j], fontsize=style.TEXT, color=style.INK)
+            if j == 0:
+                axes.set_ylabel(placed.column_names[i], fontsize=style.TEXT, color=style.INK)
+                axes.yaxis.set_label_coords(-(left - 0.2) / panel, 0.5)
+    legend_left = left + side * step - (legend_width + 0.1 if in_corner else 0.05)
+    points.draw_legend(figure, data, legend_left, top)
+    return figure
+
+
+def _draw_pair(
+    axes: Axes,
+    placed: Clustered,
+    parameters: Parameters | None,
+    pair: list[int],
+    ends: list[tuple[float, float]],
+) -> None:
+    """Draw two of the components, with the numbers of the clusters that have colours of their own."""
+    points.value_axis(axes, "x", ends[0])
+    points.value_axis(axes, "y", ends[1])
+    coordinates = placed.values[:, pair]
+    points.draw_points(axes, placed, *coordinates.T)
+    centres = points.medians(placed, coordinates)
+    if parameters is not None:
+        centres = parameters["mean"][:, pair]
+        points.draw_ellipses(axes, placed, centres, parameters["covariance"][:, pair][:, :, pair])
+    coloured = ~np.isin(style.cluster_colours(placed.sizes), style.GREYS)
+    points.number_clusters(axes, placed, centres, np.flatnonzero(coloured))
+
+
+# --- means --------------------------------------------------------------------------------------------------
+
+
+def cluster_means(data: Clustered, parameters: Parameters) -> Figure:
+    """Heat map of the clusters' posterior means, a row a cluster, in standard deviations of each column.
+
+    Parameters
+    ----------
+    data : Clustered
+    parameters : mapping
+        "mean" (K, D).
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+    """
+    deviation = data.values.std(axis=0)
+    scale = np.where(deviation > 1e-12 * np.abs(data.values).max(axis=0), deviation, np.inf)
+    means = (parameters["mean"] - data.values.mean(axis=0)) / scale
+    shown = style.largest_clusters(data.sizes, MAX_ROWS)
+    subtitle = f"{data}; deviation from the mean of each column, in its standard deviations"
+    end = max(float(np.quantile(np.abs(means[shown]), 0.99)), 1e-9)
+    return cluster_heatmap(
+        data, means, "Cluster means", subtitle, Scale("RdBu_r", -end, end, "standard deviations")
+    )

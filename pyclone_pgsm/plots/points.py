@@ -1,0 +1,220 @@
+"""What the pictures of any mixture share: rows of a matrix as points, axes of any scale, clusters' ellipses."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.collections import PolyCollection
+from matplotlib.colors import to_rgba_array
+from matplotlib.figure import Figure
+from matplotlib.patheffects import withStroke
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+from numpy.typing import ArrayLike, NDArray
+
+from pyclone_pgsm.plots import style
+
+MAX_POINTS = 100_000
+"""Rows drawn at most; of more, an even part of each cluster."""
+RASTER_FROM = 1000
+"""Rows from which on the points are pixels in a PDF too."""
+MOST_BEYOND = 0.15
+"""Part of the range of the values by which an axis is made longer for ellipses, at most."""
+GOLDEN = (5**0.5 - 1) / 2
+DARKER = 0.7
+"""Factor from a cluster's colour to that of its outline."""
+LINE = 0.155
+"""Inches that a line of a legend takes."""
+
+
+@dataclass(frozen=True)
+class Clustered:
+    """T rows of D values in K clusters.
+
+    Attributes
+    ----------
+    values : (T, D) float64
+    labels : (T,) int64
+        Cluster 0..K-1 of each row.
+    column_names : list of str
+        Length D.
+    """
+
+    values: NDArray[np.float64]
+    labels: NDArray[np.int64]
+    column_names: list[str]
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """(K,) rows in each cluster."""
+        return np.bincount(self.labels)
+
+    def __str__(self) -> str:
+        rows, clusters = style.count(len(self.labels), "row"), style.count(len(self.sizes), "cluster")
+        return f"{rows} in {clusters}"
+
+
+# --- axes ---------------------------------------------------------------------------------------------------
+
+
+def limits(
+    values: NDArray[np.float64], low: ArrayLike = np.inf, high: ArrayLike = -np.inf
+) -> tuple[float, float]:
+    """Ends of an axis on which the values have a small margin.
+
+    What reaches beyond the values, from `low` to `high`, is shown too as far as `MOST_BEYOND` allows.
+    """
+    first, last = float(values.min()), float(values.max())
+    beyond = MOST_BEYOND * (last - first)
+    first = min(first, max(float(np.min(low)), first - beyond))
+    last = max(last, min(float(np.max(high)), last + beyond))
+    margin = 0.04 * (last - first)
+    if margin <= 1e-12 * max(abs(first), abs(last)):
+        margin = 0.5 * max(abs(first), abs(last)) or 1.0
+    return first - margin, last + margin
+
+
+def value_axis(axes: Axes, which: str, ends: tuple[float, float], ticks: int = 6) -> None:
+    """Make the "x" or "y" axis one from end to end with a grid and about so many ticks."""
+    axes.set(**{f"{which}lim": ends})
+    axis = axes.xaxis if which == "x" else axes.yaxis
+    axis.set_major_locator(_locator(ticks))
+    axis.set_major_formatter(FuncFormatter(_number))
+    axis.grid(True, color=style.RULE, linewidth=0.6)
+
+
+def tick_width(ends: tuple[float, float], ticks: int = 6) -> float:
+    """Inches that the numbers of a y axis with these ends take."""
+    return style.text_width([_number(tick) for tick in _locator(ticks).tick_values(*ends)], style.SMALL)
+
+
+def _locator(ticks: int) -> MaxNLocator:
+    return MaxNLocator(nbins=ticks, steps=[1, 2, 5, 10])
+
+
+def _number(value: float, _: int | None = None) -> str:
+    text = f"{value:,.10g}" if 1e-4 <= abs(value) < 1e10 or value == 0 else f"{value:.6g}"
+    return text.replace("-", "−")
+
+
+# --- points and clusters ------------------------------------------------------------------------------------
+
+
+def drawn_rows(labels: NDArray[np.int64], most: int) -> NDArray[np.int64]:
+    """All rows, or the given number of them evenly out of each cluster."""
+    if len(labels) <= most:
+        return np.arange(len(labels))
+    ordered = np.argsort(labels, kind="stable")
+    return np.sort(ordered[np.linspace(0, len(labels) - 1, most).astype(np.int64)])
+
+
+def thinned(data: Clustered) -> str:
+    """What a subtitle says if not all rows are drawn."""
+    return f"; {MAX_POINTS:,} rows drawn" if len(data.labels) > MAX_POINTS else ""
+
+
+def diameter(number: int) -> float:
+    """Diameter in points of each of so many points."""
+    return float(np.clip(10 * number**-0.22, 1.0, 6))
+
+
+def draw_points(axes: Axes, data: Clustered, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+    """Draw the rows at (x, y), each (T,): grey clusters lowest, then the large below the small ones."""
+    rows = drawn_rows(data.labels, MAX_POINTS)
+    labels, x, y = data.labels[rows], x[rows], y[rows]
+    for colour, members in style.colour_groups(data.sizes, labels):
+        axes.plot(
+            x[members],
+            y[members],
+            linestyle="none",
+            marker="o",
+            markersize=diameter(len(rows)),
+            markeredgewidth=0,
+            color=colour,
+            alpha=0.85 if len(rows) <= 100 else 0.6,
+            zorder=1.5,
+        )
+    if len(rows) >= RASTER_FROM:
+        axes.set_rasterization_zorder(1.9)
+
+
+def spans(
+    data: Clustered, means: NDArray[np.float64], variances: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Both ends, 2 sd from the mean, of the clusters that are not minor; `means` and `variances` are (K,)."""
+    large = ~style.minor_clusters(data.sizes)
+    reach = 2 * np.sqrt(variances[large])
+    return means[large] - reach, means[large] + reach
+
+
+def draw_ellipses(
+    axes: Axes, data: Clustered, means: NDArray[np.float64], covariances: NDArray[np.float64]
+) -> None:
+    """Draw the 2-sd ellipse of each cluster, (K, 2) and (K, 2, 2): bold for those with colours of their own."""
+    angle = np.linspace(0, 2 * np.pi, 91)[:-1]
+    circle = 2 * np.column_stack([np.cos(angle), np.sin(angle)])
+    scale, direction = np.linalg.eigh(covariances)
+    roots = direction * np.sqrt(np.maximum(scale, 0))[:, None, :]
+    outlines = means[:, None, :] + circle @ roots.transpose(0, 2, 1)
+    colours = style.cluster_colours(data.sizes)
+    widths = [0.7 if colour in style.GREYS else 1.2 for colour in colours]
+    dark = DARKER * to_rgba_array(colours)[:, :3]
+    lines = PolyCollection(list(outlines), facecolors="none", edgecolors=dark, linewidths=widths, zorder=2)
+    axes.add_collection(lines, autolim=False)
+
+
+def number_clusters(
+    axes: Axes, data: Clustered, places: NDArray[np.float64], clusters: NDArray[np.int64]
+) -> None:
+    """Write the numbers of some clusters beside their places, (K, 2)."""
+    halo = [withStroke(linewidth=2, foreground="white")]
+    font: dict[str, Any] = {"fontsize": style.SMALL, "fontweight": "bold", "color": style.INK}
+    beside: dict[str, Any] = {"textcoords": "offset points", "xytext": (3, 3), "annotation_clip": True}
+    for k in clusters:
+        axes.annotate(str(k), places[k], path_effects=halo, zorder=3, **beside, **font)
+
+
+def medians(data: Clustered, points: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Median of each cluster's points, (T, n) to (K, n)."""
+    order = np.argsort(data.labels, kind="stable")
+    parts = np.split(points[order], np.cumsum(data.sizes)[:-1])
+    return np.array([np.median(part, axis=0) for part in parts])
+
+
+# --- legend -------------------------------------------------------------------------------------------------
+
+
+def legend_size(data: Clustered) -> tuple[float, float]:
+    """Width and height in inches of the legend of the clusters."""
+    _, labels = style.cluster_legend(data.sizes)
+    return style.text_width(labels, style.SMALL) + 0.35, len(labels) * LINE + 0.1
+
+
+def draw_legend(figure: Figure, data: Clustered, left: float, top: float) -> None:
+    """Name the largest clusters at a place in inches from the left upper corner."""
+    width, height = figure.get_size_inches()
+    figure.legend(
+        *style.cluster_legend(data.sizes),
+        loc="upper left",
+        bbox_to_anchor=(left / width, 1 - top / height),
+        fontsize=style.SMALL,
+        labelcolor=style.INK,
+        frameon=False,
+        borderpad=0.2,
+        borderaxespad=0,
+        handlelength=1,
+        handletextpad=0.4,
+    )
+
+
+def title_width(subtitle: str) -> float:
+    """Inches that a figure needs at least for its subtitle."""
+    return style.text_width([subtitle], style.TEXT) + 0.3
+
+
+def shown_names(names: Sequence[str], width: float) -> list[str]:
+    """Names fit for an axis of a width in inches."""
+    return style.short_names(names, max(8, int(width * 12)))

@@ -1,0 +1,371 @@
+"""Pictures of mixtures of any data: files, edge cases, and that they show what they say."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from matplotlib.collections import LineCollection, PolyCollection
+from matplotlib.figure import Figure
+from PIL import Image
+from scipy.stats import multivariate_normal
+
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.plots import points
+from pyclone_pgsm.plots.bernoulli import data_heatmap
+from pyclone_pgsm.plots.mixture import cluster_sizes, write_mixture_plots
+from pyclone_pgsm.plots.normal import cluster_means, cluster_points, density_map, principal_directions
+from pyclone_pgsm.plots.points import Clustered
+from pyclone_pgsm.plots.style import GREYS, cluster_colours, save
+from pyclone_pgsm.plots.traces import Traces
+
+pytestmark = pytest.mark.filterwarnings("error")
+
+
+class Example:
+    """T rows of K Normal clusters in D columns: data, parameters, density, probabilities."""
+
+    def __init__(self, T: int, D: int, K: int, *, seed: int = 0) -> None:
+        rng = np.random.default_rng(seed)
+        labels = rng.permutation(np.concatenate([np.arange(K), rng.integers(K, size=T - K)]))
+        mean, sd = 6 * rng.normal(size=(K, D)), 0.5 + rng.random((K, D))
+        values = mean[labels] + sd[labels] * rng.normal(size=(T, D))
+        self.data = Clustered(values, labels, [f"column {j}" for j in range(D)])
+        self.parameters = {"mean": mean, "covariance": np.stack([np.diag(s**2) for s in sd])}
+        self.probabilities = 1 - 0.3 * rng.random(T)
+        items = np.sort(rng.choice(T, min(T, 50), replace=False))
+        self.coclustering = items, (labels[items][:, None] == labels[items]).astype(float)
+
+    def density(self, places: np.ndarray) -> np.ndarray:
+        parts = zip(self.data.sizes, self.parameters["mean"], self.parameters["covariance"])
+        total = sum(size * multivariate_normal(m, c).pdf(places).reshape(-1) for size, m, c in parts)
+        return total / len(self.data.labels)
+
+    def write(self, folder: Path, kind: str = "normal", **options: Any) -> list[Path]:
+        return write_mixture_plots(
+            folder,
+            kind,
+            self.data.values,
+            self.data.labels,
+            self.probabilities,
+            self.parameters,
+            self.coclustering,
+            make_traces(),
+            **options,
+        )
+
+
+def binary(T: int, D: int, K: int) -> tuple[Clustered, dict[str, np.ndarray]]:
+    rng = np.random.default_rng(1)
+    labels = rng.permutation(np.concatenate([np.arange(K), rng.integers(K, size=T - K)]))
+    theta = rng.random((K, D))
+    values = (rng.random((T, D)) < theta[labels]).astype(float)
+    return Clustered(values, labels, [f"q{j}" for j in range(D)]), {"theta": theta}
+
+
+def make_traces() -> Traces:
+    rng = np.random.default_rng(2)
+    return Traces(
+        log_joint=rng.normal(size=(2, 20)),
+        num_clusters=rng.integers(1, 5, (2, 20)),
+        concentration=rng.random((2, 20)),
+        precision=None,
+        error_rate=None,
+        burn_in=10,
+        iterations=np.arange(1, 21),
+    )
+
+
+def subtitle(figure: Figure) -> str:
+    return figure.texts[1].get_text()
+
+
+def check_edges(figure: Figure) -> None:
+    figure.canvas.draw()
+    box = figure.get_tightbbox(figure.canvas.get_renderer())
+    width, height = figure.get_size_inches()
+    assert box.x0 >= 0
+    assert box.y0 >= 0
+    assert box.x1 <= width
+    assert box.y1 <= height
+
+
+def points_in(axes: Any) -> np.ndarray:
+    drawn = np.concatenate([line.get_xydata() for line in axes.lines if line.get_marker() == "o"])
+    return drawn[np.lexsort(drawn.T)]
+
+
+# --- files --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("kind", "shape", "names"),
+    [
+        ("normal", (60, 1, 3), ["clusters"]),
+        ("normal", (60, 2, 3), ["clusters", "density"]),
+        ("normal", (60, 5, 3), ["clusters", "cluster_means"]),
+        ("other", (60, 2, 3), ["clusters", "density"]),
+        ("other", (60, 5, 3), ["clusters"]),
+    ],
+)
+def test_all_pictures_are_written(
+    tmp_path: Path, kind: str, shape: tuple[int, int, int], names: list[str]
+) -> None:
+    example = Example(*shape)
+    folder = tmp_path / "new" / "plots"
+    written = example.write(folder, kind, density=example.density)
+    names = [*names, "cluster_sizes", "coclustering", "traces"]
+    assert [path.name for path in written] == [f"{name}.{end}" for name in names for end in ("png", "pdf")]
+    assert sorted(folder.iterdir()) == sorted(written)
+    for path in written:
+        if path.suffix == ".png":
+            with Image.open(path) as image:
+                assert min(image.size) > 250
+        else:
+            data = path.read_bytes()
+            assert data.startswith(b"%PDF-")
+            assert b"CreationDate" not in data
+
+
+def test_pictures_of_binary_data(tmp_path: Path) -> None:
+    data, theta = binary(30, 2, 3)
+    written = write_mixture_plots(
+        tmp_path, "bernoulli", data.values, data.labels, np.ones(30), theta, None, None, formats=["png"]
+    )
+    assert [path.name for path in written] == ["clusters.png", "cluster_sizes.png"]
+
+
+def test_the_same_bytes_again(tmp_path: Path) -> None:
+    example = Example(1100, 3, 4)
+    once, again = (
+        [path.read_bytes() for path in example.write(tmp_path / name, "other")] for name in ("a", "b")
+    )
+    assert once == again
+
+
+def test_unknown_formats_and_kinds_are_refused_before_anything_is_written(tmp_path: Path) -> None:
+    example = Example(10, 2, 2)
+    with pytest.raises(UsageError, match=r"^picture format 'bmp': expected one of png, pdf$"):
+        example.write(tmp_path / "plots", formats=["bmp"])
+    with pytest.raises(ValueError, match=r"^kind 'poisson': expected one of normal, bernoulli, other$"):
+        example.write(tmp_path / "plots", "poisson")
+    assert not (tmp_path / "plots").exists()
+
+
+def test_many_points_are_pixels_in_a_pdf(tmp_path: Path) -> None:
+    for rows, images in ((500, 0), (5000, 1)):
+        save(cluster_points(Example(rows, 2, 3).data), tmp_path / "x.pdf")
+        content = (tmp_path / "x.pdf").read_bytes()
+        assert content.count(b"/Subtype /Image") - content.count(b"/SMask") == images
+    assert len(content) < 500_000
+
+
+# --- edges --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(1, 1), (1, 2), (1, 7), (2, 3)])
+def test_few_rows_all_alike(tmp_path: Path, rows: int, columns: int) -> None:
+    example = Example(rows, columns, 1)
+    example.data.values[:] = 1e6
+    example.parameters["mean"][:] = 1e6
+    for path in example.write(tmp_path, density=example.density, formats=["png"]):
+        assert path.exists()
+
+
+@pytest.mark.parametrize(("columns", "clusters"), [(1, 70), (2, 2), (2, 40), (3, 2), (12, 70)])
+def test_nothing_is_drawn_beyond_the_edges(columns: int, clusters: int) -> None:
+    example = Example(300, columns, clusters)
+    example.data.values[:, 0] *= 1e7
+    example.parameters["mean"][:, 0] *= 1e7
+    example.parameters["covariance"][:, 0, 0] *= 1e14
+    names = [f"a_rather_long_name_of_a_column_{j}$" for j in range(columns)]
+    data = Clustered(example.data.values, example.data.labels, names)
+    check_edges(cluster_points(data, example.parameters))
+    check_edges(cluster_means(data, example.parameters))
+    check_edges(cluster_sizes(data, example.probabilities))
+    if columns == 2:
+        check_edges(density_map(data, lambda places: np.exp(-np.abs(places) @ [1e-8, 0.1])))
+
+
+@pytest.mark.parametrize(("rows", "columns", "clusters"), [(3, 1, 1), (40, 6, 3), (900, 80, 70)])
+def test_no_binary_picture_goes_beyond_the_edges(rows: int, columns: int, clusters: int) -> None:
+    data, theta = binary(rows, columns, clusters)
+    check_edges(data_heatmap(data, np.ones(rows), theta))
+
+
+# --- what the pictures show ---------------------------------------------------------------------------------
+
+
+def test_two_columns_show_every_row_and_every_ellipse() -> None:
+    example = Example(200, 2, 4)
+    figure = cluster_points(example.data, example.parameters, example.density)
+    axes = figure.axes[0]
+    values = example.data.values
+    np.testing.assert_array_equal(points_in(axes), values[np.lexsort(values.T)])
+    [ellipses] = [item for item in axes.collections if isinstance(item, PolyCollection)]
+    for path, mean, covariance in zip(
+        ellipses.get_paths(), example.parameters["mean"], example.parameters["covariance"]
+    ):
+        away = path.vertices - mean
+        squared = np.einsum("ni,ij,nj->n", away, np.linalg.inv(covariance), away)
+        np.testing.assert_allclose(squared, 4, rtol=1e-9)
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("column 0", "column 1")
+    assert sorted(text.get_text() for text in axes.texts) == ["0", "1", "2", "3"]
+    assert subtitle(figure) == (
+        "200 rows in 4 clusters; ellipses: 2 standard deviations; shaded: predictive density"
+    )
+    assert subtitle(cluster_points(example.data)) == "200 rows in 4 clusters"
+
+
+def test_shaded_regions_hold_their_parts_of_the_rows() -> None:
+    example = Example(3000, 2, 2)
+    axes = density_map(example.data, example.density).axes[0]
+    regions = [item for item in axes.collections if not isinstance(item, PolyCollection | LineCollection)]
+    assert len(regions) == 4
+    for region, share in zip(regions, (0.99, 0.95, 0.8, 0.5)):
+        [path] = region.get_paths()
+        inside = np.mean(path.contains_points(example.data.values))
+        assert inside == pytest.approx(share, abs=0.02)
+
+
+def test_axes_reach_for_ellipses_but_not_far() -> None:
+    values = np.array([0.0, 10.0])
+    assert points.limits(values) == pytest.approx((-0.4, 10.4))
+    assert points.limits(values, [3], [11]) == pytest.approx((-0.44, 11.44))
+    assert points.limits(values, [-1e9], [1e9]) == pytest.approx((-1.5 - 0.52, 11.5 + 0.52))
+    assert points.limits(np.array([3.0])) == (1.5, 4.5)
+    assert points.limits(np.zeros(2)) == (-1, 1)
+
+
+def test_one_column_has_a_histogram_a_density_and_rows() -> None:
+    example = Example(400, 1, 3)
+    above, axes = cluster_points(example.data, example.parameters, example.density).axes
+    counted = max(patch.get_data().values.max() for patch in above.patches)
+    edges = above.patches[0].get_data().edges
+    assert counted == np.histogram(example.data.values[:, 0], edges)[0].max()
+    x, y = above.lines[0].get_data()
+    width = edges[1] - edges[0]
+    np.testing.assert_allclose(y, example.density(x[:, None]) * 400 * width)
+    drawn = np.sort(points_in(axes)[:, 0])
+    np.testing.assert_array_equal(drawn, np.sort(example.data.values[:, 0]))
+    [bars] = [item for item in axes.collections if isinstance(item, LineCollection)]
+    ends = np.array(bars.get_segments())[:, :, 0]
+    reach = 2 * np.sqrt(example.parameters["covariance"][:, 0, 0])
+    mean = example.parameters["mean"][:, 0]
+    np.testing.assert_allclose(ends, np.column_stack([mean - reach, mean + reach]))
+
+
+@pytest.mark.parametrize("shape", [(50, 5), (6, 40), (30, 2100)])
+def test_principal_directions(shape: tuple[int, int]) -> None:
+    rng = np.random.default_rng(3)
+    values = rng.normal(size=shape) @ np.diag(10.0 ** rng.integers(-3, 4, shape[1])) + 5
+    values[:, 1] = 7
+    directions, shares = principal_directions(values)
+    varying = np.delete(values, 1, axis=1)
+    scaled = (varying - varying.mean(axis=0)) / varying.std(axis=0)
+    singular = np.linalg.svd(scaled, compute_uv=False)
+    np.testing.assert_allclose(shares, (singular**2 / np.sum(singular**2))[:4], rtol=1e-6)
+    components = values @ directions
+    np.testing.assert_allclose(np.corrcoef(components.T), np.eye(4), atol=1e-6)
+    assert not directions[1].any()
+
+
+def test_more_columns_show_components_and_projected_ellipses() -> None:
+    example = Example(300, 6, 3)
+    figure = cluster_points(example.data, example.parameters)
+    assert len(figure.axes) == 6
+    directions, shares = principal_directions(example.data.values)
+    placed = (example.data.values - example.data.values.mean(axis=0)) @ directions
+    np.testing.assert_allclose(points_in(figure.axes[0]), placed[np.lexsort(placed[:, :2].T)][:, :2])
+    assert figure.axes[3].get_xlabel() == f"component 1 ({100 * shares[0]:.0f} % of variance)"
+    [ellipses] = [item for item in figure.axes[0].collections if isinstance(item, PolyCollection)]
+    centre = ellipses.get_paths()[1].vertices[:-1].mean(axis=0)
+    expected = (example.parameters["mean"][1] - example.data.values.mean(axis=0)) @ directions[:, :2]
+    np.testing.assert_allclose(centre, expected)
+
+
+def test_means_are_in_standard_deviations() -> None:
+    example = Example(100, 4, 3)
+    image = cluster_means(example.data, example.parameters).axes[0].images[0].get_array()
+    values = example.data.values
+    np.testing.assert_allclose(
+        image, (example.parameters["mean"] - values.mean(axis=0)) / values.std(axis=0), rtol=1e-9
+    )
+
+
+def test_binary_data_are_sorted_by_cluster_and_certainty() -> None:
+    data, theta = binary(80, 7, 3)
+    probabilities = np.random.default_rng(0).random(80)
+    figure = data_heatmap(data, probabilities, theta)
+    order = np.lexsort([-probabilities, data.labels])
+    images = [axes.images[0].get_array() for axes in figure.axes if axes.images]
+    np.testing.assert_array_equal(images[0], data.values[order])
+    assert any(image.shape == (3, 7) and np.array_equal(image, theta["theta"]) for image in images)
+    assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["0", "1", "2"]
+
+
+def test_many_binary_rows_are_averaged_within_their_clusters() -> None:
+    data, theta = binary(5000, 4, 6)
+    lines = data_heatmap(data, np.ones(5000), theta).axes[0].images[0].get_array()
+    assert 385 < len(lines) < 410
+    assert 0 < lines[0, 0] < 1
+    first = np.arange(5000)[data.labels == 0]
+    np.testing.assert_allclose(lines[0], data.values[first[:13]].mean(axis=0))
+
+
+def test_sizes_and_certainty() -> None:
+    example = Example(100, 2, 3)
+    bars, certainty = cluster_sizes(example.data, example.probabilities).axes
+    assert [bar.get_width() for bar in bars.patches] == example.data.sizes.tolist()
+    [lines] = [item for item in certainty.collections if isinstance(item, LineCollection)]
+    for k, segment in enumerate(lines.get_segments()):
+        expected = np.quantile(example.probabilities[example.data.labels == k], [0.05, 0.95])
+        np.testing.assert_allclose(segment[:, 0], expected)
+
+
+def test_only_a_part_of_very_many_rows_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(points, "MAX_POINTS", 500)
+    example = Example(5000, 2, 4)
+    figure = cluster_points(example.data)
+    assert subtitle(figure) == "5,000 rows in 4 clusters; 500 rows drawn"
+    assert len(points_in(figure.axes[0])) == 500
+    labels = np.repeat([0, 1, 2], [8000, 1500, 500])
+    rows = points.drawn_rows(labels, 1000)
+    assert len(np.unique(rows)) == 1000
+    assert np.abs(np.bincount(labels[rows]) - [800, 150, 50]).max() <= 1
+
+
+def test_coclustering_speaks_of_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+    monkeypatch.setattr("pyclone_pgsm.plots.style.save", lambda figure, path: seen.append(figure))
+    Example(80, 2, 3).write(tmp_path, formats=["png"])
+    [figure] = [figure for figure in seen if figure.texts[0].get_text() == "Posterior co-clustering"]
+    assert subtitle(figure) == "50 of 80 rows in 3 clusters, ordered by consensus cluster"
+
+
+def test_numbers_of_axes_are_readable() -> None:
+    example = Example(50, 2, 2)
+    data = Clustered(example.data.values * [1e5, 1e-7], example.data.labels, ["x", "y"])
+    figure = cluster_points(data)
+    figure.canvas.draw()
+    across, up = (
+        [label.get_text() for label in axis.get_ticklabels()]
+        for axis in (figure.axes[0].xaxis, figure.axes[0].yaxis)
+    )
+    assert any("," in text for text in across)
+    assert any("e−0" in text for text in up)
+    assert "0" in up
+
+
+def test_clusters_without_colours_of_their_own_have_thin_ellipses() -> None:
+    example = Example(600, 2, 20)
+    [ellipses] = [
+        item
+        for item in cluster_points(example.data, example.parameters).axes[0].collections
+        if isinstance(item, PolyCollection)
+    ]
+    grey = [colour in GREYS for colour in cluster_colours(example.data.sizes)]
+    assert sum(grey) == 8
+    assert [width < 1 for width in ellipses.get_linewidths()] == grey
