@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm import __version__, outputs
 from pyclone_pgsm.chains import (
@@ -27,14 +28,26 @@ from pyclone_pgsm.chains import (
     start_chain,
 )
 from pyclone_pgsm.errors import OutputError, TraceError, UsageError
-from pyclone_pgsm.files import make_folder, refuse_existing, remove, replacing
+from pyclone_pgsm.files import check_new, make_folder, remove, replacing
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
-from pyclone_pgsm.likelihoods.pyclone import PyCloneModel
-from pyclone_pgsm.posterior.summarize import CRITERIA, Diagnostic, Result, kept_rows, summarize
-from pyclone_pgsm.priors import DirichletProcess
+from pyclone_pgsm.likelihoods.model import Model
+from pyclone_pgsm.models import TUMOUR, Data, StoredModel, make_model, names_of, num_columns
+from pyclone_pgsm.posterior.mixture import MixtureSummary
+from pyclone_pgsm.posterior.predictive import has_predictive
+from pyclone_pgsm.posterior.summarize import (
+    CRITERIA,
+    Diagnostic,
+    Result,
+    kept_rows,
+    predictive,
+    summarize,
+)
+from pyclone_pgsm.posterior.summary import Summary
+from pyclone_pgsm.priors import Prior
+from pyclone_pgsm.samplers.initial import INITS, is_file, read_labels
 from pyclone_pgsm.trace import RunOptions, Trace, TraceWriter, create_trace, extend_trace
 from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
-from pyclone_pgsm.tumour.grid import DENSITIES, LocusTable, choose_grid_size, intern
+from pyclone_pgsm.tumour.grid import DENSITIES, choose_grid_size, intern
 from pyclone_pgsm.warm import start_warming
 
 if TYPE_CHECKING:
@@ -44,7 +57,14 @@ Progress = Callable[[int, int, int, int], None]
 """Called with the chain, the iterations it has done, those it is to do, and its number of clusters."""
 
 FOLDER_FILES = ("mutations.tsv", "clusters.tsv", "left_out.tsv", "run.json", "trace.h5")
+CLUSTER_FILES = ("assignments.tsv", "clusters.tsv", "run.json", "trace.h5")
+PICTURED_DRAWS = 12  # partitions that the picture of a density is the mean of
 DEPENDENCIES = ("numpy", "scipy", "pandas", "numba", "h5py", "matplotlib")
+
+
+def folder_files(options: RunOptions) -> tuple[str, ...]:
+    """Names of the files of an output folder, without the pictures."""
+    return FOLDER_FILES if options.is_tumour else CLUSTER_FILES
 
 
 class Interrupted(Exception):
@@ -83,10 +103,89 @@ class ModelOptions:
         if self.grid_size is not None and not 11 <= self.grid_size <= 10_001:
             raise UsageError(f"--grid-size {self.grid_size}: must be 'auto' or between 11 and 10001")
 
+    def store(self, observations: Observations) -> StoredModel:
+        """The options as a trace stores them, with the grid that is chosen for these data."""
+        grid_size = self.grid_size or choose_grid_size(observations, intern(observations).num_rows)
+        return {
+            "likelihood": TUMOUR,
+            "genotype_prior": self.genotype_prior,
+            "density": self.density,
+            "precision": None if self.density == "binomial" else self.precision,
+            "grid_size": grid_size,
+        }
 
-def make_model(table: LocusTable, options: RunOptions) -> PyCloneModel:
-    """The PyClone model that a trace's options describe."""
-    return PyCloneModel(table, options.grid_size, options.genotype_prior, options.density, options.precision)
+
+@dataclass(frozen=True)
+class Plan:
+    """A run that is ready to begin; making it finds the user's mistakes, and writes nothing.
+
+    Attributes
+    ----------
+    data : Observations or DataMatrix
+    left_out : sequence of LeftOut
+    options : RunOptions
+        With resolved settings.
+    model : Model
+    states : list of ChainState
+        Where each chain begins.
+    """
+
+    data: Data
+    left_out: Sequence[LeftOut]
+    options: RunOptions
+    model: Model
+    states: list[ChainState]
+
+
+def make_plan(
+    data: Data,
+    left_out: Sequence[LeftOut],
+    stored: StoredModel,
+    settings: Settings,
+    prior: Prior,
+    start_labels: ArrayLike | None = None,
+) -> Plan:
+    """Make the model and the first state of every chain.
+
+    Parameters
+    ----------
+    data : Observations or DataMatrix
+    left_out : sequence of LeftOut
+        Of a tumour.
+    stored : dict
+        Options of the model (see :mod:`pyclone_pgsm.models`).
+    settings : Settings
+    prior : Prior
+    start_labels : (T,) array of int or None
+        Where the chains start, in place of ``settings.init``.
+
+    Raises
+    ------
+    UsageError
+        Options that cannot be, or a start with more clusters than the prior allows or memory holds.
+    DataValueError
+        A value that the likelihood cannot take.
+    InputError
+        The file of a start cannot be used.
+    """
+    names = names_of(data)
+    settings = settings.resolve(len(names))
+    if start_labels is not None:
+        settings = replace(settings, init="given labels")
+    elif is_file(settings.init):
+        if not Path(settings.init).exists():
+            raise UsageError(f"--init {settings.init!r}: no such file; must be one of {INITS}")
+        start_labels = read_labels(Path(settings.init), names)
+    model = make_model(data, stored)
+    options = RunOptions(
+        settings,
+        prior.to_dict(len(names) + 1),  # one more than there are: for the predictive density of new ones
+        stored,
+        model.hyperparameters,
+        rebuild_interval(model, num_columns(data)),
+    )
+    states = [start_chain(model, prior, settings, chain, start_labels) for chain in range(settings.chains)]
+    return Plan(data, left_out, options, model, states)
 
 
 @contextmanager
@@ -111,7 +210,7 @@ def _stopped_by_signals(stop: threading.Event) -> Iterator[None]:
 
 def _run(
     path: Path,
-    model: PyCloneModel,
+    model: Model,
     options: RunOptions,
     states: list[ChainState],
     threads: int | None,
@@ -119,7 +218,7 @@ def _run(
 ) -> None:
     """Advance the chains of a trace to their end, or until interrupted."""
     stop = threading.Event()
-    writer = TraceWriter(path, options.hyperparameters)
+    writer = TraceWriter(path, options.traced)
     with _stopped_by_signals(stop):
         steps = run_chains(
             model,
@@ -140,29 +239,21 @@ def _run(
         raise Interrupted
 
 
-def run(
-    observations: Observations,
-    left_out: Sequence[LeftOut],
+def start(
+    plan: Plan,
     out: Path,
-    model_options: ModelOptions,
-    settings: Settings,
-    prior: DirichletProcess,
     *,
     threads: int | None = None,
     command: str = "",
     progress: Progress | None = None,
 ) -> None:
-    """Run chains and write their trace.
+    """Run the chains of a plan, and write their trace.
 
     Parameters
     ----------
-    observations, left_out
-        From :func:`pyclone_pgsm.inputs.tables.read_tables`.
+    plan : Plan
     out : Path
         The trace; replaced if it exists.
-    model_options : ModelOptions
-    settings : Settings
-    prior : DirichletProcess
     threads : int or None
         Chains that run at the same time; None: one a processor. No influence on the result.
     command : str
@@ -176,27 +267,61 @@ def run(
     OutputError
         The trace cannot be written.
     """
-    settings = settings.resolve(observations.num_mutations)
+    create_trace(out, plan.data, plan.left_out, plan.options, command, plan.states)
+    _run(out, plan.model, plan.options, plan.states, threads, progress)
+
+
+def compile_ahead(likelihood: str, settings: Settings, threads: int | None) -> None:
+    """Let a second process begin to compile, if there is a processor for it and a need."""
     if effective_threads(threads, settings.chains) > 1:
-        start_warming()
-    table = intern(observations)
-    grid_size = model_options.grid_size or choose_grid_size(observations, table.num_rows)
-    options = RunOptions(
-        settings,
-        model_options.genotype_prior,
-        model_options.density,
-        None if model_options.density == "binomial" else model_options.precision,
-        grid_size,
-        prior.concentration,
-        prior.shape,
-        prior.rate,
-        rebuild=1,
-    )
-    model = make_model(table, options)
-    options = replace(options, rebuild=rebuild_interval(model, observations.num_samples))
-    states = [start_chain(model, prior, settings, chain) for chain in range(settings.chains)]
-    create_trace(out, observations, left_out, options, command, states)
-    _run(out, model, options, states, threads, progress)
+        start_warming(likelihood)
+
+
+def plan_tumour(
+    observations: Observations,
+    left_out: Sequence[LeftOut],
+    model_options: ModelOptions,
+    settings: Settings,
+    prior: Prior,
+    threads: int | None,
+) -> Plan:
+    """The plan of a tumour's run; see :func:`make_plan`."""
+    compile_ahead(TUMOUR, settings, threads)
+    return make_plan(observations, left_out, model_options.store(observations), settings, prior)
+
+
+def run(
+    observations: Observations,
+    left_out: Sequence[LeftOut],
+    out: Path,
+    model_options: ModelOptions,
+    settings: Settings,
+    prior: Prior,
+    *,
+    threads: int | None = None,
+    command: str = "",
+    progress: Progress | None = None,
+) -> None:
+    """Run chains on a tumour and write their trace.
+
+    Parameters
+    ----------
+    observations, left_out
+        From :func:`pyclone_pgsm.inputs.tables.read_tables`.
+    out : Path
+    model_options : ModelOptions
+    settings : Settings
+    prior : Prior
+    threads, command, progress
+        See :func:`start`.
+
+    Raises
+    ------
+    UsageError, InputError, Interrupted, OutputError
+        See :func:`make_plan` and :func:`start`.
+    """
+    plan = plan_tumour(observations, left_out, model_options, settings, prior, threads)
+    start(plan, out, threads=threads, command=command, progress=progress)
 
 
 def resume(
@@ -227,7 +352,7 @@ def resume(
     """
     with Trace(path) as trace:
         trace.check()
-        options, observations = trace.options, trace.observations
+        options, data = trace.options, trace.data
         states = trace.states()
         total = options.settings.lengths[0]
         finished = all(
@@ -246,7 +371,7 @@ def resume(
         for left_over in path.parent.glob(f".{path.name}.*.part"):  # by a flush that was killed
             left_over.unlink(missing_ok=True)
         extend_trace(path, options)
-        _run(path, make_model(intern(observations), options), options, states, threads, progress)
+        _run(path, make_model(data, options.model), options, states, threads, progress)
     return options.settings.lengths[0]
 
 
@@ -261,19 +386,25 @@ def check_criterion(criterion: str) -> None:
         raise UsageError(f"--consensus {criterion!r}: must be one of {', '.join(CRITERIA)}")
 
 
-def check_folder(folder: Path, force: bool, *, with_trace: bool = True) -> None:
+def check_folder(folder: Path, force: bool, names: Sequence[str] = FOLDER_FILES) -> None:
     """Refuse an output folder that holds results already.
+
+    Parameters
+    ----------
+    folder : Path
+    force : bool
+    names : sequence of str
+        The files that will be written.
 
     Raises
     ------
     OutputError
-        It does and `force` is False; or it is a file, or cannot be made.
+        One of them exists and `force` is False; or the folder is a file, or could not be made.
     """
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder} is a file: give a folder with -o")
-    names = FOLDER_FILES if with_trace else FOLDER_FILES[:-1]
     for name in (*names, "plots"):
-        refuse_existing(folder / name, force)
+        check_new(folder / name, force)
 
 
 def write_results(
@@ -313,12 +444,8 @@ def write_results(
         result = summarize(trace, criterion, burn_in)
         timings["summarize"] = time.perf_counter() - started
         make_folder(folder)
-        summary = result.summary
-        outputs.write_table(
-            outputs.mutation_table(summary, trace.observations.annotations), folder / "mutations.tsv"
-        )
-        outputs.write_table(outputs.cluster_table(summary), folder / "clusters.tsv")
-        outputs.write_table(outputs.left_out_table(trace.left_out), folder / "left_out.tsv")
+        for name, table in outputs.tables(trace, result).items():
+            outputs.write_table(table, folder / name)
         if plots:
             started = time.perf_counter()
             _draw(trace, result, folder / "plots", burn_in, formats)
@@ -332,14 +459,45 @@ def write_results(
 def _draw(
     trace: Trace, result: Result, folder: Path, burn_in: int | None, formats: Sequence[str]
 ) -> list[Path]:
-    from pyclone_pgsm.plots import write_plots
+    coclustering = (result.coclustered, result.coclustering)
+    traces = traces_of(trace, burn_in)
+    if isinstance(result.summary, Summary):
+        from pyclone_pgsm.plots import write_plots
 
-    return write_plots(
+        return write_plots(folder, result.summary, coclustering, traces, formats=tuple(formats))
+    return _draw_mixture(trace, result.summary, folder, burn_in, coclustering, traces, formats)
+
+
+def _draw_mixture(
+    trace: Trace,
+    summary: MixtureSummary,
+    folder: Path,
+    burn_in: int | None,
+    coclustering: tuple[NDArray[np.int64], NDArray[np.float64]],
+    traces: Traces,
+    formats: Sequence[str],
+) -> list[Path]:
+    from pyclone_pgsm.plots.mixture import write_mixture_plots
+
+    name = trace.options.model["likelihood"]
+    found = predictive(trace, burn_in, PICTURED_DRAWS)
+
+    def density(points: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.exp(found.log_density(points))
+
+    return write_mixture_plots(
         folder,
-        result.summary,
-        (result.coclustered, result.coclustering),
-        traces_of(trace, burn_in),
-        formats=tuple(formats),
+        name if name in ("normal", "bernoulli") else "other",
+        trace.matrix.values,
+        summary.labels,
+        summary.assignment_prob,
+        summary.parameters,
+        coclustering,
+        traces,
+        density if has_predictive(found.likelihood) else None,
+        tuple(formats),
+        row_names=summary.row_names,
+        column_names=summary.column_names,
     )
 
 
@@ -369,13 +527,20 @@ def traces_of(trace: Trace, burn_in: int | None) -> Traces:
     length = min(len(chain.iteration) for chain in chains)
     iterations = chains[0].iteration[:length]
     skip = trace.options.settings.lengths[1] if burn_in is None else burn_in
+
+    def series(name: str) -> NDArray[np.float64] | None:
+        if name not in trace.options.hyperparameters:
+            return None
+        return np.array([chain.hyperparameters[name][:length] for chain in chains])
+
     return Traces(
         log_joint=np.array([chain.log_joint[:length] for chain in chains]),
         num_clusters=np.array([chain.num_clusters[:length] for chain in chains]),
-        concentration=np.array([chain.concentration[:length] for chain in chains]),
-        precision=np.array([chain.hyperparameters["precision"][:length] for chain in chains])
-        if "precision" in trace.options.hyperparameters
+        concentration=np.array([chain.concentration[:length] for chain in chains])
+        if trace.options.first_prior.hyperparameters
         else None,
+        precision=series("precision"),
+        error_rate=series("error_rate"),
         burn_in=int(np.sum(iterations <= skip)),
         iterations=iterations,
     )
@@ -405,7 +570,14 @@ def run_report(
     trace: Trace, result: Result, criterion: str, burn_in: int | None, timings: dict[str, float]
 ) -> dict[str, Any]:
     """Content of ``run.json``."""
-    options, summary = trace.options, result.summary
+    options, data = trace.options, trace.data
+    counts = {"rows": len(names_of(data)), "columns": num_columns(data)}
+    if options.is_tumour:
+        counts = {
+            "samples": num_columns(data),
+            "mutations": len(names_of(data)),
+            "left_out": len(trace.left_out),
+        }
     return {
         "program": "pyclone-pgsm",
         "version": __version__,
@@ -415,10 +587,8 @@ def run_report(
         "consensus": criterion,
         "burn_in": options.settings.lengths[1] if burn_in is None else burn_in,
         "counts": {
-            "samples": len(summary.sample_ids),
-            "mutations": len(summary.mutation_ids),
-            "left_out": len(trace.left_out),
-            "clusters": summary.num_clusters,
+            **counts,
+            "clusters": result.summary.num_clusters,
             "chains": len(trace.chains),
             "saved_iterations": [len(rows) for rows in kept_rows(trace, burn_in)],
         },
@@ -444,7 +614,7 @@ def analyze(
     folder: Path,
     model_options: ModelOptions,
     settings: Settings,
-    prior: DirichletProcess,
+    prior: Prior,
     *,
     criterion: str = "mpear",
     threads: int | None = None,
@@ -453,28 +623,57 @@ def analyze(
     formats: Sequence[str] = ("png", "pdf"),
     plots: bool = True,
 ) -> Result:
-    """Everything: chains, posterior, tables and pictures into one folder.
+    """Everything: chains, posterior, tables and pictures of a tumour into one folder.
 
     Parameters are those of :func:`run` and :func:`write_results`.
     """
-    settings = settings.resolve(observations.num_mutations)
-    make_folder(folder)
-    for (
-        name
-    ) in FOLDER_FILES:  # what an interrupted run leaves must not stand beside the tables of an older one
-        remove(folder / name)
     started = time.perf_counter()
-    run(
-        observations,
-        left_out,
-        folder / "trace.h5",
-        model_options,
-        settings,
-        prior,
+    plan = plan_tumour(observations, left_out, model_options, settings, prior, threads)
+    return fill_folder(
+        plan,
+        folder,
+        started,
+        criterion=criterion,
         threads=threads,
         command=command,
         progress=progress,
+        formats=formats,
+        plots=plots,
     )
+
+
+def fill_folder(
+    plan: Plan,
+    folder: Path,
+    started: float,
+    *,
+    criterion: str,
+    threads: int | None,
+    command: str,
+    progress: Progress | None,
+    formats: Sequence[str],
+    plots: bool,
+) -> Result:
+    """Run the chains of a plan and write an output folder.
+
+    What there is of its files is removed first, so that what an interrupted run leaves does not stand beside the tables
+    of an older one.
+
+    Parameters
+    ----------
+    plan : Plan
+    folder : Path
+    started : float
+        When the making of the plan began, by ``time.perf_counter``.
+    criterion, formats, plots
+        See :func:`write_results`.
+    threads, command, progress
+        See :func:`start`.
+    """
+    make_folder(folder)
+    for name in folder_files(plan.options):
+        remove(folder / name)
+    start(plan, folder / "trace.h5", threads=threads, command=command, progress=progress)
     timings = {"chains": time.perf_counter() - started}
     return write_results(
         folder / "trace.h5", folder, criterion=criterion, formats=formats, plots=plots, timings=timings

@@ -39,9 +39,29 @@ def refuse_existing(path: Path, force: bool) -> None:
     OutputError
         `path` exists and `force` is False, or its folder cannot be made.
     """
+    check_new(path, force)
+    make_folder(path.parent)
+
+
+def check_new(path: Path, force: bool) -> None:
+    """:func:`refuse_existing` without making the folder: nothing is written before all is known to be right.
+
+    Raises
+    ------
+    OutputError
+        `path` exists and `force` is False, or its folder could not be made.
+    """
     if path.exists() and not force:
         raise OutputError(f"{path} exists already: use --force to replace it, or another name with -o")
-    make_folder(path.parent)
+    folder = path.parent
+    if folder.is_dir():
+        return
+    if folder.exists():
+        raise OutputError(f"{folder}: is a file, not a folder")
+    existing = next(parent for parent in folder.absolute().parents if parent.exists())
+    if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
+        problem = "Permission denied" if existing.is_dir() else "Not a directory"
+        raise OutputError(f"{folder}: the folder cannot be made: {problem}")
 
 
 def make_folder(folder: Path) -> None:

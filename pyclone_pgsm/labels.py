@@ -11,13 +11,21 @@ def canonical(labels: ArrayLike) -> NDArray[np.int64]:
 
     Parameters
     ----------
-    labels : (N,) array of integers
+    labels : (N,) array of integers, or of anything that can be sorted
 
     Returns
     -------
     (N,) int64
     """
-    _, first, inverse = np.unique(np.asarray(labels), return_index=True, return_inverse=True)
+    labels = np.asarray(labels)
+    N = len(labels)
+    if N == 0:
+        return np.empty(0, np.int64)
+    if labels.dtype.kind not in "iu" or labels.min() < 0 or labels.max() > 4 * N + 100:
+        labels = np.unique(labels, return_inverse=True)[1]
+    first = np.full(int(labels.max()) + 1, N)
+    first[labels[::-1]] = np.arange(N)[::-1]  # of equal indices the last counts
+    used = np.flatnonzero(first < N)
     rank = np.empty(len(first), np.int64)
-    rank[np.argsort(first)] = np.arange(len(first))
-    return rank[inverse]
+    rank[used[np.argsort(first[used])]] = np.arange(len(used))
+    return rank[labels]

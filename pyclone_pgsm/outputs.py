@@ -10,9 +10,27 @@ import pandas as pd
 
 from pyclone_pgsm.files import replacing
 from pyclone_pgsm.inputs.observations import LeftOut
+from pyclone_pgsm.posterior.mixture import MixtureSummary
+from pyclone_pgsm.posterior.summarize import Result
 from pyclone_pgsm.posterior.summary import Summary
+from pyclone_pgsm.trace import Trace
 
 DIGITS = "%.6g"
+
+
+def tables(trace: Trace, result: Result) -> dict[str, pd.DataFrame]:
+    """The tables of a result, by the names of their files."""
+    summary = result.summary
+    if isinstance(summary, Summary):
+        return {
+            "mutations.tsv": mutation_table(summary, trace.observations.annotations),
+            "clusters.tsv": cluster_table(summary),
+            "left_out.tsv": left_out_table(trace.left_out),
+        }
+    return {
+        "assignments.tsv": assignment_table(summary),
+        "clusters.tsv": mixture_table(summary),
+    }
 
 
 def mutation_table(summary: Summary, annotations: dict[str, list[str]] | None = None) -> pd.DataFrame:
@@ -48,6 +66,39 @@ def cluster_table(summary: Summary) -> pd.DataFrame:
             "cellular_prevalence_upper": summary.cluster_upper.ravel(),
         }
     )
+
+
+def assignment_table(summary: MixtureSummary) -> pd.DataFrame:
+    """One row a row of the data."""
+    return pd.DataFrame(
+        {
+            "row_id": np.array(summary.row_names, object),
+            "cluster_id": summary.labels,
+            "assignment_prob": summary.assignment_prob,
+        }
+    )
+
+
+def mixture_table(summary: MixtureSummary) -> pd.DataFrame:
+    """One row a cluster and column of the data, with the posterior of the cluster's parameters.
+
+    A parameter with a number for each column of the data has one column in the table; one with a row for each column,
+    such as a covariance matrix, has as many, named after the columns of the data (else numbered). Any other stands in
+    every row.
+    """
+    K, D = summary.num_clusters, len(summary.column_names)
+    table = {
+        "cluster_id": np.repeat(np.arange(K), D),
+        "dimension": np.tile(np.array(summary.column_names, object), K),
+        "size": np.repeat(summary.cluster_size, D),
+    }
+    for name, values in summary.parameters.items():
+        by_column = values.ndim > 1 and values.shape[1] == D
+        cells = values.reshape(K * D, -1) if by_column else np.repeat(values.reshape(K, -1), D, axis=0)
+        for j in range(cells.shape[1]):
+            end = summary.column_names[j] if cells.shape[1] == D else str(j + 1)
+            table[name if cells.shape[1] == 1 else f"{name}_{end}"] = cells[:, j]
+    return pd.DataFrame(table)
 
 
 def left_out_table(left_out: Sequence[LeftOut]) -> pd.DataFrame:

@@ -1,13 +1,18 @@
 """The trace: an HDF5 file that holds the data, the settings and every saved iteration of every chain.
 
     /config             attributes: format, version, command, options (JSON), seed
-    /data               ids, counts, copy numbers and what was left out: enough to go on without the input files
+    /data               enough to go on without the input files: ids, counts, copy numbers and what was left out of a
+                        tumour; names and values of any other matrix
     /chains/<k>/        labels [iterations, T], iteration, num_clusters, concentration, log_joint, seconds, and one
-                        dataset for each hyperparameter of the likelihood (precision)
+                        dataset for each other hyperparameter of the partition prior (discount) and of the likelihood
+                        (precision)
     /chains/<k>/state   what the chain needs to go on: iterations done, labels, random generator, ...
 
 Every flush copies the file, appends to the copy and renames it over the original. A reader, or a run killed at any
 moment, therefore only ever meets a whole file; HDF5 alone does not promise that of a file that is being written.
+
+Format 2 holds the data and the likelihood of any model and any partition prior. Format 1, of tumours and Dirichlet
+processes only, is still read, and becomes format 2 when its chains go on.
 """
 
 from __future__ import annotations
@@ -16,7 +21,7 @@ import json
 import shutil
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,11 +34,13 @@ from pyclone_pgsm.chains import ChainState, Records, Settings
 from pyclone_pgsm.errors import TraceError
 from pyclone_pgsm.files import replacing
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
-from pyclone_pgsm.priors import DirichletProcess
+from pyclone_pgsm.models import TUMOUR, Data, DataMatrix, StoredModel, names_of
+from pyclone_pgsm.priors import Prior, prior_from_dict
 from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS
 from pyclone_pgsm.tumour.grid import prevalence_grid
 
-FORMAT = "pyclone-pgsm trace 1"
+FORMAT = "pyclone-pgsm trace 2"
+FIRST_FORMAT = "pyclone-pgsm trace 1"
 MATRICES = (
     "ref_counts",
     "alt_counts",
@@ -47,9 +54,14 @@ MATRICES = (
 SERIES: dict[str, tuple[str, str]] = {
     "iteration": ("int64", "number of iterations done when the row was saved, burn-in included"),
     "num_clusters": ("int64", "number of clusters"),
-    "concentration": ("float64", "concentration of the partition prior"),
+    "concentration": ("float64", "concentration of the partition prior; NaN if it has none"),
     "log_joint": ("float64", "log p(data, partition, hyperparameters)"),
     "seconds": ("float64", "time that the iteration took"),
+}
+HYPERPARAMETERS = {
+    "discount": "discount of the Pitman-Yor process",
+    "precision": "precision of the likelihood (inf: its limit)",
+    "error_rate": "sequencing error rate",
 }
 CHUNK_BYTES = 1 << 20
 FLUSH_SECONDS = 5.0
@@ -66,45 +78,72 @@ class RunOptions:
     Attributes
     ----------
     settings : Settings
-    genotype_prior, density : str
-    precision : float or None
-        None: inferred.
-    grid_size : int
-        As chosen, never "auto".
-    concentration, concentration_shape, concentration_rate : float
-        Start value and Gamma prior of the concentration; shape and rate None: fixed.
+    prior : dict
+        The partition prior at its start (see :func:`pyclone_pgsm.priors.prior_from_dict`).
+    model : dict
+        The likelihood and its parameters (see :mod:`pyclone_pgsm.models`).
+    hyperparameters : tuple of str
+        Names of the likelihood's hyperparameters that are inferred.
     rebuild : int
         Iterations between two rebuilds of the statistics.
     """
 
     settings: Settings
-    genotype_prior: str
-    density: str
-    precision: float | None
-    grid_size: int
-    concentration: float
-    concentration_shape: float | None
-    concentration_rate: float | None
+    prior: dict[str, Any]
+    model: StoredModel
+    hyperparameters: tuple[str, ...]
     rebuild: int
 
     @property
-    def prior(self) -> DirichletProcess:
-        """The partition prior at its start."""
-        return DirichletProcess(self.concentration, self.concentration_shape, self.concentration_rate)
+    def is_tumour(self) -> bool:
+        """Whether the data are a tumour's and not a matrix."""
+        return bool(self.model["likelihood"] == TUMOUR)
 
     @property
-    def hyperparameters(self) -> tuple[str, ...]:
-        """Names of the likelihood's inferred hyperparameters."""
-        return ("precision",) if self.density == "beta-binomial" and self.precision is None else ()
+    def first_prior(self) -> Prior:
+        """The partition prior at its start."""
+        return prior_from_dict(self.prior)
+
+    @property
+    def traced(self) -> tuple[str, ...]:
+        """Names of the hyperparameters that have a dataset, besides the concentration, which always has one."""
+        return (*self.first_prior.hyperparameters[1:], *self.hyperparameters)
 
     def to_json(self) -> str:
         values = {f.name: getattr(self, f.name) for f in fields(self)}
-        return json.dumps({**values, "settings": self.settings.to_dict()}, sort_keys=True)
+        return json.dumps({**values, "settings": self.settings.to_dict()}, sort_keys=True, default=_plain)
 
     @classmethod
     def from_json(cls, text: str) -> RunOptions:
         values = json.loads(text)
-        return cls(**{**values, "settings": Settings(**values["settings"])})
+        values["settings"] = Settings(**values["settings"])
+        values["hyperparameters"] = tuple(values["hyperparameters"])
+        return cls(**values)
+
+    @classmethod
+    def from_first_format(cls, text: str) -> RunOptions:
+        """From the options of a trace of format 1."""
+        values = json.loads(text)
+        names = ("genotype_prior", "density", "precision", "grid_size")
+        return cls(
+            Settings(**values["settings"]),
+            {
+                "name": "dp",
+                "concentration": values["concentration"],
+                "shape": values["concentration_shape"],
+                "rate": values["concentration_rate"],
+            },
+            {"likelihood": TUMOUR, **{name: values[name] for name in names}},
+            ("precision",) if values["density"] == "beta-binomial" and values["precision"] is None else (),
+            values["rebuild"],
+        )
+
+
+def _plain(value: Any) -> Any:
+    """Numbers and arrays of numpy as JSON can hold them."""
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise TypeError(f"a trace cannot hold {value!r}")
 
 
 def _write_texts(group: h5py.Group, name: str, texts: Sequence[str]) -> None:
@@ -117,13 +156,23 @@ def _read_texts(group: h5py.Group, name: str) -> list[str]:
 
 def create_trace(
     path: Path,
-    observations: Observations,
+    data: Data,
     left_out: Sequence[LeftOut],
     options: RunOptions,
     command: str,
     states: Sequence[ChainState],
 ) -> None:
     """Write a trace without iterations: data, options and the first state of each chain.
+
+    Parameters
+    ----------
+    path : Path
+    data : Observations or DataMatrix
+    left_out : sequence of LeftOut
+        Of a tumour.
+    options : RunOptions
+    command : str
+    states : sequence of ChainState
 
     Raises
     ------
@@ -132,11 +181,14 @@ def create_trace(
     """
     with replacing(path) as temporary, h5py.File(temporary, "w", **FILE_SPACE) as file:
         _write_config(file, options, command)
-        _write_data(file, observations, left_out)
-        file["data"].create_dataset("grid", data=prevalence_grid(options.grid_size))
+        if isinstance(data, Observations):
+            _write_observations(file, data, left_out)
+            file["data"].create_dataset("grid", data=prevalence_grid(options.model["grid_size"]))
+        else:
+            _write_matrix(file, data)
         chains = file.create_group("chains")
         for k, state in enumerate(states):
-            _create_chain(chains, str(k), observations.num_mutations, options.hyperparameters)
+            _create_chain(chains, str(k), len(names_of(data)), options.traced)
             chains[str(k)].attrs["seed"] = options.settings.seed
             _write_state(chains[str(k)], state)
 
@@ -151,7 +203,15 @@ def _write_config(file: h5py.File, options: RunOptions, command: str) -> None:
     config.attrs["description"] = __doc__ or ""
 
 
-def _write_data(file: h5py.File, observations: Observations, left_out: Sequence[LeftOut]) -> None:
+def _write_matrix(file: h5py.File, matrix: DataMatrix) -> None:
+    data = file.create_group("data")
+    data.attrs["description"] = "values: T rows x D columns, and their names"
+    _write_texts(data, "row_names", matrix.row_names)
+    _write_texts(data, "column_names", matrix.column_names)
+    data.create_dataset("values", data=matrix.values, compression="gzip", compression_opts=1, fletcher32=True)
+
+
+def _write_observations(file: h5py.File, observations: Observations, left_out: Sequence[LeftOut]) -> None:
     data = file.create_group("data")
     data.attrs["description"] = (
         "T mutations x D samples; values where has_data is false are placeholders. "
@@ -168,15 +228,13 @@ def _write_data(file: h5py.File, observations: Observations, left_out: Sequence[
     _write_texts(data, "left_out", [json.dumps(row) for row in left_out])
 
 
-def _create_chain(
-    chains: h5py.Group, name: str, num_observations: int, hyperparameters: Sequence[str]
-) -> None:
+def _create_chain(chains: h5py.Group, name: str, num_observations: int, traced: Sequence[str]) -> None:
     chain = chains.create_group(name)
     _create_labels(chain, num_observations, np.dtype(np.uint8))
     for series, (kind, description) in SERIES.items():
         _create_series(chain, series, kind, description)
-    for series in hyperparameters:
-        _create_series(chain, series, "float64", f"{series} of the likelihood (inf: its limit)")
+    for series in traced:
+        _create_series(chain, series, "float64", HYPERPARAMETERS[series])
 
 
 def _create_series(chain: h5py.Group, name: str, kind: str, description: str) -> None:
@@ -197,7 +255,7 @@ def _create_labels(chain: h5py.Group, num_observations: int, dtype: np.dtype[Any
         compression_opts=1,
         fletcher32=True,
     )
-    chain["labels"].attrs["description"] = "block of each mutation, numbered by first appearance"
+    chain["labels"].attrs["description"] = "block of each observation, numbered by first appearance"
 
 
 def _write_state(chain: h5py.Group, state: ChainState) -> None:
@@ -207,7 +265,7 @@ def _write_state(chain: h5py.Group, state: ChainState) -> None:
     # texts of fixed length: each new variable-length one would take 4 KB of the file for good
     group.attrs["description"] = np.bytes_("where the chain goes on")
     group.attrs["iteration"] = state.iteration
-    group.attrs["concentration"] = state.prior.concentration
+    group.attrs["prior"] = np.array(state.prior.values(), float)
     group.attrs["hyperparameters"] = np.array(state.values, float)
     group.attrs["random_generator"] = np.bytes_(json.dumps(state.rng.bit_generator.state))
     group.create_dataset("labels", data=state.labels, compression="gzip", compression_opts=1, fletcher32=True)
@@ -220,29 +278,28 @@ def _read_state(chain: h5py.Group, options: RunOptions) -> ChainState:
     generator = np.random.PCG64()
     generator.state = json.loads(group.attrs["random_generator"])
     labels = group["labels"][:].astype(np.int32)
-    anchors = ANCHOR_PROPOSALS[options.settings.anchor_proposal](len(labels))
+    anchors = ANCHOR_PROPOSALS[options.settings.proposal](len(labels))
     anchors.restore({name: group[name][:] for name in anchors.state()})
+    prior_values = group.attrs["prior"] if "prior" in group.attrs else [group.attrs["concentration"]]
     return ChainState(
         int(group.attrs["iteration"]),
         labels,
-        DirichletProcess(
-            float(group.attrs["concentration"]), options.concentration_shape, options.concentration_rate
-        ),
+        options.first_prior.with_values(tuple(map(float, prior_values))),
         tuple(map(float, group.attrs["hyperparameters"])),
         np.random.Generator(generator),
         anchors,
     )
 
 
-def _append(chain: h5py.Group, records: Records, hyperparameters: Sequence[str]) -> None:
+def _append(chain: h5py.Group, records: Records, traced: Sequence[str]) -> None:
     rows = len(records.iteration)
     if rows == 0:
         return
     labels = np.array(records.labels)
     _make_room(chain, int(labels.max()))
     columns: dict[str, Any] = {"labels": labels, **{name: getattr(records, name) for name in SERIES}}
-    for h, name in enumerate(hyperparameters):
-        columns[name] = [values[h] for values in records.values]
+    others = [(*prior[1:], *values) for prior, values in zip(records.prior_values, records.values)]
+    columns |= zip(traced, zip(*others))
     for name, values in columns.items():
         dataset = chain[name]
         dataset.resize(len(dataset) + rows, axis=0)
@@ -268,17 +325,15 @@ class TraceWriter:
     ----------
     path : Path
         A trace made by :func:`create_trace`.
-    hyperparameters : sequence of str
-        Names of the likelihood's inferred hyperparameters.
+    traced : sequence of str
+        Names of the traced hyperparameters (:attr:`RunOptions.traced`).
     flush_seconds : float
         Least time between two flushes; longer where flushing would take more than 5 % of the time.
     """
 
-    def __init__(
-        self, path: Path, hyperparameters: Sequence[str], flush_seconds: float = FLUSH_SECONDS
-    ) -> None:
+    def __init__(self, path: Path, traced: Sequence[str], flush_seconds: float = FLUSH_SECONDS) -> None:
         self.path = path
-        self.hyperparameters = hyperparameters
+        self.traced = traced
         self.interval = flush_seconds
         self.pending: dict[int, tuple[list[Records], ChainState]] = {}
         self.last = time.monotonic()
@@ -303,7 +358,7 @@ class TraceWriter:
                 for k, (waiting, state) in sorted(self.pending.items()):
                     chain = file["chains"][str(k)]
                     for records in waiting:
-                        _append(chain, records, self.hyperparameters)
+                        _append(chain, records, self.traced)
                     _write_state(chain, state)
         self.pending = {}
         self.bytes = 0
@@ -320,6 +375,7 @@ class ChainTrace:
     iteration, num_clusters : (n,) int64
     concentration, log_joint, seconds : (n,) float64
     hyperparameters : dict of str to (n,) float64
+        The others of :attr:`RunOptions.traced`.
     """
 
     iteration: NDArray[np.int64]
@@ -342,8 +398,9 @@ class Trace:
     options : RunOptions
     command, version : str
         What made the trace.
-    observations : Observations
+    data : Observations or DataMatrix
     left_out : list of LeftOut
+        Of a tumour; else empty.
     chains : list of ChainTrace
 
     Raises
@@ -373,20 +430,35 @@ class Trace:
         found = self._file["config"].attrs.get("format") if "config" in self._file else None
         if found is None:
             raise TraceError(f"{self.path}: an HDF5 file, but not a trace of pyclone-pgsm")
-        if found != FORMAT:
+        if found not in (FORMAT, FIRST_FORMAT):
             raise TraceError(f"{self.path}: a trace of format {found!r}; this version reads {FORMAT!r}")
         config = self._file["config"].attrs
         self.command = str(config["command"])
         self.version = str(config["version"])
-        self.options = RunOptions.from_json(config["options"])
-        self.observations = self._read_data()
-        self.left_out = [LeftOut(*json.loads(row)) for row in _read_texts(self._file["data"], "left_out")]
+        read_options = RunOptions.from_json if found == FORMAT else RunOptions.from_first_format
+        self.options = read_options(config["options"])
+        self.data: Data = self._read_observations() if self.options.is_tumour else self._read_matrix()
+        self.left_out = [LeftOut(*row) for row in self._read_left_out()]
         count = self.options.settings.chains
         if set(self._file["chains"]) != set(map(str, range(count))):
             raise TraceError(f"{self.path}: the trace is damaged: it should hold {count} chains")
         self.chains = [self._read_chain(self._file["chains"][str(k)]) for k in range(count)]
 
-    def _read_data(self) -> Observations:
+    @property
+    def observations(self) -> Observations:
+        """The data of a tumour's trace."""
+        if not isinstance(self.data, Observations):
+            raise TraceError(f"{self.path}: a trace of {self.options.model['likelihood']}, not of a tumour")
+        return self.data
+
+    @property
+    def matrix(self) -> DataMatrix:
+        """The data of any other trace."""
+        if not isinstance(self.data, DataMatrix):
+            raise TraceError(f"{self.path}: a trace of a tumour, not of a matrix")
+        return self.data
+
+    def _read_observations(self) -> Observations:
         data = self._file["data"]
         matrices = {name: data[name][:] for name in MATRICES}
         return Observations(
@@ -396,9 +468,20 @@ class Trace:
             annotations={name: _read_texts(data["annotations"], name) for name in data["annotations"]},
         )
 
+    def _read_matrix(self) -> DataMatrix:
+        data = self._file["data"]
+        return DataMatrix(
+            _read_texts(data, "row_names"), _read_texts(data, "column_names"), data["values"][:]
+        )
+
+    def _read_left_out(self) -> list[list[Any]]:
+        if not self.options.is_tumour:
+            return []
+        return [json.loads(row) for row in _read_texts(self._file["data"], "left_out")]
+
     def _read_chain(self, chain: h5py.Group) -> ChainTrace:
         series = {name: chain[name][:] for name in SERIES}
-        values = {name: chain[name][:] for name in self.options.hyperparameters}
+        values = {name: chain[name][:] for name in self.options.traced}
         rows = {len(column) for column in (*series.values(), *values.values(), chain["labels"])}
         if len(rows) != 1:
             raise TraceError(
@@ -454,10 +537,11 @@ def extend_trace(path: Path, options: RunOptions) -> None:
     with replacing(path) as temporary:
         shutil.copyfile(path, temporary)
         with h5py.File(temporary, "r+") as file:
+            file["config"].attrs["format"] = FORMAT
             file["config"].attrs["options"] = options.to_json()
             for chain in file["chains"].values():
                 keep = int(np.searchsorted(chain["iteration"][:], chain["state"].attrs["iteration"], "right"))
-                for name in ("labels", *SERIES, *options.hyperparameters):
+                for name in ("labels", *SERIES, *options.traced):
                     chain[name].resize(keep, axis=0)
 
 
@@ -488,12 +572,12 @@ def merge_traces(paths: Sequence[Path], out: Path) -> int:
             with Trace(path) as trace:
                 trace.check()
                 if options is None:
-                    options, first, observations = trace.options, path, trace.observations
+                    options, first, data = trace.options, path, trace.data
                     for name in ("config", "data"):
                         trace._file.copy(name, merged)
                     merged.create_group("chains")
                 else:
-                    _check_same(first, options, observations, path, trace)
+                    _check_same(first, options, data, path, trace)
                 chains = [trace._file["chains"][str(k)] for k in range(len(trace.chains))]
                 seeds = {int(chain.attrs["seed"]) for chain in chains}
                 for seed in sorted(seeds & seen.keys()):
@@ -506,40 +590,52 @@ def merge_traces(paths: Sequence[Path], out: Path) -> int:
                     count += 1
         if options is None:
             raise TraceError("no trace to merge")
-        settings = {**options.settings.to_dict(), "chains": count}
-        values = {f.name: getattr(options, f.name) for f in fields(options)}
-        merged["config"].attrs["options"] = RunOptions(
-            **{**values, "settings": Settings(**settings)}
-        ).to_json()
+        options = replace(options, settings=replace(options.settings, chains=count))
+        merged["config"].attrs["format"] = FORMAT
+        merged["config"].attrs["options"] = options.to_json()
     return count
 
 
-def _check_same(
-    first: Path, options: RunOptions, observations: Observations, path: Path, trace: Trace
-) -> None:
-    other = trace.observations
-    same_data = (
-        observations.mutation_ids == other.mutation_ids
-        and observations.sample_ids == other.sample_ids
-        and all(np.array_equal(getattr(observations, name), getattr(other, name)) for name in MATRICES)
-    )
-    if not same_data:
+def _same_data(one: Data, other: Data) -> bool:
+    if isinstance(one, Observations) and isinstance(other, Observations):
+        return (
+            one.mutation_ids == other.mutation_ids
+            and one.sample_ids == other.sample_ids
+            and all(
+                np.array_equal(getattr(one, name), getattr(other, name), equal_nan=True) for name in MATRICES
+            )
+        )
+    if isinstance(one, DataMatrix) and isinstance(other, DataMatrix):
+        return (
+            one.row_names == other.row_names
+            and one.column_names == other.column_names
+            and np.array_equal(one.values, other.values)
+        )
+    return False
+
+
+def _must_agree(options: RunOptions) -> dict[str, Any]:
+    """What traces that are merged must have in common; the start of what is resampled need not be."""
+    prior = {"name": None, **options.prior}
+    resampled = {"concentration": prior.get("shape") is not None, "discount": prior.get("infer_discount")}
+    for name, is_resampled in resampled.items():
+        if is_resampled:
+            prior[name] = "resampled"
+    settings = options.settings
+    return {
+        **options.model,
+        **{f"the prior's {name}": value for name, value in prior.items()},
+        "iterations": settings.iterations,
+        "burn_in": settings.burn_in,
+        "thin": settings.thin,
+        "anchor_proposal": settings.proposal,
+    }
+
+
+def _check_same(first: Path, options: RunOptions, data: Data, path: Path, trace: Trace) -> None:
+    if not _same_data(data, trace.data):
         raise TraceError(f"{path}: its data differ from those of {first}")
-    names = [
-        "genotype_prior",
-        "density",
-        "precision",
-        "grid_size",
-        "concentration_shape",
-        "concentration_rate",
-    ]
-    if options.concentration_shape is None:
-        names.append("concentration")
-    for name in names:
-        mine, its = getattr(options, name), getattr(trace.options, name)
-        if mine != its:
-            raise TraceError(f"{path}: {name} {its!r} differs from {mine!r} of {first}")
-    for name in ("iterations", "burn_in", "thin", "anchor_proposal"):
-        mine, its = getattr(options.settings, name), getattr(trace.options.settings, name)
-        if mine != its:
-            raise TraceError(f"{path}: {name} {its!r} differs from {mine!r} of {first}")
+    mine, its = _must_agree(options), _must_agree(trace.options)
+    for name in mine | its:
+        if mine.get(name) != its.get(name):
+            raise TraceError(f"{path}: {name} {its.get(name)!r} differs from {mine.get(name)!r} of {first}")

@@ -1,6 +1,6 @@
-"""Compile ahead, in a process of its own: ``python -m pyclone_pgsm.warm``.
+"""Compile ahead, in a process of its own: ``python -m pyclone_pgsm.warm LIKELIHOOD``.
 
-numba compiles on one processor. At the first start after installation a second process compiles, into the same folder,
+numba compiles on one processor. At the first start with a likelihood a second process compiles, into the same folder,
 what the program needs last, while the program compiles what it needs first.
 """
 
@@ -8,56 +8,87 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from typing import Any
 
 import numpy as np
 
 
-def start_warming() -> None:
-    """Start the second process if nothing has been compiled yet. It ends by itself, and nothing waits for it."""
-    from pyclone_pgsm.compiling import is_cold
+def start_warming(likelihood: str) -> None:
+    """Start the second process if nothing has been compiled yet. It ends by itself, and nothing waits for it.
 
-    if is_cold():
+    Parameters
+    ----------
+    likelihood : str
+        As :func:`~pyclone_pgsm.likelihoods.registry.find_likelihood` takes it.
+    """
+    from pyclone_pgsm.compiling import is_cold
+    from pyclone_pgsm.likelihoods.registry import find_likelihood
+
+    if is_cold(find_likelihood(likelihood)):
         subprocess.Popen(
-            [sys.executable, "-m", "pyclone_pgsm.warm"],
+            [sys.executable, "-m", "pyclone_pgsm.warm", likelihood],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
 
 
-def main() -> None:
-    """Call every kernel, in the reverse of the order in which `analyze` needs them, on four mutations."""
+def _four_mutations(grid_size: int) -> Any:
+    from pyclone_pgsm.likelihoods.pyclone import make_pyclone
+
+    xi = -np.abs(np.linspace(0, 1, 4)[:, None] - np.linspace(0, 1, grid_size))
+    xi -= xi.max(axis=1, keepdims=True)
+    likelihood = np.exp(xi)
+    index = np.arange(4, dtype=np.int32)[:, None]
+    return make_pyclone(index, xi, likelihood, np.zeros(4), np.log(likelihood.mean(axis=1)))
+
+
+def warm_chain(likelihood: Any) -> None:
+    """Call the kernels of the default chain, last needed first, on four observations."""
     from pyclone_pgsm.compiling import compiled_for
-    from pyclone_pgsm.likelihoods.pyclone import PyClone, make_pyclone
-    from pyclone_pgsm.posterior.consensus import assignment_probability, coclustering, consensus
-    from pyclone_pgsm.posterior.prevalence import block_posteriors, cluster_prevalences, mutation_prevalences
     from pyclone_pgsm.priors import DirichletProcess
     from pyclone_pgsm.samplers.anchors import merge_scores
     from pyclone_pgsm.samplers.particle_gibbs import make_block_pool, split_merge
     from pyclone_pgsm.samplers.partition import PartitionPrior, build_partition
 
-    T, G = 4, 101
-    xi = -np.abs(np.linspace(0, 1, T)[:, None] - np.linspace(0, 1, G))
-    xi -= xi.max(axis=1, keepdims=True)
-    likelihood = np.exp(xi)
-    index = np.arange(T, dtype=np.int32)[:, None]
-    model = make_pyclone(index, xi, likelihood, np.zeros(T), np.log(likelihood.mean(axis=1)))
-    rng = np.random.default_rng(0)
+    kind = type(likelihood)
     prior = DirichletProcess()
-    tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))
-    partition = compiled_for(build_partition, PyClone)(model, np.zeros(T, np.int32))
-    pool = make_block_pool(2, model.stat_size())
-    move = compiled_for(split_merge, PyClone)
-    move(model, tables, partition, np.array([0, 1]), 2, 0.5, True, pool, rng)
+    tables = PartitionPrior(prior.log_tau1(4), prior.log_tau2(4))
+    partition = compiled_for(build_partition, kind)(likelihood, np.zeros(4, np.int32))
+    pool = make_block_pool(2, likelihood.stat_size())
+    move = compiled_for(split_merge, kind)
+    move(likelihood, tables, partition, np.array([0, 1]), 2, 0.5, True, 0, pool, np.random.default_rng(0))
+    compiled_for(merge_scores, kind)(likelihood, np.array([0, 0, 1, 1], np.int32), 2)
+
+
+def warm_summary(likelihood: Any, grid_size: int | None) -> None:
+    """Call the kernels of the summary, of a tumour if there is a grid."""
+    from pyclone_pgsm.posterior.consensus import assignment_probability, coclustering, consensus
+    from pyclone_pgsm.posterior.prevalence import block_posteriors, cluster_prevalences, mutation_prevalences
+
     labels = np.array([0, 0, 1, 1])
     draws = np.array([[0, 0, 1, 1], [0, 1, 1, 1]], np.uint8)
-    compiled_for(merge_scores, PyClone)(model, labels.astype(np.int32), 2)
-    consensus(draws, rng=rng)
-    blocks = block_posteriors((model, row) for row in draws)
-    mutation_prevalences(blocks, draws, G)
-    cluster_prevalences(blocks, draws, labels, G)
+    consensus(draws, rng=np.random.default_rng(0))
+    if grid_size is not None:
+        blocks = block_posteriors((likelihood, row) for row in draws)
+        mutation_prevalences(blocks, draws, grid_size)
+        cluster_prevalences(blocks, draws, labels, grid_size)
     assignment_probability(draws, labels)
-    coclustering(draws, np.arange(T))
+    coclustering(draws, np.arange(4))
+
+
+def main() -> None:
+    """Compile for the likelihood that the command line names."""
+    from pyclone_pgsm.likelihoods.registry import find_likelihood
+
+    name = sys.argv[1]
+    if name == "pyclone":
+        likelihood, grid_size = _four_mutations(101), 101
+    else:
+        kind: Any = find_likelihood(name)
+        likelihood, grid_size = kind.from_data(np.zeros((4, 2))), None
+    warm_chain(likelihood)
+    warm_summary(likelihood, grid_size)
 
 
 if __name__ == "__main__":

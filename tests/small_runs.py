@@ -17,7 +17,8 @@ import numpy as np
 from pyclone_pgsm import analysis, trace
 from pyclone_pgsm.chains import Settings, run_chains
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
-from pyclone_pgsm.priors import DirichletProcess
+from pyclone_pgsm.models import DataMatrix
+from pyclone_pgsm.priors import DirichletProcess, Prior
 from pyclone_pgsm.simulate import SimulationOptions, simulate, write_simulation
 
 TUMOUR = SimulationOptions(mutations=40, samples=2, clusters=4, missing=0.1, copy_numbers="mixed")
@@ -51,7 +52,7 @@ def run(
     *,
     observations: Observations | None = None,
     model: analysis.ModelOptions | None = None,
-    prior: DirichletProcess | None = None,
+    prior: Prior | None = None,
     threads: int = 2,
     **settings: Any,
 ) -> Path:
@@ -66,6 +67,43 @@ def run(
         threads=threads,
         command="a test",
     )
+    return path
+
+
+@cache
+def matrix(kind: str = "normal", rows: int = 24) -> DataMatrix:
+    """Three clusters: of points in the plane, of rows of four bits, or of counts."""
+    rng = np.random.default_rng(11)
+    which = np.arange(rows) % 3
+    if kind == "normal":
+        values = np.array([[-4.0, 0.0], [4.0, 0.0], [0.0, 5.0]])[which] + rng.normal(size=(rows, 2))
+    elif kind == "bernoulli":
+        values = (rng.random((rows, 4)) < np.array([0.1, 0.5, 0.9])[which, None]).astype(float)
+    else:
+        values = rng.poisson(np.array([2.0, 20.0, 60.0])[which, None], (rows, 1)).astype(float)
+    names = [f"x{d}" for d in range(1, values.shape[1] + 1)]
+    return DataMatrix([f"r{t}" for t in range(1, rows + 1)], names, values)
+
+
+def run_matrix(
+    path: Path,
+    likelihood: str = "normal",
+    *,
+    data: DataMatrix | None = None,
+    parameters: dict[str, Any] | None = None,
+    prior: Prior | None = None,
+    threads: int = 2,
+    **settings: Any,
+) -> Path:
+    """Chains on a small matrix; returns the path."""
+    plan = analysis.make_plan(
+        data or matrix(likelihood),
+        [],
+        {"likelihood": likelihood, "parameters": parameters or {}},
+        Settings(**{"iterations": 60, "burn_in": 30, "chains": 2, **settings}),
+        prior or DirichletProcess(),
+    )
+    analysis.start(plan, path, threads=threads, command="a test")
     return path
 
 

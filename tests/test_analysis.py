@@ -92,7 +92,7 @@ def test_report_of_fixed_precisions_is_plain_json(precision, tmp_path):
         raise AssertionError(f"{constant} is not JSON")
 
     report = json.loads((tmp_path / "out" / "run.json").read_text(), parse_constant=refuse)
-    assert report["options"]["precision"] == ("inf" if precision == np.inf else 50.0)
+    assert report["options"]["model"]["precision"] == ("inf" if precision == np.inf else 50.0)
     assert "precision" not in report["diagnostics"]
 
 
@@ -141,7 +141,7 @@ def test_check_folder(tmp_path):
             analysis.check_folder(folder, False)
         analysis.check_folder(folder, True)
         assert (folder / name).exists()
-    analysis.check_folder(tmp_path / "with trace.h5", False, with_trace=False)
+    analysis.check_folder(tmp_path / "with trace.h5", False, analysis.FOLDER_FILES[:-1])
     with pytest.raises(OutputError, match="is a file: give a folder with -o"):
         analysis.check_folder(tmp_path / "with trace.h5" / "trace.h5", False)
 

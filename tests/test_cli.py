@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 import os
 import shutil
 import subprocess
 import sys
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +18,22 @@ from small_runs import bits, command, run, write_tumour
 from typer.testing import CliRunner
 
 from pyclone_pgsm import __version__, analysis, cli
+from pyclone_pgsm.chains import Settings
 
 PLAIN = "from pyclone_pgsm.cli import main; main()"
 SHORT = ("--iterations", 40, "--burn-in", 20, "--chains", 2, "--threads", 1)
-COMMANDS = ("analyze", "validate", "run", "resume", "merge", "summarize", "plot", "simulate")
+COMMANDS = (
+    "analyze",
+    "validate",
+    "run",
+    "cluster",
+    "likelihoods",
+    "resume",
+    "merge",
+    "summarize",
+    "plot",
+    "simulate",
+)
 
 
 @pytest.fixture(scope="module")
@@ -69,6 +83,16 @@ def test_help_imports_nothing_heavy():
     )
     for arguments in (["--version"], ["--help"], ["analyze", "--help"]):
         subprocess.run(command(*arguments, program=program), check=True, capture_output=True)
+
+
+@pytest.mark.parametrize("verb", ["analyze", "run", "cluster"])
+def test_defaults_are_those_of_the_settings(verb):
+    """The command line knows them without importing the settings."""
+    (command,) = [c for c in cli.app.registered_commands if (c.name or c.callback.__name__) == verb]
+    defaults = {p.name: p.default for p in inspect.signature(command.callback).parameters.values()}
+    shared = {field.name: field.default for field in fields(Settings) if field.name in defaults}
+    assert {name: defaults[name] for name in shared} == shared
+    assert set(shared) == {field.name for field in fields(Settings)} - {"hyper_every"}
 
 
 def test_unknown_commands_and_options(table, tmp_path):
@@ -184,7 +208,7 @@ def test_interrupted_replacement_leaves_no_older_tables(table, tmp_path, monkeyp
     def interrupt(*_: object, **__: object) -> None:
         raise analysis.Interrupted
 
-    monkeypatch.setattr(analysis, "run", interrupt)
+    monkeypatch.setattr(analysis, "start", interrupt)
     result = call("analyze", table, "-o", out, *SHORT, "--no-plots", "--force")
     assert result.exit_code == 130
     assert f"pyclone-pgsm resume {out / 'trace.h5'}, then" in result.stderr
@@ -206,7 +230,24 @@ def test_run_equals_analyze(table, tmp_path):
         ("--sampler foo", "--sampler 'foo': must be one of mixed, pgsm, gibbs"),
         ("--anchor-proposal foo", "--anchor-proposal 'foo': must be one of uniform, cluster"),
         ("--targets foo", "--targets 'foo': must be one of annealed, plain"),
-        ("--init foo", "--init 'foo': must be one of single, disconnected"),
+        ("--init foo", "--init 'foo': no such file; must be one of single, disconnected"),
+        ("--init random:0", "--init 'random:0': must be one of single, disconnected, random"),
+        ("--resampling foo", "--resampling 'foo': must be one of multinomial"),
+        ("--sweeps 0", "--sweeps 0: must be at least 1"),
+        ("--anchors 1", "--anchors 1: must be at least 2"),
+        ("--anchors 3 --sampler sams", "--anchors 3: --sampler sams has two"),
+        ("--scans -1", "--scans -1: must be at least 0"),
+        ("--prior foo", "--prior 'foo': must be one of dp, pitman-yor, finite"),
+        ("--prior finite", "--prior finite: needs --max-clusters"),
+        ("--prior finite --max-clusters 0", "--max-clusters 0: must be a whole number from 1"),
+        ("--max-clusters 3", "--max-clusters 3: only --prior finite"),
+        ("--discount 0.5", "--discount 0.5: only --prior pitman-yor"),
+        ("--prior pitman-yor --discount 1", "--discount 1.0: must be at least 0 and less than 1"),
+        ("--prior pitman-yor --discount some", "--discount 'some': must be 'infer' or a number"),
+        (
+            "--prior finite --max-clusters 3 --init disconnected",
+            "--init disconnected: 40 clusters, but the prior allows 3 at most",
+        ),
         ("--particles 1", "--particles 1: must be at least 2"),
         ("--moves 0", "--moves 0: must be at least 1"),
         ("--resample-threshold 2", "--resample-threshold 2.0: must lie between 0 and 1"),
@@ -261,7 +302,7 @@ def test_usage(options, message, table, tmp_path):
         told = refused(verb, table, "-o", out, *options.split())
         assert told.startswith("pyclone-pgsm: ")
         assert message in told
-    assert not list(tmp_path.rglob("*.*"))
+    assert not list(tmp_path.iterdir())
 
 
 @pytest.mark.parametrize(

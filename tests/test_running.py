@@ -8,6 +8,7 @@ import signal
 import subprocess
 import time
 from pathlib import Path
+from types import SimpleNamespace
 
 import h5py
 import numpy as np
@@ -24,9 +25,10 @@ from small_runs import (
     write_tumour,
 )
 
-from pyclone_pgsm import analysis
+from pyclone_pgsm import analysis, chains
 from pyclone_pgsm.chains import Settings, effective_threads
-from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.errors import InputError, UsageError
+from pyclone_pgsm.priors import DirichletProcess, FiniteDirichlet, PitmanYor
 from pyclone_pgsm.trace import Trace
 
 LONG = ("--iterations", 1200, "--chains", 2, "--seed", 5)
@@ -54,7 +56,9 @@ def undisturbed(table: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
         {},
         {"init": "disconnected", "thin": 7},
         {"sampler": "pgsm", "anchor_proposal": "uniform", "targets": "plain"},
-        {"sampler": "gibbs", "model": FIXED},
+        {"sampler": "gibbs", "model": FIXED, "sweeps": 2, "init": "random:3"},
+        {"sampler": "mixed-sams", "prior": PitmanYor()},
+        {"sampler": "restricted-gibbs", "scans": 2, "prior": FiniteDirichlet(6)},
     ],
 )
 def test_segments_and_threads_do_not_change_the_chains(settings, tmp_path, monkeypatch):
@@ -75,7 +79,7 @@ def test_seeds_and_chains_differ(tmp_path):
     [
         {"iterations": 65},
         {"iterations": 65, "init": "disconnected", "thin": 4, "model": FIXED},
-        {"iterations": 65, "anchor_proposal": "uniform", "thin": 3},
+        {"iterations": 65, "anchor_proposal": "uniform", "thin": 3, "prior": PitmanYor()},
     ],
 )
 def test_resumes_from_every_flush(settings, tmp_path, monkeypatch):
@@ -218,7 +222,15 @@ def test_threads():
         ({"sampler": "foo"}, "--sampler 'foo': must be one of mixed, pgsm, gibbs"),
         ({"anchor_proposal": "foo"}, "--anchor-proposal 'foo': must be one of uniform, cluster"),
         ({"targets": "foo"}, "--targets 'foo': must be one of annealed, plain"),
-        ({"init": "foo"}, "--init 'foo': must be one of single, disconnected"),
+        ({"resampling": "foo"}, "--resampling 'foo': must be one of multinomial, stratified"),
+        ({"init": ""}, "--init '': must be one of single, disconnected, random"),
+        ({"init": "random:0"}, "--init 'random:0': must be one of single, disconnected, random"),
+        ({"sweeps": 0}, "--sweeps 0: must be at least 1"),
+        ({"moves": 0}, "--moves 0: must be at least 1"),
+        ({"scans": -1}, "--scans -1: must be at least 0"),
+        ({"anchors": 1}, "--anchors 1: must be at least 2"),
+        ({"anchors": 3, "sampler": "sams"}, "--anchors 3: --sampler sams has two; use mixed or pgsm"),
+        ({"anchors": 3, "anchor_proposal": "cluster"}, "--anchors 3: --anchor-proposal cluster draws two"),
         ({"particles": 1}, "--particles 1: must be at least 2"),
         ({"chains": 0}, "--chains 0: must be at least 1"),
         ({"seed": -1}, "--seed -1: must be at least 0"),
@@ -250,3 +262,61 @@ def test_start_that_needs_too_much_memory(tmp_path, monkeypatch):
     with pytest.raises(UsageError, match=r"--init disconnected: 40 clusters would need .* use --init single"):
         run(tmp_path / "t.h5", init="disconnected")
     assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize(
+    ("settings", "proposal"),
+    [({}, "cluster"), ({"anchors": 3}, "uniform"), ({"anchor_proposal": "uniform"}, "uniform")],
+)
+def test_anchor_proposal_follows_the_number_of_anchors(settings, proposal):
+    assert Settings(**settings).proposal == proposal
+
+
+@pytest.mark.parametrize(
+    ("sampler", "expected"),
+    [
+        ("mixed", ["sweep", "sweep", "move", "move", "move"]),
+        ("gibbs", ["sweep", "sweep"]),
+        ("pgsm", ["move", "move", "move"]),
+        ("mixed-sams", ["sweep", "sweep", "move", "move", "move"]),
+        ("restricted-gibbs", ["move", "move", "move"]),
+    ],
+)
+def test_steps_of_an_iteration(sampler, expected, monkeypatch):
+    """Sweeps first, then moves, as many of each as the settings say."""
+    monkeypatch.setattr(chains, "_gibbs_step", lambda *_: "sweep")
+    monkeypatch.setattr(chains, "_split_merge_step", lambda *_: "move")
+    settings = Settings(sampler=sampler, sweeps=2, moves=3)
+    for T in (1, 2, 40):
+        model = SimpleNamespace(num_observations=T, likelihood=lambda _: None)
+        steps = chains.make_steps(model, settings, SimpleNamespace(values=(), anchors=None))
+        assert steps == (expected if T > 1 else ["sweep", "sweep"])
+
+
+def test_start_from_a_file(tmp_path):
+    """Labels by name; every chain starts there; a file that does not fit is told, and nothing is written."""
+    file = tmp_path / "start.tsv"
+    names = tumour().mutation_ids
+    file.write_text("mutation_id\tcluster_id\n" + "".join(f"{n}\t{k % 3}\n" for k, n in enumerate(names)))
+    model = tmp_path / "model.h5"
+    observations, options = tumour(), analysis.ModelOptions()
+    settings = Settings(iterations=60, burn_in=30, chains=2, init=str(file))
+    plan = analysis.make_plan(observations, [], options.store(observations), settings, DirichletProcess())
+    for state in plan.states:
+        np.testing.assert_array_equal(state.labels, np.arange(len(names)) % 3)
+    assert run(model, init=str(file)).exists()
+    lines = file.read_text().splitlines()
+    file.write_text("\n".join(lines[:-2]))
+    with pytest.raises(InputError, match=r"start\.tsv.*no row for 2 of the 40 observations"):
+        run(tmp_path / "t.h5", init=str(file))
+    with pytest.raises(UsageError, match=r"--init 'nowhere': no such file; must be one of single, disconn"):
+        run(tmp_path / "t.h5", init="nowhere")
+    assert not (tmp_path / "t.h5").exists()
+
+
+def test_start_with_more_clusters_than_the_prior_allows(tmp_path):
+    with pytest.raises(UsageError, match="--init disconnected: 40 clusters, but the prior allows 6 at most"):
+        run(tmp_path / "t.h5", init="disconnected", prior=FiniteDirichlet(6))
+    assert run(
+        tmp_path / "t.h5", init="random:6", prior=FiniteDirichlet(6), iterations=20, burn_in=3
+    ).exists()

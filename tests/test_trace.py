@@ -15,7 +15,7 @@ from pyclone_pgsm import analysis
 from pyclone_pgsm.chains import Records
 from pyclone_pgsm.errors import OutputError, TraceError
 from pyclone_pgsm.priors import DirichletProcess
-from pyclone_pgsm.trace import FORMAT, Trace, TraceWriter, merge_traces
+from pyclone_pgsm.trace import FIRST_FORMAT, FORMAT, Trace, TraceWriter, merge_traces
 
 
 @pytest.fixture(scope="module")
@@ -40,7 +40,8 @@ def test_readable_with_h5py_alone(traces):
         options = json.loads(config["options"])
         assert options["settings"]["iterations"] == 60
         assert options["settings"]["burn_in"] == 30
-        assert options["density"] == "beta-binomial"
+        assert options["model"]["density"] == "beta-binomial"
+        assert options["prior"] == {"name": "dp", "concentration": 1.0, "shape": 1.0, "rate": 0.1}
 
         data = file["data"]
         assert list(data["mutation_ids"].asstr()) == observations.mutation_ids
@@ -82,7 +83,7 @@ def test_readable_with_h5py_alone(traces):
 def test_fixed_precision_is_not_traced(tmp_path):
     with h5py.File(run(tmp_path / "t.h5", model=FIXED), "r") as file:
         assert "precision" not in file["chains/0"]
-        assert json.loads(file["config"].attrs["options"])["precision"] == 200.0
+        assert json.loads(file["config"].attrs["options"])["model"]["precision"] == 200.0
 
 
 def test_reading_back(traces):
@@ -116,11 +117,11 @@ def test_labels_grow_to_sixteen_bits(tmp_path, monkeypatch):
         options = trace.options
 
     def records(iteration: int, labels: np.ndarray) -> Records:
-        return Records([iteration], [labels.astype(np.int32)], [1], [1.0], [0.0], [0.1], [(1000.0,)])
+        return Records([iteration], [labels.astype(np.int32)], [1], [0.0], [0.1], [(1.0,)], [(1000.0,)])
 
     few, many = np.arange(300) % 256, np.arange(300)
     for iteration, labels, kind in ((1, few, np.uint8), (2, many, np.uint16), (3, few, np.uint16)):
-        writer = TraceWriter(path, options.hyperparameters)
+        writer = TraceWriter(path, options.traced)
         writer.add(0, state, records(iteration, labels))
         writer.flush()
         with h5py.File(path, "r") as file:
@@ -136,7 +137,7 @@ def test_what_is_replaced_does_not_pile_up_in_the_file(tmp_path):
     path = run(tmp_path / "t.h5", observations=tumour(300), chains=1, iterations=40)
     with Trace(path) as trace:
         (state,) = trace.states()
-        names = trace.options.hyperparameters
+        names = trace.options.traced
     rng = np.random.default_rng(1)
     before = path.stat().st_size
     for begin in range(41, 441, 4):
@@ -144,7 +145,7 @@ def test_what_is_replaced_does_not_pile_up_in_the_file(tmp_path):
         labels = list(rng.integers(0, 8, (4, 300)).astype(np.int32))
         ones = [1.0] * 4
         writer = TraceWriter(path, names)
-        writer.add(0, state, Records(iterations, labels, [8] * 4, ones, ones, ones, [(1000.0,)] * 4))
+        writer.add(0, state, Records(iterations, labels, [8] * 4, ones, ones, [(1.0,)] * 4, [(1000.0,)] * 4))
         writer.flush()
     with h5py.File(path, "r") as file:
         stored = file["chains/0/labels"].id.get_storage_size()
@@ -202,8 +203,11 @@ def test_merged_chains_go_on_as_they_would_apart(traces, tmp_path):
         ({"iterations": 61}, "iterations 61 differs from 60 of"),
         ({"burn_in": 20}, "burn_in 20 differs from 30 of"),
         ({"thin": 2}, "thin 2 differs from 1 of"),
-        ({"prior": DirichletProcess(1.0, 2.0, 0.1)}, "concentration_shape 2.0 differs from 1.0 of"),
-        ({"prior": DirichletProcess(1.0, None, None)}, "concentration_shape None differs from 1.0 of"),
+        ({"prior": DirichletProcess(1.0, 2.0, 0.1)}, "the prior's shape 2.0 differs from 1.0 of"),
+        (
+            {"prior": DirichletProcess(1.0, None, None)},
+            "the prior's concentration 1.0 differs from 'resampled' of",
+        ),
         ({"seed": 1}, "its seed 1 is also that of"),
         ({"seed": 1, "sampler": "gibbs", "chains": 1}, "its seed 1 is also that of"),
     ],
@@ -232,7 +236,7 @@ def test_merge_of_fixed_concentrations(tmp_path):
         run(tmp_path / f"{seed}.h5", seed=seed, prior=DirichletProcess(float(seed), None, None))
         for seed in (1, 2)
     )
-    with pytest.raises(TraceError, match=r"concentration 2\.0 differs from 1\.0"):
+    with pytest.raises(TraceError, match=r"the prior's concentration 2\.0 differs from 1\.0"):
         merge_traces([first, other], tmp_path / "all.h5")
 
 
@@ -255,7 +259,7 @@ def _truncated(path: Path) -> None:
 
 def _later(path: Path) -> None:
     with h5py.File(path, "r+") as file:
-        file["config"].attrs["format"] = "pyclone-pgsm trace 2"
+        file["config"].attrs["format"] = "pyclone-pgsm trace 3"
 
 
 def _flipped_labels(path: Path) -> None:
@@ -297,7 +301,7 @@ DAMAGES = {
     "text": (_text, "not a trace of pyclone-pgsm, or damaged"),
     "foreign": (_foreign, "an HDF5 file, but not a trace of pyclone-pgsm"),
     "truncated": (_truncated, "damaged"),
-    "later": (_later, "a trace of format 'pyclone-pgsm trace 2'; this version reads 'pyclone-pgsm trace 1'"),
+    "later": (_later, "a trace of format 'pyclone-pgsm trace 3'; this version reads 'pyclone-pgsm trace 2'"),
     "flipped_labels": (_flipped_labels, "the trace is damaged"),
     "flipped_joint": (_flipped_joint, "the trace is damaged"),
     "no_config": (_without("config"), "an HDF5 file, but not a trace"),
@@ -375,3 +379,43 @@ def test_trace_that_cannot_be_written(tmp_path):
         run(tmp_path / "file" / "t.h5")
     with pytest.raises(OutputError, match="cannot be written"):
         run(tmp_path / "nowhere" / "t.h5")
+
+
+def as_first_format(path: Path) -> Path:
+    """A tumour's trace as version 0.1.0 wrote it."""
+    with h5py.File(path, "r+") as file:
+        config = file["config"].attrs
+        options = json.loads(config["options"])
+        prior, model = options["prior"], options["model"]
+        new = ("sweeps", "resampling", "anchors", "scans")
+        first = {
+            "settings": {name: value for name, value in options["settings"].items() if name not in new},
+            **{name: model[name] for name in ("genotype_prior", "density", "precision", "grid_size")},
+            "concentration": prior["concentration"],
+            "concentration_shape": prior["shape"],
+            "concentration_rate": prior["rate"],
+            "rebuild": options["rebuild"],
+        }
+        first["settings"]["anchor_proposal"] = "cluster"
+        config["options"] = json.dumps(first)
+        config["format"] = FIRST_FORMAT
+        for chain in file["chains"].values():
+            (concentration,) = chain["state"].attrs["prior"]
+            chain["state"].attrs["concentration"] = concentration
+            del chain["state"].attrs["prior"]
+    return path
+
+
+def test_first_format_is_read_and_goes_on(traces, tmp_path):
+    old = as_first_format(Path(shutil.copy(traces[1], tmp_path / "old.h5")))
+    new = Path(shutil.copy(traces[1], tmp_path / "new.h5"))
+    results = [analysis.write_results(path, tmp_path / path.stem, plots=False) for path in (old, new)]
+    np.testing.assert_array_equal(results[0].summary.mean, results[1].summary.mean)
+    assert merge_traces([old, traces[2]], tmp_path / "both.h5") == 5
+    merge_traces([new, traces[2]], tmp_path / "new_both.h5")
+    for one, other in (("old.h5", "new.h5"), ("both.h5", "new_both.h5")):
+        assert analysis.resume(tmp_path / one, 75) == analysis.resume(tmp_path / other, 75) == 75
+        mine, its = bits(tmp_path / one), bits(tmp_path / other)
+        assert {name for name in mine | its if mine.get(name) != its.get(name)} == {"config:options"}
+        with h5py.File(tmp_path / one, "r") as file:
+            assert file["config"].attrs["format"] == FORMAT

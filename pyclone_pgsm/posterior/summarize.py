@@ -1,4 +1,4 @@
-"""From a trace to a :class:`~pyclone_pgsm.posterior.summary.Summary`: consensus, prevalences, diagnostics."""
+"""From a trace to a result: consensus clusters, their prevalences or parameters, diagnostics of the chains."""
 
 from __future__ import annotations
 
@@ -10,9 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import TraceError, UsageError
+from pyclone_pgsm.models import make_model, names_of
 from pyclone_pgsm.posterior.consensus import CRITERIA as CRITERIA
 from pyclone_pgsm.posterior.consensus import assignment_probability, coclustering, consensus
 from pyclone_pgsm.posterior.diagnostics import effective_sample_size, split_rhat
+from pyclone_pgsm.posterior.mixture import MixtureSummary, cluster_parameters, size_order
+from pyclone_pgsm.posterior.predictive import Predictive
 from pyclone_pgsm.posterior.prevalence import (
     block_posteriors,
     cluster_prevalences,
@@ -20,12 +23,13 @@ from pyclone_pgsm.posterior.prevalence import (
 )
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.trace import Trace
-from pyclone_pgsm.tumour.grid import intern, prevalence_grid
+from pyclone_pgsm.tumour.grid import prevalence_grid
 
 CONSENSUS_DRAWS = 1000
 PREVALENCE_DRAWS = 240
+PARAMETER_DRAWS = 100
 LABEL_BYTES = 400 << 20  # labels read at the same time
-PICTURED = 1000  # mutations in the co-clustering picture at most
+PICTURED = 1000  # mutations or rows in the co-clustering picture at most
 RHAT_LIMIT = 1.05
 
 
@@ -58,16 +62,17 @@ class Result:
 
     Attributes
     ----------
-    summary : Summary
+    summary : Summary or MixtureSummary
+        Of a tumour, or of any other data.
     diagnostics : list of Diagnostic
     coclustered : (n,) int64
-        Mutations in the co-clustering picture.
+        Mutations or rows in the co-clustering picture.
     coclustering : (n, n) float64
     warnings : list of str
         What the user should know before trusting the result.
     """
 
-    summary: Summary
+    summary: Summary | MixtureSummary
     diagnostics: list[Diagnostic]
     coclustered: NDArray[np.int64]
     coclustering: NDArray[np.float64]
@@ -97,7 +102,7 @@ def kept_rows(trace: Trace, burn_in: int | None = None) -> list[NDArray[np.int64
     return rows
 
 
-def _thin(rows: list[NDArray[np.int64]], most: int) -> list[NDArray[np.int64]]:
+def thin(rows: list[NDArray[np.int64]], most: int) -> list[NDArray[np.int64]]:
     """About `most` rows in all, spread evenly over each chain."""
     total = sum(map(len, rows))
     if total <= most:
@@ -110,11 +115,18 @@ def _thin(rows: list[NDArray[np.int64]], most: int) -> list[NDArray[np.int64]]:
     ]
 
 
-def _read(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[Any]:
+def draw_rows(trace: Trace, burn_in: int | None, most: int) -> list[NDArray[np.int64]]:
+    """About `most` of the rows after burn-in, spread evenly over each chain."""
+    return thin(kept_rows(trace, burn_in), most)
+
+
+def read_partitions(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[Any]:
+    """(M, T) labels of rows of each chain."""
     return np.concatenate([trace.labels(k, chosen) for k, chosen in enumerate(rows) if len(chosen)])
 
 
-def _gather(trace: Trace, rows: list[NDArray[np.int64]], name: str) -> NDArray[np.float64]:
+def gather(trace: Trace, rows: list[NDArray[np.int64]], name: str) -> NDArray[np.float64]:
+    """(M,) values of a traced quantity at rows of each chain."""
     series = (
         chain.hyperparameters[name] if name in chain.hyperparameters else getattr(chain, name)
         for chain in trace.chains
@@ -126,14 +138,16 @@ def diagnose(trace: Trace, rows: list[NDArray[np.int64]]) -> list[Diagnostic]:
     """R-hat and effective sample size of every traced quantity."""
     found = []
     length = min(len(chosen) for chosen in rows)
-    for name in ("log_joint", "num_clusters", "concentration", *trace.options.hyperparameters):
-        pooled = _gather(trace, rows, name)
+    for name in ("log_joint", "num_clusters", "concentration", *trace.options.traced):
+        pooled = gather(trace, rows, name)
+        if np.isnan(pooled).all():  # a prior without a concentration
+            continue
         lower, upper = np.quantile(pooled, [0.025, 0.975], method="inverted_cdf")
         mean = float(np.median(pooled)) if name in trace.options.hyperparameters else float(pooled.mean())
         rhat = ess = math.nan
         if length >= 4:
             equal = [chosen[-length:] for chosen in rows]
-            table = _gather(trace, equal, name).reshape(len(rows), length)
+            table = gather(trace, equal, name).reshape(len(rows), length)
             if np.isinf(table).any():  # the binomial: past the largest precision, whatever the distance
                 table = np.unique(table, return_inverse=True)[1].reshape(table.shape).astype(float)
             rhat, ess = split_rhat(table), effective_sample_size(table)
@@ -148,11 +162,10 @@ def _warnings(trace: Trace, diagnostics: list[Diagnostic], rows: list[NDArray[np
     short = [str(k) for k, chain in enumerate(trace.chains) if saved not in chain.iteration[-1:]]
     if short:
         warnings.append(f"chains {', '.join(short)} have not done all {wanted} iterations: resume the trace")
-    depth = float(np.median(trace.observations.depth[trace.observations.has_data]))
     for diagnostic in diagnostics:
-        if diagnostic.name == "concentration":
+        if diagnostic.name in trace.options.first_prior.hyperparameters:
             continue
-        if diagnostic.name == "precision" and diagnostic.lower > 10.0 * depth:
+        if diagnostic.name == "precision" and diagnostic.lower > 10.0 * _median_depth(trace):
             continue  # as good as binomial, whatever the value
         if diagnostic.rhat > RHAT_LIMIT:
             warnings.append(
@@ -160,6 +173,10 @@ def _warnings(trace: Trace, diagnostics: list[Diagnostic], rows: list[NDArray[np
                 "run more iterations"
             )
     return warnings
+
+
+def _median_depth(trace: Trace) -> float:
+    return float(np.median(trace.observations.depth[trace.observations.has_data]))
 
 
 def consensus_order(labels: NDArray[np.int64], mean: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -181,7 +198,7 @@ def consensus_order(labels: NDArray[np.int64], mean: NDArray[np.float64]) -> NDA
 
 
 def summarize(trace: Trace, criterion: str = "mpear", burn_in: int | None = None) -> Result:
-    """Consensus clusters, prevalences and diagnostics of a trace.
+    """Consensus clusters, their prevalences or parameters, and diagnostics of a trace.
 
     Parameters
     ----------
@@ -195,57 +212,25 @@ def summarize(trace: Trace, criterion: str = "mpear", burn_in: int | None = None
     ------
     TraceError
         There is no iteration after the burn-in, or the trace is damaged.
+    UsageError
+        The trace's likelihood is not found.
     """
-    from pyclone_pgsm.likelihoods.pyclone import PyCloneModel
-
-    options, observations = trace.options, trace.observations
     rows = kept_rows(trace, burn_in)
-    T = observations.num_mutations
-    rng = np.random.default_rng(np.random.SeedSequence(options.settings.seed, spawn_key=(1 << 20,)))
+    T = len(names_of(trace.data))
+    rng = np.random.default_rng(np.random.SeedSequence(trace.options.settings.seed, spawn_key=(1 << 20,)))
 
     most = max(20, min(CONSENSUS_DRAWS, LABEL_BYTES // T))
     if criterion == "map":
         best = int(np.argmax(np.concatenate([c.log_joint[r] for c, r in zip(trace.chains, rows)])))
         chain = np.repeat(np.arange(len(rows)), list(map(len, rows)))[best]
         labels = trace.labels(int(chain), np.concatenate(rows)[best : best + 1])[0].astype(np.int64)
-        draws = _read(trace, _thin(rows, most))
+        draws = read_partitions(trace, thin(rows, most))
     else:
-        draws = _read(trace, _thin(rows, most))
+        draws = read_partitions(trace, thin(rows, most))
         labels = consensus(draws, criterion, rng=rng)
 
-    thinned = _thin(rows, min(PREVALENCE_DRAWS, most))
-    partitions = _read(trace, thinned)
-    model = PyCloneModel(
-        intern(observations), options.grid_size, options.genotype_prior, options.density, options.precision
-    )
-    names = options.hyperparameters
-    values = list(zip(*(_gather(trace, thinned, name) for name in names))) or [()] * len(partitions)
-    # draws at the same precision together: the tables are computed once each
-    order = sorted(range(len(partitions)), key=lambda m: values[m])
-    partitions = partitions[order]
-    blocks = block_posteriors(
-        (model.likelihood(tuple(map(float, values[m]))), partition) for m, partition in zip(order, partitions)
-    )
-    clusters, _ = cluster_prevalences(blocks, partitions, labels, options.grid_size)
-    labels = consensus_order(labels, clusters.mean)
-    clusters, density = cluster_prevalences(blocks, partitions, labels, options.grid_size)
-    mutations = mutation_prevalences(blocks, partitions, options.grid_size)
-
-    depth = np.where(observations.has_data, observations.depth, 0)
-    vaf = np.where(depth > 0, observations.alt_counts / np.maximum(depth, 1), np.nan)
-    summary = Summary(
-        observations.mutation_ids,
-        observations.sample_ids,
-        labels,
-        assignment_probability(draws, labels),
-        *mutations,
-        vaf,
-        depth,
-        np.bincount(labels),
-        *clusters,
-        prevalence_grid(options.grid_size),
-        density,
-    )
+    make_summary = _tumour_summary if trace.options.is_tumour else _mixture_summary
+    summary = make_summary(trace, rows, draws, labels)
     items = np.arange(T) if T <= PICTURED else np.sort(rng.choice(T, PICTURED, replace=False))
     diagnostics = diagnose(trace, rows)
     return Result(
@@ -255,3 +240,81 @@ def summarize(trace: Trace, criterion: str = "mpear", burn_in: int | None = None
         coclustering(draws, items),
         _warnings(trace, diagnostics, rows),
     )
+
+
+def _tumour_summary(
+    trace: Trace, rows: list[NDArray[np.int64]], draws: NDArray[Any], labels: NDArray[np.int64]
+) -> Summary:
+    options, observations = trace.options, trace.observations
+    grid_size = options.model["grid_size"]
+    thinned = thin(rows, min(PREVALENCE_DRAWS, len(draws)))
+    partitions = read_partitions(trace, thinned)
+    model = make_model(observations, options.model)
+    names = options.hyperparameters
+    values = list(zip(*(gather(trace, thinned, name) for name in names))) or [()] * len(partitions)
+    # draws at the same precision together: the tables are computed once each
+    order = sorted(range(len(partitions)), key=lambda m: values[m])
+    partitions = partitions[order]
+    blocks = block_posteriors(
+        (model.likelihood(tuple(map(float, values[m]))), partition) for m, partition in zip(order, partitions)
+    )
+    clusters, _ = cluster_prevalences(blocks, partitions, labels, grid_size)
+    labels = consensus_order(labels, clusters.mean)
+    clusters, density = cluster_prevalences(blocks, partitions, labels, grid_size)
+    mutations = mutation_prevalences(blocks, partitions, grid_size)
+
+    depth = np.where(observations.has_data, observations.depth, 0)
+    vaf = np.where(depth > 0, observations.alt_counts / np.maximum(depth, 1), np.nan)
+    return Summary(
+        observations.mutation_ids,
+        observations.sample_ids,
+        labels,
+        assignment_probability(draws, labels),
+        *mutations,
+        vaf,
+        depth,
+        np.bincount(labels),
+        *clusters,
+        prevalence_grid(grid_size),
+        density,
+    )
+
+
+def _mixture_summary(
+    trace: Trace, rows: list[NDArray[np.int64]], draws: NDArray[Any], labels: NDArray[np.int64]
+) -> MixtureSummary:
+    labels = size_order(labels)
+    model = make_model(trace.matrix, trace.options.model)
+    partitions = read_partitions(trace, thin(rows, min(PARAMETER_DRAWS, len(draws))))
+    return MixtureSummary(
+        trace.matrix.row_names,
+        trace.matrix.column_names,
+        labels,
+        assignment_probability(draws, labels),
+        np.bincount(labels),
+        cluster_parameters(model.likelihood(()), partitions, labels),
+    )
+
+
+def predictive(trace: Trace, burn_in: int | None = None, most: int = PREVALENCE_DRAWS) -> Predictive:
+    """The posterior predictive density of a trace of a matrix.
+
+    Parameters
+    ----------
+    trace : Trace
+    burn_in : int or None
+        None: that of the run.
+    most : int
+        About so many of the saved partitions are used.
+
+    Raises
+    ------
+    UsageError, TraceError
+        See :func:`summarize`; or the trace is a tumour's.
+    """
+    thinned = draw_rows(trace, burn_in, most)
+    prior = trace.options.first_prior
+    columns = zip(*(gather(trace, thinned, name) for name in prior.hyperparameters))
+    partitions = read_partitions(trace, thinned)
+    priors = [prior.with_values(values) for values in columns] or [prior] * len(partitions)
+    return Predictive(make_model(trace.matrix, trace.options.model).likelihood(()), priors, partitions)

@@ -32,10 +32,10 @@ def chain(iterations: Any, log_joint: Any = None, precision: Any = None) -> Simp
 
 def fake(*chains: SimpleNamespace, burn_in: int = 2) -> Any:
     names = tuple(chains[0].hyperparameters)
-    settings = SimpleNamespace(lengths=(10, burn_in))
-    return SimpleNamespace(
-        path="t.h5", chains=chains, options=SimpleNamespace(settings=settings, hyperparameters=names)
+    options = SimpleNamespace(
+        settings=SimpleNamespace(lengths=(10, burn_in)), hyperparameters=names, traced=names
     )
+    return SimpleNamespace(path="t.h5", chains=chains, options=options)
 
 
 def test_kept_rows():

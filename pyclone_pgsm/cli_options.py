@@ -1,0 +1,345 @@
+"""What commands share: their options, how their values are parsed, and how mistakes are told."""
+
+from __future__ import annotations
+
+import inspect
+import json
+import shlex
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import fields
+from functools import wraps
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, NoReturn
+
+import typer
+
+from pyclone_pgsm.errors import PycloneError, UsageError
+
+if TYPE_CHECKING:
+    from pyclone_pgsm.chains import Settings
+    from pyclone_pgsm.posterior.summarize import Result
+    from pyclone_pgsm.priors import Prior
+
+MODEL, PRIOR, CHAINS, OUTPUT = "Tumour model", "Partition prior", "Chains", "Output"
+
+Options = dict[str, tuple[Any, Any]]
+"""Annotation and default of each option of a group, by the name of its parameter."""
+
+
+def taking(*groups: Options) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Decorator: a command takes the options of these groups after its own. It finds them in ``context.params``."""
+
+    def decorate(function: Callable[..., None]) -> Callable[..., None]:
+        own = inspect.signature(function, eval_str=True)
+
+        @wraps(function)
+        def command(**given: Any) -> None:
+            function(**{name: given[name] for name in own.parameters})
+
+        shared = [
+            inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)
+            for group in groups
+            for name, (annotation, default) in group.items()
+        ]
+        # what typer reads the parameters from
+        command.__signature__ = own.replace(parameters=[*own.parameters.values(), *shared])  # type: ignore[attr-defined]
+        command.__annotations__ = {}
+        del command.__wrapped__
+        return command
+
+    return decorate
+
+
+def option(kind: Any, name: str, text: str, panel: str, metavar: str | None = None) -> Any:
+    """The annotation of an option."""
+    return Annotated[kind, typer.Option(*name.split("|"), metavar=metavar, help=text, rich_help_panel=panel)]
+
+
+TUMOUR_OPTIONS: Options = {
+    "tumour_content": (
+        option(
+            list[str] | None,
+            "--tumour-content",
+            "Share of cancer cells, for all samples or for one (repeatable); wins over the column.",
+            MODEL,
+            "FLOAT|SAMPLE=FLOAT",
+        ),
+        None,
+    ),
+    "error_rate": (
+        option(
+            float | None,
+            "--error-rate",
+            "Sequencing error rate; wins over the column. Inferred if neither is there.",
+            MODEL,
+        ),
+        None,
+    ),
+    "genotype_prior": (
+        option(str, "--genotype-prior", "major, parental, total, ab, bb or no-zygosity.", MODEL, "NAME"),
+        "major",
+    ),
+}
+
+DENSITY_OPTIONS: Options = {
+    "density": (option(str, "--density", "beta-binomial or binomial.", MODEL, "NAME"), "beta-binomial"),
+    "precision": (
+        option(str, "--precision", "Precision of the beta-binomial.", MODEL, "infer|FLOAT"),
+        "infer",
+    ),
+    "grid_size": (option(str, "--grid-size", "Grid points of the prevalence.", MODEL, "auto|INT"), "auto"),
+}
+
+PRIOR_OPTIONS: Options = {
+    "prior": (
+        option(
+            str,
+            "--prior",
+            "dp (Dirichlet process), pitman-yor or finite (symmetric Dirichlet).",
+            PRIOR,
+            "NAME",
+        ),
+        "dp",
+    ),
+    "concentration": (option(float, "--concentration", "Concentration at the start.", PRIOR), 1.0),
+    "concentration_prior": (
+        option(str, "--concentration-prior", "Gamma prior of the concentration.", PRIOR, "SHAPE,RATE|fixed"),
+        "1,0.1",
+    ),
+    "discount": (
+        option(str, "--discount", "Discount of the Pitman-Yor process.", PRIOR, "infer|FLOAT"),
+        "infer",
+    ),
+    "max_clusters": (
+        option(int | None, "--max-clusters", "Components of the finite prior; it needs them.", PRIOR),
+        None,
+    ),
+}
+
+BURN_IN = option(int | None, "--burn-in", "Iterations that summaries skip. \\[default: half]", CHAINS)
+SEED = option(int, "--seed", "Seed of the random numbers.", CHAINS)
+THREADS = option(
+    int | None,
+    "--threads",
+    "Chains run at the same time; no influence on the result. \\[default: processors]",
+    CHAINS,
+)
+
+CHAIN_OPTIONS: Options = {
+    "sampler": (
+        option(
+            str,
+            "--sampler",
+            "mixed (Gibbs and particle Gibbs split-merge), pgsm, gibbs, sams, mixed-sams, restricted-gibbs or "
+            "mixed-restricted-gibbs.",
+            CHAINS,
+            "NAME",
+        ),
+        "mixed",
+    ),
+    "sweeps": (option(int, "--sweeps", "Gibbs sweeps an iteration.", CHAINS), 1),
+    "moves": (
+        option(
+            int | None,
+            "--moves",
+            "Split-merge moves an iteration. \\[default: 2; 1 for large data]",
+            CHAINS,
+        ),
+        None,
+    ),
+    "particles": (option(int, "--particles", "Particles of a pgsm move.", CHAINS), 20),
+    "resample_threshold": (
+        option(
+            float, "--resample-threshold", "Relative effective sample size below which to resample.", CHAINS
+        ),
+        0.5,
+    ),
+    "resampling": (
+        option(
+            str,
+            "--resampling",
+            "multinomial, stratified, systematic, optimal or both-kinds.",
+            CHAINS,
+            "NAME",
+        ),
+        "multinomial",
+    ),
+    "anchors": (option(int, "--anchors", "Anchors of a pgsm move.", CHAINS), 2),
+    "anchor_proposal": (
+        option(
+            str | None,
+            "--anchor-proposal",
+            "uniform, cluster, threshold or balanced. \\[default: cluster; uniform for more than two anchors]",
+            CHAINS,
+            "NAME",
+        ),
+        None,
+    ),
+    "targets": (
+        option(str, "--targets", "Intermediate targets of a pgsm move: annealed or plain.", CHAINS, "NAME"),
+        "annealed",
+    ),
+    "scans": (option(int, "--scans", "Restricted Gibbs scans of a restricted-gibbs move.", CHAINS), 5),
+    "init": (
+        option(
+            str,
+            "--init",
+            "single, disconnected, random, random:K, or a table with a column cluster_id.",
+            CHAINS,
+            "NAME|FILE",
+        ),
+        "single",
+    ),
+    "iterations": (
+        option(
+            int | None,
+            "--iterations",
+            "Iterations of each chain, burn-in included. \\[default: 1000; fewer for large data, at least 150]",
+            CHAINS,
+        ),
+        None,
+    ),
+    "burn_in": (BURN_IN, None),
+    "thin": (option(int, "--thin", "Save every n-th iteration.", CHAINS), 1),
+    "chains": (option(int, "--chains", "Independent chains.", CHAINS), 4),
+    "threads": (THREADS, None),
+    "seed": (SEED, 1),
+}
+
+FORCE = option(bool, "--force", "Replace existing output.", OUTPUT)
+QUIET = option(bool, "--quiet|-q", "No progress, no summary.", OUTPUT)
+WRITING_OPTIONS: Options = {"force": (FORCE, False), "quiet": (QUIET, False)}
+
+SUMMARY_OPTIONS: Options = {
+    "consensus": (option(str, "--consensus", "mpear, vi, binder or map.", OUTPUT, "NAME"), "mpear"),
+    "plots": (option(bool, "--plots/--no-plots", "Draw the pictures.", OUTPUT), True),
+    "formats": (option(str, "--format", "Formats of the pictures.", OUTPUT, "png,pdf"), "png,pdf"),
+}
+
+
+def fail(message: str) -> NoReturn:
+    """Print a user's mistake and exit with code 2."""
+    print(f"pyclone-pgsm: {message}", file=sys.stderr)
+    raise typer.Exit(2)
+
+
+@contextmanager
+def mistakes_reported(trace: Path | None = None) -> Iterator[None]:
+    """Turn errors into messages and exit codes."""
+    try:
+        yield
+    except PycloneError as mistake:
+        fail(str(mistake))
+    except KeyboardInterrupt:
+        print("pyclone-pgsm: interrupted", file=sys.stderr)
+        raise typer.Exit(130) from None
+    except Exception as problem:
+        if type(problem).__name__ != "Interrupted":
+            raise
+        print(
+            f"pyclone-pgsm: interrupted; the trace is kept: go on with pyclone-pgsm resume {shlex.quote(str(trace))}, "
+            "then make the tables with pyclone-pgsm summarize",
+            file=sys.stderr,
+        )
+        raise typer.Exit(130) from None
+
+
+def parse_number(name: str, text: str, word: str, kind: type[float] | type[int]) -> Any:
+    """None for `word`, else the number."""
+    if text == word:
+        return None
+    try:
+        return kind(text)
+    except ValueError:
+        raise UsageError(f"--{name} {text!r}: must be {word!r} or a number") from None
+
+
+def parse_parameters(texts: list[str] | None) -> dict[str, Any]:
+    """Values of ``--param NAME=VALUE``: numbers, words, or lists of them as in JSON."""
+    parameters: dict[str, Any] = {}
+    for text in texts or []:
+        name, equals, value = text.partition("=")
+        if not equals or not name.isidentifier() or not value:
+            raise UsageError(f"--param {text!r}: must be NAME=VALUE, like r0=0.1 or u0=[0,1.5]")
+        if name in parameters:
+            raise UsageError(f"--param {text!r}: {name} is given twice")
+        try:
+            parameters[name] = json.loads(value)
+        except ValueError:
+            if value[0] in "[{":
+                raise UsageError(f"--param {text!r}: {value} is no list as in JSON, like [0,1.5]") from None
+            parameters[name] = value
+    return parameters
+
+
+def parse_formats(text: str) -> list[str]:
+    """Formats of the pictures."""
+    formats = [name.strip() for name in text.split(",")]
+    for name in formats:
+        if name not in ("png", "pdf"):
+            raise UsageError(f"--format {text!r}: must be png, pdf or png,pdf")
+    return formats
+
+
+def sampling_plan(given: dict[str, Any]) -> tuple[Settings, Prior]:
+    """Settings and partition prior from the options of a command."""
+    from pyclone_pgsm.chains import Settings, effective_threads
+    from pyclone_pgsm.priors import make_prior
+
+    names = [field.name for field in fields(Settings) if field.name in given]
+    settings = Settings(**{name: given[name] for name in names})
+    effective_threads(given["threads"], settings.chains)
+    discount = parse_number("discount", given["discount"], "infer", float)
+    prior = make_prior(
+        given["prior"], given["concentration"], given["concentration_prior"], discount, given["max_clusters"]
+    )
+    return settings, prior
+
+
+def default_folder(data: Path) -> Path:
+    """The output folder if none is given: named after the first file of the data."""
+    stem = data.name
+    for ending in (".gz", ".tsv", ".csv", ".txt", ".npy", ".parquet"):
+        stem = stem.removesuffix(ending)
+    return Path(f"{stem}_pyclone_pgsm")
+
+
+@contextmanager
+def progress_bars(quiet: bool, chains: int) -> Iterator[Callable[[int, int, int, int], None] | None]:
+    """A bar a chain on stderr, on a terminal only."""
+    if quiet or not sys.stderr.isatty():
+        yield None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+    columns = (
+        TextColumn("chain {task.fields[chain]}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TextColumn("{task.fields[clusters]}"),
+        TimeRemainingColumn(),
+    )
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bars:
+        tasks = [bars.add_task("", total=None, chain=k, clusters="compiling") for k in range(chains)]
+
+        def update(chain: int, done: int, total: int, clusters: int) -> None:
+            bars.update(tasks[chain], completed=done, total=total, clusters=f"{clusters} clusters")
+
+        yield update
+
+
+def say(result: Result, where: Path, left_out: int = 0) -> None:
+    """Print the summary of a result."""
+    from pyclone_pgsm.messages import summary_lines
+
+    for line in summary_lines(result, left_out):
+        print(line)
+    print(f"written to {where}")
+
+
+def command_line() -> str:
+    """The command that runs, as in a shell."""
+    return shlex.join(["pyclone-pgsm", *sys.argv[1:]])

@@ -1,0 +1,297 @@
+"""The clustering of :mod:`pyclone_pgsm.clustering` as a scikit-learn estimator; needs the extra ``sklearn``."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import fields
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pyclone_pgsm.clustering import Settings, cluster
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.priors import Prior, make_prior
+
+try:
+    from sklearn.base import BaseEstimator, ClusterMixin
+    from sklearn.exceptions import ConvergenceWarning
+    from sklearn.utils import check_random_state
+    from sklearn.utils.validation import check_is_fitted, validate_data
+except ImportError as problem:
+    raise ImportError(
+        "pyclone_pgsm.estimator needs scikit-learn 1.6 or newer: pip install 'pyclone-pgsm[sklearn]'"
+    ) from problem
+
+PRIOR_DEFAULTS = {
+    "concentration": None,
+    "concentration_prior": "1,0.1",
+    "discount": None,
+    "max_clusters": None,
+}
+OWN_SETTINGS = ("sampler", "iterations", "burn_in", "chains")
+FURTHER_SETTINGS = tuple(
+    field.name for field in fields(Settings) if field.name not in (*OWN_SETTINGS, "seed")
+)
+
+
+class SplitMergeMixture(ClusterMixin, BaseEstimator):
+    """Bayesian mixture with an unknown number of clusters, sampled by Particle Gibbs Split-Merge.
+
+    The likelihood's prior is on the scale of the data as they are; for the normal likelihood put a ``StandardScaler``
+    before the estimator, or give `parameters`.
+
+    Parameters
+    ----------
+    likelihood : str, default="normal"
+        "normal", "bernoulli", another installed one or "path/to/file.py:Class".
+    parameters : dict or None, default=None
+        Of the likelihood's prior: the keyword arguments of its ``from_data``.
+    prior : {"dp", "pitman-yor", "finite"} or Prior, default="dp"
+        Over partitions; "finite" needs `max_clusters`.
+    concentration, concentration_prior, discount, max_clusters
+        Of a prior that is given by its name, see :func:`pyclone_pgsm.priors.make_prior`. By default the concentration
+        has a Gamma(1, 0.1) prior and is inferred, and so is Pitman-Yor's discount.
+    sampler : str, default="mixed"
+        Moves of an iteration: one of :data:`pyclone_pgsm.settings.SAMPLERS`.
+    iterations, burn_in : int or None, default=None
+        Iterations of a chain in all, and those of them that are left out of the result. None: chosen by
+        :meth:`pyclone_pgsm.settings.Settings.resolve`.
+    chains : int, default=2
+    settings : dict or None, default=None
+        Further fields of :class:`pyclone_pgsm.settings.Settings`: particles, moves, thin, init, ...
+    criterion : {"mpear", "vi", "binder", "map"}, default="mpear"
+        Of the consensus partition, see :func:`pyclone_pgsm.posterior.consensus.consensus`.
+    threads : int or None, default=None
+        Chains that run at the same time; None: one a processor. No influence on the result.
+    random_state : int, RandomState or None, default=None
+        Where the chains' seed is drawn from; an int gives the same result in every call of :meth:`fit`.
+
+    Attributes
+    ----------
+    labels_ : (n_samples,) int64
+        Consensus cluster 0..K-1 of each row, numbered from the largest down.
+    probabilities_ : (n_samples,) float64
+        Mean posterior probability that the row shares a block with the other members of its cluster.
+    n_clusters_ : int
+        K.
+    means_ : (K, n_features) float64
+        Posterior means of the clusters' means; of likelihoods that have such a parameter, like the normal.
+    covariances_ : (K, n_features, n_features) float64
+        Posterior means of the clusters' covariances, likewise.
+    clustering_ : pyclone_pgsm.clustering.Clustering
+        All that is known: all parameters, draws of the partition, chains, diagnostics.
+    n_features_in_ : int
+    feature_names_in_ : (n_features_in_,) array of str
+        Only where `X` has names of columns that are all strings.
+
+    Notes
+    -----
+    :meth:`predict` gives a row to the cluster under whose predictive density it is most probable, whereas ``labels_``
+    is the consensus of the partitions that were sampled; rows between two clusters may differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from pyclone_pgsm.estimator import SplitMergeMixture
+    >>> rng = np.random.default_rng(0)
+    >>> X = np.concatenate([rng.normal(-5, 1, (30, 2)), rng.normal(5, 1, (20, 2))])
+    >>> mixture = SplitMergeMixture(parameters={"r0": 0.1}, iterations=100, random_state=0).fit(X)
+    >>> mixture.n_clusters_
+    2
+    >>> mixture.means_.round()
+    array([[-5., -5.],
+           [ 5.,  5.]])
+    >>> mixture.predict([[4.0, 6.0], [-6.0, -4.0]])
+    array([1, 0])
+    >>> bool(mixture.score([[5.0, 5.0]]) > mixture.score([[0.0, 0.0]]) + 3)
+    True
+    """
+
+    def __init__(
+        self,
+        likelihood: str = "normal",
+        *,
+        parameters: dict[str, Any] | None = None,
+        prior: str | Prior = "dp",
+        concentration: float | None = None,
+        concentration_prior: str | tuple[float, float] | None = "1,0.1",
+        discount: float | None = None,
+        max_clusters: int | None = None,
+        sampler: str = "mixed",
+        iterations: int | None = None,
+        burn_in: int | None = None,
+        chains: int = 2,
+        settings: dict[str, Any] | None = None,
+        criterion: str = "mpear",
+        threads: int | None = None,
+        random_state: int | np.random.RandomState | None = None,
+    ) -> None:
+        self.likelihood = likelihood
+        self.parameters = parameters
+        self.prior = prior
+        self.concentration = concentration
+        self.concentration_prior = concentration_prior
+        self.discount = discount
+        self.max_clusters = max_clusters
+        self.sampler = sampler
+        self.iterations = iterations
+        self.burn_in = burn_in
+        self.chains = chains
+        self.settings = settings
+        self.criterion = criterion
+        self.threads = threads
+        self.random_state = random_state
+
+    def fit(self, X: ArrayLike, y: None = None) -> SplitMergeMixture:
+        """Sample partitions of the rows, and find their consensus.
+
+        A ``ConvergenceWarning`` says when the chains disagree.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array of floats
+        y : ignored
+
+        Returns
+        -------
+        SplitMergeMixture
+            The estimator itself.
+
+        Raises
+        ------
+        ValueError
+            X is no matrix of finite numbers.
+        DataValueError
+            A value that the likelihood cannot take.
+        UsageError
+            A parameter that cannot be.
+        """
+        X = validate_data(self, X, dtype=np.float64)
+        seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
+        self.clustering_ = cluster(
+            X,
+            self.likelihood,
+            self.parameters,
+            self._make_prior(),
+            self._make_settings(int(seed)),
+            criterion=self.criterion,
+            threads=self.threads,
+        )
+        self.labels_ = self.clustering_.labels
+        self.probabilities_ = self.clustering_.assignment_prob
+        self.n_clusters_ = self.clustering_.num_clusters
+        for warning in self.clustering_.warnings:
+            warnings.warn(warning, ConvergenceWarning, stacklevel=2)
+        return self
+
+    def predict(self, X: ArrayLike) -> NDArray[np.int64]:
+        """The most probable cluster of each row.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array of floats
+
+        Returns
+        -------
+        (n_samples,) int64
+        """
+        return self.predict_proba(X).argmax(axis=1)
+
+    def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Probability that a new row belongs to each of the clusters, given that it belongs to one of them.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array of floats
+
+        Returns
+        -------
+        (n_samples, K) float64
+            Rows sum to 1.
+
+        Raises
+        ------
+        UsageError
+            The likelihood has no predictive density.
+        """
+        points = self._checked(X)
+        return self.clustering_.predict_proba(points)
+
+    def score_samples(self, X: ArrayLike) -> NDArray[np.float64]:
+        """Log posterior predictive density of each row, as one that was not among those of :meth:`fit`.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array of floats
+
+        Returns
+        -------
+        (n_samples,) float64
+
+        Raises
+        ------
+        UsageError
+            The likelihood has no predictive density.
+        """
+        points = self._checked(X)
+        return self.clustering_.log_predictive(points)
+
+    def score(self, X: ArrayLike, y: None = None) -> float:
+        """Mean of :meth:`score_samples`: what to compare models by on data that were held out.
+
+        Parameters
+        ----------
+        X : (n_samples, n_features) array of floats
+        y : ignored
+        """
+        return float(self.score_samples(X).mean())
+
+    @property
+    def means_(self) -> NDArray[np.float64]:
+        """(K, n_features) posterior means of the clusters' means."""
+        return self._parameter("mean")
+
+    @property
+    def covariances_(self) -> NDArray[np.float64]:
+        """(K, n_features, n_features) posterior means of the clusters' covariances."""
+        return self._parameter("covariance")
+
+    def _parameter(self, name: str) -> NDArray[np.float64]:
+        check_is_fitted(self)
+        parameters = self.clustering_.parameters
+        if name not in parameters:
+            known = ", ".join(parameters) or "none"
+            raise AttributeError(
+                f"the likelihood {self.likelihood!r} has no parameter {name}; clustering_.parameters has: {known}"
+            )
+        return parameters[name]
+
+    def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
+        """New rows as an array; refused before :meth:`fit`, or if they do not fit what it was given."""
+        check_is_fitted(self)
+        return validate_data(self, X, dtype=np.float64, reset=False)
+
+    def _plain_values(self, names: Iterable[str]) -> dict[str, Any]:
+        """Parameters by name; a search over an array gives numpy's numbers, which a trace cannot hold."""
+        values = ((name, getattr(self, name)) for name in names)
+        return {name: value.item() if isinstance(value, np.generic) else value for name, value in values}
+
+    def _make_prior(self) -> Prior:
+        options = self._plain_values(PRIOR_DEFAULTS)
+        if isinstance(self.prior, str):
+            return make_prior(self.prior, **options)
+        for name, default in PRIOR_DEFAULTS.items():
+            if options[name] != default:
+                raise UsageError(
+                    f"{name}={options[name]!r} is for a prior given by name, not for {self.prior}"
+                )
+        return self.prior
+
+    def _make_settings(self, seed: int) -> Settings:
+        further = self.settings or {}
+        for name in further:
+            if name not in FURTHER_SETTINGS:
+                raise UsageError(f"settings has {name!r}; it may have {', '.join(FURTHER_SETTINGS)}")
+        return Settings(**self._plain_values(OWN_SETTINGS), seed=seed, **further)

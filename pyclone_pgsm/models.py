@@ -1,0 +1,100 @@
+"""What is clustered, and the model that a trace's options describe.
+
+A tumour is clustered by PyClone's likelihood, any other data, a matrix of numbers, by a likelihood of the registry. The
+options are plain values that JSON can hold, so that a trace says all that is needed to go on without the input files:
+
+    {"likelihood": "pyclone", "genotype_prior": .., "density": .., "precision": .., "grid_size": ..}
+    {"likelihood": "normal", "parameters": {..}}
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.likelihoods.model import FixedModel, Model
+from pyclone_pgsm.likelihoods.pyclone import PyCloneModel
+from pyclone_pgsm.likelihoods.registry import find_likelihood
+from pyclone_pgsm.tumour.grid import intern
+
+StoredModel = dict[str, Any]
+TUMOUR = "pyclone"
+
+
+@dataclass(frozen=True)
+class DataMatrix:
+    """Rows to cluster.
+
+    Attributes
+    ----------
+    row_names, column_names : list of str
+        Length T and D.
+    values : (T, D) float64
+    """
+
+    row_names: list[str]
+    column_names: list[str]
+    values: NDArray[np.float64]
+
+
+Data = Observations | DataMatrix
+
+
+def names_of(data: Data) -> list[str]:
+    """Names of what is clustered: mutations or rows."""
+    return data.mutation_ids if isinstance(data, Observations) else data.row_names
+
+
+def num_columns(data: Data) -> int:
+    """Samples or columns."""
+    return len(data.sample_ids if isinstance(data, Observations) else data.column_names)
+
+
+def make_model(data: Data, options: StoredModel) -> Model:
+    """The model of some data.
+
+    Raises
+    ------
+    UsageError
+        The likelihood is not found, or its parameters cannot be.
+    DataValueError
+        A value that the likelihood cannot take.
+    """
+    if isinstance(data, Observations):
+        return PyCloneModel(
+            intern(data),
+            options["grid_size"],
+            options["genotype_prior"],
+            options["density"],
+            options["precision"],
+        )
+    spec, parameters = options["likelihood"], options["parameters"]
+    likelihood = find_table_likelihood(spec, parameters)
+    return FixedModel(likelihood.from_data(data.values, **parameters), len(data.values))
+
+
+def find_table_likelihood(spec: str, parameters: Iterable[str]) -> Any:
+    """The likelihood class of a name, if it can be made from a matrix and has these parameters.
+
+    Raises
+    ------
+    UsageError
+    """
+    likelihood: Any = find_likelihood(spec)
+    if spec == TUMOUR:
+        raise UsageError(f"--likelihood {spec}: is for tumours: use pyclone-pgsm analyze")
+    if not hasattr(likelihood, "from_data"):
+        raise UsageError(f"--likelihood {spec!r}: has no method from_data, so it cannot be made from a table")
+    known = list(inspect.signature(likelihood.from_data).parameters)[1:]
+    for name in parameters:
+        if name not in known:
+            listed = ", ".join(known) or "none"
+            raise UsageError(f"--param {name}: {spec} has no such parameter; its parameters: {listed}")
+    return likelihood

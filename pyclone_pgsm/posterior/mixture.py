@@ -1,0 +1,139 @@
+"""Clusters of any mixture and the posterior of their parameters, averaged over the chain.
+
+In each saved partition a cluster of the consensus stands for the block that holds most of its members, whose parameters
+have a known posterior. The posterior of the cluster is the mean of these over the partitions: its mean is the mean of
+theirs, its variance the mean of their variances plus the variance of their means.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.samplers.partition import build_partition
+
+SD = "_sd"
+
+
+@dataclass(frozen=True)
+class MixtureSummary:
+    """Consensus clusters of T rows with D columns, K clusters.
+
+    Attributes
+    ----------
+    row_names, column_names : list of str
+        Length T and D.
+    labels : (T,) int64
+        Consensus cluster 0..K-1 of each row, numbered from the largest down.
+    assignment_prob : (T,) float64
+        Mean posterior probability that the row shares a block with the other members of its cluster.
+    cluster_size : (K,) int64
+    parameters : dict of str to (K, ..) float64
+        Posterior means of the clusters' parameters, and ``.._sd``, their posterior standard deviations, as the
+        likelihood's ``cluster_parameters`` names them; empty if it has none.
+    """
+
+    row_names: list[str]
+    column_names: list[str]
+    labels: NDArray[np.int64]
+    assignment_prob: NDArray[np.float64]
+    cluster_size: NDArray[np.int64]
+    parameters: dict[str, NDArray[np.float64]]
+
+    @property
+    def num_clusters(self) -> int:
+        """K."""
+        return len(self.cluster_size)
+
+
+class _Moments:
+    """Mean and variance of arrays that come one after the other; deviations are taken from the first of them."""
+
+    def __init__(self, first: NDArray[np.float64]) -> None:
+        self.first = first
+        self.count = 0
+        self.total = np.zeros_like(first)
+        self.deviation = np.zeros_like(first)
+        self.squares = np.zeros_like(first)
+
+    def add(self, values: NDArray[np.float64]) -> None:
+        self.count += 1
+        self.total += values
+        with np.errstate(invalid="ignore"):  # infinite values have a mean, but no variance
+            self.deviation += values - self.first
+            self.squares += (values - self.first) ** 2
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        return self.total / self.count
+
+    @property
+    def variance(self) -> NDArray[np.float64]:
+        return np.maximum(self.squares / self.count - (self.deviation / self.count) ** 2, 0.0)
+
+
+def size_order(labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Renumber clusters 0..K-1 from the largest down (ties: the earlier first)."""
+    sizes = np.bincount(labels)
+    first = np.array([np.argmax(labels == k) for k in range(len(sizes))])
+    rank = np.empty(len(sizes), np.int64)
+    rank[np.lexsort((first, -sizes))] = np.arange(len(sizes))
+    return rank[labels]
+
+
+def blocks_of_clusters(partition: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """(K,) block of a partition that holds most members of each cluster (ties: the first).
+
+    Parameters
+    ----------
+    partition : (T,) integers 0..B-1
+    labels : (T,) int64
+        Clusters 0..K-1.
+    """
+    K, B = int(labels.max()) + 1, int(partition.max()) + 1
+    shared = np.bincount(labels * B + partition, minlength=K * B).reshape(K, B)
+    return shared.argmax(axis=1)
+
+
+def cluster_parameters(
+    likelihood: Any, partitions: NDArray[Any], labels: NDArray[np.int64]
+) -> dict[str, NDArray[np.float64]]:
+    """Posterior of every cluster's parameters.
+
+    Parameters
+    ----------
+    likelihood : NamedTuple
+        See :mod:`pyclone_pgsm.likelihoods.contract`.
+    partitions : (M, T) integers
+        Canonical labels of saved partitions.
+    labels : (T,) int64
+        Consensus clusters 0..K-1.
+
+    Returns
+    -------
+    dict of str to (K, ..) float64
+        Empty if the likelihood has no ``cluster_parameters``.
+    """
+    describe = getattr(likelihood, "cluster_parameters", None)
+    if describe is None:
+        return {}
+    build = compiled_for(build_partition, type(likelihood))
+    moments: dict[str, _Moments] = {}
+    for partition in partitions:
+        stats = build(likelihood, partition.astype(np.int32)).stats
+        blocks = blocks_of_clusters(partition, labels)
+        of_block = {b: describe(stats[b]) for b in set(blocks.tolist())}
+        for name in of_block[blocks[0]]:
+            values = np.array([of_block[b][name] for b in blocks.tolist()], float)
+            values = values**2 if name.endswith(SD) else values
+            moments.setdefault(name, _Moments(values)).add(values)
+    return {
+        name: np.sqrt(found.mean + moments[name.removesuffix(SD)].variance)
+        if name.endswith(SD)
+        else found.mean
+        for name, found in moments.items()
+    }

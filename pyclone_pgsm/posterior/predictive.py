@@ -1,0 +1,139 @@
+"""Posterior predictive densities of new observations.
+
+Given a partition c of T observations and the hyperparameters of its prior, a new observation x joins block b with
+probability proportional to tau2(|b| + 1) / tau2(|b|), and a new block with probability proportional to
+tau1(|c| + 1) / tau1(|c|) tau2(1). Its density is the mixture of the blocks' predictive densities with these weights;
+its posterior predictive density is the mean of that over the saved partitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.labels import canonical
+from pyclone_pgsm.priors import Prior
+from pyclone_pgsm.samplers.partition import build_partition
+
+CELLS = 4_000_000  # points times blocks at a time
+
+
+def fill_log_predictives(likelihood, stats, points, out):  # type: ignore[no-untyped-def]
+    """out[n, b] = log density of ``points[n]`` given the block with statistic ``stats[b]``; the last is emptied."""
+    likelihood.clear(stats[len(stats) - 1])
+    for n in range(len(points)):
+        for b in range(len(stats)):
+            out[n, b] = likelihood.log_predictive_new(stats[b], points[n])
+
+
+def has_predictive(likelihood: Any) -> bool:
+    """Whether the likelihood can tell the density of a new observation."""
+    return hasattr(likelihood, "log_predictive_new")
+
+
+def block_log_predictives(
+    likelihood: Any, labels: NDArray[Any], points: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """(N, K + 1) log density of N new observations in each block of a partition, last in a block of its own.
+
+    Parameters
+    ----------
+    likelihood : NamedTuple
+        See :mod:`pyclone_pgsm.likelihoods.contract`.
+    labels : (T,) integers
+        Blocks numbered by first appearance.
+    points : (N, D) float64
+
+    Raises
+    ------
+    UsageError
+        The likelihood has no ``log_predictive_new``.
+    """
+    kind = type(likelihood)
+    if not has_predictive(likelihood):
+        raise UsageError(
+            f"the likelihood {kind.__qualname__} has no log_predictive_new, so no predictive densities"
+        )
+    partition = compiled_for(build_partition, kind)(likelihood, labels.astype(np.int32))
+    out = np.empty((len(points), int(partition.counter[0]) + 1))
+    compiled_for(fill_log_predictives, kind)(likelihood, partition.stats[: out.shape[1]], points, out)
+    return out
+
+
+def log_join_weights(prior: Prior, sizes: NDArray[np.integer]) -> NDArray[np.float64]:
+    """(K + 1,) log probability that a new observation joins each of K blocks, last a new block."""
+    T, K = int(sizes.sum()), len(sizes)
+    log_tau1, log_tau2 = prior.log_tau1(T + 1), prior.log_tau2(T + 1)
+    weights = np.append(log_tau2[sizes + 1] - log_tau2[sizes], log_tau1[K + 1] - log_tau1[K] + log_tau2[1])
+    return weights - np.logaddexp.reduce(weights)
+
+
+@dataclass(frozen=True)
+class Predictive:
+    """The posterior predictive density.
+
+    Attributes
+    ----------
+    likelihood : NamedTuple
+    priors : sequence of Prior
+        Length M: at the hyperparameters that go with each partition.
+    partitions : (M, T) integers
+        Blocks numbered by first appearance.
+    """
+
+    likelihood: Any
+    priors: Sequence[Prior]
+    partitions: NDArray[Any]
+
+    def log_density(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(N,) log posterior predictive density of N new observations.
+
+        Parameters
+        ----------
+        points : (N, D) float64
+
+        Raises
+        ------
+        UsageError
+            The likelihood has no predictive density.
+        """
+        chunk = max(1, CELLS // (int(self.partitions.max()) + 2))
+        parts = [self._log_density(points[begin : begin + chunk]) for begin in range(0, len(points), chunk)]
+        return np.concatenate([np.empty(0), *parts])
+
+    def _log_density(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
+        total = np.full(len(points), -np.inf)
+        for prior, labels in zip(self.priors, self.partitions):
+            densities = block_log_predictives(self.likelihood, labels, points)
+            densities += log_join_weights(prior, np.bincount(labels))
+            np.logaddexp(total, np.logaddexp.reduce(densities, axis=1), out=total)
+        return total - np.log(len(self.partitions))
+
+
+def cluster_probabilities(
+    likelihood: Any, prior: Prior, labels: NDArray[np.int64], points: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """(N, K) probability that a new observation belongs to each of K clusters, given that it belongs to one of them.
+
+    Parameters
+    ----------
+    likelihood : NamedTuple
+    prior : Prior
+    labels : (T,) int64
+        Clusters 0..K-1.
+    points : (N, D) float64
+    """
+    order = canonical(labels)
+    sizes = np.bincount(order)
+    log_tau2 = prior.log_tau2(len(labels) + 1)
+    log_p = block_log_predictives(likelihood, order, points)[:, :-1] + log_tau2[sizes + 1] - log_tau2[sizes]
+    probabilities = np.empty_like(log_p)
+    first = np.unique(order, return_index=True)[1]
+    probabilities[:, labels[first]] = np.exp(log_p - np.logaddexp.reduce(log_p, axis=1, keepdims=True))
+    return probabilities

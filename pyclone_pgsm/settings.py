@@ -1,0 +1,184 @@
+"""How to run chains: which moves make up an iteration, with what parameters, for how long."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS
+from pyclone_pgsm.samplers.initial import check_init
+from pyclone_pgsm.samplers.resampling import SCHEMES
+
+SAMPLERS: dict[str, tuple[str, ...]] = {
+    "mixed": ("gibbs", "pgsm"),
+    "pgsm": ("pgsm",),
+    "gibbs": ("gibbs",),
+    "sams": ("sams",),
+    "mixed-sams": ("gibbs", "sams"),
+    "restricted-gibbs": ("restricted-gibbs",),
+    "mixed-restricted-gibbs": ("gibbs", "restricted-gibbs"),
+}
+"""What an iteration of each sampler consists of, in this order."""
+
+TARGETS = ("annealed", "plain")
+MOST_PARTICLES = 10_000
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to run the chains. The names are those of the command line's options.
+
+    Attributes
+    ----------
+    sampler : str
+        Which moves an iteration consists of: one of :data:`SAMPLERS`.
+    sweeps : int
+        Gibbs sweeps an iteration, of the samplers that have them.
+    moves : int or None
+        Split-merge moves an iteration, of the samplers that have them. None: chosen by :meth:`resolve`.
+    particles : int
+        N of the particle Gibbs kernel.
+    resample_threshold : float
+        Relative effective sample size below which particles are resampled.
+    resampling : str
+        How particles are resampled: one of :data:`~pyclone_pgsm.samplers.resampling.SCHEMES`.
+    anchors : int
+        Observations that a particle Gibbs split-merge move starts from; it may leave up to so many blocks.
+    anchor_proposal : str or None
+        How anchors are chosen: one of :data:`~pyclone_pgsm.samplers.anchors.ANCHOR_PROPOSALS`. None: "cluster" for
+        two anchors, "uniform" for more, as only that knows how to draw them.
+    targets : {"annealed", "plain"}
+        Intermediate targets of the particle Gibbs kernel.
+    scans : int
+        Restricted Gibbs scans between the launch state and the proposal of a restricted-gibbs move.
+    init : str
+        "single", "disconnected", "random", "random:K" or a file of labels (see :mod:`pyclone_pgsm.samplers.initial`).
+    iterations, burn_in : int or None
+        Iterations of a chain in all, and those of them that summaries skip. None: chosen by :meth:`resolve`.
+    thin : int
+        Every how manieth iteration is saved.
+    chains : int
+    seed : int
+    hyper_every : int
+        Iterations between two updates of the likelihood's hyperparameters.
+
+    Raises
+    ------
+    UsageError
+        A value cannot be; the text names the option.
+    """
+
+    sampler: str = "mixed"
+    sweeps: int = 1
+    moves: int | None = None
+    particles: int = 20
+    resample_threshold: float = 0.5
+    resampling: str = "multinomial"
+    anchors: int = 2
+    anchor_proposal: str | None = None
+    targets: str = "annealed"
+    scans: int = 5
+    init: str = "single"
+    iterations: int | None = None
+    burn_in: int | None = None
+    thin: int = 1
+    chains: int = 4
+    seed: int = 1
+    hyper_every: int = 3
+
+    def __post_init__(self) -> None:
+        for name, known in (
+            ("sampler", tuple(SAMPLERS)),
+            ("targets", TARGETS),
+            ("resampling", SCHEMES),
+            ("anchor_proposal", (None, *ANCHOR_PROPOSALS)),
+        ):
+            if getattr(self, name) not in known:
+                names = ", ".join(filter(None, known))
+                raise UsageError(f"{_option(name)} {getattr(self, name)!r}: must be one of {names}")
+        for name, least in (
+            ("iterations", 1),
+            ("burn_in", 0),
+            ("thin", 1),
+            ("chains", 1),
+            ("particles", 2),
+            ("sweeps", 1),
+            ("moves", 1),
+            ("anchors", 2),
+            ("scans", 0),
+            ("seed", 0),
+            ("hyper_every", 1),
+        ):
+            value = getattr(self, name)
+            if value is not None and value < least:
+                raise UsageError(f"{_option(name)} {value}: must be at least {least}")
+        if self.particles > MOST_PARTICLES:
+            raise UsageError(f"--particles {self.particles}: must be at most {MOST_PARTICLES}")
+        if self.seed >= 2**63:
+            raise UsageError(f"--seed {self.seed}: must be below 2**63")
+        if not 0.0 <= self.resample_threshold <= 1.0:
+            raise UsageError(f"--resample-threshold {self.resample_threshold}: must lie between 0 and 1")
+        check_init(self.init)
+        self._check_anchors()
+        if self.iterations is not None and self.burn_in is not None:
+            self._check_lengths(self.iterations, self.burn_in)
+
+    def _check_anchors(self) -> None:
+        if self.anchors == 2:
+            return
+        if "pgsm" not in SAMPLERS[self.sampler]:
+            raise UsageError(f"--anchors {self.anchors}: --sampler {self.sampler} has two; use mixed or pgsm")
+        if self.anchor_proposal not in (None, "uniform"):
+            raise UsageError(
+                f"--anchors {self.anchors}: --anchor-proposal {self.anchor_proposal} draws two; use uniform"
+            )
+
+    def _check_lengths(self, iterations: int, burn_in: int) -> None:
+        if burn_in >= iterations:
+            raise UsageError(
+                f"--burn-in {burn_in}: must be less than the {iterations} iterations, which include it"
+            )
+        if iterations // self.thin == burn_in // self.thin:
+            raise UsageError(
+                f"--thin {self.thin}: no iteration between the burn-in's {burn_in} and the last, {iterations}, is saved"
+            )
+
+    def resolve(self, num_observations: int) -> Settings:
+        """The settings with numbers where the user gave none.
+
+        Iterations: 1,000, fewer for more than 1,500 observations, at least 150. Burn-in: half of them. Split-merge
+        moves an iteration: 2, or 1 for more than 5,000 observations.
+
+        Raises
+        ------
+        UsageError
+            The burn-in leaves no iteration.
+        """
+        iterations = self.iterations
+        if iterations is None:
+            iterations = max(150, min(1000, 1_500_000 // max(1, num_observations) // 10 * 10))
+        burn_in = iterations // 2 if self.burn_in is None else self.burn_in
+        self._check_lengths(iterations, burn_in)
+        moves = self.moves or (2 if num_observations <= 5000 else 1)
+        return replace(self, iterations=iterations, burn_in=burn_in, moves=moves)
+
+    @property
+    def lengths(self) -> tuple[int, int]:
+        """Iterations and burn-in of resolved settings."""
+        if self.iterations is None or self.burn_in is None:
+            raise ValueError("resolve the settings first")
+        return self.iterations, self.burn_in
+
+    @property
+    def proposal(self) -> str:
+        """Name of the anchor proposal."""
+        return self.anchor_proposal or ("cluster" if self.anchors == 2 else "uniform")
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the trace and ``run.json``."""
+        return asdict(self)
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")

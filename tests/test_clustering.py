@@ -1,0 +1,257 @@
+"""Clustering from Python: what is found, what is refused, and that it is what the trace says."""
+
+from __future__ import annotations
+
+import doctest
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy.special import logsumexp
+from small_runs import matrix
+
+from pyclone_pgsm import analysis, clustering
+from pyclone_pgsm.chains import Settings
+from pyclone_pgsm.clustering import Clustering, cluster
+from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.errors import DataValueError, OutputError, UsageError
+from pyclone_pgsm.likelihoods.normal import Normal
+from pyclone_pgsm.posterior.predictive import Predictive
+from pyclone_pgsm.priors import CustomPrior, DirichletProcess, FiniteDirichlet, PitmanYor
+from pyclone_pgsm.samplers.partition import build_partition, log_likelihood
+from pyclone_pgsm.trace import Trace
+
+PLUGIN = Path(__file__).parents[1] / "examples" / "poisson_gamma" / "pyclone_pgsm_poisson_gamma.py"
+SHORT = Settings(iterations=60, chains=2)
+TIGHT = {"r0": 0.1}
+FEW = DirichletProcess(0.01, None, None)
+
+
+@pytest.fixture(scope="module")
+def found() -> Clustering:
+    return cluster(matrix().values, "normal", TIGHT, FEW, SHORT)
+
+
+def test_documentation():
+    assert doctest.testmod(clustering).failed == 0
+
+
+def test_three_clusters(found):
+    truth = np.arange(24) % 3
+    assert found.num_clusters == 3
+    np.testing.assert_array_equal(found.labels, truth)
+    np.testing.assert_array_equal(found.cluster_size, [8, 8, 8])
+    assert (found.assignment_prob > 0.9).all()
+    expected = [[-4, 0], [4, 0], [0, 5]]
+    assert (np.abs(found.parameters["mean"] - expected) < 4 * found.parameters["mean_sd"]).all()
+    assert found.parameters["covariance"].shape == (3, 2, 2)
+    assert (np.linalg.eigvalsh(found.parameters["covariance"]) > 0).all()
+
+
+def test_text(found):
+    assert repr(found) == "Clustering(24 rows in 3 clusters)"
+
+
+def test_chains_draws_and_diagnostics(found):
+    assert found.draws.shape == (60, 24)  # two chains of 30 after burn-in
+    assert found.settings.lengths == (60, 30)
+    assert [len(chain.iteration) for chain in found.chains] == [60, 60]
+    for k, chain in enumerate(found.chains):
+        kept = found.draws[30 * k : 30 * (k + 1)]
+        np.testing.assert_array_equal(kept.max(axis=1) + 1, chain.num_clusters[30:])
+        np.testing.assert_array_equal(
+            found.hyperparameters["concentration"][30 * k : 30 * (k + 1)], chain.concentration[30:]
+        )
+    assert set(found.diagnostics) == {"log_joint", "num_clusters", "concentration"}
+    pooled = np.concatenate([chain.num_clusters[30:] for chain in found.chains])
+    assert found.diagnostics["num_clusters"].mean == pytest.approx(pooled.mean())
+    assert isinstance(found.warnings, list)
+
+
+def test_draws_are_thinned(monkeypatch):
+    monkeypatch.setattr(clustering, "KEPT_DRAWS", 26)
+    few = cluster(matrix().values, settings=SHORT)
+    assert few.draws.shape == (26, 24)  # thirteen of each chain
+    assert len(few.hyperparameters["concentration"]) == 26
+    monkeypatch.setattr(clustering, "KEPT_BYTES", 1)
+    assert len(cluster(matrix().values, settings=SHORT).draws) == 20
+
+
+def test_threads_do_not_matter_and_seeds_do(found):
+    one = cluster(matrix().values, "normal", TIGHT, FEW, SHORT, threads=1)
+    np.testing.assert_array_equal(one.draws, found.draws)
+    np.testing.assert_array_equal(one.log_predictive(matrix().values), found.log_predictive(matrix().values))
+    other = cluster(matrix().values, "normal", TIGHT, FEW, Settings(iterations=60, chains=2, seed=2))
+    assert (other.chains[0].log_joint != found.chains[0].log_joint).any()
+
+
+def test_trace_is_kept_and_goes_on(found, tmp_path):
+    path = tmp_path / "t.h5"
+    again = cluster(matrix().values, "normal", TIGHT, FEW, SHORT, trace=path)
+    np.testing.assert_array_equal(again.draws, found.draws)
+    with Trace(path) as trace:
+        assert trace.command == "pyclone_pgsm.cluster"
+        assert trace.matrix.row_names[:2] == ["1", "2"]
+        assert trace.matrix.column_names == ["x1", "x2"]
+    result = analysis.write_results(path, tmp_path / "out", plots=False)
+    np.testing.assert_array_equal(result.summary.labels, found.labels)
+    np.testing.assert_array_equal(result.summary.parameters["mean"], found.parameters["mean"])
+    assert analysis.resume(path, 70) == 70
+    with pytest.raises(OutputError, match="cannot be written"):
+        cluster(matrix().values, settings=SHORT, trace=tmp_path / "nowhere" / "t.h5")
+
+
+def test_data_frame_and_list(found, tmp_path):
+    frame = pd.DataFrame(matrix().values, columns=["east", "north"])
+    named = cluster(frame, "normal", TIGHT, FEW, SHORT, trace=str(tmp_path / "t.h5"))
+    np.testing.assert_array_equal(named.labels, found.labels)
+    with Trace(tmp_path / "t.h5") as trace:
+        assert trace.matrix.column_names == ["east", "north"]
+    assert cluster([[0], [1], [0]], "bernoulli", settings=SHORT).labels.shape == (3,)
+
+
+@pytest.mark.parametrize(
+    "prior",
+    [
+        PitmanYor(0.01, 0.01, None, None, infer_discount=False),
+        FiniteDirichlet(3),
+        CustomPrior(lambda j: -5.0 * j, lambda n: 0.5 * n),
+    ],
+)
+def test_other_priors(prior):
+    found = cluster(matrix().values, "normal", TIGHT, prior, SHORT)
+    assert found.num_clusters == 3
+    assert tuple(found.hyperparameters) == prior.hyperparameters
+    points = np.array([[-4.0, 0.0], [30.0, 30.0]])
+    assert np.diff(found.log_predictive(points))[0] < -3
+    np.testing.assert_allclose(found.predict_proba(points)[0], [1, 0, 0], atol=0.05)
+
+
+def test_parameters_are_those_of_the_likelihood():
+    """Numbers, lists and arrays alike."""
+    S0 = np.array([[2.0, 0.5], [0.5, 1.0]])
+    ways = ({"S0": S0, "nu0": np.float64(5)}, {"S0": S0.tolist(), "nu0": 5.0})
+    joints = [cluster(matrix().values, "normal", p, settings=SHORT).chains[0].log_joint for p in ways]
+    np.testing.assert_array_equal(*joints)
+    with pytest.raises(UsageError, match="r0 must be a number above 0, not -1"):
+        cluster(matrix().values, "normal", {"r0": -1}, settings=SHORT)
+    with pytest.raises(UsageError, match="--param s0: normal has no such parameter; its parameters: nu0, r0"):
+        cluster(matrix().values, "normal", {"s0": 1}, settings=SHORT)
+
+
+def test_plugin_of_a_file(tmp_path):
+    counts = matrix("counts").values
+    path = tmp_path / "t.h5"
+    found = cluster(counts, f"{PLUGIN}:PoissonGamma", {"rate": 0.05}, FEW, SHORT, trace=path)
+    np.testing.assert_array_equal(found.labels, np.arange(24) % 3)
+    assert analysis.resume(path, 70) == 70
+
+
+def test_start():
+    truth = np.arange(24) % 3
+    started = cluster(matrix().values, settings=Settings(iterations=4, chains=1), start_labels=truth + 7)
+    assert started.settings.init == "given labels"
+    assert started.chains[0].num_clusters[0] <= 4
+    with pytest.raises(UsageError, match="the initial labels must be one for each of 24 observations, not 3"):
+        cluster(matrix().values, settings=SHORT, start_labels=[0, 1, 2])
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ([1.0, 2.0], "the data must be a matrix of rows by columns, not of shape (2,)"),
+        (np.empty((0, 3)), "the data must be a matrix of rows by columns, not of shape (0, 3)"),
+        ([["a", "b"]], "the data must be a matrix of numbers: "),
+        ([[1.0], [1.0, 2.0]], "the data must be a matrix of numbers: "),
+    ],
+)
+def test_no_matrix(data, message):
+    with pytest.raises(UsageError) as caught:
+        cluster(data)
+    assert str(caught.value).startswith(message)
+
+
+def test_values_that_the_likelihood_cannot_take():
+    values = matrix().values.copy()
+    values[5, 1] = np.nan
+    with pytest.raises(DataValueError) as caught:
+        cluster(values, settings=SHORT)
+    assert (caught.value.row, caught.value.column) == (5, 1)
+    with pytest.raises(DataValueError, match="must be 0 or 1"):
+        cluster(matrix().values, "bernoulli", settings=SHORT)
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "message"),
+    [
+        ("norml", "--likelihood 'norml': there is none of this name (is normal meant?)"),
+        ("pyclone", "--likelihood pyclone: is for tumours: use pyclone-pgsm analyze"),
+        ("nowhere.py:X", "nowhere.py"),
+    ],
+)
+def test_no_likelihood(likelihood, message):
+    with pytest.raises(UsageError) as caught:
+        cluster(matrix().values, likelihood)
+    assert message in str(caught.value)
+
+
+def test_unknown_criterion():
+    with pytest.raises(UsageError, match="--consensus 'best': must be one of mpear"):
+        cluster(matrix().values, criterion="best")
+
+
+def test_new_rows_that_cannot_be(found):
+    for rows, message in (
+        ([1.0, 2.0], r"new rows must be a matrix with 2 columns, not of shape \(2,\)"),
+        ([[1.0, 2.0, 3.0]], r"not of shape \(1, 3\)"),
+        ([[1.0, np.inf]], r"new rows: row 0, column 1 \(from 0\): inf: not finite"),
+    ):
+        for method in (found.log_predictive, found.predict_proba):
+            with pytest.raises(UsageError, match=message):
+                method(rows)
+
+
+def test_interrupted(monkeypatch):
+    def interrupt(*_: object, **__: object) -> None:
+        raise analysis.Interrupted
+
+    monkeypatch.setattr(clustering, "start", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        cluster(matrix().values, settings=SHORT)
+
+
+def test_progress():
+    seen: list[tuple[int, int, int, int]] = []
+    cluster(matrix().values, settings=SHORT, progress=lambda *numbers: seen.append(numbers))
+    assert {(chain, total) for chain, _, total, _ in seen} == {(0, 60), (1, 60)}
+
+
+def partitions(T: int) -> list[list[int]]:
+    """All of them, blocks numbered by first appearance."""
+    return [
+        list(labels)
+        for labels in product(range(T), repeat=T)
+        if all(b <= max(labels[:i], default=-1) + 1 for i, b in enumerate(labels))
+    ]
+
+
+def test_log_predictive_is_that_of_the_exact_posterior():
+    """The mean over all partitions of four rows, weighted by their exact posterior probabilities."""
+    data = np.array([[-1.5, 0.0], [-1.0, 0.5], [1.5, 0.3], [0.4, -2.0]])
+    new = np.array([[0.0, 0.0], [2.0, 2.0], [-1.2, 0.2]])
+    prior = DirichletProcess(1.0, None, None)
+    likelihood = Normal.from_data(data)
+    build, score = (compiled_for(function, Normal) for function in (build_partition, log_likelihood))
+    log_p, given = [], []
+    for labels in map(np.array, partitions(4)):
+        log_tau = prior.log_tau1(4)[labels.max() + 1] + prior.log_tau2(4)[np.bincount(labels)].sum()
+        log_p.append(log_tau + score(likelihood, build(likelihood, labels.astype(np.int32))))
+        given.append(np.exp(Predictive(likelihood, [prior], labels[None]).log_density(new)))
+    weights = np.exp(log_p - logsumexp(log_p))
+    exact = weights @ given
+    found = cluster(data, "normal", prior=prior, settings=Settings(iterations=1000, burn_in=100, thin=3))
+    standard_error = np.sqrt(weights @ (given - exact) ** 2 / 100)  # of 240 partitions, nearly independent
+    assert (np.abs(np.exp(found.log_predictive(new)) - exact) < 5 * standard_error).all()
+    assert (5 * standard_error < 0.5 * exact).all()  # sharp enough to say something

@@ -1,0 +1,64 @@
+"""The process that compiles ahead: when it is started, and that it calls what it should."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from typing import Any
+
+import pytest
+from small_runs import matrix, run_matrix
+
+from pyclone_pgsm import analysis, compiling, warm
+from pyclone_pgsm.chains import Settings
+from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.likelihoods.normal import Normal
+from pyclone_pgsm.samplers.particle_gibbs import split_merge
+
+
+@pytest.mark.parametrize("cold", [True, False])
+def test_started_only_if_nothing_is_compiled(cold, monkeypatch):
+    started: list[Any] = []
+    monkeypatch.setattr(compiling, "is_cold", lambda kind: cold and kind is Normal)
+    monkeypatch.setattr(subprocess, "Popen", lambda command, **_: started.append(command))
+    for threads, chains in ((1, 4), (4, 1), (2, 2)):
+        analysis.compile_ahead("normal", Settings(chains=chains), threads)
+    assert started == ([[sys.executable, "-m", "pyclone_pgsm.warm", "normal"]] if cold else [])
+    with pytest.raises(UsageError, match="norml"):
+        warm.start_warming("norml")
+
+
+def test_cold_until_something_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(compiling, "cache_directory", lambda: tmp_path)
+    assert compiling.is_cold(Normal)
+    folder = next(iter(tmp_path.iterdir()), None)
+    assert folder is None
+    (tmp_path / f"{Normal.__module__}.Normal-0123456789abcdef").mkdir()
+    (tmp_path / f"{Normal.__module__}.Normal-0123456789abcdef" / "build.nbi").touch()
+    assert compiling.is_cold(Normal)  # of other sources
+    digest = compiling.source_digest(Normal)
+    assert digest is not None
+    (tmp_path / f"{Normal.__module__}.Normal-{digest[:16]}").mkdir()
+    (tmp_path / f"{Normal.__module__}.Normal-{digest[:16]}" / "build.nbi").touch()
+    assert not compiling.is_cold(Normal)
+    monkeypatch.setattr(compiling, "cache_directory", lambda: None)
+    assert not compiling.is_cold(Normal)
+
+
+@pytest.mark.parametrize("likelihood", ["pyclone", "normal", "bernoulli"])
+def test_main_calls_the_kernels(likelihood, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["warm", likelihood])
+    warm.main()
+
+
+def test_signatures_are_those_that_a_run_needs(tmp_path, monkeypatch):
+    """What was compiled ahead is used, not compiled again for other types."""
+    monkeypatch.setattr(sys, "argv", ["warm", "normal"])
+    warm.main()
+    move = compiled_for(split_merge, Normal)
+    if not hasattr(move, "signatures"):
+        pytest.skip("nothing is compiled")
+    before = len(move.signatures)
+    run_matrix(tmp_path / "t.h5", data=matrix(), iterations=4, burn_in=1)
+    assert len(move.signatures) == before
