@@ -206,7 +206,7 @@ def test_end_to_end(benchmark: ModuleType, tmp_path: Path, capsys: pytest.Captur
     (tmp_path / "data" / "bad.truth.tsv").write_bytes((tmp_path / "data" / "tumour3.truth.tsv").read_bytes())
     (tmp_path / "data" / "bad.tsv").write_text("nothing\n")
     out = tmp_path / "out"
-    small = ["--iterations", "60", "--chains", "2"]
+    small = ["--iterations", "400", "--chains", "2"]
     assert benchmark.main([str(tmp_path / "data"), "-o", str(out), "--jobs", "2", "--", *small]) == 1
     said = capsys.readouterr()
     assert "bad.tsv: exit code 2: pyclone-pgsm: " in said.err

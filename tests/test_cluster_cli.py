@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import h5py
 import numpy as np
 import pandas as pd
 import pytest
@@ -244,12 +245,13 @@ def test_a_likelihood_is_needed(points, tmp_path):
 
 
 def test_trace_whose_likelihood_is_gone(tmp_path):
-    plugin = tmp_path / "mine.py"
-    plugin.write_text(PLUGIN.read_text())
-    path = run_matrix(tmp_path / "t.h5", f"{plugin}:PoissonGamma", data=matrix("counts"))
-    plugin.unlink()
+    path = run_matrix(tmp_path / "t.h5", f"{PLUGIN}:PoissonGamma", data=matrix("counts"))
+    gone = tmp_path / "gone.py"
+    with h5py.File(path, "r+") as file:
+        options = file["config"].attrs["options"]
+        file["config"].attrs["options"] = options.replace(str(PLUGIN), str(gone))
     for verb, options in (("resume", ("--iterations", 70)), ("summarize", ("-o", tmp_path / "out"))):
-        assert f"{plugin}: No such file or directory" in refused(verb, path, *options)
+        assert f"{gone}: No such file or directory" in refused(verb, path, *options)
 
 
 def test_likelihoods():

@@ -126,7 +126,8 @@ def check_contract(likelihood: type) -> None:
             found = ", ".join(inspect.signature(method).parameters)
             problems.append(f"the method {name}({found}) must be {expected}")
     if problems:
-        raise UsageError(f"{likelihood.__qualname__} is not a likelihood: " + "; ".join(problems))
+        name = likelihood.__qualname__.rpartition(".")[2]
+        raise UsageError(f"{name} is not a likelihood: " + "; ".join(problems))
 
 
 def register(name: str) -> Callable[[type], type]:

@@ -57,9 +57,8 @@ def block_log_predictives(
     """
     kind = type(likelihood)
     if not has_predictive(likelihood):
-        raise UsageError(
-            f"the likelihood {kind.__qualname__} has no log_predictive_new, so no predictive densities"
-        )
+        name = kind.__qualname__.rpartition(".")[2]
+        raise UsageError(f"the likelihood {name} has no log_predictive_new, so no predictive densities")
     partition = compiled_for(build_partition, kind)(likelihood, labels.astype(np.int32))
     out = np.empty((len(points), int(partition.counter[0]) + 1))
     compiled_for(fill_log_predictives, kind)(likelihood, partition.stats[: out.shape[1]], points, out)
