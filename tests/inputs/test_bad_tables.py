@@ -207,7 +207,10 @@ TEXT = table(GOOD).encode()
         (gzip.compress(TEXT, mtime=0)[:5], "the gzip compression breaks off: the file is cut short"),
         (gzip.compress(TEXT, mtime=0)[:-8] + b"\0" * 8, "the gzip compression is damaged"),
         (b"\x1f\x8b" + TEXT, "the gzip compression is damaged"),
-        (gzip.compress(gzip.compress(TEXT, mtime=0), mtime=0), "this is compressed twice with gzip; unpack it once"),
+        (
+            gzip.compress(gzip.compress(TEXT, mtime=0), mtime=0),
+            "this is compressed twice with gzip; unpack it once",
+        ),
         (
             gzip.compress(b"BAM\1" + b"\0" * 99, mtime=0),
             "this is a BAM file; a table of read counts as text is expected",

@@ -102,13 +102,12 @@ def test_two_anchors_with_their_own_kernel(scheme: str) -> None:
     assert seen == {(1, 1), (1, 2), (2, 1), (2, 2)}
 
 
-@pytest.mark.parametrize("scheme", SCHEMES)
-@pytest.mark.parametrize("num_anchors", [2, 3])
+@pytest.mark.parametrize(
+    ("num_anchors", "scheme"), [*((2, scheme) for scheme in SCHEMES), *((3, scheme) for scheme in OF_MANY)]
+)
 @pytest.mark.filterwarnings("error")
 def test_a_largest_number_of_blocks(num_anchors: int, scheme: str) -> None:
     """It is never exceeded, and from a start beyond it the blocks get fewer."""
-    if scheme == "both-kinds" and num_anchors > 2:
-        pytest.skip("for two anchors only")
     case = counts()
     rng = np.random.default_rng(4)
     prior = tables(50.0, max_blocks=5)
