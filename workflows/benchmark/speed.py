@@ -34,14 +34,16 @@ from pyclone_pgsm.compiling import compiled_for
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.likelihoods.pyclone import PyClone, PyCloneModel
 from pyclone_pgsm.priors import DirichletProcess
-from pyclone_pgsm.samplers.anchors import uniform_pair
+from pyclone_pgsm.samplers.anchors import uniform_anchors
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.particle_gibbs import make_block_pool, split_merge
 from pyclone_pgsm.samplers.partition import PartitionPrior, build_partition
+from pyclone_pgsm.samplers.resampling import SCHEMES
 from pyclone_pgsm.simulate import SimulationOptions, draw_alt_counts, draw_genotypes, simulate, variant_share
 from pyclone_pgsm.tumour.grid import choose_grid_size, intern
 
 PARTICLES, THRESHOLD = 20, 0.5
+MULTINOMIAL = SCHEMES.index("multinomial")
 SETTLING, MEASURED, ROUNDS = 300, 100, 10
 LARGE = 10_000
 CASES = ((1, 18), (4, 8), (4, 15))
@@ -128,11 +130,13 @@ def run_chain(
         started = time.thread_time()
         partition, moved = sweep(likelihood, tables, partition, model.order, rng)
         swept = time.thread_time()
-        anchors = uniform_pair(T, rng)
-        partition, _, _ = move(likelihood, tables, partition, anchors, PARTICLES, THRESHOLD, True, pool, rng)
+        anchors = uniform_anchors(T, 2, rng)
+        partition, _, _ = move(
+            likelihood, tables, partition, anchors, PARTICLES, THRESHOLD, True, MULTINOMIAL, pool, rng
+        )
         ended = time.thread_time()
         clusters = int(partition.counter[0])
-        prior = prior.resample(T, clusters, rng)
+        prior = prior.resample(partition.sizes[partition.sizes > 0], rng)
         if iteration >= settling:
             timing.sweep.append(swept - started)
             timing.move.append(ended - swept)
