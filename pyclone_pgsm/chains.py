@@ -32,7 +32,7 @@ from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.hyperparameters import partition_log_likelihood, resample_hyperparameters
 from pyclone_pgsm.samplers.initial import initial_labels
 from pyclone_pgsm.samplers.many_anchors import split_merge_many
-from pyclone_pgsm.samplers.particle_gibbs import make_block_pool, split_merge
+from pyclone_pgsm.samplers.particle_gibbs import has_one_merged, make_block_pool, split_merge
 from pyclone_pgsm.samplers.partition import Partition, PartitionPrior, build_partition, log_prior
 from pyclone_pgsm.samplers.resampling import SCHEMES
 from pyclone_pgsm.samplers.restricted_gibbs import restricted_gibbs
@@ -219,7 +219,12 @@ def _split_merge_move(
     )
     if settings.anchors > 2:
         return split_merge_many, particle_gibbs
-    return split_merge, (*particle_gibbs, make_block_pool(settings.particles, likelihood.stat_size()))
+    one_merged = has_one_merged(settings.resampling)
+    return split_merge, (
+        *particle_gibbs,
+        one_merged,
+        make_block_pool(settings.particles, likelihood.stat_size()),
+    )
 
 
 def advance(

@@ -40,6 +40,13 @@ KERNELS = (
 )
 PACKAGE = Path(__file__).parent
 
+LEAF = {"nogil": True, "_nrt": False}
+"""Options of ``numba.njit`` for inner functions that make no array, and call none that does: they count no references.
+Counting takes two atomic instructions for each array in each call, often more than the arithmetic. (numba refuses to
+compile an allocation under them.)"""
+ALLOCATING = {"nogil": True, "_nrt": True}
+"""Options of an inner function that may make arrays, whoever calls it."""
+
 
 def _number_functions_anew() -> None:
     FunctionIdentity._unique_ids = itertools.count(secrets.randbits(60))

@@ -3,7 +3,8 @@
 A tumour is clustered by PyClone's likelihood, any other data, a matrix of numbers, by a likelihood of the registry. The
 options are plain values that JSON can hold, so that a trace says all that is needed to go on without the input files:
 
-    {"likelihood": "pyclone", "genotype_prior": .., "density": .., "precision": .., "grid_size": ..}
+    {"likelihood": "pyclone", "genotype_prior": .., "density": .., "precision": .., "grid_size": ..}, and if the tumour
+        content of some samples is uncertain "tumour_content": {SAMPLE: [MEAN, SD], ..}
     {"likelihood": "normal", "parameters": {..}}
 """
 
@@ -20,9 +21,10 @@ from numpy.typing import NDArray
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.likelihoods.model import FixedModel, Model
-from pyclone_pgsm.likelihoods.pyclone import PyCloneModel
 from pyclone_pgsm.likelihoods.registry import find_likelihood
+from pyclone_pgsm.tumour.content import Uncertain
 from pyclone_pgsm.tumour.grid import intern
+from pyclone_pgsm.tumour.model import PyCloneModel
 
 StoredModel = dict[str, Any]
 TUMOUR = "pyclone"
@@ -74,6 +76,8 @@ def make_model(data: Data, options: StoredModel) -> Model:
             options["genotype_prior"],
             options["density"],
             options["precision"],
+            data.sample_ids,
+            {sample: Uncertain(*pair) for sample, pair in options.get("tumour_content", {}).items()},
         )
     spec, parameters = options["likelihood"], options["parameters"]
     likelihood = find_table_likelihood(spec, parameters)

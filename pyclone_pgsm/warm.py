@@ -49,15 +49,21 @@ def warm_chain(likelihood: Any) -> None:
     from pyclone_pgsm.priors import DirichletProcess
     from pyclone_pgsm.samplers.anchors import merge_scores
     from pyclone_pgsm.samplers.particle_gibbs import make_block_pool, split_merge
-    from pyclone_pgsm.samplers.partition import PartitionPrior, build_partition
+    from pyclone_pgsm.samplers.partition import Partition, PartitionPrior
 
     kind = type(likelihood)
     prior = DirichletProcess()
     tables = PartitionPrior(prior.log_tau1(4), prior.log_tau2(4))
-    partition = compiled_for(build_partition, kind)(likelihood, np.zeros(4, np.int32))
+    # one block, made without what another process compiles at the same time
+    stats = np.zeros((8, likelihood.stat_size()))
+    slots = np.arange(8)
+    partition = Partition(
+        np.zeros(4, np.int32), np.array([4, *[0] * 7]), stats, slots, slots.copy(), np.ones(1, int)
+    )
     pool = make_block_pool(2, likelihood.stat_size())
     move = compiled_for(split_merge, kind)
-    move(likelihood, tables, partition, np.array([0, 1]), 2, 0.5, True, 0, pool, np.random.default_rng(0))
+    rng = np.random.default_rng(0)
+    move(likelihood, tables, partition, np.array([0, 1]), 2, 0.5, True, 0, None, pool, rng)
     compiled_for(merge_scores, kind)(likelihood, np.array([0, 0, 1, 1], np.int32), 2)
 
 

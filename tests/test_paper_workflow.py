@@ -21,8 +21,8 @@ import pandas as pd
 import pytest
 
 from pyclone_pgsm.chains import Settings
-from pyclone_pgsm.likelihoods.pyclone import PyCloneModel
 from pyclone_pgsm.priors import DirichletProcess, FiniteDirichlet
+from pyclone_pgsm.tumour.model import PyCloneModel
 
 FOLDER = Path(__file__).parents[1] / "workflows" / "paper"
 Import = Callable[[str], ModuleType]

@@ -21,8 +21,9 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from pyclone_pgsm.compiling import LEAF
 from pyclone_pgsm.errors import DataValueError, UsageError
-from pyclone_pgsm.likelihoods.contract import register
+from pyclone_pgsm.likelihoods.contract import leaf, register
 
 SUM = {"reassoc", "nsz", "contract"}
 
@@ -31,7 +32,7 @@ ONE, ZERO = 0, 1  # tables of log(a + n) and log(b + n), n ones or zeros
 LOG_TOTAL, LOG_GAMMA_TOTAL = 0, 1
 
 
-@njit(nogil=True, fastmath=SUM, error_model="numpy")
+@njit(**LEAF, fastmath=SUM, error_model="numpy")
 def dot(stat, at, x, i):
     """sum_d stat[at + d] x[i, d]."""
     total = 0.0
@@ -40,7 +41,7 @@ def dot(stat, at, x, i):
     return total
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(**LEAF, error_model="numpy")
 def log_predictives(x, stats, slots, i, out):
     """out[b] = log L(y_i | y_b) for the blocks in the rows ``slots`` of stats."""
     odds = ONES + x.shape[1]
@@ -50,7 +51,7 @@ def log_predictives(x, stats, slots, i, out):
         out[b] = flat[at + BASE] + dot(flat, at + odds, x, i)
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(**LEAF, error_model="numpy")
 def count_row(stat, x, i, weight):
     """Add row i to the ones, or take it away."""
     stat[COUNT] += weight
@@ -58,7 +59,7 @@ def count_row(stat, x, i, weight):
         stat[np.uint64(ONES) + d] += weight * x[np.uint64(i), d]
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(**LEAF, error_model="numpy")
 def renew(stat, table, logs, totals):
     """base and odds from the counts."""
     D = np.uint64(len(table))
@@ -73,7 +74,7 @@ def renew(stat, table, logs, totals):
     stat[BASE] = base - totals[LOG_TOTAL, count]
 
 
-@njit(nogil=True, fastmath=SUM, error_model="numpy")
+@njit(**LEAF, fastmath=SUM, error_model="numpy")
 def log_predictive_without(stat, x, i, table, logs, totals):
     """Each coordinate's own value has been counted once: one less of it."""
     count = np.int64(stat[COUNT])
@@ -87,7 +88,7 @@ def log_predictive_without(stat, x, i, table, logs, totals):
     return total - totals[LOG_TOTAL, count - 1]
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(**LEAF, error_model="numpy")
 def log_marginal(stat, table, log_gammas, totals):
     count = np.int64(stat[COUNT])
     total = 0.0
@@ -172,39 +173,49 @@ class Bernoulli(NamedTuple):
             totals=np.stack([counts @ np.log(total + n), counts @ (gammaln(total + n) - gammaln(total))]),
         )
 
+    @leaf
     def stat_size(self):
         return ONES + 2 * self.x.shape[1]
 
+    @leaf
     def clear(self, stat):
         for k in range(len(stat)):
             stat[k] = 0.0
         renew(stat, self.table, self.logs, self.totals)
 
+    @leaf
     def add(self, stat, i):
         count_row(stat, self.x, i, 1.0)
         renew(stat, self.table, self.logs, self.totals)
 
+    @leaf
     def remove(self, stat, i):
         count_row(stat, self.x, i, -1.0)
         renew(stat, self.table, self.logs, self.totals)
 
+    @leaf
     def add_many(self, stat, members):
         for i in members:
             count_row(stat, self.x, i, 1.0)
         renew(stat, self.table, self.logs, self.totals)
 
+    @leaf
     def log_prior_predictive(self, i):
         return self.log_prior[i]
 
+    @leaf
     def log_predictive(self, stat, i, negligible):
         return stat[BASE] + dot(stat, ONES + self.x.shape[1], self.x, i)
 
+    @leaf
     def log_predictives(self, stats, slots, i, negligible, out):
         log_predictives(self.x, stats, slots, i, out)
 
+    @leaf
     def log_predictive_without(self, stat, i):
         return log_predictive_without(stat, self.x, i, self.table, self.logs, self.totals)
 
+    @leaf
     def log_marginal(self, stat):
         return log_marginal(stat, self.table, self.log_gammas, self.totals)
 

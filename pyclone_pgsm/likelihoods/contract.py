@@ -23,6 +23,10 @@ method                                             meaning
 ``negligible, out)``                               statistic ``stats[slots[b]]``, for all b; by default a loop
 ``kind(self, i)``                                  optional, for speed: a number from 0 on that only observations that
                                                    equal each other share; by default i
+``clear_sketch(self, stat)``                       optional, for speed: the empty block, for a block that mostly only
+                                                   grows and is then forgotten. Its predictives may be NaN, which asks
+                                                   for a proper statistic. By default ``clear``
+``is_sketch(self, stat)``                          optional, with the last: whether the statistic began so
 ``log_predictive_new(self, stat, x)``              optional, for held-out data and densities: log L(x | y_b) of a new
                                                    observation x, (D,) float64, with all its factors; for an empty
                                                    block its prior predictive
@@ -47,12 +51,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 
-from numba import config, types
+from numba import config, njit, types
 from numba.extending import overload_method
 
+from pyclone_pgsm.compiling import ALLOCATING
 from pyclone_pgsm.errors import UsageError
+
+Method = TypeVar("Method", bound=Callable[..., Any])
 
 METHODS: dict[str, tuple[str, ...]] = {
     "stat_size": ("self",),
@@ -66,33 +73,68 @@ METHODS: dict[str, tuple[str, ...]] = {
     "log_marginal": ("self", "stat"),
     "log_predictives": ("self", "stats", "slots", "i", "negligible", "out"),
     "kind": ("self", "i"),
+    "clear_sketch": ("self", "stat"),
+    "is_sketch": ("self", "stat"),
 }
 OPTIONAL_METHODS: dict[str, tuple[str, ...]] = {"log_predictive_new": ("self", "stat", "x")}
 
 
+def leaf(method: Method) -> Method:
+    """Mark a method that makes no array, and calls nothing that does: it runs without counting references.
+
+    Worth it where a call takes less than a microsecond (see :data:`~pyclone_pgsm.compiling.LEAF`).
+    """
+    method.leaf = True  # type: ignore[attr-defined]
+    return method
+
+
+@leaf
 def _log_predictives(self, stats, slots, i, negligible, out):  # type: ignore[no-untyped-def]
     """The default of the optional method."""
     for b in range(len(slots)):
         out[b] = self.log_predictive(stats[slots[b]], i, negligible)
 
 
+@leaf
+def _clear_sketch(self, stat):  # type: ignore[no-untyped-def]
+    """The default of the optional method."""
+    self.clear(stat)
+
+
+@leaf
+def _is_sketch(self, stat):  # type: ignore[no-untyped-def]
+    """The default of the optional method."""
+    return False
+
+
+@leaf
 def _kind(self, i):  # type: ignore[no-untyped-def]
     """The default of the optional method."""
     return i
 
 
-DEFAULTS = {"log_predictives": _log_predictives, "kind": _kind}
+DEFAULTS = {
+    "log_predictives": _log_predictives,
+    "kind": _kind,
+    "clear_sketch": _clear_sketch,
+    "is_sketch": _is_sketch,
+}
 REGISTRY: dict[str, type] = {}
 
 
 def _make_available(name: str, arguments: tuple[str, ...]) -> None:
     """Let compiled code call the method `name` of any NamedTuple class by compiling the class's own function."""
+    # numba wants the overload, and what it returns, to have the very arguments of the method.
+    listed = ", ".join(arguments)
 
     def find_method(self: Any, *_: Any) -> Callable[..., Any] | None:
-        return getattr(self.instance_class, name, None)
+        method = getattr(self.instance_class, name, None)
+        if method is None or getattr(method, "leaf", False):
+            return method
+        namespace: dict[str, Any] = {"method": njit(**ALLOCATING)(method)}
+        exec(f"def call({listed}):\n    return method({listed})", namespace)
+        return namespace["call"]
 
-    # numba wants the overload to have the very arguments of the method that it returns.
-    listed = ", ".join(arguments)
     namespace: dict[str, Any] = {"find_method": find_method}
     exec(f"def overload({listed}):\n    return find_method({listed})", namespace)
     overload_method(types.BaseNamedTuple, name)(namespace["overload"])

@@ -44,6 +44,10 @@ class Model(Protocol):
         """A new point and log q(values | new) - log q(new | values), for a Metropolis-Hastings step."""
         ...
 
+    def forget(self) -> None:
+        """Give back the memory of what can be computed anew."""
+        ...
+
 
 class FixedModel:
     """A model without hyperparameters: one likelihood.
@@ -74,3 +78,6 @@ class FixedModel:
 
     def propose(self, values: Values, rng: np.random.Generator) -> tuple[Values, float]:
         return values, 0.0
+
+    def forget(self) -> None:
+        return

@@ -45,9 +45,10 @@ import numpy as np
 from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
+from pyclone_pgsm.compiling import ALLOCATING, LEAF
 from pyclone_pgsm.errors import DataValueError, UsageError
 from pyclone_pgsm.likelihoods import twofold
-from pyclone_pgsm.likelihoods.contract import register
+from pyclone_pgsm.likelihoods.contract import leaf, register
 
 SUM = {"reassoc", "nsz", "contract"}
 
@@ -59,7 +60,7 @@ WIDEST = 1e8  # |x_d| that even this cannot take
 # As in the other likelihoods, parts of a statistic are addressed by unsigned offsets, and never sliced.
 
 
-@njit(nogil=True, fastmath=SUM, error_model="numpy")
+@njit(**LEAF, fastmath=SUM, error_model="numpy")
 def dot(stat, at, z, i, n):
     """sum_j stat[at + j] z[i, j] over j < n; all unsigned."""
     total = 0.0
@@ -68,7 +69,7 @@ def dot(stat, at, z, i, n):
     return total
 
 
-@njit(nogil=True, error_model="numpy", inline="always")
+@njit(**LEAF, error_model="numpy", inline="always")
 def squares(stat, at, z, i, limit):
     """q = |F z|^2 for F beginning at stat[at] and z[i], both unsigned; some number above `limit` if q is."""
     q = 0.0
@@ -81,7 +82,7 @@ def squares(stat, at, z, i, limit):
     return q
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(**LEAF, error_model="numpy")
 def squares_2d(a, b, c, d, e, f, x, y):
     """:func:`squares` for D = 2: rows a; b, c; d, e, f of F, and z = (1, x, y)."""
     v = b + c * x
@@ -89,7 +90,7 @@ def squares_2d(a, b, c, d, e, f, x, y):
     return a * a + v * v + w * w
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(**LEAF, error_model="numpy")
 def squares_of_one(stat, z, i, limit):
     """:func:`squares` for a single statistic."""
     if z.shape[1] == 3:
@@ -97,13 +98,13 @@ def squares_of_one(stat, z, i, limit):
     return squares(stat, np.uint64(FACTOR), z, np.uint64(i), limit)
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(**LEAF, error_model="numpy")
 def largest_square(level, power, negligible):
     """The q at which a predictive is `negligible`."""
     return math.expm1(min((level - negligible) / power, 700.0))
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(**LEAF, error_model="numpy")
 def log_predictives(z, stats, slots, i, negligible, out):
     """out[b] = log L(y_i | y_b) for the blocks whose statistics are ``stats[slots[b]]``."""
     flat = stats.reshape(stats.size)
@@ -116,7 +117,7 @@ def log_predictives(z, stats, slots, i, negligible, out):
         out[b] = level - power * math.log1p(q)
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(**LEAF, error_model="numpy")
 def log_predictives_2d(z, stats, slots, i, negligible, out):
     """:func:`log_predictives` for D = 2, where anything but the arithmetic itself would take most of the time."""
     x = z[i, 1]
@@ -132,7 +133,7 @@ def log_predictives_2d(z, stats, slots, i, negligible, out):
             out[b] = level - power * math.log1p(q)
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(**LEAF, error_model="numpy")
 def update(stat, z, i, sign, least):
     """F and log |A| for A + sign z z^T, z row i of z.
 
@@ -163,7 +164,7 @@ def update(stat, z, i, sign, least):
     stat[LOG_DET] += math.log(t)
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(**LEAF, error_model="numpy")
 def accumulate(stat, first, z, i, sign):
     """A + sign z z^T in twice the working precision, in stat[first] and after."""
     N = z.shape[1]
@@ -177,13 +178,13 @@ def accumulate(stat, first, z, i, sign):
         at += d + 1
 
 
-@njit(nogil=True)
+@njit(**LEAF)
 def first_moment(N):
     """Where A begins in a statistic."""
     return FACTOR + N * (N + 1) // 2 + N
 
 
-@njit(nogil=True)
+@njit(**ALLOCATING)
 def copy_of_moments(stat, N):
     A = np.empty(N * (N + 1))
     for k in range(len(A)):
@@ -191,7 +192,7 @@ def copy_of_moments(stat, N):
     return A
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(**ALLOCATING, error_model="numpy")
 def renew(stat, N):
     """F and log |A| from A = L diag(pivots) L^T: the rows of F are those of L^-1 over the roots of the pivots."""
     A = copy_of_moments(stat, N)
@@ -214,7 +215,7 @@ def renew(stat, N):
         row += d + 1
 
 
-@njit(nogil=True, error_model="numpy")
+@njit(**ALLOCATING, error_model="numpy")
 def log_det_without(stat, z, i):
     """log |A - z z^T| from A."""
     A = copy_of_moments(stat, z.shape[1])
@@ -222,7 +223,7 @@ def log_det_without(stat, z, i):
     return twofold.decompose(A, z.shape[1])
 
 
-@njit(nogil=True)
+@njit(**LEAF)
 def set_count(stat, count, nu0, tables):
     stat[COUNT] = count
     stat[LEVEL] = tables[PREDICTIVE, int(count)] - 0.5 * stat[LOG_DET]
@@ -331,10 +332,12 @@ class Normal(NamedTuple):
             guard=0.0 if spread < WIDE else min(1e-7 * spread, 1.0),
         )
 
+    @leaf
     def stat_size(self):
         N = self.z.shape[1]
         return first_moment(N) + (N * (N + 1) if self.guard > 0.0 else 0)
 
+    @leaf
     def clear(self, stat):
         N = self.z.shape[1]
         for k in range(len(stat)):
@@ -347,12 +350,14 @@ class Normal(NamedTuple):
         stat[LOG_DET] = math.log(self.r0)
         set_count(stat, 0.0, self.nu0, self.tables)
 
+    @leaf
     def add(self, stat, i):
         if self.guard > 0.0:
             accumulate(stat, first_moment(self.z.shape[1]), self.z, i, 1.0)
         update(stat, self.z, i, 1.0, self.least)
         set_count(stat, stat[COUNT] + 1.0, self.nu0, self.tables)
 
+    @leaf
     def remove(self, stat, i):
         if self.guard > 0.0:
             accumulate(stat, first_moment(self.z.shape[1]), self.z, i, -1.0)
@@ -361,6 +366,7 @@ class Normal(NamedTuple):
             update(stat, self.z, i, -1.0, self.least)
         set_count(stat, stat[COUNT] - 1.0, self.nu0, self.tables)
 
+    @leaf
     def add_many(self, stat, members):
         if self.guard > 0.0:
             for i in members:
@@ -371,19 +377,23 @@ class Normal(NamedTuple):
                 update(stat, self.z, i, 1.0, self.least)
         set_count(stat, stat[COUNT] + len(members), self.nu0, self.tables)
 
+    @leaf
     def log_prior_predictive(self, i):
         return self.log_prior[i]
 
+    @leaf
     def log_predictive(self, stat, i, negligible):
         q = squares_of_one(stat, self.z, i, largest_square(stat[LEVEL], stat[POWER], negligible))
         return stat[LEVEL] - stat[POWER] * math.log1p(q)
 
+    @leaf
     def log_predictives(self, stats, slots, i, negligible, out):
         if self.z.shape[1] == 3:
             log_predictives_2d(self.z, stats, slots, i, negligible, out)
         else:
             log_predictives(self.z, stats, slots, i, negligible, out)
 
+    @leaf
     def log_predictive_without(self, stat, i):
         q = squares_of_one(stat, self.z, i, np.inf)
         if 1.0 - q < self.guard:
@@ -393,6 +403,7 @@ class Normal(NamedTuple):
         before = self.tables[PREDICTIVE, int(stat[COUNT]) - 1]
         return before - 0.5 * stat[LOG_DET] + (stat[POWER] - 1.0) * log_left
 
+    @leaf
     def log_marginal(self, stat):
         return self.tables[MARGINAL, int(stat[COUNT])] - (stat[POWER] - 0.5) * stat[LOG_DET]
 

@@ -16,10 +16,12 @@ changed in between; and when y leaves b for b', one half of what has changed is 
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit
 
+from pyclone_pgsm.compiling import LEAF
 from pyclone_pgsm.samplers.partition import close_slot, open_slot, with_free_slots
 
 # Choices more than this many nats below the best are left out: all together less than the rounding of the others.
@@ -28,64 +30,127 @@ NEGLIGIBLE = 37.0
 # be this many nats above another, or below.
 SLACK = 3.0
 LARGEST = 300.0
+SMALLEST = 1e-300  # for a uniform number that is divided by
 JOINING, STAYING = 1, 2  # the two predictives of a block, bits of what is known
 
 
+class Known(NamedTuple):
+    """What is known of the blocks, per slot, for the observation that is visited and its equals.
+
+    Attributes
+    ----------
+    joining, staying : (C,) float64
+        log L(y | b) and log L(y | b without y).
+    flags : (C,) int64
+        Which of the two are known: JOINING, STAYING.
+    weight : (C,) float64
+        Of joining the block.
+    asked, answers : (C,)
+        Slots that predictives are wanted of, and these.
+    """
+
+    joining: np.ndarray
+    staying: np.ndarray
+    flags: np.ndarray
+    weight: np.ndarray
+    asked: np.ndarray
+    answers: np.ndarray
+
+
 @njit(nogil=True)
+def nothing_known(capacity):
+    return Known(
+        np.empty(capacity),
+        np.empty(capacity),
+        np.zeros(capacity, np.int64),
+        np.empty(capacity),
+        np.empty(capacity, np.int64),
+        np.empty(capacity),
+    )
+
+
+@njit(**LEAF)
 def relative_weight(log_p):
     """exp(log_p), 0 where negligible."""
     return math.exp(log_p) if log_p > -NEGLIGIBLE - SLACK else 0.0
 
 
-def gibbs_sweep(likelihood, prior, partition, order, rng):
-    """One sweep over all observations.
+@njit(**LEAF)
+def stays_for_certain(likelihood, log_tau2, partition, own, i, log_p_own, log_p_new, u, asked, answers):
+    """Whether u < weight_own / total, mostly from bounds: no block needs its exact weight if all are small enough.
 
     Parameters
     ----------
     likelihood : NamedTuple
-        See :mod:`pyclone_pgsm.likelihoods.contract`.
-    prior : PartitionPrior
+    log_tau2 : (T + 1,) float64
     partition : Partition
-        Changed in place; do not use it afterwards.
-    order : (T,) int64
-        The observations in the order in which they are visited; those of one kind are best neighbours.
-    rng : numpy.random.Generator
+    own, i : int
+        The slot of the observation's block, and the observation.
+    log_p_own, log_p_new : float
+        log weight of staying, and of a new block.
+    u : float
+        Uniform in [0, 1).
+    asked, answers : (C,) int64, (C,) float64
+        Room.
+    """
+    _, sizes, stats, active, _, counter = partition
+    num_others = counter[0] - 1
+    rest = (1.0 - u) / max(u, SMALLEST) - math.exp(min(log_p_new - log_p_own, LARGEST))  # in units of own's
+    if rest <= 0.0 or num_others == 0:
+        return rest > 0.0
+    largest_ratio = -np.inf
+    count = 0
+    for b in range(counter[0]):
+        if active[b] != own:
+            asked[count] = active[b]
+            size = sizes[active[b]]
+            largest_ratio = max(largest_ratio, log_tau2[size + 1] - log_tau2[size])
+            count += 1
+    share = rest / (num_others + 1)
+    cut = log_p_own + math.log(share) - largest_ratio
+    likelihood.log_predictives(stats, asked[:count], i, cut, answers)
+    for b in range(count):
+        weight = share
+        if answers[b] >= cut:
+            size = sizes[asked[b]]
+            weight = math.exp(min(answers[b] + log_tau2[size + 1] - log_tau2[size] - log_p_own, LARGEST))
+        rest -= weight
+    return rest > 0.0
+
+
+@njit(**LEAF)
+def visit(likelihood, prior, partition, order, first, about, rng):
+    """Visit ``order[first], ..`` as long as there is a free slot.
 
     Returns
     -------
-    partition : Partition
+    next : int
+        Where in the order it stopped.
     moved : int
-        Observations that changed their block.
     """
+    labels, sizes, stats, active, _, counter = partition
+    joining, staying, known, weight, asked, answers = about
     log_tau1 = prior.log_tau1
     log_tau2 = prior.log_tau2
-    largest_ratio = np.max(log_tau2[2:] - log_tau2[1:-1]) if len(log_tau2) > 2 else 0.0
+    largest_ratio = 0.0
+    for size in range(1, len(log_tau2) - 1):
+        largest_ratio = max(largest_ratio, log_tau2[size + 1] - log_tau2[size])
     moved = 0
     kind = -1
-    # per slot: log L(y | b), log L(y | b without y), which of them are known, and the weight of joining
-    joining = np.empty(0)
-    staying = np.empty(0)
-    known = np.zeros(0, np.int64)
-    weight = np.empty(0)
-    asked = np.empty(0, np.int64)
-    answers = np.empty(0)
-    for i in order:
-        partition = with_free_slots(partition, 1)
-        labels, sizes, stats, active, _, counter = partition
-        if len(sizes) > len(known):
-            joining = np.empty(len(sizes))
-            staying = np.empty(len(sizes))
-            known = np.zeros(len(sizes), np.int64)
-            weight = np.empty(len(sizes))
-            asked = np.empty(len(sizes), np.int64)
-            answers = np.empty(len(sizes))
-            kind = -1
+    log_new = base = cut = np.inf
+    for t in range(first, len(order)):
         num_blocks = counter[0]
+        if num_blocks == len(sizes):
+            return t, moved
+        i = order[t]
+        u = rng.random()
         own = labels[i]
         alone = sizes[own] == 1
         num_others = num_blocks - 1 if alone else num_blocks
+        is_single = False
         if likelihood.kind(i) != kind:
             kind = likelihood.kind(i)
+            is_single = t + 1 == len(order) or likelihood.kind(order[t + 1]) != kind
             log_new = likelihood.log_prior_predictive(i)
             base = cut = np.inf
             for b in range(num_blocks):
@@ -101,6 +166,10 @@ def gibbs_sweep(likelihood, prior, partition, order, rng):
                 staying[own] = likelihood.log_predictive_without(stats[own], i)
                 known[own] |= STAYING
             log_p_own = staying[own] + log_tau2[sizes[own]] - log_tau2[sizes[own] - 1]
+            if is_single and stays_for_certain(
+                likelihood, log_tau2, partition, own, i, log_p_own, log_p_new, u, asked, answers
+            ):
+                continue
         best = max(log_p_new, log_p_own)
         if best - NEGLIGIBLE - largest_ratio < cut or best > base + LARGEST:
             base = best
@@ -139,7 +208,7 @@ def gibbs_sweep(likelihood, prior, partition, order, rng):
         for b in range(num_blocks):
             slot = active[b]
             total += weight[slot] if slot != own else 0.0
-        u = rng.random() * total - weight_own
+        u = u * total - weight_own
         if u < 0.0:
             continue
         target = -1
@@ -172,4 +241,34 @@ def gibbs_sweep(likelihood, prior, partition, order, rng):
         staying[target] = joining[target]
         known[target] = STAYING
         moved += 1
+    return len(order), moved
+
+
+def gibbs_sweep(likelihood, prior, partition, order, rng):
+    """One sweep over all observations.
+
+    Parameters
+    ----------
+    likelihood : NamedTuple
+        See :mod:`pyclone_pgsm.likelihoods.contract`.
+    prior : PartitionPrior
+    partition : Partition
+        Changed in place; do not use it afterwards.
+    order : (T,) int64
+        The observations in the order in which they are visited; those of one kind are best neighbours.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    partition : Partition
+    moved : int
+        Observations that changed their block.
+    """
+    moved = 0
+    visited = np.int64(0)
+    while visited < len(order):
+        partition = with_free_slots(partition, 1)
+        about = nothing_known(len(partition.sizes))
+        visited, newly_moved = visit(likelihood, prior, partition, order, visited, about, rng)
+        moved += newly_moved
     return partition, moved

@@ -313,7 +313,7 @@ def split_merge_many(likelihood, prior, partition, anchors, num_particles, thres
         attachments(likelihood, prior.log_tau2, pool, particles, num, i)
         fresh = -1
         if t < s:
-            fresh = start_block(likelihood, pool, sigma[:0])
+            fresh = start_block(likelihood, pool, sigma[:0], False)
             pool.log_join[fresh] = prior.log_tau2[1] + likelihood.log_prior_predictive(i)
         anneal = -1.0
         if annealed:

@@ -23,10 +23,12 @@ import numpy as np
 from numba import njit
 from numba.extending import register_jitable
 
+from pyclone_pgsm.compiling import ALLOCATING, LEAF
 from pyclone_pgsm.samplers.partition import close_slot, copy_row, open_slot, with_free_slots
 from pyclone_pgsm.samplers.resampling import (
     BOTH_KINDS,
     OPTIMAL,
+    SCHEMES,
     draw_binomial,
     relative_ess,
     resample,
@@ -56,7 +58,7 @@ class BlockPool(NamedTuple):
     extended : (P,) int64
         At one step: the block with y_i added (-1: not made yet).
     slots, values : (P,)
-        Argument and result of the predictives.
+        Argument and result of the predictives. (Before it is made, ``extended`` says which particle holds a block.)
     """
 
     stats: np.ndarray
@@ -68,6 +70,29 @@ class BlockPool(NamedTuple):
     extended: np.ndarray
     slots: np.ndarray
     values: np.ndarray
+
+
+class Particles(NamedTuple):
+    """Unique particles: number 0 is merged, 1 .. num - 1 are split, in the order of their paths.
+
+    Attributes
+    ----------
+    copies : (R,) int64
+        Multiplicities, the conditioned path left out.
+    log_w : (R,) float64
+        Log weight of one copy.
+    blocks : (R, 2) int64
+        Of a split particle: where in the pool the anchors' blocks are.
+    """
+
+    copies: np.ndarray
+    log_w: np.ndarray
+    blocks: np.ndarray
+
+
+@njit(nogil=True)
+def make_particles(room):
+    return Particles(np.zeros(room, np.int64), np.zeros(room), np.zeros((room, 2), np.int64))
 
 
 @register_jitable
@@ -87,14 +112,14 @@ def make_block_pool(num_particles: int, stat_size: int, num_anchors: int = 2) ->
     )
 
 
-@njit(nogil=True)
+@njit(**LEAF)
 def empty_pool(pool):
     for block in range(len(pool.free)):
         pool.free[block] = block
     pool.free_count[0] = len(pool.free)
 
 
-@njit(nogil=True)
+@njit(**LEAF)
 def take_block(pool):
     pool.free_count[0] -= 1
     block = pool.free[pool.free_count[0]]
@@ -102,7 +127,7 @@ def take_block(pool):
     return block
 
 
-@njit(nogil=True)
+@njit(**LEAF)
 def release_block(pool, block):
     pool.references[block] -= 1
     if pool.references[block] == 0:
@@ -110,10 +135,13 @@ def release_block(pool, block):
         pool.free_count[0] += 1
 
 
-@njit(nogil=True)
-def start_block(likelihood, pool, members):
+@njit(**LEAF)
+def start_block(likelihood, pool, members, as_sketch):
     block = take_block(pool)
-    likelihood.clear(pool.stats[block])
+    if as_sketch:
+        likelihood.clear_sketch(pool.stats[block])
+    else:
+        likelihood.clear(pool.stats[block])
     for i in members:
         likelihood.add(pool.stats[block], i)
     pool.sizes[block] = len(members)
@@ -149,7 +177,7 @@ def closure_of(labels, slot, other_slot, n):
     return closure
 
 
-@njit(nogil=True)
+@njit(**LEAF)
 def extend(likelihood, pool, blocks, ancestry, first, num, i):
     """Put observation i into the block that each of the particles ``first .. num - 1`` has chosen.
 
@@ -176,11 +204,42 @@ def extend(likelihood, pool, blocks, ancestry, first, num, i):
         blocks[p, choice] = extended
 
 
+@njit(**ALLOCATING)
+def draw_properly(likelihood, stat, members):
+    """In place of a sketch, the statistic of the block with these members."""
+    likelihood.clear(stat)
+    likelihood.add_many(stat, members)
+
+
 @njit(nogil=True)
-def attachment(likelihood, log_tau2, pool, blocks, which, num, i, negligible):
+def put_block(likelihood, pool, block, stats, slot, members):
+    """Let ``stats[slot]`` be the statistic of a particle's block, which has these members."""
+    if likelihood.is_sketch(pool.stats[block]):
+        draw_properly(likelihood, stats[slot], members)
+    else:
+        copy_row(pool.stats, block, stats, slot)
+
+
+@njit(**ALLOCATING)
+def draw_properly_along(likelihood, stat, sigma, ancestry, t, p, which):
+    """The same for the block of either anchor in particle p, after sigma_1 .. sigma_t."""
+    members = np.empty(t, np.int64)
+    members[0] = sigma[which]
+    count = 1
+    for s in range(t - 1, 1, -1):
+        if ancestry[s, p] % 2 == which:
+            members[count] = sigma[s]
+            count += 1
+        p = ancestry[s, p] // 2
+    draw_properly(likelihood, stat, members[:count])
+
+
+@njit(**LEAF)
+def attachment(likelihood, log_tau2, pool, blocks, which, num, sigma, ancestry, t, negligible):
     """log_join[block] = log tau2(|b| + 1) / tau2(|b|) + log L(y_i | b), once for each block that particles hold.
 
-    ``blocks[1:num, which]`` are the blocks; values below `negligible` may be anything below it. Returns the smallest.
+    ``blocks[1:num, which]`` are the blocks, y_i is that of ``sigma[t]``; values below `negligible` may be anything
+    below it. Returns the smallest.
     """
     count = 0
     for p in range(1, num):
@@ -188,20 +247,26 @@ def attachment(likelihood, log_tau2, pool, blocks, which, num, i, negligible):
         if np.isnan(pool.log_join[block]):
             pool.log_join[block] = log_tau2[pool.sizes[block] + 1] - log_tau2[pool.sizes[block]]
             pool.slots[count] = block
+            pool.extended[block] = p
             count += 1
     largest = -np.inf
     for b in range(count):
         largest = max(largest, pool.log_join[pool.slots[b]])
-    likelihood.log_predictives(pool.stats, pool.slots[:count], i, negligible - largest, pool.values)
+    likelihood.log_predictives(pool.stats, pool.slots[:count], sigma[t], negligible - largest, pool.values)
     smallest = np.inf
     for b in range(count):
         block = pool.slots[b]
+        if np.isnan(pool.values[b]):
+            draw_properly_along(
+                likelihood, pool.stats[block], sigma, ancestry, t, pool.extended[block], which
+            )
+            pool.values[b] = likelihood.log_predictive(pool.stats[block], sigma[t], negligible - largest)
         pool.log_join[block] += pool.values[b]
         smallest = min(smallest, pool.log_join[block])
     return smallest
 
 
-@njit(nogil=True)
+@njit(**LEAF)
 def weigh(log_w, copies, reference, first, num, multiplicities, w):
     """Of particles ``first .. num - 1``: multiplicities, the conditioned path included, and weights of one copy.
 
@@ -217,7 +282,7 @@ def weigh(log_w, copies, reference, first, num, multiplicities, w):
     return best
 
 
-@njit(nogil=True)
+@njit(**LEAF)
 def one_kind_is_dead(w, multiplicities, num):
     """Whether the copies of the merged particle, or all those of split ones, have lost their weight for good.
 
@@ -235,7 +300,7 @@ def one_kind_is_dead(w, multiplicities, num):
     return merged_is_dead or (num_split > 0 and split < DEAD * merged)
 
 
-@njit(nogil=True)
+@njit(**LEAF)
 def thin_out(rng, log_w, log_split, copies, num, reference):
     """Where one copy stands for all merged particles: let a kind that is dead go, mostly.
 
@@ -273,7 +338,7 @@ def thin_out(rng, log_w, log_split, copies, num, reference):
     return True
 
 
-@njit(nogil=True)
+@njit(**LEAF)
 def resample_split(rng, log_w, log_split, w, multiplicities, copies, num, total, reference):
     """Resample `total` split particles, the conditioned one among them if it is split, with equal weights."""
     for p in range(1, num):
@@ -282,7 +347,7 @@ def resample_split(rng, log_w, log_split, w, multiplicities, copies, num, total,
     resample_comb(rng, w, 1, num, total, reference, True, copies)
 
 
-@njit(nogil=True)
+@njit(**LEAF)
 def draw_particle(rng, log_w, copies, reference, num, multiplicities, w):
     """A particle drawn with probability proportional to its weight."""
     weigh(log_w, copies, reference, 0, num, multiplicities, w)
@@ -297,7 +362,7 @@ def draw_particle(rng, log_w, copies, reference, num, multiplicities, w):
     return chosen
 
 
-@njit(nogil=True)
+@njit(**LEAF)
 def drop_dead(pool, copies, log_w, blocks, ancestry, num, reference):
     """Close the ranks of the split particles after those without copies have gone."""
     alive = 1
@@ -317,7 +382,7 @@ def drop_dead(pool, copies, log_w, blocks, ancestry, num, reference):
     return alive, new_reference
 
 
-@njit(nogil=True)
+@njit(**LEAF)
 def put_together(likelihood, partition, slots):
     """Merge all blocks in `slots` into the first, where the prior rules out anything else."""
     labels, sizes = partition.labels, partition.sizes
@@ -331,124 +396,83 @@ def put_together(likelihood, partition, slots):
             close_slot(partition, slot)
 
 
-def split_merge(likelihood, prior, partition, anchors, num_particles, threshold, annealed, scheme, pool, rng):
-    """Algorithm 1 with the particle Gibbs kernel of Algorithm 3.
+@njit(**LEAF)
+def log_add(a, b):
+    """log(exp(a) + exp(b)), and the share of exp(a) in the sum."""
+    if a >= b:
+        ratio = math.exp(b - a)
+        return a + math.log1p(ratio), 1.0 / (1.0 + ratio)
+    ratio = math.exp(a - b)
+    return b + math.log1p(ratio), ratio / (1.0 + ratio)
+
+
+@njit(**LEAF)
+def conditional_smc(
+    likelihood,
+    log_tau2,
+    labels,
+    first_slot,
+    sigma,
+    num_particles,
+    threshold,
+    scheme,
+    one_merged,
+    anneal_merged,
+    anneal_split,
+    pool,
+    merged,
+    particles,
+    children,
+    ancestry,
+    num,
+    reference,
+    multiplicities,
+    w,
+    rng,
+):
+    """Algorithm 3 from t = 3 on: a path given the conditioned one.
 
     Parameters
     ----------
     likelihood : NamedTuple
-        See :mod:`pyclone_pgsm.likelihoods.contract`.
-    prior : PartitionPrior
-        ``log_tau1`` may be -inf from some number of blocks on. From a partition with more blocks than that, moves
-        merge.
-    partition : Partition
-        Changed in place; do not use it afterwards.
-    anchors : (2,) int64
-        Two different observations, drawn without a look at the partition.
-    num_particles : int
-        N, from 2 to 10,000.
-    threshold : float
-        Resample where the relative effective sample size falls below it: 0 never, above 1 always. (Unless it is 0,
-        also where all copies of one kind, merged or split, have lost their weight.)
-    annealed : bool
-        Annealed or plain intermediate targets.
-    scheme : int
-        How particles are resampled: position in :data:`~pyclone_pgsm.samplers.resampling.SCHEMES`.
+    log_tau2 : (T + 1,) float64
+    labels : (T,) int32
+        The conditioned path: its split particle puts y_i into the first block where the label is `first_slot`.
+    first_slot : int
+    sigma : (n,) int64
+    num_particles, threshold, scheme
+        See :func:`split_merge`.
+    one_merged : bool or None
+        Whether one copy stands for all merged particles; None: no, and the code for it is not compiled.
+    anneal_merged, anneal_split : float
+        log gamma_2 of either kind over n - 2; 0 for plain targets.
     pool : BlockPool
-        From :func:`make_block_pool` for at least `num_particles`.
+    merged : int
+        The merged particle's block in the pool.
+    particles, children : Particles
+        Those at t = 2, `num` of them; and room for as many.
+    ancestry : (n, R) int16
+        Result: parent and choice of each split particle at each step, 2 parent + choice.
+    num, reference : int
+        `reference` is the particle that the conditioned path belongs to.
+    multiplicities, w : (R,) int64, (R,) float64
+        Room.
     rng : numpy.random.Generator
 
     Returns
     -------
-    partition : Partition
-    num_blocks_before, num_blocks_after : int
-        Blocks among the anchors' (1 or 2).
+    chosen, first, second : int
+        The particle drawn at the end, and its blocks.
     """
-    partition = with_free_slots(partition, 1)
-    labels, sizes, stats = partition.labels, partition.sizes, partition.stats
-    slot = labels[anchors[0]]
-    other_slot = labels[anchors[1]]
-    together = slot == other_slot
-    n = sizes[slot] if together else sizes[slot] + sizes[other_slot]
-    num_others = partition.counter[0] - (1 if together else 2)
-    if prior.log_tau1[num_others + 2] == -np.inf:
-        put_together(likelihood, partition, labels[anchors])
-        return partition, 1 if together else 2, 1
-    sigma = sample_permutation(rng, anchors, closure_of(labels, slot, other_slot, n))
-    first_slot = labels[sigma[0]]
-
-    log_tau2 = prior.log_tau2
-    one_merged = scheme == OPTIMAL or scheme == BOTH_KINDS  # one copy stands for all merged particles
-    num_free = num_particles - 1  # the conditioned path is kept apart
-
-    # Unique particles: number 0 is merged, 1 .. num - 1 are split. `copies` leaves the conditioned path out;
-    # `reference` is the particle that it belongs to.
-    room = (2 * num_particles if scheme == OPTIMAL else num_particles) + 2
-    copies = np.zeros(room, np.int64)
-    log_w = np.zeros(room)
-    blocks = np.zeros((room, 2), np.int64)
-    new_copies = np.zeros(room, np.int64)
-    new_log_w = np.zeros(room)
-    new_blocks = np.zeros((room, 2), np.int64)
-    multiplicities = np.zeros(room, np.int64)
-    w = np.zeros(room)
-    # parent and choice of each split particle at each step, to trace the chosen path back: 2 parent + choice
-    ancestry = np.empty((n, room), np.int16)
-
-    # t = 1, 2: the anchors
-    empty_pool(pool)
-    first = start_block(likelihood, pool, sigma[:1])
-    second = start_block(likelihood, pool, sigma[1:2])
-    merged = start_block(likelihood, pool, sigma[:2])
-    log_gamma2_merged = (
-        prior.log_tau1[num_others + 1]
-        + log_tau2[2]
-        + likelihood.log_prior_predictive(sigma[0])
-        + likelihood.log_predictive(pool.stats[first], sigma[1], -np.inf)
-    )
-    log_gamma2_split = (
-        prior.log_tau1[num_others + 2]
-        + 2.0 * log_tau2[1]
-        + likelihood.log_prior_predictive(sigma[0])
-        + likelihood.log_prior_predictive(sigma[1])
-    )
-    best = max(log_gamma2_merged, log_gamma2_split)
-    log_gamma2_merged -= best
-    log_gamma2_split -= best
-    if annealed:
-        p_merged = 0.5
-        anneal_merged = log_gamma2_merged / max(n - 2, 1)
-        anneal_split = log_gamma2_split / max(n - 2, 1)
-    else:
-        p_merged = math.exp(log_gamma2_merged) / (math.exp(log_gamma2_merged) + math.exp(log_gamma2_split))
-        anneal_merged = 0.0
-        anneal_split = 0.0
-    reference = MERGED if together else 1
-    if one_merged:
-        copies[MERGED] = 0 if together else 1
-        copies[1] = 1 - copies[MERGED] if scheme == OPTIMAL else num_free - copies[MERGED]
-        if not annealed:
-            log_w[MERGED] = log_gamma2_merged
-            log_w[1] = log_gamma2_split
-        log_w[1] -= math.log(copies[1] + reference)
-    else:
-        copies[MERGED] = draw_binomial(rng, num_free, p_merged)
-        copies[1] = num_free - copies[MERGED]
-    blocks[1, 0] = first
-    blocks[1, 1] = second
-    num = 2
-    if copies[1] == 0 and together:
-        num = 1
-    if annealed and n == 2:
-        log_w[MERGED] += anneal_merged
-        log_w[1] += anneal_split
-
-    for t in range(2, n):
+    copies, log_w, blocks = particles
+    new_copies, new_log_w, new_blocks = children
+    num_free = num_particles - 1
+    for t in range(2, len(sigma)):
         i = sigma[t]
 
         # resample if the weights are too uneven
         changed = False
-        if one_merged:
+        if one_merged is not None and one_merged:
             log_split = weigh(log_w, copies, reference, 1, num, multiplicities, w)
             weight = 0.0
             for p in range(1, num):
@@ -466,7 +490,8 @@ def split_merge(likelihood, prior, partition, anchors, num_particles, threshold,
                 for p in range(num):
                     w[p] *= multiplicities[p]
                 resample(rng, scheme, w, num, num_particles, reference, copies)
-                log_w[:num] = 0.0
+                for p in range(num):
+                    log_w[p] = 0.0
                 changed = True
         if changed:
             num, reference = drop_dead(pool, copies, log_w, blocks, ancestry[t - 1], num, reference)
@@ -478,6 +503,9 @@ def split_merge(likelihood, prior, partition, anchors, num_particles, threshold,
         if copies[MERGED] > 0 or reference == MERGED:
             pool.slots[0] = merged
             likelihood.log_predictives(pool.stats, pool.slots[:1], i, -np.inf, pool.values)
+            if np.isnan(pool.values[0]):
+                draw_properly(likelihood, pool.stats[merged], sigma[:t])
+                likelihood.log_predictives(pool.stats, pool.slots[:1], i, -np.inf, pool.values)
             log_w[MERGED] += anneal_merged + log_tau2[t + 1] - log_tau2[t] + pool.values[0]
             likelihood.add(pool.stats[merged], i)
         new_copies[MERGED] = copies[MERGED]
@@ -486,25 +514,15 @@ def split_merge(likelihood, prior, partition, anchors, num_particles, threshold,
         # ... and each split particle one or two; the block that the conditioned path joins is the likely one
         reference_choice = 0 if labels[i] == first_slot else 1
         likely = reference_choice
-        least = attachment(likelihood, log_tau2, pool, blocks, likely, num, i, -np.inf)
-        attachment(
-            likelihood,
-            log_tau2,
-            pool,
-            blocks,
-            1 - likely,
-            num,
-            i,
-            -np.inf if scheme == OPTIMAL else least - NEGLIGIBLE,
-        )
+        least = attachment(likelihood, log_tau2, pool, blocks, likely, num, sigma, ancestry, t, -np.inf)
+        negligible = -np.inf if scheme == OPTIMAL else least - NEGLIGIBLE
+        attachment(likelihood, log_tau2, pool, blocks, 1 - likely, num, sigma, ancestry, t, negligible)
         new_num = 1
         new_reference = MERGED
         for p in range(1, num):
             log_likely = pool.log_join[blocks[p, likely]]
             log_other = pool.log_join[blocks[p, 1 - likely]]
-            best = max(log_likely, log_other)
-            log_sum = best + math.log(math.exp(log_likely - best) + math.exp(log_other - best))
-            p_likely = math.exp(log_likely - log_sum)
+            log_sum, p_likely = log_add(log_likely, log_other)
             joining = draw_binomial(rng, copies[p], p_likely) if scheme != OPTIMAL else 0
             for choice in range(2):
                 on_path = p == reference and choice == reference_choice
@@ -529,7 +547,11 @@ def split_merge(likelihood, prior, partition, anchors, num_particles, threshold,
         for p in range(1, num):
             release_block(pool, blocks[p, 0])
             release_block(pool, blocks[p, 1])
-        if scheme == OPTIMAL and new_num - 1 + new_copies[MERGED] + (new_reference == MERGED) > num_particles:
+        if (
+            one_merged is not None
+            and scheme == OPTIMAL
+            and new_num - 1 + new_copies[MERGED] + (new_reference == MERGED) > num_particles
+        ):
             resample_optimal(
                 rng, new_log_w, w, new_num, num_particles, new_reference, new_copies, multiplicities
             )
@@ -547,24 +569,180 @@ def split_merge(likelihood, prior, partition, anchors, num_particles, threshold,
     chosen = MERGED
     if num > 1:
         chosen = draw_particle(rng, log_w, copies, reference, num, multiplicities, w)
+    return chosen, blocks[chosen, 0], blocks[chosen, 1]
+
+
+def has_one_merged(scheme: str) -> bool | None:
+    """The argument `one_merged` of :func:`split_merge` for a scheme: True or None."""
+    return True if SCHEMES.index(scheme) in (OPTIMAL, BOTH_KINDS) else None
+
+
+def split_merge(
+    likelihood, prior, partition, anchors, num_particles, threshold, annealed, scheme, one_merged, pool, rng
+):
+    """Algorithm 1 with the particle Gibbs kernel of Algorithm 3.
+
+    Parameters
+    ----------
+    likelihood : NamedTuple
+        See :mod:`pyclone_pgsm.likelihoods.contract`.
+    prior : PartitionPrior
+        ``log_tau1`` may be -inf from some number of blocks on. From a partition with more blocks than that, moves
+        merge.
+    partition : Partition
+        Changed in place; do not use it afterwards.
+    anchors : (2,) int64
+        Two different observations, drawn without a look at the partition.
+    num_particles : int
+        N, from 2 to 10,000.
+    threshold : float
+        Resample where the relative effective sample size falls below it: 0 never, above 1 always. (Unless it is 0,
+        also where all copies of one kind, merged or split, have lost their weight.)
+    annealed : bool
+        Annealed or plain intermediate targets.
+    scheme : int
+        How particles are resampled: position in :data:`~pyclone_pgsm.samplers.resampling.SCHEMES`.
+    one_merged : bool or None
+        Whether one copy stands for all merged particles, as with the last two schemes; None: no, and the code for them
+        is not compiled. See :func:`has_one_merged`.
+    pool : BlockPool
+        From :func:`make_block_pool` for at least `num_particles`.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    partition : Partition
+    num_blocks_before, num_blocks_after : int
+        Blocks among the anchors' (1 or 2).
+    """
+    if one_merged is None and scheme in (OPTIMAL, BOTH_KINDS):
+        raise ValueError("this scheme wants one_merged to be True")
+    partition = with_free_slots(partition, 1)
+    labels, sizes, stats = partition.labels, partition.sizes, partition.stats
+    slot = labels[anchors[0]]
+    other_slot = labels[anchors[1]]
+    together = slot == other_slot
+    n = sizes[slot] if together else sizes[slot] + sizes[other_slot]
+    num_others = partition.counter[0] - (1 if together else 2)
+    if prior.log_tau1[num_others + 2] == -np.inf:
+        put_together(likelihood, partition, labels[anchors])
+        return partition, 1 if together else 2, 1
+    sigma = sample_permutation(rng, anchors, closure_of(labels, slot, other_slot, n))
+    first_slot = labels[sigma[0]]
+
+    log_tau2 = prior.log_tau2
+    num_free = num_particles - 1  # the conditioned path is kept apart
+
+    room = (2 * num_particles if scheme == OPTIMAL else num_particles) + 2
+    particles = make_particles(room)
+    copies, log_w, blocks = particles
+    # parent and choice of each split particle at each step, to trace the chosen path back: 2 parent + choice
+    ancestry = np.empty((n, room), np.int16)
+
+    # t = 1, 2: the anchors
+    empty_pool(pool)
+    first = start_block(likelihood, pool, sigma[:1], True)
+    second = start_block(likelihood, pool, sigma[1:2], True)
+    merged = start_block(likelihood, pool, sigma[:2], True)
+    log_join = likelihood.log_predictive(pool.stats[first], sigma[1], -np.inf)
+    if np.isnan(log_join):
+        draw_properly(likelihood, pool.stats[first], sigma[:1])
+        log_join = likelihood.log_predictive(pool.stats[first], sigma[1], -np.inf)
+    log_gamma2_merged = (
+        prior.log_tau1[num_others + 1] + log_tau2[2] + likelihood.log_prior_predictive(sigma[0]) + log_join
+    )
+    log_gamma2_split = (
+        prior.log_tau1[num_others + 2]
+        + 2.0 * log_tau2[1]
+        + likelihood.log_prior_predictive(sigma[0])
+        + likelihood.log_prior_predictive(sigma[1])
+    )
+    best = max(log_gamma2_merged, log_gamma2_split)
+    log_gamma2_merged -= best
+    log_gamma2_split -= best
+    if annealed:
+        p_merged = 0.5
+        anneal_merged = log_gamma2_merged / max(n - 2, 1)
+        anneal_split = log_gamma2_split / max(n - 2, 1)
+    else:
+        p_merged = math.exp(log_gamma2_merged) / (math.exp(log_gamma2_merged) + math.exp(log_gamma2_split))
+        anneal_merged = 0.0
+        anneal_split = 0.0
+    reference = MERGED if together else 1  # the particle that the conditioned path belongs to
+    if one_merged is not None and one_merged:
+        copies[MERGED] = 0 if together else 1
+        copies[1] = 1 - copies[MERGED] if scheme == OPTIMAL else num_free - copies[MERGED]
+        if not annealed:
+            log_w[MERGED] = log_gamma2_merged
+            log_w[1] = log_gamma2_split
+        log_w[1] -= math.log(copies[1] + reference)
+    else:
+        copies[MERGED] = draw_binomial(rng, num_free, p_merged)
+        copies[1] = num_free - copies[MERGED]
+    blocks[1, 0] = first
+    blocks[1, 1] = second
+    num = 2
+    if copies[1] == 0 and together:
+        num = 1
+    if annealed and n == 2:
+        log_w[MERGED] += anneal_merged
+        log_w[1] += anneal_split
+
+    chosen, first, second = conditional_smc(
+        likelihood,
+        log_tau2,
+        labels,
+        first_slot,
+        sigma,
+        num_particles,
+        threshold,
+        scheme,
+        one_merged,
+        anneal_merged,
+        anneal_split,
+        pool,
+        merged,
+        particles,
+        make_particles(room),
+        ancestry,
+        num,
+        reference,
+        np.zeros(room, np.int64),
+        np.zeros(room),
+        rng,
+    )
 
     # put it into the partition
     if chosen == MERGED:
         if not together:
             for i in sigma:
                 labels[i] = slot
-            copy_row(pool.stats, merged, stats, slot)
+            put_block(likelihood, pool, merged, stats, slot, sigma)
             sizes[slot] = n
             close_slot(partition, other_slot)
         return partition, 1 if together else 2, 1
     second_slot = open_slot(partition) if together else labels[sigma[1]]
-    copy_row(pool.stats, blocks[chosen, 0], stats, first_slot)
-    copy_row(pool.stats, blocks[chosen, 1], stats, second_slot)
-    sizes[first_slot] = pool.sizes[blocks[chosen, 0]]
-    sizes[second_slot] = pool.sizes[blocks[chosen, 1]]
-    labels[sigma[0]] = first_slot
-    labels[sigma[1]] = second_slot
-    for t in range(n - 1, 1, -1):
-        labels[sigma[t]] = first_slot if ancestry[t, chosen] % 2 == 0 else second_slot
-        chosen = ancestry[t, chosen] // 2
+    sizes[first_slot] = pool.sizes[first]
+    sizes[second_slot] = pool.sizes[second]
+    first_members = np.empty(pool.sizes[first], np.int64)
+    second_members = np.empty(pool.sizes[second], np.int64)
+    num_first = num_second = moved = 0
+    for t in range(n - 1, -1, -1):
+        i = sigma[t]
+        in_first = t == 0
+        if t > 1:
+            in_first = ancestry[t, chosen] % 2 == 0
+            chosen = ancestry[t, chosen] // 2
+        if in_first:
+            first_members[num_first] = i
+            num_first += 1
+        else:
+            second_members[num_second] = i
+            num_second += 1
+        before = labels[i]
+        labels[i] = first_slot if in_first else second_slot
+        moved += labels[i] != before
+    if moved > 0:
+        put_block(likelihood, pool, first, stats, first_slot, first_members)
+        put_block(likelihood, pool, second, stats, second_slot, second_members)
     return partition, 1 if together else 2, 2

@@ -15,6 +15,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from pyclone_pgsm.compiling import LEAF
+
 
 class Partition(NamedTuple):
     """Blocks in slots.
@@ -50,7 +52,7 @@ class PartitionPrior(NamedTuple):
     log_tau2: np.ndarray
 
 
-@njit(nogil=True)
+@njit(**LEAF)
 def copy_row(source, row, target, target_row):
     """target[target_row] = source[row], without the checks of shapes that take numba seconds to compile."""
     for k in range(source.shape[1]):
@@ -70,7 +72,7 @@ def allocate(labels, capacity, stat_size):
     )
 
 
-@njit(nogil=True)
+@njit(**LEAF)
 def open_slot(partition):
     """Take a free slot into use and return it. Its statistic is not cleared."""
     slot = partition.active[partition.counter[0]]
@@ -78,7 +80,7 @@ def open_slot(partition):
     return slot
 
 
-@njit(nogil=True)
+@njit(**LEAF)
 def close_slot(partition, slot):
     """Give a slot back. The last active slot takes its place in the order."""
     last = partition.counter[0] - 1

@@ -34,19 +34,23 @@ import math
 import numpy as np
 from numba import njit
 
+from pyclone_pgsm.compiling import LEAF
+
 SCHEMES = ("multinomial", "stratified", "systematic", "optimal", "both-kinds")
 MULTINOMIAL, STRATIFIED, SYSTEMATIC, OPTIMAL, BOTH_KINDS = 0, 1, 2, 3, 4
 
 SMALLEST = 1e-300  # relative to the largest: weights count as no smaller where they serve as probabilities
 
 
-@njit(nogil=True)
+@njit(**LEAF)
 def draw_binomial(rng, n, p):
     """Number of successes in `n` trials: by inversion, one uniform; trial by trial where inversion would underflow."""
     if n <= 0 or p <= 0.0:
         return 0
     if p >= 1.0:
         return n
+    if n == 1:
+        return 1 if rng.random() < p else 0
     q = min(p, 1.0 - p)
     log_none = n * math.log1p(-q)
     if log_none > -600.0:
@@ -66,18 +70,21 @@ def draw_binomial(rng, n, p):
     return count if q == p else n - count
 
 
-@njit(nogil=True)
+@njit(**LEAF)
 def resample_multinomial(rng, weights, num, total, offspring):
-    """Multinomial resampling of `total` particles: ``offspring[:num]`` ~ Multinomial(total, weights / sum)."""
-    remaining = np.zeros(num + 1)
-    for p in range(num - 1, -1, -1):
-        remaining[p] = remaining[p + 1] + weights[p]
+    """Multinomial resampling of `total` particles: ``offspring[:num]`` ~ Multinomial(total, weights / sum).
+
+    In place of the weights stand their sums from each on, afterwards.
+    """
+    for p in range(num - 2, -1, -1):
+        weights[p] += weights[p + 1]
     for p in range(num):
-        offspring[p] = draw_binomial(rng, total, weights[p] / remaining[p]) if remaining[p] > 0.0 else 0
+        later = weights[p + 1] if p + 1 < num else 0.0
+        offspring[p] = draw_binomial(rng, total, 1.0 - later / weights[p]) if weights[p] > 0.0 else 0
         total -= offspring[p]
 
 
-@njit(nogil=True)
+@njit(**LEAF)
 def resample_comb(rng, weights, first, num, total, reference, systematic, offspring):
     """Stratified or systematic resampling of `total` particles given the conditioned path.
 
@@ -124,16 +131,19 @@ def resample_comb(rng, weights, first, num, total, reference, systematic, offspr
         offspring[p] += 1
 
 
-@njit(nogil=True)
+@njit(**LEAF)
 def resample(rng, scheme, weights, num, total, reference, offspring):
-    """Resample `total` particles with equal weights, the conditioned path among them but not in `offspring`."""
+    """Resample `total` particles with equal weights, the conditioned path among them but not in `offspring`.
+
+    The weights may be changed.
+    """
     if scheme == MULTINOMIAL:
         resample_multinomial(rng, weights, num, total - 1, offspring)
     else:
         resample_comb(rng, weights, 0, num, total, reference, scheme == SYSTEMATIC, offspring)
 
 
-@njit(nogil=True)
+@njit(**LEAF)
 def optimal_bound(weights, num, total):
     """c of the optimal scheme, for more than `total` positive weights (others are 0).
 
@@ -166,7 +176,7 @@ def optimal_bound(weights, num, total):
         bound = rest / (total - above)
 
 
-@njit(nogil=True)
+@njit(**LEAF)
 def resample_optimal(rng, log_w, w, num, total, reference, copies, offspring):
     """Keep `total` of more particles, with new weights.
 
@@ -199,7 +209,7 @@ def resample_optimal(rng, log_w, w, num, total, reference, copies, offspring):
             log_w[p] += math.log(bound / w[p])
 
 
-@njit(nogil=True)
+@njit(**LEAF)
 def relative_ess(weights, multiplicities, first, num):
     """(sum w)^2 / (N sum w^2) of particles ``first .. num - 1``, in N = sum of multiplicities copies.
 

@@ -57,7 +57,7 @@ SPLIT_MERGE_FAULTS = {
         "ancestry[t - 1], num, reference)",
         "ancestry[t - 1], num, MERGED if BROKEN and num > 2 else reference)",
     ),
-    "weights kept after resampling": Fault("log_w[:num] = 0.0", "log_w[:num] *= 1.0 if BROKEN else 0.0"),
+    "weights kept after resampling": Fault("log_w[p] = 0.0\n", "log_w[p] *= 1.0 if BROKEN else 0.0\n"),
     "tau2 left out of the merged particle's weight": Fault(
         "anneal_merged + log_tau2[t + 1] - log_tau2[t]",
         "anneal_merged + (0.0 if BROKEN else log_tau2[t + 1] - log_tau2[t])",
@@ -100,6 +100,10 @@ SPLIT_MERGE_FAULTS = {
         "log_w[p] -= log_q", "log_w[p] -= 0.0 if BROKEN else log_q"
     ),
 }
+
+SPLIT_MERGE_FAULTS["sketch that cannot tell is believed"] = Fault(
+    "if np.isnan(pool.values[0]):", "if np.isnan(pool.values[0]) and not BROKEN:"
+)
 
 MANY_FAULTS = {
     "annealing of n = |s| left out": Fault(
@@ -145,6 +149,12 @@ GIBBS_FAULTS = {
     "block that was joined counts as before": Fault(
         "known[target] = STAYING", "known[target] = known[target] | STAYING if BROKEN else STAYING"
     ),
+    "block below its share counts as nothing": Fault(
+        "        weight = share\n", "        weight = 0.0 if BROKEN else share\n"
+    ),
+    "own block's weight not taken from the total": Fault(
+        "rest = (1.0 - u) / max(u, SMALLEST)", "rest = (1.0 - (0.0 if BROKEN else u)) / max(u, SMALLEST)"
+    ),
 }
 
 
@@ -185,7 +195,7 @@ def no_sweep(likelihood, prior, partition, order, rng):  # type: ignore[no-untyp
 
 @numba.njit(nogil=True)
 def no_move(  # type: ignore[no-untyped-def]
-    likelihood, prior, partition, anchors, particles, threshold, annealed, scheme, pool, rng
+    likelihood, prior, partition, anchors, particles, threshold, annealed, scheme, one_merged, pool, rng
 ):
     return partition, 1, 1
 
@@ -194,13 +204,16 @@ def no_move(  # type: ignore[no-untyped-def]
 def faulty_sweeps() -> Callable[..., Any]:
     """Like :func:`one_step.sound_steps`, without moves; a sweep takes the number of its fault besides, 0 for none."""
     build = numba.njit(nogil=True)(build_partition)
-    return make_steps(build, with_faults(gibbs, "gibbs_sweep", GIBBS_FAULTS), no_move)
+    return make_steps(
+        build, with_faults(gibbs, "gibbs_sweep", GIBBS_FAULTS, inner=("visit", "stays_for_certain")), no_move
+    )
 
 
 @cache
 def faulty_moves() -> Callable[..., Any]:
     """The same for the split-merge move, without sweeps."""
     inner = (
+        "conditional_smc",
         "resample",
         "resample_comb",
         "resample_optimal",
@@ -222,7 +235,18 @@ def faulty_moves_of_many() -> Callable[..., Any]:
 
     @numba.njit(nogil=True)
     def move(  # type: ignore[no-untyped-def]
-        likelihood, prior, partition, anchors, particles, threshold, annealed, scheme, pool, rng, broken
+        likelihood,
+        prior,
+        partition,
+        anchors,
+        particles,
+        threshold,
+        annealed,
+        scheme,
+        one_merged,
+        pool,
+        rng,
+        broken,
     ):
         return faulty(
             likelihood, prior, partition, anchors, particles, threshold, annealed, scheme, rng, broken

@@ -18,9 +18,10 @@ from enumeration import (
 )
 
 from pyclone_pgsm.inputs.observations import Observations
-from pyclone_pgsm.likelihoods.pyclone import PyClone, PyCloneModel
+from pyclone_pgsm.likelihoods.pyclone import PyClone, make_pyclone
 from pyclone_pgsm.likelihoods.registry import find_likelihood
 from pyclone_pgsm.tumour.grid import intern
+from pyclone_pgsm.tumour.model import PyCloneModel
 
 PLUGIN = Path(__file__).parents[2] / "examples" / "poisson_gamma" / "pyclone_pgsm_poisson_gamma.py"
 
@@ -142,6 +143,19 @@ def underflow() -> Case:
     return pyclone(observations(alt, depth), 1.0, 101)
 
 
+def narrow() -> Case:
+    """Two places, and likelihoods so narrow that a particle's sketch of one place does not know of the other."""
+    place = np.array([0.300, 0.306, 0.303, 0.300, 0.700, 0.703])
+    width = np.array([0.004, 0.004, 0.005, 0.006, 0.003, 0.003])
+    grid = np.linspace(0.0, 1.0, 801)
+    xi = -0.5 * ((grid - place[:, None]) / width[:, None]) ** 2
+    xi -= xi.max(axis=1, keepdims=True)
+    likelihood = np.exp(xi)
+    index = np.arange(6, dtype=np.int32)[:, None]
+    made = make_pyclone(index, xi, likelihood, np.zeros(6), np.log(likelihood.mean(axis=1)))
+    return Case(made, pyclone_log_marginal(made), 6, 30.0)
+
+
 def two_observations() -> Case:
     return pyclone(observations([[3], [12]], [[15], [28]]), 0.4, 101)
 
@@ -170,6 +184,7 @@ CASES: dict[str, Callable[[], Case]] = {
         copy_numbers,
         repeated,
         underflow,
+        narrow,
         two_observations,
         three_observations,
         counts_of_two,

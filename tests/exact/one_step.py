@@ -20,7 +20,7 @@ from pyclone_pgsm.priors import DirichletProcess, Prior
 from pyclone_pgsm.samplers.anchors import AnchorProposal, ClusterInformedAnchors, UniformAnchors
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.many_anchors import split_merge_many
-from pyclone_pgsm.samplers.particle_gibbs import make_block_pool, split_merge
+from pyclone_pgsm.samplers.particle_gibbs import has_one_merged, make_block_pool, split_merge
 from pyclone_pgsm.samplers.partition import PartitionPrior, build_partition, canonical_labels
 from pyclone_pgsm.samplers.resampling import SCHEMES
 
@@ -72,6 +72,7 @@ def make_steps(build: Any, sweep: Any, move: Any) -> Callable[..., Any]:
         threshold,
         annealed,
         scheme,
+        one_merged,
         pool,
         rng,
         more_for_sweep,
@@ -94,6 +95,7 @@ def make_steps(build: Any, sweep: Any, move: Any) -> Callable[..., Any]:
                     threshold,
                     annealed,
                     scheme,
+                    one_merged,
                     pool,
                     rng,
                     *more_for_move,
@@ -111,7 +113,7 @@ compiled_split_merge_many = numba.njit(nogil=True)(split_merge_many)
 
 @numba.njit(nogil=True)
 def move_many(  # type: ignore[no-untyped-def]
-    likelihood, prior, partition, anchors, particles, threshold, annealed, scheme, pool, rng
+    likelihood, prior, partition, anchors, particles, threshold, annealed, scheme, one_merged, pool, rng
 ):
     """The kernel for many anchors, with the arguments of that for two."""
     return compiled_split_merge_many(
@@ -173,6 +175,9 @@ def p_value(
     """
     rng = np.random.default_rng(seed)
     T = posterior.partitions.shape[1]
+    one_merged = has_one_merged(kernel.scheme)
+    if steps is not None:
+        one_merged = bool(one_merged)  # compiled for all schemes at once
     steps = steps or sound_steps(type(likelihood), kernel.many)
     codes = steps(
         likelihood,
@@ -191,6 +196,7 @@ def p_value(
         kernel.threshold,
         kernel.annealed,
         SCHEMES.index(kernel.scheme),
+        one_merged,
         make_block_pool(kernel.particles, likelihood.stat_size()),
         rng,
         more_for_sweep,

@@ -36,6 +36,8 @@ GIBBS_SHOWN_BY = {
     "lone observation counts its own block": ("counts_of_two", SWEEP),
     "block that was left counts as before": ("repeated", SWEEP),
     "block that was joined counts as before": ("repeated", SWEEP),
+    "block below its share counts as nothing": ("counts", SWEEP),
+    "own block's weight not taken from the total": ("counts", SWEEP),
 }
 SHOWN_BY = {
     "annealing of n = |s| left out": ("counts_of_two", Kernel(moves=1, particles=2)),
@@ -47,6 +49,7 @@ SHOWN_BY = {
     "tau2 left out of the merged particle's weight": ("counts_of_three", Kernel(moves=1, particles=2)),
     "split annealed too slowly": ("counts_of_three", Kernel(moves=1, particles=2)),
     "path traced through the wrong parent": ("counts", Kernel(moves=1, particles=20)),
+    "sketch that cannot tell is believed": ("narrow", Kernel(moves=1, particles=20)),
 }
 # ... and those of the other ways to resample.
 SHOWN_BY_SCHEME = {

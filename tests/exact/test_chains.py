@@ -16,12 +16,13 @@ from scipy.special import gammaln, logsumexp
 
 from pyclone_pgsm.chains import Records, Settings, advance, start_chain
 from pyclone_pgsm.compiling import compiled_for
-from pyclone_pgsm.likelihoods import pyclone
 from pyclone_pgsm.likelihoods.model import FixedModel, Model
+from pyclone_pgsm.likelihoods.pyclone import PyClone
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.hyperparameters import resample_hyperparameters
 from pyclone_pgsm.samplers.partition import PartitionPrior, build_partition, canonical_labels
+from pyclone_pgsm.tumour import model as tumour_model
 
 PRECISIONS = (3.0, 12.0, 60.0, np.inf)
 PRECISION_PRIOR = np.array([3.0, 6.0, 6.0, 6.0]) / 21.0  # in proportion to the precision, up to 6
@@ -96,7 +97,7 @@ def test_a_chain_from_far_away_reaches_the_posterior(name: str, settings: dict) 
         check_frequencies(draws, any_concentration(case.posterior, 1.1 * case.concentration).probabilities)
 
 
-def inferred() -> tuple[pyclone.PyCloneModel, list[Posterior]]:
+def inferred() -> tuple[tumour_model.PyCloneModel, list[Posterior]]:
     """A model with its precision unknown, and the posterior given each precision, concentration 1."""
     alt, depth = [[2, 9], [14, 5], [7, 1], [12, 11]], [[24, 20], [30, 24], [20, 25], [28, 30]]
     model = pyclone_model(observations(alt, depth), 41, precision=None)
@@ -114,8 +115,8 @@ def joint(given: list[Posterior]) -> tuple[NDArray[np.int32], NDArray[np.float64
 
 @pytest.fixture
 def _few_precisions(monkeypatch: pytest.MonkeyPatch) -> None:
-    few = pyclone.Choice(PRECISIONS, tuple(PRECISION_PRIOR), PRECISIONS[1], (1, 1, 2))
-    monkeypatch.setattr(pyclone, "PRECISION", few)
+    few = tumour_model.Choice(PRECISIONS, tuple(PRECISION_PRIOR), PRECISIONS[1], (1, 1, 2))
+    monkeypatch.setattr(tumour_model, "PRECISION", few)
 
 
 @pytest.mark.long
@@ -127,7 +128,7 @@ def test_one_step_from_the_joint_posterior_of_partition_and_precision() -> None:
     rng = np.random.default_rng(8)
     prior = DirichletProcess(1.0, None, None)
     tables = PartitionPrior(prior.log_tau1(4), prior.log_tau2(4))
-    build, sweep = (compiled_for(f, pyclone.PyClone) for f in (build_partition, gibbs_sweep))
+    build, sweep = (compiled_for(f, PyClone) for f in (build_partition, gibbs_sweep))
     cells = {labels.tobytes(): c for c, labels in enumerate(partitions)}
     counts = np.zeros(len(probabilities), np.int64)
     for start in rng.choice(len(probabilities), 30_000, p=probabilities):

@@ -16,7 +16,7 @@ from seating import seating_probability
 from pyclone_pgsm.compiling import compiled_for
 from pyclone_pgsm.priors import CustomPrior, DirichletProcess, FiniteDirichlet, PitmanYor, Prior
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
-from pyclone_pgsm.samplers.particle_gibbs import make_block_pool, split_merge
+from pyclone_pgsm.samplers.particle_gibbs import has_one_merged, make_block_pool, split_merge
 from pyclone_pgsm.samplers.partition import PartitionPrior, build_partition
 from pyclone_pgsm.samplers.resampling import SCHEMES
 
@@ -139,7 +139,7 @@ def test_one_component_is_one_block(scheme: str) -> None:
                 anchors = rng.choice(6, 2, replace=False)
                 partition, before, after = move(
                     case.likelihood, tables, partition, anchors, 5, threshold, annealed,
-                    SCHEMES.index(scheme), pool, rng,
+                    SCHEMES.index(scheme), has_one_merged(scheme), pool, rng,
                 )  # fmt: skip
                 assert (before, after, partition.counter[0]) == (1, 1, 1)
     np.testing.assert_allclose(partition.stats[partition.labels[0]], stat)

@@ -39,6 +39,12 @@ KERNELS = {
         Kernel(moves=1, particles=3, threshold=0.5, annealed=False, cluster_informed=True),
         Kernel(sweeps=1, moves=1, particles=2, threshold=1.0),
     ],
+    "narrow": [
+        GIBBS,
+        Kernel(moves=1, particles=20, threshold=0.5),
+        Kernel(moves=1, particles=2, annealed=False),
+        Kernel(sweeps=1, moves=1, particles=5, threshold=1.0),
+    ],
     "two_observations": [
         GIBBS,
         Kernel(moves=1, particles=2),

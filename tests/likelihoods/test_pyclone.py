@@ -18,14 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "exact"))
 from cases import observations, pyclone_log_marginal, pyclone_model
 
 from pyclone_pgsm.compiling import compiled_for
-from pyclone_pgsm.likelihoods.pyclone import (
-    ERROR_RATE,
-    PRECISION,
-    Choice,
-    PyClone,
-    PyCloneModel,
-    make_pyclone,
-)
+from pyclone_pgsm.likelihoods.pyclone import PyClone, make_pyclone
 
 TOLERANCE = 1e-9
 ADD, REMOVE = 0, 1
@@ -245,6 +238,58 @@ def test_add_many_is_adding_one_by_one() -> None:
     np.testing.assert_allclose(marginals(likelihood, members), expected, rtol=1e-12)
 
 
+@numba.njit
+def grow(likelihood, members, guests, negligible):  # type: ignore[no-untyped-def]
+    """A sketch of a growing block: at each size its predictives of the guests, and whether it is one."""
+    stat = np.empty(likelihood.stat_size())
+    likelihood.clear_sketch(stat)
+    values = np.empty((len(members), len(guests)))
+    for m in range(len(members)):
+        likelihood.add(stat, members[m])
+        for g in range(len(guests)):
+            values[m, g] = likelihood.log_predictive(stat, guests[g], negligible[m, g])
+    return values, likelihood.is_sketch(stat)
+
+
+def a_cluster_and_others(T: int, D: int, grid_size: int, deepest: int, rng: np.random.Generator) -> PyClone:
+    """The first 30 agree, so that the others soon fall far outside their window."""
+    place = np.concatenate([rng.normal(0.3, 0.003, 30), rng.uniform(0.2, 1.0, T - 30)])
+    width = np.full(T, 0.01)
+    width[30:] = rng.uniform(0.003, 0.05, T - 30)
+    grid = np.linspace(0.0, 1.0, grid_size)
+    xi = -0.5 * ((grid - place[:, None]) / width[:, None]) ** 2
+    return from_tables(
+        xi - xi.max(axis=1, keepdims=True), np.repeat(np.arange(T, dtype=np.int32)[:, None], D, 1)
+    )
+
+
+@pytest.mark.parametrize("grid_size", [101, 801])
+@pytest.mark.parametrize("make", [reads, peaks, a_cluster_and_others])
+def test_a_sketch_is_right_or_asks_for_a_proper_statistic(make, grid_size: int) -> None:
+    answered = asked = negligible = 0
+    for seed in range(6):
+        likelihood = make(40, 2, grid_size, 300, np.random.default_rng(seed))
+        members, guests = np.arange(30), np.arange(30, 40)
+        expected = np.array(
+            [[log_predictive(likelihood, [*members[: m + 1]], g) for g in guests] for m in members]
+        )
+        values, is_sketch = grow(likelihood, members, guests, np.full(expected.shape, -np.inf))
+        assert is_sketch
+        known = ~np.isnan(values)
+        np.testing.assert_allclose(values[known], expected[known], rtol=1e-9, atol=TOLERANCE)
+        answered += known.sum()
+        asked += (~known).sum()
+        below, _ = grow(likelihood, members, guests, expected - 3.0)
+        known = ~np.isnan(below)
+        np.testing.assert_allclose(below[known], expected[known], rtol=1e-9, atol=TOLERANCE)
+        above, _ = grow(likelihood, members, guests, expected + 3.0)
+        known = ~np.isnan(above)
+        assert (above[known] < expected[known] + 3.0).all()
+        negligible += np.isneginf(above).sum()
+    assert min(answered, negligible) > 50
+    assert asked > 50 or make is not a_cluster_and_others
+
+
 def test_many_blocks_at_once() -> None:
     """In any order, next to statistics that nobody asks for."""
     likelihood = reads(12, 2, 101, 100, np.random.default_rng(6))
@@ -304,79 +349,6 @@ def test_what_was_left_out_is_in_the_constant() -> None:
     absolute = pyclone_log_marginal(likelihood)
     scaled = sum(log_marginal(likelihood, block) for block in ([0, 2], [1, 3]))
     assert scaled + likelihood.log_constant() == pytest.approx(absolute([0, 2]) + absolute([1, 3]), rel=1e-12)
-
-
-# ---------------------------------------------------------------- the model: the likelihood and its precision
-
-
-def small_model(precision: float | None) -> PyCloneModel:
-    return pyclone_model(observations([[3], [9]], [[10], [20]]), 11, precision=precision)
-
-
-def test_a_fixed_precision_is_no_hyperparameter() -> None:
-    for precision in (np.inf, 50.0):
-        model = small_model(precision)
-        assert model.hyperparameters == ()
-        assert model.initial_values() == ()
-        assert model.log_hyperprior(()) == 0.0
-    assert not np.array_equal(small_model(50.0).likelihood(()).xi, small_model(np.inf).likelihood(()).xi)
-
-
-@pytest.mark.parametrize("choice", [PRECISION, ERROR_RATE])
-def test_proposals_are_symmetric(choice: Choice) -> None:
-    """As often from one value to another as back, and every value can be reached."""
-    rng = np.random.default_rng(1)
-    size = 2000
-    places = {value: place for place, value in enumerate(choice.values)}
-    drawn = np.zeros((len(places), len(places)))
-    for value, here in places.items():
-        for _ in range(size):
-            drawn[here, places[choice.propose(value, rng)]] += 1
-    difference = drawn - drawn.T
-    assert np.abs(difference).max() < 5 * np.sqrt(2 * drawn.max())
-    assert (drawn.diagonal(1) > 0).all()
-    assert (drawn.diagonal(-1) > 0).all()
-    assert np.exp([choice.log_prior(value) for value in choice.values]).sum() == pytest.approx(1.0)
-
-
-def test_half_of_the_prior_is_on_the_binomial() -> None:
-    assert small_model(None).log_hyperprior((np.inf,)) == pytest.approx(np.log(0.5))
-
-
-def test_tables_of_a_precision_are_computed_once() -> None:
-    model = small_model(None)
-    first = model.likelihood((10.0,))
-    assert model.likelihood((100.0,)) is not first
-    assert model.likelihood((10.0,)) is first
-    assert model.initial_values()[0] in PRECISION.values
-
-
-def test_an_error_rate_that_is_not_told_is_inferred() -> None:
-    """Only where it is not told; one value for all."""
-    data = observations([[3, 0], [9, 1]], [[10, 30], [20, 40]])
-    data.error_rate[:, 1] = np.nan
-    model = pyclone_model(data, 11)
-    assert model.hyperparameters == ("error_rate",)
-    assert model.initial_values() == (ERROR_RATE.start,)
-    assert model.log_hyperprior((1e-4,)) == pytest.approx(-np.log(len(ERROR_RATE.values)))
-    for rate in ERROR_RATE.values:
-        data.error_rate[:, 1] = rate
-        told = pyclone_model(data, 11).likelihood(())
-        likelihood = model.likelihood((rate,))
-        for i, d in np.ndindex(2, 2):
-            np.testing.assert_array_equal(likelihood.xi[likelihood.index[i, d]], told.xi[told.index[i, d]])
-
-
-def test_precision_and_error_rate_are_proposed_in_turns() -> None:
-    data = observations([[3], [9]], [[10], [20]])
-    data.error_rate[:] = np.nan
-    model = pyclone_model(data, 11, precision=None)
-    assert model.hyperparameters == ("precision", "error_rate")
-    rng = np.random.default_rng(1)
-    start = model.initial_values()
-    changed = [np.array(model.propose(start, rng)[0]) != start for _ in range(400)]
-    assert np.sum(changed, axis=0).min() > 150
-    assert np.sum(changed, axis=1).max() == 1
 
 
 def test_a_new_mutation_s_predictive_density() -> None:

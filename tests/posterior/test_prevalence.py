@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pyclone_pgsm.likelihoods.pyclone import PyCloneModel
 from pyclone_pgsm.posterior.prevalence import block_posteriors, cluster_prevalences, mutation_prevalences
 from pyclone_pgsm.simulate import SimulationOptions, simulate
 from pyclone_pgsm.tumour.grid import intern, likelihood_grid
+from pyclone_pgsm.tumour.model import PyCloneModel
 
 G, T, D = 41, 9, 3
 PRECISIONS = (30.0, np.inf, 1000.0, 30.0, 200.0)

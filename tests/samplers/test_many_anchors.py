@@ -19,7 +19,7 @@ from moves import T, build, check, counts, reads, snapshot, tables
 from pyclone_pgsm.compiling import compiled_for
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.samplers.many_anchors import closure_of_anchors, split_merge_many
-from pyclone_pgsm.samplers.particle_gibbs import make_block_pool, split_merge
+from pyclone_pgsm.samplers.particle_gibbs import has_one_merged, make_block_pool, split_merge
 from pyclone_pgsm.samplers.partition import Partition, PartitionPrior
 from pyclone_pgsm.samplers.resampling import SCHEMES
 
@@ -31,6 +31,7 @@ class Mover:
 
     def __init__(self, case: Any, scheme: str, annealed: bool = True, particles: int = 10) -> None:
         self.case = case
+        self.scheme = scheme
         self.arguments = (particles, 0.5, annealed, SCHEMES.index(scheme))
         self.pool = make_block_pool(particles, case.likelihood.stat_size())
 
@@ -44,7 +45,7 @@ class Mover:
     ) -> tuple[Partition, int, int]:
         likelihood = self.case.likelihood
         kernel = compiled_for(split_merge_many if many else split_merge, type(likelihood))
-        more = (rng,) if many else (self.pool, rng)
+        more = (rng,) if many else (has_one_merged(self.scheme), self.pool, rng)
         return kernel(likelihood, prior, partition, anchors, *self.arguments, *more)
 
 

@@ -69,14 +69,14 @@ def test_moves_keep_the_state_consistent(make: Any, concentration: float, anneal
     partition = build(case.likelihood, np.zeros(T, np.int32))
     check(case, partition)
     seen = set()
-    for iteration in range(30):
+    for iteration in range(60):
         if iteration % 10 == 9:
             partition, moved = sweep(case.likelihood, prior, partition, np.arange(T), rng)
             assert 0 <= moved <= T
         before = int(partition.counter[0])
         anchors = rng.choice(T, 2, replace=False)
         partition, num_before, num_after = move(
-            case.likelihood, prior, partition, anchors, 15, 0.5, annealed, 0, pool, rng
+            case.likelihood, prior, partition, anchors, 15, 0.5, annealed, 0, None, pool, rng
         )
         assert partition.counter[0] - before == num_after - num_before
         check(case, partition)

@@ -40,7 +40,7 @@ def binomials(rng, n, p, size):  # type: ignore
 def multinomials(rng, weights, total, size):  # type: ignore
     draws = np.zeros((size, len(weights)), np.int64)
     for r in range(size):
-        resample_multinomial(rng, weights, len(weights), total, draws[r])
+        resample_multinomial(rng, weights.copy(), len(weights), total, draws[r])
     return draws
 
 
@@ -199,7 +199,7 @@ def test_offspring_in_the_mean(scheme: int) -> None:
     for _ in range(size):
         reference = int(rng.choice(len(weights), p=weights / weights.sum()))
         offspring = np.zeros(len(weights), np.int64)
-        resample(rng, scheme, weights, len(weights), 5, reference, offspring)
+        resample(rng, scheme, weights.copy(), len(weights), 5, reference, offspring)
         offspring[reference] += 1
         assert offspring.sum() == 5
         mean += offspring / size

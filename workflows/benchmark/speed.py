@@ -32,7 +32,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.chains import Settings, advance, rebuild_interval, start_chain
 from pyclone_pgsm.compiling import compiled_for
 from pyclone_pgsm.inputs.observations import Observations
-from pyclone_pgsm.likelihoods.pyclone import PyClone, PyCloneModel
+from pyclone_pgsm.likelihoods.pyclone import PyClone
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.samplers.anchors import uniform_anchors
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
@@ -41,6 +41,7 @@ from pyclone_pgsm.samplers.partition import PartitionPrior, build_partition
 from pyclone_pgsm.samplers.resampling import SCHEMES
 from pyclone_pgsm.simulate import SimulationOptions, draw_alt_counts, draw_genotypes, simulate, variant_share
 from pyclone_pgsm.tumour.grid import choose_grid_size, intern
+from pyclone_pgsm.tumour.model import PyCloneModel
 
 PARTICLES, THRESHOLD = 20, 0.5
 MULTINOMIAL = SCHEMES.index("multinomial")
@@ -132,7 +133,7 @@ def run_chain(
         swept = time.thread_time()
         anchors = uniform_anchors(T, 2, rng)
         partition, _, _ = move(
-            likelihood, tables, partition, anchors, PARTICLES, THRESHOLD, True, MULTINOMIAL, pool, rng
+            likelihood, tables, partition, anchors, PARTICLES, THRESHOLD, True, MULTINOMIAL, None, pool, rng
         )
         ended = time.thread_time()
         clusters = int(partition.counter[0])

@@ -28,13 +28,13 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.compiling import compiled_for
 from pyclone_pgsm.likelihoods.model import FixedModel, Model
-from pyclone_pgsm.likelihoods.pyclone import PyCloneModel
 from pyclone_pgsm.likelihoods.registry import find_likelihood
 from pyclone_pgsm.posterior.predictive import Predictive, log_join_weights
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.samplers.partition import build_partition
 from pyclone_pgsm.simulate import SimulationOptions, simulate
 from pyclone_pgsm.tumour.grid import LocusTable, choose_grid_size, intern
+from pyclone_pgsm.tumour.model import PyCloneModel
 
 HELD_OUT = 0.1
 LogDensity = Callable[[NDArray[np.int32], Prior], NDArray[np.float64]]

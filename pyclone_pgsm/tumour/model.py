@@ -1,0 +1,233 @@
+"""The tumour model: PyClone's likelihood with what is unknown of precision, error rate and tumour contents.
+
+The tables of the likelihood depend on these, so each takes one of a few values (:class:`Choice`), and a chain moves
+between them, one at a time:
+
+* ``precision``, one for all reads; or ``precision:SAMPLE`` of each sample, each with the same prior;
+* ``error_rate``, one for all reads whose error rate is not told;
+* ``tumour_content:SAMPLE`` of each sample for which a distribution is given.
+
+Where something is a sample's own, every sample has rows of the tables of its own, and only the rows of the sample whose
+value changes are computed anew.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Generic, TypeVar
+
+import numpy as np
+
+from pyclone_pgsm.likelihoods.pyclone import PyClone, make_pyclone
+from pyclone_pgsm.tumour.content import Uncertain
+from pyclone_pgsm.tumour.grid import LocusTable, XiGrid, likelihood_grid, split_by_sample
+
+PER_SAMPLE = "infer-per-sample"
+"""The precision that stands for one inferred precision a sample."""
+
+
+FROM_PRIOR = 0.2  # share of the proposals
+
+
+@dataclass(frozen=True)
+class Choice:
+    """A hyperparameter that takes one of a few values; a chain proposes places near its present one, or the prior's.
+
+    Attributes
+    ----------
+    values : tuple of float
+        Increasing.
+    prior : tuple of float
+        Probability of each value, up to a constant.
+    start : float
+        The value at the start of a chain.
+    jumps : tuple of int
+        Places from a value to the one proposed, down or up, equally likely.
+    """
+
+    values: tuple[float, ...]
+    prior: tuple[float, ...]
+    start: float
+    jumps: tuple[int, ...] = (1,)
+
+    def log_prior(self, value: float) -> float:
+        return math.log(self.prior[self.values.index(value)] / sum(self.prior))
+
+    def propose(self, value: float, rng: np.random.Generator) -> tuple[float, float]:
+        """Another value, and log q(value | new) - log q(new | value).
+
+        One time in five, or :data:`FROM_PRIOR`, a draw from the prior, which leaps over values that the data hardly
+        tell apart, like large precisions and the infinite one; otherwise a jump, symmetric: beyond an end, stay.
+        """
+        if rng.random() < FROM_PRIOR:
+            shares = np.cumsum(self.prior) / sum(self.prior)
+            new = self.values[min(int(np.searchsorted(shares, rng.random(), "right")), len(shares) - 1)]
+            return new, self.log_prior(value) - self.log_prior(new)
+        jump = self.jumps[int(rng.integers(len(self.jumps)))]
+        where = self.values.index(value) + (jump if rng.random() < 0.5 else -jump)
+        return (self.values[where] if 0 <= where < len(self.values) else value), 0.0
+
+
+LARGE_PRECISION = 1e4
+_FINITE = tuple(10.0 ** (exponent / 16.0) for exponent in range(16, 81))
+_WEIGHTS = tuple(min(precision, LARGE_PRECISION) for precision in _FINITE)
+PRECISION = Choice(
+    (*_FINITE, math.inf), (*_WEIGHTS, sum(_WEIGHTS)), 1000.0, (1, 1, 1, 2, 2, 3, 4, 8, 16, 24, 32)
+)
+"""10 to 100,000 in steps of 15 %, about the posterior's standard deviation given a few hundred mutations, and infinite.
+Half of the prior is on the binomial, the limit. The other half is proportional to the precision up to 10,000 and
+flat from there: strong overdispersion is less likely beforehand, as with PyClone's Gamma(1, 0.0001)."""
+ERROR_RATE = Choice((1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2), (1.0,) * 7, 1e-3)
+CONTENT_JUMPS = (1, 1, 1, 2, 4)
+KEPT_BYTES = 400 << 20  # tables not in use that are kept
+
+
+def content_choice(content: Uncertain) -> Choice:
+    """The values of a tumour content of which a distribution is known; it starts at the mean."""
+    return Choice(*content.grid(), content.mean, CONTENT_JUMPS)
+
+
+Key = TypeVar("Key")
+Tables = TypeVar("Tables", bound=XiGrid | PyClone)
+
+
+class _Latest(Generic[Key, Tables]):
+    """Tables that are computed when first asked for; the latest are kept, as many as memory allows, but `least`."""
+
+    def __init__(self, make: Callable[[Key], Tables], least: int) -> None:
+        self._make = make
+        self._least = least
+        self._kept: OrderedDict[Key, Tables] = OrderedDict()
+
+    def __call__(self, key: Key) -> Tables:
+        if key not in self._kept:
+            self._kept[key] = self._make(key)
+            most = max(self._least, KEPT_BYTES // max(1, 2 * self._kept[key].xi.nbytes))
+            while len(self._kept) > most:
+                self._kept.popitem(last=False)
+        self._kept.move_to_end(key)
+        return self._kept[key]
+
+    def clear(self) -> None:
+        self._kept.clear()
+
+
+@dataclass(frozen=True)
+class _Setting:
+    """What the tables of a part of the observations are computed with; None: as the observations say."""
+
+    precision: float | None
+    error_rate: float | None
+    tumour_content: float | None
+
+
+class PyCloneModel:
+    """PyClone's likelihood; precision, error rate and tumour contents are fixed, or inferred.
+
+    Parameters
+    ----------
+    table : LocusTable
+        The distinct observations. Error rates that are NaN are inferred, one for all (:data:`ERROR_RATE`).
+    grid_size : int
+        G.
+    genotype_prior, density : str
+        See :func:`pyclone_pgsm.tumour.grid.likelihood_grid`.
+    precision : float, None or "infer-per-sample"
+        Fixed precision; None infers it (:data:`PRECISION`), ``infer-per-sample`` one of each sample. Ignored by the
+        binomial density.
+    sample_ids : sequence of str
+        Length D; needed only if something is a sample's own.
+    tumour_contents : mapping of str to Uncertain
+        Samples whose tumour content is inferred; for them that of the observations is not looked at.
+    """
+
+    def __init__(
+        self,
+        table: LocusTable,
+        grid_size: int,
+        genotype_prior: str,
+        density: str,
+        precision: float | str | None,
+        sample_ids: Sequence[str] = (),
+        tumour_contents: Mapping[str, Uncertain] | None = None,
+    ) -> None:
+        self.grid_size = grid_size
+        self.genotype_prior = genotype_prior
+        self.density = density
+        if density == "binomial":
+            precision = math.inf
+        contents = tumour_contents or {}
+        is_split = precision == PER_SAMPLE or bool(contents)
+        self._samples = list(sample_ids) if is_split else [""]
+        self._parts = split_by_sample(table) if is_split else [table]
+        self._choices: dict[str, Choice] = {}
+        if precision is None:
+            self._choices["precision"] = PRECISION
+        elif precision == PER_SAMPLE:
+            self._choices |= {f"precision:{sample}": PRECISION for sample in sample_ids}
+        self._fixed_precision = precision if isinstance(precision, int | float) else None
+        if np.isnan(table.error_rate).any():
+            self._choices["error_rate"] = ERROR_RATE
+        self._choices |= {f"tumour_content:{sample}": content_choice(contents[sample]) for sample in contents}
+        self.hyperparameters: tuple[str, ...] = tuple(self._choices)
+        self.num_observations = len(table.index)
+        self.order = np.argsort(table.index[:, 0], kind="stable")
+        self._lock = threading.Lock()
+        self._grid = _Latest(self._make_grid, 3 * len(self._parts))
+        self._likelihood = _Latest(self._assemble, 3)
+
+    def initial_values(self) -> tuple[float, ...]:
+        return tuple(choice.start for choice in self._choices.values())
+
+    def likelihood(self, values: tuple[float, ...]) -> PyClone:
+        """Tables at given values: computed when first asked for, the latest kept."""
+        with self._lock:
+            return self._likelihood(values)
+
+    def _assemble(self, values: tuple[float, ...]) -> PyClone:
+        given = dict(zip(self._choices, values))
+        keys = [(part, self._setting(part, given)) for part in range(len(self._parts))]
+        if len(keys) == 1:
+            return make_pyclone(self._parts[0].index, *self._make_grid(keys[0]))
+        grids = [self._grid(key) for key in keys]
+        starts = np.cumsum([0, *(part.num_rows for part in self._parts)])
+        columns = [
+            np.where(part.index < 0, -1, part.index + start) for part, start in zip(self._parts, starts)
+        ]
+        index = np.concatenate(columns, axis=1).astype(np.int32)
+        return make_pyclone(index, *(np.concatenate(arrays) for arrays in zip(*grids)))
+
+    def _setting(self, part: int, given: Mapping[str, float]) -> _Setting:
+        sample = self._samples[part]
+        precision = given.get(f"precision:{sample}", given.get("precision", self._fixed_precision))
+        error_rate = given.get("error_rate") if np.isnan(self._parts[part].error_rate).any() else None
+        return _Setting(precision, error_rate, given.get(f"tumour_content:{sample}"))
+
+    def _make_grid(self, key: tuple[int, _Setting]) -> XiGrid:
+        table, setting = self._parts[key[0]], key[1]
+        if setting.error_rate is not None:
+            told = ~np.isnan(table.error_rate)
+            table = replace(table, error_rate=np.where(told, table.error_rate, setting.error_rate))
+        if setting.tumour_content is not None:
+            table = replace(table, tumour_content=np.full(table.num_rows, setting.tumour_content))
+        return likelihood_grid(table, self.grid_size, self.genotype_prior, self.density, setting.precision)
+
+    def forget(self) -> None:
+        """Let go of all tables."""
+        with self._lock:
+            self._grid.clear()
+            self._likelihood.clear()
+
+    def log_hyperprior(self, values: tuple[float, ...]) -> float:
+        return sum(choice.log_prior(value) for choice, value in zip(self._choices.values(), values))
+
+    def propose(self, values: tuple[float, ...], rng: np.random.Generator) -> tuple[tuple[float, ...], float]:
+        """Another value of one of the hyperparameters."""
+        which = int(rng.integers(len(values))) if len(values) > 1 else 0
+        choice = tuple(self._choices.values())[which]
+        new, log_ratio = choice.propose(values[which], rng)
+        return (*values[:which], new, *values[which + 1 :]), log_ratio

@@ -1,0 +1,161 @@
+"""Partition and several hyperparameters of the tumour model together, against all of their combinations.
+
+p(c, s | y) ∝ p(s) prod_b Γ(|b|) L(y_b; s), where s is: precision and error rate; a precision for each sample; tumour
+contents of which a distribution is given, and a precision.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import pytest
+from cases import observations, pyclone_log_marginal
+from enumeration import Posterior, chi_square_p_value, enumerate_posterior
+from numpy.typing import NDArray
+from scipy.special import logsumexp
+from test_chains import any_concentration, check_frequencies, run
+
+from pyclone_pgsm.chains import Settings
+from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.likelihoods.pyclone import PyClone
+from pyclone_pgsm.priors import DirichletProcess
+from pyclone_pgsm.samplers.gibbs import gibbs_sweep
+from pyclone_pgsm.samplers.hyperparameters import resample_hyperparameters
+from pyclone_pgsm.samplers.partition import PartitionPrior, build_partition, canonical_labels
+from pyclone_pgsm.tumour import content
+from pyclone_pgsm.tumour import model as tumour_model
+from pyclone_pgsm.tumour.content import Uncertain
+from pyclone_pgsm.tumour.grid import intern
+from pyclone_pgsm.tumour.model import PER_SAMPLE, Choice, PyCloneModel
+
+T = 4
+G = 21
+
+
+@pytest.fixture(autouse=True)
+def _few_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Three precisions, three error rates and three tumour contents, none with the same prior as another."""
+    monkeypatch.setattr(
+        tumour_model, "PRECISION", Choice((4.0, 25.0, np.inf), (1.0, 3.0, 2.0), 25.0, (1, 1, 2))
+    )
+    monkeypatch.setattr(tumour_model, "ERROR_RATE", Choice((1e-3, 2e-2, 8e-2), (4.0, 2.0, 1.0), 1e-3))
+    monkeypatch.setattr(content, "_Z", (-1.0, 0.0, 1.0))
+    monkeypatch.setattr(tumour_model, "CONTENT_JUMPS", (1, 2))
+
+
+def two_samples(**options: float) -> Observations:
+    alt, depth = [[2, 9], [14, 5], [7, 0], [12, 11]], [[24, 20], [30, 24], [20, 25], [28, 30]]
+    return observations(alt, depth, **options)
+
+
+def precision_and_error_rate() -> PyCloneModel:
+    data = observations([[0], [1], [6], [9]], [[24], [30], [20], [28]])
+    data.error_rate[:] = np.nan
+    return PyCloneModel(intern(data), G, "major", "beta-binomial", None)
+
+
+def precision_of_each_sample() -> PyCloneModel:
+    return PyCloneModel(intern(two_samples()), G, "major", "beta-binomial", PER_SAMPLE, ("a", "b"))
+
+
+def tumour_contents_and_precision() -> PyCloneModel:
+    contents = {"a": Uncertain(0.6, 0.2), "b": Uncertain(0.9, 0.3)}  # of b, only the lower two are possible
+    data = two_samples(major=2, minor=1)
+    return PyCloneModel(intern(data), G, "major", "beta-binomial", None, ("a", "b"), contents)
+
+
+@dataclass(frozen=True)
+class Joint:
+    """Every partition at every combination of values, combination by combination."""
+
+    model: PyCloneModel
+    values: list[tuple[float, ...]]
+    given: list[Posterior]
+
+    @property
+    def partitions(self) -> NDArray[np.int32]:
+        return self.given[0].partitions
+
+    @property
+    def probabilities(self) -> NDArray[np.float64]:
+        log_prior = [self.model.log_hyperprior(values) for values in self.values]
+        log_joint = np.concatenate([p + posterior.log_joint for p, posterior in zip(log_prior, self.given)])
+        return np.exp(log_joint - logsumexp(log_joint))
+
+    @cached_property
+    def places(self) -> dict[bytes, int]:
+        return {row.tobytes(): c for c, row in enumerate(self.partitions)}
+
+    def cell(self, values: tuple[float, ...], labels: NDArray[np.int32]) -> int:
+        return self.values.index(values) * len(self.partitions) + self.places[labels.tobytes()]
+
+
+def enumerate_joint(model: PyCloneModel) -> Joint:
+    values = list(itertools.product(*(choice.values for choice in model._choices.values())))
+    given = [enumerate_posterior(T, pyclone_log_marginal(model.likelihood(v)), 1.0) for v in values]
+    return Joint(model, values, given)
+
+
+MODELS = {
+    make.__name__: make
+    for make in (precision_and_error_rate, precision_of_each_sample, tumour_contents_and_precision)
+}
+NAMES = {
+    "precision_and_error_rate": ("precision", "error_rate"),
+    "precision_of_each_sample": ("precision:a", "precision:b"),
+    "tumour_contents_and_precision": ("precision", "tumour_content:a", "tumour_content:b"),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_every_value_matters(name: str) -> None:
+    """The data leave every value possible, and none of them is without effect on the partition or the others."""
+    joint = enumerate_joint(MODELS[name]())
+    assert joint.model.hyperparameters == NAMES[name]
+    shape = [len(choice.values) for choice in joint.model._choices.values()]
+    table = joint.probabilities.reshape(*shape, -1)
+    axes = range(len(shape))
+    for axis in axes:
+        others = tuple(other for other in (*axes, len(shape)) if other != axis)
+        share = table.sum(axis=others)
+        choice = list(joint.model._choices.values())[axis]
+        assert share.min() > 0.02
+        assert np.abs(share - np.exp([choice.log_prior(value) for value in choice.values])).max() > 0.02
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", MODELS)
+def test_one_step_from_the_joint_posterior(name: str) -> None:
+    joint = enumerate_joint(MODELS[name]())
+    model, partitions, probabilities = joint.model, joint.partitions, joint.probabilities
+    rng = np.random.default_rng(8)
+    prior = DirichletProcess(1.0, None, None)
+    tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))
+    build, sweep = (compiled_for(f, PyClone) for f in (build_partition, gibbs_sweep))
+    counts = np.zeros(len(probabilities), np.int64)
+    for start in rng.choice(len(probabilities), 20_000, p=probabilities):
+        where, c = divmod(int(start), len(partitions))
+        values = joint.values[where]
+        partition = build(model.likelihood(values), partitions[c])
+        for _ in range(2):
+            values, partition = resample_hyperparameters(model, values, partition, rng)
+        partition, _ = sweep(model.likelihood(values), tables, partition, model.order, rng)
+        counts[joint.cell(values, canonical_labels(partition.labels)[0])] += 1
+    assert chi_square_p_value(counts, probabilities) > 1e-4
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("name", MODELS)
+def test_a_chain_infers_everything_together(name: str) -> None:
+    make: Callable[[], PyCloneModel] = MODELS[name]
+    joint = enumerate_joint(make())
+    joint = Joint(joint.model, joint.values, [any_concentration(posterior, 1.0) for posterior in joint.given])
+    settings = Settings(iterations=24_000, burn_in=500, seed=4, hyper_every=1, particles=5)
+    records = run(make(), DirichletProcess(1.0), settings)
+    draws = [joint.cell(values, labels) for labels, values in zip(records.labels[500:], records.values[500:])]
+    check_frequencies(np.array(draws), joint.probabilities)

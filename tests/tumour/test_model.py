@@ -1,0 +1,208 @@
+"""The model's hyperparameters: which there are, their priors and proposals, and the tables at their values."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+sys.path.insert(0, str(Path(__file__).parents[1] / "exact"))
+from cases import observations, pyclone_model
+
+from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.likelihoods.pyclone import PyClone
+from pyclone_pgsm.tumour import model as tumour_model
+from pyclone_pgsm.tumour.content import Uncertain
+from pyclone_pgsm.tumour.grid import LocusTable, XiGrid, intern, likelihood_grid
+from pyclone_pgsm.tumour.model import (
+    ERROR_RATE,
+    PER_SAMPLE,
+    PRECISION,
+    Choice,
+    PyCloneModel,
+    content_choice,
+)
+
+
+def small_model(precision: float | None) -> PyCloneModel:
+    return pyclone_model(observations([[3], [9]], [[10], [20]]), 11, precision=precision)
+
+
+def test_a_fixed_precision_is_no_hyperparameter() -> None:
+    for precision in (np.inf, 50.0):
+        model = small_model(precision)
+        assert model.hyperparameters == ()
+        assert model.initial_values() == ()
+        assert model.log_hyperprior(()) == 0.0
+    assert not np.array_equal(small_model(50.0).likelihood(()).xi, small_model(np.inf).likelihood(()).xi)
+
+
+@pytest.mark.parametrize("choice", [PRECISION, ERROR_RATE, content_choice(Uncertain(0.9, 0.1))])
+def test_proposals_are_as_the_ratio_says(choice: Choice) -> None:
+    """As often from one value to another as back, but for the ratio that is told; every value can be reached."""
+    rng = np.random.default_rng(1)
+    size = 4000
+    places = {value: place for place, value in enumerate(choice.values)}
+    drawn = np.zeros((len(places), len(places)))
+    corrected = np.zeros_like(drawn)
+    for value, here in places.items():
+        for _ in range(size):
+            new, log_ratio = choice.propose(value, rng)
+            drawn[here, places[new]] += 1
+            corrected[here, places[new]] += min(1.0, np.exp(log_ratio))
+    # accepted with min(1, ratio), the proposals are in balance with a flat target
+    difference = corrected - corrected.T
+    assert np.abs(difference).max() < 5 * np.sqrt(2 * drawn.max())
+    assert (drawn.diagonal(1) > 0).all()
+    assert (drawn.diagonal(-1) > 0).all()
+    assert np.exp([choice.log_prior(value) for value in choice.values]).sum() == pytest.approx(1.0)
+    likeliest = int(np.argmax(choice.prior))
+    far = np.abs(np.arange(len(places)) - likeliest) > max(choice.jumps)
+    expected = 0.2 * choice.prior[likeliest] / sum(choice.prior)
+    if far.any():
+        assert drawn[far, likeliest].mean() / size == pytest.approx(expected, rel=0.1)
+
+
+def test_half_of_the_prior_is_on_the_binomial() -> None:
+    assert small_model(None).log_hyperprior((np.inf,)) == pytest.approx(np.log(0.5))
+
+
+def test_tables_of_a_precision_are_computed_once() -> None:
+    model = small_model(None)
+    first = model.likelihood((10.0,))
+    assert model.likelihood((100.0,)) is not first
+    assert model.likelihood((10.0,)) is first
+    assert model.initial_values()[0] in PRECISION.values
+
+
+def test_an_error_rate_that_is_not_told_is_inferred() -> None:
+    """Only where it is not told; one value for all."""
+    data = observations([[3, 0], [9, 1]], [[10, 30], [20, 40]])
+    data.error_rate[:, 1] = np.nan
+    model = pyclone_model(data, 11)
+    assert model.hyperparameters == ("error_rate",)
+    assert model.initial_values() == (ERROR_RATE.start,)
+    assert model.log_hyperprior((1e-4,)) == pytest.approx(-np.log(len(ERROR_RATE.values)))
+    for rate in ERROR_RATE.values:
+        data.error_rate[:, 1] = rate
+        told = pyclone_model(data, 11).likelihood(())
+        likelihood = model.likelihood((rate,))
+        for i, d in np.ndindex(2, 2):
+            np.testing.assert_array_equal(likelihood.xi[likelihood.index[i, d]], told.xi[told.index[i, d]])
+
+
+def test_precision_and_error_rate_are_proposed_in_turns() -> None:
+    data = observations([[3], [9]], [[10], [20]])
+    data.error_rate[:] = np.nan
+    model = pyclone_model(data, 11, precision=None)
+    assert model.hyperparameters == ("precision", "error_rate")
+    rng = np.random.default_rng(1)
+    start = model.initial_values()
+    changed = [np.array(model.propose(start, rng)[0]) != start for _ in range(400)]
+    assert np.sum(changed, axis=0).min() > 150
+    assert np.sum(changed, axis=1).max() == 1
+
+
+# ---------------------------------------------------------------- what is a sample's own
+
+SAMPLES = ("S1", "S2", "S3")
+
+
+def three_samples() -> Observations:
+    """The first two samples share observations; the last has no data for one of two mutations."""
+    known = [[True, True, True], [True, True, False], [True, True, True]]
+    alt, depth = [[3, 3, 7], [9, 1, 0], [3, 3, 7]], [[10, 10, 30], [20, 40, 0], [10, 10, 30]]
+    data = observations(alt, depth, has_data=known)
+    data.error_rate[0, 1] = np.nan
+    return data
+
+
+def own_model(data: Observations, **contents: Uncertain) -> PyCloneModel:
+    return PyCloneModel(intern(data), 11, "major", "beta-binomial", PER_SAMPLE, SAMPLES, contents)
+
+
+def rows_of(likelihood: PyClone, d: int) -> np.ndarray:
+    """Xi of every mutation in sample d, flat where there are no data."""
+    xi = likelihood.xi + likelihood.xi_max[:, None]
+    return np.array([xi[row] if row >= 0 else np.zeros(xi.shape[1]) for row in likelihood.index[:, d]])
+
+
+def test_a_sample_s_rows_are_those_of_the_sample_alone() -> None:
+    data = three_samples()
+    model = own_model(data, S2=Uncertain(0.5, 0.1))
+    names = ("precision:S1", "precision:S2", "precision:S3", "error_rate", "tumour_content:S2")
+    assert model.hyperparameters == names
+    assert model.initial_values() == (1000.0, 1000.0, 1000.0, 1e-3, 0.5)
+    values = (10.0, 100.0, np.inf, 5e-3, 0.5 - 0.1)
+    likelihood = model.likelihood(values)
+    assert likelihood.index.dtype == np.int32
+    assert likelihood.index[1, 2] == -1
+    data.error_rate[0, 1] = 5e-3
+    data.tumour_content[:, 1] = 0.5 - 0.1
+    for d, precision in enumerate(values[:3]):
+        alone = pyclone_model(data, 11, precision=precision).likelihood(())
+        np.testing.assert_allclose(rows_of(likelihood, d), rows_of(alone, d), rtol=1e-12, atol=1e-12)
+    assert likelihood.log_constant() == pytest.approx(
+        sum(likelihood.xi_max[row] for row in likelihood.index.ravel() if row >= 0)
+    )
+
+
+def test_only_the_rows_of_the_sample_that_changes_are_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    computed = []
+
+    def counted(table: LocusTable, *options: object) -> XiGrid:
+        computed.append(table.num_rows)
+        return likelihood_grid(table, *options)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(tumour_model, "likelihood_grid", counted)
+    model = own_model(three_samples())
+    rows = [part.num_rows for part in model._parts]
+    start = (1000.0, 1000.0, 1000.0, 1e-3)
+    model.likelihood(start)
+    assert computed == rows == [2, 3, 1]
+    model.likelihood((1000.0, 10.0, 1000.0, 1e-3))
+    model.likelihood((1000.0, 10.0, np.inf, 1e-3))
+    model.likelihood((1000.0, 1000.0, np.inf, 1e-3))
+    model.likelihood((1000.0, 1000.0, np.inf, 1e-2))  # told of all but one observation of the second sample
+    assert computed == [*rows, 3, 1, 3]
+
+
+def test_a_sample_without_data() -> None:
+    data = observations([[3, 0], [9, 0]], [[10, 0], [20, 0]], has_data=[[True, False]] * 2)
+    likelihood = PyCloneModel(intern(data), 11, "major", "beta-binomial", PER_SAMPLE, ("a", "b")).likelihood(
+        (10.0, 100.0)
+    )
+    assert likelihood.index.tolist() == [[0, -1], [1, -1]]
+
+
+def test_the_binomial_has_no_precision_of_a_sample() -> None:
+    model = PyCloneModel(intern(three_samples()), 11, "major", "binomial", PER_SAMPLE, SAMPLES)
+    assert model.hyperparameters == ("error_rate",)
+
+
+def test_precisions_of_samples_have_the_prior_of_the_one_precision_each() -> None:
+    model = own_model(three_samples())
+    expected = PRECISION.log_prior(10.0) + PRECISION.log_prior(np.inf) + PRECISION.log_prior(1000.0)
+    expected += ERROR_RATE.log_prior(1e-2)
+    assert model.log_hyperprior((10.0, np.inf, 1000.0, 1e-2)) == pytest.approx(expected)
+
+
+def test_one_hyperparameter_is_proposed_at_a_time() -> None:
+    model = own_model(three_samples(), S1=Uncertain(0.5, 0.1))
+    rng = np.random.default_rng(1)
+    start = model.initial_values()
+    changed = [np.array(model.propose(start, rng)[0]) != start for _ in range(600)]
+    assert np.sum(changed, axis=0).min() > 70
+    assert np.sum(changed, axis=1).max() == 1
+
+
+def test_the_grid_of_a_tumour_content() -> None:
+    choice = content_choice(Uncertain(0.9, 0.08))
+    np.testing.assert_allclose(choice.values, 0.9 + 0.04 * np.arange(-5, 3))
+    assert choice.values[-1] == pytest.approx(0.98)
+    assert choice.values[5] == choice.start == 0.9
+    np.testing.assert_allclose(choice.prior, np.exp(-(np.arange(-5, 3) ** 2) / 8.0))
+    assert content_choice(Uncertain(1.0, 0.1)).values[-1] == 1.0
+    assert content_choice(Uncertain(0.1, 0.1)).values[0] == pytest.approx(0.05)
