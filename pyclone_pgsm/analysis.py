@@ -46,8 +46,10 @@ from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.samplers.initial import INITS, is_file, read_labels
 from pyclone_pgsm.trace import RunOptions, Trace, TraceWriter, create_trace, extend_trace
+from pyclone_pgsm.tumour.content import ContentOption, check_uncertain, uncertain
 from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
 from pyclone_pgsm.tumour.grid import DENSITIES, choose_grid_size, intern
+from pyclone_pgsm.tumour.model import PER_SAMPLE
 from pyclone_pgsm.warm import start_warming
 
 if TYPE_CHECKING:
@@ -80,16 +82,19 @@ class ModelOptions:
     genotype_prior : str
         See :mod:`pyclone_pgsm.tumour.genotypes`.
     density : {"beta-binomial", "binomial"}
-    precision : float or None
-        Of the beta-binomial; None infers it.
+    precision : float, None or "infer-per-sample"
+        Of the beta-binomial; None infers it, and ``infer-per-sample`` one of each sample.
     grid_size : int or None
         Grid points; None chooses from the data.
+    tumour_content : float, Uncertain, mapping of sample to one of these, or None
+        As :func:`pyclone_pgsm.inputs.tables.read_tables` takes it; distributions are inferred.
     """
 
     genotype_prior: str = "major"
     density: str = "beta-binomial"
-    precision: float | None = None
+    precision: float | str | None = None
     grid_size: int | None = None
+    tumour_content: ContentOption = None
 
     def __post_init__(self) -> None:
         if self.genotype_prior not in GENOTYPE_PRIORS:
@@ -98,21 +103,34 @@ class ModelOptions:
             )
         if self.density not in DENSITIES:
             raise UsageError(f"--density {self.density!r}: must be one of {', '.join(DENSITIES)}")
-        if self.precision is not None and not self.precision > 0:
-            raise UsageError(f"--precision {self.precision}: must be 'infer' or a positive number")
+        if not (self.precision in (None, PER_SAMPLE) or _is_positive(self.precision)):
+            raise UsageError(
+                f"--precision {self.precision}: must be 'infer', {PER_SAMPLE!r} or a positive number"
+            )
+        check_uncertain(self.tumour_content)
         if self.grid_size is not None and not 11 <= self.grid_size <= 10_001:
             raise UsageError(f"--grid-size {self.grid_size}: must be 'auto' or between 11 and 10001")
 
     def store(self, observations: Observations) -> StoredModel:
         """The options as a trace stores them, with the grid that is chosen for these data."""
         grid_size = self.grid_size or choose_grid_size(observations, intern(observations).num_rows)
+        contents = uncertain(self.tumour_content, observations.sample_ids)
         return {
             "likelihood": TUMOUR,
             "genotype_prior": self.genotype_prior,
             "density": self.density,
             "precision": None if self.density == "binomial" else self.precision,
             "grid_size": grid_size,
+            **(
+                {"tumour_content": {sample: list(pair) for sample, pair in contents.items()}}
+                if contents
+                else {}
+            ),
         }
+
+
+def _is_positive(value: object) -> bool:
+    return isinstance(value, int | float) and value > 0
 
 
 @dataclass(frozen=True)
@@ -235,6 +253,7 @@ def _run(
             if progress and records.iteration:
                 progress(chain, records.iteration[-1], options.settings.lengths[0], records.num_clusters[-1])
         writer.flush()
+    model.forget()
     if interrupted:
         raise Interrupted
 

@@ -22,7 +22,6 @@ from pyclone_pgsm.cli_options import (
     TUMOUR_OPTIONS,
     WRITING_OPTIONS,
     command_line,
-    default_folder,
     mistakes_reported,
     parse_formats,
     parse_number,
@@ -32,11 +31,22 @@ from pyclone_pgsm.cli_options import (
     taking,
 )
 from pyclone_pgsm.cluster_cli import cluster, likelihoods
-from pyclone_pgsm.errors import OutputError, UsageError
+from pyclone_pgsm.environment import settle
+from pyclone_pgsm.errors import OutputError
+from pyclone_pgsm.prepare_cli import (
+    SEGMENT_OPTIONS,
+    Inputs,
+    Tumour,
+    each_tumour,
+    folder_for,
+    prepare,
+    read,
+    tumours,
+)
 
 if TYPE_CHECKING:
     from pyclone_pgsm.analysis import ModelOptions
-    from pyclone_pgsm.inputs.observations import LeftOut, Observations
+    from pyclone_pgsm.tumour.content import ContentOption
 
 app = typer.Typer(
     name="pyclone-pgsm",
@@ -48,13 +58,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-Inputs = Annotated[
-    list[Path],
-    typer.Argument(
-        metavar="INPUT...",
-        help="Tables of read counts: PyClone-VI's long format, or PyClone's, one file a sample; TSV or CSV, .gz too.",
-    ),
-]
 Existing = Annotated[Path, typer.Argument(metavar="TRACE", help="A trace made by run, analyze or cluster.")]
 
 
@@ -73,57 +76,33 @@ def options(
     """Which mutations of a tumour belong to the same clone, and in what share of its cells."""
 
 
-def _parse_tumour_content(texts: list[str] | None) -> float | dict[str, float] | None:
-    if not texts:
-        return None
-    shares: dict[str, float] = {}
-    everywhere: float | None = None
-    for text in texts:
-        sample, equals, number = text.rpartition("=")
-        try:
-            value = float(number)
-        except ValueError:
-            raise UsageError(f"--tumour-content {text!r}: must be a number or SAMPLE=number") from None
-        if equals:
-            if sample in shares:
-                raise UsageError(f"--tumour-content {text!r}: sample {sample!r} is given twice")
-            shares[sample] = value
-        elif everywhere is not None:
-            raise UsageError("--tumour-content: one number for all samples is enough")
-        else:
-            everywhere = value
-    if shares and everywhere is not None:
-        raise UsageError("--tumour-content: give one number for all samples, or one for each, not both")
-    return shares or everywhere
-
-
-def _model_options(given: dict[str, Any]) -> ModelOptions:
+def _model_options(given: dict[str, Any], content: ContentOption = None) -> ModelOptions:
     from pyclone_pgsm.analysis import ModelOptions
+    from pyclone_pgsm.tumour.model import PER_SAMPLE
 
+    precision = given["precision"]
     return ModelOptions(
         given["genotype_prior"],
         given["density"],
-        parse_number("precision", given["precision"], "infer", float),
+        precision if precision == PER_SAMPLE else parse_number("precision", precision, "infer", float),
         parse_number("grid-size", given["grid_size"], "auto", int),
-    )
-
-
-def _read(inputs: list[Path], given: dict[str, Any]) -> tuple[Observations, list[LeftOut]]:
-    from pyclone_pgsm.inputs.tables import read_tables
-
-    return read_tables(
-        inputs,
-        tumour_content=_parse_tumour_content(given["tumour_content"]),
-        error_rate=given["error_rate"],
-        genotype_prior=given["genotype_prior"],
+        content,
     )
 
 
 @app.command()
-@taking(TUMOUR_OPTIONS, DENSITY_OPTIONS, PRIOR_OPTIONS, CHAIN_OPTIONS, SUMMARY_OPTIONS, WRITING_OPTIONS)
+@taking(
+    TUMOUR_OPTIONS,
+    SEGMENT_OPTIONS,
+    DENSITY_OPTIONS,
+    PRIOR_OPTIONS,
+    CHAIN_OPTIONS,
+    SUMMARY_OPTIONS,
+    WRITING_OPTIONS,
+)
 def analyze(
     context: typer.Context,
-    inputs: Inputs,
+    inputs: Inputs = None,
     out: Annotated[
         Path | None,
         typer.Option(
@@ -136,25 +115,27 @@ def analyze(
     ] = None,
 ) -> None:
     """Everything: read, run the chains, and write clusters, prevalences, tables and pictures."""
-    folder = out or default_folder(inputs[0])
-    with mistakes_reported(folder / "trace.h5"):
+    given = context.params
+    with mistakes_reported():
         from pyclone_pgsm import analysis
 
-        given = context.params
-        model = _model_options(given)
+        _model_options(given)
         settings, prior = sampling_plan(given)
         formats = parse_formats(given["formats"])
         analysis.check_criterion(given["consensus"])
-        observations, left_out = _read(inputs, given)
-        settings = settings.resolve(observations.num_mutations)
+        found = tumours(inputs, given)
+
+    def work(tumour: Tumour, folder: Path) -> None:
+        reading = read(tumour, given)
+        resolved = settings.resolve(reading.observations.num_mutations)
         analysis.check_folder(folder, given["force"])
-        with progress_bars(given["quiet"], settings.chains) as progress:
+        with progress_bars(given["quiet"], resolved.chains) as progress:
             result = analysis.analyze(
-                observations,
-                left_out,
+                reading.observations,
+                reading.left_out,
                 folder,
-                model,
-                settings,
+                _model_options(given, reading.content),
+                resolved,
                 prior,
                 criterion=given["consensus"],
                 threads=given["threads"],
@@ -164,55 +145,82 @@ def analyze(
                 plots=given["plots"],
             )
         if not given["quiet"]:
-            say(result, folder, len(left_out))
+            say(result, folder, len(reading.left_out), reading.notes)
+
+    each_tumour(
+        found, out or folder_for(inputs, given), work, lambda _, folder: folder / "trace.h5", given["quiet"]
+    )
 
 
 @app.command()
-@taking(TUMOUR_OPTIONS)
-def validate(context: typer.Context, inputs: Inputs) -> None:
+@taking(TUMOUR_OPTIONS, SEGMENT_OPTIONS)
+def validate(context: typer.Context, inputs: Inputs = None) -> None:
     """Read and check only; print what would be left out and why."""
+    given = context.params
     with mistakes_reported():
+        found = tumours(inputs, given)
+
+    def work(tumour: Tumour, folder: Path) -> None:
         from pyclone_pgsm.inputs.tables import count_summary
 
-        observations, left_out = _read(inputs, context.params)
-        for line in count_summary(observations, left_out):
+        reading = read(tumour, given)
+        for line in [*count_summary(reading.observations, reading.left_out), *reading.notes]:
             print(line)
-        for entry in left_out:
+        for entry in reading.left_out:
             place = f"{entry.file}, row {entry.row}" if entry.row is not None else entry.file
             names = " ".join(filter(None, (entry.mutation_id, entry.sample_id)))
             print(f"{place}: {names}: {entry.reason}")
 
+    each_tumour(found, Path(), work)
+
 
 @app.command()
-@taking(TUMOUR_OPTIONS, DENSITY_OPTIONS, PRIOR_OPTIONS, CHAIN_OPTIONS, WRITING_OPTIONS)
+@taking(TUMOUR_OPTIONS, SEGMENT_OPTIONS, DENSITY_OPTIONS, PRIOR_OPTIONS, CHAIN_OPTIONS, WRITING_OPTIONS)
 def run(
     context: typer.Context,
-    inputs: Inputs,
     out: Annotated[
         Path,
-        typer.Option("-o", "--out", metavar="TRACE", help="The trace, an HDF5 file.", rich_help_panel=OUTPUT),
+        typer.Option(
+            "-o",
+            "--out",
+            metavar="TRACE",
+            help="The trace, an HDF5 file; of several patients, a folder for theirs.",
+            rich_help_panel=OUTPUT,
+        ),
     ],
+    inputs: Inputs = None,
 ) -> None:
     """Chains only: write a trace."""
-    with mistakes_reported(out):
+    given = context.params
+    with mistakes_reported():
         from pyclone_pgsm import analysis
         from pyclone_pgsm.files import check_new, make_folder
 
-        given = context.params
-        model = _model_options(given)
+        _model_options(given)
         settings, prior = sampling_plan(given)
-        observations, left_out = _read(inputs, given)
-        settings = settings.resolve(observations.num_mutations)
-        check_new(out, given["force"])
+        found = tumours(inputs, given)
+
+    def trace_of(tumour: Tumour, place: Path) -> Path:
+        return place / "trace.h5" if tumour.name else place
+
+    def work(tumour: Tumour, place: Path) -> None:
+        trace = trace_of(tumour, place)
+        reading = read(tumour, given)
+        model = _model_options(given, reading.content)
+        resolved = settings.resolve(reading.observations.num_mutations)
+        check_new(trace, given["force"])
         threads = given["threads"]
-        plan = analysis.plan_tumour(observations, left_out, model, settings, prior, threads)
-        make_folder(out.parent)
-        with progress_bars(given["quiet"], settings.chains) as progress:
-            analysis.start(plan, out, threads=threads, command=command_line(), progress=progress)
+        plan = analysis.plan_tumour(reading.observations, reading.left_out, model, resolved, prior, threads)
+        make_folder(trace.parent)
+        with progress_bars(given["quiet"], resolved.chains) as progress:
+            analysis.start(plan, trace, threads=threads, command=command_line(), progress=progress)
         if not given["quiet"]:
-            print(f"{settings.chains} chains written to {out}")
+            print(f"{resolved.chains} chains written to {trace}")
+
+    each_tumour(found, out, work, trace_of, given["quiet"])
 
 
+app.command()(prepare)
 app.command()(cluster)
 app.command()(likelihoods)
 
@@ -364,4 +372,5 @@ def simulate(
 
 def main() -> None:
     """Entry point of the command ``pyclone-pgsm``."""
+    settle()
     app()

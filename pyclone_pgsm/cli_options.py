@@ -6,7 +6,7 @@ import inspect
 import json
 import shlex
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import fields
 from functools import wraps
@@ -62,9 +62,10 @@ TUMOUR_OPTIONS: Options = {
         option(
             list[str] | None,
             "--tumour-content",
-            "Share of cancer cells, for all samples or for one (repeatable); wins over the column.",
+            "Share of cancer cells, for all samples or for one (repeatable); wins over the column. With ±SD (or +-SD) "
+            "it is inferred.",
             MODEL,
-            "FLOAT|SAMPLE=FLOAT",
+            "FLOAT|FLOAT±SD|SAMPLE=..",
         ),
         None,
     ),
@@ -86,7 +87,13 @@ TUMOUR_OPTIONS: Options = {
 DENSITY_OPTIONS: Options = {
     "density": (option(str, "--density", "beta-binomial or binomial.", MODEL, "NAME"), "beta-binomial"),
     "precision": (
-        option(str, "--precision", "Precision of the beta-binomial.", MODEL, "infer|FLOAT"),
+        option(
+            str,
+            "--precision",
+            "Precision of the beta-binomial: one for all reads, one of each sample, or a number.",
+            MODEL,
+            "infer|infer-per-sample|FLOAT",
+        ),
         "infer",
     ),
     "grid_size": (option(str, "--grid-size", "Grid points of the prevalence.", MODEL, "auto|INT"), "auto"),
@@ -226,12 +233,12 @@ def fail(message: str) -> NoReturn:
 
 
 @contextmanager
-def mistakes_reported(trace: Path | None = None) -> Iterator[None]:
-    """Turn errors into messages and exit codes."""
+def mistakes_reported(trace: Path | None = None, where: str | None = None) -> Iterator[None]:
+    """Turn errors into messages and exit codes; ``where`` begins the message."""
     try:
         yield
     except PycloneError as mistake:
-        fail(str(mistake))
+        fail(f"{where}: {mistake}" if where else str(mistake))
     except KeyboardInterrupt:
         print("pyclone-pgsm: interrupted", file=sys.stderr)
         raise typer.Exit(130) from None
@@ -298,12 +305,12 @@ def sampling_plan(given: dict[str, Any]) -> tuple[Settings, Prior]:
     return settings, prior
 
 
-def default_folder(data: Path) -> Path:
+def default_folder(data: Path, ending: str = "_pyclone_pgsm") -> Path:
     """The output folder if none is given: named after the first file of the data."""
     stem = data.name
-    for ending in (".gz", ".tsv", ".csv", ".txt", ".npy", ".parquet"):
-        stem = stem.removesuffix(ending)
-    return Path(f"{stem}_pyclone_pgsm")
+    for suffix in (".gz", ".bgz", ".vcf", ".maf", ".tsv", ".csv", ".txt", ".npy", ".parquet"):
+        stem = stem.removesuffix(suffix)
+    return Path(stem + ending)
 
 
 @contextmanager
@@ -331,11 +338,11 @@ def progress_bars(quiet: bool, chains: int) -> Iterator[Callable[[int, int, int,
         yield update
 
 
-def say(result: Result, where: Path, left_out: int = 0) -> None:
-    """Print the summary of a result."""
+def say(result: Result, where: Path, left_out: int = 0, notes: Sequence[str] = ()) -> None:
+    """Print notes on what was read, and the summary of a result."""
     from pyclone_pgsm.messages import summary_lines
 
-    for line in summary_lines(result, left_out):
+    for line in [*notes, *summary_lines(result, left_out)]:
         print(line)
     print(f"written to {where}")
 

@@ -7,7 +7,12 @@ The reads come from the model that the sampler assumes (appendix "PyClone" of Bo
     xi  = [(1-t) c_N mu_N + t (1-phi) c_R mu_R + t phi c_V mu_V] / [(1-t) c_N + t (1-phi) c_R + t phi c_V],
 
 with one genotype (c_N, c_R, c_V, mutant copies) a mutation, drawn from the states of the prior ``major``.
-Copy numbers change by segment and are the same in all samples. T mutations, D samples, K clusters.
+Copy numbers change by segment and are the same in all samples, but for segments on which a subclone has an event of
+its own (:mod:`pyclone_pgsm.subclones`). There a read shows the variant if it is of a mutant copy, or wrong, not both:
+
+    xi = p (1 - error rate) + (1 - p) error rate,     p the share of mutant copies.
+
+T mutations, D samples, K clusters.
 """
 
 from __future__ import annotations
@@ -25,7 +30,14 @@ from numpy.typing import ArrayLike, NDArray
 from pyclone_pgsm import __version__
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.files import refuse_existing, replacing
-from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.inputs.observations import SUBCLONAL, Observations
+from pyclone_pgsm.subclones import (
+    SecondStates,
+    draw_event,
+    draw_second_states,
+    draw_tree,
+    draw_tree_prevalences,
+)
 from pyclone_pgsm.tumour.genotypes import genotype_states
 
 COPY_NUMBERS = ("diploid", "mixed")
@@ -84,8 +96,8 @@ class SimulationOptions:
     missing : float
         Share of (mutation, sample) pairs without a row, exact but for rounding. Every mutation keeps a row,
         so it is at most (D - 1)/D.
-    precision : float
-        s of the beta-binomial; infinite for the binomial.
+    precision : float or sequence of float
+        s of the beta-binomial, infinite for the binomial: one number for all samples, or one a sample.
     error_rate : float
         Probability that a read shows the wrong allele, in (0, 0.5).
     cluster_sizes : {"dirichlet", "equal"}
@@ -95,6 +107,10 @@ class SimulationOptions:
     absent : float
         Probability that a subclonal cluster is absent (prevalence 0) in a sample, in [0, 1); in one sample,
         drawn at random, it is always present. Other prevalences are uniform on (0, 1).
+    subclonal : float
+        Probability that a subclone has a copy-number event of its own on a segment, in [0, 1]. If it is not 0 the
+        prevalences are those of a tree of clones, and ``absent`` is the probability that a sample has no cell of a
+        clone, its descendants aside. It needs ``mixed`` copy numbers, a clonal cluster and another.
 
     Raises
     ------
@@ -109,11 +125,12 @@ class SimulationOptions:
     purity: float | Sequence[float] = 0.8
     copy_numbers: str = "diploid"
     missing: float = 0.0
-    precision: float = math.inf
+    precision: float | Sequence[float] = math.inf
     error_rate: float = 0.001
     cluster_sizes: str = "dirichlet"
     clonal: bool = True
     absent: float = 0.2
+    subclonal: float = 0.0
 
     def __post_init__(self) -> None:
         def check(name: str, right: bool, expected: str) -> None:
@@ -129,13 +146,7 @@ class SimulationOptions:
             f"between 1 and the number of mutations, {self.mutations}",
         )
         check("depth", 1 <= self.depth < 1e9, "at least 1 and below 1e9")
-        shares = np.atleast_1d(np.array(self.purity, float))
-        if len(shares) not in (1, self.samples):
-            raise UsageError(
-                f"--purity: {len(shares)} numbers for {self.samples} samples: "
-                "must be one number for all, or one a sample"
-            )
-        for share in shares:
+        for share in self._by_sample("purity"):
             if not 0 < share <= 1:
                 raise UsageError(f"--purity {share:g}: must be above 0 and at most 1")
         check("copy_numbers", self.copy_numbers in COPY_NUMBERS, f"one of {', '.join(COPY_NUMBERS)}")
@@ -144,20 +155,43 @@ class SimulationOptions:
             f"between 0 and {most:.3g}, since every mutation keeps a row" if most else "0 with one sample"
         )
         check("missing", 0 <= self.missing <= most, expected)
-        check("precision", self.precision >= 0.1, "at least 0.1, or inf for the binomial")
+        for precision in self._by_sample("precision"):
+            if not precision >= 0.1:
+                raise UsageError(f"--precision {precision}: must be at least 0.1, or inf for the binomial")
         check("error_rate", 0 < self.error_rate < 0.5, "above 0 and below 0.5")
         check("cluster_sizes", self.cluster_sizes in CLUSTER_SIZES, f"one of {', '.join(CLUSTER_SIZES)}")
         check("absent", 0 <= self.absent < 1, "at least 0 and below 1")
+        check("subclonal", 0 <= self.subclonal <= 1, "between 0 and 1")
+        if self.subclonal > 0 and not (self.copy_numbers == "mixed" and self.clonal and self.clusters > 1):
+            raise UsageError(
+                f"--subclonal {self.subclonal}: needs --copy-numbers mixed, a clonal cluster and another"
+            )
+
+    def _by_sample(self, name: str) -> NDArray[np.float64]:
+        """The numbers of an option that is given once, or once a sample."""
+        numbers = np.atleast_1d(np.array(getattr(self, name), float))
+        if len(numbers) not in (1, self.samples):
+            raise UsageError(
+                f"--{name}: {len(numbers)} numbers for {self.samples} samples: "
+                "must be one number for all, or one a sample"
+            )
+        return numbers
 
     def purity_by_sample(self) -> NDArray[np.float64]:
         """(D,) shares of cancer cells."""
-        return np.broadcast_to(np.array(self.purity, float), self.samples).copy()
+        return np.broadcast_to(self._by_sample("purity"), self.samples).copy()
+
+    def precision_by_sample(self) -> NDArray[np.float64]:
+        """(D,) precisions."""
+        return np.broadcast_to(self._by_sample("precision"), self.samples).copy()
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON: the infinite precision is the text ``inf``."""
-        purity = [float(share) for share in np.atleast_1d(np.array(self.purity, float))]
-        precision: float | str = "inf" if math.isinf(self.precision) else float(self.precision)
-        return {**asdict(self), "depth": float(self.depth), "purity": purity, "precision": precision}
+        """For JSON: an infinite precision is the text ``inf``; ``subclonal`` is there if it is not 0."""
+        purity = [float(share) for share in self._by_sample("purity")]
+        precisions = ["inf" if math.isinf(s) else float(s) for s in self._by_sample("precision")]
+        precision = precisions[0] if len(precisions) == 1 else precisions
+        noted = {**asdict(self), "depth": float(self.depth), "purity": purity, "precision": precision}
+        return noted if self.subclonal else {name: noted[name] for name in noted if name != "subclonal"}
 
 
 @dataclass(frozen=True)
@@ -173,13 +207,18 @@ class Simulation:
     prevalence : (K, D) float64
         Cellular prevalence of each cluster in each sample.
     genotype : (T, 4) int64
-        Copies in normal cells, in cancer cells without the mutation and with it, and mutant copies.
+        Copies in normal cells, in cancer cells without the mutation and with it, and mutant copies. All 0 where cancer
+        cells of some sample hold two copy-number states.
+    ccf : (T, D) float64
+        Share of the cancer cells that have the mutation: the prevalence of its cluster, or less where the cells of a
+        subclone have lost it.
     """
 
     observations: Observations
     cluster: NDArray[np.int64]
     prevalence: NDArray[np.float64]
     genotype: NDArray[np.int64]
+    ccf: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -221,11 +260,13 @@ def variant_share(
 
 
 def draw_alt_counts(
-    depth: NDArray[np.int64], share: NDArray[np.float64], precision: float, rng: np.random.Generator
+    depth: NDArray[np.int64], share: NDArray[np.float64], precision: ArrayLike, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Reads that show the variant: beta-binomial, or binomial for an infinite precision."""
-    if not math.isinf(precision):
-        share = rng.beta(precision * share, precision * (1 - share))
+    """Reads that show the variant: beta-binomial, or binomial where the precision, (D,) or for all, is infinite."""
+    s = np.broadcast_to(np.asarray(precision, float), share.shape)
+    is_beta = np.isfinite(s)
+    share = share.copy()
+    share[is_beta] = rng.beta(s[is_beta] * share[is_beta], s[is_beta] * (1 - share[is_beta]))
     return rng.binomial(depth, share)
 
 
@@ -250,10 +291,27 @@ def _draw_loci(count: int, megabases: Sequence[int], rng: np.random.Generator) -
     return Loci(chromosome, places - starts[chromosome] + 1)
 
 
-def _draw_copy_numbers(
-    loci: Loci, megabases: Sequence[int], rng: np.random.Generator
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """(T,) major, minor and normal copies: every chromosome has two segments, each with its own state."""
+@dataclass(frozen=True)
+class CopyNumbers:
+    """Copy numbers of T mutations' places before any event of a subclone, and numbers of their segments, (T,) each."""
+
+    major: NDArray[np.int64]
+    minor: NDArray[np.int64]
+    normal: NDArray[np.int64]
+    segment: NDArray[np.int64]
+
+    def columns(self, num_samples: int) -> dict[str, NDArray[Any]]:
+        """(T, D) copy numbers of the observations, with one state everywhere."""
+        shape = len(self.segment), num_samples
+        numbers = {"major_cn": self.major, "minor_cn": self.minor, "normal_cn": self.normal}
+        columns = {
+            name: np.repeat(each[:, np.newaxis], num_samples, axis=1) for name, each in numbers.items()
+        }
+        return columns | {name: np.zeros(shape, kind) for name, kind in SUBCLONAL.items()}
+
+
+def _draw_copy_numbers(loci: Loci, megabases: Sequence[int], rng: np.random.Generator) -> CopyNumbers:
+    """Every chromosome has two segments, each with its own state."""
     cut = rng.integers(1, np.array(megabases) * MEGABASE)
     segment = (loci.position > cut[loci.chromosome]).astype(int)
     copies = np.empty((len(megabases), 2, 2), np.int64)
@@ -261,7 +319,35 @@ def _draw_copy_numbers(
         table = AUTOSOME_STATES if chromosome < len(AUTOSOMES) else X_STATES
         copies[chromosome] = rng.choice(np.array(list(table)), size=2, p=np.array(list(table.values())))
     major, minor = copies[loci.chromosome, segment].T
-    return major, minor, np.where(loci.chromosome < len(AUTOSOMES), 2, 1)
+    normal = np.where(loci.chromosome < len(AUTOSOMES), 2, 1)
+    return CopyNumbers(major, minor, normal, 2 * loci.chromosome + segment)
+
+
+def _draw_events(
+    copies: CopyNumbers, options: SimulationOptions, rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """(T, 2) event on the segment of each mutation, all 0 where there is none, and (T,) the cluster that has it."""
+    events, owner = np.zeros((len(copies.segment), 2), np.int64), np.zeros(len(copies.segment), np.int64)
+    for segment in np.unique(copies.segment):
+        members = np.flatnonzero(copies.segment == segment)
+        if rng.random() < options.subclonal:
+            events[members] = draw_event((copies.major[members[0]], copies.minor[members[0]]), rng)
+            owner[members] = rng.integers(1, options.clusters)
+    return events, owner
+
+
+def _share_of_second_states(
+    drawn: SecondStates,
+    copies: NDArray[np.int64],
+    normal: NDArray[np.int64],
+    purity: NDArray,
+    error_rate: float,
+) -> NDArray[np.float64]:
+    """(N, D) expected shares of variant reads (module docstring); copies (N,) are those in cells without the event."""
+    tumour = (1 - drawn.fraction) * copies[:, np.newaxis]
+    tumour += drawn.fraction * drawn.state.sum(axis=1)[:, np.newaxis]
+    mutant = purity * drawn.carriers / ((1 - purity) * normal[:, np.newaxis] + purity * tumour)
+    return mutant * (1 - error_rate) + (1 - mutant) * error_rate
 
 
 def _draw_clusters(options: SimulationOptions, rng: np.random.Generator) -> NDArray[np.int64]:
@@ -297,6 +383,19 @@ def _draw_rows(options: SimulationOptions, rng: np.random.Generator) -> NDArray[
     return has_row.reshape(T, D)
 
 
+def _write_second_states(
+    columns: dict[str, NDArray[Any]], rows: NDArray[np.int64], drawn: SecondStates
+) -> None:
+    """Write the second states into the columns: the only ones in samples where all cells have them."""
+    everywhere = drawn.fraction == 1.0
+    is_second = (drawn.fraction > 0.0) & ~everywhere
+    for allele, name in enumerate(("major_cn", "minor_cn")):
+        state = drawn.state[:, allele, np.newaxis]
+        columns[name][rows] = np.where(everywhere, state, columns[name][rows])
+        columns[f"subclonal_{name}"][rows] = np.where(is_second, state, 0)
+    columns["subclonal_fraction"][rows] = np.where(is_second, drawn.fraction, 0.0)
+
+
 def _mutation_ids(chrom: Sequence[str], position: NDArray[np.int64], rng: np.random.Generator) -> list[str]:
     """Texts like ``chr1:12345:A>T``."""
     bases = "ACGT"
@@ -326,17 +425,33 @@ def simulate(options: SimulationOptions, rng: np.random.Generator) -> Simulation
     megabases = (*AUTOSOMES, X_CHROMOSOME) if mixed else AUTOSOMES
     loci = _draw_loci(T, megabases, rng)
     if mixed:
-        major, minor, normal = _draw_copy_numbers(loci, megabases, rng)
+        copies = _draw_copy_numbers(loci, megabases, rng)
     else:
-        major, minor, normal = np.ones(T, np.int64), np.ones(T, np.int64), np.full(T, 2)
-    genotype = draw_genotypes(major, minor, normal, rng)
+        ones = np.ones(T, np.int64)
+        copies = CopyNumbers(ones, ones, 2 * ones, loci.chromosome)
+    genotype = draw_genotypes(copies.major, copies.minor, copies.normal, rng)
     cluster = _draw_clusters(options, rng)
-    prevalence = _draw_prevalences(options, rng)
     purity = options.purity_by_sample()
-
-    share = variant_share(genotype[:, np.newaxis], prevalence[cluster], purity, options.error_rate)
+    if options.subclonal:
+        prevalence, within = draw_tree_prevalences(draw_tree(options.clusters, rng), D, options.absent, rng)
+    else:
+        prevalence = _draw_prevalences(options, rng)
+    ccf = prevalence[cluster]
+    share = variant_share(genotype[:, np.newaxis], ccf, purity, options.error_rate)
+    columns = copies.columns(D)
+    if options.subclonal:
+        events, owner = _draw_events(copies, options, rng)
+        rows = np.flatnonzero(events.any(axis=1))
+        alleles = np.column_stack([copies.major, copies.minor])[rows]
+        drawn = draw_second_states(alleles, events[rows], owner[rows], cluster[rows], prevalence, within, rng)
+        genotype[rows] = 0
+        ccf[rows] = drawn.ccf
+        share[rows] = _share_of_second_states(
+            drawn, alleles.sum(axis=1), copies.normal[rows], purity, options.error_rate
+        )
+        _write_second_states(columns, rows, drawn)
     depth = 1 + rng.poisson(options.depth - 1, (T, D))
-    alt = draw_alt_counts(depth, share, options.precision, rng)
+    alt = draw_alt_counts(depth, share, options.precision_by_sample(), rng)
     has_data = _draw_rows(options, rng)
     names = [f"chr{number + 1}" for number in range(len(AUTOSOMES))] + ["chrX"]
     chrom = [names[number] for number in loci.chromosome]
@@ -345,15 +460,13 @@ def simulate(options: SimulationOptions, rng: np.random.Generator) -> Simulation
         sample_ids=[f"S{number}" for number in range(1, D + 1)],
         ref_counts=np.where(has_data, depth - alt, 0),
         alt_counts=np.where(has_data, alt, 0),
-        major_cn=np.repeat(major[:, np.newaxis], D, axis=1),
-        minor_cn=np.repeat(minor[:, np.newaxis], D, axis=1),
-        normal_cn=np.repeat(normal[:, np.newaxis], D, axis=1),
         tumour_content=np.tile(purity, (T, 1)),
         error_rate=np.full((T, D), options.error_rate),
         has_data=has_data,
         annotations={"chrom": chrom, "pos": [str(place) for place in loci.position.tolist()]},
+        **columns,
     )
-    return Simulation(observations, cluster, prevalence, genotype)
+    return Simulation(observations, cluster, prevalence, genotype, ccf)
 
 
 def _write_tables(simulation: Simulation, table: Path, truth: Path) -> None:
@@ -381,10 +494,14 @@ def _write_tables(simulation: Simulation, table: Path, truth: Path) -> None:
         **{name: getattr(observations, name).ravel() for name in numbers},
         **{name: np.repeat(np.array(texts, object), D) for name, texts in observations.annotations.items()},
     }
+    has_second = observations.subclonal_fraction.ravel() > 0
+    if has_second.any():
+        for name in SUBCLONAL:
+            rows[name] = np.where(has_second, getattr(observations, name).ravel().astype(object), "")
     write_table(pd.DataFrame(rows)[observations.has_data.ravel()], table)
     true = {
         "cluster": np.repeat(simulation.cluster, D),
-        "ccf": simulation.prevalence[simulation.cluster].ravel(),
+        "ccf": simulation.ccf.ravel(),
     }
     write_table(pd.DataFrame({**ids, **true}), truth)
 

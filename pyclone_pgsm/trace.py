@@ -5,7 +5,7 @@
                         tumour; names and values of any other matrix
     /chains/<k>/        labels [iterations, T], iteration, num_clusters, concentration, log_joint, seconds, and one
                         dataset for each other hyperparameter of the partition prior (discount) and of the likelihood
-                        (precision)
+                        (precision, error_rate, tumour_content:SAMPLE, ..)
     /chains/<k>/state   what the chain needs to go on: iterations done, labels, random generator, ...
 
 Every flush copies the file, appends to the copy and renames it over the original. A reader, or a run killed at any
@@ -33,7 +33,7 @@ from pyclone_pgsm import __version__
 from pyclone_pgsm.chains import ChainState, Records, Settings
 from pyclone_pgsm.errors import TraceError
 from pyclone_pgsm.files import replacing
-from pyclone_pgsm.inputs.observations import LeftOut, Observations
+from pyclone_pgsm.inputs.observations import SUBCLONAL, LeftOut, Observations
 from pyclone_pgsm.models import TUMOUR, Data, DataMatrix, StoredModel, names_of
 from pyclone_pgsm.priors import Prior, prior_from_dict
 from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS
@@ -50,6 +50,7 @@ MATRICES = (
     "tumour_content",
     "error_rate",
     "has_data",
+    *SUBCLONAL,
 )
 SERIES: dict[str, tuple[str, str]] = {
     "iteration": ("int64", "number of iterations done when the row was saved, burn-in included"),
@@ -62,7 +63,9 @@ HYPERPARAMETERS = {
     "discount": "discount of the Pitman-Yor process",
     "precision": "precision of the likelihood (inf: its limit)",
     "error_rate": "sequencing error rate",
+    "tumour_content": "share of cancer cells",
 }
+"""Descriptions by name, in the trace also with a sample: ``precision:SAMPLE`` (``/`` written ``%2F``)."""
 CHUNK_BYTES = 1 << 20
 FLUSH_SECONDS = 5.0
 FLUSH_SHARE = 0.05  # of the time may go into flushing
@@ -215,6 +218,7 @@ def _write_observations(file: h5py.File, observations: Observations, left_out: S
     data = file.create_group("data")
     data.attrs["description"] = (
         "T mutations x D samples; values where has_data is false are placeholders. "
+        "subclonal_fraction: share of the tumour cells that hold a second copy-number state, 0 where there is one. "
         "grid: the cellular prevalences of the likelihood. "
         "left_out: JSON, one list [file, row, mutation_id, sample_id, reason] a line of left_out.tsv"
     )
@@ -234,7 +238,14 @@ def _create_chain(chains: h5py.Group, name: str, num_observations: int, traced: 
     for series, (kind, description) in SERIES.items():
         _create_series(chain, series, kind, description)
     for series in traced:
-        _create_series(chain, series, "float64", HYPERPARAMETERS[series])
+        kind, _, sample = series.partition(":")
+        description = HYPERPARAMETERS[kind] + (f" of sample {sample}" if sample else "")
+        _create_series(chain, _dataset(series), "float64", description)
+
+
+def _dataset(name: str) -> str:
+    """Name of a hyperparameter's dataset: HDF5 would take a ``/`` in a sample's name for a folder."""
+    return name.replace("%", "%25").replace("/", "%2F")
 
 
 def _create_series(chain: h5py.Group, name: str, kind: str, description: str) -> None:
@@ -299,7 +310,7 @@ def _append(chain: h5py.Group, records: Records, traced: Sequence[str]) -> None:
     _make_room(chain, int(labels.max()))
     columns: dict[str, Any] = {"labels": labels, **{name: getattr(records, name) for name in SERIES}}
     others = [(*prior[1:], *values) for prior, values in zip(records.prior_values, records.values)]
-    columns |= zip(traced, zip(*others))
+    columns |= zip(map(_dataset, traced), zip(*others))
     for name, values in columns.items():
         dataset = chain[name]
         dataset.resize(len(dataset) + rows, axis=0)
@@ -460,7 +471,7 @@ class Trace:
 
     def _read_observations(self) -> Observations:
         data = self._file["data"]
-        matrices = {name: data[name][:] for name in MATRICES}
+        matrices = {name: data[name][:] for name in MATRICES if name in data or name not in SUBCLONAL}
         return Observations(
             _read_texts(data, "mutation_ids"),
             _read_texts(data, "sample_ids"),
@@ -481,7 +492,7 @@ class Trace:
 
     def _read_chain(self, chain: h5py.Group) -> ChainTrace:
         series = {name: chain[name][:] for name in SERIES}
-        values = {name: chain[name][:] for name in self.options.traced}
+        values = {name: chain[_dataset(name)][:] for name in self.options.traced}
         rows = {len(column) for column in (*series.values(), *values.values(), chain["labels"])}
         if len(rows) != 1:
             raise TraceError(
@@ -541,7 +552,7 @@ def extend_trace(path: Path, options: RunOptions) -> None:
             file["config"].attrs["options"] = options.to_json()
             for chain in file["chains"].values():
                 keep = int(np.searchsorted(chain["iteration"][:], chain["state"].attrs["iteration"], "right"))
-                for name in ("labels", *SERIES, *options.traced):
+                for name in ("labels", *SERIES, *map(_dataset, options.traced)):
                     chain[name].resize(keep, axis=0)
 
 

@@ -19,6 +19,7 @@ from pyclone_pgsm.messages import summary_lines
 from pyclone_pgsm.posterior.summarize import summarize
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.trace import Trace
+from pyclone_pgsm.tumour.content import Uncertain
 
 
 @pytest.fixture(scope="module")
@@ -41,12 +42,33 @@ def test_options_that_cannot_be():
     for values, message in (
         ({"genotype_prior": "x"}, "--genotype-prior 'x': must be one of major"),
         ({"density": "x"}, "--density 'x': must be one of"),
-        ({"precision": 0.0}, "--precision 0.0: must be 'infer' or a positive number"),
+        ({"precision": 0.0}, "--precision 0.0: must be 'infer', 'infer-per-sample' or a positive number"),
+        (
+            {"precision": "per-sample"},
+            "--precision per-sample: must be 'infer', 'infer-per-sample' or a positive",
+        ),
         ({"grid_size": 10}, "--grid-size 10: must be 'auto' or between 11 and 10001"),
+        (
+            {"tumour_content": {"a": Uncertain(0.5, -1.0)}},
+            "--tumour-content 0.5±-1: the standard deviation must",
+        ),
     ):
         with pytest.raises(UsageError) as caught:
             analysis.ModelOptions(**values)
         assert str(caught.value).startswith(message)
+
+
+def test_only_uncertain_tumour_contents_are_stored():
+    samples = tumour().sample_ids
+    known = Uncertain(0.8, 0.1)
+    for option, expected in (
+        (None, None),
+        (0.5, None),
+        ({"S1": 0.5}, None),
+        (known, {sample: [0.8, 0.1] for sample in samples}),
+        ({"S2": known, "S1": 0.5}, {"S2": [0.8, 0.1]}),
+    ):
+        assert analysis.ModelOptions(tumour_content=option).store(tumour()).get("tumour_content") == expected
 
 
 def test_analyze(tmp_path):

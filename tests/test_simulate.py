@@ -17,14 +17,16 @@ from pyclone_pgsm.simulate import (
     AUTOSOME_STATES,
     X_STATES,
     SimulationOptions,
+    _share_of_second_states,
     draw_alt_counts,
     draw_genotypes,
     simulate,
     variant_share,
     write_simulation,
 )
-from pyclone_pgsm.tumour.genotypes import genotype_states
-from pyclone_pgsm.tumour.kernels import mixture_mean
+from pyclone_pgsm.subclones import SecondStates, draw_second_states, draw_tree, draw_tree_prevalences
+from pyclone_pgsm.tumour.genotypes import TwoStates, genotype_states
+from pyclone_pgsm.tumour.kernels import mixture_mean, two_state_mean
 
 EXAMPLE = Path(__file__).parents[1] / "example_data"
 MIXED: dict[str, Any] = {
@@ -179,6 +181,145 @@ def test_variant_share_is_that_of_the_sampler(copies: tuple[int, int, int]) -> N
         assert variant_share(np.array(state), grid, 0.7, 0.002) == pytest.approx(mean, rel=1e-12)
 
 
+SUBCLONAL: dict[str, Any] = {**MIXED, "subclonal": 0.6, "clusters": 6}
+
+
+def test_a_subclone_s_event_reads_back(tmp_path: Path) -> None:
+    table, truth_path, noted = write_simulation(tmp_path, SimulationOptions(**SUBCLONAL), 7)
+    simulation = simulate(SimulationOptions(**SUBCLONAL), np.random.Generator(np.random.PCG64(7)))
+    drawn = simulation.observations
+    observations, left_out = read_tables([table])
+    assert left_out == []
+    samples = [observations.sample_ids.index(name) for name in drawn.sample_ids]
+    for name in ("major_cn", "minor_cn", "subclonal_major_cn", "subclonal_minor_cn", "subclonal_fraction"):
+        found = getattr(observations, name)[:, samples][drawn.has_data]
+        assert (found == getattr(drawn, name)[drawn.has_data]).all(), name
+    truth = pd.read_csv(truth_path, sep="\t")
+    np.testing.assert_allclose(truth["ccf"].to_numpy().reshape(300, 3), simulation.ccf, rtol=1e-9)
+    assert json.loads(noted.read_text())["subclonal"] == 0.6
+
+
+def test_subclones_have_second_states() -> None:
+    """Of the clone that has the event: its prevalence is the fraction, and one copy is gained or lost."""
+    simulation = draw(**{**SUBCLONAL, "mutations": 2000, "missing": 0.0})
+    observations = simulation.observations
+    fraction = observations.subclonal_fraction
+    has_event = (fraction > 0).any(axis=1)
+    assert 0.3 < has_event.mean() < 0.9
+    known = {tuple(row) for row in simulation.prevalence[1:].tolist()}
+    assert {tuple(row) for row in fraction[has_event].tolist()} <= known
+    assert ((fraction > 0) & (fraction < 1))[has_event].any(axis=1).all()
+    held = fraction > 0
+    first = observations.major_cn + observations.minor_cn
+    second = observations.subclonal_major_cn + observations.subclonal_minor_cn
+    assert (np.abs(second - first)[held] == 1).all()
+    assert second[held].min() >= 1
+    assert (observations.subclonal_major_cn >= observations.subclonal_minor_cn).all()
+    assert (second[~held] == 0).all()
+    assert (simulation.genotype[has_event] == 0).all()
+    assert (simulation.genotype[~has_event] > 0).any(axis=1).all()
+
+
+def test_prevalences_of_a_tree_of_clones() -> None:
+    prevalence, within = draw_tree_prevalences(
+        draw_tree(8, np.random.default_rng(1)), 4, 0.3, np.random.default_rng(2)
+    )
+    assert (prevalence[0] == 1.0).all()
+    assert within[0].all()
+    assert (np.diff(prevalence.mean(axis=1)) <= 0).all()
+    for parent, child in np.argwhere(within):
+        assert (prevalence[parent] >= prevalence[child]).all()
+    assert within.diagonal().all()
+    assert (prevalence == 0.0).any()
+    children = [k for k in range(1, 8) if within[:, k].sum() == 2]  # of the root alone
+    np.testing.assert_array_less(prevalence[children].sum(axis=0), 1.0)
+    assert (prevalence.max(axis=1) > 0).all()
+
+
+@pytest.mark.parametrize("lineage", ["ancestor", "owner", "descendant", "other"])
+@pytest.mark.parametrize(("alleles", "event"), [((1, 1), (0, 1)), ((1, 1), (1, -1)), ((2, 1), (0, -1))])
+def test_where_a_mutation_lies(lineage: str, alleles: tuple[int, int], event: tuple[int, int]) -> None:
+    """Clone 2 has the event; 1 is its parent, 3 its child, 4 a sister; every outcome that can be, and no other."""
+    within = np.eye(5, dtype=bool)
+    within[0] = True
+    within[1, [2, 3]] = within[2, 3] = True
+    prevalence = np.array([[1.0], [0.7], [0.4], [0.1], [0.3]])
+    cluster = {"ancestor": 1, "owner": 2, "descendant": 3, "other": 4}[lineage]
+    N = 2000
+    drawn = draw_second_states(
+        np.tile(alleles, (N, 1)),
+        np.tile(event, (N, 1)),
+        np.full(N, 2),
+        np.full(N, cluster),
+        prevalence,
+        within,
+        np.random.default_rng(3),
+    )
+    changed = list(alleles)
+    changed[event[0]] += event[1]
+    assert drawn.state.tolist() == [sorted(changed, reverse=True)] * N
+    assert (drawn.fraction == 0.4).all()
+    outcomes, counts = np.unique(
+        np.round(np.column_stack([drawn.ccf[:, 0], drawn.carriers[:, 0]]), 9), axis=0, return_counts=True
+    )
+    found = dict(zip(map(tuple, outcomes.tolist()), counts / N))
+    hit = 1.0 / sum(alleles)  # the one mutant copy is the one that is gained or lost
+    kept, touched = {
+        "ancestor": ((0.7, 0.7), (0.7, 1.1) if event[1] > 0 else (0.3, 0.3)),
+        "owner": ((0.4, 0.4), (0.4, 0.8) if event[1] > 0 else (0.0, 0.0)),
+        "descendant": ((0.1, 0.1), None),
+        "other": ((0.3, 0.3), None),
+    }[lineage]
+    if touched is None:
+        assert found == {kept: 1.0}
+        return
+    share = hit * (0.5 if lineage == "owner" else 1.0)  # half of the founder's are younger than the event
+    assert set(found) == {kept, touched}
+    assert found[touched] == pytest.approx(share, abs=0.05)
+
+
+def test_old_mutations_of_the_root_are_on_all_copies_of_an_allele() -> None:
+    within = np.array([[True, True], [False, True]])
+    drawn = draw_second_states(
+        np.tile((3, 0), (3000, 1)),
+        np.tile((0, 1), (3000, 1)),
+        np.ones(3000, int),
+        np.zeros(3000, int),
+        np.array([[1.0], [0.25]]),
+        within,
+        np.random.default_rng(4),
+    )
+    values, counts = np.unique(drawn.carriers, return_counts=True)
+    np.testing.assert_allclose(values, [1.0, 1.25, 3.25])  # young, young and gained, old: gained for sure
+    np.testing.assert_allclose(counts / 3000, [1 / 3, 1 / 6, 1 / 2], atol=0.04)
+
+
+def test_the_share_of_variant_reads_is_that_of_the_sampler() -> None:
+    """70 % of the cells have the mutation, 40 % of them with a third copy that carries it, too."""
+    drawn = SecondStates(
+        np.array([[2, 1]]), np.array([[0.4]]), np.array([[0.7]]), np.array([[0.4 * 2 + 0.3 * 1]])
+    )
+    share = _share_of_second_states(drawn, np.array([2]), np.array([2]), np.array([0.6]), 0.01)
+    mutant = 0.6 * 1.1 / (0.4 * 2 + 0.6 * (0.6 * 2 + 0.4 * 3))
+    assert share == pytest.approx(mutant * 0.99 + (1 - mutant) * 0.01)
+    exact = _share_of_second_states(drawn, np.array([2]), np.array([2]), np.array([0.6]), 1e-12)
+    state = TwoStates(2, 2, 3, first_mutant=2, other_mutant=1, share=0.4, is_strict=True, log_weight=0.0)
+    mean, complement = np.empty(1), np.empty(1)
+    two_state_mean(np.array(state), 0.6, 1e-12, np.array([0.7]), mean, complement)
+    assert exact[0] == pytest.approx(mean, rel=1e-9)
+
+
+def test_a_precision_of_each_sample() -> None:
+    simulation = draw(mutations=20_000, precision=(20.0, 200.0, math.inf), clusters=2, absent=0.0)
+    observations = simulation.observations
+    share = variant_share(simulation.genotype[:, np.newaxis], simulation.ccf, 0.8, 0.001)
+    depth = observations.depth
+    spread = (observations.alt_counts - depth * share) ** 2 / (depth * share * (1 - share))
+    expected = [(20 + 100) / 21, (200 + 100) / 201, 1.0]
+    np.testing.assert_allclose(spread.mean(axis=0), expected, rtol=0.05)
+    assert SimulationOptions(precision=(20.0, 200.0, math.inf)).to_dict()["precision"] == [20.0, 200.0, "inf"]
+
+
 def test_reads_have_the_expected_mean() -> None:
     """Standardised by the beta-binomial's mean and variance, 60,000 draws have mean 0 and variance 1."""
     for precision in (math.inf, 50.0):
@@ -274,6 +415,20 @@ def test_cluster_sizes() -> None:
         ({"error_rate": 0.5}, "--error-rate 0.5: must be above 0 and below 0.5"),
         ({"cluster_sizes": "even"}, "--cluster-sizes even: must be one of dirichlet, equal"),
         ({"absent": 1.0}, "--absent 1.0: must be at least 0 and below 1"),
+        ({"precision": (50.0, 0.0, 1.0)}, "--precision 0.0: must be at least 0.1, or inf for the binomial"),
+        (
+            {"precision": (50.0, 60.0)},
+            "--precision: 2 numbers for 3 samples: must be one number for all, or one a sample",
+        ),
+        ({"subclonal": 1.5}, "--subclonal 1.5: must be between 0 and 1"),
+        (
+            {"subclonal": 0.5},
+            "--subclonal 0.5: needs --copy-numbers mixed, a clonal cluster and another",
+        ),
+        (
+            {"subclonal": 0.5, "copy_numbers": "mixed", "clonal": False},
+            "--subclonal 0.5: needs --copy-numbers mixed, a clonal cluster and another",
+        ),
     ],
 )
 def test_options_that_cannot_be_used(options: dict[str, Any], message: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import h5py
@@ -14,8 +15,11 @@ from small_runs import FIXED, LEFT_OUT, bits, run, tumour
 from pyclone_pgsm import analysis
 from pyclone_pgsm.chains import Records
 from pyclone_pgsm.errors import OutputError, TraceError
+from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.trace import FIRST_FORMAT, FORMAT, Trace, TraceWriter, merge_traces
+from pyclone_pgsm.tumour.content import Uncertain
+from pyclone_pgsm.tumour.model import content_choice
 
 
 @pytest.fixture(scope="module")
@@ -84,6 +88,62 @@ def test_fixed_precision_is_not_traced(tmp_path):
     with h5py.File(run(tmp_path / "t.h5", model=FIXED), "r") as file:
         assert "precision" not in file["chains/0"]
         assert json.loads(file["config"].attrs["options"])["model"]["precision"] == 200.0
+
+
+OWN = analysis.ModelOptions(precision="infer-per-sample", tumour_content={"a/b%2F": Uncertain(0.7, 0.1)})
+
+
+def named_tumour() -> Observations:
+    """Sample names that HDF5 would take for folders; a second copy-number state in some places."""
+    second = np.arange(40)[:, None] < np.array([5, 5])
+    return replace(
+        tumour(),
+        sample_ids=["a/b%2F", "./x"],
+        subclonal_major_cn=np.where(second, 4, 0),
+        subclonal_fraction=np.where(second, 0.25, 0.0),
+    )
+
+
+def test_hyperparameters_of_samples(tmp_path):
+    data = named_tumour()
+    path = run(tmp_path / "t.h5", observations=data, model=OWN, hyper_every=1)
+    names = ("precision:a/b%2F", "precision:./x", "tumour_content:a/b%2F")
+    with h5py.File(path, "r") as file:
+        chain = file["chains/0"]
+        assert chain["precision:a%2Fb%252F"].attrs["description"].endswith("of sample a/b%2F")
+        assert len(chain["precision:.%2Fx"]) == len(chain["tumour_content:a%2Fb%252F"]) == 60
+        np.testing.assert_array_equal(file["data/subclonal_fraction"], data.subclonal_fraction)
+    with Trace(path) as trace:
+        assert trace.options.hyperparameters == names
+        assert trace.options.model["tumour_content"] == {"a/b%2F": [0.7, 0.1]}
+        for name in ("subclonal_major_cn", "subclonal_minor_cn", "subclonal_fraction"):
+            np.testing.assert_array_equal(getattr(trace.observations, name), getattr(data, name))
+        drawn = [trace.chains[0].hyperparameters[name] for name in names]
+        assert all(len(set(values)) > 2 for values in drawn)
+        assert set(drawn[2]) <= set(content_choice(Uncertain(0.7, 0.1)).values)
+    short = run(tmp_path / "short.h5", observations=data, model=OWN, hyper_every=1, iterations=40)
+    analysis.resume(short, 60)
+    mine, its = bits(path), bits(short)
+    assert {name for name in mine if mine[name] != its[name]} == set()
+    report = analysis.write_results(path, tmp_path / "out", plots=False)
+    diagnostics = json.loads((tmp_path / "out" / "run.json").read_text())["diagnostics"]
+    assert [name for name in diagnostics if ":" in name] == list(names)
+    assert 0.45 <= diagnostics["tumour_content:a/b%2F"]["median"] <= 0.95
+    assert np.isfinite(report.summary.mean).all()
+    other = run(tmp_path / "other.h5", observations=data, model=OWN, hyper_every=1, seed=2)
+    assert merge_traces([path, other], tmp_path / "both.h5") == 4
+
+
+def test_a_trace_that_knows_nothing_of_second_states(traces, tmp_path):
+    """As versions before wrote it."""
+    old = Path(shutil.copy(traces[1], tmp_path / "old.h5"))
+    with h5py.File(old, "r+") as file:
+        for name in ("subclonal_major_cn", "subclonal_minor_cn", "subclonal_fraction"):
+            del file["data"][name]
+    with Trace(old) as trace:
+        assert trace.observations.subclonal_fraction.shape == (40, 2)
+        assert not trace.observations.subclonal_fraction.any()
+    assert merge_traces([old, traces[2]], tmp_path / "both.h5") == 5
 
 
 def test_reading_back(traces):

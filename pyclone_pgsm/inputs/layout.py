@@ -1,7 +1,8 @@
 """The two layouts of an input table: which column is which, and what other headers may have meant.
 
 * PyClone-VI, several samples in one table: ``mutation_id sample_id ref_counts alt_counts major_cn minor_cn
-  normal_cn [tumour_content] [error_rate]``.
+  normal_cn [tumour_content] [error_rate]``, and where there is subclonal copy number ``subclonal_major_cn
+  subclonal_minor_cn subclonal_fraction``, all three or none.
 * PyClone, one file a sample: ``mutation_id ref_counts var_counts normal_cn minor_cn major_cn``.
 
 ``alt_counts`` and ``var_counts`` mean the same in both.
@@ -14,10 +15,12 @@ import re
 from collections.abc import Sequence
 
 from pyclone_pgsm.inputs.columns import TextTable
+from pyclone_pgsm.inputs.observations import SUBCLONAL
 from pyclone_pgsm.inputs.problems import FileProblems
 
 REQUIRED = ("mutation_id", "ref_counts", "alt_counts", "major_cn", "minor_cn", "normal_cn")
-OPTIONAL = ("sample_id", "var_counts", "tumour_content", "error_rate", "total_cn")
+SUBCLONAL_COLUMNS = tuple(SUBCLONAL)
+OPTIONAL = ("sample_id", "var_counts", "tumour_content", "error_rate", "total_cn", *SUBCLONAL_COLUMNS)
 
 ANNOTATIONS = {
     "chrom": "chrom",
@@ -97,6 +100,11 @@ def note_header_problems(
         if name == missing[-1]:
             message += f". The header has {_listed(table.names)}"
         problems.add(message, table.header_line, name)
+    if present := [name for name in SUBCLONAL_COLUMNS if name in table.names]:
+        together = f"{', '.join(SUBCLONAL_COLUMNS)} go together, and {present[0]} is here"
+        for name in SUBCLONAL_COLUMNS:
+            if name not in present:
+                problems.add(f"this column is missing; {together}", table.header_line, name)
     for name in ("sample_id", "tumour_content", "error_rate"):
         meant = None if name in table.names or name in overridden else _other_spelling(name, table.names)
         if meant is not None:

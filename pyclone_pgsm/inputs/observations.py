@@ -8,6 +8,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+SUBCLONAL: dict[str, type[np.number]] = {
+    "subclonal_major_cn": np.int64,
+    "subclonal_minor_cn": np.int64,
+    "subclonal_fraction": np.float64,
+}
+"""What tells of a second copy-number state, and the types of the numbers."""
+
 
 class LeftOut(NamedTuple):
     """One thing left out or changed: a row of ``left_out.tsv``. ``row`` is the line in the file, or None."""
@@ -36,6 +43,7 @@ class Observations:
         Reads that show the reference and the variant allele.
     major_cn, minor_cn, normal_cn : (T, D) int64
         Copies of the more and the less frequent allele in the tumour cells, total copies in the normal cells.
+        Where ``subclonal_fraction`` is not 0, those of the tumour cells that are left.
     tumour_content : (T, D) float64
         Share of cancer cells among all cells of the sample, in (0, 1].
     error_rate : (T, D) float64
@@ -45,6 +53,10 @@ class Observations:
     annotations : dict of str to list of str
         Extra columns worth keeping (``chrom``, ``pos``, ``ref``, ``alt``, ``gene``), one text a mutation, ""
         if unknown.
+    subclonal_major_cn, subclonal_minor_cn : (T, D) int64
+        Copies in the tumour cells that hold a second state; 0 where there is one state. All 0 if not given.
+    subclonal_fraction : (T, D) float64
+        Share of those among the tumour cells, in (0, 1); 0 where there is one state. All 0 if not given.
     """
 
     mutation_ids: list[str]
@@ -58,6 +70,14 @@ class Observations:
     error_rate: NDArray[np.float64]
     has_data: NDArray[np.bool_]
     annotations: dict[str, list[str]] = field(default_factory=dict)
+    subclonal_major_cn: NDArray[np.int64] = None  # type: ignore[assignment]
+    subclonal_minor_cn: NDArray[np.int64] = None  # type: ignore[assignment]
+    subclonal_fraction: NDArray[np.float64] = None  # type: ignore[assignment]
+
+    def __post_init__(self) -> None:
+        for name, kind in SUBCLONAL.items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, np.zeros(self.has_data.shape, kind))
 
     @property
     def num_mutations(self) -> int:

@@ -12,7 +12,14 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs import values
 from pyclone_pgsm.inputs.columns import Column, TextTable, read_columns
-from pyclone_pgsm.inputs.layout import ANNOTATIONS, is_read, note_header_problems, uses_total_only
+from pyclone_pgsm.inputs.layout import (
+    ANNOTATIONS,
+    SUBCLONAL_COLUMNS,
+    is_read,
+    note_header_problems,
+    uses_total_only,
+)
+from pyclone_pgsm.inputs.observations import SUBCLONAL
 from pyclone_pgsm.inputs.problems import FileProblems
 from pyclone_pgsm.inputs.text import open_text
 
@@ -27,6 +34,11 @@ _WHOLE = {
     "minor_cn": values.COPIES,
     "total_cn": values.COPIES,
     "normal_cn": values.NORMAL_COPIES,
+}
+_SECOND: dict[str, Callable[[str], float]] = {
+    "subclonal_major_cn": values.COPIES,
+    "subclonal_minor_cn": values.COPIES,
+    "subclonal_fraction": values.SUBCLONAL_FRACTION,
 }
 _FAULTY = -1
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
@@ -60,8 +72,9 @@ class Rows:
     mutations, samples : Column
         The ids. A row whose id is missing has the empty text.
     numbers : dict of str to (R,) array
-        ``ref_counts alt_counts major_cn minor_cn normal_cn`` as int64, ``tumour_content error_rate`` as
-        float64. Values that could not be read are -1.
+        ``ref_counts alt_counts major_cn minor_cn normal_cn subclonal_major_cn subclonal_minor_cn`` as int64,
+        ``tumour_content error_rate subclonal_fraction`` as float64. Values that could not be read are -1; those
+        of a second copy-number state are 0 where there is one state.
     copies_column : str
         The column that ``major_cn`` was read from.
     named_after_file : bool
@@ -117,7 +130,8 @@ def read_rows(path: Path, options: Options, problems: FileProblems) -> Rows:
         numbers["major_cn"] = numbers["total_cn"]
         numbers["minor_cn"] = np.zeros_like(numbers["total_cn"])
     else:
-        _note_minor_above_major(numbers, table, problems)
+        _note_minor_above_major(numbers, "minor_cn", "major_cn", table, problems)
+    numbers |= _second_states(table, problems)
     numbers["tumour_content"] = _share(
         table,
         "tumour_content",
@@ -247,17 +261,55 @@ def _merge_variant_counts(numbers: dict[str, NDArray], table: TextTable, problem
         )
 
 
-def _note_minor_above_major(numbers: dict[str, NDArray], table: TextTable, problems: FileProblems) -> None:
-    if not {"major_cn", "minor_cn"} <= numbers.keys():
+def _note_minor_above_major(
+    numbers: dict[str, NDArray], minor: str, major: str, table: TextTable, problems: FileProblems
+) -> None:
+    if not {major, minor} <= numbers.keys():
         return
-    swapped = (numbers["minor_cn"] > numbers["major_cn"]) & (numbers["major_cn"] != _FAULTY)
+    swapped = (numbers[minor] > numbers[major]) & (numbers[major] != _FAULTY)
     for row in problems.keep_first(np.flatnonzero(swapped).tolist()):
         problems.add(
-            f"larger than major_cn, which is {table.columns['major_cn'].text_of(row)}; expected at most that",
+            f"larger than {major}, which is {table.columns[major].text_of(row)}; expected at most that",
             int(table.lines[row]),
-            "minor_cn",
-            table.columns["minor_cn"].text_of(row),
+            minor,
+            table.columns[minor].text_of(row),
         )
+
+
+def _second_states(table: TextTable, problems: FileProblems) -> dict[str, NDArray]:
+    """The columns of a second copy-number state; 0 where a row leaves them empty, and without the columns."""
+    if not set(SUBCLONAL_COLUMNS) <= table.columns.keys():
+        return {name: np.zeros(len(table.lines), kind) for name, kind in SUBCLONAL.items()}
+    is_empty = {name: _is_empty(table.columns[name]) for name in SUBCLONAL_COLUMNS}
+    has_second = ~np.logical_and.reduce(list(is_empty.values()))
+    numbers = {}
+    for name, kind in SUBCLONAL.items():
+        column = table.columns[name]
+        found, faults = _read_texts(column, _SECOND[name], kind)
+        faults = {place: fault for place, fault in faults.items() if not _is_no_value(column.texts[place])}
+        _note_faults(faults, table, name, problems)
+        nothing = np.where(has_second, _FAULTY, 0)
+        numbers[name] = np.where(is_empty[name], nothing, found[column.codes]).astype(kind)
+        for row in problems.keep_first(np.flatnonzero(is_empty[name] & has_second).tolist()):
+            given = next(other for other in SUBCLONAL_COLUMNS if not is_empty[other][row])
+            problems.add(
+                f"no value, but {given} is {table.columns[given].text_of(row)}; expected all of "
+                f"{', '.join(SUBCLONAL_COLUMNS)}, or none where there is one state",
+                int(table.lines[row]),
+                name,
+                column.text_of(row),
+            )
+    _note_minor_above_major(numbers, "subclonal_minor_cn", "subclonal_major_cn", table, problems)
+    return numbers
+
+
+def _is_no_value(text: str) -> bool:
+    return text.lower() in values.NO_VALUE
+
+
+def _is_empty(column: Column) -> NDArray[np.bool_]:
+    """(R,) rows without a value."""
+    return np.array([_is_no_value(text) for text in column.texts], dtype=bool)[column.codes]
 
 
 def _annotations(table: TextTable) -> dict[str, Column]:

@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 from pyclone_pgsm.errors import InputError, Problem, UsageError
 from pyclone_pgsm.inputs import values
 from pyclone_pgsm.inputs.columns import Column
-from pyclone_pgsm.inputs.observations import LeftOut, Observations
+from pyclone_pgsm.inputs.observations import SUBCLONAL, LeftOut, Observations
 from pyclone_pgsm.inputs.problems import FileProblems, input_error
 from pyclone_pgsm.inputs.rows import DEFAULT_ERROR_RATE, DEFAULT_TUMOUR_CONTENT, Options, Rows, read_rows
-
-PRIORS_WITHOUT_COPY_NUMBERS = frozenset({"ab", "bb", "no-zygosity"})
-"""Genotype priors that do not look at the tumour's copy numbers."""
+from pyclone_pgsm.tumour.content import ContentOption, check_uncertain, means
+from pyclone_pgsm.tumour.genotypes import PRIORS_WITHOUT_COPY_NUMBERS
 
 _MOST_CELLS = 2**26
 _MOST_CELLS_PER_ROW = 20
@@ -34,7 +33,7 @@ _SHOWN_SAMPLES = 20
 def read_tables(
     paths: Sequence[str | Path] | str | Path,
     *,
-    tumour_content: float | Mapping[str, float] | None = None,
+    tumour_content: ContentOption = None,
     error_rate: float | None = None,
     genotype_prior: str = "major",
 ) -> tuple[Observations, list[LeftOut]]:
@@ -45,7 +44,8 @@ def read_tables(
     line ends are found out.
 
     A mutation has no data in a sample where it has no row, no reads, or ``major_cn`` 0 (it cannot be modelled
-    where the tumour has no copy of the locus; of the three, only this is told in the second result). A
+    where the tumour has no copy of the locus; of the three, only this is told in the second result) and no
+    second copy-number state that has copies. A
     mutation with no data in any sample is left out. Genotype priors ``ab``, ``bb`` and ``no-zygosity`` do not
     look at the tumour's copy numbers, so that ``major_cn`` 0 is nothing special to them.
 
@@ -53,8 +53,9 @@ def read_tables(
     ----------
     paths : sequence of str or Path, or one
         The files.
-    tumour_content : float or mapping of sample to float, optional
-        Share of cancer cells, in (0, 1]. What is given here is used even where the tables have a column
+    tumour_content : float, Uncertain, or mapping of sample to one of these, optional
+        Share of cancer cells, in (0, 1]; of a distribution, its mean (the model takes care of the rest, see
+        `pyclone_pgsm.tumour.content`). What is given here is used even where the tables have a column
         ``tumour_content``, which is then not looked at. Samples that a mapping does not name, and all samples
         without this option, take the column, or 1.0 if there is none.
     error_rate : float, optional
@@ -83,8 +84,9 @@ def read_tables(
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     if not given:
         raise UsageError("no input table given")
+    check_uncertain(tumour_content)
     options = Options(
-        _checked_tumour_content(tumour_content),
+        _checked_tumour_content(means(tumour_content)),
         _checked("error rate", error_rate, values.ERROR_RATE),
         genotype_prior,
     )
@@ -131,6 +133,8 @@ def count_summary(observations: Observations, left_out: Sequence[LeftOut]) -> li
             content = observations.tumour_content[used, place]
             span = f"{content.min():g}" + (f" to {content.max():g}" if content.min() < content.max() else "")
             line += f", median depth {depth:g}, tumour content {span}"
+        if subclonal := int((used & (observations.subclonal_fraction[:, place] > 0)).sum()):
+            line += f", {subclonal} with subclonal copy number"
         lines.append(line)
     return lines
 
@@ -164,7 +168,7 @@ def _checked_tumour_content(
     return {sample: share for sample, share in checked.items() if share is not None}
 
 
-def _check_samples_known(tumour_content: Mapping[str, float], sample_ids: Sequence[str]) -> None:
+def _check_samples_known(tumour_content: Mapping[str, object], sample_ids: Sequence[str]) -> None:
     unknown = [sample for sample in tumour_content if sample not in set(sample_ids)]
     if unknown:
         known = ", ".join(repr(sample) for sample in sample_ids[:_SHOWN_SAMPLES])
@@ -315,7 +319,7 @@ def _note_duplicate(joined: _Joined, row: int, first: int, problems: FileProblem
 def _lay_out(joined: _Joined, genotype_prior: str) -> tuple[Observations, list[LeftOut]]:
     """T × D arrays of the rows, without the mutations that have no data in any sample."""
     has_reads = joined.numbers("ref_counts") + joined.numbers("alt_counts") > 0
-    has_copies = joined.numbers("major_cn") > 0
+    has_copies = (joined.numbers("major_cn") > 0) | (joined.numbers("subclonal_major_cn") > 0)
     if genotype_prior in PRIORS_WITHOUT_COPY_NUMBERS:
         has_copies = np.ones_like(has_copies)
     has_data = _spread(joined, has_reads & has_copies, False)
@@ -339,6 +343,7 @@ def _lay_out(joined: _Joined, genotype_prior: str) -> tuple[Observations, list[L
         error_rate=_spread(joined, joined.numbers("error_rate"), DEFAULT_ERROR_RATE)[kept],
         has_data=has_data[kept],
         annotations=_annotations(joined, kept),
+        **{name: _spread(joined, joined.numbers(name), 0)[kept] for name in SUBCLONAL},
     )
     return observations, left_out
 

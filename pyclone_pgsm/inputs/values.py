@@ -12,7 +12,7 @@ from dataclasses import dataclass
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}([,' ]\d{3})+", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
-_NO_VALUE = frozenset({"", "na", "n/a", "#n/a", "nan", "-nan", "null", "none", ".", "-"})
+NO_VALUE = frozenset({"", "na", "n/a", "#n/a", "nan", "-nan", "null", "none", ".", "-"})
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 
 LARGEST_COUNT = 2**53 - 1
@@ -97,6 +97,12 @@ NORMAL_COPIES = Whole(
     f"{LARGEST_COPY_NUMBER})",
 )
 TUMOUR_CONTENT = Share(1.0, True, "the share of cancer cells in the sample: above 0, at most 1")
+SUBCLONAL_FRACTION = Share(
+    1.0,
+    False,
+    "the share of the tumour cells that hold the second copy-number state: above 0, below 1 (empty, as the other two "
+    "subclonal columns, where there is one state)",
+)
 ERROR_RATE = Share(0.5, False, "the probability of a wrong base in a read: above 0, below 0.5")
 
 
@@ -110,7 +116,7 @@ def finite_number(text: str, expected: str) -> float:
     """
     if _NUMBER.fullmatch(text):
         return float(text)
-    if text.lower() in _NO_VALUE:
+    if text.lower() in NO_VALUE:
         fault = "no value"
     elif _INFINITE.fullmatch(text):
         fault = "infinite"

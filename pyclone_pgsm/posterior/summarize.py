@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -24,6 +25,7 @@ from pyclone_pgsm.posterior.prevalence import (
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.tumour.grid import prevalence_grid
+from pyclone_pgsm.tumour.model import PRECISION
 
 CONSENSUS_DRAWS = 1000
 PREVALENCE_DRAWS = 240
@@ -134,6 +136,35 @@ def gather(trace: Trace, rows: list[NDArray[np.int64]], name: str) -> NDArray[np
     return np.concatenate([values[chosen] for values, chosen in zip(series, rows)])
 
 
+def is_precision(name: str) -> bool:
+    """Whether a hyperparameter is a precision: ``precision`` or ``precision:SAMPLE``."""
+    return name.partition(":")[0] == "precision"
+
+
+def cell_quantiles(
+    draws: NDArray[np.float64], values: Sequence[float], probabilities: Sequence[float]
+) -> NDArray[np.float64]:
+    """Quantiles of a quantity of which a chain knows some values only.
+
+    Each value stands for its cell, half-way to its neighbours in logarithms, with its draws spread evenly over it.
+
+    Parameters
+    ----------
+    draws : (M,) float64
+        Each of them one of the values.
+    values : sequence of float
+        Positive, increasing; the last may be infinite, which stands for itself.
+    probabilities : sequence of float
+    """
+    logs = np.log([value for value in values if value < np.inf])
+    middle = (logs[1:] + logs[:-1]) / 2
+    edges = np.concatenate([[2 * logs[0] - middle[0]], middle, [2 * logs[-1] - middle[-1]]])
+    finite = np.log(draws[np.isfinite(draws)])
+    held = np.histogram(finite, edges)[0].cumsum() / len(draws)
+    quantiles = np.exp(np.interp(probabilities, np.append(0.0, held), edges))
+    return np.where(np.asarray(probabilities) > held[-1], np.inf, quantiles)
+
+
 def diagnose(trace: Trace, rows: list[NDArray[np.int64]]) -> list[Diagnostic]:
     """R-hat and effective sample size of every traced quantity."""
     found = []
@@ -142,7 +173,10 @@ def diagnose(trace: Trace, rows: list[NDArray[np.int64]]) -> list[Diagnostic]:
         pooled = gather(trace, rows, name)
         if np.isnan(pooled).all():  # a prior without a concentration
             continue
-        lower, upper = np.quantile(pooled, [0.025, 0.975], method="inverted_cdf")
+        if is_precision(name):
+            lower, upper = cell_quantiles(pooled, PRECISION.values, [0.025, 0.975])
+        else:
+            lower, upper = np.quantile(pooled, [0.025, 0.975], method="inverted_cdf")
         mean = float(np.median(pooled)) if name in trace.options.hyperparameters else float(pooled.mean())
         rhat = ess = math.nan
         if length >= 4:
@@ -165,7 +199,7 @@ def _warnings(trace: Trace, diagnostics: list[Diagnostic], rows: list[NDArray[np
     for diagnostic in diagnostics:
         if diagnostic.name in trace.options.first_prior.hyperparameters:
             continue
-        if diagnostic.name == "precision" and diagnostic.lower > 10.0 * _median_depth(trace):
+        if is_precision(diagnostic.name) and diagnostic.lower > 10.0 * _median_depth(trace):
             continue  # as good as binomial, whatever the value
         if diagnostic.rhat > RHAT_LIMIT:
             warnings.append(

@@ -4,21 +4,21 @@
 
 with P binomial, or beta-binomial of the same mean (appendix "PyClone" of Bouchard-Côté, Doucet and Roth 2017;
 Roth et al. 2014). Observations that agree in everything share one row: U distinct rows, and an index (T, D)
-into them.
+into them. Where the tumour cells hold two copy-number states, xi is that of docs/subclonal_copy_number.md.
 """
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs.observations import Observations
-from pyclone_pgsm.tumour.genotypes import genotype_states
+from pyclone_pgsm.inputs.observations import SUBCLONAL, Observations
+from pyclone_pgsm.tumour.genotypes import PRIORS_WITHOUT_COPY_NUMBERS, genotype_states, two_state_genotypes
 
 DENSITIES = ("binomial", "beta-binomial")
 
@@ -40,8 +40,8 @@ MAX_BYTES = 256 << 20
 class LocusTable:
     """The U distinct observations of a data set of T mutations and D samples, all samples together.
 
-    Rows are sorted by copy numbers, tumour content, error rate, depth and variant reads, in this order: rows
-    that need the same genotypes stand together, and neighbours have similar likelihoods.
+    Rows are sorted by copy numbers (of both states), tumour content, error rate, depth and variant reads, in this
+    order: rows that need the same genotypes stand together, and neighbours have similar likelihoods.
 
     Attributes
     ----------
@@ -49,6 +49,10 @@ class LocusTable:
         Reads that show the reference and the variant allele.
     major, minor, normal : (U,) int64
         Copy numbers.
+    subclonal_major, subclonal_minor : (U,) int64
+        Copies in the tumour cells of a second state; 0 where there is one state.
+    subclonal_fraction : (U,) float64
+        Share of these among the tumour cells; 0 where there is one state.
     tumour_content, error_rate : (U,) float64
     index : (T, D) int32
         Row of each mutation in each sample; -1 where the sample says nothing about the mutation.
@@ -59,6 +63,9 @@ class LocusTable:
     major: NDArray[np.int64]
     minor: NDArray[np.int64]
     normal: NDArray[np.int64]
+    subclonal_major: NDArray[np.int64]
+    subclonal_minor: NDArray[np.int64]
+    subclonal_fraction: NDArray[np.float64]
     tumour_content: NDArray[np.float64]
     error_rate: NDArray[np.float64]
     index: NDArray[np.int32]
@@ -108,6 +115,8 @@ def _sort_codes(columns: list[NDArray[np.generic]]) -> NDArray[np.int64]:
     codes = np.zeros(len(columns[0]), np.int64)
     width = 1
     for column in columns:
+        if (column == column[0]).all():
+            continue
         if column.dtype.kind == "f":
             column = np.unique(column, return_inverse=True)[1]
         low = column.min()
@@ -126,18 +135,23 @@ def intern(observations: Observations) -> LocusTable:
     Parameters
     ----------
     observations : Observations
-        Values where ``has_data`` is False are not looked at.
+        Values where ``has_data`` is False are not looked at. A second copy-number state that is the same as the
+        first is none.
     """
     known = observations.has_data
     major, minor, normal = (
         getattr(observations, name)[known] for name in ("major_cn", "minor_cn", "normal_cn")
     )
+    second = [getattr(observations, name)[known] for name in SUBCLONAL]
+    is_one = (second[2] == 0.0) | ((second[0] == major) & (second[1] == minor))
+    subclonal_major, subclonal_minor, subclonal_fraction = (np.where(is_one, 0, one) for one in second)
     tumour_content, error_rate = observations.tumour_content[known], observations.error_rate[known]
     depth, alt = observations.depth[known], observations.alt_counts[known]
     index = np.full(known.shape, -1, np.int32)
     first = np.zeros(0, np.int64)
     if known.any():
-        codes = _sort_codes([major, minor, normal, tumour_content, error_rate, depth, alt])
+        copies = [major, minor, normal, subclonal_major, subclonal_minor, subclonal_fraction]
+        codes = _sort_codes([*copies, tumour_content, error_rate, depth, alt])
         _, first, row = np.unique(codes, return_index=True, return_inverse=True)
         index[known] = row
     return LocusTable(
@@ -146,10 +160,26 @@ def intern(observations: Observations) -> LocusTable:
         major=major[first],
         minor=minor[first],
         normal=normal[first],
+        subclonal_major=subclonal_major[first],
+        subclonal_minor=subclonal_minor[first],
+        subclonal_fraction=subclonal_fraction[first],
         tumour_content=tumour_content[first],
         error_rate=error_rate[first],
         index=index,
     )
+
+
+def split_by_sample(table: LocusTable) -> list[LocusTable]:
+    """A table for each of the D samples, with the rows that the sample needs and an index of shape (T, 1)."""
+    columns = [field.name for field in fields(LocusTable) if field.name != "index"]
+    parts = []
+    for of_mutations in table.index.T:
+        known = of_mutations >= 0
+        rows, places = np.unique(of_mutations[known], return_inverse=True)
+        index = np.full((len(of_mutations), 1), -1, np.int32)
+        index[known, 0] = places
+        parts.append(LocusTable(**{name: getattr(table, name)[rows] for name in columns}, index=index))
+    return parts
 
 
 def choose_grid_size(observations: Observations, num_rows: int, max_bytes: int = MAX_BYTES) -> int:
@@ -192,8 +222,7 @@ def _groups(table: LocusTable, deep: NDArray[np.bool_]) -> NDArray[np.int64]:
     """First row of each run of rows that share everything but the counts, then U."""
     change = np.zeros(table.num_rows, bool)
     change[:1] = True
-    columns = (table.major, table.minor, table.normal, table.tumour_content, table.error_rate, deep)
-    for column in columns:
+    for column in (*_copy_numbers(table), table.tumour_content, table.error_rate, deep):
         change[1:] |= column[1:] != column[:-1]
     return np.append(np.flatnonzero(change), table.num_rows)
 
@@ -201,15 +230,31 @@ def _groups(table: LocusTable, deep: NDArray[np.bool_]) -> NDArray[np.int64]:
 def _group_states(
     table: LocusTable, first: NDArray[np.int64], prior: str
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Genotype states of every copy-number state that occurs; first and last + 1 state of each group."""
-    copies = np.column_stack([table.major, table.minor, table.normal])[first]
+    """Genotypes of every combination of copy numbers that occurs; first and last + 1 of each group."""
+    copies = np.column_stack(_copy_numbers(table))[first]
     distinct, which = np.unique(copies, axis=0, return_inverse=True)
-    lists = [genotype_states(prior, *map(int, row)) for row in distinct]
+    lists = [_genotypes(prior, *row) for row in distinct.tolist()]
     sizes = np.array([len(states) for states in lists], np.int64)
     ends = np.cumsum(sizes)
     bounds = np.column_stack([ends - sizes, ends])
     flat = [state for states in lists for state in states]
-    return np.array(flat, float).reshape(-1, 4), bounds[which.reshape(-1)]
+    return np.array(flat, float).reshape(-1, 8), bounds[which.reshape(-1)]
+
+
+def _copy_numbers(table: LocusTable) -> tuple[NDArray[np.generic], ...]:
+    """Columns that decide on the genotypes."""
+    second = (table.subclonal_major, table.subclonal_minor, table.subclonal_fraction)
+    return table.major, table.minor, table.normal, *second
+
+
+def _genotypes(
+    prior: str, major: int, minor: int, normal: int, second_major: int, second_minor: int, fraction: float
+) -> list[tuple[float, ...]]:
+    """Genotypes of a locus, as the kernels take them; every number may be a float."""
+    one, two, normal = (int(major), int(minor)), (int(second_major), int(second_minor)), int(normal)
+    if fraction == 0.0 or prior in PRIORS_WITHOUT_COPY_NUMBERS:
+        return [(*state, 0.0, 0.0, 0.0, 0.0) for state in genotype_states(prior, *one, normal)]
+    return [*two_state_genotypes(prior, one, two, fraction, normal)]
 
 
 def _precision(density: str, precision: float | None) -> float:

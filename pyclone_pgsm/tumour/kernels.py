@@ -2,7 +2,7 @@
 
 For a row with b variant and r reference reads, n = b + r, genotype states psi and grid point x_k,
 
-    Xi_k = log (1/|psi|) sum_psi P(b | n, mean_psi,k, s),     P binomial (s = inf) or beta-binomial,
+    Xi_k = log sum_psi pi_psi P(b | n, mean_psi,k, s),     P binomial (s = inf) or beta-binomial,
 
 where the beta-binomial is the binomial whose p is Beta(s mean, s (1 - mean)). Two routes give log P:
 
@@ -31,6 +31,7 @@ LONGEST_PRODUCT = 16  # factors multiplied before a logarithm is taken; longer g
 SMALLEST_PRODUCT = -600.0  # log of the smallest product of factors that is safe from underflow
 LARGEST_EXCESS = 600.0  # log of the largest ratio of two genotypes' likelihoods that is safe from overflow
 NEGLIGIBLE = -40.0  # log of a share of a sum that double precision does not see
+ROUNDING = 1e-9  # of a prevalence or a share
 HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
@@ -106,6 +107,53 @@ def mixture_mean(state, tumour_content, error_rate, prevalence, mean, complement
         copies = others + carriers
         mean[k] = (others * error_rate + carriers * mutant) / copies
         complement[k] = (others * (1.0 - error_rate) + carriers * intact) / copies
+
+
+@njit(nogil=True)
+def allele_shares(mutant, copies, error_rate):
+    """Shares of reads from cells with so many mutant copies that show the mutation, and that do not."""
+    if copies == 0.0:
+        return 0.0, 0.0
+    return (
+        min(max(mutant / copies, error_rate), 1.0 - error_rate),
+        min(max((copies - mutant) / copies, error_rate), 1.0 - error_rate),
+    )
+
+
+@njit(nogil=True)
+def two_state_mean(state, tumour_content, error_rate, prevalence, mean, complement):
+    """The same where the tumour cells hold two copy-number states (`pyclone_pgsm.tumour.genotypes.TwoStates`).
+
+    Of a prevalence x, a = min(x, share of the first state) are cells that hold it, and b = x - a hold the other.
+    """
+    other_copies, first_copies, share = state[1], state[2], state[5]
+    for k in range(len(prevalence)):
+        a = min(prevalence[k], share)
+        b = prevalence[k] - a
+        is_first_full = state[6] == 0.0 or prevalence[k] > share - ROUNDING
+        is_other_full = state[6] == 0.0 or prevalence[k] > 1.0 - ROUNDING
+        first_mutant = state[3] if is_first_full else min(state[3], 1.0)
+        other_mutant = state[4] if is_other_full else min(state[4], 1.0)
+        mutant, intact = allele_shares(first_mutant, first_copies, error_rate)
+        other_mutant, other_intact = allele_shares(other_mutant, other_copies, error_rate)
+        carriers = tumour_content * a * first_copies
+        other_carriers = tumour_content * b * other_copies
+        others = (1.0 - tumour_content) * state[0]
+        others += tumour_content * ((share - a) * first_copies + (1.0 - share - b) * other_copies)
+        copies = others + carriers + other_carriers
+        mean[k] = (others * error_rate + carriers * mutant + other_carriers * other_mutant) / copies
+        complement[k] = (
+            others * (1.0 - error_rate) + carriers * intact + other_carriers * other_intact
+        ) / copies
+
+
+@njit(nogil=True)
+def variant_share(state, tumour_content, error_rate, prevalence, mean, complement):
+    """`mixture_mean`, or `two_state_mean` where there is a share of a first state."""
+    if state[5] > 0.0:
+        two_state_mean(state, tumour_content, error_rate, prevalence, mean, complement)
+    else:
+        mixture_mean(state, tumour_content, error_rate, prevalence, mean, complement)
 
 
 @njit(nogil=True)
@@ -186,6 +234,15 @@ def log_sum_exp(terms):
 
 
 @njit(nogil=True)
+def add_weight(table, log_weight):
+    """Add the log prior weight of a genotype, if it is not that of all."""
+    if log_weight != 0.0:
+        for i in range(len(table)):
+            for k in range(table.shape[1]):
+                table[i, k] += log_weight
+
+
+@njit(nogil=True)
 def divide_by_first(table):
     """Replace table[psi], psi > 0, by exp(table[psi] - table[0])."""
     for psi in range(1, len(table)):
@@ -253,9 +310,10 @@ def fill_group(xi, ref, alt, states, tumour_content, error_rate, grid, s):
         block = grid[first : first + width]
         size = len(block)
         for psi in range(num_states):
-            mixture_mean(states[psi], tumour_content, error_rate, block, mean[:size], complement[:size])
+            variant_share(states[psi], tumour_content, error_rate, block, mean[:size], complement[:size])
             fill_moments(alt_table[psi], alts, mean[:size], complement[:size], s)
             fill_moments(ref_table[psi], refs, complement[:size], mean[:size], s)
+            add_weight(alt_table[psi], states[psi, 7])
         mix(xi[:, first : first + size], alt_at, ref_at, alt_table[:, :, :size], ref_table[:, :, :size])
 
 
@@ -265,12 +323,12 @@ def fill_deep_group(xi, ref, alt, states, tumour_content, error_rate, grid, s):
     num_states, size = len(states), len(grid)
     mean, complement = np.empty((num_states, size)), np.empty((num_states, size))
     for psi in range(num_states):
-        mixture_mean(states[psi], tumour_content, error_rate, grid, mean[psi], complement[psi])
+        variant_share(states[psi], tumour_content, error_rate, grid, mean[psi], complement[psi])
     terms = np.empty(num_states)
     for u in range(len(ref)):
         for k in range(size):
             for psi in range(num_states):
-                terms[psi] = log_deep(alt[u], ref[u], mean[psi, k], complement[psi, k], s)
+                terms[psi] = log_deep(alt[u], ref[u], mean[psi, k], complement[psi, k], s) + states[psi, 7]
             xi[u, k] = log_sum_exp(terms)
 
 
@@ -287,8 +345,9 @@ def fill_grid(xi, xi_max, ref, alt, group_start, states, state_start, tumour_con
     group_start : (groups + 1,) int64
         Rows group_start[g]..group_start[g+1]-1 share everything but the counts, and are all deeper than
         `DEEPEST_TABLE` or all not.
-    states : (N, 4) float64
-        c_normal, c_reference, c_variant, mutant copies.
+    states : (N, 8) float64
+        c_normal, c_reference, c_variant, mutant copies, and 0; of two copy-number states
+        `pyclone_pgsm.tumour.genotypes.TwoStates`.
     state_start : (groups, 2) int64
         First and one past the last state of each group.
     tumour_content, error_rate : (groups,) float64

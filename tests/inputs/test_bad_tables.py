@@ -109,6 +109,51 @@ def test_bad_rate(tmp_path: Path, values: str, expected: str) -> None:
     assert expected in error_in(tmp_path, table(GOOD + "\t" + values, header=RATES))
 
 
+SECOND = LONG + "\tsubclonal_major_cn\tsubclonal_minor_cn\tsubclonal_fraction"
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (
+            "2\t1\t1",
+            "column subclonal_fraction: '1': out of range; expected the share of the tumour cells that",
+        ),
+        ("2\t1\t0", "row 2, column subclonal_fraction: '0': out of range"),
+        (
+            "2\t1\t30",
+            "above 0, below 1 (empty, as the other two subclonal columns, where there is one state)",
+        ),
+        ("2\t1\t30", "If this is a percentage, write 0.3"),
+        ("2\t1\tx", "row 2, column subclonal_fraction: 'x': not a number"),
+        (
+            "2\t1\t",
+            "t.tsv, row 2, column subclonal_fraction: '': no value, but subclonal_major_cn is 2; expected",
+        ),
+        ("\t1\t0.3", "column subclonal_major_cn: '': no value, but subclonal_minor_cn is 1; expected all of"),
+        ("NA\tNA\t0.3", "row 2, column subclonal_minor_cn: 'NA': no value, but subclonal_fraction is 0.3"),
+        ("1\t2\t0.3", "column subclonal_minor_cn: '2': larger than subclonal_major_cn, which is 1"),
+        ("1.5\t1\t0.3", "row 2, column subclonal_major_cn: '1.5': fractional"),
+        ("-1\t-1\t0.3", "row 2, column subclonal_minor_cn: '-1': negative"),
+        ("2000\t1\t0.3", "row 2, column subclonal_major_cn: '2000': too large"),
+    ],
+)
+def test_bad_second_state(tmp_path: Path, values: str, expected: str) -> None:
+    assert expected in error_in(tmp_path, table(GOOD + "\t" + values, header=SECOND))
+
+
+def test_one_fault_of_a_second_state_is_told_once(tmp_path: Path) -> None:
+    for values in ("2\t1\t1", "2\t1\t", "\t1\t0.3", "1\t2\t0.3"):
+        assert error_in(tmp_path, table(GOOD + "\t" + values, header=SECOND)).count("row 2") == 1
+
+
+def test_subclonal_columns_go_together(tmp_path: Path) -> None:
+    message = error_in(tmp_path, table(GOOD + "\t0.3", header=LONG + "\tsubclonal_fraction"))
+    assert "t.tsv, row 1, column subclonal_major_cn: this column is missing; subclonal_major_cn, " in message
+    assert "column subclonal_minor_cn: this column is missing" in message
+    assert "subclonal_fraction go together, and subclonal_fraction is here" in message
+
+
 @pytest.mark.parametrize(
     ("header", "expected"),
     [

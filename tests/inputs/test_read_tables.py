@@ -11,6 +11,7 @@ import pytest
 
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.tables import count_summary, read_tables
+from pyclone_pgsm.tumour.content import Uncertain
 
 LONG = "mutation_id\tsample_id\tref_counts\talt_counts\tmajor_cn\tminor_cn\tnormal_cn"
 PYCLONE = "mutation_id\tref_counts\tvar_counts\tnormal_cn\tminor_cn\tmajor_cn"
@@ -162,6 +163,8 @@ def test_same_variant_counts_twice(write: Any) -> None:
         ({"S2": 0.3}, [[0.8, 0.3]]),
         ({"S1": 1, "S2": 0.3}, [[1.0, 0.3]]),
         ({}, [[0.8, 0.6]]),
+        (Uncertain(0.3, 0.1), [[0.3, 0.3]]),
+        ({"S2": Uncertain(0.3, 0.1)}, [[0.8, 0.3]]),
     ],
 )
 def test_tumour_content_option_goes_before_the_column(write: Any, option: Any, expected: list) -> None:
@@ -181,6 +184,47 @@ def test_overridden_columns_are_not_looked_at(write: Any) -> None:
     observations, _ = read_tables([path], tumour_content={"S1": 0.5}, error_rate=0.01)
     assert observations.tumour_content.tolist() == [[0.5, 0.6]]
     assert observations.error_rate.tolist() == [[0.01, 0.01]]
+
+
+SECOND = LONG + "\tsubclonal_major_cn\tsubclonal_minor_cn\tsubclonal_fraction"
+
+
+def test_subclonal_copy_number(write: Any) -> None:
+    with_second = write(
+        SECOND,
+        "m1\tS1\t10\t5\t1\t1\t2\t2\t1\t0.3",
+        "m1\tS2\t10\t5\t1\t1\t2\t\tNA\t.",
+        "m2\tS1\t10\t5\t0\t0\t2\t1.0\t0\t0.25",
+        "m2\tS2\t10\t5\t2\t1\t2\t0\t0\t5e-1",
+        name="a.tsv",
+    )
+    without = write(LONG, "m3\tS1\t10\t5\t3\t1\t2", name="b.tsv")
+    observations, left_out = read_tables([with_second, without])
+    assert left_out == []
+    assert observations.has_data.tolist() == [[True, True], [True, True], [True, False]]
+    assert observations.subclonal_major_cn.tolist() == [[2, 0], [1, 0], [0, 0]]
+    assert observations.subclonal_minor_cn.tolist() == [[1, 0], [0, 0], [0, 0]]
+    assert observations.subclonal_fraction.tolist() == [[0.3, 0.0], [0.25, 0.5], [0.0, 0.0]]
+    assert observations.subclonal_major_cn.dtype == np.int64
+    assert observations.subclonal_fraction.dtype == np.float64
+    assert count_summary(observations, left_out)[1:] == [
+        "S1: 3 mutations with data, median depth 15, tumour content 1, 2 with subclonal copy number",
+        "S2: 2 mutations with data, median depth 15, tumour content 1, 1 with subclonal copy number",
+    ]
+
+
+def test_without_subclonal_columns_there_is_one_state(write: Any) -> None:
+    observations, _ = read_tables([write(LONG, "m1\tS1\t10\t5\t1\t1\t2")])
+    assert observations.subclonal_major_cn.tolist() == [[0]]
+    assert observations.subclonal_minor_cn.tolist() == [[0]]
+    assert observations.subclonal_fraction.tolist() == [[0.0]]
+
+
+def test_no_copy_in_either_state(write: Any) -> None:
+    path = write(SECOND, "m1\tS1\t10\t5\t0\t0\t2\t0\t0\t0.3", "m2\tS1\t10\t5\t1\t1\t2\t\t\t")
+    observations, left_out = read_tables([path])
+    assert observations.mutation_ids == ["m2"]
+    assert [item.mutation_id for item in left_out] == ["m1", "m1"]
 
 
 def test_what_has_no_data(write: Any) -> None:

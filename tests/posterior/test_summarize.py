@@ -12,7 +12,14 @@ import pytest
 from pyclone_pgsm import analysis
 from pyclone_pgsm.chains import Settings
 from pyclone_pgsm.errors import TraceError, UsageError
-from pyclone_pgsm.posterior.summarize import CRITERIA, consensus_order, diagnose, kept_rows, summarize
+from pyclone_pgsm.posterior.summarize import (
+    CRITERIA,
+    cell_quantiles,
+    consensus_order,
+    diagnose,
+    kept_rows,
+    summarize,
+)
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.simulate import SimulationOptions, simulate
 from pyclone_pgsm.trace import Trace
@@ -80,12 +87,44 @@ def test_infinite_precisions_have_a_median_and_diagnostics():
     trace = fake(*(chain(range(1, 41), precision=np.roll(precision, k)) for k in range(2)), burn_in=0)
     found = diagnose(trace, kept_rows(trace))[-1]
     assert found.name == "precision"
-    assert (found.lower, found.upper) == (100.0, math.inf)
+    assert found.lower == pytest.approx(100.0 * 10 ** ((0.1 - 0.5) / 16))  # a tenth of the draws at 100
+    assert found.upper == math.inf
     assert math.isfinite(found.rhat)
     assert math.isfinite(found.ess)
     assert found.mean >= 1000.0
+    own = fake(chain(range(1, 41)), burn_in=0)
+    own.options.hyperparameters = own.options.traced = ("precision:S1",)
+    own.chains[0].hyperparameters["precision:S1"] = precision
+    assert diagnose(own, kept_rows(own))[-1].lower == found.lower
     never = fake(chain(range(1, 5), precision=[math.inf] * 4), burn_in=0)
     assert diagnose(never, kept_rows(never))[-1].mean == math.inf
+
+
+def test_quantiles_of_cells():
+    """Four values a factor of 4 apart: their cells end a factor of 2 away from them."""
+    values = (1.0, 4.0, 16.0, math.inf)
+    draws = np.array([1.0, 4.0, 4.0, 4.0, 16.0, 16.0, 16.0, math.inf, math.inf, math.inf])
+    shares = [0.05, 0.1, 0.25, 0.4, 0.7, 0.71, 0.99]
+    expected = [1.0, 2.0, 2.0 * 4.0**0.5, 8.0, 32.0, math.inf, math.inf]
+    np.testing.assert_allclose(cell_quantiles(draws, values, shares), expected)
+    np.testing.assert_allclose(
+        cell_quantiles(np.full(9, 4.0), values, [0.025, 0.5, 0.975]), [2 * 4**0.025, 4, 8 / 4**0.025]
+    )
+    assert cell_quantiles(np.full(9, math.inf), values, [0.025])[0] == math.inf
+
+
+def test_intervals_of_a_continuous_quantity_hold_it_as_often_as_they_say():
+    """A posterior as wide as the steps of the values, from data that can come from anywhere between them."""
+    rng = np.random.default_rng(5)
+    values = np.exp(np.arange(-20, 21) * 0.2)
+    true = np.exp(rng.uniform(-1.0, 1.0, 2000))
+    held = 0
+    for one in true:
+        weights = np.exp(-0.5 * ((np.log(values) - np.log(one) - 0.2 * rng.normal()) / 0.2) ** 2)
+        draws = np.repeat(values, np.round(2000 * weights / weights.sum()).astype(int))
+        lower, upper = cell_quantiles(draws, values, [0.025, 0.975])
+        held += lower <= one <= upper
+    assert 0.94 < held / 2000 < 0.97
 
 
 def test_too_few_rows_for_diagnostics():

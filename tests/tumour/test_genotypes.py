@@ -3,11 +3,18 @@
 from __future__ import annotations
 
 import itertools
+import math
 
 import pytest
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS, genotype_states
+from pyclone_pgsm.tumour.genotypes import (
+    GENOTYPE_PRIORS,
+    LOOSE,
+    TwoStates,
+    genotype_states,
+    two_state_genotypes,
+)
 
 BY_HAND = [
     # prior, (major, minor, normal), states (c_normal, c_reference, c_variant, mutant copies)
@@ -74,3 +81,65 @@ def test_unknown_prior() -> None:
 def test_impossible_copy_numbers(copies: tuple[int, int, int]) -> None:
     with pytest.raises(ValueError, match=f"no genotype fits major_cn {copies[0]}, minor_cn"):
         genotype_states("major", *copies)
+
+
+TWO_BY_HAND = [
+    # prior, first state, second state, mutant copies in cells of the first and the second
+    ("major", (1, 1), (2, 1), {(1, 1), (1, 2)}),
+    ("major", (1, 1), (1, 0), {(1, 1)}),
+    ("major", (1, 1), (2, 0), {(1, 1), (1, 2)}),
+    ("major", (2, 1), (2, 2), {(1, 1), (1, 2), (2, 1), (2, 2)}),
+    (
+        "major",
+        (4, 2),
+        (3, 1),
+        {(1, 1), (1, 2), (1, 3), (2, 1), (3, 1), (4, 1), (2, 2), (3, 3), (4, 3), (2, 3)},
+    ),
+    ("parental", (5, 3), (4, 0), {(1, 1), (1, 4), (3, 1), (5, 1), (5, 4), (3, 4)}),
+    ("total", (1, 1), (2, 1), {(1, 1), (1, 2), (1, 3), (2, 1), (2, 2)}),
+]
+
+
+@pytest.mark.parametrize(("prior", "one", "two", "copies"), TWO_BY_HAND)
+@pytest.mark.parametrize("normal", [1, 2])
+def test_two_states(
+    prior: str, one: tuple[int, int], two: tuple[int, int], copies: set[tuple[int, int]], normal: int
+) -> None:
+    states = two_state_genotypes(prior, one, two, 0.3, normal)
+    one_first = {(normal, sum(two), sum(one), a, b, 0.7) for a, b in copies}
+    two_first = {(normal, sum(one), sum(two), b, a, 0.3) for a, b in copies}
+    assert len(states) == len(set(states))
+    strict = {tuple(state[:6]) for state in states if state.is_strict}
+    loose = {tuple(state[:6]) for state in states if not state.is_strict}
+    assert strict == one_first | two_first
+    assert loose == {history for history in strict if history[3:5] != (1, 1)}
+    weights = {state: math.exp(state.log_weight) / len(states) for state in states}
+    assert sum(weights.values()) == pytest.approx(1.0)
+    for state, weight in weights.items():
+        share = (1 - LOOSE if state.is_strict else LOOSE) if tuple(state[:6]) in loose else 1.0
+        assert weight == pytest.approx(share / len(strict))
+
+
+def test_a_state_without_a_copy_has_no_mutation() -> None:
+    states = two_state_genotypes("major", (2, 1), (0, 0), 0.3, 2)
+    assert [tuple(state[:7]) for state in states] == [
+        (2, 0, 3, 1, 0, 0.7, True),
+        (2, 0, 3, 2, 0, 0.7, True),
+        (2, 0, 3, 2, 0, 0.7, False),
+    ]
+    assert two_state_genotypes("major", (0, 0), (1, 0), 0.3, 2) == [TwoStates(2, 0, 1, 1, 0, 0.3, True, 0.0)]
+
+
+@pytest.mark.parametrize(
+    ("prior", "one", "two", "fraction"),
+    [
+        ("ab", (1, 1), (2, 1), 0.3),
+        ("major", (2, 1), (2, 1), 0.3),
+        ("major", (1, 1), (2, 1), 0.0),
+        ("major", (1, 1), (2, 1), 1.0),
+        ("major", (1, 2), (2, 1), 0.3),
+    ],
+)
+def test_no_two_states(prior: str, one: tuple[int, int], two: tuple[int, int], fraction: float) -> None:
+    with pytest.raises(ValueError, match=r"no two states|no genotype fits"):
+        two_state_genotypes(prior, one, two, fraction, 2)

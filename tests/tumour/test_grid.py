@@ -15,10 +15,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from scipy import stats
 from xi_reference import Row, log_likelihoods, log_pmf_scipy, log_pmf_sum, observations
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
+from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS, LOOSE
 from pyclone_pgsm.tumour.grid import (
     GRID_SIZES,
     LocusTable,
@@ -44,6 +45,8 @@ def absolute(grid: XiGrid, u: int) -> np.ndarray:
 @st.composite
 def rows(draw: st.DrawFn, deepest: int = 5000) -> Row:
     major = draw(st.integers(1, 5))
+    second = draw(st.none() | st.tuples(st.integers(0, 4), st.integers(0, 4), st.floats(0.01, 0.99)))
+    subclonal_major, subclonal_minor, fraction = second or (0, 0, 0.0)
     return Row(
         alt=draw(st.integers(0, deepest // 2)),
         ref=draw(st.integers(0, deepest // 2)),
@@ -52,6 +55,9 @@ def rows(draw: st.DrawFn, deepest: int = 5000) -> Row:
         normal=draw(st.sampled_from([1, 2, 2, 3])),
         tumour_content=draw(st.floats(0.05, 1.0)),
         error_rate=draw(st.sampled_from([1e-3, 1e-2, 1e-4, 0.2])),
+        subclonal_major=max(subclonal_major, subclonal_minor),
+        subclonal_minor=min(subclonal_major, subclonal_minor),
+        subclonal_fraction=fraction,
     )
 
 
@@ -137,6 +143,9 @@ def test_rows_that_differ_in_one_thing(precision: float) -> None:
     base = Row(alt=11, ref=40, major=3, minor=1, normal=2, tumour_content=0.8, error_rate=1e-3)
     others = {"major": 2, "minor": 0, "normal": 1, "tumour_content": 0.5, "error_rate": 0.05}
     data = [base, *(dataclasses.replace(base, **{name: value}) for name, value in others.items())]
+    two = dataclasses.replace(base, subclonal_major=2, subclonal_minor=1, subclonal_fraction=0.25)
+    others = {"subclonal_major": 3, "subclonal_minor": 0, "subclonal_fraction": 0.75}
+    data += [two, *(dataclasses.replace(two, **{name: value}) for name, value in others.items())]
     check_against(log_pmf_sum, data, 7, "major", precision)
 
 
@@ -195,6 +204,94 @@ def test_infinite_precision_is_the_binomial() -> None:
         np.testing.assert_array_equal(a, b)
 
 
+TWO_STATES = Row(31, 69, 1, 1, 2, 0.8, 1e-3, 3, 1, 0.3)
+
+
+def absolute_of(
+    row: Row, prior: str = "major", precision: float = math.inf, grid_size: int = 21
+) -> np.ndarray:
+    table = intern(observations([[row]]))
+    return absolute(likelihood_grid(table, grid_size, prior, "beta-binomial", precision), 0)
+
+
+@pytest.mark.parametrize("fraction", [0.0, 0.3])
+def test_two_equal_states_are_one_to_the_last_bit(fraction: float) -> None:
+    one = Row(31, 69, 3, 1, 2, 0.8)
+    two = dataclasses.replace(one, subclonal_major=3, subclonal_minor=1, subclonal_fraction=fraction)
+    assert absolute_of(two).tobytes() == absolute_of(one).tobytes()
+
+
+@pytest.mark.parametrize("prior", ["ab", "bb", "no-zygosity"])
+def test_priors_without_copy_numbers_see_one_state(prior: str) -> None:
+    one = dataclasses.replace(TWO_STATES, subclonal_major=0, subclonal_minor=0, subclonal_fraction=0.0)
+    assert absolute_of(TWO_STATES, prior).tobytes() == absolute_of(one, prior).tobytes()
+    assert np.isfinite(absolute_of(dataclasses.replace(one, major=0, minor=0), prior)).all()
+
+
+@pytest.mark.parametrize("prior", ["major", "parental", "total"])
+@pytest.mark.parametrize("second", [(3, 1), (2, 0), (1, 0), (0, 0)])
+def test_it_does_not_matter_which_state_is_called_the_second(prior: str, second: tuple[int, int]) -> None:
+    one = dataclasses.replace(TWO_STATES, subclonal_major=second[0], subclonal_minor=second[1])
+    other = dataclasses.replace(
+        one, major=second[0], minor=second[1], subclonal_major=1, subclonal_minor=1, subclonal_fraction=0.7
+    )
+    for precision in (40.0, math.inf):
+        np.testing.assert_allclose(
+            absolute_of(one, prior, precision), absolute_of(other, prior, precision), rtol=1e-12, atol=1e-12
+        )
+
+
+def test_a_second_state_in_hardly_any_cell() -> None:
+    """Where the first state is the normal one the limit is the model of one state."""
+    rare = dataclasses.replace(TWO_STATES, subclonal_fraction=1e-9)
+    one = dataclasses.replace(TWO_STATES, subclonal_fraction=0.0)
+    np.testing.assert_allclose(absolute_of(rare), absolute_of(one), atol=1e-6)
+
+
+def test_two_states_by_hand() -> None:
+    """Pure tumour, 30 % of the cells with 3 + 1 copies: 2.6 copies a cell on average."""
+    row = dataclasses.replace(TWO_STATES, tumour_content=1.0, error_rate=1e-12)
+    found = np.exp(absolute_of(row))
+
+    def expected(within: list[float], without: list[float], within_loose: list[float]) -> float:
+        """Mutant copies a cell on average: first in cells with 3 + 1 copies, first in others, and the loose."""
+        strict = np.mean([stats.binom.pmf(31, 100, mutant / 2.6) for mutant in within + without])
+        loose = np.mean([stats.binom.pmf(31, 100, mutant / 2.6) for mutant in within_loose])
+        return (1 - LOOSE) * strict + LOOSE * loose
+
+    # 20 % of the cells: in some with 3 + 1 copies or some others, on one copy as it is younger than the state
+    one = expected([0.2] * 3, [0.2] * 3, [0.2, 0.4, 0.6, 0.2, 0.2, 0.2])
+    np.testing.assert_allclose(found[4], one, rtol=1e-8)
+    # 80 %: all cells with 3 + 1 copies, on any number, and 50 % of the others; or all others and 10 % with 3 + 1
+    within = [0.3 * m + 0.5 for m in (1, 2, 3)]
+    two = expected(within, [0.7 + 0.1] * 3, [*within, *(0.7 + 0.1 * m for m in (1, 2, 3))])
+    np.testing.assert_allclose(found[16], two, rtol=1e-8)
+    # in all cells
+    three = [0.7 + 0.3 * m for m in (1, 2, 3)]
+    np.testing.assert_allclose(found[20], expected(three, three, three * 2), rtol=1e-8)
+
+
+@pytest.mark.parametrize("depth", [100, 2 * DEEPEST_TABLE])
+def test_cells_without_a_copy_say_nothing(depth: int) -> None:
+    """Beyond the share of the cells that have a copy, a prevalence makes no difference."""
+    row = Row(depth // 5, depth - depth // 5, 1, 1, 2, 0.8, 1e-3, 0, 0, 0.4)
+    found = absolute_of(row)
+    assert len(np.unique(found[:13])) == 13
+    np.testing.assert_allclose(found[12:], found[12], rtol=1e-12)
+    np.testing.assert_allclose(found[12], stats.binom.logpmf(row.alt, depth, mean(0.48, 1.36)), rtol=1e-9)
+
+
+def mean(mutant: float, copies: float) -> float:
+    """Share of variant reads with one mutant copy of two in these cells, 0.8 x 0.6, at an error rate of 0.001."""
+    return (mutant * 2 * 0.5 + (copies - mutant * 2) * 1e-3) / copies
+
+
+def test_very_many_copies_in_both_states() -> None:
+    row = Row(31, 69, 1000, 500, 2, 0.8, 1e-3, 900, 2, 0.3)
+    assert np.isfinite(absolute_of(row, "total", grid_size=3)).all()
+    check_against(log_pmf_sum, [dataclasses.replace(row, major=9, minor=4)], 7, "total", 50.0)
+
+
 def test_large_precision_approaches_the_binomial() -> None:
     table = some_data()
     binomial = likelihood_grid(table, 51, "major", "binomial", None)
@@ -211,6 +308,17 @@ def test_large_precision_approaches_the_binomial() -> None:
 def test_zero_depth_is_flat() -> None:
     grid = likelihood_grid(intern(observations([[Row(0, 0, 3, 1)]])), 5, "major", "beta-binomial", 50.0)
     np.testing.assert_allclose(absolute(grid, 0), 0.0, atol=1e-15)
+
+
+@pytest.mark.parametrize("precision", [3.0, 2000.0, math.inf])
+def test_probabilities_of_two_states_sum_to_one(precision: float) -> None:
+    depth = 37
+    data = [Row(alt, depth - alt, 2, 1, 2, 0.6, 1e-3, 4, 2, 0.45) for alt in range(depth + 1)]
+    grid = likelihood_grid(
+        intern(observations([[row] for row in data])), 11, "major", "beta-binomial", precision
+    )
+    total = np.exp(grid.xi + grid.xi_max[:, None]).sum(axis=0)
+    np.testing.assert_allclose(total, 1.0, rtol=1e-12)
 
 
 def test_rows_need_not_be_sorted() -> None:
@@ -243,7 +351,8 @@ sys.path.insert(0, sys.argv[1])
 from xi_reference import Row, observations
 from pyclone_pgsm.tumour.grid import intern, likelihood_grid
 import numpy as np
-data = [Row(5, 9, 2, 0), Row(30, 10, 2, 0), Row(2, 0), Row(9000, 40000), Row(900, 100, 9, 0)]
+data = [Row(5, 9, 2, 0), Row(30, 10, 2, 0), Row(2, 0), Row(9000, 40000), Row(900, 100, 9, 0),
+        Row(5, 9, 2, 0, 2, 0.9, 1e-3, 1, 1, 0.4)]
 table = intern(observations([[row] for row in data]))
 for precision in (40.0, np.inf):
     grid = likelihood_grid(table, 4, "total", "beta-binomial", precision)
@@ -255,7 +364,7 @@ for precision in (40.0, np.inf):
         command = [sys.executable, "-c", program, str(Path(__file__).parent)]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
         outputs.append([float.fromhex(word) for word in done.stdout.split()])
-    assert len(outputs[0]) == 40
+    assert len(outputs[0]) == 48
     np.testing.assert_allclose(outputs[0], outputs[1], rtol=1e-11, atol=1e-11)
 
 
@@ -269,7 +378,11 @@ def test_no_data_at_all() -> None:
 
 def assert_sorted(unique: list[Row]) -> None:
     keys = [
-        (r.major, r.minor, r.normal, r.tumour_content, r.error_rate, r.alt + r.ref, r.alt) for r in unique
+        (
+            *(r.major, r.minor, r.normal, r.subclonal_major, r.subclonal_minor, r.subclonal_fraction),
+            *(r.tumour_content, r.error_rate, r.alt + r.ref, r.alt),
+        )
+        for r in unique
     ]
     assert keys == sorted(set(keys))
 
@@ -289,9 +402,9 @@ def test_interning_reconstructs(data: list[list[Row | None]]) -> None:
     for i, mutation in enumerate(data):
         for d, row in enumerate(mutation):
             u = table.index[i, d]
-            assert row is None if u == -1 else row_at(table, u) == row
+            assert row is None if u == -1 else row_at(table, u) == row.interned
     unique = [row_at(table, u) for u in range(table.num_rows)]
-    assert set(unique) == {row for mutation in data for row in mutation if row is not None}
+    assert set(unique) == {row.interned for mutation in data for row in mutation if row is not None}
     assert_sorted(unique)
 
 

@@ -1,0 +1,36 @@
+"""What the command settles for its process before anything heavy is imported.
+
+The threads of a run are those of ``--threads``, a chain each. Libraries for linear algebra would start as many again as
+there are processors, for products too small to gain by it, and sums split among them have other last digits on another
+machine. And what matplotlib keeps goes where all else is kept that the command may write.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from pathlib import Path
+
+CACHE = "PYCLONE_PGSM_CACHE_DIR"
+"""Environment variable with the folder for all that is kept between runs; unset, the user's own folder for caches."""
+
+THREADS = (
+    "OPENBLAS_NUM_THREADS",
+    "OMP_NUM_THREADS",
+    "MKL_NUM_THREADS",
+    "BLIS_NUM_THREADS",
+    "VECLIB_MAXIMUM_THREADS",
+    "NUMEXPR_NUM_THREADS",
+)
+
+
+def settle() -> None:
+    """One thread for each library; matplotlib's files into `CACHE` if it is set, and no word of it if they cannot be.
+
+    Libraries that are imported already do not notice. Processes that this one starts inherit it.
+    """
+    os.environ.update(dict.fromkeys(THREADS, "1"))
+    chosen = os.environ.get(CACHE)
+    if chosen:
+        os.environ.setdefault("MPLCONFIGDIR", str(Path(chosen) / "matplotlib"))
+    logging.getLogger("matplotlib").setLevel(logging.ERROR)

@@ -1,0 +1,193 @@
+"""The human genome as far as copy numbers need it: names and lengths of chromosomes, and copies in normal cells.
+
+Chromosomes are named "1" to "22", "X", "Y" and "MT" throughout; positions are counted from 1. Lengths are those of
+the primary assemblies GRCh37 and GRCh38; the pseudo-autosomal regions, where X and Y are the same sequence, those
+of the Genome Reference Consortium.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Build = Literal["GRCh37", "GRCh38"]
+Sex = Literal["female", "male"]
+
+BUILDS: tuple[Build, ...] = ("GRCh37", "GRCh38")
+AUTOSOMES = tuple(str(number) for number in range(1, 23))
+CHROMOSOMES = (*AUTOSOMES, "X", "Y", "MT")
+
+_LENGTHS_GRCH37 = (
+    249_250_621, 243_199_373, 198_022_430, 191_154_276, 180_915_260, 171_115_067, 159_138_663, 146_364_022,
+    141_213_431, 135_534_747, 135_006_516, 133_851_895, 115_169_878, 107_349_540, 102_531_392, 90_354_753,
+    81_195_210, 78_077_248, 59_128_983, 63_025_520, 48_129_895, 51_304_566, 155_270_560, 59_373_566, 16_571,
+)  # fmt: skip
+_LENGTHS_GRCH38 = (
+    248_956_422, 242_193_529, 198_295_559, 190_214_555, 181_538_259, 170_805_979, 159_345_973, 145_138_636,
+    138_394_717, 133_797_422, 135_086_622, 133_275_309, 114_364_328, 107_043_718, 101_991_189, 90_338_345,
+    83_257_441, 80_373_285, 58_617_616, 64_444_167, 46_709_983, 50_818_468, 156_040_895, 57_227_415, 16_569,
+)  # fmt: skip
+
+LENGTHS: dict[Build, dict[str, int]] = {
+    "GRCh37": dict(zip(CHROMOSOMES, _LENGTHS_GRCH37)),
+    "GRCh38": dict(zip(CHROMOSOMES, _LENGTHS_GRCH38)),
+}
+"""Bases of each chromosome. MT of GRCh37 is hg19's chrM, the longer of the two that were in use with it."""
+
+PSEUDO_AUTOSOMAL: dict[Build, dict[str, tuple[tuple[int, int], ...]]] = {
+    "GRCh37": {
+        "X": ((60_001, 2_699_520), (154_931_044, 155_260_560)),
+        "Y": ((10_001, 2_649_520), (59_034_050, 59_363_566)),
+    },
+    "GRCh38": {
+        "X": ((10_001, 2_781_479), (155_701_383, 156_030_895)),
+        "Y": ((10_001, 2_781_479), (56_887_903, 57_217_415)),
+    },
+}
+"""First and last base of the regions that X and Y share, both inclusive, counted from 1."""
+
+_COPIES_OUTSIDE: dict[Sex, dict[str, int]] = {"female": {"X": 2, "Y": 0}, "male": {"X": 1, "Y": 1}}
+
+_MITOCHONDRION = {"M", "MT", "25"}
+_NUMBERED = {"23": "X", "24": "Y"}
+_ACCESSION = re.compile(r"NC_0000(\d\d)\.\d+")
+_NUMBER = re.compile(r"0*(\d+)(?:\.0*)?")
+
+
+def harmonise_chromosome(name: str) -> str:
+    """The one name under which a chromosome is known here.
+
+    Parameters
+    ----------
+    name : str
+        As any tool writes it: "chr1", "CHR1", "1", "01", "1.0" or "NC_000001.11"; 23 and 24 are X and Y, 25, "M" and
+        "chrM" the mitochondrion.
+
+    Returns
+    -------
+    str
+        "1" to "22", "X", "Y" or "MT". Other contigs keep their name, without a leading "chr".
+
+    Examples
+    --------
+    >>> [harmonise_chromosome(name) for name in ("chr7", "23", "chrM", "chrUn_KI270302v1")]
+    ['7', 'X', 'MT', 'Un_KI270302v1']
+    """
+    bare = name.strip()
+    if bare[:3].lower() == "chr":
+        bare = bare[3:]
+    accession = _ACCESSION.fullmatch(bare)
+    if accession is not None:
+        bare = accession[1]
+    number = _NUMBER.fullmatch(bare)
+    if number is not None:
+        bare = number[1]
+    upper = bare.upper()
+    if upper in _MITOCHONDRION or upper == "NC_012920.1":
+        return "MT"
+    return _NUMBERED.get(bare, upper if upper in ("X", "Y") else bare)
+
+
+def harmonise_build(name: str) -> Build | None:
+    """The genome build that a name or a path means ("hg19", "GRCh38.p13", "b37", ...); None if none or several.
+
+    Examples
+    --------
+    >>> harmonise_build("file:///ref/hs37d5.fa"), harmonise_build("hg38"), harmonise_build("mm10")
+    ('GRCh37', 'GRCh38', None)
+    """
+    found = [build for build in BUILDS if _BUILD_NAMES[build].search(name)]
+    return found[0] if len(found) == 1 else None
+
+
+_BUILD_NAMES: dict[Build, re.Pattern[str]] = {
+    "GRCh37": re.compile(r"(?i)grch_?37|hg_?19|b37|hs37|ncbi_?37|v37|^37$"),
+    "GRCh38": re.compile(r"(?i)grch_?38|hg_?38|b38|hs38|ncbi_?38|^38$"),
+}
+
+
+def builds_that_fit(last: Mapping[str, int]) -> list[Build]:
+    """The builds whose chromosomes are long enough for all of these positions.
+
+    Parameters
+    ----------
+    last : mapping of str to int
+        Harmonised chromosome to its largest position. Contigs other than 1-22, X and Y do not count.
+
+    Examples
+    --------
+    >>> builds_that_fit({"1": 249_000_000}), builds_that_fit({"1": 1, "X": 156_000_000})
+    (['GRCh37'], ['GRCh38'])
+    """
+    return [
+        build
+        for build in BUILDS
+        if all(
+            position <= LENGTHS[build].get(chrom, position)
+            for chrom, position in last.items()
+            if chrom != "MT"
+        )
+    ]
+
+
+def normal_copies(
+    chroms: Sequence[str], positions: ArrayLike, sex: Sex | None, build: Build | None
+) -> NDArray[np.int64]:
+    """Copies of each position in the cells of a healthy person.
+
+    Two on the autosomes and in the pseudo-autosomal regions of X and Y; outside of these one of X and one of Y in a
+    man, two of X and none of Y in a woman.
+
+    Parameters
+    ----------
+    chroms : sequence of R str
+        Harmonised chromosomes; a pandas Categorical or a Series of one is taken without a loop over rows.
+    positions : (R,) array_like of int
+        Counted from 1.
+    sex : {"female", "male"} or None
+        None if it is not known.
+    build : {"GRCh37", "GRCh38"} or None
+        None if it is not known.
+
+    Returns
+    -------
+    (R,) int64
+        The copies; -1 where they depend on a sex or build that is not known. 0 for the mitochondrion and for contigs
+        that are not chromosomes, of which no number can be said.
+    """
+    names, codes = _coded(chroms)
+    at = np.asarray(positions, dtype=np.int64)
+    copies = np.array([2 if name in AUTOSOMES else 0 for name in names], dtype=np.int64)[codes]
+    for chrom in set(names) & {"X", "Y"}:
+        here = np.flatnonzero(codes == names.index(chrom))
+        copies[here] = _copies_of_sex_chromosome(chrom, at[here], sex, build)
+    return copies
+
+
+def _coded(chroms: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
+    """Distinct names and each row's place among them."""
+    categorical = getattr(chroms, "cat", chroms)
+    if hasattr(categorical, "codes") and hasattr(categorical, "categories"):
+        return list(categorical.categories), np.asarray(categorical.codes, dtype=np.int64)
+    places: dict[str, int] = {}
+    codes = np.fromiter((places.setdefault(chrom, len(places)) for chrom in chroms), np.int64, len(chroms))
+    return list(places), codes
+
+
+def _copies_of_sex_chromosome(
+    chrom: str, positions: NDArray[np.int64], sex: Sex | None, build: Build | None
+) -> NDArray[np.int64]:
+    outside = -1 if sex is None else _COPIES_OUTSIDE[sex][chrom]
+    answers = [
+        np.where(_is_within(positions, PSEUDO_AUTOSOMAL[each][chrom]), 2, outside)
+        for each in (BUILDS if build is None else (build,))
+    ]
+    return np.where(answers[0] == answers[-1], answers[0], -1)
+
+
+def _is_within(positions: NDArray[np.int64], regions: Sequence[tuple[int, int]]) -> NDArray[np.bool_]:
+    return np.logical_or.reduce([(first <= positions) & (positions <= last) for first, last in regions])

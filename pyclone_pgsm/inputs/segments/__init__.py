@@ -1,0 +1,12 @@
+"""Copy-number segments of the usual callers, and their join with mutations.
+
+`read_segments` reads files of any of the `FORMATS` into one table, a row a segment; `join` gives each mutation the copy
+numbers of the segment that it lies in.
+"""
+
+from pyclone_pgsm.inputs.segments.formats import FORMATS
+from pyclone_pgsm.inputs.segments.joining import join
+from pyclone_pgsm.inputs.segments.model import Hint, Segments, combined
+from pyclone_pgsm.inputs.segments.reading import read_segments, sample_stem
+
+__all__ = ["FORMATS", "Hint", "Segments", "combined", "join", "read_segments", "sample_stem"]

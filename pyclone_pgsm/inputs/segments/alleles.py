@@ -1,0 +1,152 @@
+"""What the rows of each tool say of the tumour's alleles, in one form.
+
+A row gives one or two states of the locus, each a pair of copy numbers (major ≥ minor) with the share of cells that
+hold it. What neither state holds is normal. Total copy numbers without alleles are kept as such: they are enough
+where the total is at most 1, on the single X of a man, and for genotype priors that look at totals only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.inputs.segments.cells import UNKNOWN, Cells
+
+
+@dataclass(frozen=True)
+class Alleles:
+    """States of R segments.
+
+    Attributes
+    ----------
+    major, minor : (R,) int64
+        Copies of the two alleles in the first state. ``minor`` is -1 where the alleles are not known, and ``major``
+        then the total, or -1 too.
+    fraction : (R,) float64
+        Share of cells in the first state.
+    second_major, second_minor : (R,) int64
+        The second state, -1 where there is none.
+    second_fraction : (R,) float64
+        Share of cells in the second state, 0 where there is none.
+    real : (R, 2) float64
+        Copy numbers before rounding; NaN where they were whole.
+    """
+
+    major: NDArray[np.int64]
+    minor: NDArray[np.int64]
+    fraction: NDArray[np.float64]
+    second_major: NDArray[np.int64]
+    second_minor: NDArray[np.int64]
+    second_fraction: NDArray[np.float64]
+    real: NDArray[np.float64] = field(repr=False)
+
+    @property
+    def rounding(self) -> NDArray[np.float64]:
+        """(R,) largest distance to the whole number that was taken."""
+        taken = np.stack([self.major, self.minor], axis=1)
+        return np.where(np.isnan(self.real), 0.0, np.abs(self.real - taken)).max(axis=1)
+
+
+def one_state(
+    major: NDArray[np.int64],
+    minor: NDArray[np.int64],
+    fraction: NDArray[np.float64] | None = None,
+    real: NDArray[np.float64] | None = None,
+) -> Alleles:
+    """Alleles of rows with one state each; a share that is NaN stands for all cells."""
+    none = np.full(len(major), UNKNOWN, dtype=np.int64)
+    share = np.ones(len(major)) if fraction is None else np.where(np.isnan(fraction), 1.0, fraction)
+    without = np.full((len(major), 2), np.nan)
+    return Alleles(major, minor, share, none, none, np.zeros(len(major)), without if real is None else real)
+
+
+def ordered(first: NDArray[np.int64], second: NDArray[np.int64]) -> tuple[NDArray, NDArray]:
+    """Two alleles as (major, minor); both unknown where one is."""
+    known = (first != UNKNOWN) & (second != UNKNOWN)
+    major = np.where(known, np.maximum(first, second), UNKNOWN)
+    return major, np.where(known, np.minimum(first, second), UNKNOWN)
+
+
+def of_pair(cells: Cells, first: str = "major", second: str = "minor") -> tuple[NDArray, NDArray]:
+    """Alleles from two columns, whichever is the larger; the total alone where a column ``total`` has it."""
+    major, minor = ordered(cells.copies(first), cells.copies(second))
+    return with_totals(major, minor, cells.copies("total"))
+
+
+def with_totals(
+    major: NDArray[np.int64], minor: NDArray[np.int64], total: NDArray[np.int64]
+) -> tuple[NDArray, NDArray]:
+    """The total in place of alleles that are not known; 0 and 1 copies have only one way to be shared."""
+    taken = np.where(minor == UNKNOWN, total, major)
+    certain = (minor == UNKNOWN) & (total >= 0) & (total <= 1)
+    return taken, np.where(certain, 0, minor)
+
+
+def of_total_and_minor(cells: Cells) -> tuple[NDArray, NDArray]:
+    """Alleles from the columns ``total`` and ``minor``."""
+    total, minor = cells.copies("total"), cells.copies("minor")
+    known = (total != UNKNOWN) & (minor != UNKNOWN)
+    too_large = known & (minor > total)
+    cells.note(
+        too_large,
+        "minor",
+        lambda row: f"larger than the total copy number, {total[row]}; expected at most that",
+    )
+    rest = np.where(known & ~too_large, total - minor, UNKNOWN)
+    return with_totals(*ordered(rest, np.where(rest == UNKNOWN, UNKNOWN, minor)), total)
+
+
+def rounded(first: NDArray[np.float64], second: NDArray[np.float64]) -> Alleles:
+    """Alleles from real copy numbers: each to the nearest whole number that is not negative."""
+    real = np.stack([np.maximum(first, second), np.minimum(first, second)], axis=1)
+    real[np.isnan(real).any(axis=1)] = np.nan
+    whole = nearest(real)
+    return one_state(whole[:, 0], whole[:, 1], real=real)
+
+
+def nearest(copies: NDArray[np.float64]) -> NDArray[np.int64]:
+    """The nearest whole copy numbers that are not negative; -1 for NaN."""
+    return np.where(np.isnan(copies), UNKNOWN, np.maximum(np.rint(np.nan_to_num(copies)), 0)).astype(np.int64)
+
+
+def of_real_pair(cells: Cells) -> Alleles:
+    """PURPLE 3: columns of real copy numbers of the two alleles."""
+    return rounded(cells.real_copies("major"), cells.real_copies("minor"))
+
+
+def of_total_and_frequency(cells: Cells) -> Alleles:
+    """PURPLE 2: the total c and the frequency f of the major allele, which then has c·f copies.
+
+    f is at least 0.5 where it is known; a smaller one stands for "not known".
+    """
+    total, frequency = cells.real_copies("total"), cells.allele_frequency("frequency")
+    frequency = np.where(frequency < 0.5, np.nan, np.minimum(frequency, 1.0))
+    known = rounded(total * frequency, total * (1 - frequency))
+    major, minor = with_totals(known.major, known.minor, nearest(total))
+    only_total = np.stack([total, np.where(minor == 0, 0.0, np.nan)], axis=1)
+    return one_state(major, minor, real=np.where(np.isnan(known.real), only_total, known.real))
+
+
+def of_battenberg(cells: Cells) -> Alleles:
+    """Battenberg's solution A: one state, or two whose shares make up all tumour cells."""
+    major, minor = ordered(cells.copies("major"), cells.copies("minor"))
+    second_major, second_minor = ordered(cells.copies("second_major"), cells.copies("second_minor"))
+    share, second_share = cells.share("fraction"), cells.share("second_fraction")
+    has_two = (second_minor != UNKNOWN) & ~(second_share == 0)
+    lacks_share = has_two & (np.isnan(share) | np.isnan(second_share) | (share + second_share == 0))
+    cells.note(
+        lacks_share, "fraction", lambda row: "no share of the cells for one of two states; expected 0 to 1"
+    )
+    together = np.where(has_two, share + second_share, 1.0)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return Alleles(
+            major,
+            minor,
+            np.where(has_two, share / together, 1.0),
+            np.where(has_two, second_major, UNKNOWN),
+            np.where(has_two, second_minor, UNKNOWN),
+            np.where(has_two, second_share / together, 0.0),
+            np.full((len(cells), 2), np.nan),
+        )

@@ -1,0 +1,117 @@
+"""Which segment each position lies in, for all at once.
+
+The segments of one sample and chromosome are cut into pieces that do not overlap. Where segments overlap that say the
+same, either will do; where they say different things, the piece names two that contradict each other. Positions are
+then found by binary search over all pieces of all samples and chromosomes.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+NONE = -1
+"""No segment, or no segment that contradicts."""
+
+_SPAN = 2**32
+"""Larger than any position."""
+
+
+@dataclass(frozen=True)
+class Pieces:
+    """P pieces, ordered by group and start, no two of a group overlapping.
+
+    Attributes
+    ----------
+    group, start, end : (P,) int64
+        Group of segments, and first and last position, both inclusive.
+    segment : (P,) int64
+        The segment that covers the piece.
+    rival : (P,) int64
+        Another one that covers it and says something else; -1 if there is none.
+    """
+
+    group: NDArray[np.int64]
+    start: NDArray[np.int64]
+    end: NDArray[np.int64]
+    segment: NDArray[np.int64]
+    rival: NDArray[np.int64]
+
+    def find(self, group: NDArray[np.int64], position: NDArray[np.int64]) -> NDArray[np.int64]:
+        """(N,) place of the piece that holds each position of a group; -1 where there is none."""
+        if not len(self.start):
+            return np.full(len(position), NONE)
+        place = np.searchsorted(self.group * _SPAN + self.start, group * _SPAN + position, side="right") - 1
+        at = np.maximum(place, 0)
+        inside = (place >= 0) & (self.group[at] == group) & (position <= self.end[at])
+        return np.where(inside, at, NONE)
+
+
+def pieces_of(
+    group: NDArray[np.int64], start: NDArray[np.int64], end: NDArray[np.int64], content: NDArray[np.int64]
+) -> Pieces:
+    """Cut N segments into pieces.
+
+    Parameters
+    ----------
+    group : (N,) int64
+        Number of the sample and chromosome, 0 or more.
+    start, end : (N,) int64
+        First and last position, both inclusive, 0 <= start <= end < 2³².
+    content : (N,) int64
+        A number for what the segment says: equal where segments say the same.
+
+    Returns
+    -------
+    Pieces
+    """
+    order = np.lexsort((start, group))
+    group, start, end = group[order], start[order], end[order]
+    last = np.maximum.accumulate(group * _SPAN + end)
+    overlaps = np.zeros(len(order), dtype=bool)
+    overlaps[1:] = group[1:] * _SPAN + start[1:] <= last[:-1]
+    tangled = np.isin(group, np.unique(group[overlaps]))
+    parts = [np.stack([group, start, end, order, np.full(len(order), NONE)], axis=1)[~tangled]]
+    for each in np.unique(group[tangled]).tolist():
+        within = np.flatnonzero(group == each)
+        parts.append(_cut(each, start[within], end[within], order[within], content[order[within]]))
+    table = np.concatenate(parts)
+    return Pieces(*table[np.lexsort((table[:, 1], table[:, 0]))].T)
+
+
+def _cut(
+    group: int,
+    start: NDArray[np.int64],
+    end: NDArray[np.int64],
+    segment: NDArray[np.int64],
+    content: NDArray[np.int64],
+) -> NDArray[np.int64]:
+    """(P, 5) group, first and last position, segment and rival of the pieces of one group.
+
+    A sweep along the positions at which a segment opens or has closed; the open ones are kept by what they say.
+    """
+    opening = np.argsort(start, kind="stable").tolist()
+    closing = np.argsort(end, kind="stable").tolist()
+    starts, ends, contents, names = start.tolist(), end.tolist(), content.tolist(), segment.tolist()
+    open_now: dict[int, dict[int, None]] = {}
+    opened = closed = 0
+    pieces = []
+    for here, following in itertools.pairwise(np.unique(np.concatenate([start, end + 1])).tolist()):
+        while closed < len(closing) and ends[closing[closed]] < here:
+            row = closing[closed]
+            same = open_now[contents[row]]
+            del same[names[row]]
+            if not same:
+                del open_now[contents[row]]
+            closed += 1
+        while opened < len(opening) and starts[opening[opened]] == here:
+            row = opening[opened]
+            open_now.setdefault(contents[row], {})[names[row]] = None
+            opened += 1
+        if open_now:
+            holders = [next(iter(same)) for same in itertools.islice(open_now.values(), 2)]
+            pieces.append((group, here, following - 1, holders[0], holders[1] if len(holders) > 1 else NONE))
+    return np.array(pieces, dtype=np.int64)

@@ -1,0 +1,204 @@
+"""Mutations and copy-number segments → the table that PyClone-VI reads, a row a mutation and sample.
+
+Each mutation gets the copy numbers of the segment of its sample that holds its position, ends included, and the copies
+that normal cells have there. It is left out of the sample, with the reason, where nothing can be said:
+
+* it lies in no segment (unless gaps are to be filled with the normal state), or on a contig that is no chromosome, or
+  on the mitochondrion, whose copies per cell are not those of the segments;
+* segments with different copy numbers overlap there;
+* the segment does not tell the copies of each allele, or tells more than two states;
+* normal cells have no copy (Y in a woman), or how many they have depends on a sex or genome build that is not known.
+
+Homozygous deletions stay in the table, as ``major_cn`` 0, for whoever reads it to say what becomes of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pyclone_pgsm.errors import InputError, Problem, UsageError
+from pyclone_pgsm.inputs.genome import Build, Sex, normal_copies
+from pyclone_pgsm.inputs.observations import LeftOut
+from pyclone_pgsm.inputs.rows import DEFAULT_TUMOUR_CONTENT
+from pyclone_pgsm.inputs.segments.found import Found
+from pyclone_pgsm.inputs.segments.intervals import NONE
+from pyclone_pgsm.inputs.segments.model import Segments
+from pyclone_pgsm.inputs.segments.reading import looks_at_no_alleles
+from pyclone_pgsm.inputs.segments.reasons import FillGaps, reasons_of
+from pyclone_pgsm.inputs.segments.samples import Sample, build_of, hinted, rows_by_sample, told, used_samples
+from pyclone_pgsm.inputs.segments.states import EXCESS, States, states_of_tumour
+from pyclone_pgsm.inputs.variants.model import Variants, mutation_ids
+
+
+def join(
+    variants: Variants,
+    segments: Segments,
+    *,
+    sexes: Mapping[str, Sex] | Sex | None = None,
+    builds: Mapping[str, Build] | Build | None = None,
+    tumour_content: Mapping[str, float] | float | None = None,
+    fill_gaps: FillGaps | None = None,
+    genotype_prior: str = "major",
+) -> tuple[pd.DataFrame, list[LeftOut]]:
+    """Give each mutation the copy numbers of the segment it lies in.
+
+    Parameters
+    ----------
+    variants : Variants
+        N mutations in samples.
+    segments : Segments
+        Segments of the same samples, and perhaps of others, which are not looked at. Segments without the name of a
+        sample are those of the only sample of the mutations.
+    sexes, builds, tumour_content : mapping of sample to value, or one value for all samples, optional
+        Sex, genome build and share of cancer cells. Where nothing is given here, what the files of the segments say
+        holds, then what the files of the mutations say. Tumour content that nothing tells is 1.
+    fill_gaps : "diploid", optional
+        Take mutations in no segment as having the normal copies of their chromosome.
+    genotype_prior : str
+        Name of the genotype prior that the table is meant for. Those that look at totals only, or at no copy numbers
+        of the tumour, need no alleles: a total is then given as ``major_cn``.
+
+    Returns
+    -------
+    table : DataFrame
+        The columns ``mutation_id sample_id ref_counts alt_counts major_cn minor_cn normal_cn tumour_content chrom pos
+        ref alt gene``; where any mutation lies in a segment with two states, ``subclonal_major_cn subclonal_minor_cn
+        subclonal_fraction`` too, empty (NA) where there is one state.
+    left_out : list of LeftOut
+        The mutations that were left out, and those in gaps that were filled, in the order of the mutations.
+
+    Raises
+    ------
+    UsageError
+        If a sample has no segments, shares of all cells are given but no tumour content, or mutations and segments
+        are of different genome builds.
+    InputError
+        If no mutation is left.
+    """
+    given = variants.table
+    if not len(given):
+        raise UsageError("there are no mutations to join with the segments")
+    samples = used_samples(given)
+    rows = rows_by_sample(segments, samples)
+    known = {
+        sample: Sample(
+            told(sexes, sample, hinted(segments, rows[sample], "sex")),
+            told(builds, sample) or build_of(variants, segments, rows[sample], sample),
+            told(tumour_content, sample, hinted(segments, rows[sample], "purity")),
+        )
+        for sample in samples
+    }
+    found = Found.of(given, segments, rows)
+    normal_cn = _normal_copies(found, known)
+    states = _states(found, known, normal_cn, genotype_prior)
+    reasons = reasons_of(found, known, normal_cn, states, fill_gaps)
+    kept = reasons.is_kept
+    names = mutation_ids(given)
+    left_out = reasons.left_out(given, names)
+    if not kept.any():
+        raise InputError([_nothing_left(given, left_out)])
+    return _table(given, names, kept, found, known, normal_cn, states), left_out
+
+
+def _normal_copies(found: Found, known: Mapping[str, Sample]) -> NDArray[np.int64]:
+    """(N,) copies in normal cells: as the segments say, else by chromosome, sex and build."""
+    copies = np.empty(len(found.given), dtype=np.int64)
+    for code, sample in enumerate(found.samples):
+        here = np.flatnonzero(found.sample == code)
+        of = found.given.iloc[here]
+        copies[here] = normal_copies(
+            of["chrom"].array, of["pos"].to_numpy(), known[sample].sex, known[sample].build
+        )
+    said = found.take("normal_cn")
+    return np.where(said == NONE, copies, said)
+
+
+def _states(
+    found: Found, known: Mapping[str, Sample], normal_cn: NDArray[np.int64], genotype_prior: str
+) -> States:
+    """The states at each mutation; where there is no segment, the normal one."""
+    has_segment = found.segment != NONE
+    totals_do = looks_at_no_alleles(genotype_prior)
+    first = np.stack([found.take("major_cn", 0), found.take("minor_cn", 0)], axis=1).astype(np.int64)
+    second = np.stack([found.take("subclonal_major_cn", 0), found.take("subclonal_minor_cn", 0)], axis=1)
+    second = second.astype(np.int64)
+    for state in (first, second):
+        haploid_or_total = (state[:, 1] == NONE) & (state[:, 0] != NONE) & ((normal_cn == 1) | totals_do)
+        state[haploid_or_total, 1] = 0
+    shares = np.stack(
+        [found.take("fraction", 0.0), np.nan_to_num(found.take("subclonal_fraction", 0.0))], axis=1
+    )
+    of_all = has_segment & found.take("of_all_cells", 0).astype(bool)
+    shares[of_all] /= _tumour_content(found, known, of_all, shares)[of_all, None]
+    return states_of_tumour(first, second, shares, np.maximum(normal_cn, 0))
+
+
+def _tumour_content(
+    found: Found, known: Mapping[str, Sample], of_all: NDArray[np.bool_], shares: NDArray[np.float64]
+) -> NDArray[np.float64]:
+    """(N,) tumour content of each mutation's sample, which must be known where shares are of all cells."""
+    content = np.array([known[sample].tumour_content or np.nan for sample in found.samples])
+    for code, sample in enumerate(found.samples):
+        here = of_all & (found.sample == code)
+        if not here.any():
+            continue
+        if np.isnan(content[code]):
+            raise UsageError(
+                f"the segments of sample {sample!r} tell shares of all cells, normal ones included: the tumour content "
+                "of the sample must be given"
+            )
+        largest = float(shares[here].sum(axis=1).max())
+        if largest > EXCESS * content[code]:
+            raise UsageError(
+                f"sample {sample!r}: segments are in {largest:g} of all cells, but the tumour content is only "
+                f"{content[code]:g}; one of the two is wrong"
+            )
+    return content[found.sample]
+
+
+def _nothing_left(given: pd.DataFrame, left_out: Sequence[LeftOut]) -> Problem:
+    commonest, times = Counter(item.reason for item in left_out).most_common(1)[0]
+    return Problem(
+        str(given["file"].iat[0]),
+        f"none of the {len(given)} mutations can be joined with the segments; most often ({times} "
+        f"times): {commonest}",
+    )
+
+
+def _table(
+    given: pd.DataFrame,
+    names: Sequence[str],
+    kept: NDArray[np.bool_],
+    found: Found,
+    known: Mapping[str, Sample],
+    normal_cn: NDArray[np.int64],
+    states: States,
+) -> pd.DataFrame:
+    content = [known[sample].tumour_content for sample in found.samples]
+    of_sample = np.array([DEFAULT_TUMOUR_CONTENT if share is None else share for share in content])
+    of = given[kept].reset_index(drop=True)
+    table = pd.DataFrame(
+        {
+            "mutation_id": [name for name, keep in zip(names, kept.tolist()) if keep],
+            "sample_id": of["sample_id"],
+            "ref_counts": of["ref_counts"],
+            "alt_counts": of["alt_counts"],
+            "major_cn": states.major[kept],
+            "minor_cn": states.minor[kept],
+            "normal_cn": normal_cn[kept],
+            "tumour_content": of_sample[found.sample[kept]],
+            **{name: of[name] for name in ("chrom", "pos", "ref", "alt", "gene")},
+        }
+    )
+    fraction = states.second_fraction[kept]
+    if (fraction > 0).any():
+        one = fraction == 0
+        table["subclonal_major_cn"] = pd.Series(states.second_major[kept]).astype("Int64").mask(one)
+        table["subclonal_minor_cn"] = pd.Series(states.second_minor[kept]).astype("Int64").mask(one)
+        table["subclonal_fraction"] = np.where(one, np.nan, fraction)
+    return table

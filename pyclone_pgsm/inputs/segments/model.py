@@ -1,0 +1,147 @@
+"""What the reader of copy-number segments gives."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+import pandas as pd
+
+from pyclone_pgsm.inputs.genome import Build, Sex
+from pyclone_pgsm.inputs.observations import LeftOut
+
+FAR = 0.25
+"""Copy numbers that are rounded by more than this are told one by one."""
+
+COLUMNS: dict[str, str] = {
+    "file": "category",
+    "row": "int64",
+    "sample_id": "category",
+    "chrom": "category",
+    "start": "int64",
+    "end": "int64",
+    "major_cn": "int64",
+    "minor_cn": "int64",
+    "normal_cn": "int64",
+    "fraction": "float64",
+    "subclonal_major_cn": "int64",
+    "subclonal_minor_cn": "int64",
+    "subclonal_fraction": "float64",
+    "of_all_cells": "bool",
+    "num_states": "int64",
+    "rounding": "float64",
+}
+"""The columns of `Segments.table` and their types."""
+
+
+@dataclass(frozen=True)
+class Hint:
+    """What a file says of a sample beside its segments.
+
+    Attributes
+    ----------
+    file : str
+        The file of the segments.
+    sample_id : str
+        "" if the file does not say.
+    format : str
+        Name of the format.
+    num_segments : int
+        Segments of the sample in that file.
+    purity, ploidy : float or None
+        Share of cancer cells and mean copy number that the caller fitted.
+    sex : {"female", "male"} or None
+    build : {"GRCh37", "GRCh38"} or None
+        The one genome build whose chromosomes are long enough, if there is just one.
+    """
+
+    file: str
+    sample_id: str
+    format: str
+    num_segments: int
+    purity: float | None = None
+    ploidy: float | None = None
+    sex: Sex | None = None
+    build: Build | None = None
+
+
+@dataclass(frozen=True)
+class Segments:
+    """Copy-number segments of any samples.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row a segment: ``file`` (category), ``row`` (int64, line of the file, counted from 1), ``sample_id``
+        (category, "" where the file does not say), ``chrom`` (category, harmonised), ``start``, ``end`` (int64,
+        counted from 1, both inclusive), ``major_cn``, ``minor_cn`` (int64; ``minor_cn`` -1 where the alleles are not
+        known, ``major_cn`` then the total, or -1 if not even that is), ``normal_cn`` (int64, -1 where the file does
+        not say), ``fraction`` (share of the cells that hold these copies), ``subclonal_major_cn``,
+        ``subclonal_minor_cn`` (int64, -1 without a second state), ``subclonal_fraction`` (share of the cells in the
+        second state, NaN without one; cells in neither state are normal), ``of_all_cells`` (bool: shares are of all
+        cells of the sample, not of its tumour cells), ``num_states`` (states that the file gives; of more than two
+        only the first two are here), ``rounding`` (distance to the whole copy numbers that were taken).
+    left_out : list of LeftOut
+        Segments whose copy numbers were rounded by more than 0.25.
+    hints : list of Hint
+        One for each file and sample.
+    """
+
+    table: pd.DataFrame
+    left_out: list[LeftOut] = field(default_factory=list)
+    hints: list[Hint] = field(default_factory=list)
+
+    @property
+    def sample_ids(self) -> list[str]:
+        """The samples, in the order of their first segment."""
+        return list(dict.fromkeys(hint.sample_id for hint in self.hints))
+
+    def named(self, names: Mapping[str, str]) -> Segments:
+        """The same segments, those of each file named here as of one sample.
+
+        Parameters
+        ----------
+        names : mapping of str to str
+            File, as it was given, to the name of its sample.
+        """
+        by_row = self.table["file"].astype(object).map(names)
+        samples = by_row.where(by_row.notna(), self.table["sample_id"].astype(object)).astype("category")
+        return Segments(
+            self.table.assign(sample_id=samples),
+            [item._replace(sample_id=names.get(item.file, item.sample_id)) for item in self.left_out],
+            [replace(hint, sample_id=names.get(hint.file, hint.sample_id)) for hint in self.hints],
+        )
+
+    def describe(self) -> list[str]:
+        """One line of text for each file and sample: format, segments, what was rounded, what the caller fitted."""
+        return [self._line(hint) for hint in self.hints]
+
+    def _line(self, hint: Hint) -> str:
+        of = self.table[(self.table["file"] == hint.file) & (self.table["sample_id"] == hint.sample_id)]
+        parts = [f"{hint.num_segments} segment{'' if hint.num_segments == 1 else 's'} ({hint.format})"]
+        if of["of_all_cells"].any():
+            parts.append("shares of all cells, normal ones included")
+        elif subclonal := int(((of["fraction"] < 1) | (of["num_states"] > 1)).sum()):
+            parts.append(f"{subclonal} of them subclonal")
+        if unknown := int((of["minor_cn"] < 0).sum()):
+            parts.append(f"{unknown} without the copies of each allele")
+        if (largest := float(of["rounding"].max())) > 0:
+            far = int((of["rounding"] > FAR).sum())
+            parts.append(f"copy numbers rounded by up to {largest:.2f}, in {far} segments by more than {FAR}")
+        fit = {"purity": hint.purity, "ploidy": hint.ploidy}
+        parts += [f"{name} {value:g}" for name, value in fit.items() if value is not None]
+        parts += [text for text in (hint.sex, hint.build) if text is not None]
+        return f"{hint.sample_id or hint.file}: {', '.join(parts)}"
+
+
+def combined(parts: Sequence[Segments]) -> Segments:
+    """Segments that were read apart, as one."""
+    frame = pd.concat(
+        [part.table.astype({"file": object, "sample_id": object, "chrom": object}) for part in parts],
+        ignore_index=True,
+    )
+    return Segments(
+        frame.astype(COLUMNS),
+        [item for part in parts for item in part.left_out],
+        [hint for part in parts for hint in part.hints],
+    )

@@ -1,0 +1,168 @@
+"""Purity, ploidy and sex from the file that a copy-number caller writes beside its segments.
+
+========== ====================================== ==============================================
+caller     segments                               fit
+========== ====================================== ==============================================
+PURPLE     X.purple.cnv.somatic.tsv, X.purple.cnv X.purple.purity.tsv, X.purple.purity
+Sequenza   X_segments.txt                         X_confints_CP.txt (its middle row)
+Battenberg X_subclones.txt, X_copynumber.txt      X_purity_ploidy.txt, X_cellularity_ploidy.txt
+TitanCNA   X.segs.txt, X.titan.txt                X.params.txt
+ascatNgs   X.copynumber.caveman.csv               X.samplestatistics.txt, .csv
+========== ====================================== ==============================================
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from pyclone_pgsm.errors import InputError
+from pyclone_pgsm.inputs import values
+from pyclone_pgsm.inputs.columns import TextTable
+from pyclone_pgsm.inputs.genome import Sex
+from pyclone_pgsm.inputs.problems import FileProblems
+from pyclone_pgsm.inputs.segments.cells import Real
+from pyclone_pgsm.inputs.segments.grid import plain, read_grid
+from pyclone_pgsm.inputs.text import open_text
+
+
+@dataclass(frozen=True)
+class Fit:
+    """What a caller found for one sample; None where it does not say."""
+
+    purity: float | None = None
+    ploidy: float | None = None
+    sex: Sex | None = None
+
+
+_BESIDE = (
+    (r"\.purple\.cnv(\.somatic)?(\.tsv)?$", (".purple.purity.tsv", ".purple.purity")),
+    (r"_segments\.txt$", ("_confints_CP.txt",)),
+    (r"_(subclones|copynumber)\.txt$", ("_purity_ploidy.txt", "_cellularity_ploidy.txt")),
+    (r"([._])segs\.txt$", (r"\1params.txt",)),
+    (r"\.titan(\.ichor)?(\.segs?(\.noSNPs)?)?\.txt$", (".params.txt",)),
+    (r"\.copynumber\.caveman\.csv$", (".samplestatistics.txt", ".samplestatistics.csv")),
+)
+
+_PURITY = frozenset({"purity", "cellularity"})
+_PLOIDY = frozenset({"ploidy", "ploidyestimate"})
+_SEX = frozenset({"gender", "sex"})
+_SEXES: dict[str, Sex] = {"male": "male", "female": "female", "m": "male", "f": "female"}
+
+_EXPECTED = "the purity and ploidy of a sample"
+_COPIES = Real(0.0, values.LARGEST_COPY_NUMBER, "a ploidy: a number, 0 or more")
+
+_FIT_NAME = re.compile(r"purity|cellularity|confints|params|samplestatistics", re.IGNORECASE)
+_RHO = re.compile(r"^rho[\s,]", re.MULTILINE)
+_ASCAT = re.compile(r"^(rho|Ploidy|GenderChr|GenderChrFound)[\s,]+(\S+)\s*$", re.MULTILINE)
+_TITAN = re.compile(r"^(Normal contamination|Average tumour ploidy) estimate:\s*(\S+)\s*$", re.MULTILINE)
+
+
+def names_beside(name: str) -> list[str]:
+    """Names under which the fit may stand beside segments of this name."""
+    bare = re.sub(r"\.gz$", "", name)
+    return [
+        re.sub(end, beside, bare) for end, besides in _BESIDE if re.search(end, bare) for beside in besides
+    ]
+
+
+def fit_beside(path: Path) -> Path | None:
+    """The file with the fit that belongs to these segments, if it is there."""
+    return next(
+        (path.with_name(name) for name in names_beside(path.name) if path.with_name(name).is_file()), None
+    )
+
+
+def is_fit(path: Path) -> bool:
+    """Whether a file holds a fit, not segments: by its name and its content."""
+    if not _FIT_NAME.search(path.name):
+        return False
+    problems = FileProblems(str(path))
+    try:
+        text = open_text(path, problems, _EXPECTED).read()
+        names = _plain_names(read_grid(path, is_wanted, problems))
+    except InputError:
+        return False
+    return bool(_TITAN.search(text) or _RHO.search(text)) or (bool(names & _PURITY) and "start" not in names)
+
+
+def is_wanted(name: str) -> bool:
+    """Whether a column of this plain name is read."""
+    return name in _PURITY | _PLOIDY | _SEX
+
+
+def read_fit(path: Path, problems: FileProblems) -> Fit:
+    """Read one file of a kind above.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    problems : FileProblems
+        Receives values that are none, and tables of more than one sample.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be read.
+    """
+    text = open_text(path, problems, _EXPECTED).read()
+    if _TITAN.search(text):
+        return _of_titan(dict(_TITAN.findall(text)), problems)
+    if _RHO.search(text):
+        return _of_ascat(dict(_ASCAT.findall(text)), problems)
+    table = read_grid(path, is_wanted, problems)
+    names = _plain_names(table)
+    is_sequenza = "ploidyestimate" in names  # lower bound, estimate, upper bound
+    if not names & _PURITY:
+        problems.add("a column purity or cellularity is expected", table.header_line)
+    elif len(table.lines) != (3 if is_sequenza else 1):
+        problems.add(f"{'three rows are' if is_sequenza else 'one row is'} expected below the header")
+    if problems:
+        return Fit()
+    row = 1 if is_sequenza else 0
+    texts = {name: column.text_of(row) for name, column in table.columns.items()}
+    line = int(table.lines[row])
+    return Fit(
+        purity=_number(values.TUMOUR_CONTENT, *_cell(texts, _PURITY), line, problems),
+        ploidy=_number(_COPIES, *_cell(texts, _PLOIDY), line, problems),
+        sex=_SEXES.get(_cell(texts, _SEX)[1].lower()),
+    )
+
+
+def _plain_names(table: TextTable) -> set[str]:
+    return {plain(name) for name in table.names}
+
+
+def _of_titan(found: dict[str, str], problems: FileProblems) -> Fit:
+    name = "Normal contamination"
+    normal = _number(Real(0.0, 1.0, "a share of cells: 0 to 1"), name, found.get(name, ""), None, problems)
+    ploidy = _number(_COPIES, "ploidy", found.get("Average tumour ploidy", ""), None, problems)
+    return Fit(None if normal is None or normal == 1 else 1 - normal, ploidy)
+
+
+def _of_ascat(found: dict[str, str], problems: FileProblems) -> Fit:
+    sex: dict[tuple[str | None, str | None], Sex] = {("Y", "Y"): "male", ("Y", "N"): "female"}
+    return Fit(
+        purity=_number(values.TUMOUR_CONTENT, "rho", found.get("rho", ""), None, problems),
+        ploidy=_number(_COPIES, "Ploidy", found.get("Ploidy", ""), None, problems),
+        sex=sex.get((found.get("GenderChr"), found.get("GenderChrFound"))),
+    )
+
+
+def _cell(texts: dict[str, str], names: frozenset[str]) -> tuple[str, str]:
+    """Name and text of the first column with one of these plain names."""
+    return next(((name, text) for name, text in texts.items() if plain(name) in names), ("", ""))
+
+
+def _number(
+    read: values.Share | Real, name: str, text: str, line: int | None, problems: FileProblems
+) -> float | None:
+    if text.lower() in values.NO_VALUE:
+        return None
+    try:
+        return read(text)
+    except ValueError as fault:
+        problems.add(str(fault), line, name, text)
+        return None

@@ -1,0 +1,360 @@
+"""Files of copy-number segments → `Segments`."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import replace
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pyclone_pgsm.errors import InputError, UsageError
+from pyclone_pgsm.inputs.columns import Column
+from pyclone_pgsm.inputs.genome import CHROMOSOMES, builds_that_fit, harmonise_chromosome
+from pyclone_pgsm.inputs.observations import LeftOut
+from pyclone_pgsm.inputs.problems import FileProblems, input_error
+from pyclone_pgsm.inputs.segments.alleles import Alleles
+from pyclone_pgsm.inputs.segments.cells import Cells
+from pyclone_pgsm.inputs.segments.formats import (
+    FORMATS,
+    Layout,
+    is_known,
+    recognise,
+    why_not_recognised,
+    why_totals_are_not_enough,
+)
+from pyclone_pgsm.inputs.segments.grid import read_grid
+from pyclone_pgsm.inputs.segments.model import COLUMNS, FAR, Hint, Segments, combined
+from pyclone_pgsm.inputs.segments.purity import Fit, fit_beside, is_fit, names_beside, read_fit
+from pyclone_pgsm.inputs.tables import PRIORS_WITHOUT_COPY_NUMBERS
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_ENDINGS = re.compile(
+    r"(\.purple\.cnv(\.somatic)?|[._-]call|[._-]titan|[._-]ichor|[._-]facets|[._-]cncf|[._-]cnvkit|[._-]sequenza|"
+    r"[._-]battenberg|[._-]ascat|[._-]segments(_raw)?|[._-]segs?|[._-]subclones|[._-]copynumber|[._-]caveman|"
+    r"[._-]cna|[._-]cnvs?|[._-]noSNPs|\.gz|\.tsv|\.csv|\.txt|\.cns|\.cncf|\.bed)$",
+    re.IGNORECASE,
+)
+
+
+def sample_stem(path: Path) -> str:
+    """The name of a file without folder and all that callers put behind the name of the sample.
+
+    Examples
+    --------
+    >>> sample_stem(Path("calls/S1.purple.cnv.somatic.tsv")), sample_stem(Path("S1_T_subclones.txt.gz"))
+    ('S1', 'S1_T')
+    """
+    name = path.name
+    while (shorter := _ENDINGS.sub("", name)) and shorter != name:
+        name = shorter
+    return name
+
+
+def read_segments(
+    paths: Sequence[str | Path] | str | Path,
+    cn_format: str | None = None,
+    sample_id: str | None = None,
+    *,
+    genotype_prior: str = "major",
+) -> Segments:
+    """Read copy-number segments of any of the `FORMATS`.
+
+    Parameters
+    ----------
+    paths : sequence of str or Path, or one
+        Files of segments. Files with the purity that a caller fitted may be among them; those that stand beside the
+        segments under the name that the caller gives them are found without
+        (`pyclone_pgsm.inputs.segments.purity`).
+    cn_format : str, optional
+        Name of the format of all files; by default each file's header tells.
+    sample_id : str, optional
+        The sample that the segments are of. A file that does not name its sample, or names only one, is taken as of
+        this one; of a file with several samples its rows are taken.
+    genotype_prior : str
+        Name of the genotype prior that the segments are meant for. Files with total copy numbers only are refused
+        unless it looks at totals only, or at no copy numbers of the tumour.
+
+    Returns
+    -------
+    Segments
+
+    Raises
+    ------
+    InputError
+        With everything wrong in all files.
+    UsageError
+        If no file is given, or the format is none of `FORMATS`.
+    """
+    given = [Path(paths)] if isinstance(paths, str | Path) else [Path(path) for path in paths]
+    if not given:
+        raise UsageError("no file of copy-number segments given")
+    if cn_format is not None and cn_format not in FORMATS:
+        raise UsageError(
+            f"unknown format of copy-number segments {cn_format!r}: known are {', '.join(FORMATS)}"
+        )
+    found = {path: FileProblems(str(path)) for path in given}
+    fits = {path: _fit(path, found[path]) for path in found if is_fit(path)}
+    if len(fits) == len(found):
+        raise UsageError("only files with the purity of samples are given, no copy-number segments")
+    options = _Options(cn_format, sample_id, looks_at_no_alleles(genotype_prior))
+    read: dict[Path, Segments] = {}
+    for path, problems in found.items():
+        if given.count(path) > 1 or any(_same(path, other) for other in read):
+            problems.add("this file is given twice; give it once")
+        elif path not in fits:
+            with suppress(InputError):
+                read[path] = _read_file(path, options, problems)
+    _note_doubles(read, found)
+    if fits and not any(found.values()):
+        _assign(fits, read, found)
+    if any(found.values()):
+        raise input_error(list(found.values()))
+    return combined(list(read.values()))
+
+
+def looks_at_no_alleles(genotype_prior: str) -> bool:
+    """Whether a genotype prior does with total copy numbers, or with none."""
+    return genotype_prior == "total" or genotype_prior in PRIORS_WITHOUT_COPY_NUMBERS
+
+
+def _same(path: Path, other: Path) -> bool:
+    try:
+        return os.path.realpath(path) == os.path.realpath(other)
+    except (OSError, ValueError):
+        return False
+
+
+def _fit(path: Path, problems: FileProblems) -> Fit:
+    try:
+        return read_fit(path, problems)
+    except InputError:
+        return Fit()
+
+
+class _Options(NamedTuple):
+    """What `read_segments` was told of all files."""
+
+    cn_format: str | None
+    sample_id: str | None
+    totals_do: bool
+
+
+def _read_file(path: Path, options: _Options, problems: FileProblems) -> Segments:
+    grid = read_grid(path, is_known, problems)
+    header = grid.header_line or None
+    layout = recognise(grid.names, options.cn_format)
+    if layout is None:
+        raise problems.give_up(why_not_recognised(grid.names, options.cn_format), header)
+    cells = Cells(grid, layout.columns(grid.names), problems)
+    if not (layout.has_alleles or options.totals_do):
+        raise problems.give_up(why_totals_are_not_enough(layout, cells.column_of["total"]), header)
+    samples = _samples(cells, options.sample_id)
+    alleles = layout.read(cells)
+    frame = _frame(cells, layout, samples, alleles)
+    ploidy = _ploidy(cells)
+    forward = (frame["start"] <= frame["end"]).to_numpy()
+    if not problems and not forward.any():
+        problems.add("every segment ends before it starts", header, cells.column_of["end"])
+    if problems:
+        raise input_error([problems])
+    wanted = _wanted(samples, options.sample_id, problems)
+    if options.sample_id is not None:
+        frame["sample_id"] = pd.Categorical([options.sample_id] * len(frame))
+    left_out = _left_out(frame, alleles, wanted, forward)
+    frame = frame[wanted & forward].reset_index(drop=True)
+    if layout.has_rows_for_states and "fraction" in cells:
+        frame = _states_together(frame)
+    fit = _companion(path, problems)
+    return Segments(frame, left_out, _hints(frame, layout, problems.file, fit, ploidy))
+
+
+def _frame(cells: Cells, layout: Layout, samples: Column, alleles: Alleles) -> pd.DataFrame:
+    """The rows as they stand in the file, in the columns of `Segments.table`."""
+    has_second = alleles.second_fraction > 0
+    columns = {
+        "file": cells.problems.file,
+        "row": cells.table.lines,
+        "sample_id": _texts(samples),
+        "chrom": _chromosomes(cells),
+        "start": cells.position("start") + (1 if layout.zero_based else 0),
+        "end": cells.position("end"),
+        "major_cn": alleles.major,
+        "minor_cn": alleles.minor,
+        "normal_cn": cells.normal_copies("normal"),
+        "fraction": alleles.fraction,
+        "subclonal_major_cn": alleles.second_major,
+        "subclonal_minor_cn": alleles.second_minor,
+        "subclonal_fraction": np.where(has_second, alleles.second_fraction, np.nan),
+        "of_all_cells": layout.of_all_cells,
+        "num_states": np.where(has_second, 2, 1),
+        "rounding": alleles.rounding,
+    }
+    return pd.DataFrame(columns).astype(COLUMNS)
+
+
+def _texts(column: Column) -> list[str]:
+    return [column.texts[code] for code in column.codes.tolist()]
+
+
+def _samples(cells: Cells, sample_id: str | None) -> Column:
+    """The sample of each row, "" where the file has none."""
+    if "sample" not in cells:
+        return Column([""], np.zeros(len(cells), np.int32))
+    column = cells.column("sample")
+    if sample_id is None:
+        bad = np.array([not text or bool(_CONTROL.search(text)) for text in column.texts], dtype=bool)
+        message = "empty, or with control characters; expected the name of a sample"
+        cells.note(bad[column.codes], "sample", lambda row: message)
+    return column
+
+
+def _wanted(samples: Column, sample_id: str | None, problems: FileProblems) -> NDArray[np.bool_]:
+    """The rows of the sample asked for; all if the file has only one."""
+    names = list(dict.fromkeys(samples.texts))
+    if sample_id is None or len(names) <= 1:
+        return np.ones(len(samples.codes), dtype=bool)
+    if sample_id not in names:
+        shown = ", ".join(repr(name) for name in names[:20])
+        more = f" and {len(names) - 20} more" if len(names) > 20 else ""
+        raise problems.give_up(f"no segments of sample {sample_id!r}; the samples are {shown}{more}")
+    return np.array([name == sample_id for name in samples.texts], dtype=bool)[samples.codes]
+
+
+def _chromosomes(cells: Cells) -> list[str]:
+    column = cells.column("chrom")
+    names = [harmonise_chromosome(text) for text in column.texts]
+    bad = np.array([not name or bool(_CONTROL.search(name)) for name in names], dtype=bool)
+    cells.note(bad[column.codes], "chrom", lambda row: "no name; expected a chromosome, such as 1, chr1 or X")
+    return [names[code] for code in column.codes.tolist()]
+
+
+def _ploidy(cells: Cells) -> float | None:
+    """The ploidy where each row repeats it."""
+    values = cells.real_copies("ploidy")
+    return float(values[0]) if len(values) and not np.isnan(values[0]) else None
+
+
+def _left_out(
+    frame: pd.DataFrame, alleles: Alleles, wanted: NDArray[np.bool_], forward: NDArray[np.bool_]
+) -> list[LeftOut]:
+    """The segments that end before they start, and those whose copy numbers were rounded by more than `FAR`."""
+    told = wanted & (~forward | (frame["rounding"].to_numpy() > FAR))
+    names = ["file", "row", "sample_id", "start", "end", "major_cn", "minor_cn"]
+    rows = frame.loc[told, names].itertuples(index=False, name=None)
+    return [
+        LeftOut(
+            file,
+            row,
+            "",
+            sample,
+            _how_rounded(real, major, minor)
+            if start <= end
+            else f"the segment ends ({end}) before it starts ({start})",
+        )
+        for (file, row, sample, start, end, major, minor), real in zip(rows, alleles.real[told])
+    ]
+
+
+def _how_rounded(real: NDArray[np.float64], major: int, minor: int) -> str:
+    if np.isnan(real[1]):
+        return f"total copy number {real[0]:g} of the segment rounded to {major}"
+    return f"copy numbers {real[0]:g} and {real[1]:g} of the segment rounded to {major} and {minor}"
+
+
+def _states_together(frame: pd.DataFrame) -> pd.DataFrame:
+    """One row for the states of a segment that the file gives one row each."""
+    place = ["sample_id", "chrom", "start", "end"]
+    keys = frame.groupby(place, observed=True, sort=False).ngroup().to_numpy()
+    _, first, sizes = np.unique(keys, return_index=True, return_counts=True)
+    if (sizes == 1).all():
+        return frame
+    order = np.argsort(keys, kind="stable")
+    position = np.arange(len(keys)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    second = order[position == 1]
+    into = first[keys[second]]
+    for name in ("major_cn", "minor_cn", "fraction"):
+        column = frame[name].to_numpy().copy()
+        target = "subclonal_fraction" if name == "fraction" else f"subclonal_{name}"
+        values = frame[target].to_numpy().copy()
+        values[into] = column[second]
+        frame[target] = values
+    counts = frame["num_states"].to_numpy().copy()
+    counts[first] = sizes
+    frame["num_states"] = counts
+    return frame.iloc[np.sort(first)].reset_index(drop=True)
+
+
+def _companion(path: Path, problems: FileProblems) -> Fit:
+    beside = fit_beside(path)
+    if beside is None:
+        return Fit()
+    own = FileProblems(str(beside))
+    fit = _fit(beside, own)
+    for problem in own.in_order():
+        problems.add(
+            f"in {beside.name}, which belongs to this file: {problem.message}", None, None, problem.value
+        )
+    if problems:
+        raise input_error([problems])
+    return fit
+
+
+def _hints(frame: pd.DataFrame, layout: Layout, file: str, fit: Fit, ploidy: float | None) -> list[Hint]:
+    hints = []
+    for sample, of in frame.groupby("sample_id", observed=True, sort=False):
+        last = of.groupby("chrom", observed=True)["end"].max()
+        fitting = builds_that_fit(
+            {str(chrom): int(end) for chrom, end in last.items() if chrom in CHROMOSOMES}
+        )
+        hints.append(
+            Hint(
+                file=file,
+                sample_id=str(sample),
+                format=layout.format,
+                num_segments=len(of),
+                purity=fit.purity,
+                ploidy=ploidy if fit.ploidy is None else fit.ploidy,
+                sex=fit.sex,
+                build=fitting[0] if len(fitting) == 1 else None,
+            )
+        )
+    return hints
+
+
+def _assign(fits: dict[Path, Fit], read: dict[Path, Segments], found: dict[Path, FileProblems]) -> None:
+    """Put each fit that was given to the segments it belongs to: by its name, or because there is only one file."""
+    for path, fit in fits.items():
+        owners = [each for each in read if path.name in names_beside(each.name)]
+        if not owners and len(read) == 1 and len(fits) == 1:
+            owners = list(read)
+        if len(owners) != 1:
+            found[path].add(
+                "which segments does this purity belong to? Their file is expected to have the name that the caller "
+                "gives it, or to be the only one"
+            )
+            continue
+        given = {name: value for name, value in vars(fit).items() if value is not None}
+        part = read[owners[0]]
+        read[owners[0]] = replace(part, hints=[replace(hint, **given) for hint in part.hints])
+
+
+def _note_doubles(read: dict[Path, Segments], found: dict[Path, FileProblems]) -> None:
+    """Note samples whose segments of one chromosome stand in two files."""
+    seen: dict[tuple[str, str], str] = {}
+    for path, segments in read.items():
+        of = segments.table[["sample_id", "chrom"]].drop_duplicates()
+        pairs = [(str(sample), str(chrom)) for sample, chrom in zip(of["sample_id"], of["chrom"]) if sample]
+        double = next((pair for pair in pairs if pair in seen), None)
+        if double is not None:
+            sample, chrom = double
+            found[path].add(
+                f"segments of chromosome {chrom} of sample {sample!r} stand in {seen[double]}, too; keep one"
+            )
+        seen |= dict.fromkeys(pairs, str(path))

@@ -1,0 +1,105 @@
+"""What is known of each sample beside its mutations and segments: sex, genome build and tumour content."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.inputs.genome import CHROMOSOMES, LENGTHS, Build, Sex, builds_that_fit
+from pyclone_pgsm.inputs.segments.model import Hint, Segments
+from pyclone_pgsm.inputs.variants.model import Variants
+
+_T = TypeVar("_T")
+
+_SHOWN_SAMPLES = 20
+
+
+class Sample(NamedTuple):
+    """What is known of a sample beside its mutations and segments."""
+
+    sex: Sex | None
+    build: Build | None
+    tumour_content: float | None
+
+
+def told(option: Mapping[str, _T] | _T | None, sample: str, hinted: _T | None = None) -> _T | None:
+    """What an option, one value or one a sample, says of a sample; else the hint."""
+    value = option.get(sample) if isinstance(option, Mapping) else option
+    return hinted if value is None else value
+
+
+def used_samples(given: pd.DataFrame) -> list[str]:
+    """The samples that have mutations."""
+    column = given["sample_id"].cat
+    used = np.unique(column.codes.to_numpy())
+    return [str(column.categories[code]) for code in used]
+
+
+def rows_by_sample(segments: Segments, samples: Sequence[str]) -> dict[str, NDArray[np.int64]]:
+    """Rows of the segments of each sample of the mutations."""
+    column = segments.table["sample_id"].cat
+    codes = column.codes.to_numpy()
+    rows = {str(name): np.flatnonzero(codes == code) for code, name in enumerate(column.categories)}
+    rows = {name: of for name, of in rows.items() if len(of)}
+    if list(rows) == [""] and len(samples) == 1:
+        return {samples[0]: rows[""]}
+    missing = [sample for sample in samples if sample not in rows]
+    if missing:
+        has = _listed([name for name in rows if name]) or "no sample that has a name"
+        unnamed = "; some do not say of which sample they are" if "" in rows else ""
+        raise UsageError(f"no copy-number segments of {_listed(missing)}: those given are of {has}{unnamed}")
+    return {sample: rows[sample] for sample in samples}
+
+
+def _listed(names: Sequence[str]) -> str:
+    text = ", ".join(repr(name) for name in names[:_SHOWN_SAMPLES])
+    return text + (f" and {len(names) - _SHOWN_SAMPLES} more" if len(names) > _SHOWN_SAMPLES else "")
+
+
+def _hints(segments: Segments, rows: NDArray[np.int64]) -> list[Hint]:
+    of = segments.table.iloc[rows[:1]]
+    files = set(segments.table["file"].iloc[rows].unique())
+    sample = of["sample_id"].iat[0]
+    return [hint for hint in segments.hints if hint.file in files and hint.sample_id == sample]
+
+
+def hinted(segments: Segments, rows: NDArray[np.int64], what: str):  # type: ignore[no-untyped-def]
+    """What the files of these segments say, if they agree."""
+    told = {getattr(hint, what) for hint in _hints(segments, rows)} - {None}
+    return told.pop() if len(told) == 1 else None
+
+
+def build_of(variants: Variants, segments: Segments, rows: NDArray[np.int64], sample: str) -> Build | None:
+    """The genome build of a sample; UsageError if mutations and segments cannot be of the same."""
+    given = variants.table[variants.table["sample_id"] == sample]
+    last_mutations = given.groupby("chrom", observed=True)["pos"].max()
+    last_segments = segments.table.iloc[rows].groupby("chrom", observed=True)["end"].max()
+    of_mutations = builds_that_fit(_of_chromosomes(last_mutations))
+    of_segments = builds_that_fit(_of_chromosomes(last_segments))
+    said = {variants.hints.builds.get(file) for file in given["file"].unique()}
+    of_mutations = [build for build in of_mutations if said == {build}] or of_mutations
+    both = [build for build in of_mutations if build in of_segments]
+    if of_mutations and of_segments and not both:
+        why = _too_long(last_segments, of_mutations[0]) or _too_long(last_mutations, of_segments[0])
+        raise UsageError(
+            f"sample {sample!r}: the mutations are of genome build {of_mutations[0]}, the segments of {of_segments[0]} "
+            f"({why}). Lift one of them over; or give --genome-build, if this is a mistake"
+        )
+    return both[0] if len(both) == 1 else None
+
+
+def _of_chromosomes(last: pd.Series) -> dict[str, int]:
+    return {str(chrom): int(position) for chrom, position in last.items() if chrom in CHROMOSOMES}
+
+
+def _too_long(last: pd.Series, build: Build) -> str:
+    """What lies beyond the end of a chromosome."""
+    for chrom, position in _of_chromosomes(last).items():
+        if chrom != "MT" and position > LENGTHS[build][chrom]:
+            return f"chromosome {chrom} has {LENGTHS[build][chrom]} bases in {build}, and here is position {position}"
+    return ""

@@ -1,0 +1,89 @@
+"""The copy-number states of the tumour cells at each locus, from what a segment says and what normal cells have.
+
+A segment gives one or two states with their shares of the cells. A share f of all cells is one of f/t of the tumour
+cells, t being the tumour content. Tumour cells in neither state have the copies of normal cells, as TitanCNA and
+PhyloWGS mean it. Of the states that come out, the model holds the two with the largest shares, the larger as the main
+one; a share of at most `NEGLIGIBLE` is as good as none.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+NEGLIGIBLE = 0.01
+"""A state in no more of the tumour cells than this is left out."""
+
+EXCESS = 1.1
+"""Shares of all cells that add up to more than this many times the tumour content contradict it."""
+
+
+@dataclass(frozen=True)
+class States:
+    """The states of N loci.
+
+    Attributes
+    ----------
+    major, minor : (N,) int64
+        The state of most tumour cells.
+    second_major, second_minor : (N,) int64
+        The state of the others; 0 where there are none.
+    second_fraction : (N,) float64
+        Share of the tumour cells in it; 0 where there are none.
+    too_many : (N,) bool
+        More than two states: the others here mean nothing.
+    """
+
+    major: NDArray[np.int64]
+    minor: NDArray[np.int64]
+    second_major: NDArray[np.int64]
+    second_minor: NDArray[np.int64]
+    second_fraction: NDArray[np.float64]
+    too_many: NDArray[np.bool_]
+
+
+def states_of_tumour(
+    first: NDArray[np.int64],
+    second: NDArray[np.int64],
+    shares: NDArray[np.float64],
+    normal_cn: NDArray[np.int64],
+) -> States:
+    """Settle the states of N loci.
+
+    Parameters
+    ----------
+    first, second : (N, 2) int64
+        Major and minor copies of the states that the segments give; anything where the share is 0.
+    shares : (N, 2) float64
+        Their shares of the tumour cells. More than 1 in all is taken as all.
+    normal_cn : (N,) int64
+        Copies in normal cells.
+
+    Returns
+    -------
+    States
+    """
+    normal = np.stack([normal_cn - normal_cn // 2, normal_cn // 2], axis=1)
+    states = np.stack([first, second, normal], axis=1)
+    listed = np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
+    held = np.concatenate([shares / listed, 1 - shares.sum(axis=1, keepdims=True) / listed], axis=1)
+    for one, other in ((0, 1), (0, 2), (1, 2)):
+        same = (states[:, one] == states[:, other]).all(axis=1)
+        held[same, one] += held[same, other]
+        held[same, other] = 0.0
+    held[held <= NEGLIGIBLE] = 0.0
+    order = np.argsort(-held, axis=1, kind="stable")
+    rows = np.arange(len(held))
+    main, rest = order[:, 0], order[:, 1]
+    has_second = held[rows, rest] > 0
+    main_share, second_share = held[rows, main], held[rows, rest]
+    return States(
+        major=states[rows, main, 0],
+        minor=states[rows, main, 1],
+        second_major=np.where(has_second, states[rows, rest, 0], 0),
+        second_minor=np.where(has_second, states[rows, rest, 1], 0),
+        second_fraction=np.where(has_second, second_share / (main_share + second_share), 0.0),
+        too_many=held[rows, order[:, 2]] > 0,
+    )

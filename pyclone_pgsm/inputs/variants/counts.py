@@ -1,0 +1,137 @@
+"""Read counts of one VCF record in one sample, as each caller writes them.
+
+Which fields hold the reads of the reference (R) and of the k-th alternate allele (A_k):
+
+=====================================  ======================================  ================================
+caller                                 R                                       A_k
+=====================================  ======================================  ================================
+Mutect2, MuTect1, MuSE, VarDict, RADIA first number of ``AD``                  number k + 1 of ``AD``
+Strelka, SNV                           first number (tier 1) of ``{REF}U``     first number of ``{ALT}U``
+Strelka, indel                         first number of ``TAR``                 first number of ``TIR``
+VarScan2                               ``RD``                                  ``AD``, a single number
+SomaticSniper                          sum of the first two of ``DP4``         sum of the last two of ``DP4``
+PCGR                                   first number of ``ADT``                 number k + 1 of ``ADT``
+MuTect1 as converted for TCGA          first number of ``TD``                  number k + 1 of ``TD``
+=====================================  ======================================  ================================
+
+``DP4`` does not tell alternate alleles apart: of several, the reads are taken from ``BCOUNT``, the number of each base
+A, C, G and T.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Sequence
+from functools import lru_cache, partial
+
+from pyclone_pgsm.inputs import values
+
+Fields = Callable[[str], Sequence[str | None]]
+"""The values of a FORMAT field in one sample, None for an empty one; no values if the field is missing."""
+
+Scheme = Callable[[str, Sequence[str], Fields], list[tuple[int, int]]]
+"""From REF, the alternate alleles and the fields of a sample to (R, A_k) for each k."""
+
+_BASES = ("A", "C", "G", "T")
+
+
+class UncountedError(Exception):
+    """A record does not tell what is needed. The text is the reason."""
+
+
+class FaultError(Exception):
+    """A value that no such file may have.
+
+    Attributes
+    ----------
+    value : str
+        The text found.
+    column : str
+        The column it stands in; "" for that of the sample.
+    """
+
+    def __init__(self, value: str, message: str, column: str = "") -> None:
+        super().__init__(message)
+        self.value, self.column = value, column
+
+
+@lru_cache(maxsize=1024)
+def scheme_of(names: tuple[str, ...]) -> Scheme:
+    """How records with these FORMAT fields are counted."""
+    present = frozenset(names)
+    if {"AU", "CU", "GU", "TU"} <= present:
+        return _strelka_snv
+    if {"TAR", "TIR"} <= present:
+        return _strelka_indel
+    if "AD" in present:
+        return _varscan if "RD" in present else partial(_allele_depths, "AD")
+    if "DP4" in present:
+        return _somatic_sniper
+    for name in ("ADT", "TD"):
+        if name in present:
+            return partial(_allele_depths, name)
+    return partial(_unknown, names)
+
+
+def _strelka_snv(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
+    if not all(each in _BASES for each in (ref, *alts)):
+        raise UncountedError(f"AU, CU, GU and TU count single bases, not {ref}>{','.join(alts)}")
+    reference = _numbers(fields, f"{ref}U")[0]
+    return [(reference, _numbers(fields, f"{alt}U")[0]) for alt in alts]
+
+
+def _strelka_indel(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
+    if len(alts) > 1:
+        raise UncountedError("TIR does not tell several alternate alleles apart")
+    return [(_numbers(fields, "TAR")[0], _numbers(fields, "TIR")[0])]
+
+
+def _varscan(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
+    """VarScan2; but VarDict has an ``RD`` of its own, with an ``AD`` as everybody's."""
+    if len(fields("AD")) != 1 or len(fields("RD")) != 1 or len(alts) > 1:
+        return _allele_depths("AD", ref, alts, fields)
+    return [(_numbers(fields, "RD")[0], _numbers(fields, "AD")[0])]
+
+
+def _allele_depths(name: str, ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
+    reference, *alternates = _numbers(fields, name, 1 + len(alts))
+    return [(reference, alternate) for alternate in alternates]
+
+
+def _somatic_sniper(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
+    if len(alts) == 1:
+        forward, reverse, alt_forward, alt_reverse = _numbers(fields, "DP4", 4)
+        return [(forward + reverse, alt_forward + alt_reverse)]
+    if not all(each in _BASES for each in (ref, *alts)):
+        raise UncountedError("DP4 does not tell several alternate alleles apart")
+    reads = dict(zip(_BASES, _numbers(fields, "BCOUNT", 4)))
+    return [(reads[ref], reads[alt]) for alt in alts]
+
+
+def _unknown(names: Collection[str], ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
+    raise UncountedError(
+        f"no read counts: FORMAT is {':'.join(names)[:60] or 'empty'}; known are AD (with RD in VarScan2), "
+        "AU/CU/GU/TU and TAR/TIR (Strelka), DP4 (SomaticSniper), ADT and TD"
+    )
+
+
+def _numbers(fields: Fields, name: str, expected: int | None = None) -> list[int]:
+    """All numbers of a field, of which there must be as many as expected, or any if that is None."""
+    texts = fields(name)
+    if expected is not None and len(texts) not in (0, 1, expected):
+        raise UncountedError(f"{name} has {len(texts)} numbers, {expected} expected")
+    numbers = [_read(text or ".", name) for text in texts]
+    if not numbers:
+        raise UncountedError(f"{name} has no value")
+    if expected is not None and len(numbers) != expected:
+        raise UncountedError(f"{name} has 1 number, {expected} expected")
+    return numbers
+
+
+@lru_cache(maxsize=65536)
+def _read(text: str, name: str) -> int:
+    if text.lower() in values.NO_VALUE:
+        raise UncountedError(f"{name} has no value")
+    try:
+        return values.READS(text)
+    except ValueError as fault:
+        raise FaultError(text, f"{name}: {fault}") from None

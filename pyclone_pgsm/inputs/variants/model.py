@@ -1,0 +1,180 @@
+"""What the readers of mutation calls take and give."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from pathlib import Path
+
+import pandas as pd
+
+from pyclone_pgsm.inputs.genome import Build, harmonise_chromosome
+from pyclone_pgsm.inputs.observations import LeftOut
+
+COLUMNS = ("file", "row", "chrom", "pos", "ref", "alt", "gene", "sample_id", "ref_counts", "alt_counts")
+"""The columns of `Variants.table`, in this order."""
+
+PASSING_FILTERS = frozenset({"PASS", ".", ""})
+"""FILTER values of a mutation that no filter took exception to; "." and "": no filter was applied."""
+
+_NOT_PASSED = "FILTER is "
+
+CONTROL = re.compile(r"[\x00-\x1f\x7f]")
+_BASES = re.compile(r"[ACGTURYSWKMBDHVN]+|-")
+
+
+@dataclass(frozen=True)
+class VariantFile:
+    """A file to read, and which of its samples under which names.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    samples : mapping of str to str or None
+        Name to give to a sample, and the name it has in the file; None if that is the same, or if the file has only
+        one tumour sample. Empty: all tumour samples of the file under their own names.
+    """
+
+    path: Path
+    samples: Mapping[str, str | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class VariantOptions:
+    """What the user says of all files.
+
+    Attributes
+    ----------
+    tumour_samples : tuple of str
+        Names that tumour samples have in the files. A file in which none of them stands is read as without them.
+    all_filters : bool
+        Take mutations whatever their FILTER; only those that pass otherwise.
+    """
+
+    tumour_samples: tuple[str, ...] = ()
+    all_filters: bool = False
+
+
+@dataclass(frozen=True)
+class Hints:
+    """What the files said beside the mutations.
+
+    Attributes
+    ----------
+    builds : dict of str to Build
+        Genome build of a file, where it tells it.
+    unfiltered : list of str
+        Files that could tell the result of filters, and do for no record.
+    """
+
+    builds: dict[str, Build] = field(default_factory=dict)
+    unfiltered: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class FileVariants:
+    """What one file gave.
+
+    Attributes
+    ----------
+    table : DataFrame
+        As `Variants.table`, without the column ``file``.
+    left_out : list of LeftOut
+        In the order of rows.
+    names : list of str
+        The samples of the file, tumours or not, as they are called there.
+    build : Build or None
+        Genome build, if the file tells one.
+    unfiltered : bool
+        Whether the file could tell the result of filters, and does for no record.
+    """
+
+    table: pd.DataFrame
+    left_out: list[LeftOut]
+    names: list[str]
+    build: Build | None
+    unfiltered: bool
+
+
+@dataclass(frozen=True)
+class Variants:
+    """Mutations in samples, as called.
+
+    Attributes
+    ----------
+    table : DataFrame
+        One row a (mutation, sample), in the order of files and rows: ``file`` (category), ``row`` (int64, line of the
+        file, counted from 1), ``chrom`` (category; "1" to "22", "X", "Y", "MT", other contigs without "chr"), ``pos``
+        (int64, counted from 1), ``ref``, ``alt``, ``gene`` ("" if unknown), ``sample_id`` (category), ``ref_counts``,
+        ``alt_counts`` (int64). No mutation stands twice in a sample; one that has no row in a sample has no data
+        there.
+    left_out : list of LeftOut
+        What was not taken, and why, in the order of files and rows.
+    hints : Hints
+        What the files said beside the mutations.
+    """
+
+    table: pd.DataFrame
+    left_out: list[LeftOut] = field(default_factory=list)
+    hints: Hints = field(default_factory=Hints)
+
+
+def not_passed(filters: Sequence[str]) -> str:
+    """The reason to leave out a mutation that these filters took exception to."""
+    return f"{_NOT_PASSED}{';'.join(filters)[:60]}, not PASS; --all-filters takes it"
+
+
+def is_not_passed(reason: str) -> bool:
+    """Whether a reason is one of `not_passed`."""
+    return reason.startswith(_NOT_PASSED)
+
+
+def mutation_id(chrom: str, pos: object, ref: str, alt: str) -> str:
+    """The name of a mutation: ``chrom:pos:ref:alt``."""
+    return f"{chrom}:{pos}:{ref}:{alt}"
+
+
+def mutation_ids(table: pd.DataFrame) -> list[str]:
+    """The name of the mutation of each row of a `Variants.table`."""
+    columns = (table[name].tolist() for name in ("chrom", "pos", "ref", "alt"))
+    return [mutation_id(*fields) for fields in zip(*columns)]
+
+
+@lru_cache(maxsize=4096)
+def chromosome(name: str) -> str:
+    """The harmonised name of a chromosome.
+
+    Raises
+    ------
+    ValueError
+        If it is empty or has control characters.
+    """
+    if not name.strip() or CONTROL.search(name):
+        raise ValueError("no name; expected a chromosome, such as 1, chr1 or X")
+    return harmonise_chromosome(name)
+
+
+@lru_cache(maxsize=4096)
+def allele(text: str) -> str:
+    """An allele in capital letters; "-" is none, as in MAF. One that is no sequence (``<DEL>``, ``*``) stays as it is.
+
+    Raises
+    ------
+    ValueError
+        If a program has taken it for something else.
+    """
+    bases = text.upper()
+    if bases == "TRUE":
+        raise ValueError("expected the bases of an allele; did R take the base T for TRUE?")
+    return bases if _BASES.fullmatch(bases) else text
+
+
+def why_no_mutation(ref: str, alt: str) -> str:
+    """Why two alleles, as `allele` gives them, are no small mutation; "" if they are one."""
+    for text in (ref, alt):
+        if not _BASES.fullmatch(text):
+            return f"the allele {text[:60]!r} is no sequence of bases"
+    return "the alternate allele is the reference" if alt == ref else ""

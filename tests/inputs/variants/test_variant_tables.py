@@ -1,0 +1,175 @@
+"""MAF and plain tables of mutations."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+from variant_files import counts, read, write
+
+from pyclone_pgsm.errors import InputError
+from pyclone_pgsm.inputs.variants import VariantFile
+
+MAF = (
+    "Hugo_Symbol\tNCBI_Build\tChromosome\tStart_Position\tReference_Allele\tTumor_Seq_Allele1\tTumor_Seq_Allele2\t"
+    "Tumor_Sample_Barcode\tt_depth\tt_ref_count\tt_alt_count\tFILTER"
+)
+PLAIN = "chrom\tpos\tref\talt\tsample_id\tref_counts\talt_counts"
+
+
+def maf_row(**fields: str) -> str:
+    row = {
+        "gene": "TP53", "build": "GRCh37", "chrom": "17", "pos": "7577120", "ref": "C", "allele1": "C", "allele2": "T",
+        "sample": "S1", "depth": "40", "ref_count": "30", "alt_count": "10", "filter": "PASS",
+    }  # fmt: skip
+    return "\t".join((row | fields).values())
+
+
+def maf(*rows: str) -> str:
+    return "\n".join(["#version 2.4", MAF, *rows]) + "\n"
+
+
+def plain(*rows: str, header: str = PLAIN) -> str:
+    return "\n".join([header, *rows]) + "\n"
+
+
+def message(path: Path | VariantFile, **options: object) -> str:
+    with pytest.raises(InputError) as caught:
+        read(path, **options)
+    folder = path.path.parent if isinstance(path, VariantFile) else path.parent
+    return str(caught.value).replace(f"{folder}/", "")
+
+
+def test_maf(tmp_path: Path) -> None:
+    text = maf(
+        maf_row(),
+        maf_row(chrom="chr3", pos="5", ref="-", allele1="-", allele2="AC", gene=""),
+        maf_row(chrom="23", pos="6", ref="G", allele1="a", allele2="G", sample="S2"),
+    )
+    path = write(tmp_path, text, "x.maf")
+    variants = read(path)
+    assert counts(variants) == [
+        ("S1", "17:7577120:C:T", 30, 10), ("S1", "3:5:-:AC", 30, 10), ("S2", "X:6:G:A", 30, 10),
+    ]  # fmt: skip
+    assert variants.table["row"].tolist() == [3, 4, 5]
+    assert variants.table["gene"].tolist() == ["TP53", "", "TP53"]
+    assert variants.hints.builds == {str(path): "GRCh37"}
+    assert variants.hints.unfiltered == []
+    assert list(variants.table.columns) == [
+        "file", "row", "chrom", "pos", "ref", "alt", "gene", "sample_id", "ref_counts", "alt_counts",
+    ]  # fmt: skip
+
+
+def test_maf_filters_and_missing_counts(tmp_path: Path) -> None:
+    text = maf(
+        maf_row(pos="1"),
+        maf_row(pos="2", filter="common_variant"),
+        maf_row(pos="3", ref_count="."),
+        maf_row(pos="4", alt_count=""),
+        maf_row(pos="5", allele2="C"),
+        maf_row(pos="x", filter="wga,PASS"),
+        maf_row(pos="7", filter="."),
+    )
+    path = write(tmp_path, text, "x.maf")
+    variants = read(path)
+    assert variants.table["pos"].tolist() == [1, 7]
+    assert [(item.row, item.mutation_id, item.reason) for item in variants.left_out] == [
+        (4, "17:2:C:T", "FILTER is common_variant, not PASS; --all-filters takes it"),
+        (5, "17:3:C:T", "t_ref_count has no value"),
+        (6, "17:4:C:T", "t_alt_count has no value"),
+        (7, "17:5:C:C", "the alternate allele is the reference"),
+        (8, "17:x:C:T", "FILTER is wga, not PASS; --all-filters takes it"),
+    ]
+    assert all(type(value) in (str, int) for item in variants.left_out for value in item)
+    assert "row 8, column Start_Position: 'x': not a number" in message(path, all_filters=True)
+
+
+def test_maf_named_tumor_is_named_after_the_file(tmp_path: Path) -> None:
+    path = write(tmp_path, gzip.compress(maf(maf_row(sample="TUMOR")).encode()), "S7.maf.gz")
+    assert counts(read(path)) == [("S7", "17:7577120:C:T", 30, 10)]
+
+
+def test_maf_without_counts(tmp_path: Path) -> None:
+    text = maf(maf_row()).replace("t_ref_count", "i_VAF").replace("t_alt_count", "i_depth")
+    lines = message(write(tmp_path, text, "x.maf")).splitlines()
+    expected = "this column is missing; a MAF without the reads of the two alleles cannot be used: a fraction"
+    assert [line.split(expected)[0] for line in lines] == [
+        "x.maf, row 2, column t_ref_count: ", "x.maf, row 2, column t_alt_count: ",
+    ]  # fmt: skip
+
+
+def test_maf_of_which_no_row_has_counts(tmp_path: Path) -> None:
+    path = write(tmp_path, maf(maf_row(ref_count="."), maf_row(pos="9", filter="x", alt_count=".")), "x.maf")
+    assert message(path) == (
+        "x.maf, row 2: none of the 2 rows can be used; 1 did not pass the filters (--all-filters takes them); "
+        "row 3: t_ref_count has no value"
+    )
+
+
+@pytest.mark.parametrize("samples", [("S1",), ("S2", "S1")])
+def test_samples_of_a_maf_by_option(samples: tuple[str, ...], tmp_path: Path) -> None:
+    path = write(tmp_path, maf(*(maf_row(sample=name) for name in ("S1", "S2", "S3"))), "x.maf")
+    assert {row[0] for row in counts(read(path))} == {"S1", "S2", "S3"}
+    assert {row[0] for row in counts(read(path, tumour_samples=samples))} == set(samples)
+    assert counts(read(VariantFile(path, {"R": "S2"})))[0][0] == "R"
+    assert "which sample is 'R'? " in message(VariantFile(path, {"R": None}))
+
+
+@pytest.mark.parametrize("separator", ["\t", ",", ";"])
+def test_plain(separator: str, tmp_path: Path) -> None:
+    text = plain("chr1\t5\tA\tc\tS1\t30\t10", "X\t6\tAC\tA\tS2\t7.0\t1e1").replace("\t", separator)
+    variants = read(write(tmp_path, text, "x.tsv"))
+    assert counts(variants) == [("S1", "1:5:A:C", 30, 10), ("S2", "X:6:AC:A", 7, 10)]
+    assert variants.hints.unfiltered == []
+    unfiltered = maf(maf_row(filter="."), maf_row(pos="9", filter=""))
+    assert read(write(tmp_path, unfiltered, "x.maf")).hints.unfiltered == [str(tmp_path / "x.maf")]
+
+
+def test_plain_with_other_names(tmp_path: Path) -> None:
+    header = "CHROMOSOME\tPosition\tRef\tAlt\tref_counts\tvar_counts\tgene\tnote"
+    variants = read(write(tmp_path, plain("1\t5\tA\tC\t30\t10\tTP53\tx", header=header), "S1.tsv"))
+    assert counts(variants) == [("S1", "1:5:A:C", 30, 10)]
+    assert variants.table["gene"].tolist() == ["TP53"]
+
+
+def test_plain_without_samples_under_a_name(tmp_path: Path) -> None:
+    path = write(tmp_path, plain("1\t5\tA\tC\t30\t10", header=PLAIN.replace("sample_id\t", "")), "x.tsv")
+    assert counts(read(VariantFile(path, {"R": None}))) == [("R", "1:5:A:C", 30, 10)]
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ("1\tx\tA\tC\tS\t1\t2", "row 2, column pos: 'x': not a number; expected a position on a chromosome"),
+        ("1\t0\tA\tC\tS\t1\t2", "row 2, column pos: '0': too small"),
+        ("1\t\tA\tC\tS\t1\t2", "row 2, column pos: '': no value"),
+        ("1\t1.5\tA\tC\tS\t1\t2", "row 2, column pos: '1.5': fractional"),
+        (
+            "\t1\tA\tC\tS\t1\t2",
+            "row 2, column chrom: '': no name; expected a chromosome, such as 1, chr1 or X",
+        ),
+        ('"1\t2"\t1\tA\tC\tS\t1\t2', "row 2, column chrom: '1\\t2': no name; expected a chromosome"),
+        ("1\t1\tTRUE\tC\tS\t1\t2", "row 2, column ref: 'TRUE': expected the bases of an allele; did R take"),
+        ("1\t1\tA\tC\t\t1\t2", "row 2, column sample_id: '': empty; every row needs the name of a sample"),
+        ("1\t1\tA\tC\tS\t-1\t2", "row 2, column ref_counts: '-1': negative; expected a number of reads"),
+        ("1\t1\tA\tC\tS\t1\t2.5", "row 2, column alt_counts: '2.5': fractional"),
+        ("1\t1\tA\tC\tS\t1\t1e30", "row 2, column alt_counts: '1e30': too large"),
+        ("1\t1\tA\tC\tS\t1", "row 2: 6 fields found, 7 expected as in the header"),
+        ('1\t1\tA\tC\t"S\t1\t2', 'row 2: a quotation mark (") opened in this row is never closed'),
+    ],
+)
+def test_faults(row: str, expected: str, tmp_path: Path) -> None:
+    text = message(write(tmp_path, plain(row, "1\t9\tA\tC\tS\t1\t2"), "x.tsv"))
+    assert text.startswith(f"x.tsv, {expected}") or "never closed" in text
+
+
+def test_symbolic_alleles_are_left_out(tmp_path: Path) -> None:
+    path = write(tmp_path, plain("1\t1\tA\t<DEL>\tS\t1\t2", "1\t2\tA\tC\tS\t1\t2"), "x.tsv")
+    variants = read(path)
+    assert [item.reason for item in variants.left_out] == ["the allele '<DEL>' is no sequence of bases"]
+
+
+def test_bad_name_of_a_sample(tmp_path: Path) -> None:
+    path = write(tmp_path, plain('1\t1\tA\tC\t"S\t1"\t1\t2'), "x.tsv")
+    assert "'S\\t1' cannot be the name of a sample; give another, as in NAME=FILE" in message(path)

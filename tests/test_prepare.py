@@ -1,0 +1,652 @@
+"""Mutations with segments: the joined table, files matched to samples, the sample sheet, and the command line."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from small_runs import command
+from typer.testing import CliRunner
+
+from pyclone_pgsm import cli
+from pyclone_pgsm.errors import InputError, OutputError, PycloneError, UsageError
+from pyclone_pgsm.inputs.tables import read_tables
+from pyclone_pgsm.inputs.variants import VariantFile
+from pyclone_pgsm.prepare import Prepared, PrepareOptions, check_folder, observe, prepare, write_prepared
+from pyclone_pgsm.sample_sheet import Patient, SegmentFile, read_sheet
+from pyclone_pgsm.tumour.content import Uncertain
+
+DATA = Path(
+    os.environ.get("PYCLONE_PGSM_TEST_DATA") or Path(__file__).resolve().parents[1].parent / "shared" / "data"
+)
+SHORT = ("--iterations", 40, "--burn-in", 20, "--chains", 2, "--threads", 1, "--grid-size", 51)
+SEGMENTS = "chrom\tstart\tend\tmajor_cn\tminor_cn\n1\t1\t1000\t2\t1\n1\t2001\t3000\t1\t1\n2\t1\t5000\t0\t0\n"
+
+
+def call(*arguments: object) -> Any:
+    result = CliRunner().invoke(cli.app, list(map(str, arguments)))
+    if result.exception is not None and not isinstance(result.exception, SystemExit):
+        raise result.exception
+    return result
+
+
+def refused(*arguments: object) -> str:
+    result = call(*arguments)
+    assert result.exit_code == 2
+    assert "Traceback" not in result.stderr
+    return result.stderr
+
+
+def vcf(*sites: str, names: tuple[str, ...] = ("T",), tumours: tuple[str, ...] = (), build: str = "") -> str:
+    """A VCF; each site is ``chrom:pos:counts of each sample``, as in 1:100:30,10."""
+    lines = ["##fileformat=VCFv4.2", *(f"##tumor_sample={name}" for name in tumours)]
+    lines += [f"##reference={build}"] if build else []
+    lines.append("\t".join(["#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT", *names]))
+    for site in sites:
+        chrom, pos, *counts = site.split(":")
+        lines.append("\t".join([chrom, pos, ".", "A", "C", ".", "PASS", ".", "AD", *counts]))
+    return "\n".join(lines) + "\n"
+
+
+def write(folder: Path, **files: str) -> dict[str, Path]:
+    """Write files; ``a_vcf`` becomes a.vcf."""
+    paths = {}
+    for name, content in files.items():
+        paths[name] = folder / ".".join(name.rsplit("_", 1))
+        paths[name].write_text(content)
+    return paths
+
+
+def one_patient(mutations: Path | VariantFile, *segments: Path | SegmentFile, **said: Any) -> Patient:
+    return Patient(
+        "",
+        (mutations if isinstance(mutations, VariantFile) else VariantFile(mutations),),
+        tuple(each if isinstance(each, SegmentFile) else SegmentFile(each) for each in segments),
+        **said,
+    )
+
+
+def prepared(
+    folder: Path, calls: str, segments: str = SEGMENTS, said: Any = None, **options: Any
+) -> Prepared:
+    paths = write(folder, S1_vcf=calls, S1_tsv=segments)
+    patient = one_patient(paths["S1_vcf"], paths["S1_tsv"], **(said or {}))
+    return prepare(patient, PrepareOptions(**options))
+
+
+def test_joined_table(tmp_path: Path) -> None:
+    result = prepared(
+        tmp_path, vcf("chr1:1:30,10", "chr1:1500:9,9", "chr1:3000:5,6", "chrM:7:1,1", "chr2:5:8,8")
+    )
+    assert result.table.to_dict("list") == {
+        "mutation_id": ["1:1:A:C", "1:3000:A:C", "2:5:A:C"],
+        "sample_id": ["T", "T", "T"],
+        "ref_counts": [30, 5, 8],
+        "alt_counts": [10, 6, 8],
+        "major_cn": [2, 1, 0],
+        "minor_cn": [1, 1, 0],
+        "normal_cn": [2, 2, 2],
+        "tumour_content": [1.0, 1.0, 1.0],
+        "chrom": ["1", "1", "2"],
+        "pos": [1, 3000, 5],
+        "ref": ["A", "A", "A"],
+        "alt": ["C", "C", "C"],
+        "gene": ["", "", ""],
+    }
+    assert [(Path(item.file).name, item.row, item.mutation_id, item.sample_id) for item in result.left_out] == [
+        ("S1.vcf", 4, "1:1500:A:C", "T"), ("S1.vcf", 6, "MT:7:A:C", "T"),
+    ]  # fmt: skip
+    assert "in no copy-number segment" in result.left_out[0].reason
+    assert result.notes == [
+        f"{tmp_path / 'S1.tsv'}: taken for the segments of 'T'",
+        "T: 3 segments (generic)",
+        "tumour content of 'T' is not known and taken as 1",
+    ]
+    assert result.summary() == ["T: 3 mutations, tumour content 1", "2 left out or changed (left_out.tsv)"]
+
+
+def test_gaps_sex_and_build(tmp_path: Path) -> None:
+    calls = vcf("1:1500:9,9", "X:2000:5,5", "X:5000000:5,5", "Y:5000000:5,5", build="hg19")
+    segments = SEGMENTS + "X\t1\t155000000\t1\t0\nY\t1\t50000000\t1\t0\n"
+    male = prepared(tmp_path, calls, segments, fill_gaps="diploid", sex="male")
+    assert male.table["normal_cn"].tolist() == [2, 1, 1, 1]
+    assert male.table["major_cn"].tolist() == [1, 1, 1, 1]
+    by_sheet = prepared(tmp_path, calls, segments, said={"sexes": {"T": "male"}})
+    assert by_sheet.table["normal_cn"].tolist() == [1, 1, 1]
+    female = prepared(tmp_path, calls, segments, said={"sexes": {"T": "male"}}, sex="female")
+    assert female.table["normal_cn"].tolist() == [2, 2]
+    near_the_end = prepared(tmp_path, vcf("X:2700000:5,5"), segments, sex="male", build="GRCh37")
+    assert near_the_end.table["normal_cn"].tolist() == [1]
+    near_the_end = prepared(tmp_path, vcf("X:2700000:5,5"), segments, sex="male", build="GRCh38")
+    assert near_the_end.table["normal_cn"].tolist() == [2]
+
+
+def test_tumour_content_option_before_sheet_before_caller(tmp_path: Path) -> None:
+    calls = vcf("1:1:30,10")
+    said = {"tumour_content": {"T": 0.4}}
+    assert prepared(tmp_path, calls, said=said).table["tumour_content"].tolist() == [0.4]
+    assert prepared(tmp_path, calls, said=said, tumour_content=0.7).table["tumour_content"].tolist() == [0.7]
+    uncertain = prepared(tmp_path, calls, said=said, tumour_content={"T": Uncertain(0.6, 0.1)})
+    assert uncertain.table["tumour_content"].tolist() == [0.6]
+    assert uncertain.tumour_content == {"T": Uncertain(0.6, 0.1)}
+    assert not any("is not known" in note for note in uncertain.notes)
+    with pytest.raises(UsageError, match="--tumour-content is given for 'U', but the samples are 'T'"):
+        prepared(tmp_path, calls, tumour_content={"U": 0.5})
+
+
+@pytest.mark.parametrize(
+    ("option", "expected"),
+    [
+        ({"sex": "other"}, "--sex 'other': must be female or male"),
+        ({"build": "hg19"}, "--genome-build 'hg19': must be GRCh37 or GRCh38"),
+        ({"fill_gaps": "yes"}, "--fill-gaps 'yes': must be diploid"),
+        (
+            {"genotype_prior": "x"},
+            "--genotype-prior 'x': must be major or parental or total or ab or bb or no-zygosity",
+        ),
+    ],
+)
+def test_options_that_cannot_be(option: dict[str, str], expected: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        PrepareOptions(**option)  # type: ignore[arg-type]
+    assert str(caught.value) == expected
+
+
+@pytest.mark.parametrize(
+    ("samples", "files", "matched"),
+    [
+        (("R1", "R2"), {"R1_tsv": "", "R2_tsv": ""}, {"R1": "R1.tsv", "R2": "R2.tsv"}),
+        (
+            ("R1", "R10"),
+            {"R10.segments_txt": "", "R1.segments_txt": ""},
+            {"R1": "R1.segments.txt", "R10": "R10.segments.txt"},
+        ),
+        (("P-R1", "P"), {"P-R1-x_tsv": "", "P-x_tsv": ""}, {"P-R1": "P-R1-x.tsv", "P": "P-x.tsv"}),
+        (
+            ("R1.calls", "R2.calls"),
+            {"R1_cns": "", "R2_cns": ""},
+            {"R1.calls": "R1.cns", "R2.calls": "R2.cns"},
+        ),
+        (("R1", "R2"), {"a_tsv": "R2", "b_tsv": "R1"}, {"R1": "b.tsv", "R2": "a.tsv"}),
+        (("R1", "R2"), {"a_tsv": "R2_T", "b_tsv": "R1_T"}, {"R1": "b.tsv", "R2": "a.tsv"}),
+        (("R1",), {"a_tsv": ""}, {"R1": "a.tsv"}),
+        (("R1",), {"a_tsv": "another name"}, {"R1": "a.tsv"}),
+    ],
+)
+def test_segments_are_matched_by_name(
+    samples: tuple[str, ...], files: dict[str, str], matched: dict[str, str], tmp_path: Path
+) -> None:
+    calls = write(
+        tmp_path, calls_vcf=vcf("1:1:" + ":".join(["30,10"] * len(samples)), names=samples, tumours=samples)
+    )
+    texts = {}
+    for place, (name, inside) in enumerate(files.items()):
+        header, row = "chrom\tstart\tend\tmajor_cn\tminor_cn", f"1\t1\t1000\t{place + 1}\t0"
+        texts[name] = f"{header}\tsample_id\n{row}\t{inside}\n" if inside else f"{header}\n{row}\n"
+    paths = write(tmp_path, **texts)
+    result = prepare(one_patient(calls["calls_vcf"], *paths.values()), PrepareOptions())
+    order = [path.name for path in paths.values()]
+    found = dict(zip(result.table["sample_id"], result.table["major_cn"]))
+    assert {sample: order[major - 1] for sample, major in found.items()} == matched
+
+
+def test_segments_that_cannot_be_matched(tmp_path: Path) -> None:
+    paths = write(
+        tmp_path,
+        calls_vcf=vcf("1:1:30,10:5,5", names=("R1", "R2"), tumours=("R1", "R2")),
+        x_tsv=SEGMENTS,
+        R1_tsv=SEGMENTS,
+        R1_txt=SEGMENTS,
+        of_R1_tsv=SEGMENTS.replace("\n", "\tR1\n").replace("cn\tR1", "cn\tsample_id"),
+    )
+    calls = paths["calls_vcf"]
+
+    def message(*segments: Path | SegmentFile) -> str:
+        with pytest.raises(UsageError) as caught:
+            prepare(one_patient(calls, *segments), PrepareOptions())
+        return str(caught.value).replace(f"{tmp_path}/", "")
+
+    assert message() == (
+        "mutations need copy numbers: give segments with -c, one file a sample or one for all"
+    )
+    assert message(paths["x_tsv"]) == (
+        "x.tsv: which sample are these segments of? Write -c SAMPLE=x.tsv; the samples are 'R1', 'R2'"
+    )
+    assert "no copy-number segments of 'R2'" in message(paths["R1_tsv"])
+    assert message(SegmentFile(paths["x_tsv"], "R3")) == (
+        "segments are given for 'R3', but the samples of the mutations are 'R1', 'R2'"
+    )
+    twice = message(paths["R1_tsv"], SegmentFile(paths["R1_txt"], "R1"), SegmentFile(paths["x_tsv"], "R2"))
+    assert (
+        "segments of chromosome 1 of sample 'R1' stand in another file, too; keep one, or write -c" in twice
+    )
+    given = (SegmentFile(paths["x_tsv"], "R1"), SegmentFile(paths["R1_tsv"], "R2"))
+    result = prepare(one_patient(calls, *given), PrepareOptions())
+    assert result.table["major_cn"].tolist() == [2, 2]
+
+
+def test_one_file_of_segments_for_all_samples(tmp_path: Path) -> None:
+    header, *rows = SEGMENTS.splitlines()
+    both = [f"{header}\tsample_id", *(f"{row}\t{name}" for name in ("R1", "R2", "other") for row in rows)]
+    paths = write(
+        tmp_path,
+        calls_vcf=vcf("1:1:30,10:5,5", names=("R1", "R2"), tumours=("R1", "R2")),
+        all_tsv="\n".join(both) + "\n",
+    )
+    result = prepare(one_patient(paths["calls_vcf"], paths["all_tsv"]), PrepareOptions())
+    assert result.table["major_cn"].tolist() == [2, 2]
+
+
+def test_what_is_read_on_directly_is_what_is_written(tmp_path: Path) -> None:
+    calls = vcf(*(f"1:{pos}:{pos % 40},{pos % 17}" for pos in range(1, 900, 13)), "2:5:8,8", "1:2500:0,0")
+    result = prepared(tmp_path, calls, tumour_content=0.123456789012345)
+    folder = tmp_path / "out"
+    write_prepared(result, folder)
+    direct, left_out = observe(result)
+    written, _ = read_tables(folder / "table.tsv")
+    for name, values in vars(written).items():
+        found = getattr(direct, name)
+        assert found == values if isinstance(values, list | dict) else found.tobytes() == values.tobytes(), (
+            name
+        )
+    assert written.tumour_content[0, 0] == 0.123456789012345
+    assert written.annotations["pos"][0] == "1"
+    # told of the user's file and row, not of the table between
+    assert [(Path(item.file).name, item.row, item.mutation_id) for item in left_out] == [
+        ("S1.vcf", 73, "2:5:A:C"), ("S1.vcf", 73, "2:5:A:C"), ("S1.vcf", 74, "1:2500:A:C"),
+    ]  # fmt: skip
+    table = pd.read_csv(folder / "left_out.tsv", sep="\t")
+    assert list(table.columns) == ["file", "row", "mutation_id", "sample_id", "reason"]
+    assert len(table) == 0
+
+
+def test_nothing_has_data(tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        observe(prepared(tmp_path, vcf("2:5:8,8")))
+    assert str(caught.value).startswith(
+        f"{tmp_path / 'S1.vcf'}: none of the 1 mutation has data in any sample"
+    )
+
+
+def test_existing_output_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "left_out.tsv").touch()
+    with pytest.raises(OutputError, match="exists already"):
+        check_folder(tmp_path, False)
+    check_folder(tmp_path, True)
+
+
+SUBCLONAL = "chrom\tstart\tend\tmajor_cn\tminor_cn\tcellular_prevalence\n1\t1\t400\t2\t1\t0.6\n1\t401\t3000\t1\t1\t1\n"
+
+
+@pytest.fixture(scope="module")
+def two_regions(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    folder = tmp_path_factory.mktemp("regions")
+    sites = [f"1:{pos}:{40 - pos % 11},{10 + pos % 7}:{50 + pos % 9},{pos % 5}" for pos in range(1, 900, 29)]
+    names = ("N", "R1", "R2")
+    with_normal = [site.replace(":", ":60,0:", 2).replace(":60,0:", ":", 1) for site in sites]
+    return write(
+        folder,
+        calls_vcf=vcf(*with_normal, names=names, tumours=("R1", "R2")),
+        R1_tsv=SUBCLONAL,
+        R2_tsv=SEGMENTS,
+    )
+
+
+def test_prepare_then_analyze_gives_the_same_bytes(two_regions: dict[str, Path], tmp_path: Path) -> None:
+    calls, first, second = two_regions.values()
+    options = ("--tumour-content", "R1=0.8", "--tumour-content", "R2=0.654321")
+    ready = call("prepare", calls, "-c", first, "-c", second, "-o", tmp_path / "ready", *options)
+    assert (ready.exit_code, ready.stderr) == (0, "")
+    assert ready.stdout.endswith(f"written to {tmp_path / 'ready'}\n")
+    assert {path.name for path in (tmp_path / "ready").iterdir()} == {"table.tsv", "left_out.tsv"}
+    joined = pd.read_csv(tmp_path / "ready" / "table.tsv", sep="\t")
+    assert {"subclonal_major_cn", "subclonal_minor_cn", "subclonal_fraction"} <= set(joined.columns)
+    for name, arguments in {
+        "direct": (calls, "-c", first, "-c", second, *options),
+        "after": (tmp_path / "ready" / "table.tsv",),
+        "glob": (calls, "-c", first, second, *options),
+    }.items():
+        done = call("analyze", *arguments, "-o", tmp_path / name, "--no-plots", *SHORT)
+        assert (done.exit_code, done.stderr) == (0, "")
+    for name in ("mutations.tsv", "clusters.tsv"):
+        content = (tmp_path / "direct" / name).read_bytes()
+        assert (tmp_path / "after" / name).read_bytes() == (tmp_path / "glob" / name).read_bytes() == content
+    columns = pd.read_csv(tmp_path / "direct" / "mutations.tsv", sep="\t", nrows=0).columns
+    assert {"chrom", "pos", "ref", "alt"} <= set(columns)
+
+
+def test_uncertain_tumour_content_both_ways(two_regions: dict[str, Path], tmp_path: Path) -> None:
+    calls, first, second = two_regions.values()
+    option = ("--tumour-content", "0.8+-0.05")
+    call("prepare", calls, "-c", first, "-c", second, "-o", tmp_path / "ready", *option)
+    call("run", calls, "-c", first, "-c", second, "-o", tmp_path / "a.h5", *option, *SHORT)
+    call("run", tmp_path / "ready" / "table.tsv", "-o", tmp_path / "b.h5", *option, *SHORT)
+    for name in ("a", "b"):
+        done = call("summarize", tmp_path / f"{name}.h5", "-o", tmp_path / name, "--no-plots")
+        assert done.exit_code == 0
+    assert (tmp_path / "a" / "mutations.tsv").read_bytes() == (tmp_path / "b" / "mutations.tsv").read_bytes()
+
+
+def test_validate(two_regions: dict[str, Path]) -> None:
+    calls, first, second = two_regions.values()
+    done = call("validate", calls, "-c", f"R1={first}", "-c", f"R2={second}", "--sex", "male")
+    lines = done.stdout.splitlines()
+    assert lines[0] == "2 samples, 31 mutations, 62 of 62 cells with data, 0 left out"
+    assert any(line.startswith("R1: 2 segments (generic)") for line in lines)
+
+
+def test_samples_are_named_on_the_command_line(tmp_path: Path) -> None:
+    both = ("NORMAL", "TUMOR")
+    paths = write(
+        tmp_path,
+        snvs_vcf=vcf("1:1:60,0:30,10", names=both),
+        indels_vcf=vcf("1:2:60,0:31,11", names=both),
+        x_tsv=SEGMENTS,
+    )
+    out = tmp_path / "out"
+    named = [f"S1={paths['snvs_vcf']}", f"S1={paths['indels_vcf']}"]
+    assert call("prepare", *named, "-c", paths["x_tsv"], "-o", out).exit_code == 0
+    assert pd.read_csv(out / "table.tsv", sep="\t")["sample_id"].tolist() == ["S1", "S1"]
+    unnamed = refused(
+        "prepare", paths["snvs_vcf"], paths["indels_vcf"], "-c", paths["x_tsv"], "-o", tmp_path / "2"
+    )
+    assert "which sample are these segments of?" in unnamed
+    assert "'=x.vcf': must be FILE or SAMPLE=FILE" in refused("validate", "=x.vcf", "-c", paths["x_tsv"])
+    assert not (tmp_path / "2").exists()
+
+
+def test_default_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path, S1_vcf=vcf("1:1:30,10"), S1_tsv=SEGMENTS)
+    monkeypatch.chdir(tmp_path)
+    assert call("prepare", "S1.vcf", "-c", "S1.tsv").exit_code == 0
+    assert (tmp_path / "S1_prepared" / "table.tsv").exists()
+    assert "use --force" in refused("prepare", "S1.vcf", "-c", "S1.tsv")
+    done = call("prepare", "S1.vcf", "-c", "S1.tsv", "--force", "--quiet")
+    assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
+    assert call("prepare", "S1=S1.vcf", "-c", "S1.tsv", "--force").stdout.endswith("written to S1_prepared\n")
+
+
+def test_mistakes_on_the_command_line(tmp_path: Path) -> None:
+    paths = write(tmp_path, S1_vcf=vcf("1:1:30,10"), S1_tsv=SEGMENTS, s_csv="sample_id,mutations,segments\n")
+    calls, segments, sheet = paths.values()
+    table = tmp_path / "table.tsv"
+    table.write_text(
+        "mutation_id\tsample_id\tref_counts\talt_counts\tmajor_cn\tminor_cn\tnormal_cn\nm\tS\t9\t9\t1\t1\t2\n"
+    )
+    alone = refused("analyze", calls, table)
+    assert alone == (
+        f"pyclone-pgsm: {calls}: mutations without copy numbers: give copy-number segments of their samples with -c, "
+        "or a table that has both\n"
+    )
+    assert "no INPUT: give tables of read counts, mutations with -c, or a sample sheet" in refused("analyze")
+    assert "--samples names all files: leave out INPUT and -c" in refused(
+        "analyze", calls, "--samples", sheet
+    )
+    for option in (
+        ("--sex", "male"),
+        ("--all-filters",),
+        ("--fill-gaps", "diploid"),
+        ("--genome-build", "GRCh38"),
+    ):
+        expected = f"{option[0]} is for mutations with segments (-c), not for tables"
+        assert expected in refused("validate", table, *option)
+    assert "this table has copy numbers or names of mutations of its own" in refused(
+        "validate", table, "-c", segments
+    )
+    assert "prepare joins mutations with segments: give them with -c" in refused("prepare", table)
+    assert "--sex 'x': must be female or male" in refused("prepare", calls, "-c", segments, "--sex", "x")
+    assert "unknown format of copy-number segments 'x'" in refused(
+        "validate", calls, "-c", segments, "--cn-format", "x"
+    )
+    assert "--tumour-sample 'U': no file has this sample" in refused(
+        "validate", calls, "-c", segments, "--tumour-sample", "U"
+    )
+    assert "no mutations given" not in refused("validate", segments, "-c", segments)
+
+
+def sheet(
+    folder: Path, *rows: str, header: str = "patient_id,sample_id,mutations,segments,tumour_content,sex"
+) -> Path:
+    path = folder / "sheet.csv"
+    path.write_text("\n".join([header, *rows]) + "\n")
+    return path
+
+
+def test_sheet(tmp_path: Path) -> None:
+    header = "sample_id,mutations,segments,tumour_content,sex,tumour_sample,patient_id,note"
+    path = sheet(
+        tmp_path,
+        "R1,a.vcf; b.vcf,/abs/s1.tsv,0.8±0.05,F,TUMOR,P1,x",
+        "R2,a.vcf,s2.tsv;s2.purity.tsv,NA,,,P1,",
+        "R1,c.maf,,0.5,male,,P2,",
+        header=header,
+    )
+    first, second = read_sheet(path)
+    assert first == Patient(
+        "P1",
+        (
+            VariantFile(tmp_path / "a.vcf", {"R1": "TUMOR", "R2": None}),
+            VariantFile(tmp_path / "b.vcf", {"R1": "TUMOR"}),
+        ),
+        (
+            SegmentFile(Path("/abs/s1.tsv"), "R1"),
+            SegmentFile(tmp_path / "s2.tsv", "R2"),
+            SegmentFile(tmp_path / "s2.purity.tsv", "R2"),
+        ),
+        {"R1": Uncertain(0.8, 0.05)},
+        {"R1": "female"},
+    )
+    assert (second.name, second.segments, second.tumour_content, second.sexes) == (
+        "P2",
+        (),
+        {"R1": 0.5},
+        {"R1": "male"},
+    )
+    assert first.sample_ids == ["R1", "R2"]
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ("P,,a.vcf,s.tsv,,", "row 2, column sample_id: '': empty; every row needs it"),
+        ("P,R1,,s.tsv,,", "row 2, column mutations: '': empty; every row needs it"),
+        (",R1,a.vcf,s.tsv,,", "row 2, column patient_id: '': empty; every row needs it"),
+        ("P/Q,R1,a.vcf,s.tsv,,", "row 2, column patient_id: 'P/Q': cannot be the name of a folder"),
+        ("..,R1,a.vcf,s.tsv,,", "row 2, column patient_id: '..': cannot be the name of a folder"),
+        ('P,"R\t1",a.vcf,s.tsv,,', "row 2, column sample_id: 'R\\t1': a sample_id may not contain tabs"),
+        (
+            "P,R1,a.vcf,s.tsv,1.2,",
+            "row 2, column tumour_content: '1.2': out of range; expected the share of cancer",
+        ),
+        ("P,R1,a.vcf,s.tsv,much,", "row 2, column tumour_content: 'much': must be a number or SAMPLE=number"),
+        ("P,R1,a.vcf,s.tsv,R1=0.5,", "row 2, column tumour_content: 'R1=0.5': expected one number, like 0.8"),
+        (
+            "P,R1,a.vcf,s.tsv,0.5±2,",
+            "row 2, column tumour_content: '0.5±2': --tumour-content 0.5±2: the standard",
+        ),
+        ("P,R1,a.vcf,s.tsv,,both", "row 2, column sex: 'both': expected male or female"),
+        (
+            "P,R1,a.vcf,s.tsv,,\nP,R1,b.vcf,s.tsv,,",
+            "row 3, column sample_id: 'R1': this sample has a row already",
+        ),
+        ("P,R1,a.vcf,s.tsv,", "row 2: 5 fields found, 6 expected as in the header"),
+    ],
+)
+def test_sheets_that_cannot_be_used(row: str, expected: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as caught:
+        read_sheet(sheet(tmp_path, row))
+    assert str(caught.value).startswith(f"{tmp_path / 'sheet.csv'}, {expected}")
+
+
+def test_sheet_without_columns(tmp_path: Path) -> None:
+    with pytest.raises(
+        InputError, match="column segments: this column is missing; expected is a sample sheet with"
+    ):
+        read_sheet(sheet(tmp_path, "R1,a.vcf", header="sample_id,mutations"))
+    with pytest.raises(InputError, match="no such file"):
+        read_sheet(tmp_path / "no.csv")
+
+
+@pytest.fixture(scope="module")
+def cohort(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("cohort")
+    sites = [f"1:{pos}:{40 - pos % 11},{10 + pos % 7}" for pos in range(1, 900, 60)]
+    write(folder, a_vcf=vcf(*sites), bad_vcf=vcf("1:1:30,x"), s_tsv=SEGMENTS)
+    return sheet(
+        folder,
+        "P1,R1,a.vcf,s.tsv,0.9,male",
+        "P2,R1,bad.vcf,s.tsv,,",
+        "P3,R1,a.vcf,s.tsv,0.7,",
+        "P4,R1,no.vcf,s.tsv,,",
+    )
+
+
+def test_one_bad_patient_fails_alone(cohort: Path, tmp_path: Path) -> None:
+    done = call("analyze", "--samples", cohort, "-o", tmp_path / "out", "--no-plots", *SHORT)
+    assert done.exit_code == 2
+    assert done.stderr.splitlines() == [
+        f"pyclone-pgsm: patient P2: {cohort.parent / 'bad.vcf'}, row 3, column T: 'x': AD: not a number; expected a "
+        "number of reads: a whole number, 0 or more",
+        f"pyclone-pgsm: patient P4: {cohort.parent / 'no.vcf'}: no such file",
+        "pyclone-pgsm: 2 of 4 patients failed: P2, P4",
+    ]
+    assert [line for line in done.stdout.splitlines() if line.startswith("patient ")] == [
+        "patient P1", "patient P2", "patient P3", "patient P4",
+    ]  # fmt: skip
+    assert sorted(path.name for path in (tmp_path / "out").iterdir()) == ["P1", "P3"]
+    contents = [
+        pd.read_csv(tmp_path / "out" / name / "mutations.tsv", sep="\t")["cellular_prevalence"].mean()
+        for name in ("P1", "P3")
+    ]
+    assert contents[0] < contents[1]
+
+
+def test_a_cohort_with_other_commands(cohort: Path, tmp_path: Path) -> None:
+    done = call("prepare", "--samples", cohort, "-o", tmp_path / "ready", "--quiet")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert sorted(str(path.relative_to(tmp_path / "ready")) for path in (tmp_path / "ready").rglob("*.tsv")) == [
+        "P1/left_out.tsv", "P1/table.tsv", "P3/left_out.tsv", "P3/table.tsv",
+    ]  # fmt: skip
+    done = call("run", "--samples", cohort, "-o", tmp_path / "traces", *SHORT)
+    assert sorted(str(path.relative_to(tmp_path / "traces")) for path in (tmp_path / "traces").rglob("*.h5")) == [
+        "P1/trace.h5", "P3/trace.h5",
+    ]  # fmt: skip
+    done = call("validate", "--samples", cohort)
+    assert done.stdout.splitlines()[:2] == [
+        "patient P1", "1 sample, 15 mutations, 15 of 15 cells with data, 0 left out",
+    ]  # fmt: skip
+    mistake = refused("validate", "--samples", cohort, "--tumour-content", "R9=0.5")
+    assert "--tumour-content is given for 'R9', which is no sample of" in mistake
+
+
+def test_a_sheet_of_one_patient(tmp_path: Path) -> None:
+    write(tmp_path, a_vcf=vcf("1:1:30,10:5,5", names=("A", "B"), tumours=("A",)), s_tsv=SEGMENTS)
+    header = "sample_id,mutations,segments,tumour_sample,tumour_content"
+    path = sheet(tmp_path, "R1,a.vcf,s.tsv,A,0.5", "R2,a.vcf,s.tsv,B,0.6", header=header)
+    done = call("prepare", "--samples", path, "-o", tmp_path / "out", "--tumour-content", "R2=0.7")
+    assert done.exit_code == 0
+    table = pd.read_csv(tmp_path / "out" / "table.tsv", sep="\t")
+    assert table["sample_id"].tolist() == ["R1", "R2"]
+    assert table["ref_counts"].tolist() == [30, 5]
+    assert table["tumour_content"].tolist() == [0.5, 0.7]
+
+
+PIECES = st.sampled_from(
+    [
+        "\n",
+        "\t",
+        ",",
+        ";",
+        '"',
+        "#",
+        "=",
+        "/",
+        ".",
+        "-1",
+        "0",
+        "nan",
+        "\0",
+        "\r",
+        "é",
+        "1e9",
+        "chr",
+        "X",
+        "23",
+        "M",
+        "±",
+        "AD",
+    ]
+)
+EDITS = st.lists(st.tuples(st.integers(0, 600), st.integers(0, 12), PIECES), max_size=4)
+
+
+def edited(text: str, edits: list[tuple[int, int, str]]) -> str:
+    for place, length, piece in edits:
+        place %= len(text) + 1
+        text = text[:place] + piece + text[place + length :]
+    return text
+
+
+@settings(max_examples=150, deadline=None)
+@given(EDITS)
+def test_any_sheet(edits: list[tuple[int, int, str]]) -> None:
+    rows = "P1,R1,a.vcf;b.vcf,s.tsv,0.9±0.01,male\nP2,R1,c.maf,s.tsv,,\n"
+    text = edited(f"patient_id,sample_id,mutations,segments,tumour_content,sex\n{rows}", edits)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "sheet.csv"
+        path.write_text(text)
+        with contextlib.suppress(PycloneError):
+            assert all(patient.sample_ids for patient in read_sheet(path))
+
+
+@settings(max_examples=150, deadline=None)
+@given(EDITS, EDITS, st.sampled_from([(), ("--fill-gaps", "diploid"), ("--sex", "male"), ("--all-filters",)]))
+def test_any_calls_and_segments(
+    of_calls: list[tuple[int, int, str]], of_segments: list[tuple[int, int, str]], options: tuple[str, ...]
+) -> None:
+    calls = edited(vcf("chr1:10:30,10", "X:20:5,5", "MT:7:1,1", "chr2:5:8,8"), of_calls)
+    segments = edited(SEGMENTS + "X\t1\t155000000\t1\t0\n", of_segments)
+    with tempfile.TemporaryDirectory() as folder:
+        paths = write(Path(folder), calls_vcf=calls, s_tsv=segments)
+        done = call("prepare", paths["calls_vcf"], "-c", paths["s_tsv"], "-o", Path(folder) / "out", *options)
+        table = Path(folder) / "out" / "table.tsv"
+        assert done.exit_code == (0 if table.exists() else 2)
+        assert bool(done.stderr) == (done.exit_code == 2)
+        if done.exit_code == 0:
+            with contextlib.suppress(InputError):
+                read_tables(table)
+
+
+def test_real_calls_and_segments(tmp_path: Path) -> None:
+    folder = DATA / "formats" / "pcgr"
+    if not folder.exists():
+        pytest.skip("no test data: pcgr")
+    patient = one_patient(
+        VariantFile(folder / "T001-BRCA.grch37.vcf.gz", {"T001": None}), folder / "T001-BRCA.grch37.cna.tsv"
+    )
+    result = prepare(patient, PrepareOptions(sex="female"))
+    assert (len(result.table), len(result.left_out)) == (183, 13)
+    assert {item.reason for item in result.left_out} == {"in no copy-number segment of the sample"}
+    write_prepared(result, tmp_path)
+    observations, left_out = read_tables(tmp_path / "table.tsv")
+    assert (observations.num_mutations, left_out) == (183, [])
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="no bash")
+def test_tables_from_a_pipe_are_read_once(tmp_path: Path) -> None:
+    """What told mutations from tables must not take bytes away."""
+    header = "mutation_id\tsample_id\tref_counts\talt_counts\tmajor_cn\tminor_cn\tnormal_cn"
+    (tmp_path / "t.tsv").write_text(f"{header}\nm\tS\t9\t9\t1\t1\t2\n")
+    program = " ".join(command("validate", program="from pyclone_pgsm.cli import main; main()")[:1])
+    script = f"{program} -c 'from pyclone_pgsm.cli import main; main()' validate <(cat {tmp_path / 't.tsv'})"
+    done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
+    assert done.stdout.startswith("1 sample, 1 mutation, 1 of 1 cells with data"), done.stderr
