@@ -39,6 +39,7 @@ from pyclone_pgsm.samplers.restricted_gibbs import restricted_gibbs
 from pyclone_pgsm.samplers.sams import sams
 from pyclone_pgsm.settings import SAMPLERS
 from pyclone_pgsm.settings import Settings as Settings
+from pyclone_pgsm.warm import await_warming
 
 LARGEST_START = 4 << 30  # bytes of block statistics that a start may need
 
@@ -192,11 +193,14 @@ def _gibbs_step(model: Model, likelihood: Any) -> Step:
 def _split_merge_step(kind: str, settings: Settings, proposal: AnchorProposal, likelihood: Any) -> Step:
     function, parameters = _split_merge_move(kind, settings, likelihood)
     move = compiled_for(function, type(likelihood))
+    likelihood_class = type(likelihood)
 
     def step(
         likelihood: Any, tables: PartitionPrior, partition: Partition, rng: np.random.Generator
     ) -> Partition:
         anchors = proposal.draw(rng, settings.anchors)
+        if function is split_merge:
+            await_warming(function, likelihood_class)
         partition, _, _ = move(likelihood, tables, partition, anchors, *parameters, rng)
         return partition
 

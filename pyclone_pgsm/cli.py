@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -373,4 +374,7 @@ def simulate(
 def main() -> None:
     """Entry point of the command ``pyclone-pgsm``."""
     settle()
+    gc.set_threshold(
+        100_000, 50, 50
+    )  # compiling makes many objects that live: looking for rubbish takes a twentieth
     app()

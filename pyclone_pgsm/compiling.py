@@ -106,6 +106,14 @@ def is_cold(likelihood: type) -> bool:
     return next((directory / folder).rglob("*.nbi"), None) is None
 
 
+def is_kept(function: Callable[..., Any], likelihood: type) -> bool:
+    """Whether machine code of an entry function is on disk for a likelihood class."""
+    directory, folder = cache_directory(), _folder_of(likelihood)
+    if directory is None or folder is None:
+        return False
+    return next((directory / folder).rglob(f"*.{function.__qualname__}-*.nbi"), None) is not None
+
+
 @cache
 def source_digest(likelihood: type) -> str | None:
     """Digest of all source that a class's machine code is made from, as it is at the first call.

@@ -1,16 +1,22 @@
 """Compile ahead, in a process of its own: ``python -m pyclone_pgsm.warm LIKELIHOOD``.
 
 numba compiles on one processor. At the first start with a likelihood a second process compiles, into the same folder,
-what the program needs last, while the program compiles what it needs first.
+what the program needs last, while the program compiles what it needs first. Where it is not done in time the program
+waits for it: compiling the same would take longer.
 """
 
 from __future__ import annotations
 
+import gc
 import subprocess
 import sys
+import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+
+_second: subprocess.Popen[bytes] | None = None
 
 
 def start_warming(likelihood: str) -> None:
@@ -25,12 +31,21 @@ def start_warming(likelihood: str) -> None:
     from pyclone_pgsm.likelihoods.registry import find_likelihood
 
     if is_cold(find_likelihood(likelihood)):
-        subprocess.Popen(
+        global _second
+        _second = subprocess.Popen(
             [sys.executable, "-m", "pyclone_pgsm.warm", likelihood],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
             stderr=subprocess.DEVNULL,
         )
+
+
+def await_warming(function: Callable[..., Any], likelihood: type) -> None:
+    """Wait while the second process compiles an entry function that it was started for."""
+    from pyclone_pgsm.compiling import is_kept
+
+    while _second is not None and _second.poll() is None and not is_kept(function, likelihood):
+        time.sleep(0.05)
 
 
 def _four_mutations(grid_size: int) -> Any:
@@ -87,6 +102,7 @@ def main() -> None:
     """Compile for the likelihood that the command line names."""
     from pyclone_pgsm.likelihoods.registry import find_likelihood
 
+    gc.disable()  # takes a twentieth of the time of compiling
     name = sys.argv[1]
     if name == "pyclone":
         likelihood, grid_size = _four_mutations(101), 101

@@ -260,7 +260,8 @@ def attachment(likelihood, log_tau2, pool, blocks, which, num, sigma, ancestry, 
             draw_properly_along(
                 likelihood, pool.stats[block], sigma, ancestry, t, pool.extended[block], which
             )
-            pool.values[b] = likelihood.log_predictive(pool.stats[block], sigma[t], negligible - largest)
+            slots, value = pool.slots[b : b + 1], pool.values[b : b + 1]
+            likelihood.log_predictives(pool.stats, slots, sigma[t], negligible - largest, value)
         pool.log_join[block] += pool.values[b]
         smallest = min(smallest, pool.log_join[block])
     return smallest
@@ -517,8 +518,8 @@ def conditional_smc(
         least = attachment(likelihood, log_tau2, pool, blocks, likely, num, sigma, ancestry, t, -np.inf)
         negligible = -np.inf if scheme == OPTIMAL else least - NEGLIGIBLE
         attachment(likelihood, log_tau2, pool, blocks, 1 - likely, num, sigma, ancestry, t, negligible)
-        new_num = 1
-        new_reference = MERGED
+        new_num = np.int64(1)
+        new_reference = np.int64(MERGED)
         for p in range(1, num):
             log_likely = pool.log_join[blocks[p, likely]]
             log_other = pool.log_join[blocks[p, 1 - likely]]
@@ -619,8 +620,8 @@ def split_merge(
         raise ValueError("this scheme wants one_merged to be True")
     partition = with_free_slots(partition, 1)
     labels, sizes, stats = partition.labels, partition.sizes, partition.stats
-    slot = labels[anchors[0]]
-    other_slot = labels[anchors[1]]
+    slot = np.int64(labels[anchors[0]])
+    other_slot = np.int64(labels[anchors[1]])
     together = slot == other_slot
     n = sizes[slot] if together else sizes[slot] + sizes[other_slot]
     num_others = partition.counter[0] - (1 if together else 2)
@@ -628,7 +629,7 @@ def split_merge(
         put_together(likelihood, partition, labels[anchors])
         return partition, 1 if together else 2, 1
     sigma = sample_permutation(rng, anchors, closure_of(labels, slot, other_slot, n))
-    first_slot = labels[sigma[0]]
+    first_slot = np.int64(labels[sigma[0]])
 
     log_tau2 = prior.log_tau2
     num_free = num_particles - 1  # the conditioned path is kept apart
@@ -644,12 +645,16 @@ def split_merge(
     first = start_block(likelihood, pool, sigma[:1], True)
     second = start_block(likelihood, pool, sigma[1:2], True)
     merged = start_block(likelihood, pool, sigma[:2], True)
-    log_join = likelihood.log_predictive(pool.stats[first], sigma[1], -np.inf)
-    if np.isnan(log_join):
+    pool.slots[0] = first
+    likelihood.log_predictives(pool.stats, pool.slots[:1], sigma[1], -np.inf, pool.values)
+    if np.isnan(pool.values[0]):
         draw_properly(likelihood, pool.stats[first], sigma[:1])
-        log_join = likelihood.log_predictive(pool.stats[first], sigma[1], -np.inf)
+        likelihood.log_predictives(pool.stats, pool.slots[:1], sigma[1], -np.inf, pool.values)
     log_gamma2_merged = (
-        prior.log_tau1[num_others + 1] + log_tau2[2] + likelihood.log_prior_predictive(sigma[0]) + log_join
+        prior.log_tau1[num_others + 1]
+        + log_tau2[2]
+        + likelihood.log_prior_predictive(sigma[0])
+        + pool.values[0]
     )
     log_gamma2_split = (
         prior.log_tau1[num_others + 2]
@@ -668,7 +673,7 @@ def split_merge(
         p_merged = math.exp(log_gamma2_merged) / (math.exp(log_gamma2_merged) + math.exp(log_gamma2_split))
         anneal_merged = 0.0
         anneal_split = 0.0
-    reference = MERGED if together else 1  # the particle that the conditioned path belongs to
+    reference = np.int64(MERGED if together else 1)  # the particle that the conditioned path belongs to
     if one_merged is not None and one_merged:
         copies[MERGED] = 0 if together else 1
         copies[1] = 1 - copies[MERGED] if scheme == OPTIMAL else num_free - copies[MERGED]
@@ -681,9 +686,9 @@ def split_merge(
         copies[1] = num_free - copies[MERGED]
     blocks[1, 0] = first
     blocks[1, 1] = second
-    num = 2
+    num = np.int64(2)
     if copies[1] == 0 and together:
-        num = 1
+        num = np.int64(1)
     if annealed and n == 2:
         log_w[MERGED] += anneal_merged
         log_w[1] += anneal_split
@@ -721,7 +726,7 @@ def split_merge(
             sizes[slot] = n
             close_slot(partition, other_slot)
         return partition, 1 if together else 2, 1
-    second_slot = open_slot(partition) if together else labels[sigma[1]]
+    second_slot = open_slot(partition) if together else np.int64(labels[sigma[1]])
     sizes[first_slot] = pool.sizes[first]
     sizes[second_slot] = pool.sizes[second]
     first_members = np.empty(pool.sizes[first], np.int64)

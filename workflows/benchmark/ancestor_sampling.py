@@ -429,7 +429,7 @@ class Line(NamedTuple):
         return np.array(pairs)
 
 
-LINES = (Line(200, 2, 3.0, 6000), Line(400, 3, 2.5, 4000), Line(600, 6, 3.0, 3000))
+LINES = (Line(200, 2, 3.0, 5000), Line(400, 3, 2.5, 3000), Line(600, 6, 3.0, 2500))
 PLACES = (0.4, 0.5, 0.6)
 MIXING_CONCENTRATION = 0.1
 CHAINS = 4

@@ -121,7 +121,7 @@ def run_chain(
     prior = DirichletProcess(1.0)
     log_tau2 = prior.log_tau2(T)
     pool = make_block_pool(PARTICLES, likelihood.stat_size())
-    rebuild = rebuild_interval(model, model.table.index.shape[1])
+    rebuild = rebuild_interval(model, likelihood.index.shape[1])
     partition = build(likelihood, labels)
     timing = Timing()
     for iteration in range(settling + measured):
