@@ -217,13 +217,13 @@ def _split_merge_move(
         return restricted_gibbs, (settings.scans,)
     particle_gibbs = (
         settings.particles,
-        settings.resample_threshold,
+        settings.threshold,
         settings.targets == "annealed",
-        SCHEMES.index(settings.resampling),
+        SCHEMES.index(settings.scheme),
     )
     if settings.anchors > 2:
         return split_merge_many, particle_gibbs
-    one_merged = has_one_merged(settings.resampling)
+    one_merged = has_one_merged(settings.scheme)
     return split_merge, (
         *particle_gibbs,
         one_merged,

@@ -159,19 +159,22 @@ CHAIN_OPTIONS: Options = {
     "particles": (option(int, "--particles", "Particles of a pgsm move.", CHAINS), 20),
     "resample_threshold": (
         option(
-            float, "--resample-threshold", "Relative effective sample size below which to resample.", CHAINS
+            float | None,
+            "--resample-threshold",
+            "Relative effective sample size below which to resample. \\[default: 0.5; 0.1 of cluster]",
+            CHAINS,
         ),
-        0.5,
+        None,
     ),
     "resampling": (
         option(
-            str,
+            str | None,
             "--resampling",
-            "multinomial, stratified, systematic, optimal or both-kinds.",
+            "multinomial, stratified, systematic, optimal or both-kinds. \\[default: the first; of cluster the last]",
             CHAINS,
             "NAME",
         ),
-        "multinomial",
+        None,
     ),
     "anchors": (option(int, "--anchors", "Anchors of a pgsm move.", CHAINS), 2),
     "anchor_proposal": (

@@ -34,6 +34,7 @@ from pyclone_pgsm.posterior.summarize import (
     summarize,
 )
 from pyclone_pgsm.priors import DirichletProcess, Prior
+from pyclone_pgsm.settings import MIXTURE_SCHEME, MIXTURE_THRESHOLD
 from pyclone_pgsm.trace import ChainTrace, Trace
 
 KEPT_DRAWS = 1000
@@ -248,12 +249,18 @@ def cluster(
 
 
 def mixture_settings(settings: Settings) -> Settings:
-    """The settings with this module's defaults where the user gave none: four balanced moves an iteration.
+    """The settings with this module's defaults where the user gave none: four balanced moves an iteration, both-kinds.
 
-    A predictive costs little here, so that many moves that try to split a cluster pay (measured on S1 of the paper).
+    A predictive costs little here, so that many moves that try to split a cluster pay, and particles that stay split
+    for longer. (From a single cluster of S1 of the paper V > 0.98 took 0.3 s in the median; multinomial: 1.5 s.)
     """
-    proposal = settings.anchor_proposal or ("balanced" if settings.anchors == 2 else None)
-    return replace(settings, moves=settings.moves or 4, anchor_proposal=proposal)
+    settings = replace(settings, moves=settings.moves or 4)
+    if settings.anchors > 2:
+        return settings
+    if settings.resampling is None:
+        threshold = MIXTURE_THRESHOLD if settings.resample_threshold is None else settings.resample_threshold
+        settings = replace(settings, resampling=MIXTURE_SCHEME, resample_threshold=threshold)
+    return replace(settings, anchor_proposal=settings.anchor_proposal or "balanced")
 
 
 def _read(trace: Trace, criterion: str) -> Clustering:

@@ -24,6 +24,9 @@ SAMPLERS: dict[str, tuple[str, ...]] = {
 TARGETS = ("annealed", "plain")
 MOST_PARTICLES = 10_000
 
+MIXTURE_SCHEME, MIXTURE_THRESHOLD = "both-kinds", 0.1
+"""Default resampling of the mixtures of :mod:`pyclone_pgsm.clustering`."""
+
 
 @dataclass(frozen=True)
 class Settings:
@@ -39,10 +42,10 @@ class Settings:
         Split-merge moves an iteration, of the samplers that have them. None: chosen by :meth:`resolve`.
     particles : int
         N of the particle Gibbs kernel.
-    resample_threshold : float
-        Relative effective sample size below which particles are resampled.
-    resampling : str
-        How particles are resampled: one of :data:`~pyclone_pgsm.samplers.resampling.SCHEMES`.
+    resample_threshold : float or None
+        Relative effective sample size below which particles are resampled. None: 0.5.
+    resampling : str or None
+        How particles are resampled: one of :data:`~pyclone_pgsm.samplers.resampling.SCHEMES`. None: "multinomial".
     anchors : int
         Observations that a particle Gibbs split-merge move starts from; it may leave up to so many blocks.
     anchor_proposal : str or None
@@ -73,8 +76,8 @@ class Settings:
     sweeps: int = 1
     moves: int | None = None
     particles: int = 20
-    resample_threshold: float = 0.5
-    resampling: str = "multinomial"
+    resample_threshold: float | None = None
+    resampling: str | None = None
     anchors: int = 2
     anchor_proposal: str | None = None
     targets: str = "annealed"
@@ -91,7 +94,7 @@ class Settings:
         for name, known in (
             ("sampler", tuple(SAMPLERS)),
             ("targets", TARGETS),
-            ("resampling", SCHEMES),
+            ("resampling", (None, *SCHEMES)),
             ("anchor_proposal", (None, *ANCHOR_PROPOSALS)),
         ):
             if getattr(self, name) not in known:
@@ -117,7 +120,7 @@ class Settings:
             raise UsageError(f"--particles {self.particles}: must be at most {MOST_PARTICLES}")
         if self.seed >= 2**63:
             raise UsageError(f"--seed {self.seed}: must be below 2**63")
-        if not 0.0 <= self.resample_threshold <= 1.0:
+        if self.resample_threshold is not None and not 0.0 <= self.resample_threshold <= 1.0:
             raise UsageError(f"--resample-threshold {self.resample_threshold}: must lie between 0 and 1")
         check_init(self.init)
         self._check_anchors()
@@ -161,7 +164,14 @@ class Settings:
         burn_in = iterations // 2 if self.burn_in is None else self.burn_in
         self._check_lengths(iterations, burn_in)
         moves = self.moves or (2 if num_observations <= 5000 else 1)
-        return replace(self, iterations=iterations, burn_in=burn_in, moves=moves)
+        return replace(
+            self,
+            iterations=iterations,
+            burn_in=burn_in,
+            moves=moves,
+            resampling=self.scheme,
+            resample_threshold=self.threshold,
+        )
 
     @property
     def lengths(self) -> tuple[int, int]:
@@ -174,6 +184,16 @@ class Settings:
     def proposal(self) -> str:
         """Name of the anchor proposal."""
         return self.anchor_proposal or ("cluster" if self.anchors == 2 else "uniform")
+
+    @property
+    def scheme(self) -> str:
+        """Name of the resampling scheme."""
+        return self.resampling or "multinomial"
+
+    @property
+    def threshold(self) -> float:
+        """Relative effective sample size below which particles are resampled."""
+        return 0.5 if self.resample_threshold is None else self.resample_threshold
 
     def to_dict(self) -> dict[str, Any]:
         """For the trace and ``run.json``."""

@@ -58,13 +58,14 @@ def _four_mutations(grid_size: int) -> Any:
     return make_pyclone(index, xi, likelihood, np.zeros(4), np.log(likelihood.mean(axis=1)))
 
 
-def warm_chain(likelihood: Any) -> None:
+def warm_chain(likelihood: Any, scheme: str) -> None:
     """Call the kernels of the default chain, last needed first, on four observations."""
     from pyclone_pgsm.compiling import compiled_for
     from pyclone_pgsm.priors import DirichletProcess
     from pyclone_pgsm.samplers.anchors import merge_scores
-    from pyclone_pgsm.samplers.particle_gibbs import make_block_pool, split_merge
+    from pyclone_pgsm.samplers.particle_gibbs import has_one_merged, make_block_pool, split_merge
     from pyclone_pgsm.samplers.partition import Partition, PartitionPrior
+    from pyclone_pgsm.samplers.resampling import SCHEMES
 
     kind = type(likelihood)
     prior = DirichletProcess()
@@ -78,7 +79,8 @@ def warm_chain(likelihood: Any) -> None:
     pool = make_block_pool(2, likelihood.stat_size())
     move = compiled_for(split_merge, kind)
     rng = np.random.default_rng(0)
-    move(likelihood, tables, partition, np.array([0, 1]), 2, 0.5, True, 0, None, pool, rng)
+    number, one_merged = SCHEMES.index(scheme), has_one_merged(scheme)
+    move(likelihood, tables, partition, np.array([0, 1]), 2, 0.5, True, number, one_merged, pool, rng)
     compiled_for(merge_scores, kind)(likelihood, np.array([0, 0, 1, 1], np.int32), 2)
 
 
@@ -101,6 +103,7 @@ def warm_summary(likelihood: Any, grid_size: int | None) -> None:
 def main() -> None:
     """Compile for the likelihood that the command line names."""
     from pyclone_pgsm.likelihoods.registry import find_likelihood
+    from pyclone_pgsm.settings import MIXTURE_SCHEME
 
     gc.disable()  # takes a twentieth of the time of compiling
     name = sys.argv[1]
@@ -109,7 +112,7 @@ def main() -> None:
     else:
         kind: Any = find_likelihood(name)
         likelihood, grid_size = kind.from_data(np.zeros((4, 2))), None
-    warm_chain(likelihood)
+    warm_chain(likelihood, "multinomial" if name == "pyclone" else MIXTURE_SCHEME)
     warm_summary(likelihood, grid_size)
 
 

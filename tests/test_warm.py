@@ -60,5 +60,5 @@ def test_signatures_are_those_that_a_run_needs(tmp_path, monkeypatch):
     if not hasattr(move, "signatures"):
         pytest.skip("nothing is compiled")
     before = len(move.signatures)
-    run_matrix(tmp_path / "t.h5", data=matrix(), iterations=4, burn_in=1)
+    run_matrix(tmp_path / "t.h5", data=matrix(), iterations=4, burn_in=1, resampling="both-kinds")
     assert len(move.signatures) == before

@@ -364,9 +364,9 @@ def moves() -> Iterator[tuple[str, str, Move]]:
             yield name, "yes", move._replace(with_ancestors=True)
 
 
-FEW = np.array([-1.0, 0.5, 2.0, 3.5, 0.2, -2.0])
-"""Data of which all 203 partitions are enumerated."""
-REPLICATES = 200_000
+FEW = np.arange(-2.5, 4.0)
+"""Data of which all 877 partitions are enumerated."""
+REPLICATES = 1_000_000
 
 
 def measure_exactness() -> None:
@@ -376,7 +376,7 @@ def measure_exactness() -> None:
         covariance = np.eye(len(members)) + VARIANCE
         return float(multivariate_normal(cov=covariance).logpdf(FEW[list(members)]))
 
-    concentration = 0.7
+    concentration = 1.0
     level = log_levels(len(FEW), concentration)
     posterior = enumerate_posterior(len(FEW), log_marginal, concentration)
     print(f"p values of {REPLICATES:,} moves from {len(posterior.partitions)} partitions", flush=True)

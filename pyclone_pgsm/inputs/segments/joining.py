@@ -30,7 +30,15 @@ from pyclone_pgsm.inputs.segments.intervals import NONE
 from pyclone_pgsm.inputs.segments.model import Segments
 from pyclone_pgsm.inputs.segments.reading import looks_at_no_alleles
 from pyclone_pgsm.inputs.segments.reasons import FillGaps, reasons_of
-from pyclone_pgsm.inputs.segments.samples import Sample, build_of, hinted, rows_by_sample, told, used_samples
+from pyclone_pgsm.inputs.segments.samples import (
+    Sample,
+    build_of,
+    check_same_build,
+    hinted,
+    rows_by_sample,
+    told,
+    used_samples,
+)
 from pyclone_pgsm.inputs.segments.states import EXCESS, States, states_of_tumour
 from pyclone_pgsm.inputs.variants.model import Variants, mutation_ids
 
@@ -75,8 +83,8 @@ def join(
     Raises
     ------
     UsageError
-        If a sample has no segments, shares of all cells are given but no tumour content, or mutations and segments
-        are of different genome builds.
+        If a sample has no segments, shares of all cells are given but no tumour content, or mutations, segments and
+        samples are of different genome builds.
     InputError
         If no mutation is left.
     """
@@ -93,6 +101,8 @@ def join(
         )
         for sample in samples
     }
+    if not isinstance(builds, Mapping):
+        check_same_build(known)
     found = Found.of(given, segments, rows)
     normal_cn = _normal_copies(found, known)
     states = _states(found, known, normal_cn, genotype_prior)

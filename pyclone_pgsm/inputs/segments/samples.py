@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs.genome import CHROMOSOMES, LENGTHS, Build, Sex, builds_that_fit
+from pyclone_pgsm.inputs.genome import BUILDS, CHROMOSOMES, LENGTHS, Build, Sex, builds_that_fit
 from pyclone_pgsm.inputs.segments.model import Hint, Segments
 from pyclone_pgsm.inputs.variants.model import Variants
 
@@ -75,10 +75,12 @@ def hinted(segments: Segments, rows: NDArray[np.int64], what: str):  # type: ign
 
 
 def build_of(variants: Variants, segments: Segments, rows: NDArray[np.int64], sample: str) -> Build | None:
-    """The genome build of a sample; UsageError if mutations and segments cannot be of the same."""
+    """The genome build of a sample; UsageError if mutations and segments cannot be of the same, or some of them."""
     given = variants.table[variants.table["sample_id"] == sample]
     last_mutations = given.groupby("chrom", observed=True)["pos"].max()
     last_segments = segments.table.iloc[rows].groupby("chrom", observed=True)["end"].max()
+    _check_mixed(sample, "mutations", last_mutations)
+    _check_mixed(sample, "segments", last_segments)
     of_mutations = builds_that_fit(_of_chromosomes(last_mutations))
     of_segments = builds_that_fit(_of_chromosomes(last_segments))
     said = {variants.hints.builds.get(file) for file in given["file"].unique()}
@@ -91,6 +93,34 @@ def build_of(variants: Variants, segments: Segments, rows: NDArray[np.int64], sa
             f"({why}). Lift one of them over; or give --genome-build, if this is a mistake"
         )
     return both[0] if len(both) == 1 else None
+
+
+def _check_mixed(sample: str, what: str, last: pd.Series) -> None:
+    """Refuse positions each of which some build has, but no build all."""
+    places = _of_chromosomes(last)
+    each_fits = all(builds_that_fit({chrom: position}) for chrom, position in places.items())
+    if each_fits and not builds_that_fit(places):
+        why = "; ".join(_too_long(last, build) for build in BUILDS)
+        raise UsageError(
+            f"sample {sample!r}: the {what} are of different genome builds ({why}). Lift some of them over; or give "
+            "--genome-build, if this is a mistake"
+        )
+
+
+def check_same_build(known: Mapping[str, Sample]) -> None:
+    """Refuse samples of different builds: their mutations are told apart by positions.
+
+    Raises
+    ------
+    UsageError
+    """
+    of_build = {sample.build: name for name, sample in known.items() if sample.build is not None}
+    if len(of_build) > 1:
+        (first, one), (second, other) = list(of_build.items())[:2]
+        raise UsageError(
+            f"sample {one!r} is of genome build {first}, sample {other!r} of {second}: their mutations cannot be "
+            "compared. Lift some of them over; or give --genome-build, if this is a mistake"
+        )
 
 
 def _of_chromosomes(last: pd.Series) -> dict[str, int]:

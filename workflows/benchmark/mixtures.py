@@ -1,0 +1,151 @@
+"""Normal and Bernoulli mixtures against scikit-learn, and how soon a chain finds the clusters.
+
+    python mixtures.py consensus DATA_FOLDER [--rows N]   S1 to S4, DIM128: V-measure of the consensus of four chains
+    python mixtures.py speed DATA_FOLDER                  S1, DIM128, Bernoulli: seconds of one chain, from one cluster
+
+DATA_FOLDER holds s1.csv to s4.csv and dim128.csv, the label in the last column; the Bernoulli data are made here.
+Columns are standardised; those of DIM128 have the standard deviation 10 besides, as with S0 = I the prior expects
+clusters much wider than its own. Times are processor time of the one thread that works, after compilation.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+os.environ["OMP_NUM_THREADS"] = "1"
+os.environ["OPENBLAS_NUM_THREADS"] = "1"
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.metrics import v_measure_score
+from sklearn.mixture import BayesianGaussianMixture
+
+from pyclone_pgsm.chains import Settings, make_steps, start_chain
+from pyclone_pgsm.clustering import cluster, mixture_settings
+from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.likelihoods.model import FixedModel
+from pyclone_pgsm.likelihoods.registry import find_likelihood
+from pyclone_pgsm.priors import DirichletProcess
+from pyclone_pgsm.samplers.partition import PartitionPrior, build_partition
+
+COMPONENTS = 40
+WIDE = {"dim128": 10.0}
+"""Standard deviation of the columns, where it is not 1."""
+SEEDS = range(5)
+Data = tuple[NDArray[np.float64], NDArray[np.int64]]
+
+
+def read(folder: Path, name: str, rows: int | None = None) -> Data:
+    """Standardised columns, and the labels."""
+    table = np.loadtxt(folder / f"{name}.csv", delimiter=",", skiprows=1)
+    if rows is not None:
+        table = table[np.random.default_rng(0).permutation(len(table))[:rows]]
+    X, labels = table[:, :-1], table[:, -1].astype(int)
+    return WIDE.get(name, 1.0) * (X - X.mean(axis=0)) / X.std(axis=0), labels
+
+
+def bernoulli() -> Data:
+    """5,000 rows of 50 columns in 16 clusters, probabilities from Beta(0.5, 0.5)."""
+    rng = np.random.default_rng(1)
+    labels = np.arange(5000) % 16
+    return (rng.random((5000, 50)) < rng.beta(0.5, 0.5, (16, 50))[labels]).astype(float), labels
+
+
+def measure_consensus(folder: Path, rows: int | None) -> None:
+    """Default chains and consensus against a variational mixture with a Dirichlet process prior."""
+    print("| data | clusters | V | V of BayesianGaussianMixture | largest R-hat |\n|---|---:|---:|---:|---:|")
+    for name in ("s1", "s2", "s3", "s4", "dim128"):
+        X, labels = read(folder, name, rows)
+        found = cluster(X, "normal")
+        peer = "-"
+        if name != "dim128":
+            model = BayesianGaussianMixture(
+                n_components=COMPONENTS,
+                weight_concentration_prior_type="dirichlet_process",
+                max_iter=1000,
+                random_state=0,
+            )
+            peer = f"{v_measure_score(labels, model.fit_predict(X)):.3f}"
+        rhat = max(diagnostic.rhat for diagnostic in found.diagnostics.values())
+        print(
+            f"| {name} | {found.num_clusters} | {v_measure_score(labels, found.labels):.3f} | {peer} | {rhat:.2f} |",
+            flush=True,
+        )
+
+
+def seconds_to(
+    data: Data, likelihood: str, target: float, limit: float, seed: int
+) -> tuple[float, dict[str, float]]:
+    """Seconds until the V-measure of a chain's partition is `target` (inf: not within `limit`); and of its steps.
+
+    The steps are the Gibbs sweep and the split-merge move; their medians are over the iterations that follow.
+    """
+    X, labels = data
+    model = FixedModel(find_likelihood(likelihood).from_data(X), len(X))  # type: ignore[attr-defined]
+    settings = mixture_settings(Settings(chains=1, seed=seed)).resolve(len(X))
+    prior = DirichletProcess()
+    state = start_chain(model, prior, settings, 0)
+    steps = make_steps(model, settings, state)
+    partition = compiled_for(build_partition, type(model.likelihood(())))(model.likelihood(()), state.labels)
+    spent, reached, after = 0.0, np.inf, 0
+    taken: list[list[float]] = [[] for _ in steps]
+    while spent < limit and after < 30:
+        tables = PartitionPrior(prior.log_tau1(len(X)), prior.log_tau2(len(X)))
+        for step, times in zip(steps, taken):
+            started = time.thread_time()
+            partition = step(model.likelihood(()), tables, partition, state.rng)
+            times.append(time.thread_time() - started)
+            spent += times[-1]
+        state.anchors.adapt(model.likelihood(()), partition)
+        prior = prior.resample(partition.sizes[partition.sizes > 0], state.rng)  # type: ignore[assignment]
+        if np.isinf(reached) and v_measure_score(labels, partition.labels) > target:
+            reached = spent
+        after += np.isfinite(reached)
+    moves = np.concatenate([times[-30:] for times in taken[1:]])
+    return reached, {"sweep": float(np.median(taken[0][-30:])), "move": float(np.median(moves))}
+
+
+def measure_speed(folder: Path) -> None:
+    """Chains of the default moves from a single cluster."""
+    print(
+        "| data | V above | seconds, by seed | median | sweep ms | move ms |\n|---|---:|---|---:|---:|---:|"
+    )
+    cases: dict[str, tuple[Callable[[], Data], str, float, float]] = {
+        "s1": (lambda: read(folder, "s1"), "normal", 0.98, 4.0),
+        "bernoulli": (bernoulli, "bernoulli", 0.99, 4.0),
+        "dim128": (lambda: read(folder, "dim128"), "normal", 0.999999, 10.0),
+    }
+    for name, (make, likelihood, target, limit) in cases.items():
+        data = make()
+        seconds_to(data, likelihood, 2.0, 0.2, 0)  # compiles
+        results = [seconds_to(data, likelihood, target, limit, seed) for seed in SEEDS]
+        reached = [result[0] for result in results]
+        sweep, move = (np.median([steps[kind] for _, steps in results]) * 1e3 for kind in ("sweep", "move"))
+        print(
+            f"| {name} | {target:.2f} | {', '.join(f'{value:.2f}' for value in reached)} | {np.median(reached):.2f} "
+            f"| {sweep:.1f} | {move:.1f} |",
+            flush=True,
+        )
+
+
+def main() -> None:
+    """Measure what the command line asks for."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("what", choices=("consensus", "speed"))
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--rows", type=int, help="so many of the rows only")
+    given = parser.parse_args()
+    if given.what == "consensus":
+        measure_consensus(given.folder, given.rows)
+    else:
+        measure_speed(given.folder)
+
+
+if __name__ == "__main__":
+    main()
