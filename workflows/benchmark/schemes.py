@@ -65,13 +65,14 @@ SETTINGS = (
     Setting("systematic", 20, 0.5),
     Setting("optimal", 5, 0.5),
     Setting("both-kinds", 20, 0.5),
+    Setting("both-kinds", 20, 0.1),
     Setting("both-kinds", 10, 0.5),
     Setting("both-kinds", 10, ONLY_DEAD),
     Setting("both-kinds", 5, 0.5),
     Setting("both-kinds", 5, ONLY_DEAD),
     Setting("both-kinds", 3, ONLY_DEAD),
 )
-"""The first is the default of ``pyclone-pgsm analyze``."""
+"""The first is the default of ``pyclone-pgsm analyze``; ``cluster`` has both-kinds with 20 particles at 0.1."""
 
 
 class Dataset(NamedTuple):
