@@ -294,7 +294,8 @@ def advance(
         prior = prior.resample(partition.sizes[partition.sizes > 0], rng)
         tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))
         if model.hyperparameters and iteration % settings.hyper_every == 0:
-            values, partition = resample_hyperparameters(model, values, partition, rng)
+            for _ in model.hyperparameters:
+                values, partition = resample_hyperparameters(model, values, partition, rng)
             likelihood = model.likelihood(values)
         iteration += 1
         if iteration % settings.thin == 0:

@@ -334,9 +334,20 @@ def simulate(
     ] = None,
     copy_numbers: Annotated[str, typer.Option(metavar="NAME", help="diploid or mixed.")] = "diploid",
     missing: Annotated[float, typer.Option(help="Share of rows that are missing.")] = 0.0,
+    subclonal: Annotated[
+        float,
+        typer.Option(
+            help="Share of segments on which a subclone gained or lost a copy; needs mixed copy numbers."
+        ),
+    ] = 0.0,
     precision: Annotated[
-        float, typer.Option(metavar="FLOAT|inf", help="Precision of the beta-binomial; inf: binomial.")
-    ] = float("inf"),
+        list[float] | None,
+        typer.Option(
+            metavar="FLOAT|inf",
+            help="Precision of the beta-binomial, once for all samples, or once a sample; inf: binomial. "
+            "\\[default: inf]",
+        ),
+    ] = None,
     error_rate: Annotated[float, typer.Option(help="Sequencing error rate.")] = 0.001,
     cluster_sizes: Annotated[str, typer.Option(metavar="NAME", help="dirichlet or equal.")] = "dirichlet",
     clonal: Annotated[
@@ -360,7 +371,8 @@ def simulate(
             purity=purity or 0.8,
             copy_numbers=copy_numbers,
             missing=missing,
-            precision=precision,
+            subclonal=subclonal,
+            precision=precision or float("inf"),
             error_rate=error_rate,
             cluster_sizes=cluster_sizes,
             clonal=clonal,

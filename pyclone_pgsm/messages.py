@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 
 from pyclone_pgsm.posterior.mixture import SD, MixtureSummary
-from pyclone_pgsm.posterior.summarize import Diagnostic, Result
+from pyclone_pgsm.posterior.summarize import Diagnostic, Result, is_precision
 from pyclone_pgsm.posterior.summary import Summary
 
 SHOWN_CLUSTERS = 20
@@ -21,8 +21,9 @@ def _precision_line(diagnostic: Diagnostic) -> str:
     def text(value: float) -> str:
         return "binomial" if math.isinf(value) else f"{value:.0f}"
 
+    sample = diagnostic.name.partition(":")[2]
     return (
-        f"overdispersion: precision {text(diagnostic.mean)} "
+        f"overdispersion{' of ' + sample if sample else ''}: precision {text(diagnostic.mean)} "
         f"(95 % interval {text(diagnostic.lower)} to {text(diagnostic.upper)})"
     )
 
@@ -34,7 +35,12 @@ def summary_lines(result: Result, left_out: int) -> list[str]:
         lines = _tumour_lines(summary, left_out)
     else:
         lines = _mixture_lines(summary)
-    lines += [_precision_line(d) for d in result.diagnostics if d.name == "precision"]
+    lines += [_precision_line(d) for d in result.diagnostics if is_precision(d.name)]
+    lines += [
+        f"tumour content of {d.name.partition(':')[2]}: {d.mean:.3g} (95 % interval {d.lower:.3g} to {d.upper:.3g})"
+        for d in result.diagnostics
+        if d.name.startswith("tumour_content:")
+    ]
     lines += [
         f"error rate: {d.mean:g} (95 % interval {d.lower:g} to {d.upper:g})"
         for d in result.diagnostics
