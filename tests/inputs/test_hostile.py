@@ -304,7 +304,14 @@ NO_POSITION = {
     "NA": "no value",
     "here": "not a number",
 }
-NO_COPIES = {"1e18": "", "1e400": "", "inf": "infinite", "two": "not a number", "2,5": "not a number"}
+NO_COPIES = {
+    "-5": "",
+    "1e18": "",
+    "1e400": "",
+    "inf": "infinite",
+    "two": "not a number",
+    "2,5": "not a number",
+}
 CELLS = {
     "m.maf": {"Start_Position": NO_POSITION, "t_ref_count": NO_COUNT, "t_alt_count": NO_COUNT},
     "m.tsv": {"pos": NO_POSITION, "ref_counts": NO_COUNT, "alt_counts": NO_COUNT},

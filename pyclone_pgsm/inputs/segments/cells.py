@@ -46,10 +46,12 @@ class Real:
 POSITION = values.Whole(
     0, _LARGEST_POSITION, "a position on the chromosome: a whole number, 0 or more (at most 2147483647)"
 )
+LEAST_FITTED = -2.0
+"""Callers that fit real copy numbers fit some a little below 0 to short, noisy segments; less is a fault."""
 REAL_COPIES = Real(
-    -values.LARGEST_COPY_NUMBER,
+    LEAST_FITTED,
     values.LARGEST_COPY_NUMBER,
-    f"a copy number (at most {values.LARGEST_COPY_NUMBER})",
+    f"a copy number (at least 0, or a fit a little below, and at most {values.LARGEST_COPY_NUMBER})",
 )
 NORMAL_COPIES = values.Whole(
     0, values.LARGEST_COPY_NUMBER, "the copy number of normal cells: a whole number, 0 or more"

@@ -81,8 +81,10 @@ def error_in(tmp_path: Path, content: str | bytes, name: str = "s.tsv", **option
         (
             PURPLE,
             "1 1 9 3 inf 1",
-            "column majorAlleleCopyNumber: 'inf': infinite; expected a copy number (at most 1000)",
+            "column majorAlleleCopyNumber: 'inf': infinite; expected a copy number (at least 0, or a fit a little "
+            "below, and at most 1000)",
         ),
+        (PURPLE, "1 1 9 3 -5 1", "column majorAlleleCopyNumber: '-5': out of range; expected a copy number"),
         (PURPLE, "1 1 9 3 2,1 1", "'2,1': not a number: write a decimal point, not a comma"),
     ],
 )
