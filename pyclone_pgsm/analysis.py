@@ -38,6 +38,7 @@ from pyclone_pgsm.posterior.summarize import (
     CRITERIA,
     Diagnostic,
     Result,
+    default_criterion,
     kept_rows,
     predictive,
     summarize,
@@ -394,14 +395,14 @@ def resume(
     return options.settings.lengths[0]
 
 
-def check_criterion(criterion: str) -> None:
-    """Refuse an unknown criterion of the consensus partition.
+def check_criterion(criterion: str | None) -> None:
+    """Refuse an unknown criterion of the consensus partition; None is the default.
 
     Raises
     ------
     UsageError
     """
-    if criterion not in CRITERIA:
+    if criterion not in (None, *CRITERIA):
         raise UsageError(f"--consensus {criterion!r}: must be one of {', '.join(CRITERIA)}")
 
 
@@ -430,7 +431,7 @@ def write_results(
     trace_path: Path,
     folder: Path,
     *,
-    criterion: str = "mpear",
+    criterion: str | None = None,
     burn_in: int | None = None,
     formats: Sequence[str] = ("png", "pdf"),
     plots: bool = True,
@@ -443,7 +444,7 @@ def write_results(
     trace_path : Path
     folder : Path
         Made if need be; files in it are replaced.
-    criterion : str
+    criterion : str or None
         Of the consensus partition.
     burn_in : int or None
         None: that of the run.
@@ -521,7 +522,7 @@ def _draw_mixture(
 
 
 def write_pictures(
-    trace_path: Path, folder: Path, criterion: str, burn_in: int | None, formats: Sequence[str]
+    trace_path: Path, folder: Path, criterion: str | None, burn_in: int | None, formats: Sequence[str]
 ) -> list[Path]:
     """Draw the pictures of a trace.
 
@@ -586,7 +587,7 @@ def _diagnostic(diagnostic: Diagnostic, hyperparameters: Sequence[str]) -> dict[
 
 
 def run_report(
-    trace: Trace, result: Result, criterion: str, burn_in: int | None, timings: dict[str, float]
+    trace: Trace, result: Result, criterion: str | None, burn_in: int | None, timings: dict[str, float]
 ) -> dict[str, Any]:
     """Content of ``run.json``."""
     options, data = trace.options, trace.data
@@ -603,7 +604,7 @@ def run_report(
         "command": trace.command,
         "seed": options.settings.seed,
         "options": json.loads(options.to_json().replace("Infinity", '"inf"')),
-        "consensus": criterion,
+        "consensus": criterion or default_criterion(trace),
         "burn_in": options.settings.lengths[1] if burn_in is None else burn_in,
         "counts": {
             **counts,
@@ -635,7 +636,7 @@ def analyze(
     settings: Settings,
     prior: Prior,
     *,
-    criterion: str = "mpear",
+    criterion: str | None = None,
     threads: int | None = None,
     command: str = "",
     progress: Progress | None = None,
@@ -666,7 +667,7 @@ def fill_folder(
     folder: Path,
     started: float,
     *,
-    criterion: str,
+    criterion: str | None,
     threads: int | None,
     command: str,
     progress: Progress | None,

@@ -223,7 +223,16 @@ QUIET = option(bool, "--quiet|-q", "No progress, no summary.", OUTPUT)
 WRITING_OPTIONS: Options = {"force": (FORCE, False), "quiet": (QUIET, False)}
 
 SUMMARY_OPTIONS: Options = {
-    "consensus": (option(str, "--consensus", "mpear, vi, binder or map.", OUTPUT, "NAME"), "mpear"),
+    "consensus": (
+        option(
+            str,
+            "--consensus",
+            "mpear, vi, binder or map. \\[default: mpear; of data other than tumours: vi]",
+            OUTPUT,
+            "NAME",
+        ),
+        None,
+    ),
     "plots": (option(bool, "--plots/--no-plots", "Draw the pictures.", OUTPUT), True),
     "formats": (option(str, "--format", "Formats of the pictures.", OUTPUT, "png,pdf"), "png,pdf"),
 }

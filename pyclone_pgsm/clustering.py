@@ -160,7 +160,7 @@ def cluster(
     settings: Settings | None = None,
     *,
     start_labels: ArrayLike | None = None,
-    criterion: str = "mpear",
+    criterion: str = "vi",
     threads: int | None = None,
     trace: Path | str | None = None,
     progress: Progress | None = None,
@@ -215,7 +215,7 @@ def cluster(
     >>> from pyclone_pgsm.clustering import Settings, cluster
     >>> rng = np.random.default_rng(0)
     >>> X = np.concatenate([rng.normal(-5, 1, (30, 2)), rng.normal(5, 1, (20, 2))])
-    >>> found = cluster(X, "normal", {"S0": 0.5, "r0": 0.1}, settings=Settings(iterations=60, chains=2))
+    >>> found = cluster(X, "normal", {"S0": 0.5}, settings=Settings(iterations=60, chains=2))
     >>> found.cluster_size
     array([30, 20])
     >>> found.parameters["mean"].round()

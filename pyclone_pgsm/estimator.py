@@ -61,7 +61,7 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
     chains : int, default=2
     settings : dict or None, default=None
         Further fields of :class:`pyclone_pgsm.settings.Settings`: particles, moves, thin, init, ...
-    criterion : {"mpear", "vi", "binder", "map"}, default="mpear"
+    criterion : {"mpear", "vi", "binder", "map"}, default="vi"
         Of the consensus partition, see :func:`pyclone_pgsm.posterior.consensus.consensus`.
     threads : int or None, default=None
         Chains that run at the same time; None: one a processor. No influence on the result.
@@ -97,7 +97,7 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
     >>> from pyclone_pgsm.estimator import SplitMergeMixture
     >>> rng = np.random.default_rng(0)
     >>> X = np.concatenate([rng.normal(-5, 1, (30, 2)), rng.normal(5, 1, (20, 2))])
-    >>> mixture = SplitMergeMixture(parameters={"r0": 0.1}, iterations=100, random_state=0).fit(X)
+    >>> mixture = SplitMergeMixture(iterations=100, random_state=0).fit(X)
     >>> mixture.n_clusters_
     2
     >>> mixture.means_.round()
@@ -124,7 +124,7 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         burn_in: int | None = None,
         chains: int = 2,
         settings: dict[str, Any] | None = None,
-        criterion: str = "mpear",
+        criterion: str = "vi",
         threads: int | None = None,
         random_state: int | np.random.RandomState | None = None,
     ) -> None:

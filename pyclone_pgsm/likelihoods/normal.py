@@ -267,7 +267,7 @@ class Normal(NamedTuple):
         cls,
         data: NDArray[np.float64],
         nu0: float | None = None,
-        r0: float = 1.0,
+        r0: float = 0.1,
         u0: ArrayLike = 0.0,
         S0: ArrayLike = 1.0,
     ) -> Normal:
@@ -279,7 +279,8 @@ class Normal(NamedTuple):
         nu0 : float or None
             Degrees of freedom, above D - 1. None: D + 2, with which the prior mean of Sigma is S0.
         r0 : float
-            Prior observations of the mean, above 0.
+            Prior observations of the mean, above 0. At 0.1 clusters are expected to lie about three of their widths
+            from u0; the paper's 1 expects them to lie on top of each other.
         u0 : float or (D,) float64
             Prior mean.
         S0 : float, (D,) or (D, D) float64

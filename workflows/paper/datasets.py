@@ -37,6 +37,8 @@ from pyclone_pgsm.tumour.grid import LocusTable, choose_grid_size, intern
 from pyclone_pgsm.tumour.model import PyCloneModel
 
 HELD_OUT = 0.1
+PAPER_PRIOR = {"r0": 1.0}
+"""Of the Normal likelihood, where it is not the default."""
 LogDensity = Callable[[NDArray[np.int32], Prior], NDArray[np.float64]]
 
 
@@ -90,7 +92,8 @@ class MatrixData:
     def problem(self, seen: NDArray[np.int64], held_out: NDArray[np.int64]) -> Problem:
         """The chain sees some rows, and is judged by others."""
         values = self.scaled(seen)
-        likelihood = find_likelihood(self.likelihood).from_data(values[seen])
+        parameters = PAPER_PRIOR if self.likelihood == "normal" else {}
+        likelihood = find_likelihood(self.likelihood).from_data(values[seen], **parameters)
 
         def log_density(labels: NDArray[np.int32], prior: Prior) -> NDArray[np.float64]:
             return Predictive(likelihood, [prior], labels[np.newaxis]).log_density(values[held_out])

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from datasets import MatrixData, load, split
+from datasets import PAPER_PRIOR, MatrixData, load, split
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -265,7 +265,7 @@ def mopsi_maps(data: MatrixData, rows: int | None, paths: dict[str, Path]) -> Fi
     gibbs, mixed = States.read(paths["gibbs-disconnected"]), States.read(paths["mixed"])
     seen, _ = split(len(data), rows)
     points = data.scaled(seen)[seen]
-    likelihood = find_likelihood("normal").from_data(points)
+    likelihood = find_likelihood("normal").from_data(points, **PAPER_PRIOR)
     first, end = float(gibbs.cpu_seconds[1]), min(float(gibbs.cpu_seconds[-1]), float(mixed.cpu_seconds[-1]))
     maps = [
         Map("Gibbs, disconnected, one sweep", gibbs, [1]),
@@ -293,7 +293,7 @@ def finite_maps(data: MatrixData, rows: int | None, paths: dict[str, Path]) -> F
     """Densities and clusters of each configuration at the end."""
     seen, _ = split(len(data), rows)
     points = data.scaled(seen)[seen]
-    likelihood = find_likelihood("normal").from_data(points)
+    likelihood = find_likelihood("normal").from_data(points, **PAPER_PRIOR)
     size, gap, top = 2.1, 0.15, style.HEADER + 0.35
     figure = style.new_figure(
         len(paths) * (size + gap) + gap,
