@@ -117,8 +117,8 @@ def outside(stat, top, table, row, sign):
     """Bound on S_k + sign xi_k over all k outside the window; ``table`` has the extremes of xi in each chunk."""
     C = table.shape[1]
     return max(
-        highest_bound(stat, top, table, row, 0, stat[top + C + FIRST], sign),
-        highest_bound(stat, top, table, row, stat[top + C + LAST], C, sign),
+        highest_bound(stat, top, table, row, 0.0, stat[top + C + FIRST], sign),
+        highest_bound(stat, top, table, row, stat[top + C + LAST], float(C), sign),
     )
 
 
@@ -278,7 +278,7 @@ def add_one(stat, at, C, xi, likelihood, high, row):
         # a better bound, and the window may stay
         bound = outside(stat, top, high, row, 1.0) - stat[tail + LOG_Z]
         hidden = min(hidden, G * math.exp(min(bound, 0.0)))
-    wait(stat, at, C, xi, row, high, 1.0)
+    wait(stat, at, C, xi, float(row), high, 1.0)
     log_predictive = math.log(predictive) if predictive > TINY else -np.inf
     if hidden < HIDDEN * predictive and stat[tail + SPENT] - log_predictive < BUDGET:
         stat[tail + SPENT] -= log_predictive
@@ -313,55 +313,6 @@ def remove_one(stat, at, C, xi, likelihood, low, row):
         stat[tail + LOG_Z] += log_inverse
     else:
         renew_window(stat, at, C, xi)
-
-
-@njit(**LEAF, error_model="numpy")
-def log_predictives(index, xi, likelihood, high, stats, slots, i, negligible, out):
-    """out[b] = log L(y_i | block) for the blocks whose statistics are ``stats[slots[b]]``.
-
-    A block that is out of the question is recognised by the largest l in its windows, without a look at the grid. Every
-    factor is at most 1, so the product so far is a bound that can end the loop over samples early.
-    """
-    G = xi.shape[1]
-    C = high.shape[1]
-    flat = stats.reshape(stats.size)
-    for b in range(len(slots)):
-        at = slots[b] * stats.shape[1]
-        bound = 0.0
-        total = 0.0
-        product = 1.0
-        for d in range(index.shape[1]):
-            row = index[i, d]
-            if row < 0:
-                continue
-            start = at + d * (2 * G + C + TAIL)
-            tail = start + 2 * G + C
-            if negligible > -np.inf:
-                # twice, for what the window hides
-                hidden = max(flat[tail + OUT], HIDDEN)
-                log_hidden = math.log(HIDDEN) if hidden == HIDDEN else math.log(hidden)
-                bound += max(largest(flat, tail, high, row), log_hidden) + math.log(2.0)
-                if bound < negligible:
-                    total = -np.inf
-                    break
-            hidden = flat[tail + OUT]
-            predictive = dot(flat, start + G, likelihood, row, flat[tail + LO], flat[tail + HI])
-            if predictive > EXACT * hidden and predictive > TINY:
-                product *= predictive
-                if product > 1e-15:
-                    continue
-                total += math.log(product)
-                product = 1.0
-            else:
-                total += math.log(product)
-                product = 1.0
-                if total + math.log(predictive + hidden + TINY) < negligible:
-                    total = -np.inf
-                else:
-                    total += log_far_predictive(flat, start, xi, high, row, predictive)
-            if total < negligible:
-                break
-        out[b] = total + math.log(product)
 
 
 @njit(**LEAF, error_model="numpy")
@@ -416,9 +367,10 @@ class PyClone(NamedTuple):
         C = self.low.shape[1]
         for start in range(0, len(stat), 2 * G + C + TAIL):
             tail = start + 2 * G + C
-            stat[start : start + G] = 0.0
-            stat[start + G : start + 2 * G] = 1.0 / G
-            stat[start + 2 * G : tail] = 0.0
+            for k in range(np.uint64(start), np.uint64(tail)):
+                stat[k] = 0.0
+            for k in range(np.uint64(start + G), np.uint64(start + 2 * G)):
+                stat[k] = 1.0 / G
             stat[tail + LO] = 0
             stat[tail + HI] = G
             stat[tail + FIRST] = 0
@@ -472,7 +424,9 @@ class PyClone(NamedTuple):
             for i in members:
                 row = self.index[i, d]
                 if row >= 0 and count[row] > 0:
-                    accumulate(stat, start, self.xi, row, float(count[row]), 0, G)
+                    accumulate(
+                        stat, start, self.xi, np.uint64(row), float(count[row]), np.uint64(0), np.uint64(G)
+                    )
                     count[row] = 0
             renew_window(stat, start, C, self.xi)
 
@@ -497,7 +451,51 @@ class PyClone(NamedTuple):
 
     @leaf
     def log_predictives(self, stats, slots, i, negligible, out):
-        log_predictives(self.index, self.xi, self.likelihood, self.high, stats, slots, i, negligible, out)
+        """A block that is out of the question is known by the largest l in its windows, without a look at the grid.
+
+        Every factor is at most 1, so the product so far is a bound that can end the loop over samples early.
+        """
+        index, xi, likelihood, high = self.index, self.xi, self.likelihood, self.high
+        G = xi.shape[1]
+        C = high.shape[1]
+        flat = stats.reshape(stats.size)
+        for b in range(len(slots)):
+            at = slots[b] * stats.shape[1]
+            bound = 0.0
+            total = 0.0
+            product = 1.0
+            for d in range(index.shape[1]):
+                row = index[i, d]
+                if row < 0:
+                    continue
+                start = at + d * (2 * G + C + TAIL)
+                tail = start + 2 * G + C
+                if negligible > -np.inf:
+                    # twice, for what the window hides
+                    hidden = max(flat[tail + OUT], HIDDEN)
+                    log_hidden = math.log(HIDDEN) if hidden == HIDDEN else math.log(hidden)
+                    bound += max(largest(flat, tail, high, row), log_hidden) + math.log(2.0)
+                    if bound < negligible:
+                        total = -np.inf
+                        break
+                hidden = flat[tail + OUT]
+                predictive = dot(flat, start + G, likelihood, row, flat[tail + LO], flat[tail + HI])
+                if predictive > EXACT * hidden and predictive > TINY:
+                    product *= predictive
+                    if product > 1e-15:
+                        continue
+                    total += math.log(product)
+                    product = 1.0
+                else:
+                    total += math.log(product)
+                    product = 1.0
+                    if total + math.log(predictive + hidden + TINY) < negligible:
+                        total = -np.inf
+                    else:
+                        total += log_far_predictive(flat, start, xi, high, row, predictive)
+                if total < negligible:
+                    break
+            out[b] = total + math.log(product)
 
     @leaf
     def log_predictive_without(self, stat, i):

@@ -270,7 +270,7 @@ def sweep(order, rows, weight, labels, table, value, step, adjusted, tolerance):
         columns = min(used + 1, capacity)
         overlap_gains(table, rows[u], w, own, columns, value, gains)
         cost = price(table.sums, draws, adjusted)
-        best = 0
+        best = np.int64(0)
         best_gain = -np.inf
         own_gain = -np.inf
         for k in range(columns):

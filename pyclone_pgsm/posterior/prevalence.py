@@ -135,6 +135,7 @@ def _shortest_interval(mass, lo, hi, share):
     to try each of them, once as the left and once as the right end.
     """
     last = len(mass) - 1.0
+    lo = np.int64(lo)
     best_left = _edge(lo, last)
     best_right = _edge(hi, last)
     right = lo

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.compiling import compiled_for
-from pyclone_pgsm.samplers.partition import Partition, copy_row, members_by_block
+from pyclone_pgsm.samplers.partition import Partition, copy_row, fill_block, members_by_block
 
 LARGEST_REFERENCE = 500  # blocks; the scores are a K x K matrix
 SHARE = 0.01  # of the attachment probability that makes a block a likely one
@@ -76,8 +76,7 @@ def merge_scores(likelihood, labels, num_blocks):  # type: ignore[no-untyped-def
     members, start = members_by_block(labels, num_blocks)
     stats = np.empty((num_blocks + 1, likelihood.stat_size()))
     for b in range(num_blocks):
-        likelihood.clear(stats[b])
-        likelihood.add_many(stats[b], members[start[b] : start[b + 1]])
+        fill_block(likelihood, stats[b], members[start[b] : start[b + 1]])
     scores = np.zeros((num_blocks, num_blocks))
     for b in range(num_blocks):
         for other in range(b):

@@ -30,12 +30,11 @@ from pyclone_pgsm.samplers.particle_gibbs import (
     draw_particle,
     extend,
     make_block_pool,
-    put_together,
     release_block,
-    start_block,
+    take_block,
     weigh,
 )
-from pyclone_pgsm.samplers.partition import close_slot, copy_row, open_slot, with_free_slots
+from pyclone_pgsm.samplers.partition import close_slot, copy_row, fill_block, open_slot, with_free_slots
 from pyclone_pgsm.samplers.resampling import (
     OPTIMAL,
     relative_ess,
@@ -290,7 +289,13 @@ def split_merge_many(likelihood, prior, partition, anchors, num_particles, thres
     n = len(sigma)
     num_others = partition.counter[0] - num_before
     if prior.log_tau1[num_others + num_before] == -np.inf:
-        put_together(likelihood, partition, slots[:num_before])
+        for b in range(1, num_before):
+            close_slot(partition, slots[b])
+        if num_before > 1:
+            fill_block(likelihood, stats[slots[0]], sigma)
+        for i in sigma:
+            labels[i] = slots[0]
+        sizes[slots[0]] = n
         return partition, num_before, 1
     log_open = np.zeros(s + 1)  # the first block must be opened
     for k in range(1, s):
@@ -313,7 +318,9 @@ def split_merge_many(likelihood, prior, partition, anchors, num_particles, thres
         attachments(likelihood, prior.log_tau2, pool, particles, num, i)
         fresh = -1
         if t < s:
-            fresh = start_block(likelihood, pool, sigma[:0], False)
+            fresh = take_block(pool)
+            likelihood.clear(pool.stats[fresh])
+            pool.sizes[fresh] = 0
             pool.log_join[fresh] = prior.log_tau2[1] + likelihood.log_prior_predictive(i)
         anneal = -1.0
         if annealed:

@@ -23,8 +23,8 @@ import numpy as np
 from numba import njit
 from numba.extending import register_jitable
 
-from pyclone_pgsm.compiling import ALLOCATING, LEAF
-from pyclone_pgsm.samplers.partition import close_slot, copy_row, open_slot, with_free_slots
+from pyclone_pgsm.compiling import LEAF
+from pyclone_pgsm.samplers.partition import close_slot, copy_row, fill_block, open_slot, with_free_slots
 from pyclone_pgsm.samplers.resampling import (
     BOTH_KINDS,
     OPTIMAL,
@@ -136,16 +136,20 @@ def release_block(pool, block):
 
 
 @njit(**LEAF)
-def start_block(likelihood, pool, members, as_sketch):
+def start_sketch(likelihood, pool, members):
+    """A block with these members."""
     block = take_block(pool)
-    if as_sketch:
-        likelihood.clear_sketch(pool.stats[block])
-    else:
-        likelihood.clear(pool.stats[block])
+    likelihood.clear_sketch(pool.stats[block])
     for i in members:
         likelihood.add(pool.stats[block], i)
     pool.sizes[block] = len(members)
     return block
+
+
+@njit(**LEAF)
+def predict(likelihood, stats, slots, i, negligible, out):
+    """The likelihood's ``log_predictives``, compiled once for all who call it here."""
+    likelihood.log_predictives(stats, slots, i, negligible, out)
 
 
 @njit(nogil=True)
@@ -204,26 +208,18 @@ def extend(likelihood, pool, blocks, ancestry, first, num, i):
         blocks[p, choice] = extended
 
 
-@njit(**ALLOCATING)
-def draw_properly(likelihood, stat, members):
-    """In place of a sketch, the statistic of the block with these members."""
-    likelihood.clear(stat)
-    likelihood.add_many(stat, members)
-
-
 @njit(nogil=True)
 def put_block(likelihood, pool, block, stats, slot, members):
     """Let ``stats[slot]`` be the statistic of a particle's block, which has these members."""
     if likelihood.is_sketch(pool.stats[block]):
-        draw_properly(likelihood, stats[slot], members)
+        fill_block(likelihood, stats[slot], members)
     else:
         copy_row(pool.stats, block, stats, slot)
 
 
-@njit(**ALLOCATING)
-def draw_properly_along(likelihood, stat, sigma, ancestry, t, p, which):
-    """The same for the block of either anchor in particle p, after sigma_1 .. sigma_t."""
-    members = np.empty(t, np.int64)
+@njit(**LEAF)
+def members_along(sigma, ancestry, t, p, which, members):
+    """Members of the block of either anchor in particle p, after sigma_1 .. sigma_t; returns their number."""
     members[0] = sigma[which]
     count = 1
     for s in range(t - 1, 1, -1):
@@ -231,15 +227,15 @@ def draw_properly_along(likelihood, stat, sigma, ancestry, t, p, which):
             members[count] = sigma[s]
             count += 1
         p = ancestry[s, p] // 2
-    draw_properly(likelihood, stat, members[:count])
+    return count
 
 
 @njit(**LEAF)
-def attachment(likelihood, log_tau2, pool, blocks, which, num, sigma, ancestry, t, negligible):
+def attachment(likelihood, log_tau2, pool, blocks, which, num, sigma, ancestry, t, negligible, members):
     """log_join[block] = log tau2(|b| + 1) / tau2(|b|) + log L(y_i | b), once for each block that particles hold.
 
     ``blocks[1:num, which]`` are the blocks, y_i is that of ``sigma[t]``; values below `negligible` may be anything
-    below it. Returns the smallest.
+    below it. Returns the smallest. `members` is room, (n,).
     """
     count = 0
     for p in range(1, num):
@@ -252,16 +248,15 @@ def attachment(likelihood, log_tau2, pool, blocks, which, num, sigma, ancestry, 
     largest = -np.inf
     for b in range(count):
         largest = max(largest, pool.log_join[pool.slots[b]])
-    likelihood.log_predictives(pool.stats, pool.slots[:count], sigma[t], negligible - largest, pool.values)
+    predict(likelihood, pool.stats, pool.slots[:count], sigma[t], negligible - largest, pool.values)
     smallest = np.inf
     for b in range(count):
         block = pool.slots[b]
         if np.isnan(pool.values[b]):
-            draw_properly_along(
-                likelihood, pool.stats[block], sigma, ancestry, t, pool.extended[block], which
-            )
+            size = members_along(sigma, ancestry, t, pool.extended[block], which, members)
+            fill_block(likelihood, pool.stats[block], members[:size])
             slots, value = pool.slots[b : b + 1], pool.values[b : b + 1]
-            likelihood.log_predictives(pool.stats, slots, sigma[t], negligible - largest, value)
+            predict(likelihood, pool.stats, slots, sigma[t], negligible - largest, value)
         pool.log_join[block] += pool.values[b]
         smallest = min(smallest, pool.log_join[block])
     return smallest
@@ -384,17 +379,12 @@ def drop_dead(pool, copies, log_w, blocks, ancestry, num, reference):
 
 
 @njit(**LEAF)
-def put_together(likelihood, partition, slots):
-    """Merge all blocks in `slots` into the first, where the prior rules out anything else."""
-    labels, sizes = partition.labels, partition.sizes
-    for slot in slots:
-        if slot != slots[0] and sizes[slot] > 0:
-            for i in range(len(labels)):
-                if labels[i] == slot:
-                    labels[i] = slots[0]
-                    likelihood.add(partition.stats[slots[0]], i)
-            sizes[slots[0]] += sizes[slot]
-            close_slot(partition, slot)
+def put_together(partition, slot, other_slot, members):
+    """Let all members of two blocks be in the first. Its statistic is another matter."""
+    for i in members:
+        partition.labels[i] = slot
+    partition.sizes[slot] = len(members)
+    close_slot(partition, other_slot)
 
 
 @njit(**LEAF)
@@ -429,6 +419,7 @@ def conditional_smc(
     reference,
     multiplicities,
     w,
+    members,
     rng,
 ):
     """Algorithm 3 from t = 3 on: a path given the conditioned one.
@@ -456,7 +447,7 @@ def conditional_smc(
         Result: parent and choice of each split particle at each step, 2 parent + choice.
     num, reference : int
         `reference` is the particle that the conditioned path belongs to.
-    multiplicities, w : (R,) int64, (R,) float64
+    multiplicities, w, members : (R,) int64, (R,) float64, (n,) int64
         Room.
     rng : numpy.random.Generator
 
@@ -503,10 +494,10 @@ def conditional_smc(
         pool.log_join[:] = np.nan
         if copies[MERGED] > 0 or reference == MERGED:
             pool.slots[0] = merged
-            likelihood.log_predictives(pool.stats, pool.slots[:1], i, -np.inf, pool.values)
+            predict(likelihood, pool.stats, pool.slots[:1], i, -np.inf, pool.values)
             if np.isnan(pool.values[0]):
-                draw_properly(likelihood, pool.stats[merged], sigma[:t])
-                likelihood.log_predictives(pool.stats, pool.slots[:1], i, -np.inf, pool.values)
+                fill_block(likelihood, pool.stats[merged], sigma[:t])
+                predict(likelihood, pool.stats, pool.slots[:1], i, -np.inf, pool.values)
             log_w[MERGED] += anneal_merged + log_tau2[t + 1] - log_tau2[t] + pool.values[0]
             likelihood.add(pool.stats[merged], i)
         new_copies[MERGED] = copies[MERGED]
@@ -515,9 +506,13 @@ def conditional_smc(
         # ... and each split particle one or two; the block that the conditioned path joins is the likely one
         reference_choice = 0 if labels[i] == first_slot else 1
         likely = reference_choice
-        least = attachment(likelihood, log_tau2, pool, blocks, likely, num, sigma, ancestry, t, -np.inf)
+        least = attachment(
+            likelihood, log_tau2, pool, blocks, likely, num, sigma, ancestry, t, -np.inf, members
+        )
         negligible = -np.inf if scheme == OPTIMAL else least - NEGLIGIBLE
-        attachment(likelihood, log_tau2, pool, blocks, 1 - likely, num, sigma, ancestry, t, negligible)
+        attachment(
+            likelihood, log_tau2, pool, blocks, 1 - likely, num, sigma, ancestry, t, negligible, members
+        )
         new_num = np.int64(1)
         new_reference = np.int64(MERGED)
         for p in range(1, num):
@@ -625,10 +620,13 @@ def split_merge(
     together = slot == other_slot
     n = sizes[slot] if together else sizes[slot] + sizes[other_slot]
     num_others = partition.counter[0] - (1 if together else 2)
+    closure = closure_of(labels, slot, other_slot, n)
     if prior.log_tau1[num_others + 2] == -np.inf:
-        put_together(likelihood, partition, labels[anchors])
+        if not together:
+            fill_block(likelihood, stats[slot], closure)
+            put_together(partition, slot, other_slot, closure)
         return partition, 1 if together else 2, 1
-    sigma = sample_permutation(rng, anchors, closure_of(labels, slot, other_slot, n))
+    sigma = sample_permutation(rng, anchors, closure)
     first_slot = np.int64(labels[sigma[0]])
 
     log_tau2 = prior.log_tau2
@@ -642,14 +640,14 @@ def split_merge(
 
     # t = 1, 2: the anchors
     empty_pool(pool)
-    first = start_block(likelihood, pool, sigma[:1], True)
-    second = start_block(likelihood, pool, sigma[1:2], True)
-    merged = start_block(likelihood, pool, sigma[:2], True)
+    first = start_sketch(likelihood, pool, sigma[:1])
+    second = start_sketch(likelihood, pool, sigma[1:2])
+    merged = start_sketch(likelihood, pool, sigma[:2])
     pool.slots[0] = first
-    likelihood.log_predictives(pool.stats, pool.slots[:1], sigma[1], -np.inf, pool.values)
+    predict(likelihood, pool.stats, pool.slots[:1], sigma[1], -np.inf, pool.values)
     if np.isnan(pool.values[0]):
-        draw_properly(likelihood, pool.stats[first], sigma[:1])
-        likelihood.log_predictives(pool.stats, pool.slots[:1], sigma[1], -np.inf, pool.values)
+        fill_block(likelihood, pool.stats[first], sigma[:1])
+        predict(likelihood, pool.stats, pool.slots[:1], sigma[1], -np.inf, pool.values)
     log_gamma2_merged = (
         prior.log_tau1[num_others + 1]
         + log_tau2[2]
@@ -714,17 +712,15 @@ def split_merge(
         reference,
         np.zeros(room, np.int64),
         np.zeros(room),
+        closure,
         rng,
     )
 
     # put it into the partition
     if chosen == MERGED:
         if not together:
-            for i in sigma:
-                labels[i] = slot
             put_block(likelihood, pool, merged, stats, slot, sigma)
-            sizes[slot] = n
-            close_slot(partition, other_slot)
+            put_together(partition, slot, other_slot, sigma)
         return partition, 1 if together else 2, 1
     second_slot = open_slot(partition) if together else np.int64(labels[sigma[1]])
     sizes[first_slot] = pool.sizes[first]

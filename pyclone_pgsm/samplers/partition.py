@@ -15,7 +15,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from pyclone_pgsm.compiling import LEAF
+from pyclone_pgsm.compiling import ALLOCATING, LEAF
 
 
 class Partition(NamedTuple):
@@ -114,7 +114,10 @@ def with_free_slots(partition, wanted):
 @njit(nogil=True)
 def canonical_labels(labels):
     """Blocks numbered 0, 1, .. in the order in which they first appear; and their number."""
-    numbers = np.full(labels.max() + 1, -1, np.int32)
+    largest = labels[0]
+    for i in range(len(labels)):
+        largest = max(largest, labels[i])
+    numbers = np.full(largest + 1, -1, np.int32)
     canonical = np.empty(len(labels), np.int32)
     count = 0
     for i in range(len(labels)):
@@ -141,6 +144,13 @@ def members_by_block(labels, num_blocks):
     return members, start
 
 
+@njit(**ALLOCATING)
+def fill_block(likelihood, stat, members):
+    """Let `stat` be the statistic of the block with these members."""
+    likelihood.clear(stat)
+    likelihood.add_many(stat, members)
+
+
 def build_partition(likelihood, labels):
     """Partition with canonical labels and statistics computed anew: a function of `labels` alone.
 
@@ -157,8 +167,7 @@ def build_partition(likelihood, labels):
     for b in range(num_blocks):
         slot = open_slot(partition)
         partition.sizes[slot] = start[b + 1] - start[b]
-        likelihood.clear(partition.stats[slot])
-        likelihood.add_many(partition.stats[slot], members[start[b] : start[b + 1]])
+        fill_block(likelihood, partition.stats[slot], members[start[b] : start[b + 1]])
     return partition
 
 

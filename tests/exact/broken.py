@@ -102,8 +102,8 @@ SPLIT_MERGE_FAULTS = {
 }
 
 SPLIT_MERGE_FAULTS["sketch that cannot tell is believed"] = Fault(
-    "            if np.isnan(pool.values[0]):\n                draw_properly",
-    "            if np.isnan(pool.values[0]) and not BROKEN:\n                draw_properly",
+    "            if np.isnan(pool.values[0]):\n                fill_block",
+    "            if np.isnan(pool.values[0]) and not BROKEN:\n                fill_block",
 )
 
 MANY_FAULTS = {
