@@ -100,6 +100,8 @@ def test_outliers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
     monkeypatch.setattr(script, "SETTINGS", replace(SHORT, iterations=60))
     script.main(["--sets", "1", "--artefacts", "0.1"])
     rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()[2:]]
-    assert [row[:2] for row in rows] == [["10%", "off"], ["10%", "0.01"], ["10%", "0.05"]]
+    ways = ["off", "0.01", "0.05", "off, artefacts removed"]
+    assert [row[:2] for row in rows] == [["10%", way] for way in ways]
     assert rows[0][4:6] == ["0%", "0.0%"]
+    assert rows[3][4] == ""
     assert int(rows[2][4].rstrip("%")) > 50

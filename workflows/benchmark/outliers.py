@@ -1,10 +1,12 @@
 """Artefacts among the mutations: what ``--outlier-prob`` makes of them, on simulated tumours.
 
-    python outliers.py [--sets 4] [--artefacts 0 0.05]
+    python outliers.py [--sets 8] [--artefacts 0 0.05] [--depth 100]
 
-Each tumour (200 mutations in 3 samples) is clustered without outliers and with each probability. A table is printed:
-clusters, V-measure of the mutations that are no artefacts (those called outliers count as one cluster of their own),
-share of the artefacts in cluster -1, share of the others there, clusters that hold artefacts only, and seconds.
+Each tumour (200 mutations in 3 samples, 6 clusters, precision 200) is clustered without outliers and with each
+probability, and without outliers after its artefacts were removed. A table of means is printed: posterior number of
+clusters, V-measure of the consensus of the mutations that are no artefacts (those called outliers count as one cluster
+of their own), share of the artefacts in cluster -1, share of the others there, consensus clusters that hold artefacts
+only, precision (geometric mean of the posterior medians, at most 10,000 each), and seconds.
 """
 
 from __future__ import annotations
@@ -28,13 +30,24 @@ from pyclone_pgsm.simulate import Simulation, SimulationOptions, simulate
 OPTIONS = SimulationOptions(mutations=200, samples=3, clusters=6, copy_numbers="mixed", precision=200.0)
 PROBABILITIES = (0.0, 0.01, 0.05)
 SETTINGS = Settings(chains=2)
+HIGHEST = 10_000.0
+
+
+def cleaned(drawn: Simulation) -> Simulation:
+    """Without the artefacts."""
+    kept = np.flatnonzero(drawn.cluster >= 0)
+    data = drawn.observations
+    matrices = {name: value[kept] for name, value in vars(data).items() if isinstance(value, np.ndarray)}
+    names = [data.mutation_ids[i] for i in kept]
+    observations = replace(data, mutation_ids=names, annotations={}, **matrices)
+    return replace(drawn, observations=observations, cluster=drawn.cluster[kept])
 
 
 def measure(drawn: Simulation, prob: float) -> tuple[float, ...]:
-    """Clusters, V-measure, shares of artefacts and of others called outliers, clusters of artefacts, seconds."""
+    """A row of the table, the precision as its logarithm."""
     started = time.process_time()
     with tempfile.TemporaryDirectory() as folder:
-        summary = analysis.analyze(
+        result = analysis.analyze(
             drawn.observations,
             [],
             Path(folder) / "out",
@@ -43,42 +56,60 @@ def measure(drawn: Simulation, prob: float) -> tuple[float, ...]:
             DirichletProcess(),
             plots=False,
             threads=1,
-        ).summary
+        )
+    labels = result.summary.labels
+    middle = {diagnostic.name: diagnostic.mean for diagnostic in result.diagnostics}
     is_artefact = drawn.cluster < 0
-    called = summary.labels < 0
-    false_clusters = set(summary.labels[is_artefact & ~called]) - set(summary.labels[~is_artefact])
+    called = labels < 0
+    false_clusters = set(labels[is_artefact & ~called]) - set(labels[~is_artefact])
     return (
-        summary.num_clusters,
-        v_measure(drawn.cluster[~is_artefact], summary.labels[~is_artefact]),
+        middle["num_clusters"],
+        v_measure(drawn.cluster[~is_artefact], labels[~is_artefact]),
         called[is_artefact].mean() if is_artefact.any() else np.nan,
         called[~is_artefact].mean(),
         len(false_clusters),
+        np.log(min(middle["precision"], HIGHEST)),
         time.process_time() - started,
     )
+
+
+HEADER = """\
+| artefacts | `--outlier-prob` | clusters (6) | V-measure | artefacts found | others called outliers \
+| clusters of artefacts | precision (200) | seconds |
+|---:|---:|---:|---:|---:|---:|---:|---:|---:|"""
 
 
 def main(arguments: Sequence[str]) -> None:
     """Everything."""
     parser = argparse.ArgumentParser(description="What --outlier-prob makes of artefacts.")
-    parser.add_argument("--sets", type=int, default=4, help="tumours of each share of artefacts (default 4)")
+    parser.add_argument("--sets", type=int, default=8, help="tumours of each share of artefacts (default 8)")
     parser.add_argument(
-        "--artefacts", type=float, nargs="+", default=[0.0, 0.05], help="shares (default 0 0.05)"
+        "--artefacts", type=float, nargs="+", default=[0, 0.05], help="shares (default 0 0.05)"
     )
+    parser.add_argument("--depth", type=float, default=100.0, help="mean reads (default 100)")
     given = parser.parse_args(arguments)
-    print("| artefacts | `--outlier-prob` | clusters (true 6) | V-measure | artefacts found | others called outliers "
-          "| clusters of artefacts | seconds |")  # fmt: skip
-    print("|---:|---:|---:|---:|---:|---:|---:|---:|")
-    for artefacts in given.artefacts:
-        options = replace(OPTIONS, artefacts=artefacts)
+    print(HEADER)
+    for share in given.artefacts:
+        options = replace(OPTIONS, artefacts=share, depth=given.depth)
         drawn = [simulate(options, np.random.default_rng([11, number])) for number in range(given.sets)]
-        for prob in PROBABILITIES:
-            rows = [measure(each, prob) for each in drawn]
-            clusters, v, found, others, false_clusters, seconds = np.mean(rows, axis=0)
-            print(
-                f"| {artefacts:.0%} | {prob or 'off'} | {clusters:.1f} | {v:.3f} | "
-                f"{'' if np.isnan(found) else f'{found:.0%}'} | {others:.1%} | {false_clusters:.1f} | {seconds:.0f} |",
-                flush=True,
+        ways = [(str(prob or "off"), prob, drawn) for prob in PROBABILITIES]
+        if share:
+            ways.append(("off, artefacts removed", 0.0, [cleaned(each) for each in drawn]))
+        for way, prob, tumours in ways:
+            rows = np.mean([measure(each, prob) for each in tumours], axis=0)
+            clusters, v, found, others, false_clusters, log_precision, seconds = rows
+            cells = (
+                f"{share:.0%}",
+                way,
+                f"{clusters:.1f}",
+                f"{v:.3f}",
+                "" if np.isnan(found) else f"{found:.0%}",
+                f"{others:.1%}",
+                f"{false_clusters:.1f}",
+                f"{np.exp(log_precision):.0f}",
+                f"{seconds:.1f}",
             )
+            print(f"| {' | '.join(cells)} |", flush=True)
 
 
 if __name__ == "__main__":
