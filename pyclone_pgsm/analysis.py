@@ -89,6 +89,8 @@ class ModelOptions:
         Grid points; None chooses from the data.
     tumour_content : float, Uncertain, mapping of sample to one of these, or None
         As :func:`pyclone_pgsm.inputs.tables.read_tables` takes it; distributions are inferred.
+    outlier_prob : float
+        Probability that a mutation is an outlier (:mod:`pyclone_pgsm.tumour.contaminated`), at least 0 and below 1.
     """
 
     genotype_prior: str = "major"
@@ -96,6 +98,7 @@ class ModelOptions:
     precision: float | str | None = None
     grid_size: int | None = None
     tumour_content: ContentOption = None
+    outlier_prob: float = 0.0
 
     def __post_init__(self) -> None:
         if self.genotype_prior not in GENOTYPE_PRIORS:
@@ -111,6 +114,8 @@ class ModelOptions:
         check_uncertain(self.tumour_content)
         if self.grid_size is not None and not 11 <= self.grid_size <= 10_001:
             raise UsageError(f"--grid-size {self.grid_size}: must be 'auto' or between 11 and 10001")
+        if not 0.0 <= self.outlier_prob < 1.0:
+            raise UsageError(f"--outlier-prob {self.outlier_prob}: must be at least 0 and below 1")
 
     def store(self, observations: Observations) -> StoredModel:
         """The options as a trace stores them, with the grid that is chosen for these data."""
@@ -127,6 +132,7 @@ class ModelOptions:
                 if contents
                 else {}
             ),
+            **({"outlier_prob": self.outlier_prob} if self.outlier_prob else {}),
         }
 
 
@@ -609,6 +615,7 @@ def run_report(
         "counts": {
             **counts,
             "clusters": result.summary.num_clusters,
+            **({"outliers": int(np.sum(result.summary.labels < 0))} if options.has_outliers else {}),
             "chains": len(trace.chains),
             "saved_iterations": [len(rows) for rows in kept_rows(trace, burn_in)],
         },

@@ -1,10 +1,10 @@
 """Markov chains over partitions: the moves of an iteration, seeds, threads, stopping.
 
-An iteration takes the steps that the settings name (:func:`make_steps`), then draws the hyperparameters of the
-partition prior and of the likelihood. A chain is a function of its settings and its seed. Everything it needs to go on
-is a :class:`ChainState`; the statistics of the blocks are computed anew from the labels every ``rebuild`` iterations
-(which also keeps rounding errors from piling up), and chains are only ever stopped there. So a chain that was stopped
-and resumed gives the same bits as one that was not.
+An iteration takes the steps that the settings name (:func:`make_steps`), then draws which mutations are outliers if the
+model has any, and the hyperparameters of the partition prior and of the likelihood. A chain is a function of its
+settings and its seed. Everything it needs to go on is a :class:`ChainState`; the statistics of the blocks are computed
+anew from the labels every ``rebuild`` iterations (which also keeps rounding errors from piling up), and chains are only
+ever stopped there. So a chain that was stopped and resumed gives the same bits as one that was not.
 """
 
 from __future__ import annotations
@@ -32,6 +32,7 @@ from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.hyperparameters import partition_log_likelihood, resample_hyperparameters
 from pyclone_pgsm.samplers.initial import initial_labels
 from pyclone_pgsm.samplers.many_anchors import split_merge_many
+from pyclone_pgsm.samplers.outliers import resample_outliers
 from pyclone_pgsm.samplers.particle_gibbs import has_one_merged, make_block_pool, split_merge
 from pyclone_pgsm.samplers.partition import Partition, PartitionPrior, build_partition, log_prior
 from pyclone_pgsm.samplers.resampling import SCHEMES
@@ -39,6 +40,7 @@ from pyclone_pgsm.samplers.restricted_gibbs import restricted_gibbs
 from pyclone_pgsm.samplers.sams import sams
 from pyclone_pgsm.settings import SAMPLERS
 from pyclone_pgsm.settings import Settings as Settings
+from pyclone_pgsm.tumour.contaminated import Contaminated
 from pyclone_pgsm.warm import await_warming
 
 LARGEST_START = 4 << 30  # bytes of block statistics that a start may need
@@ -62,6 +64,8 @@ class ChainState:
         Current hyperparameters of the likelihood.
     rng : numpy.random.Generator
     anchors : AnchorProposal
+    outliers : (T,) bool or None
+        None if the model has none. They have labels like the others.
     """
 
     iteration: int
@@ -70,6 +74,7 @@ class ChainState:
     values: Values
     rng: np.random.Generator
     anchors: AnchorProposal
+    outliers: NDArray[np.bool_] | None = None
 
 
 @dataclass
@@ -80,13 +85,15 @@ class Records:
     ----------
     iteration, num_clusters : list of int
     labels : list of (T,) int32
-        Blocks numbered by first appearance.
+        Blocks numbered by first appearance; an outlier is a block of its own.
     log_joint, seconds : list of float
         ``seconds`` is the time that the iteration took.
     prior_values : list of tuple of float
         Hyperparameters of the partition prior, the concentration first.
     values : list of tuple of float
         Hyperparameters of the likelihood.
+    outliers : list of (T,) bool
+        Empty if the model has none. Blocks of outliers do not count in ``num_clusters``.
     """
 
     iteration: list[int] = field(default_factory=list)
@@ -96,6 +103,7 @@ class Records:
     seconds: list[float] = field(default_factory=list)
     prior_values: list[Values] = field(default_factory=list)
     values: list[Values] = field(default_factory=list)
+    outliers: list[NDArray[np.bool_]] = field(default_factory=list)
 
     @property
     def concentration(self) -> list[float]:
@@ -139,7 +147,8 @@ def start_chain(
     labels = initial_labels(given, model.num_observations, rng)
     _check_start(settings.init, labels, prior, model.likelihood(values).stat_size())
     anchors = ANCHOR_PROPOSALS[settings.proposal](model.num_observations)
-    return ChainState(0, labels, prior, values, rng, anchors)
+    outliers = model.outliers if isinstance(model, Contaminated) else None
+    return ChainState(0, labels, prior, values, rng, anchors, outliers)
 
 
 def _check_start(init: str, labels: NDArray[np.int32], prior: Prior, stat_size: int) -> None:
@@ -231,6 +240,21 @@ def _split_merge_move(
     )
 
 
+def _outlier_step(
+    model: Contaminated,
+    values: Values,
+    tables: PartitionPrior,
+    partition: Partition,
+    rng: np.random.Generator,
+) -> tuple[Contaminated, Partition]:
+    """The model with its outliers drawn anew, and the partition."""
+    likelihood = model.full_likelihood(values)
+    outliers = model.outliers.copy()
+    sweep = compiled_for(resample_outliers, type(likelihood))
+    partition, _ = sweep(likelihood, tables, partition, outliers, model.log_weights(values), model.order, rng)
+    return model.given(outliers), partition
+
+
 def advance(
     model: Model,
     settings: Settings,
@@ -243,6 +267,8 @@ def advance(
     Parameters
     ----------
     model : Model
+        A :class:`~pyclone_pgsm.tumour.contaminated.Contaminated` one has outliers from half of the burn-in on: at
+        first, with few clusters, most mutations would pass for some.
     settings : Settings
         Resolved.
     state : ChainState
@@ -265,6 +291,8 @@ def advance(
     T = model.num_observations
     iterations, burn_in = settings.lengths
     rng, prior, values = state.rng, state.prior, state.values
+    if isinstance(model, Contaminated) and state.outliers is not None:
+        model = model.given(state.outliers)
     likelihood = model.likelihood(values)
     build = compiled_for(build_partition, type(likelihood))
     steps = make_steps(model, settings, state)
@@ -274,7 +302,8 @@ def advance(
 
     def state_now() -> ChainState:
         labels = canonical(partition.labels).astype(np.int32)
-        return ChainState(iteration, labels, prior, values, rng, state.anchors)
+        outliers = model.outliers if isinstance(model, Contaminated) else None
+        return ChainState(iteration, labels, prior, values, rng, state.anchors, outliers)
 
     partition = build(likelihood, state.labels)
     iteration = state.iteration
@@ -291,6 +320,9 @@ def advance(
             partition = step(likelihood, tables, partition, rng)
         if iteration < burn_in:
             state.anchors.adapt(likelihood, partition)
+        if isinstance(model, Contaminated) and iteration >= burn_in // 2:
+            model, partition = _outlier_step(model, values, tables, partition, rng)
+            likelihood = model.likelihood(values)
         prior = prior.resample(partition.sizes[partition.sizes > 0], rng)
         tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))
         if model.hyperparameters and iteration % settings.hyper_every == 0:
@@ -300,8 +332,13 @@ def advance(
         iteration += 1
         if iteration % settings.thin == 0:
             records.iteration.append(iteration)
-            records.labels.append(canonical(partition.labels).astype(np.int32))
-            records.num_clusters.append(int(partition.counter[0]))
+            if isinstance(model, Contaminated):
+                records.labels.append(model.effective(partition.labels).astype(np.int32))
+                records.num_clusters.append(model.num_clusters(partition.labels))
+                records.outliers.append(model.outliers)
+            else:
+                records.labels.append(canonical(partition.labels).astype(np.int32))
+                records.num_clusters.append(int(partition.counter[0]))
             records.prior_values.append(prior.values())
             records.log_joint.append(
                 log_prior(tables, partition)

@@ -88,6 +88,7 @@ def _model_options(given: dict[str, Any], content: ContentOption = None) -> Mode
         precision if precision == PER_SAMPLE else parse_number("precision", precision, "infer", float),
         parse_number("grid-size", given["grid_size"], "auto", int),
         content,
+        given["outlier_prob"],
     )
 
 
@@ -349,6 +350,9 @@ def simulate(
         ),
     ] = None,
     error_rate: Annotated[float, typer.Option(help="Sequencing error rate.")] = 0.001,
+    artefacts: Annotated[
+        float, typer.Option(help="Share of mutations that are artefacts and belong to no cluster.")
+    ] = 0.0,
     cluster_sizes: Annotated[str, typer.Option(metavar="NAME", help="dirichlet or equal.")] = "dirichlet",
     clonal: Annotated[
         bool, typer.Option("--clonal/--no-clonal", help="One cluster is in all cells of all samples.")
@@ -374,6 +378,7 @@ def simulate(
             subclonal=subclonal,
             precision=precision or float("inf"),
             error_rate=error_rate,
+            artefacts=artefacts,
             cluster_sizes=cluster_sizes,
             clonal=clonal,
             absent=absent,

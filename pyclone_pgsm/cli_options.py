@@ -97,6 +97,15 @@ DENSITY_OPTIONS: Options = {
         "infer",
     ),
     "grid_size": (option(str, "--grid-size", "Grid points of the prevalence.", MODEL, "auto|INT"), "auto"),
+    "outlier_prob": (
+        option(
+            float,
+            "--outlier-prob",
+            "Probability that a mutation is an artefact that belongs to no cluster (then cluster -1).",
+            MODEL,
+        ),
+        0.0,
+    ),
 }
 
 PRIOR_OPTIONS: Options = {

@@ -61,6 +61,11 @@ def _tumour_lines(summary: Summary, left_out: int) -> list[str]:
     return [
         f"{_count(len(summary.mutation_ids), 'mutation')} in {_count(len(summary.sample_ids), 'sample')}: "
         f"{_count(summary.num_clusters, 'cluster')}"
+        + (
+            f", {_count(summary.num_outliers, 'outlier')} (cluster -1)"
+            if summary.outlier_prob is not None
+            else ""
+        )
         + (f"; {left_out} left out or changed (left_out.tsv)" if left_out else ""),
         *_cluster_lines(summary.sample_ids, summary.cluster_size.tolist(), cells, 18, "samples"),
     ]

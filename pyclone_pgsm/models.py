@@ -4,7 +4,8 @@ A tumour is clustered by PyClone's likelihood, any other data, a matrix of numbe
 options are plain values that JSON can hold, so that a trace says all that is needed to go on without the input files:
 
     {"likelihood": "pyclone", "genotype_prior": .., "density": .., "precision": .., "grid_size": ..}, and if the tumour
-        content of some samples is uncertain "tumour_content": {SAMPLE: [MEAN, SD], ..}
+        content of some samples is uncertain "tumour_content": {SAMPLE: [MEAN, SD], ..}, and if mutations may be
+        outliers "outlier_prob": ..
     {"likelihood": "normal", "parameters": {..}}
 """
 
@@ -22,6 +23,7 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.likelihoods.model import FixedModel, Model
 from pyclone_pgsm.likelihoods.registry import find_likelihood
+from pyclone_pgsm.tumour.contaminated import Contaminated, log_any_share
 from pyclone_pgsm.tumour.content import Uncertain
 from pyclone_pgsm.tumour.grid import intern
 from pyclone_pgsm.tumour.model import PyCloneModel
@@ -70,7 +72,7 @@ def make_model(data: Data, options: StoredModel) -> Model:
         A value that the likelihood cannot take.
     """
     if isinstance(data, Observations):
-        return PyCloneModel(
+        model = PyCloneModel(
             intern(data),
             options["grid_size"],
             options["genotype_prior"],
@@ -79,6 +81,8 @@ def make_model(data: Data, options: StoredModel) -> Model:
             data.sample_ids,
             {sample: Uncertain(*pair) for sample, pair in options.get("tumour_content", {}).items()},
         )
+        prob = options.get("outlier_prob", 0.0)
+        return Contaminated(model, prob, log_any_share(data)) if prob else model
     spec, parameters = options["likelihood"], options["parameters"]
     likelihood = find_table_likelihood(spec, parameters)
     return FixedModel(likelihood.from_data(data.values, **parameters), len(data.values))

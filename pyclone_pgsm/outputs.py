@@ -34,7 +34,10 @@ def tables(trace: Trace, result: Result) -> dict[str, pd.DataFrame]:
 
 
 def mutation_table(summary: Summary, annotations: dict[str, list[str]] | None = None) -> pd.DataFrame:
-    """One row a mutation and sample: PyClone-VI's six columns first, then intervals, VAF and annotations."""
+    """One row a mutation and sample: PyClone-VI's six columns first, then intervals, VAF and annotations.
+
+    The cluster of an outlier is -1; if the model has outliers, a column says how probably each mutation is one.
+    """
     T, D = summary.mean.shape
     table = {
         "mutation_id": np.repeat(np.array(summary.mutation_ids, object), D),
@@ -47,6 +50,8 @@ def mutation_table(summary: Summary, annotations: dict[str, list[str]] | None = 
         "cellular_prevalence_upper": summary.upper.ravel(),
         "variant_allele_frequency": summary.vaf.ravel(),
     }
+    if summary.outlier_prob is not None:
+        table["outlier_prob"] = np.repeat(summary.outlier_prob, D)
     for name, texts in (annotations or {}).items():
         table[name] = np.repeat(np.array(texts, object), D)
     return pd.DataFrame(table)

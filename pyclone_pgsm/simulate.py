@@ -111,6 +111,9 @@ class SimulationOptions:
         Probability that a subclone has a copy-number event of its own on a segment, in [0, 1]. If it is not 0 the
         prevalences are those of a tree of clones, and ``absent`` is the probability that a sample has no cell of a
         clone, its descendants aside. It needs ``mixed`` copy numbers, a clonal cluster and another.
+    artefacts : float
+        Share of the mutations, exact but for rounding, that are artefacts: they belong to no cluster, and the expected
+        share of their variant reads is uniform on (0, 1), independently in each sample. In [0, 1).
 
     Raises
     ------
@@ -131,6 +134,7 @@ class SimulationOptions:
     clonal: bool = True
     absent: float = 0.2
     subclonal: float = 0.0
+    artefacts: float = 0.0
 
     def __post_init__(self) -> None:
         def check(name: str, right: bool, expected: str) -> None:
@@ -150,6 +154,11 @@ class SimulationOptions:
             if not 0 < share <= 1:
                 raise UsageError(f"--purity {share:g}: must be above 0 and at most 1")
         check("copy_numbers", self.copy_numbers in COPY_NUMBERS, f"one of {', '.join(COPY_NUMBERS)}")
+        check("artefacts", 0 <= self.artefacts < 1, "at least 0 and below 1")
+        if self.num_artefacts and self.clusters > self.mutations - self.num_artefacts:
+            raise UsageError(
+                f"--artefacts {self.artefacts}: leaves fewer mutations than there are clusters, {self.clusters}"
+            )
         most = (self.samples - 1) / self.samples
         expected = (
             f"between 0 and {most:.3g}, since every mutation keeps a row" if most else "0 with one sample"
@@ -177,6 +186,11 @@ class SimulationOptions:
             )
         return numbers
 
+    @property
+    def num_artefacts(self) -> int:
+        """Mutations that belong to no cluster."""
+        return round(self.artefacts * self.mutations)
+
     def purity_by_sample(self) -> NDArray[np.float64]:
         """(D,) shares of cancer cells."""
         return np.broadcast_to(self._by_sample("purity"), self.samples).copy()
@@ -186,12 +200,12 @@ class SimulationOptions:
         return np.broadcast_to(self._by_sample("precision"), self.samples).copy()
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON: an infinite precision is the text ``inf``; ``subclonal`` is there if it is not 0."""
+        """For JSON: an infinite precision is the text ``inf``; ``subclonal`` and ``artefacts`` are there if not 0."""
         purity = [float(share) for share in self._by_sample("purity")]
         precisions = ["inf" if math.isinf(s) else float(s) for s in self._by_sample("precision")]
         precision = precisions[0] if len(precisions) == 1 else precisions
         noted = {**asdict(self), "depth": float(self.depth), "purity": purity, "precision": precision}
-        return noted if self.subclonal else {name: noted[name] for name in noted if name != "subclonal"}
+        return {name: noted[name] for name in noted if name not in ("subclonal", "artefacts") or noted[name]}
 
 
 @dataclass(frozen=True)
@@ -203,15 +217,15 @@ class Simulation:
     observations : Observations
         T mutations in D samples, in the order of the genome.
     cluster : (T,) int64
-        Cluster 0..K-1 of each mutation, numbered from the largest mean prevalence down.
+        Cluster 0..K-1 of each mutation, numbered from the largest mean prevalence down; -1 of an artefact.
     prevalence : (K, D) float64
         Cellular prevalence of each cluster in each sample.
     genotype : (T, 4) int64
         Copies in normal cells, in cancer cells without the mutation and with it, and mutant copies. All 0 where cancer
-        cells of some sample hold two copy-number states.
+        cells of some sample hold two copy-number states, and of artefacts.
     ccf : (T, D) float64
         Share of the cancer cells that have the mutation: the prevalence of its cluster, or less where the cells of a
-        subclone have lost it.
+        subclone have lost it. NaN of an artefact.
     """
 
     observations: Observations
@@ -351,14 +365,14 @@ def _share_of_second_states(
 
 
 def _draw_clusters(options: SimulationOptions, rng: np.random.Generator) -> NDArray[np.int64]:
-    """(T,) clusters, every one with at least a mutation."""
-    K = options.clusters
+    """(T,) clusters, every one with at least a mutation; -1 of artefacts."""
+    K, members = options.clusters, options.mutations - options.num_artefacts
     if options.cluster_sizes == "equal":
-        labels = np.arange(options.mutations) % K
+        labels = np.arange(members) % K
     else:
-        others = rng.choice(K, size=options.mutations - K, p=rng.dirichlet(np.ones(K)))
+        others = rng.choice(K, size=members - K, p=rng.dirichlet(np.ones(K)))
         labels = np.concatenate([np.arange(K), others])
-    return rng.permutation(labels)
+    return rng.permutation(np.concatenate([labels, np.full(options.num_artefacts, -1)]))
 
 
 def _draw_prevalences(options: SimulationOptions, rng: np.random.Generator) -> NDArray[np.float64]:
@@ -443,13 +457,18 @@ def simulate(options: SimulationOptions, rng: np.random.Generator) -> Simulation
         events, owner = _draw_events(copies, options, rng)
         rows = np.flatnonzero(events.any(axis=1))
         alleles = np.column_stack([copies.major, copies.minor])[rows]
-        drawn = draw_second_states(alleles, events[rows], owner[rows], cluster[rows], prevalence, within, rng)
+        clusters = np.maximum(cluster[rows], 0)
+        drawn = draw_second_states(alleles, events[rows], owner[rows], clusters, prevalence, within, rng)
         genotype[rows] = 0
         ccf[rows] = drawn.ccf
         share[rows] = _share_of_second_states(
             drawn, alleles.sum(axis=1), copies.normal[rows], purity, options.error_rate
         )
         _write_second_states(columns, rows, drawn)
+    artefacts = cluster < 0
+    genotype[artefacts] = 0
+    ccf[artefacts] = np.nan
+    share[artefacts] = rng.random((options.num_artefacts, D))
     depth = 1 + rng.poisson(options.depth - 1, (T, D))
     alt = draw_alt_counts(depth, share, options.precision_by_sample(), rng)
     has_data = _draw_rows(options, rng)
@@ -527,7 +546,7 @@ def write_simulation(
     -------
     list of Path
         The table in PyClone-VI's long format; the truth (``mutation_id sample_id cluster ccf``, with the rows
-        that the table lacks); the options and seed.
+        that the table lacks; artefacts have cluster -1 and no ccf); the options and seed.
 
     Raises
     ------

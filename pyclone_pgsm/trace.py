@@ -5,8 +5,8 @@
                         tumour; names and values of any other matrix
     /chains/<k>/        labels [iterations, T], iteration, num_clusters, concentration, log_joint, seconds, and one
                         dataset for each other hyperparameter of the partition prior (discount) and of the likelihood
-                        (precision, error_rate, tumour_content:SAMPLE, ..)
-    /chains/<k>/state   what the chain needs to go on: iterations done, labels, random generator, ...
+                        (precision, error_rate, tumour_content:SAMPLE, ..); outliers [iterations, T] if mutations may be
+    /chains/<k>/state   what the chain needs to go on: iterations done, labels, outliers, random generator, ...
 
 Every flush copies the file, appends to the copy and renames it over the original. A reader, or a run killed at any
 moment, therefore only ever meets a whole file; HDF5 alone does not promise that of a file that is being written.
@@ -66,6 +66,7 @@ HYPERPARAMETERS = {
     "tumour_content": "share of cancer cells",
 }
 """Descriptions by name, in the trace also with a sample: ``precision:SAMPLE`` (``/`` written ``%2F``)."""
+OUTLIERS = "outliers"
 CHUNK_BYTES = 1 << 20
 FLUSH_SECONDS = 5.0
 FLUSH_SHARE = 0.05  # of the time may go into flushing
@@ -101,6 +102,16 @@ class RunOptions:
     def is_tumour(self) -> bool:
         """Whether the data are a tumour's and not a matrix."""
         return bool(self.model["likelihood"] == TUMOUR)
+
+    @property
+    def has_outliers(self) -> bool:
+        """Whether mutations may be outliers."""
+        return "outlier_prob" in self.model
+
+    @property
+    def by_observation(self) -> tuple[str, ...]:
+        """Names of the datasets that have a column an observation."""
+        return ("labels", OUTLIERS) if self.has_outliers else ("labels",)
 
     @property
     def first_prior(self) -> Prior:
@@ -191,7 +202,7 @@ def create_trace(
             _write_matrix(file, data)
         chains = file.create_group("chains")
         for k, state in enumerate(states):
-            _create_chain(chains, str(k), len(names_of(data)), options.traced)
+            _create_chain(chains, str(k), len(names_of(data)), options)
             chains[str(k)].attrs["seed"] = options.settings.seed
             _write_state(chains[str(k)], state)
 
@@ -232,12 +243,15 @@ def _write_observations(file: h5py.File, observations: Observations, left_out: S
     _write_texts(data, "left_out", [json.dumps(row) for row in left_out])
 
 
-def _create_chain(chains: h5py.Group, name: str, num_observations: int, traced: Sequence[str]) -> None:
+def _create_chain(chains: h5py.Group, name: str, num_observations: int, options: RunOptions) -> None:
     chain = chains.create_group(name)
     _create_labels(chain, num_observations, np.dtype(np.uint8))
+    if options.has_outliers:
+        text = "whether each mutation is an outlier; in the labels it is then a block of its own"
+        _create_rows(chain, OUTLIERS, num_observations, np.dtype(bool), text)
     for series, (kind, description) in SERIES.items():
         _create_series(chain, series, kind, description)
-    for series in traced:
+    for series in options.traced:
         kind, _, sample = series.partition(":")
         description = HYPERPARAMETERS[kind] + (f" of sample {sample}" if sample else "")
         _create_series(chain, _dataset(series), "float64", description)
@@ -254,10 +268,18 @@ def _create_series(chain: h5py.Group, name: str, kind: str, description: str) ->
 
 
 def _create_labels(chain: h5py.Group, num_observations: int, dtype: np.dtype[Any]) -> None:
+    text = "block of each observation, numbered by first appearance"
+    _create_rows(chain, "labels", num_observations, dtype, text)
+
+
+def _create_rows(
+    chain: h5py.Group, name: str, num_observations: int, dtype: np.dtype[Any], description: str
+) -> None:
+    """A dataset with a row an iteration and a column an observation."""
     columns = min(num_observations, CHUNK_BYTES // 8)
     rows = max(1, min(64, CHUNK_BYTES // (columns * dtype.itemsize)))
     chain.create_dataset(
-        "labels",
+        name,
         shape=(0, num_observations),
         maxshape=(None, num_observations),
         chunks=(rows, columns),
@@ -266,7 +288,7 @@ def _create_labels(chain: h5py.Group, num_observations: int, dtype: np.dtype[Any
         compression_opts=1,
         fletcher32=True,
     )
-    chain["labels"].attrs["description"] = "block of each observation, numbered by first appearance"
+    chain[name].attrs["description"] = description
 
 
 def _write_state(chain: h5py.Group, state: ChainState) -> None:
@@ -279,7 +301,9 @@ def _write_state(chain: h5py.Group, state: ChainState) -> None:
     group.attrs["prior"] = np.array(state.prior.values(), float)
     group.attrs["hyperparameters"] = np.array(state.values, float)
     group.attrs["random_generator"] = np.bytes_(json.dumps(state.rng.bit_generator.state))
-    group.create_dataset("labels", data=state.labels, compression="gzip", compression_opts=1, fletcher32=True)
+    kept = {"labels": state.labels} | ({} if state.outliers is None else {OUTLIERS: state.outliers})
+    for name, array in kept.items():
+        group.create_dataset(name, data=array, compression="gzip", compression_opts=1, fletcher32=True)
     for name, array in state.anchors.state().items():
         group.create_dataset(name, data=array)
 
@@ -299,6 +323,7 @@ def _read_state(chain: h5py.Group, options: RunOptions) -> ChainState:
         tuple(map(float, group.attrs["hyperparameters"])),
         np.random.Generator(generator),
         anchors,
+        group[OUTLIERS][:].astype(bool) if options.has_outliers else None,
     )
 
 
@@ -311,6 +336,8 @@ def _append(chain: h5py.Group, records: Records, traced: Sequence[str]) -> None:
     columns: dict[str, Any] = {"labels": labels, **{name: getattr(records, name) for name in SERIES}}
     others = [(*prior[1:], *values) for prior, values in zip(records.prior_values, records.values)]
     columns |= zip(map(_dataset, traced), zip(*others))
+    if records.outliers:
+        columns[OUTLIERS] = np.array(records.outliers)
     for name, values in columns.items():
         dataset = chain[name]
         dataset.resize(len(dataset) + rows, axis=0)
@@ -493,7 +520,8 @@ class Trace:
     def _read_chain(self, chain: h5py.Group) -> ChainTrace:
         series = {name: chain[name][:] for name in SERIES}
         values = {name: chain[_dataset(name)][:] for name in self.options.traced}
-        rows = {len(column) for column in (*series.values(), *values.values(), chain["labels"])}
+        names = (*SERIES, *map(_dataset, self.options.traced), *self.options.by_observation)
+        rows = {len(chain[name]) for name in names}
         if len(rows) != 1:
             raise TraceError(
                 f"{self.path}: the trace is damaged: {chain.name} has columns of different lengths"
@@ -502,8 +530,15 @@ class Trace:
 
     def labels(self, chain: int, rows: NDArray[np.int64]) -> NDArray[np.unsignedinteger[Any]]:
         """(len(rows), T) labels of saved rows (increasing) of a chain."""
+        return self._rows(chain, "labels", rows)
+
+    def outliers(self, chain: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
+        """(len(rows), T) whether mutations are outliers in saved rows (increasing) of a chain."""
+        return self._rows(chain, OUTLIERS, rows)
+
+    def _rows(self, chain: int, name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
         try:
-            dataset = self._file["chains"][str(chain)]["labels"]
+            dataset = self._file["chains"][str(chain)][name]
             if len(rows) and rows[-1] - rows[0] < 4 * len(rows):
                 return dataset[int(rows[0]) : int(rows[-1]) + 1][rows - rows[0]]
             return np.array([dataset[int(row)] for row in rows]).reshape(len(rows), dataset.shape[1])
@@ -519,7 +554,9 @@ class Trace:
         """
         for k, chain in enumerate(self.chains):
             for begin in range(0, len(chain.iteration), CHECKED_ROWS):
-                self.labels(k, np.arange(begin, min(begin + CHECKED_ROWS, len(chain.iteration))))
+                rows = np.arange(begin, min(begin + CHECKED_ROWS, len(chain.iteration)))
+                for name in self.options.by_observation:
+                    self._rows(k, name, rows)
         self.states()
 
     def states(self) -> list[ChainState]:
@@ -552,7 +589,7 @@ def extend_trace(path: Path, options: RunOptions) -> None:
             file["config"].attrs["options"] = options.to_json()
             for chain in file["chains"].values():
                 keep = int(np.searchsorted(chain["iteration"][:], chain["state"].attrs["iteration"], "right"))
-                for name in ("labels", *SERIES, *map(_dataset, options.traced)):
+                for name in (*options.by_observation, *SERIES, *map(_dataset, options.traced)):
                     chain[name].resize(keep, axis=0)
 
 

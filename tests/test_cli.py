@@ -266,6 +266,7 @@ def test_run_equals_analyze(table, tmp_path):
         ("--precision much", "--precision 'much': must be 'infer' or a number"),
         ("--grid-size 5", "--grid-size 5: must be 'auto' or between 11 and 10001"),
         ("--grid-size 99.5", "--grid-size '99.5': must be 'auto' or a number"),
+        ("--outlier-prob 1", "--outlier-prob 1.0: must be at least 0 and below 1"),
         ("--density normal", "--density 'normal': must be one of"),
         ("--genotype-prior none", "--genotype-prior 'none': must be one of major, parental"),
         ("--concentration 0", "--concentration 0.0: must be a positive number"),
@@ -411,6 +412,9 @@ def test_simulate(tmp_path):
     assert "use --force" in refused("simulate", "-o", tmp_path, "--name", "x")
     assert "--depth 0.0: must be" in refused("simulate", "-o", tmp_path, "--depth", 0, "--name", "y")
     assert "--seed -1" in refused("simulate", "-o", tmp_path, "--seed", -1, "--name", "y")
+    assert "--artefacts 1.0: must be" in refused("simulate", "-o", tmp_path, "--artefacts", 1, "--name", "y")
+    assert call("simulate", "-o", tmp_path, "--artefacts", 0.1, "--name", "z").exit_code == 0
+    assert "\t-1\t\n" in (tmp_path / "z.truth.tsv").read_text()
 
 
 def test_fault_of_the_program_is_no_usage_error(trace, monkeypatch):

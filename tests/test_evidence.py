@@ -1,4 +1,4 @@
-"""The scripts of docs/overdispersion.md and docs/subclonal_copy_number.md, on data sets too small to say much."""
+"""The scripts of docs/overdispersion.md, subclonal_copy_number.md and outliers.md, on data too small to say much."""
 
 from __future__ import annotations
 
@@ -91,3 +91,17 @@ def test_reading_the_majority_of_cells(subclonal: ModuleType) -> None:
     assert (read.minor_cn[~second] == seen.minor_cn[~second]).all()
     kinds = subclonal.kinds(drawn)
     assert sum(kind.astype(int) for kind in kinds.values()).tolist() == np.ones((300, 2), int).tolist()
+
+
+def test_outliers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.syspath_prepend(FOLDER)
+    script = importlib.import_module("outliers")
+    monkeypatch.setattr(script, "OPTIONS", replace(script.OPTIONS, mutations=40, clusters=2))
+    monkeypatch.setattr(script, "SETTINGS", replace(SHORT, iterations=60))
+    script.main(["--sets", "1", "--artefacts", "0.1"])
+    rows = [line.strip("| ").split(" | ") for line in capsys.readouterr().out.splitlines()[2:]]
+    ways = ["off", "0.01", "0.05", "off, artefacts removed"]
+    assert [row[:2] for row in rows] == [["10%", way] for way in ways]
+    assert rows[0][4:6] == ["0%", "0.0%"]
+    assert rows[3][4] == ""
+    assert int(rows[2][4].rstrip("%")) > 50

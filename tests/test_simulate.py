@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 from pyclone_pgsm.errors import OutputError, UsageError
 from pyclone_pgsm.inputs.tables import read_tables
@@ -351,6 +352,40 @@ def test_smallest_precision_gives_numbers() -> None:
     assert alt.max() <= 100
 
 
+@pytest.mark.parametrize(
+    "more",
+    [
+        {},
+        {"cluster_sizes": "equal", "precision": 50.0},
+        {"copy_numbers": "mixed", "subclonal": 0.5, "missing": 0.2},
+    ],
+)
+def test_artefacts(more: dict[str, Any]) -> None:
+    """They belong to no cluster, and their reads show any share of the variant in any sample."""
+    drawn = draw(mutations=2000, artefacts=0.2, depth=1000, **more)
+    is_artefact = drawn.cluster < 0
+    assert is_artefact.sum() == 400
+    assert set(drawn.cluster[~is_artefact]) == set(range(6))
+    assert np.isnan(drawn.ccf[is_artefact]).all()
+    assert not np.isnan(drawn.ccf[~is_artefact]).any()
+    assert (drawn.genotype[is_artefact] == 0).all()
+    known = drawn.observations.has_data.all(axis=1) & is_artefact
+    vaf = (drawn.observations.alt_counts / np.maximum(drawn.observations.depth, 1))[known]
+    for column in vaf.T:
+        assert stats.kstest(column, "uniform").pvalue > 1e-3
+    assert np.abs(np.corrcoef(vaf.T) - np.eye(3)).max() < 0.2
+
+
+def test_artefacts_in_the_truth(tmp_path: Path) -> None:
+    options = SimulationOptions(mutations=20, clusters=2, artefacts=0.1)
+    _, truth, noted = write_simulation(tmp_path, options)
+    rows = pd.read_csv(truth, sep="\t")
+    assert (rows["cluster"] == -1).sum() == 2 * 3
+    np.testing.assert_array_equal(rows["ccf"].isna(), rows["cluster"] == -1)
+    assert json.loads(noted.read_text())["artefacts"] == 0.1
+    assert "artefacts" not in SimulationOptions().to_dict()
+
+
 @pytest.mark.parametrize("missing", [0.0, 0.05, 0.5, 2 / 3])
 def test_missing_rows(missing: float) -> None:
     observations = draw(mutations=200, missing=missing).observations
@@ -419,6 +454,12 @@ def test_cluster_sizes() -> None:
         (
             {"precision": (50.0, 60.0)},
             "--precision: 2 numbers for 3 samples: must be one number for all, or one a sample",
+        ),
+        ({"artefacts": 1.0}, "--artefacts 1.0: must be at least 0 and below 1"),
+        ({"artefacts": math.nan}, "--artefacts nan: must be at least 0 and below 1"),
+        (
+            {"artefacts": 0.9, "clusters": 21},
+            "--artefacts 0.9: leaves fewer mutations than there are clusters, 21",
         ),
         ({"subclonal": 1.5}, "--subclonal 1.5: must be between 0 and 1"),
         (

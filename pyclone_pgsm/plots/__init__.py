@@ -44,7 +44,7 @@ def write_plots(
     formats: Sequence[str] = ("png", "pdf"),
     max_pairs: int = MAX_PAIRS,
 ) -> list[Path]:
-    """Write all pictures of a run into a folder, which is made if need be.
+    """Write all pictures of a run into a folder, which is made if need be; those of clusters if there are any.
 
     Parameters
     ----------
@@ -72,12 +72,12 @@ def write_plots(
         If a file cannot be written.
     """
     check_formats(formats)
-    pictures: dict[str, Callable[[], Figure]] = {
-        "cluster_prevalences": partial(cluster_prevalences, summary),
-        "cluster_densities": partial(cluster_densities, summary),
-        "prevalence_scatter": partial(prevalence_scatter, summary, max_pairs),
-        "vaf_scatter": partial(vaf_scatter, summary, max_pairs),
-    }
+    pictures: dict[str, Callable[[], Figure]] = {}
+    if summary.num_clusters:  # not all mutations are outliers
+        pictures["cluster_prevalences"] = partial(cluster_prevalences, summary)
+        pictures["cluster_densities"] = partial(cluster_densities, summary)
+    pictures["prevalence_scatter"] = partial(prevalence_scatter, summary, max_pairs)
+    pictures["vaf_scatter"] = partial(vaf_scatter, summary, max_pairs)
     if coclustering is not None:
         pictures["coclustering"] = partial(coclustering_heatmap, summary, *coclustering)
     if traces is not None:

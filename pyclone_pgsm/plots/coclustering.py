@@ -59,7 +59,7 @@ def labels_heatmap(
     names : sequence of str
         Length T.
     labels : (T,) int64
-        Clusters 0..K-1.
+        Clusters 0..K-1, -1 of outliers.
     contents : str
         What they are, as in "500 rows in 8 clusters".
     item_index, matrix
@@ -69,7 +69,7 @@ def labels_heatmap(
     -------
     matplotlib.figure.Figure
     """
-    sizes = np.bincount(labels)
+    sizes = np.bincount(labels[labels >= 0])
     order = _order(labels[item_index], matrix)
     items, matrix = item_index[order], matrix[np.ix_(order, order)]
     n = len(items)
@@ -90,7 +90,7 @@ def labels_heatmap(
     axes.tick_params(axis="y", length=0, pad=13)
 
     shown = labels[items]
-    colours = style.cluster_colours(sizes)
+    colours = [*style.cluster_colours(sizes), style.OUTLIER]  # the last is that of cluster -1
     strip = np.array([to_rgb(colour) for colour in colours])[shown]
     beside = style.add_axes(figure, left - STRIP - 0.03, top, STRIP, side)
     above = style.add_axes(figure, left, top - STRIP - 0.03, side, STRIP)
@@ -112,10 +112,10 @@ def labels_heatmap(
 
 
 def _order(labels: NDArray[np.int64], matrix: NDArray[np.floating]) -> NDArray[np.int64]:
-    """Order of the items by cluster, and within it the most certain members first."""
+    """Order of the items by cluster, outliers last, and within it the most certain members first."""
     together = labels[:, None] == labels
     certainty = np.where(together, matrix, 0).sum(axis=1)
-    return np.lexsort([-certainty, labels])
+    return np.lexsort([-certainty, labels, labels < 0])
 
 
 def _blocks(labels: NDArray[np.int64]) -> list[tuple[int, int]]:
@@ -127,7 +127,7 @@ def _blocks(labels: NDArray[np.int64]) -> list[tuple[int, int]]:
 def _draw_blocks(axes: Axes, labels: NDArray[np.int64], inch: float) -> None:
     """Border the block of each cluster; `inch` is the size of an item."""
     for start, size in _blocks(labels):
-        if size * inch >= SMALLEST_BLOCK:
+        if labels[start] >= 0 and size * inch >= SMALLEST_BLOCK:
             corner = (start - 0.5, start - 0.5)
             axes.add_patch(Rectangle(corner, size, size, fill=False, edgecolor=style.INK, linewidth=0.7))
 

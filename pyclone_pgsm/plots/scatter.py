@@ -110,7 +110,7 @@ def _pairs(summary: Summary, quantity: _Quantity, samples: NDArray[np.int64], su
     panel = {1: 4.2, 2: 2.7, 3: 2.2}.get(side, 1.75)
     step = panel + 0.16
     left, top, below = 0.85, style.HEADER + 0.05, 0.5
-    handles, labels = style.cluster_legend(summary.cluster_size)
+    handles, labels = style.cluster_legend(summary.cluster_size, summary.num_outliers)
     legend_width, legend_height = style.text_width(labels, style.SMALL) + 0.35, len(labels) * 0.155 + 0.1
     in_corner = max(legend_width, legend_height) <= (side - 1) * step
     width = left + side * step + (0 if in_corner else legend_width)
@@ -201,11 +201,7 @@ def _draw_points(axes: Axes, summary: Summary, x: NDArray[np.float64], y: NDArra
         axes.plot(
             x[members],
             y[members],
-            linestyle="none",
-            marker="o",
-            markersize=diameter,
-            markeredgewidth=0,
-            color=colour,
+            **style.point_style(colour, diameter),
             alpha=0.85 if len(x) <= 100 else 0.65,
             zorder=1.5,
         )
@@ -238,14 +234,16 @@ def _number_clusters(axes: Axes, summary: Summary, x: NDArray[np.float64], y: ND
 
 
 def _rows(summary: Summary, quantity: _Quantity, subtitle: str) -> Figure:
-    """A stacked histogram above one row of points a cluster."""
+    """A stacked histogram above one row of points a cluster, and one of the outliers."""
     sizes, values = summary.cluster_size, quantity.values[:, 0]
     shown = style.largest_clusters(sizes, MAX_ROWS)
     if len(shown) < len(sizes):
         subtitle += f"; rows: the {len(shown)} largest"
     labels = [style.cluster_label(k, sizes[k]) for k in shown]
+    if summary.num_outliers:
+        labels.append(style.outliers_label(summary.num_outliers))
     left, top, width = style.text_width(labels, style.SMALL) + 0.3, style.HEADER + 0.1, 5.0
-    strip, histogram, gap = max(0.5, len(shown) * (0.32 if len(shown) <= 12 else 0.19)), 1.3, 0.15
+    strip, histogram, gap = max(0.5, len(labels) * (0.32 if len(labels) <= 12 else 0.19)), 1.3, 0.15
     figure = style.new_figure(
         left + width + 0.2, top + histogram + gap + strip + 0.5, quantity.title, subtitle
     )
@@ -255,8 +253,9 @@ def _rows(summary: Summary, quantity: _Quantity, subtitle: str) -> Figure:
     _draw_histogram(above, summary, quantity)
     if np.isnan(values).all():
         _say_no_reads(above)
-    row_of = np.full(len(sizes), np.nan)
+    row_of = np.full(len(sizes) + 1, np.nan)
     row_of[shown] = np.arange(len(shown))
+    row_of[-1] = len(shown)  # of cluster -1
     jitter = (np.arange(len(values)) * GOLDEN % 1 - 0.5) * 0.7
     style.cluster_rows(axes, labels)
     style.unit_axis(axes, "x", quantity.end)
@@ -272,7 +271,7 @@ def _draw_histogram(axes: Axes, summary: Summary, quantity: _Quantity) -> None:
     base = np.zeros(len(edges) - 1)
     known = ~np.isnan(values)
     groups = style.colour_groups(summary.cluster_size, summary.labels)
-    for colour, members in sorted(groups, key=lambda group: group[0] in style.GREYS):
+    for colour, members in sorted(groups, key=lambda group: group[0] in (style.OUTLIER, *style.GREYS)):
         top = base + np.histogram(values[members & known], edges)[0]
         axes.stairs(top, edges, baseline=base, fill=True, color=colour, linewidth=0)
         base = top

@@ -49,6 +49,9 @@ blue; the first six are those of Okabe and Ito (2008)."""
 
 GREYS = ("#858585", "#a3a3a3", "#c0c0c0")
 
+OUTLIER = "#909090"
+"""Of the crosses that stand for outliers."""
+
 MAX_NAMED = 20
 """Clusters that a legend names; the others are counted."""
 
@@ -64,8 +67,9 @@ def count(number: int, thing: str) -> str:
 
 
 def contents(summary: Summary) -> str:
-    """What a picture is of, as in "500 mutations in 8 clusters"."""
-    return f"{count(len(summary.labels), 'mutation')} in {count(summary.num_clusters, 'cluster')}"
+    """What a picture is of, as in "500 mutations in 8 clusters, 3 outliers"."""
+    outliers = f", {count(summary.num_outliers, 'outlier')}" if summary.outlier_prob is not None else ""
+    return f"{count(len(summary.labels), 'mutation')} in {count(summary.num_clusters, 'cluster')}{outliers}"
 
 
 # --- clusters -----------------------------------------------------------------------------------------------
@@ -109,9 +113,10 @@ def cluster_colours(sizes: ArrayLike) -> list[str]:
 
 
 def colour_groups(sizes: ArrayLike, labels: NDArray[np.int64]) -> list[tuple[str, NDArray[np.bool_]]]:
-    """The colours in use, each with the mask (T,) of its mutations: greys first, then by falling size."""
-    order = (*GREYS, *PALETTE)
-    code = np.array([order.index(colour) for colour in cluster_colours(sizes)])[labels]
+    """The colours in use, each with the mask (T,) of its mutations: outliers, greys, then by falling size."""
+    order = (OUTLIER, *GREYS, *PALETTE)
+    colours = [*cluster_colours(sizes), OUTLIER]  # the last is that of cluster -1
+    code = np.array([order.index(colour) for colour in colours])[labels]
     return [(order[c], code == c) for c in np.unique(code)]
 
 
@@ -125,6 +130,23 @@ def cluster_label(cluster: int, size: int) -> str:
     return f"cluster {cluster} (n = {size:,})"
 
 
+def outliers_label(count: int) -> str:
+    """Name of the outliers in legends and on axes, as in "outliers (n = 3)"."""
+    return f"outliers (n = {count:,})"
+
+
+def point_style(colour: str, diameter: float) -> dict[str, Any]:
+    """How points of a colour are drawn: discs, but crosses of outliers."""
+    cross = colour == OUTLIER
+    return {
+        "linestyle": "none",
+        "marker": "x" if cross else "o",
+        "markersize": diameter,
+        "markeredgewidth": 0.8 if cross else 0,
+        "color": colour,
+    }
+
+
 def others_label(sizes: ArrayLike, named: NDArray[np.int64]) -> str | None:
     """What a legend says of the clusters that it does not name; None if it names all."""
     sizes = np.asarray(sizes, dtype=np.int64)
@@ -132,8 +154,8 @@ def others_label(sizes: ArrayLike, named: NDArray[np.int64]) -> str | None:
     return f"{others:,} more (n = {sizes.sum() - sizes[named].sum():,})" if others else None
 
 
-def cluster_legend(sizes: ArrayLike) -> tuple[list[Line2D], list[str]]:
-    """Handles and labels of the largest clusters, in the order of their ids, and a grey pair for the rest."""
+def cluster_legend(sizes: ArrayLike, outliers: int = 0) -> tuple[list[Line2D], list[str]]:
+    """Handles and labels of the largest clusters, in the order of their ids, of the rest, and of outliers."""
     sizes = np.asarray(sizes, dtype=np.int64)
     colours = cluster_colours(sizes)
     named = largest_clusters(sizes, MAX_NAMED)
@@ -141,8 +163,10 @@ def cluster_legend(sizes: ArrayLike) -> tuple[list[Line2D], list[str]]:
     others = others_label(sizes, named)
     if others is not None:
         entries.append((GREYS[1], others))
-    dot: dict[str, Any] = {"linestyle": "none", "marker": "o", "markersize": 5, "markeredgewidth": 0}
-    return [Line2D([], [], color=colour, **dot) for colour, _ in entries], [label for _, label in entries]
+    if outliers:
+        entries.append((OUTLIER, outliers_label(outliers)))
+    handles = [Line2D([], [], **point_style(colour, 5)) for colour, _ in entries]
+    return handles, [label for _, label in entries]
 
 
 # --- names --------------------------------------------------------------------------------------------------

@@ -242,7 +242,7 @@ def cluster_prevalences(
     blocks : BlockPosteriors
     draws : (M, T) integer labels, canonical
     labels : (T,) int64
-        Consensus clusters 0..K-1.
+        Consensus clusters 0..K-1; mutations of none have -1.
     grid_size : int
         G.
 

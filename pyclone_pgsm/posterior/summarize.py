@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import TraceError, UsageError
+from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.models import make_model, names_of
 from pyclone_pgsm.posterior.consensus import CRITERIA as CRITERIA
 from pyclone_pgsm.posterior.consensus import assignment_probability, coclustering, consensus
@@ -125,6 +126,11 @@ def draw_rows(trace: Trace, burn_in: int | None, most: int) -> list[NDArray[np.i
 def read_partitions(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[Any]:
     """(M, T) labels of rows of each chain."""
     return np.concatenate([trace.labels(k, chosen) for k, chosen in enumerate(rows) if len(chosen)])
+
+
+def read_outliers(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[np.bool_]:
+    """(M, T) which mutations are outliers at rows of each chain."""
+    return np.concatenate([trace.outliers(k, chosen) for k, chosen in enumerate(rows) if len(chosen)])
 
 
 def gather(trace: Trace, rows: list[NDArray[np.int64]], name: str) -> NDArray[np.float64]:
@@ -263,17 +269,21 @@ def summarize(trace: Trace, criterion: str | None = None, burn_in: int | None = 
     rng = np.random.default_rng(np.random.SeedSequence(trace.options.settings.seed, spawn_key=(1 << 20,)))
 
     most = max(20, min(CONSENSUS_DRAWS, LABEL_BYTES // T))
+    thinned = thin(rows, most)
+    draws = read_partitions(trace, thinned)
+    outlier_prob = read_outliers(trace, thinned).mean(axis=0) if trace.options.has_outliers else None
     if criterion == "map":
-        best = int(np.argmax(np.concatenate([c.log_joint[r] for c, r in zip(trace.chains, rows)])))
-        chain = np.repeat(np.arange(len(rows)), list(map(len, rows)))[best]
-        labels = trace.labels(int(chain), np.concatenate(rows)[best : best + 1])[0].astype(np.int64)
-        draws = read_partitions(trace, thin(rows, most))
-    else:
-        draws = read_partitions(trace, thin(rows, most))
+        labels = _most_probable(trace, rows)
+    elif outlier_prob is None:
         labels = consensus(draws, criterion, rng=rng)
+    else:
+        labels = _consensus_of_others(draws, outlier_prob > 0.5, criterion, rng)
 
-    make_summary = _tumour_summary if trace.options.is_tumour else _mixture_summary
-    summary = make_summary(trace, rows, draws, labels)
+    summary: Summary | MixtureSummary
+    if trace.options.is_tumour:
+        summary = _tumour_summary(trace, rows, draws, labels, outlier_prob)
+    else:
+        summary = _mixture_summary(trace, rows, draws, labels)
     items = np.arange(T) if T <= PICTURED else np.sort(rng.choice(T, PICTURED, replace=False))
     diagnostics = diagnose(trace, rows)
     return Result(
@@ -285,8 +295,46 @@ def summarize(trace: Trace, criterion: str | None = None, burn_in: int | None = 
     )
 
 
+def _most_probable(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[np.int64]:
+    """(T,) clusters of the row with the largest joint density, -1 of its outliers."""
+    best = int(np.argmax(np.concatenate([c.log_joint[r] for c, r in zip(trace.chains, rows)])))
+    chain = int(np.repeat(np.arange(len(rows)), list(map(len, rows)))[best])
+    row = np.concatenate(rows)[best : best + 1]
+    labels = trace.labels(chain, row)[0].astype(np.int64)
+    if trace.options.has_outliers:
+        outliers = trace.outliers(chain, row)[0]
+        labels[~outliers] = canonical(labels[~outliers])
+        labels[outliers] = -1
+    return labels
+
+
+def _consensus_of_others(
+    draws: NDArray[Any], outliers: NDArray[np.bool_], criterion: str, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """(T,) consensus clusters of all mutations but the outliers, which are -1."""
+    labels = np.full(len(outliers), -1)
+    if not outliers.all():
+        labels[~outliers] = consensus(draws[:, ~outliers], criterion, rng=rng)
+    return labels
+
+
+def _assignment_probability(
+    draws: NDArray[Any], labels: NDArray[np.int64], outlier_prob: NDArray[np.float64] | None
+) -> NDArray[np.float64]:
+    """(T,) of the mutations' clusters; of an outlier, that it is one."""
+    if outlier_prob is None:
+        return assignment_probability(draws, labels)
+    alone = len(labels) + np.arange(len(labels))
+    of_cluster = assignment_probability(draws, np.where(labels < 0, alone, labels))
+    return np.where(labels < 0, outlier_prob, of_cluster)
+
+
 def _tumour_summary(
-    trace: Trace, rows: list[NDArray[np.int64]], draws: NDArray[Any], labels: NDArray[np.int64]
+    trace: Trace,
+    rows: list[NDArray[np.int64]],
+    draws: NDArray[Any],
+    labels: NDArray[np.int64],
+    outlier_prob: NDArray[np.float64] | None,
 ) -> Summary:
     options, observations = trace.options, trace.observations
     grid_size = options.model["grid_size"]
@@ -302,7 +350,8 @@ def _tumour_summary(
         (model.likelihood(tuple(map(float, values[m]))), partition) for m, partition in zip(order, partitions)
     )
     clusters, _ = cluster_prevalences(blocks, partitions, labels, grid_size)
-    labels = consensus_order(labels, clusters.mean)
+    in_cluster = labels >= 0
+    labels[in_cluster] = consensus_order(labels[in_cluster], clusters.mean)
     clusters, density = cluster_prevalences(blocks, partitions, labels, grid_size)
     mutations = mutation_prevalences(blocks, partitions, grid_size)
 
@@ -312,14 +361,15 @@ def _tumour_summary(
         observations.mutation_ids,
         observations.sample_ids,
         labels,
-        assignment_probability(draws, labels),
+        _assignment_probability(draws, labels, outlier_prob),
         *mutations,
         vaf,
         depth,
-        np.bincount(labels),
+        np.bincount(labels[in_cluster]),
         *clusters,
         prevalence_grid(grid_size),
         density,
+        outlier_prob,
     )
 
 

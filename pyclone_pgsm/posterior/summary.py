@@ -17,9 +17,10 @@ class Summary:
     mutation_ids, sample_ids : list of str
         Length T and D.
     labels : (T,) int64
-        Consensus cluster 0..K-1 of each mutation, numbered from the largest mean prevalence down.
+        Consensus cluster 0..K-1 of each mutation, numbered from the largest mean prevalence down; -1 of an outlier.
     assignment_prob : (T,) float64
-        Mean posterior probability that the mutation shares a block with the members of its cluster.
+        Mean posterior probability that the mutation shares a block with the members of its cluster; of an outlier, that
+        it is one.
     mean, std, lower, upper : (T, D) float64
         Posterior mean, standard deviation and 95 % interval of each mutation's cellular prevalence.
     vaf : (T, D) float64
@@ -33,6 +34,8 @@ class Summary:
         Prevalences 0, 1/(G-1), .., 1.
     cluster_density : (K, D, G) float64
         Posterior probability of each grid point for each cluster's prevalence; sums to 1 over the last axis.
+    outlier_prob : (T,) float64 or None
+        Posterior probability that a mutation is an outlier; None if the model has none.
     """
 
     mutation_ids: list[str]
@@ -52,8 +55,14 @@ class Summary:
     cluster_upper: NDArray[np.float64]
     grid: NDArray[np.float64]
     cluster_density: NDArray[np.float64]
+    outlier_prob: NDArray[np.float64] | None = None
 
     @property
     def num_clusters(self) -> int:
         """K."""
         return len(self.cluster_size)
+
+    @property
+    def num_outliers(self) -> int:
+        """Mutations that belong to no cluster."""
+        return int(np.sum(self.labels < 0))

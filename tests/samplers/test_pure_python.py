@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -15,23 +16,28 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "exact"))
 from cases import CASES
 
 from pyclone_pgsm.chains import Settings, advance, start_chain
-from pyclone_pgsm.likelihoods.model import FixedModel
+from pyclone_pgsm.likelihoods.model import FixedModel, Model
 from pyclone_pgsm.priors import DirichletProcess
+from pyclone_pgsm.tumour.contaminated import Contaminated
 
 ITERATIONS = 150
-SETTINGS = [
+SETTINGS: list[tuple[Any, ...]] = [
     ("three_observations", {"sampler": "mixed", "particles": 5, "anchor_proposal": "cluster"}),
     ("counts", {"sampler": "mixed", "particles": 8, "resample_threshold": 1.0, "init": "disconnected"}),
     ("counts", {"sampler": "pgsm", "particles": 3, "targets": "plain", "moves": 2}),
+    ("two_samples_with_missing_data", {"sampler": "mixed", "particles": 5}, 0.2),
 ]
 
 
-def labels(name: str, changes: dict) -> list[list[int]]:
+def labels(name: str, changes: dict, outlier_prob: float = 0.0) -> list[list[int]]:
     case = CASES[name]()
-    model, prior = FixedModel(case.likelihood, case.num_observations), DirichletProcess()
+    model: Model = FixedModel(case.likelihood, case.num_observations)
+    if outlier_prob:
+        model = Contaminated(model, outlier_prob, np.full(case.num_observations, -6.0))
+    prior = DirichletProcess()
     settings = Settings(**changes, iterations=ITERATIONS, burn_in=50, seed=6)
     _, records, _ = advance(model, settings, start_chain(model, prior, settings, 0), 10, lambda _: False)
-    return [row.tolist() for row in records.labels]
+    return [row.tolist() for row in (*records.labels, *np.array(records.outliers, int))]
 
 
 @pytest.fixture(scope="module")

@@ -1,0 +1,124 @@
+"""A tumour some of whose mutations are outliers: artefact calls, which belong to no cluster.
+
+Each of T mutations is an outlier with probability p, independently, whatever its block in the partition of all T. The
+reads of the others follow the model. Those of an outlier come about in one of two ways, each as likely:
+
+* like those of a mutation on its own, with a prevalence in each sample that no other shares, uniform on the grid;
+* like those of no mutation at all: any share of them shows the variant, uniformly in each sample, so that all numbers
+  of variant reads from 0 to the depth n are equally likely, 1 / (n + 1).
+
+The first is nearer to what most artefacts look like. Only the second explains shares that no prevalence gives, such as
+0.7 where tumour content and copy numbers allow 0.4 at most; all reads would else have to be overdispersed to fit them.
+
+The sampler sees an outlier as a mutation without data in any sample, so that all its moves stand as they are; which
+mutations are outliers is drawn by :mod:`pyclone_pgsm.samplers.outliers`. The Dirichlet process, the Pitman-Yor process
+and the finite Dirichlet prior are consistent when observations are taken away: given the outliers, the partition of the
+others has the very prior of so many mutations.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.labels import canonical
+from pyclone_pgsm.likelihoods.model import Model, Values
+
+if TYPE_CHECKING:
+    from pyclone_pgsm.likelihoods.pyclone import PyClone
+
+
+def log_any_share(observations: Observations) -> NDArray[np.float64]:
+    """(T,) log probability of each mutation's reads if any share of them may show the variant."""
+    return -np.log1p(np.where(observations.has_data, observations.depth, 0)).sum(axis=1)
+
+
+class Contaminated:
+    """The model given which mutations are outliers.
+
+    Parameters
+    ----------
+    model : Model
+        Of mutations that are none; its likelihood is PyClone's.
+    prob : float
+        p, above 0 and below 1.
+    log_any : (T,) float64
+        Of :func:`log_any_share`.
+    outliers : (T,) bool or None
+        None: no mutation is.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        prob: float,
+        log_any: NDArray[np.float64],
+        outliers: NDArray[np.bool_] | None = None,
+    ) -> None:
+        self._model = model
+        self.prob = prob
+        self._log_any = log_any
+        self.outliers = np.zeros(model.num_observations, bool) if outliers is None else outliers
+        self.hyperparameters = model.hyperparameters
+        self.num_observations = model.num_observations
+        self.order = model.order
+
+    def given(self, outliers: NDArray[np.bool_]) -> Contaminated:
+        """The same model with other outliers."""
+        return Contaminated(self._model, self.prob, self._log_any, outliers)
+
+    def initial_values(self) -> Values:
+        return self._model.initial_values()
+
+    def full_likelihood(self, values: Values) -> PyClone:
+        """With the data of all mutations, outliers or not."""
+        likelihood: PyClone = self._model.likelihood(values)
+        return likelihood
+
+    def likelihood(self, values: Values) -> PyClone:
+        """Without the data of the outliers."""
+        full = self.full_likelihood(values)
+        index = full.index.copy()
+        index[self.outliers] = -1
+        return full._replace(index=index)
+
+    def log_outlier(self, values: Values) -> NDArray[np.float64]:
+        """(T,) log L'(y_i), the reads of each mutation if it is an outlier, with all constants."""
+        full = self.full_likelihood(values)
+        alone = np.where(full.index < 0, 0.0, (full.log_mean + full.xi_max)[full.index]).sum(axis=1)
+        return np.logaddexp(alone, self._log_any) - math.log(2.0)
+
+    def log_weights(self, values: Values) -> NDArray[np.float64]:
+        """(T,) log of p / (1 - p) L'(y_i), without the factors that the likelihood leaves out."""
+        full = self.full_likelihood(values)
+        left_out = np.where(full.index < 0, 0.0, full.xi_max[full.index]).sum(axis=1)
+        return math.log(self.prob) - math.log1p(-self.prob) + self.log_outlier(values) - left_out
+
+    def log_hyperprior(self, values: Values) -> float:
+        """log p(values) p(outliers) p(reads of the outliers; values), the last with all constants."""
+        number = int(self.outliers.sum())
+        return (
+            self._model.log_hyperprior(values)
+            + number * math.log(self.prob)
+            + (self.num_observations - number) * math.log1p(-self.prob)
+            + float(self.log_outlier(values)[self.outliers].sum())
+        )
+
+    def propose(self, values: Values, rng: np.random.Generator) -> tuple[Values, float]:
+        return self._model.propose(values, rng)
+
+    def forget(self) -> None:
+        self._model.forget()
+
+    def effective(self, labels: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Canonical labels in which every outlier is a block of its own."""
+        alone = labels.max() + 1 + np.arange(len(labels))
+        return canonical(np.where(self.outliers, alone, labels))
+
+    def num_clusters(self, labels: NDArray[np.int32]) -> int:
+        """Blocks that hold a mutation that is no outlier."""
+        return len(np.unique(labels[~self.outliers]))
