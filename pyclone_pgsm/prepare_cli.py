@@ -224,6 +224,11 @@ def _of_files(inputs: Sequence[Path], segments: Sequence[str]) -> Patient:
 
     named = [_named(str(text)) for text in inputs]
     of_segments = [_named(text) for text in segments]
+    for _, path in of_segments:
+        if path in [other for _, other in named] and kind_of(path) != "segments":
+            raise UsageError(
+                f"{path}: given as mutations and as segments (-c); give the two as files of their own"
+            )
     of_segments += [(sample, path) for sample, path in named if kind_of(path) == "segments"]
     mutations: dict[Path, dict[str, str | None]] = {}
     for sample, path in named:

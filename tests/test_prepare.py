@@ -411,6 +411,7 @@ def test_mistakes_on_the_command_line(tmp_path: Path) -> None:
         "validate", calls, "-c", segments, "--tumour-sample", "U"
     )
     assert "no mutations given" not in refused("validate", segments, "-c", segments)
+    assert f"{calls}: given as mutations and as segments (-c)" in refused("prepare", calls, "-c", calls)
 
 
 def sheet(

@@ -246,7 +246,7 @@ REFUSED: dict[str, tuple[list[str], Callable[[str], str | bytes], str]] = {
     "no mutations": (
         ["m.vcf", "m.maf", "m.tsv"],
         lambda content: "",
-        "{name}: expected is a VCF, a MAF, or a",
+        "{name}: the file is empty; expected is a VCF, a MAF, or a",
     ),
     "a NUL": (TABLES, lambda content: content.replace("\t", "\t\0", 1), "{name}: this is a binary file"),
     "only the header of a VCF": (

@@ -98,7 +98,7 @@ def _read_file(file: VariantFile, options: VariantOptions, problems: FileProblem
         return read_vcf(file, options, problems)
     if kind in ("maf", "plain"):
         return read_table(file, MAF if kind == "maf" else PLAIN, options, problems)
-    open_text(file.path, problems, EXPECTED)
+    is_empty = not open_text(file.path, problems, EXPECTED).read().strip()
     if kind == "table":
         raise problems.give_up(
             "this table has copy numbers or names of mutations of its own; leave out the segments (-c) to use it as it "
@@ -108,7 +108,7 @@ def _read_file(file: VariantFile, options: VariantOptions, problems: FileProblem
         raise problems.give_up(
             f"these are copy-number segments; give them with -c. Expected here is {EXPECTED}"
         )
-    raise problems.give_up(f"expected is {EXPECTED}")
+    raise problems.give_up(f"{'the file is empty; ' if is_empty else ''}expected is {EXPECTED}")
 
 
 def _check_names(options: VariantOptions, names: Sequence[str], incomplete: bool) -> None:

@@ -95,7 +95,7 @@ def test_faults_of_all_files_are_told(tmp_path: Path) -> None:
         (b"\x1f\x8b\x08\x00", "the gzip compression breaks off: the file is cut short"),
         (gzip.compress(b"BCF\x02\x02\0\0"), "this is a BCF file; a VCF, a MAF, or a table with chrom, pos,"),
         (b"PK\x03\x04\0\0", "this is a zip archive or an Excel workbook (.xlsx)"),
-        ("", "expected is a VCF, a MAF"),
+        ("", "the file is empty; expected is a VCF, a MAF"),
     ],
 )
 def test_files_that_are_something_else(content: str | bytes, expected: str, tmp_path: Path) -> None:
