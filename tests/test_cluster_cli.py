@@ -259,7 +259,7 @@ def test_likelihoods():
     assert (done.exit_code, done.stderr) == (0, "")
     for info in installed_likelihoods():
         assert f"{info.name}  ({info.source}" in done.stdout
-    assert "--param r0=1.0" in done.stdout
+    assert "--param r0=0.1" in done.stdout
 
 
 def parameters(K: int, **shapes: tuple[int, ...]) -> dict[str, np.ndarray]:

@@ -245,7 +245,7 @@ def test_ill_conditioned_blocks(shape: str, D: int, scale: float) -> None:
 def test_double_precision_would_not_be_enough_there() -> None:
     """Without its guard the likelihood is wrong by far, though never NaN."""
     rng = np.random.default_rng(3)
-    likelihood = Normal.from_data(SHAPES["scattered"](8, 2, 1e8, rng) * 0.1)
+    likelihood = Normal.from_data(SHAPES["scattered"](8, 2, 1e8, rng) * 0.1, r0=1.0)
     assert likelihood.guard == 1.0
     actions, subjects = random_walk(8, 24, rng)
     right = run(likelihood, 8, actions, subjects)
@@ -296,7 +296,7 @@ def test_parameters_of_a_cluster() -> None:
 
 
 def test_parameters_that_have_no_mean() -> None:
-    likelihood = Normal.from_data([[0.0, 1.0], [1.0, 3.0]], nu0=1.5, u0=[4.0, 5.0])
+    likelihood = Normal.from_data([[0.0, 1.0], [1.0, 3.0]], nu0=1.5, r0=1.0, u0=[4.0, 5.0])
     found = likelihood.cluster_parameters(statistic(likelihood, [0]))
     np.testing.assert_allclose(found["mean"], [2.0, 3.0])
     assert np.isinf(found["covariance"]).all()
@@ -306,7 +306,7 @@ def test_parameters_that_have_no_mean() -> None:
 def test_one_number_or_a_diagonal_stand_for_a_matrix() -> None:
     y = np.random.default_rng(1).normal(size=(5, 2))
     default = Normal.from_data(y)
-    assert (default.nu0, default.r0, default.guard) == (4.0, 1.0, 0.0)
+    assert (default.nu0, default.r0, default.guard) == (4.0, 0.1, 0.0)
     for same in ({"S0": [1, 1]}, {"S0": np.eye(2)}, {"u0": [0, 0], "nu0": 4}):
         assert np.array_equal(Normal.from_data(y, **same).z, default.z)  # type: ignore[arg-type]
     np.testing.assert_array_equal(Normal.from_data(y, S0=4.0).z, Normal.from_data(y / 2).z)
