@@ -4,8 +4,8 @@
     python mixtures.py speed DATA_FOLDER                  S1, DIM128, Bernoulli: seconds of one chain, from one cluster
 
 DATA_FOLDER holds s1.csv to s4.csv and dim128.csv, the label in the last column; the Bernoulli data are made here.
-Columns are standardised; those of DIM128 have the standard deviation 10 besides, as with S0 = I the prior expects
-clusters much wider than its own. Times are processor time of the one thread that works, after compilation.
+Columns are standardised; those of DIM128 have the standard deviation 7 besides: with S0 = I the prior expects clusters
+much wider than its own otherwise, and prefers fewer. Times are processor time of the one thread that works, after compilation.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.samplers.partition import PartitionPrior, build_partition
 
 COMPONENTS = 40
-WIDE = {"dim128": 10.0}
+WIDE = {"dim128": 7.0}
 """Standard deviation of the columns, where it is not 1."""
 SEEDS = range(5)
 Data = tuple[NDArray[np.float64], NDArray[np.int64]]
