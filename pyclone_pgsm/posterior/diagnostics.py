@@ -7,9 +7,9 @@ and localization: an improved R-hat for assessing convergence of MCMC".
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
-from scipy.stats import rankdata
 
 FEWEST_DRAWS = 4
 
@@ -86,7 +86,7 @@ def _split(x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _normal_scores(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Normal quantiles of the average ranks over all chains."""
-    ranks = rankdata(x, method="average").reshape(x.shape)
+    ranks = pd.Series(x.ravel()).rank().to_numpy().reshape(x.shape)
     return ndtri((ranks - 0.375) / (x.size + 0.25))
 
 

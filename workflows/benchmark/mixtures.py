@@ -5,7 +5,8 @@
 
 DATA_FOLDER holds s1.csv to s4.csv and dim128.csv, the label in the last column; the Bernoulli data are made here.
 Columns are standardised; those of DIM128 have the standard deviation 7 besides: with S0 = I the prior expects clusters
-much wider than its own otherwise, and prefers fewer. Times are processor time of the one thread that works, after compilation.
+much wider than its own otherwise, and prefers fewer. Times are processor time of the one thread that works, after
+compilation.
 """
 
 from __future__ import annotations
