@@ -83,6 +83,7 @@ def consensus(
     *,
     rng: np.random.Generator,
     log_joint: ArrayLike | None = None,
+    max_clusters: int | None = None,
     max_draws: int = 1000,
     runs: int = 8,
 ) -> NDArray[np.int64]:
@@ -98,6 +99,8 @@ def consensus(
         For the order of the search: equal states and arguments give equal partitions.
     log_joint : (M,) array of floats, optional
         Log joint density of each draw. Needed by 'map', not used otherwise.
+    max_clusters : int or None
+        Of the partition, at least 1; 'map' does not ask. None: the largest number of blocks in a draw and 8 more.
     max_draws : int
         More draws than this are thinned evenly; likewise so that items times draws stay below 1e8, and blocks
         times clusters below 2e7 (only chains with hundreds of blocks come near). 'map' looks at all.
@@ -107,8 +110,7 @@ def consensus(
     Returns
     -------
     (N,) int64
-        Labels 0..K-1 in order of first appearance. K exceeds the largest number of blocks in a draw by 8 at
-        most.
+        Labels 0..K-1 in order of first appearance.
 
     Raises
     ------
@@ -118,16 +120,16 @@ def consensus(
     draws = _checked(draws)
     if criterion not in CRITERIA:
         raise ValueError(f"criterion must be one of {', '.join(CRITERIA)}, not {criterion!r}")
-    if max_draws < 1 or runs < 1:
-        raise ValueError("max_draws and runs must be at least 1")
+    if max_draws < 1 or runs < 1 or (max_clusters is not None and max_clusters < 1):
+        raise ValueError("max_draws, runs and max_clusters must be at least 1")
     if criterion == "map":
         return canonical(draws[_most_probable(log_joint, len(draws))])
     num_items = draws.shape[1]
     draws = draws[_even(len(draws), min(max_draws, max(1, CELLS // num_items)))]
-    few = _Search(draws, criterion, rng, COARSE)
-    labels = _explore(few, runs)
+    few = _Search(draws, criterion, rng, COARSE, max_clusters)
+    labels = _explore(few, runs, max_clusters)
     if few.num_draws < len(draws):
-        labels = _refine(_Search(draws, criterion, rng, FINE), labels)
+        labels = _refine(_Search(draws, criterion, rng, FINE, max_clusters), labels)
     return canonical(labels)
 
 
@@ -352,7 +354,12 @@ class _Search:
     """
 
     def __init__(
-        self, draws: NDArray[np.integer], criterion: str, rng: np.random.Generator, effort: Effort
+        self,
+        draws: NDArray[np.integer],
+        criterion: str,
+        rng: np.random.Generator,
+        effort: Effort,
+        max_clusters: int | None = None,
     ) -> None:
         self.criterion = criterion
         self.rng = rng
@@ -361,7 +368,7 @@ class _Search:
         self.num_mutations = draws.shape[1]
         codes = np.array(draws, np.int32, order="C")
         self.first = number_blocks(codes)
-        clusters = int(np.diff(self.first).max()) + SPARE_CLUSTERS
+        clusters = max_clusters or int(np.diff(self.first).max()) + SPARE_CLUSTERS
         share = min(effort.sweep / (codes.size * clusters), TABLE_CELLS / (self.first[-1] * clusters))
         if share < 1:
             codes = codes[_even(len(codes), max(effort.draws, int(share * len(codes))))]
@@ -500,11 +507,13 @@ class _Search:
         return paid
 
 
-def _explore(search: _Search, runs: int) -> NDArray[np.int64]:
-    """Best partition of several runs and of the draws looked at: (N,) labels."""
+def _explore(search: _Search, runs: int, max_clusters: int | None) -> NDArray[np.int64]:
+    """Best partition of several runs and of the draws looked at that have no more clusters: (N,) labels."""
     candidates = search.best_draws()
-    best_loss, best = candidates[0]
+    if max_clusters is not None:
+        candidates = [(loss, labels) for loss, labels in candidates if labels.max() < max_clusters]
     starts = [labels for _, labels in candidates if search.holds(labels)]
+    best_loss, best = candidates[0] if candidates else (np.inf, search.labels)
     for run in range(runs):
         if run % 2 == 1 and run // 2 < len(starts):
             search.start_from(starts[run // 2])

@@ -272,12 +272,15 @@ def summarize(trace: Trace, criterion: str | None = None, burn_in: int | None = 
     thinned = thin(rows, most)
     draws = read_partitions(trace, thinned)
     outlier_prob = read_outliers(trace, thinned).mean(axis=0) if trace.options.has_outliers else None
+    # no more clusters than the draws have in the mean: left free, "mpear" gives many a mutation that could be in one
+    # of several clusters one of its own, and gains next to nothing by it
+    most_clusters = max(1, math.ceil(gather(trace, rows, "num_clusters").mean()))
     if criterion == "map":
         labels = _most_probable(trace, rows)
     elif outlier_prob is None:
-        labels = consensus(draws, criterion, rng=rng)
+        labels = consensus(draws, criterion, rng=rng, max_clusters=most_clusters)
     else:
-        labels = _consensus_of_others(draws, outlier_prob > 0.5, criterion, rng)
+        labels = _consensus_of_others(draws, outlier_prob > 0.5, criterion, rng, most_clusters)
 
     summary: Summary | MixtureSummary
     if trace.options.is_tumour:
@@ -309,12 +312,16 @@ def _most_probable(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[np.in
 
 
 def _consensus_of_others(
-    draws: NDArray[Any], outliers: NDArray[np.bool_], criterion: str, rng: np.random.Generator
+    draws: NDArray[Any],
+    outliers: NDArray[np.bool_],
+    criterion: str,
+    rng: np.random.Generator,
+    most_clusters: int,
 ) -> NDArray[np.int64]:
     """(T,) consensus clusters of all mutations but the outliers, which are -1."""
     labels = np.full(len(outliers), -1)
     if not outliers.all():
-        labels[~outliers] = consensus(draws[:, ~outliers], criterion, rng=rng)
+        labels[~outliers] = consensus(draws[:, ~outliers], criterion, rng=rng, max_clusters=most_clusters)
     return labels
 
 

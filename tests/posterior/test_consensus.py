@@ -116,6 +116,20 @@ def test_search_finds_the_best_of_all_partitions(criterion: str) -> None:
 
 
 @pytest.mark.parametrize("criterion", SEARCHED)
+def test_search_finds_the_best_with_few_clusters(criterion: str) -> None:
+    """In each of 24 problems, among the partitions of at most 1 to 3 clusters."""
+    loss = LOSSES[criterion]
+    for seed in range(24):
+        size, most = 3 + seed % 5, 1 + seed % 3
+        draws = small_problem(seed, size)
+        found = consensus(draws, criterion, rng=np.random.default_rng(seed), max_clusters=most)
+        allowed = [labels for labels in partitions(size) if max(labels) < most]
+        assert tuple(found) in allowed
+        best = min(loss(draws, np.array(labels)) for labels in allowed)
+        assert loss(draws, found) == pytest.approx(best, abs=1e-10), f"problem {seed}"
+
+
+@pytest.mark.parametrize("criterion", SEARCHED)
 def test_no_move_of_one_item_or_merge_improves_the_result(criterion: str) -> None:
     rng = np.random.default_rng(5)
     truth = rng.integers(0, 6, 60)
@@ -313,8 +327,9 @@ def test_draws_that_cannot_be_used(draws: NDArray, text: str) -> None:
     ("options", "text"),
     [
         ({"criterion": "ari"}, "criterion must be one of mpear, vi, binder, map, not 'ari'"),
-        ({"max_draws": 0}, "max_draws and runs must be at least 1"),
-        ({"runs": 0}, "max_draws and runs must be at least 1"),
+        ({"max_draws": 0}, "max_draws, runs and max_clusters must be at least 1"),
+        ({"runs": 0}, "max_draws, runs and max_clusters must be at least 1"),
+        ({"max_clusters": 0}, "max_draws, runs and max_clusters must be at least 1"),
         ({"criterion": "map"}, "criterion 'map' needs log_joint"),
         ({"criterion": "map", "log_joint": [1.0]}, r"one value for each of 2 draws; the shape is \(1,\)"),
     ],
