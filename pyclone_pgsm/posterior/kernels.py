@@ -67,7 +67,11 @@ def number_blocks(draws):
     (M + 1,) int64
         First block of each draw, and R.
     """
-    number = np.full(draws.max() + 1, -1, np.int32)
+    largest = 0
+    for m in range(len(draws)):
+        for i in range(draws.shape[1]):
+            largest = max(largest, draws[m, i])
+    number = np.full(largest + 1, -1, np.int32)
     first = np.zeros(len(draws) + 1, np.int64)
     blocks = 0
     for m in range(len(draws)):

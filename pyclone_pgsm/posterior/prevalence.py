@@ -135,7 +135,6 @@ def _shortest_interval(mass, lo, hi, share):
     to try each of them, once as the left and once as the right end.
     """
     last = len(mass) - 1.0
-    lo = np.int64(lo)
     best_left = _edge(lo, last)
     best_right = _edge(hi, last)
     right = lo
@@ -179,7 +178,7 @@ def _mixtures(rows, first_block, low, start, mass, grid_size, grids):
     for i in range(n):
         for d in range(D):
             lo = grid_size
-            hi = 0
+            hi = np.int64(0)
             for m in range(M):
                 block = first_block[m] + rows[i, m]
                 lo = min(lo, low[block, d])

@@ -361,7 +361,7 @@ def draw_particle(rng, log_w, copies, reference, num, multiplicities, w):
 @njit(**LEAF)
 def drop_dead(pool, copies, log_w, blocks, ancestry, num, reference):
     """Close the ranks of the split particles after those without copies have gone."""
-    alive = 1
+    alive = np.int64(1)
     new_reference = MERGED
     for p in range(1, num):
         if copies[p] == 0 and p != reference:

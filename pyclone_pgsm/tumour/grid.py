@@ -291,28 +291,32 @@ def likelihood_grid(
     UsageError
         The grid size, genotype prior, density or precision is none of these.
     """
-    from pyclone_pgsm.tumour.kernels import DEEPEST_TABLE, fill_grid
+    from pyclone_pgsm.tumour.kernels import DEEPEST_TABLE, fill_deep_grid, fill_grid
 
     s = _precision(density, precision)
     grid = prevalence_grid(grid_size)
-    groups = _groups(table, table.ref + table.alt > DEEPEST_TABLE)
+    is_deep = table.ref + table.alt > DEEPEST_TABLE
+    groups = _groups(table, is_deep)
     first = groups[:-1]
     states, state_start = _group_states(table, first, genotype_prior)
     xi = np.empty((table.num_rows, grid_size))
     xi_max = np.empty(table.num_rows)
-    fill_grid(
-        xi,
-        xi_max,
-        table.ref,
-        table.alt,
-        groups,
-        states,
-        state_start,
-        table.tumour_content[first],
-        table.error_rate[first],
-        grid,
-        s,
-    )
+    for fill, chosen in ((fill_grid, ~is_deep[first]), (fill_deep_grid, is_deep[first])):
+        if chosen.any():
+            fill(
+                np.flatnonzero(chosen),
+                xi,
+                xi_max,
+                table.ref,
+                table.alt,
+                groups,
+                states,
+                state_start,
+                table.tumour_content[first],
+                table.error_rate[first],
+                grid,
+                s,
+            )
     likelihood = np.exp(xi)
     log_mean = np.log(likelihood.mean(axis=1))
     likelihood[likelihood < 1e-300] = 0.0  # subnormal numbers are slow, and their last digits wrong

@@ -49,6 +49,7 @@ def stirling_error(x):
 @njit(nogil=True)
 def log_constant(b, r, s):
     """log P(b | n) - T_b(mean) - T_r(1 - mean), which no longer depends on the mean."""
+    b, r = float(b), float(r)
     n = b + r
     value = 0.0
     if b > 0 and r > 0:
@@ -64,6 +65,7 @@ def log_constant(b, r, s):
 @njit(nogil=True)
 def log_deep_constant(b, r, s):
     """log P(b | n) - `log_deep`: what does not depend on the mean."""
+    b, r = float(b), float(r)
     n = b + r
     value = 0.0
     if b > 0 and r > 0:
@@ -332,12 +334,27 @@ def fill_deep_group(xi, ref, alt, states, tumour_content, error_rate, grid, s):
             xi[u, k] = log_sum_exp(terms)
 
 
+@njit(nogil=True)
+def subtract_top(row):
+    """Make the largest value 0; returns what it was."""
+    top = row[0]
+    for k in range(1, len(row)):
+        top = max(top, row[k])
+    for k in range(len(row)):
+        row[k] -= top
+    return top
+
+
 @compiled
-def fill_grid(xi, xi_max, ref, alt, group_start, states, state_start, tumour_content, error_rate, grid, s):
-    """Fill xi[u, k] = Xi_k - max Xi and xi_max[u] = max Xi.
+def fill_grid(
+    groups, xi, xi_max, ref, alt, group_start, states, state_start, tumour_content, error_rate, grid, s
+):
+    """Fill xi[u, k] = Xi_k - max Xi and xi_max[u] = max Xi of the rows of some groups.
 
     Parameters
     ----------
+    groups : (n,) int64
+        Groups whose rows are no deeper than `DEEPEST_TABLE`.
     xi : (U, G) float64
     xi_max : (U,) float64
     ref, alt : (U,) int64
@@ -356,19 +373,22 @@ def fill_grid(xi, xi_max, ref, alt, group_start, states, state_start, tumour_con
     s : float
         Precision of the beta-binomial; infinite for the binomial.
     """
-    for g in range(len(group_start) - 1):
+    for g in groups:
         rows = slice(group_start[g], group_start[g + 1])
         psi = states[state_start[g, 0] : state_start[g, 1]]
-        deep = ref[rows.start] + alt[rows.start] > DEEPEST_TABLE
-        if deep:
-            fill_deep_group(xi[rows], ref[rows], alt[rows], psi, tumour_content[g], error_rate[g], grid, s)
-        else:
-            fill_group(xi[rows], ref[rows], alt[rows], psi, tumour_content[g], error_rate[g], grid, s)
+        fill_group(xi[rows], ref[rows], alt[rows], psi, tumour_content[g], error_rate[g], grid, s)
         for u in range(rows.start, rows.stop):
-            top = xi[u, 0]
-            for k in range(1, len(grid)):
-                top = max(top, xi[u, k])
-            for k in range(len(grid)):
-                xi[u, k] -= top
-            constant = log_deep_constant(alt[u], ref[u], s) if deep else log_constant(alt[u], ref[u], s)
-            xi_max[u] = top + constant - math.log(len(psi))
+            xi_max[u] = subtract_top(xi[u]) + log_constant(alt[u], ref[u], s) - math.log(len(psi))
+
+
+@compiled
+def fill_deep_grid(
+    groups, xi, xi_max, ref, alt, group_start, states, state_start, tumour_content, error_rate, grid, s
+):
+    """The same for groups whose rows are deeper."""
+    for g in groups:
+        rows = slice(group_start[g], group_start[g + 1])
+        psi = states[state_start[g, 0] : state_start[g, 1]]
+        fill_deep_group(xi[rows], ref[rows], alt[rows], psi, tumour_content[g], error_rate[g], grid, s)
+        for u in range(rows.start, rows.stop):
+            xi_max[u] = subtract_top(xi[u]) + log_deep_constant(alt[u], ref[u], s) - math.log(len(psi))
