@@ -614,6 +614,8 @@ def merge_traces(paths: Sequence[Path], out: Path) -> int:
     """
     options: RunOptions | None = None
     seen: dict[int, Path] = {}
+    for path in paths:  # what is no trace is refused before a folder is made
+        Trace(path).close()
     with replacing(out) as temporary, h5py.File(temporary, "w", **FILE_SPACE) as merged:
         count = 0
         for path in paths:

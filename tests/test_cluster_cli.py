@@ -260,6 +260,7 @@ def test_likelihoods():
     for info in installed_likelihoods():
         assert f"{info.name}  ({info.source}" in done.stdout
     assert "--param r0=0.1" in done.stdout
+    assert "`" not in done.stdout
 
 
 def parameters(K: int, **shapes: tuple[int, ...]) -> dict[str, np.ndarray]:

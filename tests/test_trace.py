@@ -292,6 +292,12 @@ def test_merge_refuses_an_unfinished_copy_of_the_same_run(traces, tmp_path):
         merge_traces([traces[1], short], tmp_path / "all.h5")
 
 
+def test_merge_of_what_is_no_trace_makes_no_folder(tmp_path):
+    with pytest.raises(TraceError, match="no such file"):
+        merge_traces([tmp_path / "missing.h5"], tmp_path / "new" / "all.h5")
+    assert not (tmp_path / "new").exists()
+
+
 def test_merge_of_fixed_concentrations(tmp_path):
     first, other = (
         run(tmp_path / f"{seed}.h5", seed=seed, prior=DirichletProcess(float(seed), None, None))

@@ -39,6 +39,7 @@ from pyclone_pgsm.likelihoods.contract import REGISTRY, register
 
 GROUP = "pyclone_pgsm.likelihoods"
 BUILT_IN = ("bernoulli", "normal", "pyclone")
+_ROLE = re.compile(r":\w+:`([^`]*)`")  # Sphinx's markup of a name
 
 
 @dataclass(frozen=True)
@@ -120,7 +121,7 @@ def _describe(name: str, source: str, load: Callable[[], type]) -> LikelihoodInf
         return LikelihoodInfo(name, source, problem=str(error))
     from_data = getattr(likelihood, "from_data", None)
     given = list(inspect.signature(from_data).parameters.values())[1:] if from_data else []
-    summary = (likelihood.__doc__ or "").strip().partition("\n")[0]
+    summary = _ROLE.sub(r"\1", (likelihood.__doc__ or "").strip().partition("\n")[0])
     parameters = {parameter.name: parameter.default for parameter in given}
     return LikelihoodInfo(name, source, summary, parameters, from_data is not None)
 
