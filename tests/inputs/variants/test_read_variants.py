@@ -93,7 +93,10 @@ def test_faults_of_all_files_are_told(tmp_path: Path) -> None:
         ),
         ("chrom\tstart\tend\tmajor_cn\tminor_cn\n", "these are copy-number segments; give them with -c"),
         (b"\x1f\x8b\x08\x00", "the gzip compression breaks off: the file is cut short"),
-        (gzip.compress(b"BCF\x02\x02\0\0", mtime=0), "this is a BCF file; a VCF, a MAF, or a table with chrom, pos,"),
+        (
+            gzip.compress(b"BCF\x02\x02\0\0", mtime=0),
+            "this is a BCF file; a VCF, a MAF, or a table with chrom, pos,",
+        ),
         (b"PK\x03\x04\0\0", "this is a zip archive or an Excel workbook (.xlsx)"),
         ("", "the file is empty; expected is a VCF, a MAF"),
     ],
