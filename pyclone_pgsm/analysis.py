@@ -51,7 +51,7 @@ from pyclone_pgsm.tumour.content import ContentOption, check_uncertain, uncertai
 from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
 from pyclone_pgsm.tumour.grid import DENSITIES, choose_grid_size, intern
 from pyclone_pgsm.tumour.model import PER_SAMPLE
-from pyclone_pgsm.warm import start_warming
+from pyclone_pgsm.warm import compile_ahead
 
 if TYPE_CHECKING:
     from pyclone_pgsm.plots import Traces
@@ -297,12 +297,6 @@ def start(
     _run(out, plan.model, plan.options, plan.states, threads, progress)
 
 
-def compile_ahead(likelihood: str, settings: Settings, threads: int | None) -> None:
-    """Let a second process begin to compile, if there is a processor for it and a need."""
-    if effective_threads(threads, settings.chains) > 1:
-        start_warming(likelihood)
-
-
 def plan_tumour(
     observations: Observations,
     left_out: Sequence[LeftOut],
@@ -312,7 +306,7 @@ def plan_tumour(
     threads: int | None,
 ) -> Plan:
     """The plan of a tumour's run; see :func:`make_plan`."""
-    compile_ahead(TUMOUR, settings, threads)
+    compile_ahead(TUMOUR, settings.chains, threads)
     return make_plan(observations, left_out, model_options.store(observations), settings, prior)
 
 

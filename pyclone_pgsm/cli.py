@@ -44,6 +44,7 @@ from pyclone_pgsm.prepare_cli import (
     read,
     tumours,
 )
+from pyclone_pgsm.warm import compile_ahead
 
 if TYPE_CHECKING:
     from pyclone_pgsm.analysis import ModelOptions
@@ -119,10 +120,11 @@ def analyze(
     """Everything: read, run the chains, and write clusters, prevalences, tables and pictures."""
     given = context.params
     with mistakes_reported():
+        settings, prior = sampling_plan(given)
+        compile_ahead("pyclone", settings.chains, given["threads"])
         from pyclone_pgsm import analysis
 
         _model_options(given)
-        settings, prior = sampling_plan(given)
         formats = parse_formats(given["formats"])
         analysis.check_criterion(given["consensus"])
         found = tumours(inputs, given)
@@ -195,11 +197,12 @@ def run(
     """Chains only: write a trace."""
     given = context.params
     with mistakes_reported():
+        settings, prior = sampling_plan(given)
+        compile_ahead("pyclone", settings.chains, given["threads"])
         from pyclone_pgsm import analysis
         from pyclone_pgsm.files import check_new, make_folder
 
         _model_options(given)
-        settings, prior = sampling_plan(given)
         found = tumours(inputs, given)
 
     def trace_of(tumour: Tumour, place: Path) -> Path:

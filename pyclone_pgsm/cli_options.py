@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from pyclone_pgsm.errors import PycloneError, UsageError
+from pyclone_pgsm.warm import stop_warming
 
 if TYPE_CHECKING:
     from pyclone_pgsm.chains import Settings
@@ -259,6 +260,7 @@ def mistakes_reported(trace: Path | None = None, where: str | None = None) -> It
     try:
         yield
     except PycloneError as mistake:
+        stop_warming()
         fail(f"{where}: {mistake}" if where else str(mistake))
     except KeyboardInterrupt:
         print("pyclone-pgsm: interrupted", file=sys.stderr)

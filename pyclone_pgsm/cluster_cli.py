@@ -24,6 +24,7 @@ from pyclone_pgsm.cli_options import (
     say,
     taking,
 )
+from pyclone_pgsm.warm import compile_ahead
 
 if TYPE_CHECKING:
     from pyclone_pgsm.likelihoods.registry import LikelihoodInfo
@@ -114,7 +115,7 @@ def cluster(
         if standardise:
             rows, stored["standardised"] = clustering.standardise(rows)
         settings = clustering.mixture_settings(settings).resolve(len(rows.values))
-        analysis.compile_ahead(likelihood, settings, given["threads"])
+        compile_ahead(likelihood, settings.chains, given["threads"])
         analysis.check_folder(folder, given["force"], analysis.CLUSTER_FILES)
         try:
             plan = analysis.make_plan(rows, [], stored, settings, prior)

@@ -15,7 +15,6 @@ from pyclone_pgsm.analysis import (
     Interrupted,
     Progress,
     check_criterion,
-    compile_ahead,
     make_plan,
     start,
 )
@@ -36,6 +35,7 @@ from pyclone_pgsm.posterior.summarize import (
 from pyclone_pgsm.priors import DirichletProcess, Prior
 from pyclone_pgsm.settings import MIXTURE_SCHEME, MIXTURE_THRESHOLD
 from pyclone_pgsm.trace import ChainTrace, Trace
+from pyclone_pgsm.warm import compile_ahead
 
 KEPT_DRAWS = 1000
 KEPT_BYTES = 100 << 20  # of the labels of kept partitions
@@ -229,7 +229,7 @@ def cluster(
     check_criterion(criterion)
     data, settings, parameters = _as_matrix(X), mixture_settings(settings or Settings()), parameters or {}
     find_table_likelihood(likelihood, parameters)
-    compile_ahead(likelihood, settings, threads)
+    compile_ahead(likelihood, settings.chains, threads)
     plan = make_plan(
         data,
         [],

@@ -1,7 +1,7 @@
 """Compilation of the kernels, and where the machine code is kept between runs.
 
-Only *entry* functions, the ones Python calls, are cached on disk; inner functions are plain ``numba.njit`` and end up
-inside the entry's machine code. Plain ``cache=True`` has two traps when a likelihood comes from elsewhere: an index
+Only *entry* functions, the ones Python calls, are cached on disk; inner functions (:func:`inner`) end up inside the
+entry's machine code. Plain ``cache=True`` has two traps when a likelihood comes from elsewhere: an index
 shared with a plugin crashes processes that lack it (numba issue 6018), and editing the plugin keeps hitting the old
 machine code (numba issue 1833). Here every likelihood class has its own directory, whose name carries a digest of
 this package's kernels and of the file, or package, that defines the class, so neither can happen.
@@ -14,6 +14,7 @@ from a random one.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import itertools
 import os
@@ -41,11 +42,14 @@ KERNELS = (
 PACKAGE = Path(__file__).parent
 
 LEAF = {"nogil": True, "_nrt": False}
-"""Options of ``numba.njit`` for inner functions that make no array, and call none that does: they count no references.
+"""Options of :func:`inner` for functions that make no array, and call none that does: they count no references.
 Counting takes two atomic instructions for each array in each call, often more than the arithmetic. (numba refuses to
 compile an allocation under them.)"""
 ALLOCATING = {"nogil": True, "_nrt": True}
 """Options of an inner function that may make arrays, whoever calls it."""
+NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+"""Options of a function that nothing but compiled code calls. What would unpack a Python caller's arguments, all arrays
+of a likelihood among them, takes a tenth of the time of compiling."""
 
 
 def _number_functions_anew() -> None:
@@ -55,6 +59,35 @@ def _number_functions_anew() -> None:
 _number_functions_anew()
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_number_functions_anew)
+
+
+class _Inner:
+    """A function for compiled code. A call from Python, as tests do, compiles it once more, so that this can be."""
+
+    def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
+        self._for_kernels = numba.njit(**options, **NO_WRAPPERS)(function)
+        self._for_python = numba.njit(**options)(function)
+        self.py_func = function
+        functools.update_wrapper(self, function)
+
+    @property
+    def _numba_type_(self) -> Any:
+        """What numba takes the name of the function for, in the source of another."""
+        return self._for_kernels._numba_type_
+
+    def __call__(self, *arguments: Any) -> Any:
+        return self._for_python(*arguments)
+
+
+def inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
+    """Decorator of a function that kernels call.
+
+    Parameters
+    ----------
+    **options
+        Of ``numba.njit``.
+    """
+    return lambda function: function if config.DISABLE_JIT else _Inner(function, options)
 
 
 @cache

@@ -14,9 +14,7 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
-_second: subprocess.Popen[bytes] | None = None
+_started: dict[str, subprocess.Popen[bytes]] = {}
 
 
 def start_warming(likelihood: str) -> None:
@@ -30,9 +28,8 @@ def start_warming(likelihood: str) -> None:
     from pyclone_pgsm.compiling import is_cold
     from pyclone_pgsm.likelihoods.registry import find_likelihood
 
-    if is_cold(find_likelihood(likelihood)):
-        global _second
-        _second = subprocess.Popen(
+    if is_cold(find_likelihood(likelihood)) and likelihood not in _started:
+        _started[likelihood] = subprocess.Popen(
             [sys.executable, "-m", "pyclone_pgsm.warm", likelihood],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -40,15 +37,39 @@ def start_warming(likelihood: str) -> None:
         )
 
 
+def compile_ahead(likelihood: str, chains: int, threads: int | None) -> None:
+    """Start the second process if there is a processor for it and a need. The earlier the better.
+
+    Parameters
+    ----------
+    likelihood : str
+    chains : int
+    threads : int or None
+        As :func:`~pyclone_pgsm.chains.effective_threads` takes it.
+    """
+    from pyclone_pgsm.chains import effective_threads
+
+    if effective_threads(threads, chains) > 1:
+        start_warming(likelihood)
+
+
+def stop_warming() -> None:
+    """Stop the second process: the program has nothing to do."""
+    for process in _started.values():
+        process.terminate()
+
+
 def await_warming(function: Callable[..., Any], likelihood: type) -> None:
     """Wait while the second process compiles an entry function that it was started for."""
     from pyclone_pgsm.compiling import is_kept
 
-    while _second is not None and _second.poll() is None and not is_kept(function, likelihood):
+    while any(process.poll() is None for process in _started.values()) and not is_kept(function, likelihood):
         time.sleep(0.05)
 
 
 def _four_mutations(grid_size: int) -> Any:
+    import numpy as np
+
     from pyclone_pgsm.likelihoods.pyclone import make_pyclone
 
     xi = -np.abs(np.linspace(0, 1, 4)[:, None] - np.linspace(0, 1, grid_size))
@@ -60,6 +81,8 @@ def _four_mutations(grid_size: int) -> Any:
 
 def warm_chain(likelihood: Any, scheme: str) -> None:
     """Call the kernels of the default chain, last needed first, on four observations."""
+    import numpy as np
+
     from pyclone_pgsm.compiling import compiled_for
     from pyclone_pgsm.priors import DirichletProcess
     from pyclone_pgsm.samplers.anchors import merge_scores
@@ -86,6 +109,8 @@ def warm_chain(likelihood: Any, scheme: str) -> None:
 
 def warm_summary(likelihood: Any, grid_size: int | None) -> None:
     """Call the kernels of the summary, of a tumour if there is a grid."""
+    import numpy as np
+
     from pyclone_pgsm.posterior.consensus import assignment_probability, coclustering, consensus
     from pyclone_pgsm.posterior.prevalence import block_posteriors, cluster_prevalences, mutation_prevalences
 
@@ -102,6 +127,8 @@ def warm_summary(likelihood: Any, grid_size: int | None) -> None:
 
 def main() -> None:
     """Compile for the likelihood that the command line names."""
+    import numpy as np
+
     from pyclone_pgsm.likelihoods.registry import find_likelihood
     from pyclone_pgsm.settings import MIXTURE_SCHEME
 

@@ -9,8 +9,7 @@ from typing import Any
 import pytest
 from small_runs import matrix, run_matrix
 
-from pyclone_pgsm import analysis, compiling, warm
-from pyclone_pgsm.chains import Settings
+from pyclone_pgsm import compiling, warm
 from pyclone_pgsm.compiling import compiled_for
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.likelihoods.normal import Normal
@@ -20,10 +19,11 @@ from pyclone_pgsm.samplers.particle_gibbs import split_merge
 @pytest.mark.parametrize("cold", [True, False])
 def test_started_only_if_nothing_is_compiled(cold, monkeypatch):
     started: list[Any] = []
+    monkeypatch.setattr(warm, "_started", {})
     monkeypatch.setattr(compiling, "is_cold", lambda kind: cold and kind is Normal)
     monkeypatch.setattr(subprocess, "Popen", lambda command, **_: started.append(command))
     for threads, chains in ((1, 4), (4, 1), (2, 2)):
-        analysis.compile_ahead("normal", Settings(chains=chains), threads)
+        warm.compile_ahead("normal", chains, threads)
     assert started == ([[sys.executable, "-m", "pyclone_pgsm.warm", "normal"]] if cold else [])
     with pytest.raises(UsageError, match="norml"):
         warm.start_warming("norml")

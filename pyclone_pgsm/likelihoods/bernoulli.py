@@ -18,10 +18,9 @@ import reprlib
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from pyclone_pgsm.compiling import LEAF
+from pyclone_pgsm.compiling import LEAF, inner
 from pyclone_pgsm.errors import DataValueError, UsageError
 from pyclone_pgsm.likelihoods.contract import leaf, register
 
@@ -32,7 +31,7 @@ ONE, ZERO = 0, 1  # tables of log(a + n) and log(b + n), n ones or zeros
 LOG_TOTAL, LOG_GAMMA_TOTAL = 0, 1
 
 
-@njit(**LEAF, fastmath=SUM, error_model="numpy")
+@inner(**LEAF, fastmath=SUM, error_model="numpy")
 def dot(stat, at, x, i):
     """sum_d stat[at + d] x[i, d]."""
     total = 0.0
@@ -41,7 +40,7 @@ def dot(stat, at, x, i):
     return total
 
 
-@njit(**LEAF, error_model="numpy")
+@inner(**LEAF, error_model="numpy")
 def log_predictives(x, stats, slots, i, out):
     """out[b] = log L(y_i | y_b) for the blocks in the rows ``slots`` of stats."""
     odds = ONES + x.shape[1]
@@ -51,7 +50,7 @@ def log_predictives(x, stats, slots, i, out):
         out[b] = flat[at + BASE] + dot(flat, at + odds, x, i)
 
 
-@njit(**LEAF, error_model="numpy")
+@inner(**LEAF, error_model="numpy")
 def count_row(stat, x, i, weight):
     """Add row i to the ones, or take it away."""
     stat[COUNT] += weight
@@ -59,7 +58,7 @@ def count_row(stat, x, i, weight):
         stat[np.uint64(ONES) + d] += weight * x[np.uint64(i), d]
 
 
-@njit(**LEAF, error_model="numpy")
+@inner(**LEAF, error_model="numpy")
 def renew(stat, table, logs, totals):
     """base and odds from the counts."""
     D = np.uint64(len(table))
@@ -74,7 +73,7 @@ def renew(stat, table, logs, totals):
     stat[BASE] = base - totals[LOG_TOTAL, count]
 
 
-@njit(**LEAF, fastmath=SUM, error_model="numpy")
+@inner(**LEAF, fastmath=SUM, error_model="numpy")
 def log_predictive_without(stat, x, i, table, logs, totals):
     """Each coordinate's own value has been counted once: one less of it."""
     count = np.int64(stat[COUNT])
@@ -88,7 +87,7 @@ def log_predictive_without(stat, x, i, table, logs, totals):
     return total - totals[LOG_TOTAL, count - 1]
 
 
-@njit(**LEAF, error_model="numpy")
+@inner(**LEAF, error_model="numpy")
 def log_marginal(stat, table, log_gammas, totals):
     count = np.int64(stat[COUNT])
     total = 0.0

@@ -53,10 +53,10 @@ import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from numba import config, njit, types
+from numba import config, types
 from numba.extending import overload_method
 
-from pyclone_pgsm.compiling import ALLOCATING
+from pyclone_pgsm.compiling import ALLOCATING, NO_WRAPPERS, inner
 from pyclone_pgsm.errors import UsageError
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -131,13 +131,13 @@ def _make_available(name: str, arguments: tuple[str, ...]) -> None:
         method = getattr(self.instance_class, name, None)
         if method is None or getattr(method, "leaf", False):
             return method
-        namespace: dict[str, Any] = {"method": njit(**ALLOCATING)(method)}
+        namespace: dict[str, Any] = {"method": inner(**ALLOCATING)(method)}
         exec(f"def call({listed}):\n    return method({listed})", namespace)
         return namespace["call"]
 
     namespace: dict[str, Any] = {"find_method": find_method}
     exec(f"def overload({listed}):\n    return find_method({listed})", namespace)
-    overload_method(types.BaseNamedTuple, name)(namespace["overload"])
+    overload_method(types.BaseNamedTuple, name, jit_options=NO_WRAPPERS)(namespace["overload"])
 
 
 if not config.DISABLE_JIT:

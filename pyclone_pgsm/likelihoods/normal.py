@@ -42,10 +42,9 @@ import reprlib
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import ArrayLike, NDArray
 
-from pyclone_pgsm.compiling import ALLOCATING, LEAF
+from pyclone_pgsm.compiling import ALLOCATING, LEAF, inner
 from pyclone_pgsm.errors import DataValueError, UsageError
 from pyclone_pgsm.likelihoods import twofold
 from pyclone_pgsm.likelihoods.contract import leaf, register
@@ -60,7 +59,7 @@ WIDEST = 1e8  # |x_d| that even this cannot take
 # As in the other likelihoods, parts of a statistic are addressed by unsigned offsets, and never sliced.
 
 
-@njit(**LEAF, fastmath=SUM, error_model="numpy")
+@inner(**LEAF, fastmath=SUM, error_model="numpy")
 def dot(stat, at, z, i, n):
     """sum_j stat[at + j] z[i, j] over j < n; all unsigned."""
     total = 0.0
@@ -69,7 +68,7 @@ def dot(stat, at, z, i, n):
     return total
 
 
-@njit(**LEAF, error_model="numpy", inline="always")
+@inner(**LEAF, error_model="numpy", inline="always")
 def squares(stat, at, z, i, limit):
     """q = |F z|^2 for F beginning at stat[at] and z[i], both unsigned; some number above `limit` if q is."""
     q = 0.0
@@ -82,7 +81,7 @@ def squares(stat, at, z, i, limit):
     return q
 
 
-@njit(**LEAF, error_model="numpy")
+@inner(**LEAF, error_model="numpy")
 def squares_2d(a, b, c, d, e, f, x, y):
     """:func:`squares` for D = 2: rows a; b, c; d, e, f of F, and z = (1, x, y)."""
     v = b + c * x
@@ -90,7 +89,7 @@ def squares_2d(a, b, c, d, e, f, x, y):
     return a * a + v * v + w * w
 
 
-@njit(**LEAF, error_model="numpy")
+@inner(**LEAF, error_model="numpy")
 def squares_of_one(stat, z, i, limit):
     """:func:`squares` for a single statistic."""
     if z.shape[1] == 3:
@@ -98,13 +97,13 @@ def squares_of_one(stat, z, i, limit):
     return squares(stat, np.uint64(FACTOR), z, np.uint64(i), limit)
 
 
-@njit(**LEAF, error_model="numpy")
+@inner(**LEAF, error_model="numpy")
 def largest_square(level, power, negligible):
     """The q at which a predictive is `negligible`."""
     return math.expm1(min((level - negligible) / power, 700.0))
 
 
-@njit(**LEAF, error_model="numpy")
+@inner(**LEAF, error_model="numpy")
 def log_predictives(z, stats, slots, i, negligible, out):
     """out[b] = log L(y_i | y_b) for the blocks whose statistics are ``stats[slots[b]]``."""
     flat = stats.reshape(stats.size)
@@ -117,7 +116,7 @@ def log_predictives(z, stats, slots, i, negligible, out):
         out[b] = level - power * math.log1p(q)
 
 
-@njit(**LEAF, error_model="numpy")
+@inner(**LEAF, error_model="numpy")
 def log_predictives_2d(z, stats, slots, i, negligible, out):
     """:func:`log_predictives` for D = 2, where anything but the arithmetic itself would take most of the time."""
     x = z[i, 1]
@@ -133,7 +132,7 @@ def log_predictives_2d(z, stats, slots, i, negligible, out):
             out[b] = level - power * math.log1p(q)
 
 
-@njit(**LEAF, error_model="numpy")
+@inner(**LEAF, error_model="numpy")
 def update(stat, z, i, sign, least):
     """F and log |A| for A + sign z z^T, z row i of z.
 
@@ -164,7 +163,7 @@ def update(stat, z, i, sign, least):
     stat[LOG_DET] += math.log(t)
 
 
-@njit(**LEAF, error_model="numpy")
+@inner(**LEAF, error_model="numpy")
 def accumulate(stat, first, z, i, sign):
     """A + sign z z^T in twice the working precision, in stat[first] and after."""
     N = z.shape[1]
@@ -178,13 +177,13 @@ def accumulate(stat, first, z, i, sign):
         at += d + 1
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def first_moment(N):
     """Where A begins in a statistic."""
     return FACTOR + N * (N + 1) // 2 + N
 
 
-@njit(**ALLOCATING)
+@inner(**ALLOCATING)
 def copy_of_moments(stat, N):
     A = np.empty(N * (N + 1))
     for k in range(len(A)):
@@ -192,7 +191,7 @@ def copy_of_moments(stat, N):
     return A
 
 
-@njit(**ALLOCATING, error_model="numpy")
+@inner(**ALLOCATING, error_model="numpy")
 def renew(stat, N):
     """F and log |A| from A = L diag(pivots) L^T: the rows of F are those of L^-1 over the roots of the pivots."""
     A = copy_of_moments(stat, N)
@@ -215,7 +214,7 @@ def renew(stat, N):
         row += d + 1
 
 
-@njit(**ALLOCATING, error_model="numpy")
+@inner(**ALLOCATING, error_model="numpy")
 def log_det_without(stat, z, i):
     """log |A - z z^T| from A."""
     A = copy_of_moments(stat, z.shape[1])
@@ -223,7 +222,7 @@ def log_det_without(stat, z, i):
     return twofold.decompose(A, z.shape[1])
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def set_count(stat, count, nu0, tables):
     stat[COUNT] = count
     stat[LEVEL] = tables[PREDICTIVE, int(count)] - 0.5 * stat[LOG_DET]

@@ -29,9 +29,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from pyclone_pgsm.compiling import LEAF
+from pyclone_pgsm.compiling import LEAF, inner
 from pyclone_pgsm.likelihoods.contract import leaf, register
 
 # Sums may be reordered (vectorised); maxima may assume that there is no NaN. Nothing else is relaxed.
@@ -53,7 +52,7 @@ TAIL = ROWS + ROOM  # numbers after S, W and top
 # than the arithmetic. Offsets are unsigned, or numba would check for negative ones, and loops would not vectorise.
 
 
-@njit(**LEAF, fastmath=SUM, error_model="numpy")
+@inner(**LEAF, fastmath=SUM, error_model="numpy")
 def dot(stat, at, table, row, lo, hi):
     """sum_k stat[at + k] table[row, k] over lo <= k < hi."""
     total = 0.0
@@ -62,7 +61,7 @@ def dot(stat, at, table, row, lo, hi):
     return total
 
 
-@njit(**LEAF, fastmath=SUM, error_model="numpy")
+@inner(**LEAF, fastmath=SUM, error_model="numpy")
 def dot_inverse(stat, at, table, row, lo, hi):
     """sum_k stat[at + k] / table[row, k] over lo <= k < hi."""
     total = 0.0
@@ -71,7 +70,7 @@ def dot_inverse(stat, at, table, row, lo, hi):
     return total
 
 
-@njit(**LEAF, fastmath=MAX, error_model="numpy")
+@inner(**LEAF, fastmath=MAX, error_model="numpy")
 def maximum(stat, lo, hi):
     """Largest of stat[lo..hi - 1]; four running maxima, because one waits for itself."""
     a = b = c = d = -np.inf
@@ -88,7 +87,7 @@ def maximum(stat, lo, hi):
     return max(max(a, b), max(c, d))
 
 
-@njit(**LEAF, fastmath=MAX, error_model="numpy")
+@inner(**LEAF, fastmath=MAX, error_model="numpy")
 def highest_bound(stat, top, table, row, first, last, sign):
     """max_c top_c + sign table[row, c] over first <= c < last; four running maxima, because one waits for itself."""
     a = b = c = d = -np.inf
@@ -112,7 +111,7 @@ def highest_bound(stat, top, table, row, first, last, sign):
     return max(max(a, b), max(c, d))
 
 
-@njit(**LEAF, error_model="numpy")
+@inner(**LEAF, error_model="numpy")
 def outside(stat, top, table, row, sign):
     """Bound on S_k + sign xi_k over all k outside the window; ``table`` has the extremes of xi in each chunk."""
     C = table.shape[1]
@@ -122,7 +121,7 @@ def outside(stat, top, table, row, sign):
     )
 
 
-@njit(**LEAF, error_model="numpy")
+@inner(**LEAF, error_model="numpy")
 def least(stat, tail, low, row):
     """Smallest xi inside the window."""
     bound = np.inf
@@ -131,7 +130,7 @@ def least(stat, tail, low, row):
     return bound
 
 
-@njit(**LEAF, error_model="numpy")
+@inner(**LEAF, error_model="numpy")
 def largest(stat, tail, high, row):
     """Largest xi inside the window."""
     bound = -np.inf
@@ -140,19 +139,19 @@ def largest(stat, tail, high, row):
     return bound
 
 
-@njit(**LEAF, fastmath=SUM, error_model="numpy")
+@inner(**LEAF, fastmath=SUM, error_model="numpy")
 def accumulate(stat, at, table, row, weight, first, last):
     """stat[at + k] += weight table[row, k] over first <= k < last."""
     for k in range(np.uint64(first), np.uint64(last)):
         stat[np.uint64(at) + k] += weight * table[np.uint64(row), k]
 
 
-@njit(**LEAF, error_model="numpy")
+@inner(**LEAF, error_model="numpy")
 def points_per_chunk(G, C):
     return (G + C - 1) // C
 
 
-@njit(**LEAF, fastmath=SUM, error_model="numpy")
+@inner(**LEAF, fastmath=SUM, error_model="numpy")
 def settle(stat, at, C, xi):
     """Bring S of the sample whose part begins at `at` up to date with the rows that wait, four in one pass."""
     G = xi.shape[1]
@@ -177,17 +176,17 @@ def settle(stat, at, C, xi):
     stat[tail + WAITING] = 0
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def table_row(waiting):
     return np.uint64(waiting if waiting >= 0.0 else -1.0 - waiting)
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def sign(waiting):
     return 1.0 if waiting >= 0.0 else -1.0
 
 
-@njit(**LEAF, fastmath=SUM, error_model="numpy")
+@inner(**LEAF, fastmath=SUM, error_model="numpy")
 def wait(stat, at, C, xi, entry, bounds, weight):
     """Let a row wait for S to be settled, and move the chunks' bounds by its own."""
     G = xi.shape[1]
@@ -202,7 +201,7 @@ def wait(stat, at, C, xi, entry, bounds, weight):
         stat[np.uint64(top) + c] += weight * bounds[row, c]
 
 
-@njit(**LEAF, error_model="numpy")
+@inner(**LEAF, error_model="numpy")
 def log_sum_exp(stat, at, C, table, row, sign):
     """log sum_k exp(S_k + sign table[row, k]) over the whole grid; NaN if S is not known everywhere."""
     G = table.shape[1]
@@ -221,7 +220,7 @@ def log_sum_exp(stat, at, C, table, row, sign):
     return top + math.log(total)
 
 
-@njit(**LEAF, error_model="numpy")
+@inner(**LEAF, error_model="numpy")
 def renew_window(stat, at, C, xi):
     """Compute top, W, its window and log_z from S of the sample whose part begins at `at`."""
     settle(stat, at, C, xi)
@@ -264,7 +263,7 @@ def renew_window(stat, at, C, xi):
         stat[tail + TO] = min(end, 2 * last - first)
 
 
-@njit(**LEAF, error_model="numpy")
+@inner(**LEAF, error_model="numpy")
 def add_one(stat, at, C, xi, likelihood, high, row):
     """Add an observation in the sample whose part begins at `at`: S + xi, and W l / predictive on the window."""
     G = xi.shape[1]
@@ -291,7 +290,7 @@ def add_one(stat, at, C, xi, likelihood, high, row):
         renew_window(stat, at, C, xi)
 
 
-@njit(**LEAF, error_model="numpy")
+@inner(**LEAF, error_model="numpy")
 def remove_one(stat, at, C, xi, likelihood, low, row):
     """Take an observation out in the sample whose part begins at `at`: the reverse of :func:`add_one`."""
     G = xi.shape[1]
@@ -315,7 +314,7 @@ def remove_one(stat, at, C, xi, likelihood, low, row):
         renew_window(stat, at, C, xi)
 
 
-@njit(**LEAF, error_model="numpy")
+@inner(**LEAF, error_model="numpy")
 def log_far_predictive(stat, at, xi, high, row, predictive):
     """log predictive of an observation for which the window holds little; `predictive` is the sum over the window."""
     G = xi.shape[1]

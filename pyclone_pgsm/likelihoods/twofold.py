@@ -11,12 +11,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from pyclone_pgsm.compiling import inner
 
 SPLITTER = 134217729.0  # 2^27 + 1
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def two_sum(a, b):
     """a + b without error, for any a and b."""
     total = a + b
@@ -24,7 +25,7 @@ def two_sum(a, b):
     return total, (a - (total - b_part)) + (b - b_part)
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def two_product(a, b):
     """a b without error."""
     product = a * b
@@ -37,7 +38,7 @@ def two_product(a, b):
     return product, ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def add(a_high, a_low, b_high, b_low):
     """a + b, both twofold."""
     high, low = two_sum(a_high, b_high)
@@ -46,14 +47,14 @@ def add(a_high, a_low, b_high, b_low):
     return two_sum(high, low + other_low)
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def multiply(a_high, a_low, b_high, b_low):
     """a b, both twofold."""
     high, low = two_product(a_high, b_high)
     return two_sum(high, low + (a_high * b_low + a_low * b_high))
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def divide(a_high, a_low, b_high, b_low):
     """a / b, both twofold."""
     first = a_high / b_high
@@ -67,7 +68,7 @@ def divide(a_high, a_low, b_high, b_low):
     return add(high, low, third, 0.0)
 
 
-@njit(nogil=True, error_model="numpy")
+@inner(nogil=True, error_model="numpy")
 def decompose(A, N):
     """A = L diag(pivots) L^T of a positive definite matrix, in place.
 

@@ -19,11 +19,10 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-import numba
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.compiling import compiled
+from pyclone_pgsm.compiling import compiled, inner
 
 OVERLAP, CLUSTER, BLOCK, PLACED = range(4)
 UNPLACED = -1
@@ -192,7 +191,7 @@ def price(sums, draws, adjusted):
     return 0.5 * index + (1.0 - index) * block / pairs
 
 
-@numba.njit(nogil=True)
+@inner(nogil=True)
 def put(table, blocks, w, k, value, step):
     """Put an item of weight w, which is in `blocks`, into cluster k; a negative weight takes it out."""
     overlap = 0.0
@@ -214,7 +213,7 @@ def put(table, blocks, w, k, value, step):
     table.size[k] += w
 
 
-@numba.njit(nogil=True)
+@inner(nogil=True)
 def overlap_gains(table, blocks, w, own, columns, value, out):
     """Fill what an item would add to the overlap sum in each cluster; in its own, what it adds there now."""
     out[:columns] = 0.0

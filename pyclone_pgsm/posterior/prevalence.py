@@ -11,10 +11,9 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
-from pyclone_pgsm.compiling import compiled, compiled_for
+from pyclone_pgsm.compiling import compiled, compiled_for, inner
 from pyclone_pgsm.likelihoods.pyclone import HI, LO, TAIL, PyClone
 from pyclone_pgsm.samplers.partition import build_partition
 
@@ -54,7 +53,7 @@ class Moments(NamedTuple):
     upper: NDArray[np.float64]
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def _trim(window):
     """First and last + 1 point that hold all but the negligible mass."""
     lo = 0
@@ -121,13 +120,13 @@ def block_posteriors(partitions: Iterable[tuple[PyClone, NDArray[Any]]]) -> Bloc
     )
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def _edge(k, last):
     """Left end of grid point k's cell, in grid steps: cells end half-way between points, and at 0 and 1."""
     return min(max(k - 0.5, 0.0), last)
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def _shortest_interval(mass, lo, hi, share):
     """Shortest interval that holds `share` of a distribution on the grid points lo..hi-1, as shares of the grid.
 

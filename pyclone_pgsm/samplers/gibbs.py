@@ -19,9 +19,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from pyclone_pgsm.compiling import LEAF
+from pyclone_pgsm.compiling import LEAF, inner
 from pyclone_pgsm.samplers.partition import close_slot, open_slot, with_free_slots
 
 # Choices more than this many nats below the best are left out: all together less than the rounding of the others.
@@ -57,7 +56,7 @@ class Known(NamedTuple):
     answers: np.ndarray
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def nothing_known(capacity):
     return Known(
         np.empty(capacity),
@@ -69,13 +68,13 @@ def nothing_known(capacity):
     )
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def relative_weight(log_p):
     """exp(log_p), 0 where negligible."""
     return math.exp(log_p) if log_p > -NEGLIGIBLE - SLACK else 0.0
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def stays_for_certain(likelihood, log_tau2, partition, own, i, log_p_own, log_p_new, u, asked, answers):
     """Whether u < weight_own / total, mostly from bounds: no block needs its exact weight if all are small enough.
 
@@ -118,7 +117,7 @@ def stays_for_certain(likelihood, log_tau2, partition, own, i, log_p_own, log_p_
     return rest > 0.0
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def visit(likelihood, prior, partition, order, first, about, rng):
     """Visit ``order[first], ..`` as long as there is a free slot.
 

@@ -24,8 +24,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from pyclone_pgsm.compiling import inner
 from pyclone_pgsm.samplers.particle_gibbs import (
     draw_particle,
     extend,
@@ -70,7 +70,7 @@ class Particles(NamedTuple):
     path: np.ndarray
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def make_particles(room, num_anchors):
     return Particles(
         np.zeros(room, np.int64),
@@ -82,7 +82,7 @@ def make_particles(room, num_anchors):
     )
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def shuffle(rng, values, first, last):
     """Put ``values[first:last]`` into a random order."""
     for t in range(last - 1, first, -1):
@@ -90,7 +90,7 @@ def shuffle(rng, values, first, last):
         values[t], values[other] = values[other], values[t]
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def closure_of_anchors(rng, labels, anchors, num_slots):
     """The order sigma of all that share a block with an anchor, and the slots of these blocks as they appear in it."""
     s = len(anchors)
@@ -122,7 +122,7 @@ def closure_of_anchors(rng, labels, anchors, num_slots):
     return sigma, slots, num_blocks, number
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def attachments(likelihood, log_tau2, pool, particles, num, i):
     """log_join[block] = log tau2(|b| + 1) / tau2(|b|) + log L(y_i | b) of each block that particles hold."""
     pool.log_join[:] = np.nan
@@ -139,7 +139,7 @@ def attachments(likelihood, log_tau2, pool, particles, num, i):
         pool.log_join[pool.slots[b]] += pool.values[b]
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def close_ranks(pool, particles, num, reference):
     """Drop the particles without copies. Returns how many are left, and the number of the conditioned one."""
     alive = 0
@@ -161,7 +161,7 @@ def close_ranks(pool, particles, num, reference):
     return alive, new_reference
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def propose(
     rng, scheme, pool, particles, num, reference, reference_choice, fresh, log_open, anneal, children
 ):

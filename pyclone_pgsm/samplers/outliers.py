@@ -19,14 +19,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
-from pyclone_pgsm.compiling import LEAF
+from pyclone_pgsm.compiling import LEAF, inner
 from pyclone_pgsm.samplers.gibbs import NEGLIGIBLE
 from pyclone_pgsm.samplers.partition import close_slot, open_slot, with_free_slots
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def visit_outliers(likelihood, prior, partition, outliers, log_outlier, order, first, room, rng):
     """Visit ``order[first], ..`` as long as there is a free slot.
 

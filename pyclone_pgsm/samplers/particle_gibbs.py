@@ -20,10 +20,9 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numba.extending import register_jitable
 
-from pyclone_pgsm.compiling import LEAF
+from pyclone_pgsm.compiling import LEAF, inner
 from pyclone_pgsm.samplers.partition import close_slot, copy_row, fill_block, open_slot, with_free_slots
 from pyclone_pgsm.samplers.resampling import (
     BOTH_KINDS,
@@ -90,7 +89,7 @@ class Particles(NamedTuple):
     blocks: np.ndarray
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def make_particles(room):
     return Particles(np.zeros(room, np.int64), np.zeros(room), np.zeros((room, 2), np.int64))
 
@@ -112,14 +111,14 @@ def make_block_pool(num_particles: int, stat_size: int, num_anchors: int = 2) ->
     )
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def empty_pool(pool):
     for block in range(len(pool.free)):
         pool.free[block] = block
     pool.free_count[0] = len(pool.free)
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def take_block(pool):
     pool.free_count[0] -= 1
     block = pool.free[pool.free_count[0]]
@@ -127,7 +126,7 @@ def take_block(pool):
     return block
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def release_block(pool, block):
     pool.references[block] -= 1
     if pool.references[block] == 0:
@@ -135,7 +134,7 @@ def release_block(pool, block):
         pool.free_count[0] += 1
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def start_sketch(likelihood, pool, members):
     """A block with these members."""
     block = take_block(pool)
@@ -146,13 +145,13 @@ def start_sketch(likelihood, pool, members):
     return block
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def predict(likelihood, stats, slots, i, negligible, out):
     """The likelihood's ``log_predictives``, compiled once for all who call it here."""
     likelihood.log_predictives(stats, slots, i, negligible, out)
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def sample_permutation(rng, anchors, closure):
     """Algorithm 2: sigma with the anchors, in random order, first and the rest of the closure shuffled."""
     first = 1 if rng.random() < 0.5 else 0
@@ -170,7 +169,7 @@ def sample_permutation(rng, anchors, closure):
     return sigma
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def closure_of(labels, slot, other_slot, n):
     closure = np.empty(n, np.int64)
     filled = 0
@@ -181,7 +180,7 @@ def closure_of(labels, slot, other_slot, n):
     return closure
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def extend(likelihood, pool, blocks, ancestry, first, num, i):
     """Put observation i into the block that each of the particles ``first .. num - 1`` has chosen.
 
@@ -208,7 +207,7 @@ def extend(likelihood, pool, blocks, ancestry, first, num, i):
         blocks[p, choice] = extended
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def put_block(likelihood, pool, block, stats, slot, members):
     """Let ``stats[slot]`` be the statistic of a particle's block, which has these members."""
     if likelihood.is_sketch(pool.stats[block]):
@@ -217,7 +216,7 @@ def put_block(likelihood, pool, block, stats, slot, members):
         copy_row(pool.stats, block, stats, slot)
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def members_along(sigma, ancestry, t, p, which, members):
     """Members of the block of either anchor in particle p, after sigma_1 .. sigma_t; returns their number."""
     members[0] = sigma[which]
@@ -230,7 +229,7 @@ def members_along(sigma, ancestry, t, p, which, members):
     return count
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def attachment(likelihood, log_tau2, pool, blocks, which, num, sigma, ancestry, t, negligible, members):
     """log_join[block] = log tau2(|b| + 1) / tau2(|b|) + log L(y_i | b), once for each block that particles hold.
 
@@ -262,7 +261,7 @@ def attachment(likelihood, log_tau2, pool, blocks, which, num, sigma, ancestry, 
     return smallest
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def weigh(log_w, copies, reference, first, num, multiplicities, w):
     """Of particles ``first .. num - 1``: multiplicities, the conditioned path included, and weights of one copy.
 
@@ -278,7 +277,7 @@ def weigh(log_w, copies, reference, first, num, multiplicities, w):
     return best
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def one_kind_is_dead(w, multiplicities, num):
     """Whether the copies of the merged particle, or all those of split ones, have lost their weight for good.
 
@@ -296,7 +295,7 @@ def one_kind_is_dead(w, multiplicities, num):
     return merged_is_dead or (num_split > 0 and split < DEAD * merged)
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def thin_out(rng, log_w, log_split, copies, num, reference):
     """Where one copy stands for all merged particles: let a kind that is dead go, mostly.
 
@@ -334,7 +333,7 @@ def thin_out(rng, log_w, log_split, copies, num, reference):
     return True
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def resample_split(rng, log_w, log_split, w, multiplicities, copies, num, total, reference):
     """Resample `total` split particles, the conditioned one among them if it is split, with equal weights."""
     for p in range(1, num):
@@ -343,7 +342,7 @@ def resample_split(rng, log_w, log_split, w, multiplicities, copies, num, total,
     resample_comb(rng, w, 1, num, total, reference, True, copies)
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def draw_particle(rng, log_w, copies, reference, num, multiplicities, w):
     """A particle drawn with probability proportional to its weight."""
     weigh(log_w, copies, reference, 0, num, multiplicities, w)
@@ -358,7 +357,7 @@ def draw_particle(rng, log_w, copies, reference, num, multiplicities, w):
     return chosen
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def drop_dead(pool, copies, log_w, blocks, ancestry, num, reference):
     """Close the ranks of the split particles after those without copies have gone."""
     alive = np.int64(1)
@@ -378,7 +377,7 @@ def drop_dead(pool, copies, log_w, blocks, ancestry, num, reference):
     return alive, new_reference
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def put_together(partition, slot, other_slot, members):
     """Let all members of two blocks be in the first. Its statistic is another matter."""
     for i in members:
@@ -387,7 +386,7 @@ def put_together(partition, slot, other_slot, members):
     close_slot(partition, other_slot)
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def log_add(a, b):
     """log(exp(a) + exp(b)), and the share of exp(a) in the sum."""
     if a >= b:
@@ -397,7 +396,7 @@ def log_add(a, b):
     return b + math.log1p(ratio), ratio / (1.0 + ratio)
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def conditional_smc(
     likelihood,
     log_tau2,

@@ -13,9 +13,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
-from pyclone_pgsm.compiling import ALLOCATING, LEAF
+from pyclone_pgsm.compiling import ALLOCATING, LEAF, inner
 
 
 class Partition(NamedTuple):
@@ -52,14 +51,14 @@ class PartitionPrior(NamedTuple):
     log_tau2: np.ndarray
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def copy_row(source, row, target, target_row):
     """target[target_row] = source[row], without the checks of shapes that take numba seconds to compile."""
     for k in range(source.shape[1]):
         target[target_row, k] = source[row, k]
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def allocate(labels, capacity, stat_size):
     slots = np.arange(capacity)
     return Partition(
@@ -72,7 +71,7 @@ def allocate(labels, capacity, stat_size):
     )
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def open_slot(partition):
     """Take a free slot into use and return it. Its statistic is not cleared."""
     slot = partition.active[partition.counter[0]]
@@ -80,7 +79,7 @@ def open_slot(partition):
     return slot
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def close_slot(partition, slot):
     """Give a slot back. The last active slot takes its place in the order."""
     last = partition.counter[0] - 1
@@ -94,7 +93,7 @@ def close_slot(partition, slot):
     partition.sizes[slot] = 0
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def with_free_slots(partition, wanted):
     """The partition, in larger arrays if fewer than `wanted` slots are free."""
     capacity = len(partition.sizes)
@@ -111,7 +110,7 @@ def with_free_slots(partition, wanted):
     return larger
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def canonical_labels(labels):
     """Blocks numbered 0, 1, .. in the order in which they first appear; and their number."""
     largest = labels[0]
@@ -128,7 +127,7 @@ def canonical_labels(labels):
     return canonical, count
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def members_by_block(labels, num_blocks):
     """Observations sorted by block, and where each block starts (length num_blocks + 1)."""
     start = np.zeros(num_blocks + 1, np.int64)
@@ -144,7 +143,7 @@ def members_by_block(labels, num_blocks):
     return members, start
 
 
-@njit(**ALLOCATING)
+@inner(**ALLOCATING)
 def fill_block(likelihood, stat, members):
     """Let `stat` be the statistic of the block with these members."""
     likelihood.clear(stat)

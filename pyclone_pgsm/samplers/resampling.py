@@ -32,9 +32,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
-from pyclone_pgsm.compiling import LEAF
+from pyclone_pgsm.compiling import LEAF, inner
 
 SCHEMES = ("multinomial", "stratified", "systematic", "optimal", "both-kinds")
 MULTINOMIAL, STRATIFIED, SYSTEMATIC, OPTIMAL, BOTH_KINDS = 0, 1, 2, 3, 4
@@ -42,7 +41,7 @@ MULTINOMIAL, STRATIFIED, SYSTEMATIC, OPTIMAL, BOTH_KINDS = 0, 1, 2, 3, 4
 SMALLEST = 1e-300  # relative to the largest: weights count as no smaller where they serve as probabilities
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def draw_binomial(rng, n, p):
     """Number of successes in `n` trials: by inversion, one uniform; trial by trial where inversion would underflow."""
     if n <= 0 or p <= 0.0:
@@ -70,7 +69,7 @@ def draw_binomial(rng, n, p):
     return count if q == p else n - count
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def resample_multinomial(rng, weights, num, total, offspring):
     """Multinomial resampling of `total` particles: ``offspring[:num]`` ~ Multinomial(total, weights / sum).
 
@@ -84,7 +83,7 @@ def resample_multinomial(rng, weights, num, total, offspring):
         total -= offspring[p]
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def resample_comb(rng, weights, first, num, total, reference, systematic, offspring):
     """Stratified or systematic resampling of `total` particles given the conditioned path.
 
@@ -131,7 +130,7 @@ def resample_comb(rng, weights, first, num, total, reference, systematic, offspr
         offspring[p] += 1
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def resample(rng, scheme, weights, num, total, reference, offspring):
     """Resample `total` particles with equal weights, the conditioned path among them but not in `offspring`.
 
@@ -143,7 +142,7 @@ def resample(rng, scheme, weights, num, total, reference, offspring):
         resample_comb(rng, weights, 0, num, total, reference, scheme == SYSTEMATIC, offspring)
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def optimal_bound(weights, num, total):
     """c of the optimal scheme, for more than `total` positive weights (others are 0).
 
@@ -176,7 +175,7 @@ def optimal_bound(weights, num, total):
         bound = rest / (total - above)
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def resample_optimal(rng, log_w, w, num, total, reference, copies, offspring):
     """Keep `total` of more particles, with new weights.
 
@@ -209,7 +208,7 @@ def resample_optimal(rng, log_w, w, num, total, reference, copies, offspring):
             log_w[p] += math.log(bound / w[p])
 
 
-@njit(**LEAF)
+@inner(**LEAF)
 def relative_ess(weights, multiplicities, first, num):
     """(sum w)^2 / (N sum w^2) of particles ``first .. num - 1``, in N = sum of multiplicities copies.
 

@@ -14,8 +14,8 @@ the current split. Acceptance: :mod:`pyclone_pgsm.samplers.split_merge`.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from pyclone_pgsm.compiling import inner
 from pyclone_pgsm.samplers.particle_gibbs import closure_of
 from pyclone_pgsm.samplers.partition import with_free_slots
 from pyclone_pgsm.samplers.split_merge import (
@@ -30,7 +30,7 @@ from pyclone_pgsm.samplers.split_merge import (
 )
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def split_at_random(likelihood, stats, split, rng):
     """Draw the sides of all but the anchors with probability 1/2, and make the blocks."""
     sigma, sides, slots, sizes = split
@@ -48,7 +48,7 @@ def split_at_random(likelihood, stats, split, rng):
         likelihood.add_many(stats[slots[side]], members[side, : sizes[side]])
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def scan(likelihood, log_tau2, stats, split, wanted, least, rng):
     """A restricted Gibbs scan, which changes the split; and the log probability of all that it chose.
 
@@ -84,7 +84,7 @@ def scan(likelihood, log_tau2, stats, split, wanted, least, rng):
     return log_q
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def launch(likelihood, log_tau2, stats, split, scans, rng):
     """Make the split the launch state: random, then `scans` intermediate scans."""
     split_at_random(likelihood, stats, split, rng)

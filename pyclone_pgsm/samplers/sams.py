@@ -12,8 +12,8 @@ current split. Acceptance: :mod:`pyclone_pgsm.samplers.split_merge`.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from pyclone_pgsm.compiling import inner
 from pyclone_pgsm.samplers.particle_gibbs import closure_of
 from pyclone_pgsm.samplers.partition import with_free_slots
 from pyclone_pgsm.samplers.split_merge import (
@@ -28,7 +28,7 @@ from pyclone_pgsm.samplers.split_merge import (
 )
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def allocate_in_sequence(likelihood, log_tau2, stats, split, drawn, least, rng):
     """log q(split | sigma), and the blocks of the split.
 

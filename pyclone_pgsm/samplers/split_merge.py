@@ -21,8 +21,8 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from pyclone_pgsm.compiling import inner
 from pyclone_pgsm.samplers.particle_gibbs import sample_permutation
 from pyclone_pgsm.samplers.partition import close_slot, copy_row, open_slot
 
@@ -50,19 +50,19 @@ class Split(NamedTuple):
     sizes: np.ndarray
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def draw_log_uniform(rng):
     """log of a uniform number in (0, 1]."""
     return math.log1p(-rng.random())
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def free_slot(partition, number):
     """The slot that the `number`-th call of ``open_slot``, from 0, would open."""
     return partition.active[partition.counter[0] + number]
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def draw_split(partition, anchors, closure, rng):
     """A split with a random order of the closure, for blocks in the first free slots that are yet to be made.
 
@@ -78,7 +78,7 @@ def draw_split(partition, anchors, closure, rng):
     return Split(sigma, sides, slots, np.zeros(2, np.int64))
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def choose_side(log_weights, wanted, rng):
     """A side drawn with probability proportional to its weight (or `wanted`, if not -1), and its log probability."""
     best = max(log_weights[0], log_weights[1])
@@ -89,7 +89,7 @@ def choose_side(log_weights, wanted, rng):
     return side, log_weights[side] - log_sum
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def log_split_odds(likelihood, prior, stats, num_others, slots, sizes, merged):
     """log pi(split) / pi(merged); -inf where the prior rules out so many blocks (then a merge is always right).
 
@@ -110,7 +110,7 @@ def log_split_odds(likelihood, prior, stats, num_others, slots, sizes, merged):
     return log_odds - prior.log_tau2[sizes[0] + sizes[1]] - likelihood.log_marginal(stats[merged])
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def make_merged_block(likelihood, partition, slots, closure):
     """The two blocks as one, in the third free slot, which is returned: the smaller is added to the larger."""
     merged = free_slot(partition, 2)
@@ -128,7 +128,7 @@ def make_merged_block(likelihood, partition, slots, closure):
     return merged
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def put_split(partition, slot, split):
     """Put two new blocks, made in the first free slots, in place of the one in `slot`."""
     for side in range(2):
@@ -138,7 +138,7 @@ def put_split(partition, slot, split):
     close_slot(partition, slot)
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def put_merged(partition, slots, merged, closure):
     """Put the block made in the free slot `merged` in place of the two in `slots`."""
     copy_row(partition.stats, merged, partition.stats, slots[0])

@@ -20,9 +20,8 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
-from pyclone_pgsm.compiling import compiled
+from pyclone_pgsm.compiling import compiled, inner
 
 DEEPEST_TABLE = 1 << 15  # reads; above, cancellation would cost more than about 1e-11 nats
 BLOCK_BYTES = 1 << 18  # size of the tables for a block of grid points: stays in the second-level cache
@@ -35,7 +34,7 @@ ROUNDING = 1e-9  # of a prevalence or a share
 HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def stirling_error(x):
     """log Gamma(x) - [(x - 1/2) log x - x + (1/2) log 2 pi], for x > 0."""
     if x < 10.0:
@@ -46,7 +45,7 @@ def stirling_error(x):
     return y * (1 / 12 - z * (1 / 360 - z * (1 / 1260 - z * tail)))
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def log_constant(b, r, s):
     """log P(b | n) - T_b(mean) - T_r(1 - mean), which no longer depends on the mean."""
     b, r = float(b), float(r)
@@ -62,7 +61,7 @@ def log_constant(b, r, s):
     return value
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def log_deep_constant(b, r, s):
     """log P(b | n) - `log_deep`: what does not depend on the mean."""
     b, r = float(b), float(r)
@@ -76,7 +75,7 @@ def log_deep_constant(b, r, s):
     return value
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def log_deep(b, r, mean, complement, s):
     """The part of log P(b | n, mean, s) that depends on the mean, without cancellation at any depth.
 
@@ -98,7 +97,7 @@ def log_deep(b, r, mean, complement, s):
     return value
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def mixture_mean(state, tumour_content, error_rate, prevalence, mean, complement):
     """Fill mean = xi(psi, x_k, t), the share of variant reads, and complement = 1 - mean."""
     mutant = min(max(state[3] / state[2], error_rate), 1.0 - error_rate)
@@ -111,7 +110,7 @@ def mixture_mean(state, tumour_content, error_rate, prevalence, mean, complement
         complement[k] = (others * (1.0 - error_rate) + carriers * intact) / copies
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def allele_shares(mutant, copies, error_rate):
     """Shares of reads from cells with so many mutant copies that show the mutation, and that do not."""
     if copies == 0.0:
@@ -122,7 +121,7 @@ def allele_shares(mutant, copies, error_rate):
     )
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def two_state_mean(state, tumour_content, error_rate, prevalence, mean, complement):
     """The same where the tumour cells hold two copy-number states (`pyclone_pgsm.tumour.genotypes.TwoStates`).
 
@@ -149,7 +148,7 @@ def two_state_mean(state, tumour_content, error_rate, prevalence, mean, compleme
         ) / copies
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def variant_share(state, tumour_content, error_rate, prevalence, mean, complement):
     """`mixture_mean`, or `two_state_mean` where there is a share of a first state."""
     if state[5] > 0.0:
@@ -158,7 +157,7 @@ def variant_share(state, tumour_content, error_rate, prevalence, mean, complemen
         mixture_mean(state, tumour_content, error_rate, prevalence, mean, complement)
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def fill_moments(table, counts, mean, complement, s):
     """Fill table[i, k] = T_c(mean[k]) = log E[p^c], p ~ Beta(s mean, s complement); c = counts[i] ascends."""
     log_mean = np.empty(len(mean))
@@ -201,7 +200,7 @@ def fill_moments(table, counts, mean, complement, s):
         previous = c
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def distinct(counts):
     """Sorted distinct counts, and the position of each count among them."""
     largest = 0
@@ -223,7 +222,7 @@ def distinct(counts):
     return values[:found], where
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def log_sum_exp(terms):
     top = terms[0]
     for value in terms[1:]:
@@ -235,7 +234,7 @@ def log_sum_exp(terms):
     return top + math.log(total)
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def add_weight(table, log_weight):
     """Add the log prior weight of a genotype, if it is not that of all."""
     if log_weight != 0.0:
@@ -244,7 +243,7 @@ def add_weight(table, log_weight):
                 table[i, k] += log_weight
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def divide_by_first(table):
     """Replace table[psi], psi > 0, by exp(table[psi] - table[0])."""
     for psi in range(1, len(table)):
@@ -253,7 +252,7 @@ def divide_by_first(table):
                 table[psi, i, k] = math.exp(table[psi, i, k] - table[0, i, k])
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def largest_excess(table):
     """max(0, largest table[psi] - table[0])."""
     excess = 0.0
@@ -264,7 +263,7 @@ def largest_excess(table):
     return excess
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def mix(xi, alt_at, ref_at, alt_table, ref_table):
     """Fill xi[u, k] = log sum_psi exp(alt_table[psi, alt_at[u], k] + ref_table[psi, ref_at[u], k]).
 
@@ -297,7 +296,7 @@ def mix(xi, alt_at, ref_at, alt_table, ref_table):
                 xi[u, k] = log_sum_exp(terms)
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def fill_group(xi, ref, alt, states, tumour_content, error_rate, grid, s):
     """Fill xi[u, k] = log sum_psi exp(T_b(mean) + T_r(1 - mean)); the rows share all but the counts."""
     alts, alt_at = distinct(alt)
@@ -319,7 +318,7 @@ def fill_group(xi, ref, alt, states, tumour_content, error_rate, grid, s):
         mix(xi[:, first : first + size], alt_at, ref_at, alt_table[:, :, :size], ref_table[:, :, :size])
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def fill_deep_group(xi, ref, alt, states, tumour_content, error_rate, grid, s):
     """The same as `fill_group` by `log_deep`."""
     num_states, size = len(states), len(grid)
@@ -334,7 +333,7 @@ def fill_deep_group(xi, ref, alt, states, tumour_content, error_rate, grid, s):
             xi[u, k] = log_sum_exp(terms)
 
 
-@njit(nogil=True)
+@inner(nogil=True)
 def subtract_top(row):
     """Make the largest value 0; returns what it was."""
     top = row[0]

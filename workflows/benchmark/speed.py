@@ -50,6 +50,7 @@ LARGE = 10_000
 CASES = ((1, 18), (4, 8), (4, 15))
 """Samples and true clusters of the tumours of `LARGE` mutations."""
 GRIDS = (101, 401, 1601)
+FIXED = 1.0
 MILLION = 1_000_000
 SKIPPED, TIMED = 5, 10
 FOUR_STATES = ((1, 1), (2, 1), (1, 0), (2, 2))
@@ -100,6 +101,7 @@ def run_chain(
     settling: int,
     measured: int,
     between: Callable[[int], None] = lambda clusters: None,
+    concentration: float | None = None,
     seed: int = 1,
 ) -> Timing:
     """Iterations of the sampler ``mixed`` (uniform anchors, annealed targets), the last ones timed.
@@ -113,12 +115,14 @@ def run_chain(
         Iterations before the clock starts, and those that are timed.
     between : callable
         Called with the number of clusters, about `ROUNDS` times among the timed iterations.
+    concentration : float or None
+        Of the Dirichlet process; None infers it.
     seed : int
     """
     likelihood, T = model.likelihood(model.initial_values()), model.num_observations
     build, sweep, move = (compiled_for(each, PyClone) for each in (build_partition, gibbs_sweep, split_merge))
     rng = np.random.default_rng(seed)
-    prior = DirichletProcess(1.0)
+    prior = DirichletProcess(concentration or 1.0)
     log_tau2 = prior.log_tau2(T)
     pool = make_block_pool(PARTICLES, likelihood.stat_size())
     rebuild = rebuild_interval(model, likelihood.index.shape[1])
@@ -137,7 +141,8 @@ def run_chain(
         )
         ended = time.thread_time()
         clusters = int(partition.counter[0])
-        prior = prior.resample(partition.sizes[partition.sizes > 0], rng)
+        if concentration is None:
+            prior = prior.resample(partition.sizes[partition.sizes > 0], rng)
         if iteration >= settling:
             timing.sweep.append(swept - started)
             timing.move.append(ended - swept)
@@ -210,15 +215,21 @@ def measure_floor() -> None:
 
 
 def measure_grid() -> None:
-    """The same iterations on finer grids."""
-    print(f"{LARGE} mutations; milliseconds: mean (median) of {MEASURED} settled iterations")
+    """The same iterations on finer grids.
+
+    The concentration is fixed: with one sample it and the number of clusters wander over a wide posterior, and chains
+    of equal length would be compared at different numbers of clusters.
+    """
+    print(f"{LARGE} mutations, concentration {FIXED:g}; milliseconds: mean (median) of {MEASURED} settled iterations")
     header("samples", "true clusters", "points", "K", "moved", "sweep", "move", "iteration", "to the first")
     for samples, clusters in CASES:
         observations = tumour(samples, clusters)
         first = 0.0
         for points in GRIDS:
             model = binomial_model(observations, points)
-            timing = run_chain(model, np.zeros(LARGE, np.int32), SETTLING, MEASURED)
+            timing = run_chain(
+                model, np.zeros(LARGE, np.int32), SETTLING, MEASURED, concentration=FIXED
+            )
             first = first or float(timing.iteration.mean())
             row(
                 samples,
