@@ -172,7 +172,7 @@ def predictives_of_blocks(likelihood, labels, slots, i, negligible):  # type: ig
     slots : (K,) int64
         Slot of each block, 0..2K.
     i : int
-    negligible : float
+    negligible : (K,) float64
         Of ``log_predictives``; the others are exact.
     """
     stats = np.full((2 * len(slots) + 1, likelihood.stat_size()), np.nan)
@@ -428,10 +428,13 @@ def check_log_predictives(it: Examination) -> None:
     for labels, slots, i in several_blocks(it):
         blocks = ", ".join(show(np.flatnonzero(labels == b).tolist()) for b in range(len(slots)))
         where = f"observation {i}, blocks {blocks}"
-        _, exact = predictives_of_blocks(it.likelihood, labels, slots, i, -np.inf)
-        for limit in (-np.inf, float(np.median(exact)) - 0.1, exact.max() + 0.1):
-            given, _ = predictives_of_blocks(it.likelihood, labels, slots, i, limit)
-            for b, value in enumerate(exact):
+        cuts = np.full(len(slots), -np.inf)
+        _, exact = predictives_of_blocks(it.likelihood, labels, slots, i, cuts)
+        one_for_all = np.median(exact) - 0.1, exact.max() + 0.1
+        of_each = exact + 0.1 * (-1.0) ** np.arange(len(slots))
+        for limits in (cuts, *(np.full(len(slots), limit) for limit in one_for_all), of_each):
+            given, _ = predictives_of_blocks(it.likelihood, labels, slots, i, limits)
+            for b, (value, limit) in enumerate(zip(exact, limits)):
                 if value >= limit or given[b] >= limit:
                     pair = (f"log_predictives of block {b}", given[b]), ("log_predictive", value)
                     it.must_be_equal(f"{where}, negligible {limit:.10g}", *pair)
@@ -498,8 +501,9 @@ def compare_answers(it: Examination) -> None:
 def compare_log_predictives(it: Examination) -> None:
     compiled = it.compile(predictives_of_blocks)
     for labels, slots, i in several_blocks(it):
-        machine, _ = compiled(it.likelihood, labels, slots, i, -np.inf)
-        pure, _ = predictives_of_blocks(it.likelihood, labels, slots, i, -np.inf)
+        cuts = np.full(len(slots), -np.inf)
+        machine, _ = compiled(it.likelihood, labels, slots, i, cuts)
+        pure, _ = predictives_of_blocks(it.likelihood, labels, slots, i, cuts)
         for b in range(len(pure)):
             pair = ("log_predictives compiled", machine[b]), ("that as plain Python", pure[b])
             it.must_be_equal(f"observation {i}", *pair)

@@ -153,13 +153,13 @@ def give_up_at_zero(self, stat, i, negligible):
 
 def predict_first_slot(self, stats, slots, i, negligible, out):
     for b in range(len(slots)):
-        out[b] = self.log_predictive(stats[slots[0]], i, negligible)
+        out[b] = self.log_predictive(stats[slots[0]], i, negligible[b])
 
 
 def predict_all_places(self, stats, slots, i, negligible, out):
     out[:] = -np.inf
     for b in range(len(slots)):
-        out[b] = self.log_predictive(stats[slots[b]], i, negligible)
+        out[b] = self.log_predictive(stats[slots[b]], i, negligible[b])
 
 
 def predict_new_by_prior(self, stat, x):
@@ -197,7 +197,7 @@ def marginal_that_differs(self, stat):
 
 def predictives_that_differ(self, stats, slots, i, negligible, out):
     for b in range(len(slots)):
-        out[b] = self.log_predictive(stats[slots[b]], i, negligible) + only_in_machine_code()
+        out[b] = self.log_predictive(stats[slots[b]], i, negligible[b]) + only_in_machine_code()
 
 
 def predictive_new_that_differs(self, stat, x):

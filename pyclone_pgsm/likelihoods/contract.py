@@ -20,7 +20,8 @@ method                                             meaning
 ``log_predictive_without(self, stat, i)``          log L(y_i | y_b without y_i), for i in b
 ``log_marginal(self, stat)``                       log L(y_b)
 ``log_predictives(self, stats, slots, i,``         optional, for speed: out[b] = log L(y_i | block ``slots[b]``), its
-``negligible, out)``                               statistic ``stats[slots[b]]``, for all b; by default a loop
+``negligible, out)``                               statistic ``stats[slots[b]]``, for all b; `negligible` is
+                                                   an array, a value each. By default a loop
 ``kind(self, i)``                                  optional, for speed: a number from 0 on that only observations that
                                                    equal each other share; by default i
 ``clear_sketch(self, stat)``                       optional, for speed: the empty block, for a block that mostly only
@@ -92,7 +93,7 @@ def leaf(method: Method) -> Method:
 def _log_predictives(self, stats, slots, i, negligible, out):  # type: ignore[no-untyped-def]
     """The default of the optional method."""
     for b in range(len(slots)):
-        out[b] = self.log_predictive(stats[slots[b]], i, negligible)
+        out[b] = self.log_predictive(stats[slots[b]], i, negligible[b])
 
 
 @leaf

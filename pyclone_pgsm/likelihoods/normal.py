@@ -111,7 +111,7 @@ def log_predictives(z, stats, slots, i, negligible, out):
         at = np.uint64(slots[b] * stats.shape[1])
         level = flat[at + np.uint64(LEVEL)]
         power = flat[at + np.uint64(POWER)]
-        limit = largest_square(level, power, negligible)
+        limit = largest_square(level, power, negligible[b])
         q = squares(flat, at + np.uint64(FACTOR), z, np.uint64(i), limit)
         out[b] = level - power * math.log1p(q)
 
@@ -126,7 +126,7 @@ def log_predictives_2d(z, stats, slots, i, negligible, out):
         q = squares_2d(stats[s, 4], stats[s, 5], stats[s, 6], stats[s, 7], stats[s, 8], stats[s, 9], x, y)
         level = stats[s, LEVEL]
         power = stats[s, POWER]
-        if (level - negligible) * (2.0 + q) < 2.0 * power * q:  # log(1 + q) >= 2 q / (2 + q)
+        if (level - negligible[b]) * (2.0 + q) < 2.0 * power * q:  # log(1 + q) >= 2 q / (2 + q)
             out[b] = -np.inf
         else:
             out[b] = level - power * math.log1p(q)

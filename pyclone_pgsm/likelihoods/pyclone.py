@@ -37,12 +37,15 @@ from pyclone_pgsm.likelihoods.contract import leaf, register
 SUM = {"reassoc", "nsz", "contract"}
 MAX = {"reassoc", "nsz", "nnan"}
 
-WINDOW = 100.0  # nats below the peak at which the posterior is cut off
-HIDDEN = 1e-35  # mass outside the window that calls for a new window
+WINDOW = 60.0  # nats below the peak at which the posterior is cut off
+HIDDEN = 1e-18  # mass outside the window that calls for a new window
 EXACT = 1e13  # a sum over the window stands if it exceeds this many times what may lie outside
 TINY = 1e-150  # sums below this may have lost precision to underflow
 BUDGET = 300.0  # nats by which what W has lost to underflow may have grown before W is computed anew
 DEEP = -300.0  # xi below this inside the window: W / l may have lost its numerator to underflow
+NEGLIGIBLE_INSIDE = (
+    -40.0
+)  # log of a sum over the window beside which what is hidden, if at most HIDDEN, is nothing
 CHUNK, CHUNKS = 8, 64  # chunks have a multiple of so many grid points, and there are about so many at most
 ROOM = 32  # rows that may wait
 LO, HI, FIRST, LAST, OUT, LOG_Z, SPENT, SKETCH, FROM, TO, WAITING, ROWS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
@@ -328,6 +331,29 @@ def log_far_predictive(stat, at, xi, high, row, predictive):
     return log_sum_exp(stat, at, C, xi, row, 1.0) - stat[tail + LOG_Z]
 
 
+@inner(**LEAF, error_model="numpy")
+def log_bound(flat, at, index, high, i, G, cut):
+    """Bound on the log predictive of observation i, from the largest l in the windows of each sample.
+
+    Where it falls below `cut` the samples that are left are not looked at. The statistic begins at ``flat[at]``.
+    """
+    C = high.shape[1]
+    bound = 0.0
+    for d in range(index.shape[1]):
+        row = index[i, d]
+        if row < 0:
+            continue
+        tail = at + d * (2 * G + C + TAIL) + 2 * G + C
+        inside = largest(flat, tail, high, row)
+        hidden = flat[tail + OUT]
+        if hidden > HIDDEN or inside < NEGLIGIBLE_INSIDE:
+            inside = max(inside, math.log(max(hidden, HIDDEN))) + math.log(2.0)
+        bound += inside
+        if bound < cut:
+            break
+    return bound
+
+
 @register("pyclone")
 class PyClone(NamedTuple):
     """Grid likelihoods of T mutations in D samples.
@@ -445,14 +471,15 @@ class PyClone(NamedTuple):
 
     def log_predictive(self, stat, i, negligible):
         out = np.empty(1)
-        self.log_predictives(stat.reshape(1, len(stat)), np.zeros(1, np.int64), i, negligible, out)
+        slots, cuts = np.zeros(1, np.int64), np.full(1, negligible)
+        self.log_predictives(stat.reshape(1, len(stat)), slots, i, cuts, out)
         return out[0]
 
     @leaf
     def log_predictives(self, stats, slots, i, negligible, out):
         """A block that is out of the question is known by the largest l in its windows, without a look at the grid.
 
-        Every factor is at most 1, so the product so far is a bound that can end the loop over samples early.
+        Every factor is at most 1, so the product so far is a bound too, which can end the loop over samples early.
         """
         index, xi, likelihood, high = self.index, self.xi, self.likelihood, self.high
         G = xi.shape[1]
@@ -460,7 +487,10 @@ class PyClone(NamedTuple):
         flat = stats.reshape(stats.size)
         for b in range(len(slots)):
             at = slots[b] * stats.shape[1]
-            bound = 0.0
+            cut = negligible[b]
+            if cut > -np.inf and log_bound(flat, at, index, high, i, G, cut) < cut:
+                out[b] = -np.inf
+                continue
             total = 0.0
             product = 1.0
             for d in range(index.shape[1]):
@@ -469,14 +499,6 @@ class PyClone(NamedTuple):
                     continue
                 start = at + d * (2 * G + C + TAIL)
                 tail = start + 2 * G + C
-                if negligible > -np.inf:
-                    # twice, for what the window hides
-                    hidden = max(flat[tail + OUT], HIDDEN)
-                    log_hidden = math.log(HIDDEN) if hidden == HIDDEN else math.log(hidden)
-                    bound += max(largest(flat, tail, high, row), log_hidden) + math.log(2.0)
-                    if bound < negligible:
-                        total = -np.inf
-                        break
                 hidden = flat[tail + OUT]
                 predictive = dot(flat, start + G, likelihood, row, flat[tail + LO], flat[tail + HI])
                 if predictive > EXACT * hidden and predictive > TINY:
@@ -488,11 +510,11 @@ class PyClone(NamedTuple):
                 else:
                     total += math.log(product)
                     product = 1.0
-                    if total + math.log(predictive + hidden + TINY) < negligible:
+                    if total + math.log(predictive + hidden + TINY) < cut:
                         total = -np.inf
                     else:
                         total += log_far_predictive(flat, start, xi, high, row, predictive)
-                if total < negligible:
+                if total < cut:
                     break
             out[b] = total + math.log(product)
 

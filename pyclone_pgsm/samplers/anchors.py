@@ -113,8 +113,9 @@ def likely_blocks(likelihood, partition, numbers, slots, share):  # type: ignore
     blocks = np.empty(2 * T, np.int32)
     start = np.zeros(T + 1, np.int64)
     log_p = np.empty(len(slots))
+    cuts = np.full(len(slots), -np.inf)
     for i in range(T):
-        likelihood.log_predictives(partition.stats, slots, i, -np.inf, log_p)
+        likelihood.log_predictives(partition.stats, slots, i, cuts, log_p)
         best = -np.inf
         for b in range(len(slots)):
             size = partition.sizes[slots[b]]

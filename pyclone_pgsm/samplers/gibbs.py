@@ -29,6 +29,7 @@ NEGLIGIBLE = 37.0
 # be this many nats above another, or below.
 SLACK = 3.0
 LARGEST = 300.0
+COARSE = 9.0  # first, choices this many nats below are only counted
 SMALLEST = 1e-300  # for a uniform number that is divided by
 JOINING, STAYING = 1, 2  # the two predictives of a block, bits of what is known
 
@@ -44,8 +45,8 @@ class Known(NamedTuple):
         Which of the two are known: JOINING, STAYING.
     weight : (C,) float64
         Of joining the block.
-    asked, answers : (C,)
-        Slots that predictives are wanted of, and these.
+    asked, cuts, answers : (C,)
+        Slots that predictives are wanted of, below which these are negligible, and these.
     """
 
     joining: np.ndarray
@@ -53,6 +54,7 @@ class Known(NamedTuple):
     flags: np.ndarray
     weight: np.ndarray
     asked: np.ndarray
+    cuts: np.ndarray
     answers: np.ndarray
 
 
@@ -65,6 +67,7 @@ def nothing_known(capacity):
         np.empty(capacity),
         np.empty(capacity, np.int64),
         np.empty(capacity),
+        np.empty(capacity),
     )
 
 
@@ -75,7 +78,7 @@ def relative_weight(log_p):
 
 
 @inner(**LEAF)
-def stays_for_certain(likelihood, log_tau2, partition, own, i, log_p_own, log_p_new, u, asked, answers):
+def stays_for_certain(likelihood, log_tau2, partition, own, i, log_p_own, log_p_new, u, asked, cuts, answers):
     """Whether u < weight_own / total, mostly from bounds: no block needs its exact weight if all are small enough.
 
     Parameters
@@ -89,7 +92,7 @@ def stays_for_certain(likelihood, log_tau2, partition, own, i, log_p_own, log_p_
         log weight of staying, and of a new block.
     u : float
         Uniform in [0, 1).
-    asked, answers : (C,) int64, (C,) float64
+    asked, cuts, answers : (C,) int64, (C,) float64, (C,) float64
         Room.
     """
     _, sizes, stats, active, _, counter = partition
@@ -97,24 +100,63 @@ def stays_for_certain(likelihood, log_tau2, partition, own, i, log_p_own, log_p_
     rest = (1.0 - u) / max(u, SMALLEST) - math.exp(min(log_p_new - log_p_own, LARGEST))  # in units of own's
     if rest <= 0.0 or num_others == 0:
         return rest > 0.0
-    largest_ratio = -np.inf
+    share = rest / (num_others + 1)
+    log_share = log_p_own + math.log(share)
     count = 0
     for b in range(counter[0]):
         if active[b] != own:
-            asked[count] = active[b]
             size = sizes[active[b]]
-            largest_ratio = max(largest_ratio, log_tau2[size + 1] - log_tau2[size])
+            asked[count] = active[b]
+            cuts[count] = log_share - log_tau2[size + 1] + log_tau2[size]
             count += 1
-    share = rest / (num_others + 1)
-    cut = log_p_own + math.log(share) - largest_ratio
-    likelihood.log_predictives(stats, asked[:count], i, cut, answers)
+    likelihood.log_predictives(stats, asked[:count], i, cuts, answers)
     for b in range(count):
         weight = share
-        if answers[b] >= cut:
-            size = sizes[asked[b]]
-            weight = math.exp(min(answers[b] + log_tau2[size + 1] - log_tau2[size] - log_p_own, LARGEST))
+        if answers[b] >= cuts[b]:
+            weight *= math.exp(min(answers[b] - cuts[b], LARGEST))
         rest -= weight
     return rest > 0.0
+
+
+@inner(**LEAF)
+def draw_block(partition, own, weight, weight_own, weight_new, u, hidden):
+    """The block that u picks: the own one comes first, then the others, then a new one.
+
+    Parameters
+    ----------
+    partition : Partition
+    own : int
+        Slot of the observation's block.
+    weight : (C,) float64
+        Of each other block, by its slot.
+    weight_own, weight_new : float
+    u : float
+        Uniform in [0, 1).
+    hidden : float
+        Bound on what is missing in the sum of `weight`.
+
+    Returns
+    -------
+    slot : int
+        -1 for a new block.
+    is_sure : bool
+        Whether u picks it whatever is missing.
+    """
+    _, _, _, active, _, counter = partition
+    total = weight_own + weight_new
+    for b in range(counter[0]):
+        slot = active[b]
+        total += weight[slot] if slot != own else 0.0
+    left = u * total - weight_own
+    if left < 0.0:
+        return np.int64(own), left + u * hidden < 0.0
+    for b in range(counter[0]):
+        slot = active[b]
+        if slot != own:
+            if left < weight[slot]:
+                return slot, left >= hidden and left + u * hidden < weight[slot]
+            left -= weight[slot]
+    return np.int64(-1), left >= hidden
 
 
 @inner(**LEAF)
@@ -128,15 +170,12 @@ def visit(likelihood, prior, partition, order, first, about, rng):
     moved : int
     """
     labels, sizes, stats, active, _, counter = partition
-    joining, staying, known, weight, asked, answers = about
+    joining, staying, known, weight, asked, cuts, answers = about
     log_tau1 = prior.log_tau1
     log_tau2 = prior.log_tau2
-    largest_ratio = 0.0
-    for size in range(1, len(log_tau2) - 1):
-        largest_ratio = max(largest_ratio, log_tau2[size + 1] - log_tau2[size])
     moved = 0
     kind = -1
-    log_new = base = cut = np.inf
+    log_new = base = np.inf
     for t in range(first, len(order)):
         num_blocks = counter[0]
         if num_blocks == len(sizes):
@@ -151,7 +190,7 @@ def visit(likelihood, prior, partition, order, first, about, rng):
             kind = likelihood.kind(i)
             is_single = t + 1 == len(order) or likelihood.kind(order[t + 1]) != kind
             log_new = likelihood.log_prior_predictive(i)
-            base = cut = np.inf
+            base = np.inf
             for b in range(num_blocks):
                 known[active[b]] = 0
 
@@ -166,61 +205,57 @@ def visit(likelihood, prior, partition, order, first, about, rng):
                 known[own] |= STAYING
             log_p_own = staying[own] + log_tau2[sizes[own]] - log_tau2[sizes[own] - 1]
             if is_single and stays_for_certain(
-                likelihood, log_tau2, partition, own, i, log_p_own, log_p_new, u, asked, answers
+                likelihood, log_tau2, partition, own, i, log_p_own, log_p_new, u, asked, cuts, answers
             ):
                 continue
         best = max(log_p_new, log_p_own)
-        if best - NEGLIGIBLE - largest_ratio < cut or best > base + LARGEST:
+        if best < base - SLACK or best > base + LARGEST:
             base = best
-            cut = best - NEGLIGIBLE - largest_ratio - SLACK
             for b in range(num_blocks):
                 known[active[b]] &= STAYING
 
-        # the other blocks: those not known yet are predicted together
-        count = 0
-        for b in range(num_blocks):
-            slot = active[b]
-            if slot != own and not known[slot] & JOINING:
-                asked[count] = slot
-                count += 1
-        if count > 0:
-            likelihood.log_predictives(stats, asked[:count], i, cut, answers)
-            for b in range(count):
-                slot = asked[b]
-                joining[slot] = answers[b]
-                known[slot] |= JOINING
-                log_p = joining[slot] + log_tau2[sizes[slot] + 1] - log_tau2[sizes[slot]]
-                best = max(best, log_p)
-                weight[slot] = relative_weight(log_p - base)
-            if best > base + LARGEST:
-                base = best
-                for b in range(num_blocks):
-                    slot = active[b]
-                    if known[slot] & JOINING:
-                        log_p = joining[slot] + log_tau2[sizes[slot] + 1] - log_tau2[sizes[slot]]
-                        weight[slot] = relative_weight(log_p - base)
-        weight_own = relative_weight(log_p_own - base)
-        weight_new = relative_weight(log_p_new - base)
+        # the other blocks: those not known yet are predicted together; draw. For a single observation small weights
+        # are looked at only where they could make a difference
+        depth = COARSE if is_single else NEGLIGIBLE + SLACK
+        target, is_sure = own, False
+        while not is_sure:
+            count = 0
+            for b in range(num_blocks):
+                slot = active[b]
+                if slot != own and not known[slot] & JOINING:
+                    asked[count] = slot
+                    ratio = log_tau2[sizes[slot] + 1] - log_tau2[sizes[slot]]
+                    cuts[count] = base - depth - ratio
+                    count += 1
+            hidden = 0.0
+            if count > 0:
+                likelihood.log_predictives(stats, asked[:count], i, cuts, answers)
+                for b in range(count):
+                    slot = asked[b]
+                    joining[slot] = answers[b]
+                    log_p = joining[slot] + log_tau2[sizes[slot] + 1] - log_tau2[sizes[slot]]
+                    weight[slot] = relative_weight(log_p - base)
+                    if answers[b] < cuts[b] and depth == COARSE:
+                        weight[slot] = 0.0
+                        hidden += math.exp(-COARSE)
+                    else:
+                        known[slot] |= JOINING
+                        best = max(best, log_p)
+                if best > base + LARGEST:
+                    base = best
+                    for b in range(num_blocks):
+                        slot = active[b]
+                        if known[slot] & JOINING:
+                            log_p = joining[slot] + log_tau2[sizes[slot] + 1] - log_tau2[sizes[slot]]
+                            weight[slot] = relative_weight(log_p - base)
+            weight_own = relative_weight(log_p_own - base)
+            weight_new = relative_weight(log_p_new - base)
+            target, is_sure = draw_block(partition, own, weight, weight_own, weight_new, u, hidden)
+            depth = NEGLIGIBLE + SLACK
 
-        # draw: the own block first, then the others, then a new one
-        total = weight_own + weight_new
-        for b in range(num_blocks):
-            slot = active[b]
-            total += weight[slot] if slot != own else 0.0
-        u = u * total - weight_own
-        if u < 0.0:
+        if target == own or (target < 0 and alone):
             continue
-        target = -1
-        for b in range(num_blocks):
-            slot = active[b]
-            u -= weight[slot] if slot != own else 0.0
-            if u < 0.0:
-                target = slot
-                break
-
         if target < 0:
-            if alone:
-                continue
             target = open_slot(partition)
             likelihood.clear(stats[target])
             joining[target] = log_new

@@ -30,6 +30,7 @@ from pyclone_pgsm.samplers.particle_gibbs import (
     draw_particle,
     extend,
     make_block_pool,
+    predict,
     release_block,
     take_block,
     weigh,
@@ -133,8 +134,9 @@ def attachments(likelihood, log_tau2, pool, particles, num, i):
             if np.isnan(pool.log_join[block]):
                 pool.log_join[block] = log_tau2[pool.sizes[block] + 1] - log_tau2[pool.sizes[block]]
                 pool.slots[count] = block
+                pool.cuts[count] = -np.inf
                 count += 1
-    likelihood.log_predictives(pool.stats, pool.slots[:count], i, -np.inf, pool.values)
+    predict(likelihood, pool, 0, count, i)
     for b in range(count):
         pool.log_join[pool.slots[b]] += pool.values[b]
 

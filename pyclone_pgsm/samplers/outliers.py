@@ -37,7 +37,7 @@ def visit_outliers(likelihood, prior, partition, outliers, log_outlier, order, f
         Observations that became outliers, or ceased to be.
     """
     labels, sizes, stats, active, _, counter = partition
-    asked, member, outside = room
+    asked, cuts, member, outside = room
     log_tau1 = prior.log_tau1
     log_tau2 = prior.log_tau2
     changed = 0
@@ -67,7 +67,9 @@ def visit_outliers(likelihood, prior, partition, outliers, log_outlier, order, f
         # weights as a member of the blocks, and as an outlier in them
         log_alone = likelihood.log_prior_predictive(i)
         best = max(log_alone + outside[count], log_outlier[i] + largest)
-        likelihood.log_predictives(stats, asked[:count], i, best - NEGLIGIBLE - largest, member)
+        for b in range(count):
+            cuts[b] = best - NEGLIGIBLE - outside[b]
+        likelihood.log_predictives(stats, asked[:count], i, cuts, member)
         member[count] = log_alone
         for b in range(count + 1):
             if b < count and asked[b] == own and not was_outlier:
@@ -142,7 +144,7 @@ def resample_outliers(likelihood, prior, partition, outliers, log_outlier, order
     while visited < len(order):
         partition = with_free_slots(partition, 1)
         capacity = len(partition.sizes) + 1
-        room = (np.empty(capacity, np.int64), np.empty(capacity), np.empty(capacity))
+        room = (np.empty(capacity, np.int64), np.empty(capacity), np.empty(capacity), np.empty(capacity))
         visited, newly_changed = visit_outliers(
             likelihood, prior, partition, outliers, log_outlier, order, visited, room, rng
         )

@@ -56,8 +56,8 @@ class BlockPool(NamedTuple):
         At one step: log weight of y_i joining the block (NaN: not computed yet).
     extended : (P,) int64
         At one step: the block with y_i added (-1: not made yet).
-    slots, values : (P,)
-        Argument and result of the predictives. (Before it is made, ``extended`` says which particle holds a block.)
+    slots, cuts, values : (P,)
+        Arguments and result of the predictives. (Before it is made, ``extended`` says which particle holds a block.)
     """
 
     stats: np.ndarray
@@ -68,6 +68,7 @@ class BlockPool(NamedTuple):
     log_join: np.ndarray
     extended: np.ndarray
     slots: np.ndarray
+    cuts: np.ndarray
     values: np.ndarray
 
 
@@ -108,6 +109,7 @@ def make_block_pool(num_particles: int, stat_size: int, num_anchors: int = 2) ->
         np.empty(size, np.int64),
         np.empty(size, np.int64),
         np.empty(size),
+        np.empty(size),
     )
 
 
@@ -146,9 +148,20 @@ def start_sketch(likelihood, pool, members):
 
 
 @inner(**LEAF)
-def predict(likelihood, stats, slots, i, negligible, out):
-    """The likelihood's ``log_predictives``, compiled once for all who call it here."""
-    likelihood.log_predictives(stats, slots, i, negligible, out)
+def predict(likelihood, pool, first, last, i):
+    """Predictives of the blocks ``pool.slots[first:last]``, into ``pool.values``."""
+    likelihood.log_predictives(
+        pool.stats, pool.slots[first:last], i, pool.cuts[first:last], pool.values[first:last]
+    )
+
+
+@inner(**LEAF)
+def predict_one(likelihood, pool, block, i):
+    """The exact predictive of a block; NaN if that wants more than a sketch."""
+    pool.slots[0] = block
+    pool.cuts[0] = -np.inf
+    predict(likelihood, pool, 0, 1, i)
+    return pool.values[0]
 
 
 @inner(nogil=True)
@@ -243,19 +256,16 @@ def attachment(likelihood, log_tau2, pool, blocks, which, num, sigma, ancestry, 
             pool.log_join[block] = log_tau2[pool.sizes[block] + 1] - log_tau2[pool.sizes[block]]
             pool.slots[count] = block
             pool.extended[block] = p
+            pool.cuts[count] = negligible - pool.log_join[block]
             count += 1
-    largest = -np.inf
-    for b in range(count):
-        largest = max(largest, pool.log_join[pool.slots[b]])
-    predict(likelihood, pool.stats, pool.slots[:count], sigma[t], negligible - largest, pool.values)
+    predict(likelihood, pool, 0, count, sigma[t])
     smallest = np.inf
     for b in range(count):
         block = pool.slots[b]
         if np.isnan(pool.values[b]):
             size = members_along(sigma, ancestry, t, pool.extended[block], which, members)
             fill_block(likelihood, pool.stats[block], members[:size])
-            slots, value = pool.slots[b : b + 1], pool.values[b : b + 1]
-            predict(likelihood, pool.stats, slots, sigma[t], negligible - largest, value)
+            predict(likelihood, pool, b, b + 1, sigma[t])
         pool.log_join[block] += pool.values[b]
         smallest = min(smallest, pool.log_join[block])
     return smallest
@@ -492,12 +502,11 @@ def conditional_smc(
         # propose: the merged particle has one child
         pool.log_join[:] = np.nan
         if copies[MERGED] > 0 or reference == MERGED:
-            pool.slots[0] = merged
-            predict(likelihood, pool.stats, pool.slots[:1], i, -np.inf, pool.values)
-            if np.isnan(pool.values[0]):
+            log_predictive = predict_one(likelihood, pool, merged, i)
+            if np.isnan(log_predictive):
                 fill_block(likelihood, pool.stats[merged], sigma[:t])
-                predict(likelihood, pool.stats, pool.slots[:1], i, -np.inf, pool.values)
-            log_w[MERGED] += anneal_merged + log_tau2[t + 1] - log_tau2[t] + pool.values[0]
+                log_predictive = predict_one(likelihood, pool, merged, i)
+            log_w[MERGED] += anneal_merged + log_tau2[t + 1] - log_tau2[t] + log_predictive
             likelihood.add(pool.stats[merged], i)
         new_copies[MERGED] = copies[MERGED]
         new_log_w[MERGED] = log_w[MERGED]
@@ -642,16 +651,15 @@ def split_merge(
     first = start_sketch(likelihood, pool, sigma[:1])
     second = start_sketch(likelihood, pool, sigma[1:2])
     merged = start_sketch(likelihood, pool, sigma[:2])
-    pool.slots[0] = first
-    predict(likelihood, pool.stats, pool.slots[:1], sigma[1], -np.inf, pool.values)
-    if np.isnan(pool.values[0]):
+    log_predictive = predict_one(likelihood, pool, first, sigma[1])
+    if np.isnan(log_predictive):
         fill_block(likelihood, pool.stats[first], sigma[:1])
-        predict(likelihood, pool.stats, pool.slots[:1], sigma[1], -np.inf, pool.values)
+        log_predictive = predict_one(likelihood, pool, first, sigma[1])
     log_gamma2_merged = (
         prior.log_tau1[num_others + 1]
         + log_tau2[2]
         + likelihood.log_prior_predictive(sigma[0])
-        + pool.values[0]
+        + log_predictive
     )
     log_gamma2_split = (
         prior.log_tau1[num_others + 2]

@@ -62,13 +62,14 @@ def scan(likelihood, log_tau2, stats, split, wanted, least, rng):
     """
     sigma, sides, slots, sizes = split
     log_join = np.empty(2)
+    cuts = np.full(1, -np.inf)
     log_q = 0.0
     for t in range(2, len(sigma)):
         i = sigma[t]
         own = sides[t]
         other = 1 - own
         log_join[own] = likelihood.log_predictive_without(stats[slots[own]], i)
-        likelihood.log_predictives(stats, slots[other : other + 1], i, -np.inf, log_join[other : other + 1])
+        likelihood.log_predictives(stats, slots[other : other + 1], i, cuts, log_join[other : other + 1])
         log_join[own] += log_tau2[sizes[own]] - log_tau2[sizes[own] - 1]
         log_join[other] += log_tau2[sizes[other] + 1] - log_tau2[sizes[other]]
         side, log_p = choose_side(log_join, wanted[t], rng)

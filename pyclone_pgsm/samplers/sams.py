@@ -47,10 +47,11 @@ def allocate_in_sequence(likelihood, log_tau2, stats, split, drawn, least, rng):
         likelihood.add(stats[slots[side]], sigma[side])
         sizes[side] = 1
     log_join = np.empty(2)
+    cuts = np.full(2, -np.inf)
     log_q = 0.0
     for t in range(2, len(sigma)):
         i = sigma[t]
-        likelihood.log_predictives(stats, slots, i, -np.inf, log_join)
+        likelihood.log_predictives(stats, slots, i, cuts, log_join)
         for side in range(2):
             log_join[side] += log_tau2[sizes[side] + 1] - log_tau2[sizes[side]]
         side, log_p = choose_side(log_join, -1 if drawn else sides[t], rng)

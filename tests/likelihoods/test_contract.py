@@ -76,7 +76,7 @@ def test_predictives_of_many_blocks_are_optional() -> None:
         likelihood.add(stats[3], 0)
         likelihood.add(stats[1], 1)
         together = np.zeros(5)
-        likelihood.log_predictives(stats, np.array([3, 1]), 2, -np.inf, together)
+        likelihood.log_predictives(stats, np.array([3, 1]), 2, np.full(2, -np.inf), together)
         one_by_one = [likelihood.log_predictive(stats[b], 2, -np.inf) for b in (3, 1)]
         return together, one_by_one
 

@@ -302,7 +302,7 @@ def test_many_blocks_at_once() -> None:
             likelihood.add(stats[slots[b]], 2 * b)
             likelihood.add(stats[slots[b]], 2 * b + 1)
         values = np.zeros(7)
-        likelihood.log_predictives(stats, slots, i, -np.inf, values)
+        likelihood.log_predictives(stats, slots, i, np.full(3, -np.inf), values)
         return values
 
     values = predictives(likelihood, np.array([4, 0, 2]), 11)

@@ -55,7 +55,7 @@ def of_many_blocks(likelihood, starts, members, points, negligible):  # type: ig
     predictives = np.empty((B, T))
     together = np.empty(B + 2)
     for i in range(T):
-        likelihood.log_predictives(stats, slots, i, negligible[i], together)
+        likelihood.log_predictives(stats, slots, i, np.full(B, negligible[i]), together)
         for b in range(B):
             predictives[B - 1 - b, i] = together[b]
     new = np.empty((B, len(points)))

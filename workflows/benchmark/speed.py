@@ -220,16 +220,16 @@ def measure_grid() -> None:
     The concentration is fixed: with one sample it and the number of clusters wander over a wide posterior, and chains
     of equal length would be compared at different numbers of clusters.
     """
-    print(f"{LARGE} mutations, concentration {FIXED:g}; milliseconds: mean (median) of {MEASURED} settled iterations")
+    print(
+        f"{LARGE} mutations, concentration {FIXED:g}; milliseconds: mean (median) of {MEASURED} settled iterations"
+    )
     header("samples", "true clusters", "points", "K", "moved", "sweep", "move", "iteration", "to the first")
     for samples, clusters in CASES:
         observations = tumour(samples, clusters)
         first = 0.0
         for points in GRIDS:
             model = binomial_model(observations, points)
-            timing = run_chain(
-                model, np.zeros(LARGE, np.int32), SETTLING, MEASURED, concentration=FIXED
-            )
+            timing = run_chain(model, np.zeros(LARGE, np.int32), SETTLING, MEASURED, concentration=FIXED)
             first = first or float(timing.iteration.mean())
             row(
                 samples,

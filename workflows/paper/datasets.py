@@ -147,8 +147,9 @@ def fill_log_predictives_of(likelihood, others, stats, out):  # type: ignore[no-
     """out[n, b] = log L of observation n of `others`, which have the likelihood's tables; the last block is emptied."""
     likelihood.clear(stats[len(stats) - 1])
     slots = np.arange(len(stats))
+    cuts = np.full(len(stats), -np.inf)
     for n in range(len(out)):
-        others.log_predictives(stats, slots, n, -np.inf, out[n])
+        others.log_predictives(stats, slots, n, cuts, out[n])
 
 
 def split(num_rows: int, most: int | None = None) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
