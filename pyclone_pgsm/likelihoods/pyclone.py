@@ -11,6 +11,8 @@ A statistic holds for each sample, one after the other,
                  the window in points and in chunks; a bound on the posterior mass outside it; log sum exp(S)
     sketch, from, to
                  whether S may be given up far from the window; the chunks where it has not been
+    masses, mass (C,)
+                 whether the posterior masses of the window's chunks are up to date, and these
     waiting, rows
                  number and rows (in the tables) of members that are yet to be added to S, or taken away if written as
                  -1 - row; only renewing the window needs S
@@ -43,13 +45,11 @@ EXACT = 1e13  # a sum over the window stands if it exceeds this many times what 
 TINY = 1e-150  # sums below this may have lost precision to underflow
 BUDGET = 300.0  # nats by which what W has lost to underflow may have grown before W is computed anew
 DEEP = -300.0  # xi below this inside the window: W / l may have lost its numerator to underflow
-NEGLIGIBLE_INSIDE = (
-    -40.0
-)  # log of a sum over the window beside which what is hidden, if at most HIDDEN, is nothing
+ABOVE = 1.0 + 1e-12  # what a bound is enlarged by, for rounding
 CHUNK, CHUNKS = 8, 64  # chunks have a multiple of so many grid points, and there are about so many at most
 ROOM = 32  # rows that may wait
-LO, HI, FIRST, LAST, OUT, LOG_Z, SPENT, SKETCH, FROM, TO, WAITING, ROWS = 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11
-TAIL = ROWS + ROOM  # numbers after S, W and top
+LO, HI, FIRST, LAST, OUT, LOG_Z, SPENT, SKETCH, FROM, TO, MASSES, WAITING, ROWS = range(13)
+TAIL = ROWS + ROOM  # numbers between top and mass
 
 # The kernels below address parts of a statistic by their offset: slices would be counted references, which costs more
 # than the arithmetic. Offsets are unsigned, or numba would check for negative ones, and loops would not vectorise.
@@ -130,15 +130,6 @@ def least(stat, tail, low, row):
     bound = np.inf
     for c in range(np.uint64(stat[tail + FIRST]), np.uint64(stat[tail + LAST])):
         bound = min(bound, low[np.uint64(row), c])
-    return bound
-
-
-@inner(**LEAF, error_model="numpy")
-def largest(stat, tail, high, row):
-    """Largest xi inside the window."""
-    bound = -np.inf
-    for c in range(np.uint64(stat[tail + FIRST]), np.uint64(stat[tail + LAST])):
-        bound = max(bound, high[np.uint64(row), c])
     return bound
 
 
@@ -261,6 +252,7 @@ def renew_window(stat, at, C, xi):
     stat[tail + OUT] = G * math.exp(far - highest)
     stat[tail + LOG_Z] = highest + math.log(total)
     stat[tail + SPENT] = 0.0
+    stat[tail + MASSES] = 0.0
     if stat[tail + SKETCH] == 1.0:
         stat[tail + FROM] = max(begin, 2 * first - last)
         stat[tail + TO] = min(end, 2 * last - first)
@@ -284,6 +276,7 @@ def add_one(stat, at, C, xi, likelihood, high, row):
     log_predictive = math.log(predictive) if predictive > TINY else -np.inf
     if hidden < HIDDEN * predictive and stat[tail + SPENT] - log_predictive < BUDGET:
         stat[tail + SPENT] -= log_predictive
+        stat[tail + MASSES] = 0.0
         scale = 1.0 / predictive
         for k in range(np.uint64(lo), np.uint64(hi)):
             stat[np.uint64(at + G) + k] *= likelihood[np.uint64(row), k] * scale
@@ -308,6 +301,7 @@ def remove_one(stat, at, C, xi, likelihood, low, row):
     log_inverse = math.log(inverse) if inverse < 1.0 / TINY else -np.inf
     if spent < BUDGET and bound - log_inverse < math.log(HIDDEN / G):
         stat[tail + SPENT] = spent
+        stat[tail + MASSES] = 0.0
         scale = 1.0 / inverse
         for k in range(np.uint64(lo), np.uint64(hi)):
             stat[np.uint64(at + G) + k] *= scale / likelihood[np.uint64(row), k]
@@ -331,27 +325,49 @@ def log_far_predictive(stat, at, xi, high, row, predictive):
     return log_sum_exp(stat, at, C, xi, row, 1.0) - stat[tail + LOG_Z]
 
 
-@inner(**LEAF, error_model="numpy")
-def log_bound(flat, at, index, high, i, G, cut):
-    """Bound on the log predictive of observation i, from the largest l in the windows of each sample.
+@inner(**LEAF, fastmath=SUM, error_model="numpy")
+def fill_masses(flat, at, G, C):
+    """Posterior masses of the window's chunks, of the sample whose part begins at `at`."""
+    tail = at + 2 * G + C
+    points = points_per_chunk(G, C)
+    for c in range(int(flat[tail + FIRST]), int(flat[tail + LAST])):
+        mass = 0.0
+        for k in range(np.uint64(at + G + c * points), np.uint64(at + G + min((c + 1) * points, G))):
+            mass += flat[k]
+        flat[tail + TAIL + c] = mass
+    flat[tail + MASSES] = 1.0
 
-    Where it falls below `cut` the samples that are left are not looked at. The statistic begins at ``flat[at]``.
+
+@inner(**LEAF, fastmath=SUM, error_model="numpy")
+def is_negligible(flat, at, index, highest, i, G, cut):
+    """Whether the log predictive of observation i is below `cut` for certain. The statistic begins at ``flat[at]``.
+
+    A predictive is at most the sum over chunks of mass times largest l, or for a sketch, which changes too often to
+    know its masses, the largest l of all.
     """
-    C = high.shape[1]
-    bound = 0.0
+    C = highest.shape[1]
+    least = math.exp(cut)
+    bound = 1.0
     for d in range(index.shape[1]):
-        row = index[i, d]
-        if row < 0:
+        row = np.uint64(index[i, d])
+        if index[i, d] < 0:
             continue
-        tail = at + d * (2 * G + C + TAIL) + 2 * G + C
-        inside = largest(flat, tail, high, row)
-        hidden = flat[tail + OUT]
-        if hidden > HIDDEN or inside < NEGLIGIBLE_INSIDE:
-            inside = max(inside, math.log(max(hidden, HIDDEN))) + math.log(2.0)
-        bound += inside
-        if bound < cut:
-            break
-    return bound
+        start = at + d * (2 * (G + C) + TAIL)
+        tail = start + 2 * G + C
+        first, last = np.uint64(flat[tail + FIRST]), np.uint64(flat[tail + LAST])
+        inside = 0.0
+        if flat[tail + SKETCH] == 1.0:
+            for c in range(first, last):
+                inside = max(inside, highest[row, c])
+        else:
+            if flat[tail + MASSES] == 0.0:
+                fill_masses(flat, start, G, C)
+            for c in range(first, last):
+                inside += flat[np.uint64(tail + TAIL) + c] * highest[row, c]
+        bound *= inside * ABOVE + flat[tail + OUT]
+        if bound < least:
+            return True
+    return False
 
 
 @register("pyclone")
@@ -372,6 +388,8 @@ class PyClone(NamedTuple):
         log of the mean of ``likelihood`` over the grid.
     low, high : (U, C) float64
         Least and largest xi of each chunk of the grid.
+    highest : (U, C) float64
+        Largest likelihood of each chunk, exp(high).
     """
 
     index: np.ndarray
@@ -381,16 +399,17 @@ class PyClone(NamedTuple):
     log_mean: np.ndarray
     low: np.ndarray
     high: np.ndarray
+    highest: np.ndarray
 
     @leaf
     def stat_size(self):
-        return self.index.shape[1] * (2 * self.xi.shape[1] + self.low.shape[1] + TAIL)
+        return self.index.shape[1] * (2 * (self.xi.shape[1] + self.low.shape[1]) + TAIL)
 
     @leaf
     def clear(self, stat):
         G = self.xi.shape[1]
         C = self.low.shape[1]
-        for start in range(0, len(stat), 2 * G + C + TAIL):
+        for start in range(0, len(stat), 2 * (G + C) + TAIL):
             tail = start + 2 * G + C
             for k in range(np.uint64(start), np.uint64(tail)):
                 stat[k] = 0.0
@@ -406,22 +425,24 @@ class PyClone(NamedTuple):
             stat[tail + SKETCH] = 0.0
             stat[tail + FROM] = 0
             stat[tail + TO] = C
+            stat[tail + MASSES] = 0.0
             stat[tail + WAITING] = 0
 
     @leaf
     def clear_sketch(self, stat):
         self.clear(stat)
-        size = 2 * self.xi.shape[1] + self.low.shape[1] + TAIL
-        for tail in range(size - TAIL, len(stat), size):
+        size = 2 * (self.xi.shape[1] + self.low.shape[1]) + TAIL
+        C = self.low.shape[1]
+        for tail in range(size - C - TAIL, len(stat), size):
             stat[tail + SKETCH] = 1.0
 
     @leaf
     def is_sketch(self, stat):
-        return stat[len(stat) - TAIL + SKETCH] == 1.0
+        return stat[len(stat) - self.low.shape[1] - TAIL + SKETCH] == 1.0
 
     @leaf
     def add(self, stat, i):
-        size = 2 * self.xi.shape[1] + self.low.shape[1] + TAIL
+        size = 2 * (self.xi.shape[1] + self.low.shape[1]) + TAIL
         for d in range(self.index.shape[1]):
             row = self.index[i, d]
             if row >= 0:
@@ -429,7 +450,7 @@ class PyClone(NamedTuple):
 
     @leaf
     def remove(self, stat, i):
-        size = 2 * self.xi.shape[1] + self.low.shape[1] + TAIL
+        size = 2 * (self.xi.shape[1] + self.low.shape[1]) + TAIL
         for d in range(self.index.shape[1]):
             row = self.index[i, d]
             if row >= 0:
@@ -441,7 +462,7 @@ class PyClone(NamedTuple):
         C = self.low.shape[1]
         count = np.zeros(self.xi.shape[0], np.int64)
         for d in range(self.index.shape[1]):
-            start = d * (2 * G + C + TAIL)
+            start = d * (2 * (G + C) + TAIL)
             for i in members:
                 row = self.index[i, d]
                 if row >= 0:
@@ -477,18 +498,18 @@ class PyClone(NamedTuple):
 
     @leaf
     def log_predictives(self, stats, slots, i, negligible, out):
-        """A block that is out of the question is known by the largest l in its windows, without a look at the grid.
+        """A block that is out of the question is known by the largest l in its chunks, without a look at the grid.
 
         Every factor is at most 1, so the product so far is a bound too, which can end the loop over samples early.
         """
-        index, xi, likelihood, high = self.index, self.xi, self.likelihood, self.high
+        index, xi, likelihood, high, highest = self.index, self.xi, self.likelihood, self.high, self.highest
         G = xi.shape[1]
         C = high.shape[1]
         flat = stats.reshape(stats.size)
         for b in range(len(slots)):
             at = slots[b] * stats.shape[1]
             cut = negligible[b]
-            if cut > -np.inf and log_bound(flat, at, index, high, i, G, cut) < cut:
+            if cut > -np.inf and is_negligible(flat, at, index, highest, i, G, cut):
                 out[b] = -np.inf
                 continue
             total = 0.0
@@ -497,7 +518,7 @@ class PyClone(NamedTuple):
                 row = index[i, d]
                 if row < 0:
                     continue
-                start = at + d * (2 * G + C + TAIL)
+                start = at + d * (2 * (G + C) + TAIL)
                 tail = start + 2 * G + C
                 hidden = flat[tail + OUT]
                 predictive = dot(flat, start + G, likelihood, row, flat[tail + LO], flat[tail + HI])
@@ -528,7 +549,7 @@ class PyClone(NamedTuple):
             row = self.index[i, d]
             if row < 0:
                 continue
-            start = d * (2 * G + C + TAIL)
+            start = d * (2 * (G + C) + TAIL)
             tail = start + 2 * G + C
             lo = stat[tail + LO]
             hi = stat[tail + HI]
@@ -545,10 +566,11 @@ class PyClone(NamedTuple):
     @leaf
     def log_marginal(self, stat):
         G = self.xi.shape[1]
-        size = 2 * G + self.low.shape[1] + TAIL
+        C = self.low.shape[1]
+        size = 2 * (G + C) + TAIL
         total = 0.0
         for d in range(self.index.shape[1]):
-            total += stat[d * size + size - TAIL + LOG_Z] - math.log(G)
+            total += stat[d * size + 2 * G + C + LOG_Z] - math.log(G)
         return total
 
     def log_predictive_new(self, stat, x):
@@ -557,7 +579,7 @@ class PyClone(NamedTuple):
         C = self.low.shape[1]
         total = 0.0
         for d in range(self.index.shape[1]):
-            start = d * (2 * G + C + TAIL)
+            start = d * (2 * (G + C) + TAIL)
             settle(stat, start, C, self.xi)
             highest = -np.inf
             for k in range(G):
@@ -581,4 +603,4 @@ def make_pyclone(index, xi, likelihood, xi_max, log_mean) -> PyClone:
     chunks = np.arange(0, G, -(-G // number))
     low = np.minimum.reduceat(xi, chunks, axis=1)
     high = np.maximum.reduceat(xi, chunks, axis=1)
-    return PyClone(index, xi, likelihood, xi_max, log_mean, low, high)
+    return PyClone(index, xi, likelihood, xi_max, log_mean, low, high, np.exp(high))

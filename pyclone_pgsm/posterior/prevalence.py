@@ -79,7 +79,7 @@ def _windows(stats, num_blocks, num_samples, grid_size, num_chunks):
     filled = 0
     for b in range(num_blocks):
         for d in range(num_samples):
-            start = d * (2 * G + num_chunks + TAIL)
+            start = d * (2 * (G + num_chunks) + TAIL)
             tail = start + 2 * G + num_chunks
             left = int(stats[b, tail + LO])
             window = stats[b, start + G + left : start + G + int(stats[b, tail + HI])]
