@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from small_runs import matrix, run_matrix
+from typer.testing import CliRunner
 
 from pyclone_pgsm import compiling, warm
+from pyclone_pgsm.cli import app
 from pyclone_pgsm.compiling import compiled_for
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.likelihoods.normal import Normal
@@ -62,3 +65,15 @@ def test_signatures_are_those_that_a_run_needs(tmp_path, monkeypatch):
     before = len(move.signatures)
     run_matrix(tmp_path / "t.h5", data=matrix(), iterations=4, burn_in=1, resampling="both-kinds")
     assert len(move.signatures) == before
+
+
+def test_a_mistake_stops_the_second_process(tmp_path, monkeypatch):
+    stopped: list[str] = []
+    process = SimpleNamespace(terminate=lambda: stopped.append("pyclone"))
+    monkeypatch.setattr(warm, "_started", {"pyclone": process})
+    table = tmp_path / "empty.tsv"
+    table.write_text("")
+    run = CliRunner().invoke(app, ["analyze", str(table), "-o", str(tmp_path / "out")])
+    assert run.exit_code == 2
+    assert stopped == ["pyclone"]
+    assert not (tmp_path / "out").exists()

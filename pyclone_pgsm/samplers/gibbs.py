@@ -29,9 +29,13 @@ NEGLIGIBLE = 37.0
 # be this many nats above another, or below.
 SLACK = 3.0
 LARGEST = 300.0
-COARSE = 9.0  # first, choices this many nats below are only counted
+COARSE = 9.0  # choices this many nats below are only counted at first
 SMALLEST = 1e-300  # for a uniform number that is divided by
-JOINING, STAYING = 1, 2  # the two predictives of a block, bits of what is known
+JOINING, STAYING, SMALL = (
+    1,
+    2,
+    4,
+)  # bits of what is known: two predictives; and that the weight of joining is small
 
 
 class Known(NamedTuple):
@@ -42,7 +46,7 @@ class Known(NamedTuple):
     joining, staying : (C,) float64
         log L(y | b) and log L(y | b without y).
     flags : (C,) int64
-        Which of the two are known: JOINING, STAYING.
+        What is known: JOINING, STAYING; or that the weight is below exp(-COARSE) of what it is relative to: SMALL.
     weight : (C,) float64
         Of joining the block.
     asked, cuts, answers : (C,)
@@ -214,20 +218,18 @@ def visit(likelihood, prior, partition, order, first, about, rng):
             for b in range(num_blocks):
                 known[active[b]] &= STAYING
 
-        # the other blocks: those not known yet are predicted together; draw. For a single observation small weights
-        # are looked at only where they could make a difference
-        depth = COARSE if is_single else NEGLIGIBLE + SLACK
-        target, is_sure = own, False
-        while not is_sure:
+        # the other blocks: those not known yet are predicted together; draw. Small weights are looked at only where
+        # they could make a difference
+        depth, enough = COARSE, JOINING | SMALL
+        while True:
             count = 0
             for b in range(num_blocks):
                 slot = active[b]
-                if slot != own and not known[slot] & JOINING:
+                if slot != own and not known[slot] & enough:
                     asked[count] = slot
                     ratio = log_tau2[sizes[slot] + 1] - log_tau2[sizes[slot]]
                     cuts[count] = base - depth - ratio
                     count += 1
-            hidden = 0.0
             if count > 0:
                 likelihood.log_predictives(stats, asked[:count], i, cuts, answers)
                 for b in range(count):
@@ -235,9 +237,10 @@ def visit(likelihood, prior, partition, order, first, about, rng):
                     joining[slot] = answers[b]
                     log_p = joining[slot] + log_tau2[sizes[slot] + 1] - log_tau2[sizes[slot]]
                     weight[slot] = relative_weight(log_p - base)
+                    known[slot] &= STAYING
                     if answers[b] < cuts[b] and depth == COARSE:
+                        known[slot] |= SMALL
                         weight[slot] = 0.0
-                        hidden += math.exp(-COARSE)
                     else:
                         known[slot] |= JOINING
                         best = max(best, log_p)
@@ -250,8 +253,14 @@ def visit(likelihood, prior, partition, order, first, about, rng):
                             weight[slot] = relative_weight(log_p - base)
             weight_own = relative_weight(log_p_own - base)
             weight_new = relative_weight(log_p_new - base)
+            hidden = 0.0
+            for b in range(num_blocks):
+                if active[b] != own and known[active[b]] & SMALL:
+                    hidden += math.exp(-COARSE)
             target, is_sure = draw_block(partition, own, weight, weight_own, weight_new, u, hidden)
-            depth = NEGLIGIBLE + SLACK
+            if is_sure or enough == JOINING:
+                break
+            depth, enough = NEGLIGIBLE + SLACK, JOINING
 
         if target == own or (target < 0 and alone):
             continue

@@ -2,7 +2,8 @@
 
 In the copied source a fault stands as ``(<wrong> if abs(broken) == k else <right>)`` and the function takes one more
 argument `broken`, 0 for the sound kernel: so all faults are compiled at once. If `broken` is negative, particle Gibbs
-takes a kind of particle for dead at 0.95 of the other's weight, not at 1e-20.
+takes a kind of particle for dead at 0.95 of the other's weight, not at 1e-20, and a Gibbs sweep takes weights for small
+half a nat below the best, not at 9.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from one_step import make_steps
 from pyclone_pgsm.samplers import gibbs, many_anchors, particle_gibbs, resampling
 from pyclone_pgsm.samplers.partition import build_partition
 
-SOUND_BUT_SOON_DEAD = -1000
+SOUND_BUT_SOON_DEAD = SOUND_BUT_SOON_SMALL = -1000
 
 
 @dataclass(frozen=True)
@@ -102,8 +103,8 @@ SPLIT_MERGE_FAULTS = {
 }
 
 SPLIT_MERGE_FAULTS["sketch that cannot tell is believed"] = Fault(
-    "            if np.isnan(pool.values[0]):\n                fill_block",
-    "            if np.isnan(pool.values[0]) and not BROKEN:\n                fill_block",
+    "            if np.isnan(log_predictive):\n                fill_block",
+    "            if np.isnan(log_predictive) and not BROKEN:\n                fill_block",
 )
 
 MANY_FAULTS = {
@@ -156,6 +157,12 @@ GIBBS_FAULTS = {
     "own block's weight not taken from the total": Fault(
         "rest = (1.0 - u) / max(u, SMALLEST)", "rest = (1.0 - (0.0 if BROKEN else u)) / max(u, SMALLEST)"
     ),
+    "small weights count as nothing": Fault(
+        "hidden += math.exp(-COARSE)", "hidden += 0.0 if BROKEN else math.exp(-COARSE)"
+    ),
+    "small weights thought too small": Fault(
+        "known[slot] |= SMALL", "known[slot] |= JOINING if BROKEN else SMALL"
+    ),
 }
 
 
@@ -179,6 +186,7 @@ def with_faults(
     for number, fault in enumerate(faults.values(), 1):
         source = fault.apply(source, number)
     source = re.sub(r"\bDEAD\b(?! =)", "(0.95 if broken < 0 else DEAD)", source)
+    source = re.sub(r"\bCOARSE\b(?! =)", "(0.5 if broken < 0 else COARSE)", source)
     for name in inner:
         source = re.sub(rf"\b{name}\(", f"{name}(broken, ", source)
     signature = re.search(rf"def {function}\([^)]*\brng(?=\s*\):)", source)
