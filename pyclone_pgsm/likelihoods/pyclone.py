@@ -40,12 +40,12 @@ SUM = {"reassoc", "nsz", "contract"}
 MAX = {"reassoc", "nsz", "nnan"}
 
 WINDOW = 60.0  # nats below the peak at which the posterior is cut off
-HIDDEN = 1e-18  # mass outside the window that calls for a new window
+HIDDEN = 1e-17  # mass outside the window that calls for a new window
 EXACT = 1e13  # a sum over the window stands if it exceeds this many times what may lie outside
 TINY = 1e-150  # sums below this may have lost precision to underflow
 BUDGET = 300.0  # nats by which what W has lost to underflow may have grown before W is computed anew
 DEEP = -300.0  # xi below this inside the window: W / l may have lost its numerator to underflow
-ABOVE = 1.0 + 1e-12  # what a bound is enlarged by, for rounding
+ABOVE = 1e-12  # what a bound is enlarged by, for rounding
 CHUNK, CHUNKS = 8, 64  # chunks have a multiple of so many grid points, and there are about so many at most
 ROOM = 32  # rows that may wait
 LO, HI, FIRST, LAST, OUT, LOG_Z, SPENT, SKETCH, FROM, TO, MASSES, WAITING, ROWS = range(13)
@@ -339,15 +339,14 @@ def fill_masses(flat, at, G, C):
 
 
 @inner(**LEAF, fastmath=SUM, error_model="numpy")
-def is_negligible(flat, at, index, highest, i, G, cut):
-    """Whether the log predictive of observation i is below `cut` for certain. The statistic begins at ``flat[at]``.
+def log_bound(flat, at, index, high, highest, i, G, cut):
+    """Bound on the log predictive of observation i, without a look at the grid. The statistic begins at ``flat[at]``.
 
     A predictive is at most the sum over chunks of mass times largest l, or for a sketch, which changes too often to
-    know its masses, the largest l of all.
+    know its masses, the largest l of all. Once the bound is below `cut` the samples that are left are not looked at.
     """
-    C = highest.shape[1]
-    least = math.exp(cut)
-    bound = 1.0
+    C = high.shape[1]
+    bound = 0.0
     for d in range(index.shape[1]):
         row = np.uint64(index[i, d])
         if index[i, d] < 0:
@@ -355,19 +354,24 @@ def is_negligible(flat, at, index, highest, i, G, cut):
         start = at + d * (2 * (G + C) + TAIL)
         tail = start + 2 * G + C
         first, last = np.uint64(flat[tail + FIRST]), np.uint64(flat[tail + LAST])
-        inside = 0.0
+        hidden = flat[tail + OUT]
         if flat[tail + SKETCH] == 1.0:
+            inside = -np.inf
             for c in range(first, last):
-                inside = max(inside, highest[row, c])
+                inside = max(inside, high[row, c])
+            if inside < math.log(1e16 * HIDDEN) or hidden > HIDDEN:
+                inside = math.log(math.exp(inside) + max(hidden, HIDDEN))
+            bound += inside
         else:
             if flat[tail + MASSES] == 0.0:
                 fill_masses(flat, start, G, C)
+            sum_inside = hidden
             for c in range(first, last):
-                inside += flat[np.uint64(tail + TAIL) + c] * highest[row, c]
-        bound *= inside * ABOVE + flat[tail + OUT]
-        if bound < least:
-            return True
-    return False
+                sum_inside += flat[np.uint64(tail + TAIL) + c] * highest[row, c]
+            bound += math.log(sum_inside)
+        if bound < cut:
+            break
+    return bound + ABOVE
 
 
 @register("pyclone")
@@ -509,7 +513,7 @@ class PyClone(NamedTuple):
         for b in range(len(slots)):
             at = slots[b] * stats.shape[1]
             cut = negligible[b]
-            if cut > -np.inf and is_negligible(flat, at, index, highest, i, G, cut):
+            if cut > -np.inf and log_bound(flat, at, index, high, highest, i, G, cut) < cut:
                 out[b] = -np.inf
                 continue
             total = 0.0

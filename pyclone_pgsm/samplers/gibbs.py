@@ -222,10 +222,14 @@ def visit(likelihood, prior, partition, order, first, about, rng):
         # they could make a difference
         depth, enough = COARSE, JOINING | SMALL
         while True:
-            count = 0
+            count = num_small = 0
             for b in range(num_blocks):
                 slot = active[b]
-                if slot != own and not known[slot] & enough:
+                if slot == own:
+                    continue
+                if known[slot] & enough == SMALL:
+                    num_small += 1
+                elif not known[slot] & enough:
                     asked[count] = slot
                     ratio = log_tau2[sizes[slot] + 1] - log_tau2[sizes[slot]]
                     cuts[count] = base - depth - ratio
@@ -241,6 +245,7 @@ def visit(likelihood, prior, partition, order, first, about, rng):
                     if answers[b] < cuts[b] and depth == COARSE:
                         known[slot] |= SMALL
                         weight[slot] = 0.0
+                        num_small += 1
                     else:
                         known[slot] |= JOINING
                         best = max(best, log_p)
@@ -253,10 +258,7 @@ def visit(likelihood, prior, partition, order, first, about, rng):
                             weight[slot] = relative_weight(log_p - base)
             weight_own = relative_weight(log_p_own - base)
             weight_new = relative_weight(log_p_new - base)
-            hidden = 0.0
-            for b in range(num_blocks):
-                if active[b] != own and known[active[b]] & SMALL:
-                    hidden += math.exp(-COARSE)
+            hidden = num_small * math.exp(-COARSE)
             target, is_sure = draw_block(partition, own, weight, weight_own, weight_new, u, hidden)
             if is_sure or enough == JOINING:
                 break

@@ -136,7 +136,7 @@ def attachments(likelihood, log_tau2, pool, particles, num, i):
                 pool.slots[count] = block
                 pool.cuts[count] = -np.inf
                 count += 1
-    predict(likelihood, pool, 0, count, i)
+    predict(likelihood, pool.stats, pool.slots[:count], i, pool.cuts, pool.values)
     for b in range(count):
         pool.log_join[pool.slots[b]] += pool.values[b]
 

@@ -148,11 +148,9 @@ def start_sketch(likelihood, pool, members):
 
 
 @inner(**LEAF)
-def predict(likelihood, pool, first, last, i):
-    """Predictives of the blocks ``pool.slots[first:last]``, into ``pool.values``."""
-    likelihood.log_predictives(
-        pool.stats, pool.slots[first:last], i, pool.cuts[first:last], pool.values[first:last]
-    )
+def predict(likelihood, stats, slots, i, cuts, out):
+    """The likelihood's ``log_predictives``, compiled once for all who call it here."""
+    likelihood.log_predictives(stats, slots, i, cuts, out)
 
 
 @inner(**LEAF)
@@ -160,7 +158,7 @@ def predict_one(likelihood, pool, block, i):
     """The exact predictive of a block; NaN if that wants more than a sketch."""
     pool.slots[0] = block
     pool.cuts[0] = -np.inf
-    predict(likelihood, pool, 0, 1, i)
+    predict(likelihood, pool.stats, pool.slots[:1], i, pool.cuts, pool.values)
     return pool.values[0]
 
 
@@ -258,14 +256,15 @@ def attachment(likelihood, log_tau2, pool, blocks, which, num, sigma, ancestry, 
             pool.extended[block] = p
             pool.cuts[count] = negligible - pool.log_join[block]
             count += 1
-    predict(likelihood, pool, 0, count, sigma[t])
+    predict(likelihood, pool.stats, pool.slots[:count], sigma[t], pool.cuts, pool.values)
     smallest = np.inf
     for b in range(count):
         block = pool.slots[b]
         if np.isnan(pool.values[b]):
             size = members_along(sigma, ancestry, t, pool.extended[block], which, members)
             fill_block(likelihood, pool.stats[block], members[:size])
-            predict(likelihood, pool, b, b + 1, sigma[t])
+            slots, cuts, values = pool.slots[b : b + 1], pool.cuts[b : b + 1], pool.values[b : b + 1]
+            predict(likelihood, pool.stats, slots, sigma[t], cuts, values)
         pool.log_join[block] += pool.values[b]
         smallest = min(smallest, pool.log_join[block])
     return smallest

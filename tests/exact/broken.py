@@ -158,7 +158,7 @@ GIBBS_FAULTS = {
         "rest = (1.0 - u) / max(u, SMALLEST)", "rest = (1.0 - (0.0 if BROKEN else u)) / max(u, SMALLEST)"
     ),
     "small weights count as nothing": Fault(
-        "hidden += math.exp(-COARSE)", "hidden += 0.0 if BROKEN else math.exp(-COARSE)"
+        "hidden = num_small * math.exp(-COARSE)", "hidden = 0.0 if BROKEN else num_small * math.exp(-COARSE)"
     ),
     "small weights thought too small": Fault(
         "known[slot] |= SMALL", "known[slot] |= JOINING if BROKEN else SMALL"
