@@ -260,7 +260,8 @@ def mistakes_reported(trace: Path | None = None, where: str | None = None) -> It
     try:
         yield
     except PycloneError as mistake:
-        stop_warming()
+        if where is None:  # otherwise other patients go on
+            stop_warming()
         fail(f"{where}: {mistake}" if where else str(mistake))
     except KeyboardInterrupt:
         print("pyclone-pgsm: interrupted", file=sys.stderr)

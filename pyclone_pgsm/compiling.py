@@ -66,9 +66,12 @@ class _Inner:
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         self._for_kernels = numba.njit(**options, **NO_WRAPPERS)(function)
-        self._for_python = numba.njit(**options)(function)
-        self.py_func = function
+        self._options = options
         functools.update_wrapper(self, function)
+
+    @functools.cached_property
+    def _for_python(self) -> Callable[..., Any]:
+        return numba.njit(**self._options)(self.__wrapped__)  # type: ignore[attr-defined]
 
     @property
     def _numba_type_(self) -> Any:

@@ -28,7 +28,7 @@ def start_warming(likelihood: str) -> None:
     from pyclone_pgsm.compiling import is_cold
     from pyclone_pgsm.likelihoods.registry import find_likelihood
 
-    if is_cold(find_likelihood(likelihood)) and likelihood not in _started:
+    if likelihood not in _started and is_cold(find_likelihood(likelihood)):
         _started[likelihood] = subprocess.Popen(
             [sys.executable, "-m", "pyclone_pgsm.warm", likelihood],
             stdin=subprocess.DEVNULL,
