@@ -220,8 +220,8 @@ def visit(likelihood, prior, partition, order, first, about, rng):
 
         # the other blocks: those not known yet are predicted together; draw. Small weights are looked at only where
         # they could make a difference
-        depth, enough = COARSE, JOINING | SMALL
-        while True:
+        target = own
+        for depth, enough in ((COARSE, JOINING | SMALL), (NEGLIGIBLE + SLACK, JOINING)):
             count = num_small = 0
             for b in range(num_blocks):
                 slot = active[b]
@@ -260,9 +260,8 @@ def visit(likelihood, prior, partition, order, first, about, rng):
             weight_new = relative_weight(log_p_new - base)
             hidden = num_small * math.exp(-COARSE)
             target, is_sure = draw_block(partition, own, weight, weight_own, weight_new, u, hidden)
-            if is_sure or enough == JOINING:
+            if is_sure:
                 break
-            depth, enough = NEGLIGIBLE + SLACK, JOINING
 
         if target == own or (target < 0 and alone):
             continue
