@@ -10,9 +10,11 @@ A statistic holds for each sample, one after the other,
     lo, hi, first, last, out, log_z
                  the window in points and in chunks; a bound on the posterior mass outside it; log sum exp(S)
     sketch, from, to
-                 whether S may be given up far from the window; the chunks where it has not been
+                 whether S may be given up away from the window; the chunks where it has not been
     masses, mass (C,)
                  whether the posterior masses of the window's chunks are up to date, and these
+    asked, answer
+                 row that W was last asked about, or -1, and its predictive: a row that is asked about is often added
     waiting, rows
                  number and rows (in the tables) of members that are yet to be added to S, or taken away if written as
                  -1 - row; only renewing the window needs S
@@ -48,8 +50,9 @@ DEEP = -300.0  # xi below this inside the window: W / l may have lost its numera
 ABOVE = 1e-12  # what a bound is enlarged by, for rounding
 CHUNK, CHUNKS = 8, 64  # chunks have a multiple of so many grid points, and there are about so many at most
 ROOM = 32  # rows that may wait
-LO, HI, FIRST, LAST, OUT, LOG_Z, SPENT, SKETCH, FROM, TO, MASSES, WAITING, ROWS = range(13)
+LO, HI, FIRST, LAST, OUT, LOG_Z, SPENT, SKETCH, FROM, TO, MASSES, ASKED, ANSWER, WAITING, ROWS = range(15)
 TAIL = ROWS + ROOM  # numbers between top and mass
+BESIDE = 4  # a sketch knows S in the window and beside it, on either side in so manieth of its width
 
 # The kernels below address parts of a statistic by their offset: slices would be counted references, which costs more
 # than the arithmetic. Offsets are unsigned, or numba would check for negative ones, and loops would not vectorise.
@@ -143,6 +146,13 @@ def accumulate(stat, at, table, row, weight, first, last):
 @inner(**LEAF, error_model="numpy")
 def points_per_chunk(G, C):
     return (G + C - 1) // C
+
+
+@inner(**LEAF)
+def forget(stat, tail):
+    """W or its window has changed: what was computed from it holds no more."""
+    stat[tail + MASSES] = 0.0
+    stat[tail + ASKED] = -1.0
 
 
 @inner(**LEAF, fastmath=SUM, error_model="numpy")
@@ -252,10 +262,11 @@ def renew_window(stat, at, C, xi):
     stat[tail + OUT] = G * math.exp(far - highest)
     stat[tail + LOG_Z] = highest + math.log(total)
     stat[tail + SPENT] = 0.0
-    stat[tail + MASSES] = 0.0
+    forget(stat, tail)
     if stat[tail + SKETCH] == 1.0:
-        stat[tail + FROM] = max(begin, 2 * first - last)
-        stat[tail + TO] = min(end, 2 * last - first)
+        beside = (last - first + BESIDE - 1) // BESIDE
+        stat[tail + FROM] = max(begin, first - beside)
+        stat[tail + TO] = min(end, last + beside)
 
 
 @inner(**LEAF, error_model="numpy")
@@ -266,7 +277,9 @@ def add_one(stat, at, C, xi, likelihood, high, row):
     tail = top + C
     lo = stat[tail + LO]
     hi = stat[tail + HI]
-    predictive = dot(stat, at + G, likelihood, row, lo, hi)
+    predictive = stat[tail + ANSWER]
+    if stat[tail + ASKED] != row:
+        predictive = dot(stat, at + G, likelihood, row, lo, hi)
     hidden = stat[tail + OUT]
     if predictive <= EXACT * hidden and predictive > TINY:
         # a better bound, and the window may stay
@@ -276,7 +289,7 @@ def add_one(stat, at, C, xi, likelihood, high, row):
     log_predictive = math.log(predictive) if predictive > TINY else -np.inf
     if hidden < HIDDEN * predictive and stat[tail + SPENT] - log_predictive < BUDGET:
         stat[tail + SPENT] -= log_predictive
-        stat[tail + MASSES] = 0.0
+        forget(stat, tail)
         scale = 1.0 / predictive
         for k in range(np.uint64(lo), np.uint64(hi)):
             stat[np.uint64(at + G) + k] *= likelihood[np.uint64(row), k] * scale
@@ -301,7 +314,7 @@ def remove_one(stat, at, C, xi, likelihood, low, row):
     log_inverse = math.log(inverse) if inverse < 1.0 / TINY else -np.inf
     if spent < BUDGET and bound - log_inverse < math.log(HIDDEN / G):
         stat[tail + SPENT] = spent
-        stat[tail + MASSES] = 0.0
+        forget(stat, tail)
         scale = 1.0 / inverse
         for k in range(np.uint64(lo), np.uint64(hi)):
             stat[np.uint64(at + G) + k] *= scale / likelihood[np.uint64(row), k]
@@ -429,7 +442,7 @@ class PyClone(NamedTuple):
             stat[tail + SKETCH] = 0.0
             stat[tail + FROM] = 0
             stat[tail + TO] = C
-            stat[tail + MASSES] = 0.0
+            forget(stat, tail)
             stat[tail + WAITING] = 0
 
     @leaf
@@ -526,6 +539,8 @@ class PyClone(NamedTuple):
                 tail = start + 2 * G + C
                 hidden = flat[tail + OUT]
                 predictive = dot(flat, start + G, likelihood, row, flat[tail + LO], flat[tail + HI])
+                flat[tail + ASKED] = row
+                flat[tail + ANSWER] = predictive
                 if predictive > EXACT * hidden and predictive > TINY:
                     product *= predictive
                     if product > 1e-15:

@@ -310,6 +310,33 @@ def test_many_blocks_at_once() -> None:
     np.testing.assert_allclose(values, [*expected, 0, 0, 0, 0], rtol=0, atol=TOLERANCE)
 
 
+@pytest.mark.parametrize("change", [ADD, REMOVE])
+def test_an_answer_holds_until_the_block_changes(change: int) -> None:
+    """An observation that was asked about is added: at once, or when another has come or gone in between."""
+    likelihood = reads(6, 2, 101, 100, np.random.default_rng(7))
+
+    @numba.njit
+    def marginals(likelihood, change):  # type: ignore[no-untyped-def]
+        stat = np.empty(likelihood.stat_size())
+        likelihood.clear(stat)
+        for i in range(4):
+            likelihood.add(stat, i)
+        likelihood.log_predictive(stat, 4, -np.inf)
+        likelihood.add(stat, 4)
+        at_once = likelihood.log_marginal(stat)
+        likelihood.log_predictive(stat, 5, -np.inf)
+        if change == ADD:
+            likelihood.add(stat, 3)
+        else:
+            likelihood.remove(stat, 3)
+        likelihood.add(stat, 5)
+        return at_once, likelihood.log_marginal(stat)
+
+    later = [0, 1, 2, 3, 3, 4, 5] if change == ADD else [0, 1, 2, 4, 5]
+    expected = [log_marginal(likelihood, range(5)), log_marginal(likelihood, later)]
+    np.testing.assert_allclose(marginals(likelihood, change), expected, rtol=0, atol=TOLERANCE)
+
+
 def test_an_empty_block_is_flat() -> None:
     likelihood = reads(5, 2, 101, 50, np.random.default_rng(1))
 
