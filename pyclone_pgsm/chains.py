@@ -325,7 +325,7 @@ def advance(
             likelihood = model.likelihood(values)
         prior = prior.resample(partition.sizes[partition.sizes > 0], rng)
         tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))
-        if model.hyperparameters and iteration % settings.hyper_every == 0:
+        if model.hyperparameters and iteration % (settings.hyper_every or 1) == 0:
             for _ in model.hyperparameters:
                 values, partition = resample_hyperparameters(model, values, partition, rng)
             likelihood = model.likelihood(values)

@@ -63,8 +63,8 @@ class Settings:
         Every how manieth iteration is saved.
     chains : int
     seed : int
-    hyper_every : int
-        Iterations between two updates of the likelihood's hyperparameters.
+    hyper_every : int or None
+        Every how manieth iteration updates the likelihood's hyperparameters. None: chosen by :meth:`resolve`.
 
     Raises
     ------
@@ -88,7 +88,7 @@ class Settings:
     thin: int = 1
     chains: int = 4
     seed: int = 1
-    hyper_every: int = 3
+    hyper_every: int | None = None
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -151,7 +151,8 @@ class Settings:
         """The settings with numbers where the user gave none.
 
         Iterations: 1,000, fewer for more than 1,500 observations, at least 150. Burn-in: half of them. Split-merge
-        moves an iteration: 2, or 1 for more than 5,000 observations.
+        moves an iteration: 2, or 1 for more than 5,000 observations. Hyperparameters: in each iteration, or every third
+        with so many.
 
         Raises
         ------
@@ -163,12 +164,13 @@ class Settings:
             iterations = max(150, min(1000, 1_500_000 // max(1, num_observations) // 10 * 10))
         burn_in = iterations // 2 if self.burn_in is None else self.burn_in
         self._check_lengths(iterations, burn_in)
-        moves = self.moves or (2 if num_observations <= 5000 else 1)
+        is_large = num_observations > 5000
         return replace(
             self,
             iterations=iterations,
             burn_in=burn_in,
-            moves=moves,
+            moves=self.moves or (1 if is_large else 2),
+            hyper_every=self.hyper_every or (3 if is_large else 1),
             resampling=self.scheme,
             resample_threshold=self.threshold,
         )

@@ -250,6 +250,8 @@ def test_settings_chosen_from_the_data():
     assert few.lengths == (1000, 500)
     assert many.lengths[0] < 1000
     assert many.lengths[1] == many.lengths[0] // 2
+    assert (few.moves, few.hyper_every) == (2, 1)
+    assert (many.moves, many.hyper_every) == (1, 3)
     assert Settings(iterations=7).resolve(100).lengths == (7, 3)
     with pytest.raises(UsageError, match="--burn-in 1000: must be less than the 1000 iterations"):
         Settings(burn_in=1000).resolve(100)

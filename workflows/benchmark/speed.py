@@ -318,7 +318,7 @@ def measure_million() -> None:
 
 def whole_iterations(model: PyCloneModel, labels: NDArray[np.int32]) -> tuple[list[int], list[float]]:
     """Clusters and wall seconds of the iterations of a chain, after `SKIPPED`."""
-    settings = Settings(iterations=SKIPPED + TIMED, burn_in=SKIPPED, chains=1)
+    settings = Settings(iterations=SKIPPED + TIMED, burn_in=SKIPPED, chains=1).resolve(len(labels))
     state = replace(start_chain(model, DirichletProcess(1.0), settings, 0), labels=labels)
     _, records, _ = advance(model, settings, state, rebuild_interval(model), lambda _: False)
     return records.num_clusters[SKIPPED:], records.seconds[SKIPPED:]
