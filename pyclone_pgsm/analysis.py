@@ -306,7 +306,7 @@ def plan_tumour(
     threads: int | None,
 ) -> Plan:
     """The plan of a tumour's run; see :func:`make_plan`."""
-    compile_ahead(TUMOUR, settings.chains, threads)
+    compile_ahead(TUMOUR, settings, threads)
     return make_plan(observations, left_out, model_options.store(observations), settings, prior)
 
 

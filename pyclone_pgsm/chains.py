@@ -327,8 +327,9 @@ def advance(
         tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))
         if model.hyperparameters and iteration % (settings.hyper_every or 1) == 0:
             for _ in model.hyperparameters:
-                values, partition = resample_hyperparameters(model, values, partition, rng)
-            likelihood = model.likelihood(values)
+                values, likelihood, partition = resample_hyperparameters(
+                    model, values, likelihood, partition, rng
+                )
         iteration += 1
         if iteration % settings.thin == 0:
             records.iteration.append(iteration)

@@ -121,7 +121,7 @@ def analyze(
     given = context.params
     with mistakes_reported():
         settings, prior = sampling_plan(given)
-        compile_ahead("pyclone", settings.chains, given["threads"])
+        compile_ahead("pyclone", settings, given["threads"])
         from pyclone_pgsm import analysis
 
         _model_options(given)
@@ -198,7 +198,7 @@ def run(
     given = context.params
     with mistakes_reported():
         settings, prior = sampling_plan(given)
-        compile_ahead("pyclone", settings.chains, given["threads"])
+        compile_ahead("pyclone", settings, given["threads"])
         from pyclone_pgsm import analysis
         from pyclone_pgsm.files import check_new, make_folder
 

@@ -115,7 +115,7 @@ def cluster(
         if standardise:
             rows, stored["standardised"] = clustering.standardise(rows)
         settings = clustering.mixture_settings(settings).resolve(len(rows.values))
-        compile_ahead(likelihood, settings.chains, given["threads"])
+        compile_ahead(likelihood, settings, given["threads"])
         analysis.check_folder(folder, given["force"], analysis.CLUSTER_FILES)
         try:
             plan = analysis.make_plan(rows, [], stored, settings, prior)

@@ -229,7 +229,7 @@ def cluster(
     check_criterion(criterion)
     data, settings, parameters = _as_matrix(X), mixture_settings(settings or Settings()), parameters or {}
     find_table_likelihood(likelihood, parameters)
-    compile_ahead(likelihood, settings.chains, threads)
+    compile_ahead(likelihood, settings, threads)
     plan = make_plan(
         data,
         [],

@@ -147,7 +147,7 @@ def is_kept(function: Callable[..., Any], likelihood: type) -> bool:
     directory, folder = cache_directory(), _folder_of(likelihood)
     if directory is None or folder is None:
         return False
-    return next((directory / folder).rglob(f"*.{function.__qualname__}-*.nbi"), None) is not None
+    return next((directory / folder).rglob(f"*.{function.__qualname__}-*.nbc"), None) is not None
 
 
 @cache

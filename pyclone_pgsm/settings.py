@@ -151,8 +151,8 @@ class Settings:
         """The settings with numbers where the user gave none.
 
         Iterations: 1,000, fewer for more than 1,500 observations, at least 150. Burn-in: half of them. Split-merge
-        moves an iteration: 2, or 1 for more than 5,000 observations. Hyperparameters: in each iteration, or every third
-        with so many.
+        moves an iteration: 2, or 1 for more than 5,000 observations. Updates of hyperparameters: in each iteration, or
+        in every third for more than 1,000 observations.
 
         Raises
         ------
@@ -164,13 +164,12 @@ class Settings:
             iterations = max(150, min(1000, 1_500_000 // max(1, num_observations) // 10 * 10))
         burn_in = iterations // 2 if self.burn_in is None else self.burn_in
         self._check_lengths(iterations, burn_in)
-        is_large = num_observations > 5000
         return replace(
             self,
             iterations=iterations,
             burn_in=burn_in,
-            moves=self.moves or (1 if is_large else 2),
-            hyper_every=self.hyper_every or (3 if is_large else 1),
+            moves=self.moves or (2 if num_observations <= 5000 else 1),
+            hyper_every=self.hyper_every or (1 if num_observations <= 1000 else 3),
             resampling=self.scheme,
             resample_threshold=self.threshold,
         )

@@ -12,13 +12,16 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-_started: dict[str, subprocess.Popen[bytes]] = {}
+if TYPE_CHECKING:
+    from pyclone_pgsm.settings import Settings
+
+_started: dict[type, subprocess.Popen[bytes]] = {}  # by the class of the likelihood
 
 
 def start_warming(likelihood: str) -> None:
-    """Start the second process if nothing has been compiled yet. It ends by itself, and nothing waits for it.
+    """Start the second process if nothing has been compiled yet. It ends by itself.
 
     Parameters
     ----------
@@ -28,8 +31,9 @@ def start_warming(likelihood: str) -> None:
     from pyclone_pgsm.compiling import is_cold
     from pyclone_pgsm.likelihoods.registry import find_likelihood
 
-    if likelihood not in _started and is_cold(find_likelihood(likelihood)):
-        _started[likelihood] = subprocess.Popen(
+    kind = find_likelihood(likelihood)
+    if kind not in _started and is_cold(kind):
+        _started[kind] = subprocess.Popen(
             [sys.executable, "-m", "pyclone_pgsm.warm", likelihood],
             stdin=subprocess.DEVNULL,
             stdout=subprocess.DEVNULL,
@@ -37,19 +41,20 @@ def start_warming(likelihood: str) -> None:
         )
 
 
-def compile_ahead(likelihood: str, chains: int, threads: int | None) -> None:
-    """Start the second process if there is a processor for it and a need. The earlier the better.
+def compile_ahead(likelihood: str, settings: Settings, threads: int | None) -> None:
+    """Start the second process if there is a processor for it and a need: particle Gibbs. The earlier the better.
 
     Parameters
     ----------
     likelihood : str
-    chains : int
+    settings : Settings
     threads : int or None
         As :func:`~pyclone_pgsm.chains.effective_threads` takes it.
     """
     from pyclone_pgsm.chains import effective_threads
+    from pyclone_pgsm.settings import SAMPLERS
 
-    if effective_threads(threads, chains) > 1:
+    if "pgsm" in SAMPLERS[settings.sampler] and effective_threads(threads, settings.chains) > 1:
         start_warming(likelihood)
 
 
@@ -63,7 +68,8 @@ def await_warming(function: Callable[..., Any], likelihood: type) -> None:
     """Wait while the second process compiles an entry function that it was started for."""
     from pyclone_pgsm.compiling import is_kept
 
-    while any(process.poll() is None for process in _started.values()) and not is_kept(function, likelihood):
+    process = _started.get(likelihood)
+    while process is not None and process.poll() is None and not is_kept(function, likelihood):
         time.sleep(0.05)
 
 

@@ -15,8 +15,12 @@ from pyclone_pgsm import compiling, warm
 from pyclone_pgsm.cli import app
 from pyclone_pgsm.compiling import compiled_for
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.likelihoods.bernoulli import Bernoulli
 from pyclone_pgsm.likelihoods.normal import Normal
+from pyclone_pgsm.likelihoods.pyclone import PyClone
+from pyclone_pgsm.samplers.anchors import merge_scores
 from pyclone_pgsm.samplers.particle_gibbs import split_merge
+from pyclone_pgsm.settings import Settings
 
 
 @pytest.mark.parametrize("cold", [True, False])
@@ -26,7 +30,8 @@ def test_started_only_if_nothing_is_compiled(cold, monkeypatch):
     monkeypatch.setattr(compiling, "is_cold", lambda kind: cold and kind is Normal)
     monkeypatch.setattr(subprocess, "Popen", lambda command, **_: started.append(command))
     for threads, chains in ((1, 4), (4, 1), (2, 2)):
-        warm.compile_ahead("normal", chains, threads)
+        warm.compile_ahead("normal", Settings(chains=chains, sampler="gibbs"), threads)
+        warm.compile_ahead("normal", Settings(chains=chains), threads)
     assert started == ([[sys.executable, "-m", "pyclone_pgsm.warm", "normal"]] if cold else [])
     with pytest.raises(UsageError, match="norml"):
         warm.start_warming("norml")
@@ -47,6 +52,29 @@ def test_cold_until_something_is_kept(tmp_path, monkeypatch):
     assert not compiling.is_cold(Normal)
     monkeypatch.setattr(compiling, "cache_directory", lambda: None)
     assert not compiling.is_cold(Normal)
+
+
+def test_waits_for_what_is_being_compiled(tmp_path, monkeypatch):
+    """... as long as the process lives and nothing is kept; and for no other likelihood's process."""
+    asked: list[int] = []
+    lives = SimpleNamespace(poll=lambda: asked.append(1))
+    monkeypatch.setattr(warm, "_started", {Normal: lives})
+    monkeypatch.setattr(compiling, "cache_directory", lambda: tmp_path)
+    warm.await_warming(merge_scores, Bernoulli)
+    assert not asked
+    folder = tmp_path / f"{Normal.__module__}.Normal-{(compiling.source_digest(Normal) or '')[:16]}"
+
+    files = iter(["merge_scores-73.py311.nbi", "merge_scores-73.py311.1.nbc"])  # numba's order
+
+    def next_file(_: float) -> None:
+        folder.mkdir(exist_ok=True)
+        (folder / f"anchors.{next(files)}").touch()
+
+    monkeypatch.setattr(warm.time, "sleep", next_file)
+    warm.await_warming(merge_scores, Normal)
+    assert len(asked) == 3
+    monkeypatch.setattr(warm, "_started", {Normal: SimpleNamespace(poll=lambda: 0)})
+    warm.await_warming(split_merge, Normal)
 
 
 @pytest.mark.parametrize("likelihood", ["pyclone", "normal", "bernoulli"])
@@ -70,7 +98,7 @@ def test_signatures_are_those_that_a_run_needs(tmp_path, monkeypatch):
 def test_a_mistake_stops_the_second_process(tmp_path, monkeypatch):
     stopped: list[str] = []
     process = SimpleNamespace(terminate=lambda: stopped.append("pyclone"))
-    monkeypatch.setattr(warm, "_started", {"pyclone": process})
+    monkeypatch.setattr(warm, "_started", {PyClone: process})
     table = tmp_path / "empty.tsv"
     table.write_text("")
     run = CliRunner().invoke(app, ["analyze", str(table), "-o", str(tmp_path / "out")])

@@ -7,14 +7,15 @@ A statistic holds for each sample, one after the other,
     S      (G,)  sum of the members' xi = Xi - max Xi
     W      (G,)  posterior exp(S_k) / sum exp(S), kept on the window [lo, hi) only
     top    (C,)  bounds on S: top[c] >= S_k for the k of chunk c, ceil(G / C) points each
-    lo, hi, first, last, out, log_z
-                 the window in points and in chunks; a bound on the posterior mass outside it; log sum exp(S)
+    lo, hi, first, last, out, log_z, spent
+                 the window in points and in chunks; a bound on the posterior mass outside it; log sum exp(S); by how
+                 many nats what W has lost to underflow may have grown
     sketch, from, to
                  whether S may be given up away from the window; the chunks where it has not been
     masses, mass (C,)
                  whether the posterior masses of the window's chunks are up to date, and these
     asked, answer
-                 row that W was last asked about, or -1, and its predictive: a row that is asked about is often added
+                 the row that W was last asked about, or -1, and sum_k W_k l_k of it: what is asked about is often added
     waiting, rows
                  number and rows (in the tables) of members that are yet to be added to S, or taken away if written as
                  -1 - row; only renewing the window needs S
@@ -52,7 +53,7 @@ CHUNK, CHUNKS = 8, 64  # chunks have a multiple of so many grid points, and ther
 ROOM = 32  # rows that may wait
 LO, HI, FIRST, LAST, OUT, LOG_Z, SPENT, SKETCH, FROM, TO, MASSES, ASKED, ANSWER, WAITING, ROWS = range(15)
 TAIL = ROWS + ROOM  # numbers between top and mass
-BESIDE = 4  # a sketch knows S in the window and beside it, on either side in so manieth of its width
+BESIDE = 4  # a sketch knows S in the window and, on either side of it, in a fourth of its width (1/BESIDE)
 
 # The kernels below address parts of a statistic by their offset: slices would be counted references, which costs more
 # than the arithmetic. Offsets are unsigned, or numba would check for negative ones, and loops would not vectorise.

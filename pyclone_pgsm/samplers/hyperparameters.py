@@ -19,8 +19,8 @@ def partition_log_likelihood(likelihood: Any, partition: Partition) -> float:
 
 
 def resample_hyperparameters(
-    model: Model, values: Values, partition: Partition, rng: np.random.Generator
-) -> tuple[Values, Partition]:
+    model: Model, values: Values, likelihood: Any, partition: Partition, rng: np.random.Generator
+) -> tuple[Values, Any, Partition]:
     """One Metropolis-Hastings step for p(values | c, y) ∝ p(values) prod_b L(y_b; values).
 
     Parameters
@@ -28,27 +28,29 @@ def resample_hyperparameters(
     model : Model
     values : tuple of float
         The current hyperparameters.
+    likelihood : NamedTuple
+        The model's likelihood at `values`.
     partition : Partition
         The current partition, its statistics at `values`.
     rng : numpy.random.Generator
 
     Returns
     -------
-    values, partition
+    values, likelihood, partition
         The new state; the same objects if the proposal was refused.
     """
     proposal, log_q = model.propose(values, rng)
     if proposal == values:
-        return values, partition
-    likelihood = model.likelihood(proposal)
-    moved = compiled_for(build_partition, type(likelihood))(likelihood, partition.labels)
+        return values, likelihood, partition
+    proposed = model.likelihood(proposal)
+    moved = compiled_for(build_partition, type(proposed))(proposed, partition.labels)
     log_ratio = (
-        partition_log_likelihood(likelihood, moved)
+        partition_log_likelihood(proposed, moved)
         + model.log_hyperprior(proposal)
-        - partition_log_likelihood(model.likelihood(values), partition)
+        - partition_log_likelihood(likelihood, partition)
         - model.log_hyperprior(values)
         + log_q
     )
     if rng.random() < math.exp(min(log_ratio, 0.0)):
-        return proposal, moved
-    return values, partition
+        return proposal, proposed, moved
+    return values, likelihood, partition

@@ -136,8 +136,10 @@ def test_one_step_from_the_joint_posterior_of_partition_and_precision() -> None:
         values: tuple[float, ...] = (PRECISIONS[where],)
         partition = build(model.likelihood(values), partitions[c])
         partition, _ = sweep(model.likelihood(values), tables, partition, model.order, rng)
-        values, partition = resample_hyperparameters(model, values, partition, rng)
-        partition, _ = sweep(model.likelihood(values), tables, partition, model.order, rng)
+        values, likelihood, partition = resample_hyperparameters(
+            model, values, model.likelihood(values), partition, rng
+        )
+        partition, _ = sweep(likelihood, tables, partition, model.order, rng)
         c = cells[canonical_labels(partition.labels)[0].tobytes()]
         counts[PRECISIONS.index(values[0]) * len(partitions) + c] += 1
     assert chi_square_p_value(counts, probabilities) > 1e-4

@@ -141,10 +141,13 @@ def test_one_step_from_the_joint_posterior(name: str) -> None:
     for start in rng.choice(len(probabilities), 20_000, p=probabilities):
         where, c = divmod(int(start), len(partitions))
         values = joint.values[where]
-        partition = build(model.likelihood(values), partitions[c])
+        likelihood = model.likelihood(values)
+        partition = build(likelihood, partitions[c])
         for _ in range(2):
-            values, partition = resample_hyperparameters(model, values, partition, rng)
-        partition, _ = sweep(model.likelihood(values), tables, partition, model.order, rng)
+            values, likelihood, partition = resample_hyperparameters(
+                model, values, likelihood, partition, rng
+            )
+        partition, _ = sweep(likelihood, tables, partition, model.order, rng)
         counts[joint.cell(values, canonical_labels(partition.labels)[0])] += 1
     assert chi_square_p_value(counts, probabilities) > 1e-4
 

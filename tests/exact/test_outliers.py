@@ -165,8 +165,9 @@ class Kernels:
                     likelihood, self.tables, partition, anchors, 5, 0.5, True, 0, False, self.pool, rng
                 )
             elif part == "precision":
-                values, partition = resample_hyperparameters(model, values, partition, rng)
-                likelihood = model.likelihood(values)
+                values, likelihood, partition = resample_hyperparameters(
+                    model, values, likelihood, partition, rng
+                )
             else:
                 flags = model.outliers.copy()
                 full, weights = model.full_likelihood(values), model.log_weights(values)

@@ -69,7 +69,8 @@ def test_one_step_from_the_posterior_of_the_hyperparameters_is_that_posterior() 
     start = [build(model.likelihood((rate,)), np.array([0, 0, 1, 1], np.int32)) for rate in RATES]
     counts = np.zeros(3, np.int64)
     for here in rng.choice(3, 10_000, p=p):
-        values, partition = resample_hyperparameters(model, (RATES[here],), start[here], rng)
+        likelihood = model.likelihood((RATES[here],))
+        values, _, partition = resample_hyperparameters(model, (RATES[here],), likelihood, start[here], rng)
         counts[RATES.index(values[0])] += 1
     assert chi_square_p_value(counts, p) > 1e-4
     assert (partition.labels == start[0].labels).all()
