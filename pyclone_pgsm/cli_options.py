@@ -161,7 +161,7 @@ CHAIN_OPTIONS: Options = {
         option(
             int | None,
             "--moves",
-            "Split-merge moves an iteration. \\[default: 2; 1 for large data]",
+            "Split-merge moves an iteration. \\[default: 4; 1 for large data]",
             CHAINS,
         ),
         None,
@@ -191,7 +191,8 @@ CHAIN_OPTIONS: Options = {
         option(
             str | None,
             "--anchor-proposal",
-            "uniform, cluster, threshold or balanced. \\[default: cluster; uniform for more than two anchors]",
+            "uniform, cluster, threshold or balanced. \\[default: balanced; cluster for large data; uniform for more "
+            "than two anchors]",
             CHAINS,
             "NAME",
         ),

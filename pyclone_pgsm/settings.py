@@ -49,8 +49,8 @@ class Settings:
     anchors : int
         Observations that a particle Gibbs split-merge move starts from; it may leave up to so many blocks.
     anchor_proposal : str or None
-        How anchors are chosen: one of :data:`~pyclone_pgsm.samplers.anchors.ANCHOR_PROPOSALS`. None: "cluster" for
-        two anchors, "uniform" for more, as only that knows how to draw them.
+        How anchors are chosen: one of :data:`~pyclone_pgsm.samplers.anchors.ANCHOR_PROPOSALS`. None: chosen by
+        :meth:`resolve`.
     targets : {"annealed", "plain"}
         Intermediate targets of the particle Gibbs kernel.
     scans : int
@@ -151,8 +151,9 @@ class Settings:
         """The settings with numbers where the user gave none.
 
         Iterations: 1,000, fewer for more than 1,500 observations, at least 150. Burn-in: half of them. Split-merge
-        moves an iteration: 2, or 1 for more than 5,000 observations. Updates of hyperparameters: in each iteration, or
-        in every third for more than 1,000 observations.
+        moves an iteration: 4 with balanced anchors; for more than 5,000 observations, where they take long, 1 with
+        cluster-informed anchors; with more than two anchors uniform ones, as nothing else draws so many. Updates of
+        hyperparameters: in each iteration, or in every third for more than 1,000 observations.
 
         Raises
         ------
@@ -164,11 +165,14 @@ class Settings:
             iterations = max(150, min(1000, 1_500_000 // max(1, num_observations) // 10 * 10))
         burn_in = iterations // 2 if self.burn_in is None else self.burn_in
         self._check_lengths(iterations, burn_in)
+        is_large = num_observations > 5000
         return replace(
             self,
             iterations=iterations,
             burn_in=burn_in,
-            moves=self.moves or (2 if num_observations <= 5000 else 1),
+            moves=self.moves or (1 if is_large else 4),
+            anchor_proposal=self.anchor_proposal
+            or ("uniform" if self.anchors > 2 else "cluster" if is_large else "balanced"),
             hyper_every=self.hyper_every or (1 if num_observations <= 1000 else 3),
             resampling=self.scheme,
             resample_threshold=self.threshold,
@@ -183,7 +187,7 @@ class Settings:
 
     @property
     def proposal(self) -> str:
-        """Name of the anchor proposal."""
+        """Name of the anchor proposal; of settings that were not resolved, as in old traces, what it was then."""
         return self.anchor_proposal or ("cluster" if self.anchors == 2 else "uniform")
 
     @property

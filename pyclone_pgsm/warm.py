@@ -86,12 +86,11 @@ def _four_mutations(grid_size: int) -> Any:
 
 
 def warm_chain(likelihood: Any, scheme: str) -> None:
-    """Call the kernels of the default chain, last needed first, on four observations."""
+    """Call the kernel of the split-merge move on four observations."""
     import numpy as np
 
     from pyclone_pgsm.compiling import compiled_for
     from pyclone_pgsm.priors import DirichletProcess
-    from pyclone_pgsm.samplers.anchors import merge_scores
     from pyclone_pgsm.samplers.particle_gibbs import has_one_merged, make_block_pool, split_merge
     from pyclone_pgsm.samplers.partition import Partition, PartitionPrior
     from pyclone_pgsm.samplers.resampling import SCHEMES
@@ -110,7 +109,6 @@ def warm_chain(likelihood: Any, scheme: str) -> None:
     rng = np.random.default_rng(0)
     number, one_merged = SCHEMES.index(scheme), has_one_merged(scheme)
     move(likelihood, tables, partition, np.array([0, 1]), 2, 0.5, True, number, one_merged, pool, rng)
-    compiled_for(merge_scores, kind)(likelihood, np.array([0, 0, 1, 1], np.int32), 2)
 
 
 def warm_summary(likelihood: Any, grid_size: int | None) -> None:

@@ -250,8 +250,8 @@ def test_settings_chosen_from_the_data():
     assert few.lengths == (1000, 500)
     assert many.lengths[0] < 1000
     assert many.lengths[1] == many.lengths[0] // 2
-    assert (few.moves, few.hyper_every) == (2, 1)
-    assert (many.moves, many.hyper_every) == (1, 3)
+    assert (few.moves, few.proposal, few.hyper_every) == (4, "balanced", 1)
+    assert (many.moves, many.proposal, many.hyper_every) == (1, "cluster", 3)
     assert Settings(iterations=7).resolve(100).lengths == (7, 3)
     with pytest.raises(UsageError, match="--burn-in 1000: must be less than the 1000 iterations"):
         Settings(burn_in=1000).resolve(100)
@@ -268,10 +268,10 @@ def test_start_that_needs_too_much_memory(tmp_path, monkeypatch):
 
 @pytest.mark.parametrize(
     ("settings", "proposal"),
-    [({}, "cluster"), ({"anchors": 3}, "uniform"), ({"anchor_proposal": "uniform"}, "uniform")],
+    [({}, "balanced"), ({"anchors": 3}, "uniform"), ({"anchor_proposal": "threshold"}, "threshold")],
 )
 def test_anchor_proposal_follows_the_number_of_anchors(settings, proposal):
-    assert Settings(**settings).proposal == proposal
+    assert Settings(**settings).resolve(100).proposal == proposal
 
 
 @pytest.mark.parametrize(

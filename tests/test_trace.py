@@ -463,7 +463,6 @@ def as_first_format(path: Path) -> Path:
             "concentration_rate": prior["rate"],
             "rebuild": options["rebuild"],
         }
-        first["settings"]["anchor_proposal"] = "cluster"
         config["options"] = json.dumps(first)
         config["format"] = FIRST_FORMAT
         for chain in file["chains"].values():

@@ -18,7 +18,6 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.likelihoods.bernoulli import Bernoulli
 from pyclone_pgsm.likelihoods.normal import Normal
 from pyclone_pgsm.likelihoods.pyclone import PyClone
-from pyclone_pgsm.samplers.anchors import merge_scores
 from pyclone_pgsm.samplers.particle_gibbs import split_merge
 from pyclone_pgsm.settings import Settings
 
@@ -60,18 +59,18 @@ def test_waits_for_what_is_being_compiled(tmp_path, monkeypatch):
     lives = SimpleNamespace(poll=lambda: asked.append(1))
     monkeypatch.setattr(warm, "_started", {Normal: lives})
     monkeypatch.setattr(compiling, "cache_directory", lambda: tmp_path)
-    warm.await_warming(merge_scores, Bernoulli)
+    warm.await_warming(split_merge, Bernoulli)
     assert not asked
     folder = tmp_path / f"{Normal.__module__}.Normal-{(compiling.source_digest(Normal) or '')[:16]}"
 
-    files = iter(["merge_scores-73.py311.nbi", "merge_scores-73.py311.1.nbc"])  # numba's order
+    files = iter(["split_merge-73.py311.nbi", "split_merge-73.py311.1.nbc"])  # numba's order
 
     def next_file(_: float) -> None:
         folder.mkdir(exist_ok=True)
-        (folder / f"anchors.{next(files)}").touch()
+        (folder / f"particle_gibbs.{next(files)}").touch()
 
     monkeypatch.setattr(warm.time, "sleep", next_file)
-    warm.await_warming(merge_scores, Normal)
+    warm.await_warming(split_merge, Normal)
     assert len(asked) == 3
     monkeypatch.setattr(warm, "_started", {Normal: SimpleNamespace(poll=lambda: 0)})
     warm.await_warming(split_merge, Normal)

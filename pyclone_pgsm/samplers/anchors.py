@@ -16,7 +16,6 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.compiling import compiled_for
 from pyclone_pgsm.samplers.partition import Partition, copy_row, fill_block, members_by_block
-from pyclone_pgsm.warm import await_warming
 
 LARGEST_REFERENCE = 500  # blocks; the scores are a K x K matrix
 SHARE = 0.01  # of the attachment probability that makes a block a likely one
@@ -185,7 +184,6 @@ class ClusterInformedAnchors(Reference):
         if self.beaten_by(partition):
             slots, labels = np.unique(partition.labels, return_inverse=True)
             labels = labels.astype(np.int32)
-            await_warming(merge_scores, type(likelihood))
             scores = compiled_for(merge_scores, type(likelihood))(likelihood, labels, len(slots))
             self._set(labels, scores)
 
