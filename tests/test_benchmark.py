@@ -201,9 +201,9 @@ def test_memory_and_time_of_a_command(benchmark: ModuleType, tmp_path: Path) -> 
 @pytest.mark.long
 def test_end_to_end(benchmark: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     options = SimulationOptions(mutations=30, samples=2, clusters=2, cluster_sizes="equal", missing=0.1)
-    for seed in (3, 5):
+    for seed in (5, 6):
         write_simulation(tmp_path / "data", options, seed, name=f"tumour{seed}")
-    (tmp_path / "data" / "bad.truth.tsv").write_bytes((tmp_path / "data" / "tumour3.truth.tsv").read_bytes())
+    (tmp_path / "data" / "bad.truth.tsv").write_bytes((tmp_path / "data" / "tumour5.truth.tsv").read_bytes())
     (tmp_path / "data" / "bad.tsv").write_text("nothing\n")
     out = tmp_path / "out"
     small = ["--iterations", "400", "--chains", "2"]
@@ -212,7 +212,7 @@ def test_end_to_end(benchmark: ModuleType, tmp_path: Path, capsys: pytest.Captur
     assert "bad.tsv: exit code 2: pyclone-pgsm: " in said.err
     assert "1 of 3 tables failed" in said.err
     table = pd.read_csv(out / "benchmark.tsv", sep="\t", index_col="name")
-    assert list(table.index) == ["tumour3", "tumour5", "mean"]
+    assert list(table.index) == ["tumour5", "tumour6", "mean"]
     assert (table["mutations_lost"] == 0).all()
     assert (table["mutations"] == 30).all()
     assert (table["v_measure"] > 0.5).all()

@@ -382,7 +382,7 @@ def log_bound(flat, at, index, high, highest, i, G, cut):
             sum_inside = hidden
             for c in range(first, last):
                 sum_inside += flat[np.uint64(tail + TAIL) + c] * highest[row, c]
-            bound += math.log(sum_inside)
+            bound += math.log(max(sum_inside, TINY))
         if bound < cut:
             break
     return bound + ABOVE

@@ -154,6 +154,7 @@ SIZES = {
 
 @settings(max_examples=100, deadline=None)
 @given(**SIZES)
+@example(T=4, D=1, G=101, deepest=5000, seed=1_892_550_554)  # l underflows
 def test_blocks_of_reads(T: int, D: int, G: int, deepest: int, seed: int) -> None:
     rng = np.random.default_rng(seed)
     check(reads(T, D, G, deepest, rng), rng, length=12)
