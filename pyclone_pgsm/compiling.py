@@ -143,7 +143,7 @@ def is_cold(likelihood: type) -> bool:
 
 
 def is_kept(function: Callable[..., Any], likelihood: type) -> bool:
-    """Whether machine code of an entry function is on disk for a likelihood class."""
+    """Whether machine code of an entry function is on disk for a likelihood class, not only in numba's index of it."""
     directory, folder = cache_directory(), _folder_of(likelihood)
     if directory is None or folder is None:
         return False

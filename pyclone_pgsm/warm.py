@@ -85,7 +85,7 @@ def _four_mutations(grid_size: int) -> Any:
     return make_pyclone(index, xi, likelihood, np.zeros(4), np.log(likelihood.mean(axis=1)))
 
 
-def warm_chain(likelihood: Any, scheme: str) -> None:
+def warm_move(likelihood: Any, scheme: str) -> None:
     """Call the kernel of the split-merge move on four observations."""
     import numpy as np
 
@@ -143,7 +143,7 @@ def main() -> None:
     else:
         kind: Any = find_likelihood(name)
         likelihood, grid_size = kind.from_data(np.zeros((4, 2))), None
-    warm_chain(likelihood, "multinomial" if name == "pyclone" else MIXTURE_SCHEME)
+    warm_move(likelihood, "multinomial" if name == "pyclone" else MIXTURE_SCHEME)
     warm_summary(likelihood, grid_size)
 
 

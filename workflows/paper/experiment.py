@@ -18,7 +18,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -85,12 +85,10 @@ class Configuration:
         Anchors are cluster-informed; more than two are uniform.
         """
         fields = {"moves": 1, **fields}
-        if fields.get("anchors", 2) == 2:
-            fields = {"anchor_proposal": "cluster", **fields}
         components, every = fields.pop("components", None), fields.pop("every", None)
         prior: Prior = DirichletProcess() if components is None else FiniteDirichlet(components)
         settings = Settings(iterations=ENDLESS, burn_in=ENDLESS // 2, thin=ENDLESS // 2, chains=1, **fields)
-        return cls(settings, prior, every)
+        return cls(replace(settings, anchor_proposal=settings.proposal), prior, every)
 
 
 def run_chain(
