@@ -48,7 +48,7 @@ EXACT = 1e13  # a sum over the window stands if it exceeds this many times what 
 TINY = 1e-150  # sums below this may have lost precision to underflow
 BUDGET = 300.0  # nats by which what W has lost to underflow may have grown before W is computed anew
 DEEP = -300.0  # xi below this inside the window: W / l may have lost its numerator to underflow
-ABOVE = 1e-12  # what a bound is enlarged by, for rounding
+ROUNDING = 1e-12  # what a bound may be wrong by
 CHUNK, CHUNKS = 8, 64  # chunks have a multiple of so many grid points, and there are about so many at most
 ROOM = 32  # rows that may wait
 LO, HI, FIRST, LAST, OUT, LOG_Z, SPENT, SKETCH, FROM, TO, MASSES, ASKED, ANSWER, WAITING, ROWS = range(15)
@@ -353,39 +353,36 @@ def fill_masses(flat, at, G, C):
 
 
 @inner(**LEAF, fastmath=SUM, error_model="numpy")
-def log_bound(flat, at, index, high, highest, i, G, cut):
-    """Bound on the log predictive of observation i, without a look at the grid. The statistic begins at ``flat[at]``.
+def is_negligible(flat, at, index, highest, i, G, cut):
+    """Whether log predictive of observation i is below `cut`, without a look at the grid, and only if that is sure.
 
-    A predictive is at most the sum over chunks of mass times largest l, or for a sketch, which changes too often to
-    know its masses, the largest l of all. Once the bound is below `cut` the samples that are left are not looked at.
+    The statistic begins at ``flat[at]``. A predictive is at most the sum over chunks of mass times largest l, or for a
+    sketch, which changes too often to know its masses, the largest l of all. No factor exceeds 1, so the samples that
+    are left are not looked at once the product is too small.
     """
-    C = high.shape[1]
-    bound = 0.0
+    C = highest.shape[1]
+    limit = math.exp(cut) * (1.0 - ROUNDING)
+    bound = 1.0
     for d in range(index.shape[1]):
-        row = np.uint64(index[i, d])
         if index[i, d] < 0:
             continue
+        row = np.uint64(index[i, d])
         start = at + d * (2 * (G + C) + TAIL)
         tail = start + 2 * G + C
         first, last = np.uint64(flat[tail + FIRST]), np.uint64(flat[tail + LAST])
-        hidden = flat[tail + OUT]
+        inside = 0.0
         if flat[tail + SKETCH] == 1.0:
-            inside = -np.inf
             for c in range(first, last):
-                inside = max(inside, high[row, c])
-            if inside < math.log(1e16 * HIDDEN) or hidden > HIDDEN:
-                inside = math.log(math.exp(inside) + max(hidden, HIDDEN))
-            bound += inside
+                inside = max(inside, highest[row, c])
         else:
             if flat[tail + MASSES] == 0.0:
                 fill_masses(flat, start, G, C)
-            sum_inside = hidden
             for c in range(first, last):
-                sum_inside += flat[np.uint64(tail + TAIL) + c] * highest[row, c]
-            bound += math.log(max(sum_inside, TINY))
-        if bound < cut:
-            break
-    return bound + ABOVE
+                inside += flat[np.uint64(tail + TAIL) + c] * highest[row, c]
+        bound *= inside + max(flat[tail + OUT], HIDDEN)
+        if bound < limit:
+            return True
+    return False
 
 
 @register("pyclone")
@@ -527,7 +524,7 @@ class PyClone(NamedTuple):
         for b in range(len(slots)):
             at = slots[b] * stats.shape[1]
             cut = negligible[b]
-            if cut > -np.inf and log_bound(flat, at, index, high, highest, i, G, cut) < cut:
+            if cut > -np.inf and is_negligible(flat, at, index, highest, i, G, cut):
                 out[b] = -np.inf
                 continue
             total = 0.0
@@ -564,24 +561,28 @@ class PyClone(NamedTuple):
         """L(y_i | b without i) = 1 / sum_k W_k / l_k: nothing is taken out and put back."""
         G = self.xi.shape[1]
         C = self.low.shape[1]
+        log_exact = math.log(EXACT * G)
         total = 0.0
+        product = 1.0
         for d in range(self.index.shape[1]):
             row = self.index[i, d]
             if row < 0:
                 continue
             start = d * (2 * (G + C) + TAIL)
             tail = start + 2 * G + C
-            lo = stat[tail + LO]
-            hi = stat[tail + HI]
-            inverse = dot_inverse(stat, start + G, self.likelihood, row, lo, hi)
+            inverse = dot_inverse(stat, start + G, self.likelihood, row, stat[tail + LO], stat[tail + HI])
             # where l underflows inside the window the sum is infinite or NaN, and not below the limit
             if inverse < 1.0 / TINY and least(stat, tail, self.low, row) > DEEP:
                 bound = outside(stat, start + 2 * G, self.low, row, -1.0) - stat[tail + LOG_Z]
-                if bound < math.log(inverse) - math.log(EXACT * G):
-                    total -= math.log(inverse)
+                # the sum is at least 1, as l <= 1: mostly that will do
+                if bound < -log_exact or bound < math.log(inverse) - log_exact:
+                    product *= inverse
+                    if product > 1.0 / TINY:
+                        total -= math.log(product)
+                        product = 1.0
                     continue
             total += stat[tail + LOG_Z] - log_sum_exp(stat, start, C, self.xi, row, -1.0)
-        return total
+        return total - math.log(product)
 
     @leaf
     def log_marginal(self, stat):
