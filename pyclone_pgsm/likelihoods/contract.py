@@ -24,7 +24,7 @@ method                                             meaning
                                                    an array, a value each. By default a loop
 ``kind(self, i)``                                  optional, for speed: a number from 0 on that only observations that
                                                    equal each other share; by default i
-``clear_sketch(self, stat)``                       optional, for speed: the empty block, for a block that mostly only
+``clear_sketch(self, stat)``                       optional, for speed: the empty block, for a block that only
                                                    grows and is then forgotten. Its predictives may be NaN, which asks
                                                    for a proper statistic. By default ``clear``
 ``is_sketch(self, stat)``                          optional, with the last: whether the statistic began so

@@ -10,8 +10,8 @@ A statistic holds for each sample, one after the other,
     lo, hi, first, last, out, log_z, spent
                  the window in points and in chunks; a bound on the posterior mass outside it; log sum exp(S); by how
                  many nats what W has lost to underflow may have grown
-    sketch, from, to
-                 whether S may be given up away from the window; the chunks where it has not been
+    sketch       whether S is not kept: the window can only become narrower then, and ``waiting`` counts the additions
+                 since it was last looked at
     masses, mass (C,)
                  whether the posterior masses of the window's chunks are up to date, and these
     asked, answer
@@ -23,9 +23,8 @@ A statistic holds for each sample, one after the other,
 so that a predictive is one dot product over the window, sum_k W_k l_k with l = exp(xi), and adding an observation
 multiplies W by l. Nothing is approximated: what the window hides is bounded, first by ``out`` (as l <= 1), then by
 ``top`` and the extremes of xi in each chunk, and where it could matter in double precision the formula in logs over the
-whole grid is used instead. A sketch knows S in some chunks only; where others could matter it says so, by a NaN. It is
-for blocks that mostly come and go, such as those of particles. Mutations without data in a sample have row -1 there and
-are flat.
+whole grid is used instead. A sketch does not know S; where that is wanted it says so, by a NaN. It is for blocks that
+come and go, such as those of particles. Mutations without data in a sample have row -1 there and are flat.
 """
 
 from __future__ import annotations
@@ -47,13 +46,16 @@ HIDDEN = 1e-17  # mass outside the window that calls for a new window
 EXACT = 1e13  # a sum over the window stands if it exceeds this many times what may lie outside
 TINY = 1e-150  # sums below this may have lost precision to underflow
 BUDGET = 300.0  # nats by which what W has lost to underflow may have grown before W is computed anew
+SMALLEST = 1e-300  # larger than what underflow touches
+NEGLIGIBLE = 1e-30  # chunks where W is below are left out of a sketch's window
+EVERY = 4  # additions to a sketch until it is looked for such chunks
+SPARING = 100.0  # nats spent from which on it is looked whether a sketch has lost anything to underflow
 DEEP = -300.0  # xi below this inside the window: W / l may have lost its numerator to underflow
 ROUNDING = 1e-12  # what a bound may be wrong by
 CHUNK, CHUNKS = 8, 64  # chunks have a multiple of so many grid points, and there are about so many at most
 ROOM = 32  # rows that may wait
-LO, HI, FIRST, LAST, OUT, LOG_Z, SPENT, SKETCH, FROM, TO, MASSES, ASKED, ANSWER, WAITING, ROWS = range(15)
+LO, HI, FIRST, LAST, OUT, LOG_Z, SPENT, SKETCH, MASSES, ASKED, ANSWER, WAITING, ROWS = range(13)
 TAIL = ROWS + ROOM  # numbers between top and mass
-BESIDE = 4  # a sketch knows S in the window and, on either side of it, in a fourth of its width (1/BESIDE)
 
 # The kernels below address parts of a statistic by their offset: slices would be counted references, which costs more
 # than the arithmetic. Offsets are unsigned, or numba would check for negative ones, and loops would not vectorise.
@@ -161,9 +163,6 @@ def settle(stat, at, C, xi):
     """Bring S of the sample whose part begins at `at` up to date with the rows that wait, four in one pass."""
     G = xi.shape[1]
     tail = at + 2 * G + C
-    points = points_per_chunk(G, C)
-    begin = np.uint64(stat[tail + FROM]) * np.uint64(points)
-    end = np.uint64(min(int(stat[tail + TO]) * points, G))
     waiting = int(stat[tail + WAITING])
     done = 0
     while done + 4 <= waiting:
@@ -171,12 +170,12 @@ def settle(stat, at, C, xi):
         w, x, y, z = stat[first], stat[first + 1], stat[first + 2], stat[first + 3]
         a, b, c, d = table_row(w), table_row(x), table_row(y), table_row(z)
         w, x, y, z = sign(w), sign(x), sign(y), sign(z)
-        for k in range(begin, end):
+        for k in range(np.uint64(G)):
             stat[np.uint64(at) + k] += w * xi[a, k] + x * xi[b, k] + y * xi[c, k] + z * xi[d, k]
         done += 4
     while done < waiting:
         w = stat[tail + ROWS + done]
-        accumulate(stat, at, xi, table_row(w), sign(w), begin, end)
+        accumulate(stat, at, xi, table_row(w), sign(w), np.uint64(0), np.uint64(G))
         done += 1
     stat[tail + WAITING] = 0
 
@@ -192,6 +191,20 @@ def sign(waiting):
 
 
 @inner(**LEAF, fastmath=SUM, error_model="numpy")
+def multiply(stat, at, table, row, scale, lo, hi):
+    """stat[at + k] *= scale table[row, k] over lo <= k < hi."""
+    for k in range(np.uint64(lo), np.uint64(hi)):
+        stat[np.uint64(at) + k] *= table[np.uint64(row), k] * scale
+
+
+@inner(**LEAF, fastmath=SUM, error_model="numpy")
+def move_bounds(stat, top, bounds, row, weight):
+    """top_c += weight bounds[row, c]."""
+    for c in range(np.uint64(bounds.shape[1])):
+        stat[np.uint64(top) + c] += weight * bounds[row, c]
+
+
+@inner(**LEAF, fastmath=SUM, error_model="numpy")
 def wait(stat, at, C, xi, entry, bounds, weight):
     """Let a row wait for S to be settled, and move the chunks' bounds by its own."""
     G = xi.shape[1]
@@ -201,17 +214,15 @@ def wait(stat, at, C, xi, entry, bounds, weight):
         settle(stat, at, C, xi)
     stat[tail + ROWS + int(stat[tail + WAITING])] = entry
     stat[tail + WAITING] += 1
-    row = table_row(entry)
-    for c in range(np.uint64(C)):
-        stat[np.uint64(top) + c] += weight * bounds[row, c]
+    move_bounds(stat, top, bounds, table_row(entry), weight)
 
 
 @inner(**LEAF, error_model="numpy")
 def log_sum_exp(stat, at, C, table, row, sign):
-    """log sum_k exp(S_k + sign table[row, k]) over the whole grid; NaN if S is not known everywhere."""
+    """log sum_k exp(S_k + sign table[row, k]) over the whole grid; NaN if S is not known."""
     G = table.shape[1]
     tail = at + 2 * G + C
-    if stat[tail + FROM] > 0.0 or stat[tail + TO] < C:
+    if stat[tail + SKETCH] == 1.0:
         return np.nan
     settle(stat, at, C, table)
     top = -np.inf
@@ -233,19 +244,17 @@ def renew_window(stat, at, C, xi):
     top = at + 2 * G
     tail = top + C
     points = points_per_chunk(G, C)
-    begin, end = int(stat[tail + FROM]), int(stat[tail + TO])
     highest = -np.inf
-    for c in range(begin, end):
+    for c in range(C):
         bound = maximum(stat, at + c * points, at + min((c + 1) * points, G))
         stat[top + c] = bound
         highest = max(highest, bound)
-    first = begin
+    first = 0
     while stat[top + first] < highest - WINDOW:
         first += 1
-    last = end
+    last = C
     while stat[top + last - 1] < highest - WINDOW:
         last -= 1
-    far = max(highest - WINDOW, maximum(stat, top, top + begin), maximum(stat, top + end, top + C))
     lo = first * points
     hi = min(last * points, G)
     total = 0.0
@@ -260,14 +269,10 @@ def renew_window(stat, at, C, xi):
     stat[tail + HI] = hi
     stat[tail + FIRST] = first
     stat[tail + LAST] = last
-    stat[tail + OUT] = G * math.exp(far - highest)
+    stat[tail + OUT] = G * math.exp(-WINDOW)
     stat[tail + LOG_Z] = highest + math.log(total)
     stat[tail + SPENT] = 0.0
     forget(stat, tail)
-    if stat[tail + SKETCH] == 1.0:
-        beside = (last - first + BESIDE - 1) // BESIDE
-        stat[tail + FROM] = max(begin, first - beside)
-        stat[tail + TO] = min(end, last + beside)
 
 
 @inner(**LEAF, error_model="numpy")
@@ -291,13 +296,75 @@ def add_one(stat, at, C, xi, likelihood, high, row):
     if hidden < HIDDEN * predictive and stat[tail + SPENT] - log_predictive < BUDGET:
         stat[tail + SPENT] -= log_predictive
         forget(stat, tail)
-        scale = 1.0 / predictive
-        for k in range(np.uint64(lo), np.uint64(hi)):
-            stat[np.uint64(at + G) + k] *= likelihood[np.uint64(row), k] * scale
-        stat[tail + OUT] = hidden * scale
+        multiply(stat, at + G, likelihood, row, 1.0 / predictive, lo, hi)
+        stat[tail + OUT] = hidden / predictive
         stat[tail + LOG_Z] += log_predictive
     else:
         renew_window(stat, at, C, xi)
+
+
+@inner(**LEAF, error_model="numpy")
+def narrow_window(stat, at, C, G):
+    """Leave out the window's outer chunks where W is negligible, of a sketch's sample whose part begins at `at`."""
+    top = at + 2 * G
+    tail = top + C
+    points = points_per_chunk(G, C)
+    begin = at + G
+    first, last = int(stat[tail + FIRST]), int(stat[tail + LAST])
+    lost = SMALLEST * math.exp(stat[tail + SPENT])  # larger than any W that underflow has touched
+    largest = maximum(stat, begin + first * points, begin + min((first + 1) * points, G))
+    while largest < NEGLIGIBLE:
+        stat[top + first] = stat[tail + LOG_Z] + math.log(max(largest, lost)) + ROUNDING
+        stat[tail + OUT] += points * NEGLIGIBLE
+        first += 1
+        largest = maximum(stat, begin + first * points, begin + min((first + 1) * points, G))
+    largest = maximum(stat, begin + (last - 1) * points, begin + min(last * points, G))
+    while largest < NEGLIGIBLE:
+        last -= 1
+        stat[top + last] = stat[tail + LOG_Z] + math.log(max(largest, lost)) + ROUNDING
+        stat[tail + OUT] += points * NEGLIGIBLE
+        largest = maximum(stat, begin + (last - 1) * points, begin + min(last * points, G))
+    stat[tail + LO] = first * points
+    stat[tail + HI] = min(last * points, G)
+    stat[tail + FIRST] = first
+    stat[tail + LAST] = last
+    forget(stat, tail)
+    if stat[tail + SPENT] >= SPARING:
+        smallest = np.inf
+        for k in range(begin + int(stat[tail + LO]), begin + int(stat[tail + HI])):
+            smallest = min(smallest, stat[k])
+        if smallest > lost:
+            stat[tail + SPENT] = 0.0
+
+
+@inner(**LEAF, error_model="numpy")
+def add_to_sketch(stat, at, C, xi, likelihood, high, row):
+    """The same as :func:`add_one` for a sketch. One whose window does not do is of no more use: its log_z is NaN."""
+    G = xi.shape[1]
+    top = at + 2 * G
+    tail = top + C
+    predictive = stat[tail + ANSWER]
+    if stat[tail + ASKED] != row:
+        predictive = dot(stat, at + G, likelihood, row, stat[tail + LO], stat[tail + HI])
+    hidden = stat[tail + OUT]
+    if hidden >= HIDDEN * predictive:
+        bound = outside(stat, top, high, row, 1.0) - stat[tail + LOG_Z]
+        hidden = min(hidden, G * math.exp(min(bound, 0.0)))
+    move_bounds(stat, top, high, np.uint64(row), 1.0)
+    spent = stat[tail + SPENT] - math.log(max(predictive, TINY))
+    if predictive <= TINY or hidden >= HIDDEN * predictive or spent > 2.0 * BUDGET:
+        stat[tail + OUT] = np.inf
+        stat[tail + LOG_Z] = np.nan
+        return
+    multiply(stat, at + G, likelihood, row, 1.0 / predictive, stat[tail + LO], stat[tail + HI])
+    stat[tail + OUT] = hidden / predictive
+    stat[tail + LOG_Z] += math.log(predictive)
+    stat[tail + SPENT] = spent
+    forget(stat, tail)
+    stat[tail + WAITING] += 1
+    if stat[tail + WAITING] == EVERY or spent >= SPARING:
+        stat[tail + WAITING] = 0
+        narrow_window(stat, at, C, G)
 
 
 @inner(**LEAF, error_model="numpy")
@@ -438,8 +505,6 @@ class PyClone(NamedTuple):
             stat[tail + LOG_Z] = math.log(G)
             stat[tail + SPENT] = np.inf  # the first observation makes a window
             stat[tail + SKETCH] = 0.0
-            stat[tail + FROM] = 0
-            stat[tail + TO] = C
             forget(stat, tail)
             stat[tail + WAITING] = 0
 
@@ -450,6 +515,7 @@ class PyClone(NamedTuple):
         C = self.low.shape[1]
         for tail in range(size - C - TAIL, len(stat), size):
             stat[tail + SKETCH] = 1.0
+            stat[tail + SPENT] = 0.0
 
     @leaf
     def is_sketch(self, stat):
@@ -457,11 +523,17 @@ class PyClone(NamedTuple):
 
     @leaf
     def add(self, stat, i):
-        size = 2 * (self.xi.shape[1] + self.low.shape[1]) + TAIL
+        C = self.low.shape[1]
+        size = 2 * (self.xi.shape[1] + C) + TAIL
+        is_sketch = self.is_sketch(stat)
         for d in range(self.index.shape[1]):
             row = self.index[i, d]
-            if row >= 0:
-                add_one(stat, d * size, self.low.shape[1], self.xi, self.likelihood, self.high, row)
+            if row < 0:
+                continue
+            if is_sketch:
+                add_to_sketch(stat, d * size, C, self.xi, self.likelihood, self.high, row)
+            else:
+                add_one(stat, d * size, C, self.xi, self.likelihood, self.high, row)
 
     @leaf
     def remove(self, stat, i):
