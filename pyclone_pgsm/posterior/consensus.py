@@ -13,6 +13,10 @@ mpear      n (n - 1) / 2  -(A - B C / P) / ((B + C) / 2 - B C / P)      Fritsch 
 map                       minus the log joint density, of draws only
 =========  =============  ============================================  ===============================
 
+The index that mpear maximises is 0 for a single cluster, unless all draws have one (A = C and B = P), and for all
+items alone (A = B = 0): however rare, other draws beat them. So these two are the estimate where they do at least as
+well as the partition found by the mean over the draws of the adjusted Rand index itself (:func:`mean_adjusted_rand`).
+
 The search is greedy, in the manner of SALSO (Dahl, Johnson & Müller 2022, J. Comput. Graph. Stat. 31, 1189):
 an initial partition by sequential allocation in random order, or one of the best draws; sweeps that move each
 item to the cluster where the loss is least; merges of whole clusters; and the breaking up of clusters, whose
@@ -130,7 +134,26 @@ def consensus(
     labels = _explore(few, runs, max_clusters)
     if few.num_draws < len(draws):
         labels = _refine(_Search(draws, criterion, rng, FINE, max_clusters), labels)
+    if criterion == "mpear":
+        for share, extreme in _extremes(draws, max_clusters):
+            if share > 0.0 and share >= mean_adjusted_rand(draws, labels):
+                labels = extreme
     return canonical(labels)
+
+
+def _extremes(draws: NDArray[np.integer], max_clusters: int | None) -> list[tuple[float, NDArray[np.int64]]]:
+    """The partitions with one cluster and, if allowed, with all items alone; and their share of the draws.
+
+    The adjusted Rand index of such a partition is 1 with its like and 0 with all others, so its mean is the share.
+    """
+    num_items = draws.shape[1]
+    extremes = [(float(np.mean([draw.min() == draw.max() for draw in draws])), np.zeros(num_items, np.int64))]
+    if num_items <= (max_clusters or num_items):
+        are_alone = [
+            draw.max() - draw.min() >= num_items - 1 and len(np.unique(draw)) == num_items for draw in draws
+        ]
+        extremes.append((float(np.mean(are_alone)), np.arange(num_items)))
+    return extremes
 
 
 def expected_vi(draws: ArrayLike, labels: ArrayLike) -> float:
@@ -181,6 +204,22 @@ def pear(draws: ArrayLike, labels: ArrayLike) -> float:
         At most 1.
     """
     return -_loss("mpear", *_mean_sums(draws, labels, "mpear"))
+
+
+def mean_adjusted_rand(draws: ArrayLike, labels: ArrayLike) -> float:
+    """Posterior expected adjusted Rand index (Hubert & Arabie 1985) of a partition: the mean over the draws.
+
+    Where it is 0/0 (partition and draw have one cluster, or both only singletons) it is 1.
+
+    Parameters, errors: as :func:`expected_vi`.
+
+    Returns
+    -------
+    float
+        At most 1.
+    """
+    draws = _checked(draws)
+    return float(np.mean([pear(draw[None], labels) for draw in draws]))
 
 
 def assignment_probability(draws: ArrayLike, labels: ArrayLike) -> NDArray[np.float64]:
