@@ -1,8 +1,9 @@
 """Clusters of any mixture and the posterior of their parameters, averaged over the chain.
 
-In each saved partition a cluster of the consensus stands for the block that holds most of its members, whose parameters
-have a known posterior. The posterior of the cluster is the mean of these over the partitions: its mean is the mean of
-theirs, its variance the mean of their variances plus the variance of their means.
+In each saved partition a cluster of the consensus stands for the block that holds most of its members (blocks that hold
+equally many have equal shares in it), whose parameters have a known posterior. The posterior of the cluster is the mean
+of these over the partitions: its mean is the mean of theirs, its variance the mean of their variances plus the variance
+of their means.
 """
 
 from __future__ import annotations
@@ -55,17 +56,20 @@ class _Moments:
 
     def __init__(self, first: NDArray[np.float64]) -> None:
         self.first = first
-        self.count = 0
+        self.count = 0.0
         self.total = np.zeros_like(first)
         self.deviation = np.zeros_like(first)
         self.squares = np.zeros_like(first)
 
-    def add(self, values: NDArray[np.float64]) -> None:
-        self.count += 1
-        self.total += values
+    def add(self, values: NDArray[np.float64], weights: NDArray[np.float64]) -> None:
+        """Values (K, ..), with a weight for each of the K."""
+        weights = weights.reshape(-1, *[1] * (values.ndim - 1))
+        self.count = self.count + weights
         with np.errstate(invalid="ignore"):  # infinite values have a mean, but no variance
-            self.deviation += values - self.first
-            self.squares += (values - self.first) ** 2
+            deviation = values - self.first
+            self.total += np.where(weights > 0.0, weights * values, 0.0)
+            self.deviation += np.where(weights > 0.0, weights * deviation, 0.0)
+            self.squares += np.where(weights > 0.0, weights * deviation**2, 0.0)
 
     @property
     def mean(self) -> NDArray[np.float64]:
@@ -85,18 +89,22 @@ def size_order(labels: NDArray[np.int64]) -> NDArray[np.int64]:
     return rank[labels]
 
 
-def blocks_of_clusters(partition: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """(K,) block of a partition that holds most members of each cluster (ties: the first).
+def block_shares(partition: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.float64]:
+    """(K, B) what share each block of a partition has in each cluster: all, if it holds most of its members.
+
+    Blocks that hold equally many have equal shares.
 
     Parameters
     ----------
     partition : (T,) integers 0..B-1
     labels : (T,) int64
-        Clusters 0..K-1.
+        Clusters 0..K-1; what is in none has -1.
     """
     K, B = int(labels.max()) + 1, int(partition.max()) + 1
-    shared = np.bincount(labels * B + partition, minlength=K * B).reshape(K, B)
-    return shared.argmax(axis=1)
+    placed = labels >= 0
+    shared = np.bincount(labels[placed] * B + partition[placed], minlength=K * B).reshape(K, B)
+    largest = shared == shared.max(axis=1, keepdims=True)
+    return largest / largest.sum(axis=1, keepdims=True)
 
 
 def cluster_parameters(
@@ -125,12 +133,15 @@ def cluster_parameters(
     moments: dict[str, _Moments] = {}
     for partition in partitions:
         stats = build(likelihood, partition.astype(np.int32)).stats
-        blocks = blocks_of_clusters(partition, labels)
-        of_block = {b: describe(stats[b]) for b in set(blocks.tolist())}
-        for name in of_block[blocks[0]]:
-            values = np.array([of_block[b][name] for b in blocks.tolist()], float)
-            values = values**2 if name.endswith(SD) else values
-            moments.setdefault(name, _Moments(values)).add(values)
+        shares = block_shares(partition, labels)
+        of_block = {b: describe(stats[b]) for b in np.flatnonzero(shares.any(axis=0)).tolist()}
+        ranked = np.argsort(-shares, axis=1, kind="stable").T
+        for blocks in ranked[: (shares > 0.0).sum(axis=1).max()].tolist():
+            weights = shares[np.arange(len(shares)), blocks]
+            for name in of_block[blocks[0]]:
+                values = np.array([of_block[b][name] for b in blocks], float)
+                values = values**2 if name.endswith(SD) else values
+                moments.setdefault(name, _Moments(values)).add(values, weights)
     return {
         name: np.sqrt(found.mean + moments[name.removesuffix(SD)].variance)
         if name.endswith(SD)

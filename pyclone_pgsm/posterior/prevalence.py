@@ -2,7 +2,7 @@
 
 Given a partition, the posterior of a block's prevalence in a sample is known on the grid: W_k ∝ exp(sum_i Xi_k(y_i)).
 A mutation's posterior is the mean over the saved partitions of the W of its block; a cluster's is the mean of the W of
-the block that holds most of the cluster's mutations.
+the block that holds most of the cluster's mutations (of these blocks, where several hold equally many).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.compiling import compiled, compiled_for, inner
 from pyclone_pgsm.likelihoods.pyclone import HI, LO, TAIL, PyClone
+from pyclone_pgsm.posterior.mixture import block_shares
 from pyclone_pgsm.samplers.partition import build_partition
 
 NEGLIGIBLE_MASS = 1e-9  # at each end of a block's posterior, cut off to save memory
@@ -167,8 +168,11 @@ def _shortest_interval(mass, lo, hi, share):
 
 
 @compiled
-def _mixtures(rows, first_block, low, start, mass, grid_size, grids):
-    """Mean over partitions of the windows of blocks ``rows`` (n, M); also into ``grids`` (n, D, G) if not empty."""
+def _mixtures(rows, weights, low, start, mass, grid_size, grids):
+    """Weighted mean of the windows of blocks ``rows`` (n, M); also into ``grids`` (n, D, G) if not empty.
+
+    The weights (n, M), or (1, M) for all, are 0 where there is no block.
+    """
     n, M = rows.shape
     D = low.shape[1]
     keep = len(grids) > 0
@@ -179,16 +183,19 @@ def _mixtures(rows, first_block, low, start, mass, grid_size, grids):
             lo = grid_size
             hi = np.int64(0)
             for m in range(M):
-                block = first_block[m] + rows[i, m]
-                lo = min(lo, low[block, d])
-                hi = max(hi, low[block, d] + start[block * D + d + 1] - start[block * D + d])
+                block = rows[i, m]
+                if weights[i % len(weights), m] > 0.0:
+                    lo = min(lo, low[block, d])
+                    hi = max(hi, low[block, d] + start[block * D + d + 1] - start[block * D + d])
             grid[lo:hi] = 0.0
             for m in range(M):
-                block = first_block[m] + rows[i, m]
-                begin = start[block * D + d]
-                left = low[block, d]
-                for k in range(start[block * D + d + 1] - begin):
-                    grid[left + k] += mass[begin + k]
+                weight = weights[i % len(weights), m]
+                if weight > 0.0:
+                    block = rows[i, m]
+                    begin = start[block * D + d]
+                    left = low[block, d]
+                    for k in range(start[block * D + d + 1] - begin):
+                        grid[left + k] += weight * mass[begin + k]
             total = 0.0
             mean = 0.0
             for k in range(lo, hi):
@@ -219,14 +226,13 @@ def mutation_prevalences(blocks: BlockPosteriors, draws: NDArray[Any], grid_size
     grid_size : int
         G.
     """
-    T = draws.shape[1]
+    first_block, *windows = blocks
     none = np.empty((0, 0, 0))
-    parts = [
-        _mixtures(
-            np.ascontiguousarray(draws[:, begin : begin + CHUNK].T, dtype=np.int64), *blocks, grid_size, none
-        )
-        for begin in range(0, T, CHUNK)
-    ]
+    equal = np.ones((1, len(draws)))
+    parts = []
+    for begin in range(0, draws.shape[1], CHUNK):
+        rows = np.ascontiguousarray(draws[:, begin : begin + CHUNK].T, dtype=np.int64) + first_block[:-1]
+        parts.append(_mixtures(rows, equal, *windows, grid_size, none))
     return Moments(*np.concatenate(parts, axis=1))
 
 
@@ -251,11 +257,19 @@ def cluster_prevalences(
     density : (K, D, G) float64
         Sums to 1 over the grid.
     """
-    K = int(labels.max()) + 1
-    rows = np.empty((K, len(draws)), np.int64)
-    for cluster in range(K):
-        members = draws[:, labels == cluster]
-        for m, blocks_of_members in enumerate(members):
-            rows[cluster, m] = np.bincount(blocks_of_members).argmax()
-    density = np.empty((K, blocks.low.shape[1], grid_size))
-    return Moments(*_mixtures(rows, *blocks, grid_size, density)), density
+    first_block, *windows = blocks
+    found = []
+    for first, partition in zip(first_block, draws):
+        shares = block_shares(partition, labels)
+        cluster, block = np.nonzero(shares)
+        found.append((cluster, first + block, shares[cluster, block]))
+    cluster, block, share = (np.concatenate(arrays) for arrays in zip(*found))
+    order = np.argsort(cluster, kind="stable")
+    number = np.bincount(cluster)
+    place = np.arange(len(cluster)) - np.repeat(np.cumsum(number) - number, number)
+    rows = np.zeros((len(number), int(number.max())), np.int64)
+    weights = np.zeros(rows.shape)
+    rows[cluster[order], place] = block[order]
+    weights[cluster[order], place] = share[order]
+    density = np.empty((len(rows), blocks.low.shape[1], grid_size))
+    return Moments(*_mixtures(rows, weights, *windows, grid_size, density)), density

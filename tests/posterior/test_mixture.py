@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.compiling import compiled_for
 from pyclone_pgsm.likelihoods.bernoulli import Bernoulli
 from pyclone_pgsm.likelihoods.normal import Normal
-from pyclone_pgsm.posterior.mixture import MixtureSummary, blocks_of_clusters, cluster_parameters, size_order
+from pyclone_pgsm.posterior.mixture import MixtureSummary, block_shares, cluster_parameters, size_order
 from pyclone_pgsm.samplers.partition import build_partition
 
 POINTS = np.random.default_rng(5).normal(size=(7, 2))
@@ -30,11 +30,23 @@ def test_from_the_largest_cluster_down():
     assert size_order(np.zeros(3, int)).tolist() == [0, 0, 0]
 
 
-def test_block_that_holds_most_members():
+def test_shares_of_the_blocks_that_hold_most_members():
     partition = np.array([0, 0, 1, 1, 2, 2, 2], np.uint8)
-    assert blocks_of_clusters(partition, np.array([0, 0, 0, 1, 1, 1, 1])).tolist() == [0, 2]
-    assert blocks_of_clusters(partition, np.zeros(7, int)).tolist() == [2]
-    assert blocks_of_clusters(partition, np.arange(7)).tolist() == [0, 0, 1, 1, 2, 2, 2]
+    found = block_shares(partition, np.array([0, 0, 0, 1, 1, 1, 1]))
+    np.testing.assert_array_equal(found, [[1, 0, 0], [0, 0, 1]])
+    np.testing.assert_array_equal(block_shares(partition, np.zeros(7, int)), [[0, 0, 1]])
+    found = block_shares(partition, np.array([0, 0, 0, 0, -1, -1, 1]))
+    np.testing.assert_array_equal(found, [[0.5, 0.5, 0], [0, 0, 1]])
+
+
+def test_blocks_with_equally_many_members_have_equal_shares():
+    likelihood = Normal.from_data(POINTS)
+    found = cluster_parameters(likelihood, np.array([[0, 0, 1, 1, 2, 2, 2]]), np.array([0, 0, 0, 0, 1, 1, 1]))
+    one, other = described(likelihood, [0, 1]), described(likelihood, [2, 3])
+    mean = (one["mean"] + other["mean"]) / 2
+    second = (one["mean"] ** 2 + one["mean_sd"] ** 2 + other["mean"] ** 2 + other["mean_sd"] ** 2) / 2
+    np.testing.assert_allclose(found["mean"][0], mean)
+    np.testing.assert_allclose(found["mean_sd"][0], np.sqrt(second - mean**2))
 
 
 @pytest.mark.parametrize(
