@@ -548,19 +548,16 @@ def traces_of(trace: Trace, burn_in: int | None) -> Traces:
     iterations = chains[0].iteration[:length]
     skip = trace.options.settings.lengths[1] if burn_in is None else burn_in
 
-    def series(name: str) -> NDArray[np.float64] | None:
-        if name not in trace.options.hyperparameters:
-            return None
-        return np.array([chain.hyperparameters[name][:length] for chain in chains])
-
     return Traces(
         log_joint=np.array([chain.log_joint[:length] for chain in chains]),
         num_clusters=np.array([chain.num_clusters[:length] for chain in chains]),
         concentration=np.array([chain.concentration[:length] for chain in chains])
         if trace.options.first_prior.hyperparameters
         else None,
-        precision=series("precision"),
-        error_rate=series("error_rate"),
+        hyperparameters={
+            name: np.array([chain.hyperparameters[name][:length] for chain in chains])
+            for name in trace.options.hyperparameters
+        },
         burn_in=int(np.sum(iterations <= skip)),
         iterations=iterations,
     )

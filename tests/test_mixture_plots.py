@@ -71,8 +71,7 @@ def make_traces() -> Traces:
         log_joint=rng.normal(size=(2, 20)),
         num_clusters=rng.integers(1, 5, (2, 20)),
         concentration=rng.random((2, 20)),
-        precision=None,
-        error_rate=None,
+        hyperparameters={},
         burn_in=10,
         iterations=np.arange(1, 21),
     )

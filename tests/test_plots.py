@@ -136,8 +136,12 @@ def make_traces(chains: int, rows: int, *, precision: bool = True, seed: int = 2
         log_joint=-51234 - 9000 * settle + 8 * slow[0],
         num_clusters=(9.5 + slow[1] + 300 * settle).astype(int),
         concentration=np.exp(0.3 * slow[1]),
-        precision=levels[np.clip(np.round(2.5 + slow[2]), 0, 5).astype(int)] if precision else None,
-        error_rate=np.where(slow[1] > 0, 1e-4, 1e-3) if precision else None,
+        hyperparameters={
+            "precision": levels[np.clip(np.round(2.5 + slow[2]), 0, 5).astype(int)],
+            "error_rate": np.where(slow[1] > 0, 1e-4, 1e-3),
+        }
+        if precision
+        else {},
         burn_in=rows // 2,
         iterations=np.arange(1, rows + 1),
     )
@@ -309,8 +313,8 @@ def test_the_axes_of_traces_fit_what_follows_the_burn_in():
 
 def test_an_infinite_precision_is_drawn_on_top_as_binomial():
     traces = make_traces(2, 60)
-    traces.precision[0, 5:9] = np.inf
-    traces.precision[1, 30] = np.inf
+    traces.hyperparameters["precision"][0, 5:9] = np.inf
+    traces.hyperparameters["precision"][1, 30] = np.inf
     figure = chain_traces(traces)
     axes = figure.axes[6]
     assert axes.get_ylabel() == "precision"
@@ -318,10 +322,50 @@ def test_an_infinite_precision_is_drawn_on_top_as_binomial():
     assert [label.get_text() for label in axes.get_yticklabels()][-1] == "binomial"
     top = axes.get_yticks()[-1]
     for c, line in enumerate(axes.lines):
-        np.testing.assert_array_equal(line.get_ydata() == top, np.isinf(traces.precision[c]))
-    all_binomial = chain_traces(replace(traces, precision=np.full((2, 60), np.inf)))
+        np.testing.assert_array_equal(
+            line.get_ydata() == top, np.isinf(traces.hyperparameters["precision"][c])
+        )
+    all_binomial = chain_traces(replace(traces, hyperparameters={"precision": np.full((2, 60), np.inf)}))
     assert all_binomial.axes[6].get_yticklabels()[-1].get_text() == "binomial"
     all_binomial.canvas.draw()
+
+
+def test_hyperparameters_of_samples_have_panels_and_of_many_the_least_agreed_upon():
+    rng = np.random.default_rng(0)
+    values = {f"precision:S{d}": rng.normal(100, 1, (2, 60)) for d in range(9)}
+    for d in (3, 7):
+        values[f"precision:S{d}"][1] += 10
+    values["precision:S3"][0, 40] = np.inf
+    figure = chain_traces(replace(make_traces(2, 60), hyperparameters=values))
+    names = [axes.get_ylabel() for axes in figure.axes[6::2]]
+    assert len(names) == 6
+    assert {"precision\nS3", "precision\nS7"} <= set(names)
+    assert "6 of 9 hyperparameters" in figure.texts[1].get_text()
+    figure = chain_traces(
+        replace(make_traces(2, 60), hyperparameters={"precision:S0": values["precision:S0"]})
+    )
+    assert figure.axes[6].get_ylabel() == "precision\nS0"
+    assert "hyperparameters" not in figure.texts[1].get_text()
+
+
+def test_twelve_chains_are_all_named():
+    [legend] = chain_traces(make_traces(12, 30)).legends
+    assert [text.get_text() for text in legend.get_texts()] == [f"chain {c}" for c in range(1, 13)]
+
+
+def test_numbers_of_clusters_hide_no_point_where_there_is_room():
+    summary = make_summary(60, 2, 4)
+    for draw in (prevalence_scatter, vaf_scatter):
+        figure = draw(summary)
+        axes = figure.axes[0]
+        figure.canvas.draw()
+        renderer = figure.canvas.get_renderer()
+        boxes = [text.get_window_extent(renderer) for text in axes.texts]
+        assert len(boxes) == 4
+        points = axes.transData.transform(np.concatenate([line.get_xydata() for line in axes.lines]))
+        hidden = sum(box.contains(*point) for box in boxes for point in points)
+        assert hidden <= 2
+        assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
 
 
 def test_without_precision_there_is_no_such_panel():
@@ -424,6 +468,17 @@ def test_the_largest_clusters_get_colours_of_their_own():
     assert (colours[7], colours[30], colours[0]) == PALETTE[:3]
     assert sum(colour in PALETTE for colour in colours) == len(PALETTE)
     assert all(colour in GREYS for colour in colours[11:30])
+
+
+def test_greys_are_given_in_turn():
+    assert cluster_colours([90, 1, 200, 100, 1, 1]) == [
+        PALETTE[2],
+        GREYS[0],
+        PALETTE[0],
+        PALETTE[1],
+        GREYS[1],
+        GREYS[2],
+    ]
 
 
 def test_minor_clusters_are_grey():

@@ -26,6 +26,10 @@ LOWEST_END = 0.6
 """Axes of variant allele frequencies end here if no mutation has a higher one, and at 1 at most."""
 NUMBERED_FROM = 2.0
 """Inches; smaller panels do not bear the numbers of the clusters."""
+NUMBER_GAPS = (3.0, 6.0, 10.0)
+"""Points between a number and the middle of its cluster."""
+AROUND = np.array([(1, 1), (-1, 1), (1, -1), (-1, -1), (0, 1), (0, -1), (1, 0), (-1, 0)])
+"""Directions from the middle of a cluster in which its number may stand, the best first."""
 GOLDEN = (5**0.5 - 1) / 2
 
 
@@ -98,6 +102,8 @@ def _scatter(summary: Summary, quantity: _Quantity, max_pairs: int) -> Figure:
         subtitle += f"; {len(samples)} of {len(summary.sample_ids)} samples, those that differ the most"
     if quantity.discs:
         subtitle += "; discs: sizes of the clusters"
+    elif np.isnan(quantity.values[:, samples]).any():
+        subtitle += "; shown where both samples have reads"
     return _pairs(summary, quantity, samples, subtitle)
 
 
@@ -180,7 +186,7 @@ def _draw_pair(axes: Axes, summary: Summary, quantity: _Quantity, across: int, u
         centres = summary.cluster_mean[:, across], summary.cluster_mean[:, up]
         areas = 500 * summary.cluster_size / len(x)
         colours = style.cluster_colours(summary.cluster_size)
-        axes.scatter(*centres, s=areas, c=colours, alpha=0.25, linewidths=0, zorder=1.4)
+        axes.scatter(*centres, s=areas, c=colours, alpha=0.25, linewidths=0, zorder=1.4, clip_on=False)
 
 
 def _say_no_reads(axes: Axes) -> None:
@@ -210,24 +216,51 @@ def _draw_points(axes: Axes, summary: Summary, x: NDArray[np.float64], y: NDArra
 
 
 def _number_clusters(axes: Axes, summary: Summary, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
-    """Write the numbers of the clusters that have colours of their own beside the medians of their points."""
+    """Write the numbers of the clusters that have colours of their own beside the medians of their points.
+
+    Of the places around the median each takes the one that hides the fewest points, off the other numbers.
+    """
     known = ~np.isnan(x + y)
+    points = axes.transData.transform(np.column_stack([x[known], y[known]])) * 72 / axes.figure.dpi
+    frame = axes.transAxes.transform([(0, 0), (1, 1)]) * 72 / axes.figure.dpi
     halo = [withStroke(linewidth=2, foreground="white")]
+    taken: list[NDArray[np.float64]] = []
     for k, colour in enumerate(style.cluster_colours(summary.cluster_size)):
-        if colour in style.GREYS:
+        members = (summary.labels == k)[known]
+        if colour in style.GREYS or not members.any():
             continue
-        members = known & (summary.labels == k)
-        if members.any():
-            axes.annotate(
-                str(k),
-                (np.median(x[members]), np.median(y[members])),
-                textcoords="offset points",
-                xytext=(4, 4),
-                fontsize=style.SMALL,
-                fontweight="bold",
-                color=style.INK,
-                path_effects=halo,
-            )
+        size = np.array([style.text_width([str(k)], style.SMALL) * 72, 0.75 * style.SMALL])
+        centre = np.median(points[members], axis=0)
+        places = [centre + offset * (size / 2 + gap) for gap in NUMBER_GAPS for offset in AROUND]
+        hidden = [_hides(place, size / 2 + 1, points, taken, frame) for place in places]
+        place = places[int(np.argmin(hidden))]
+        taken.append(np.concatenate([place, size / 2]))
+        axes.annotate(
+            str(k),
+            place,
+            xycoords="figure points",
+            ha="center",
+            va="center_baseline",
+            fontsize=style.SMALL,
+            fontweight="bold",
+            color=style.INK,
+            path_effects=halo,
+        )
+
+
+def _hides(
+    place: NDArray[np.float64],
+    half: NDArray[np.float64],
+    points: NDArray[np.float64],
+    taken: list[NDArray[np.float64]],
+    frame: NDArray[np.float64],
+) -> int:
+    """How many points a number would hide; another number, or an edge, counts more than all of them."""
+    hidden = int((np.abs(points - place) < half + 1).all(axis=1).sum())
+    for other in taken:
+        hidden += len(points) * int((np.abs(other[:2] - place) < half + other[2:]).all())
+    is_inside = (place - half >= frame[0]).all() and (place + half <= frame[1]).all()
+    return hidden + (0 if is_inside else len(points))
 
 
 # --- one sample ---------------------------------------------------------------------------------------------

@@ -47,9 +47,9 @@ PALETTE = (
 """Colours told apart (CIELAB distance of any two at least 15) also by the colour-blind, to red, green or
 blue; the first six are those of Okabe and Ito (2008)."""
 
-GREYS = ("#858585", "#a3a3a3", "#c0c0c0")
+GREYS = ("#858585", "#a0a0a0", "#b8b8b8")
 
-OUTLIER = "#909090"
+OUTLIER = "#4d4d4d"
 """Of the crosses that stand for outliers."""
 
 MAX_NAMED = 20
@@ -102,14 +102,14 @@ def cluster_colours(sizes: ArrayLike) -> list[str]:
     -------
     list of str
         K hexadecimal colours: the twelve largest clusters that are not minor get the palette in the order of
-        their sizes, all others greys.
+        their sizes, all others greys in turn.
     """
     minor = minor_clusters(sizes)
-    colours = [GREYS[k % len(GREYS)] for k in range(len(minor))]
-    major = [k for k in by_size(sizes) if not minor[k]]
-    for k, colour in zip(major, PALETTE):
-        colours[k] = colour
-    return colours
+    coloured = [k for k in by_size(sizes) if not minor[k]][: len(PALETTE)]
+    colours = dict(zip(coloured, PALETTE))
+    muted = [k for k in range(len(minor)) if k not in colours]
+    colours |= {k: GREYS[rank % len(GREYS)] for rank, k in enumerate(muted)}
+    return [colours[k] for k in range(len(minor))]
 
 
 def colour_groups(sizes: ArrayLike, labels: NDArray[np.int64]) -> list[tuple[str, NDArray[np.bool_]]]:

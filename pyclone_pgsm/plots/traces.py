@@ -1,4 +1,4 @@
-"""Traces of the chains: log joint, number of clusters, concentration, precision and error rate."""
+"""Traces of the chains: log joint, number of clusters, concentration, and what is inferred of the likelihood."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from numpy.typing import NDArray
+from scipy.stats import rankdata
 
 from pyclone_pgsm.plots import style
+from pyclone_pgsm.posterior.diagnostics import FEWEST_DRAWS, split_rhat
 
 WIDTH, BESIDE, HEIGHT = 6.4, 0.9, 1.15
 BINS = 30
-MAX_CHAINS_NAMED = 8
+MAX_HYPERPARAMETERS = 6
+MAX_IN_ROW = 8
+LOGARITHMIC = ("precision", "error_rate")
 
 
 @dataclass(frozen=True)
@@ -30,8 +34,9 @@ class Traces:
     num_clusters : (C, I) int
     concentration : (C, I) float or None
         None if the partition prior has none.
-    precision, error_rate : (C, I) float or None
-        Of the beta-binomial; infinite where it is the binomial. None if the run had none.
+    hyperparameters : dict of str to (C, I) float
+        What is inferred of the likelihood, as ``precision`` (infinite where the beta-binomial is the binomial) or, of
+        one sample, ``precision:SAMPLE``.
     burn_in : int
         How many of the saved rows, from the first on, are burn-in.
     iterations : (I,) int
@@ -41,8 +46,7 @@ class Traces:
     log_joint: NDArray[np.float64]
     num_clusters: NDArray[np.int64]
     concentration: NDArray[np.float64] | None
-    precision: NDArray[np.float64] | None
-    error_rate: NDArray[np.float64] | None
+    hyperparameters: dict[str, NDArray[np.float64]]
     burn_in: int
     iterations: NDArray[np.int64]
 
@@ -50,7 +54,8 @@ class Traces:
 def chain_traces(traces: Traces) -> Figure:
     """A panel a quantity, a colour a chain, the burn-in shaded.
 
-    The axes fit the rows after the burn-in; what the burn-in has beyond them is cut off.
+    The axes fit the rows after the burn-in; what the burn-in has beyond them is cut off. Of many hyperparameters those
+    on which the chains agree the least are shown.
 
     Parameters
     ----------
@@ -67,22 +72,28 @@ def chain_traces(traces: Traces) -> Figure:
     ]
     if traces.concentration is not None:
         panels.append(("concentration", traces.concentration))
-    if traces.precision is not None:
-        panels.append(("precision", traces.precision))
-    if traces.error_rate is not None:
-        panels.append(("error rate", traces.error_rate))
+    shown = _shown_hyperparameters(traces)
+    panels += [(name, traces.hyperparameters[name]) for name in shown]
     subtitle = f"{style.count(num_chains, 'chain')} of {style.count(num_rows, 'saved iteration')}"
     if traces.burn_in:
         subtitle += f", the first {traces.burn_in:,} of them burn-in"
-    left, gap, top = 0.85, 0.14, style.HEADER + 0.25
+    if len(shown) < len(traces.hyperparameters):
+        subtitle += (
+            f"; {len(shown)} of {len(traces.hyperparameters)} hyperparameters, those with the largest R-hat"
+        )
+    left, gap, top = 1.0, 0.14, style.HEADER + (0.25 if num_chains <= MAX_IN_ROW else 0.39)
     figure = style.new_figure(
         left + WIDTH + 0.08 + BESIDE + 0.2, top + len(panels) * (HEIGHT + gap) + 0.4, "Chains", subtitle
     )
     for i, (name, values) in enumerate(panels):
         axes = style.add_axes(figure, left, top + i * (HEIGHT + gap), WIDTH, HEIGHT)
-        axes.set_ylabel(name, fontsize=style.TEXT, color=style.INK)
-        axes.yaxis.set_label_coords(-0.6 / WIDTH, 0.5)
-        if name in ("precision", "error rate"):
+        kind, _, sample = name.partition(":")
+        lines = (
+            [kind.replace("_", " "), *style.short_names([sample], 16)] if sample else [kind.replace("_", " ")]
+        )
+        axes.set_ylabel("\n".join(lines), fontsize=style.TEXT, color=style.INK, va="center")
+        axes.yaxis.set_label_coords(-0.8 / WIDTH, 0.5)
+        if kind in LOGARITHMIC:
             values = _logarithmic_axis(axes, values)
         else:
             _linear_axis(axes, _kept(values, traces.burn_in), integer=name == "clusters")
@@ -93,10 +104,27 @@ def chain_traces(traces: Traces) -> Figure:
         axes.tick_params(labelbottom=i == len(panels) - 1)
     axes.set_xlabel("iteration", fontsize=style.TEXT, color=style.INK)
     beside.set_xlabel(
-        "after burn-in" if 0 < traces.burn_in < num_rows else "all", fontsize=style.TEXT, color=style.INK
+        "after burn-in" if 0 < traces.burn_in < num_rows else "all",
+        fontsize=style.TEXT,
+        color=style.INK,
+        labelpad=14,
     )
     _legend(figure, num_chains, left, top)
     return figure
+
+
+def _shown_hyperparameters(traces: Traces) -> list[str]:
+    """All, or those with the largest R-hat after the burn-in, in their order."""
+    names = list(traces.hyperparameters)
+    if len(names) <= MAX_HYPERPARAMETERS:
+        return names
+    disagreement = []
+    for values in traces.hyperparameters.values():
+        kept = _kept(values, traces.burn_in)
+        ranks = rankdata(kept).reshape(kept.shape)  # finite, and R-hat is of ranks anyway
+        disagreement.append(split_rhat(ranks) if kept.shape[1] >= FEWEST_DRAWS else 1.0)
+    worst = np.argsort(-np.array(disagreement), kind="stable")[:MAX_HYPERPARAMETERS]
+    return [names[i] for i in np.sort(worst)]
 
 
 def chain_colours(num_chains: int) -> list[str]:
@@ -135,7 +163,7 @@ def _linear_axis(axes: Axes, kept: NDArray, *, integer: bool) -> None:
     if integer:
         margin = max(margin, 0.6)
     axes.set_ylim(low - margin, high + margin)
-    axes.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10], integer=integer))
+    axes.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10], integer=integer, min_n_ticks=1))
     axes.yaxis.set_major_formatter(FuncFormatter(_number))
 
 
@@ -184,16 +212,18 @@ def _legend(figure: Figure, num_chains: int, left: float, top: float) -> None:
     if num_chains == 1:
         return
     colours = chain_colours(num_chains)
-    named = np.linspace(0, num_chains - 1, min(num_chains, MAX_CHAINS_NAMED)).astype(int)
+    some = num_chains if num_chains <= len(style.PALETTE) else MAX_IN_ROW
+    named = np.linspace(0, num_chains - 1, some).astype(int)
     handles = [Line2D([], [], color=colours[c], linewidth=2) for c in named]
     labels = [f"chain {c + 1}" for c in named]
+    rows = -(-some // MAX_IN_ROW)
     width, height = figure.get_size_inches()
     figure.legend(
         handles,
         labels,
         loc="lower left",
         bbox_to_anchor=(left / width, 1 - (top - 0.04) / height),
-        ncols=len(labels),
+        ncols=-(-some // rows),
         fontsize=style.SMALL,
         labelcolor=style.INK,
         frameon=False,
