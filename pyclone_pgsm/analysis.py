@@ -28,7 +28,7 @@ from pyclone_pgsm.chains import (
     start_chain,
 )
 from pyclone_pgsm.errors import OutputError, TraceError, UsageError
-from pyclone_pgsm.files import check_new, make_folder, remove, replacing
+from pyclone_pgsm.files import check_new, make_folder, refuse_inputs, remove, replacing
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.models import TUMOUR, Data, StoredModel, make_model, names_of, num_columns
@@ -61,6 +61,22 @@ Progress = Callable[[int, int, int, int], None]
 
 FOLDER_FILES = ("mutations.tsv", "clusters.tsv", "left_out.tsv", "run.json", "trace.h5")
 CLUSTER_FILES = ("assignments.tsv", "clusters.tsv", "run.json", "trace.h5")
+PICTURES = (
+    "cluster_prevalences",
+    "cluster_densities",
+    "prevalence_scatter",
+    "vaf_scatter",
+    "coclustering",
+    "traces",
+    "clusters",
+    "cluster_sizes",
+    "cluster_means",
+    "density",
+)
+"""Names of all pictures that there are."""
+SAME_SIGNAL = (
+    2.0  # seconds in which further signals are those of one Ctrl-C: shells and schedulers send several
+)
 PICTURED_DRAWS = 12  # partitions that the picture of a density is the mean of
 DEPENDENCIES = ("numpy", "scipy", "pandas", "numba", "h5py", "matplotlib")
 
@@ -114,6 +130,10 @@ class ModelOptions:
         check_uncertain(self.tumour_content)
         if self.grid_size is not None and not 11 <= self.grid_size <= 10_001:
             raise UsageError(f"--grid-size {self.grid_size}: must be 'auto' or between 11 and 10001")
+        if self.density == "binomial" and self.precision is not None:
+            raise UsageError(
+                f"--precision {self.precision}: the binomial has none; leave out --density binomial"
+            )
         if not 0.0 <= self.outlier_prob < 1.0:
             raise UsageError(f"--outlier-prob {self.outlier_prob}: must be at least 0 and below 1")
 
@@ -215,13 +235,17 @@ def make_plan(
 
 @contextmanager
 def _stopped_by_signals(stop: threading.Event) -> Iterator[None]:
-    """Let SIGINT and SIGTERM set `stop` instead of breaking the run off. A second SIGINT breaks it off."""
+    """Let SIGINT and SIGTERM set `stop` instead of breaking the run off. A later SIGINT breaks it off."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
 
+    first = math.inf
+
     def handle(number: int, _: Any) -> None:
-        if stop.is_set() and number == signal.SIGINT:
+        nonlocal first
+        first = min(first, time.monotonic())
+        if number == signal.SIGINT and time.monotonic() - first > SAME_SIGNAL:
             raise KeyboardInterrupt
         stop.set()
 
@@ -406,8 +430,10 @@ def check_criterion(criterion: str | None) -> None:
         raise UsageError(f"--consensus {criterion!r}: must be one of {', '.join(CRITERIA)}")
 
 
-def check_folder(folder: Path, force: bool, names: Sequence[str] = FOLDER_FILES) -> None:
-    """Refuse an output folder that holds results already.
+def check_folder(
+    folder: Path, force: bool, names: Sequence[str] = FOLDER_FILES, inputs: Sequence[Path] = ()
+) -> None:
+    """Refuse an output folder that holds results already, or whose files would replace what is read.
 
     Parameters
     ----------
@@ -415,14 +441,16 @@ def check_folder(folder: Path, force: bool, names: Sequence[str] = FOLDER_FILES)
     force : bool
     names : sequence of str
         The files that will be written.
+    inputs : sequence of Path
 
     Raises
     ------
     OutputError
-        One of them exists and `force` is False; or the folder is a file, or could not be made.
+        One of them exists and `force` is False, or is an input; or the folder is a file, or could not be made.
     """
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder} is a file: give a folder with -o")
+    refuse_inputs([folder / name for name in names], inputs)
     for name in (*names, "plots"):
         check_new(folder / name, force)
 
@@ -464,6 +492,7 @@ def write_results(
         result = summarize(trace, criterion, burn_in)
         timings["summarize"] = time.perf_counter() - started
         make_folder(folder)
+        _remove_pictures(folder / "plots")
         for name, table in outputs.tables(trace, result).items():
             outputs.write_table(table, folder / name)
         if plots:
@@ -534,7 +563,16 @@ def write_pictures(
     check_criterion(criterion)
     make_folder(folder)
     with Trace(trace_path) as trace:
-        return _draw(trace, summarize(trace, criterion, burn_in), folder, burn_in, formats)
+        result = summarize(trace, criterion, burn_in)
+        _remove_pictures(folder)
+        return _draw(trace, result, folder, burn_in, formats)
+
+
+def _remove_pictures(folder: Path) -> None:
+    """So that no picture of an earlier result stands beside those of this one."""
+    for name in PICTURES:
+        for ending in ("png", "pdf"):
+            remove(folder / f"{name}.{ending}")
 
 
 def traces_of(trace: Trace, burn_in: int | None) -> Traces:
@@ -691,6 +729,7 @@ def fill_folder(
     make_folder(folder)
     for name in folder_files(plan.options):
         remove(folder / name)
+    _remove_pictures(folder / "plots")
     start(plan, folder / "trace.h5", threads=threads, command=command, progress=progress)
     timings = {"chains": time.perf_counter() - started}
     return write_results(

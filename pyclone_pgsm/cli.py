@@ -78,6 +78,10 @@ def options(
     """Which mutations of a tumour belong to the same clone, and in what share of its cells."""
 
 
+def _chains(number: int) -> str:
+    return "1 chain" if number == 1 else f"{number} chains"
+
+
 def _model_options(given: dict[str, Any], content: ContentOption = None) -> ModelOptions:
     from pyclone_pgsm.analysis import ModelOptions
     from pyclone_pgsm.tumour.model import PER_SAMPLE
@@ -132,7 +136,7 @@ def analyze(
     def work(tumour: Tumour, folder: Path) -> None:
         reading = read(tumour, given)
         resolved = settings.resolve(reading.observations.num_mutations)
-        analysis.check_folder(folder, given["force"])
+        analysis.check_folder(folder, given["force"], inputs=[*tumour.files, Path(settings.init)])
         with progress_bars(given["quiet"], resolved.chains) as progress:
             result = analysis.analyze(
                 reading.observations,
@@ -162,6 +166,9 @@ def validate(context: typer.Context, inputs: Inputs = None) -> None:
     """Read and check only; print what would be left out and why."""
     given = context.params
     with mistakes_reported():
+        from pyclone_pgsm.analysis import ModelOptions
+
+        ModelOptions(given["genotype_prior"])
         found = tumours(inputs, given)
 
     def work(tumour: Tumour, folder: Path) -> None:
@@ -200,7 +207,7 @@ def run(
         settings, prior = sampling_plan(given)
         compile_ahead("pyclone", settings, given["threads"])
         from pyclone_pgsm import analysis
-        from pyclone_pgsm.files import check_new, make_folder
+        from pyclone_pgsm.files import check_new, make_folder, refuse_inputs
 
         _model_options(given)
         found = tumours(inputs, given)
@@ -213,14 +220,17 @@ def run(
         reading = read(tumour, given)
         model = _model_options(given, reading.content)
         resolved = settings.resolve(reading.observations.num_mutations)
+        if trace.is_dir():
+            raise OutputError(f"{trace} is a folder: give the name of a file with -o")
         check_new(trace, given["force"])
+        refuse_inputs([trace], [*tumour.files, Path(settings.init)])
         threads = given["threads"]
         plan = analysis.plan_tumour(reading.observations, reading.left_out, model, resolved, prior, threads)
         make_folder(trace.parent)
         with progress_bars(given["quiet"], resolved.chains) as progress:
             analysis.start(plan, trace, threads=threads, command=command_line(), progress=progress)
         if not given["quiet"]:
-            print(f"{resolved.chains} chains written to {trace}")
+            print(f"{_chains(resolved.chains)} written to {trace}")
 
     each_tumour(found, out, work, trace_of, given["quiet"])
 
@@ -249,7 +259,7 @@ def resume(
         with progress_bars(quiet, chains) as progress:
             done = analysis.resume(trace, iterations, threads=threads, progress=progress)
         if not quiet:
-            print(f"{chains} chains of {done} iterations in {trace}")
+            print(f"{_chains(chains)} of {done:,} iterations in {trace}")
 
 
 @app.command()
@@ -263,13 +273,14 @@ def merge(
 ) -> None:
     """Put chains that were run apart into one trace."""
     with mistakes_reported():
-        from pyclone_pgsm.files import refuse_existing
+        from pyclone_pgsm.files import refuse_existing, refuse_inputs
         from pyclone_pgsm.trace import merge_traces
 
+        refuse_inputs([out], traces)
         refuse_existing(out, force)
-        count = merge_traces(traces, out)
+        chains = merge_traces(traces, out)
         if not quiet:
-            print(f"{count} chains written to {out}")
+            print(f"{_chains(chains)} written to {out}")
 
 
 @app.command()

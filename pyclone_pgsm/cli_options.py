@@ -265,17 +265,25 @@ def mistakes_reported(trace: Path | None = None, where: str | None = None) -> It
             stop_warming()
         fail(f"{where}: {mistake}" if where else str(mistake))
     except KeyboardInterrupt:
-        print("pyclone-pgsm: interrupted", file=sys.stderr)
-        raise typer.Exit(130) from None
+        fail_interrupted(trace)
     except Exception as problem:
         if type(problem).__name__ != "Interrupted":
             raise
-        print(
-            f"pyclone-pgsm: interrupted; the trace is kept: go on with pyclone-pgsm resume {shlex.quote(str(trace))}, "
-            "then make the tables with pyclone-pgsm summarize",
-            file=sys.stderr,
+        fail_interrupted(trace)
+
+
+def fail_interrupted(trace: Path | None) -> NoReturn:
+    """Print how to go on where there is a trace, and exit with code 130."""
+    message = "interrupted"
+    if trace is not None and trace.is_file():
+        name = shlex.quote(str(trace))
+        folder = shlex.quote(str(trace.parent)) if trace.name == "trace.h5" else "FOLDER"
+        message += (
+            f"; the trace is kept: go on with pyclone-pgsm resume {name}, "
+            f"then make the tables with pyclone-pgsm summarize {name} -o {folder} --force"
         )
-        raise typer.Exit(130) from None
+    print(f"pyclone-pgsm: {message}", file=sys.stderr)
+    raise typer.Exit(130)
 
 
 def parse_number(name: str, text: str, word: str, kind: type[float] | type[int]) -> Any:

@@ -116,7 +116,7 @@ def cluster(
             rows, stored["standardised"] = clustering.standardise(rows)
         settings = clustering.mixture_settings(settings).resolve(len(rows.values))
         compile_ahead(likelihood, settings, given["threads"])
-        analysis.check_folder(folder, given["force"], analysis.CLUSTER_FILES)
+        analysis.check_folder(folder, given["force"], analysis.CLUSTER_FILES, [data, Path(settings.init)])
         try:
             plan = analysis.make_plan(rows, [], stored, settings, prior)
         except DataValueError as fault:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -62,6 +62,21 @@ def check_new(path: Path, force: bool) -> None:
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
         problem = "Permission denied" if existing.is_dir() else "Not a directory"
         raise OutputError(f"{folder}: the folder cannot be made: {problem}")
+
+
+def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
+    """Stop if an output would replace what is read.
+
+    Raises
+    ------
+    OutputError
+    """
+    read = {path.resolve() for path in inputs}
+    for path in outputs:
+        if path.resolve() in read:
+            raise OutputError(
+                f"{path}: is an input, which the output would replace: use another name with -o"
+            )
 
 
 def make_folder(folder: Path) -> None:

@@ -16,7 +16,7 @@ from typing import TypeVar
 import pandas as pd
 
 from pyclone_pgsm.errors import InputError, Problem, UsageError
-from pyclone_pgsm.files import check_new, make_folder, replacing
+from pyclone_pgsm.files import check_new, make_folder, refuse_inputs, replacing
 from pyclone_pgsm.inputs.genome import BUILDS, Build, Sex
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.inputs.segments import Segments, combined, join, read_segments, sample_stem
@@ -227,14 +227,15 @@ def write_prepared(prepared: Prepared, folder: Path) -> None:
     _write_joined(prepared.table, folder / TABLE)
 
 
-def check_folder(folder: Path, force: bool) -> None:
+def check_folder(folder: Path, force: bool, inputs: Sequence[Path] = ()) -> None:
     """Stop before any work if the files are there already.
 
     Raises
     ------
     OutputError
-        One of them exists and ``force`` is False, or the folder cannot be made.
+        One of them exists and ``force`` is False, or is one of the inputs; or the folder cannot be made.
     """
+    refuse_inputs([folder / name for name in (TABLE, LEFT_OUT)], inputs)
     for name in (TABLE, LEFT_OUT):
         check_new(folder / name, force)
 

@@ -140,6 +140,16 @@ class Tumour:
     content: ContentOption
 
     @property
+    def files(self) -> list[Path]:
+        """All that is read of it."""
+        if self.patient is None:
+            return self.tables
+        return [
+            *(file.path for file in self.patient.mutations),
+            *(file.path for file in self.patient.segments),
+        ]
+
+    @property
     def name(self) -> str:
         """Name of the patient, "" if there is only one."""
         return self.patient.name if self.patient is not None else ""
@@ -404,7 +414,7 @@ def prepare(
         found = tumours(inputs, given)
 
     def work(tumour: Tumour, folder: Path) -> None:
-        check_folder(folder, given["force"])
+        check_folder(folder, given["force"], tumour.files)
         if tumour.patient is None:
             raise UsageError(
                 "prepare joins mutations with segments: give them with -c, or a sample sheet with --samples"

@@ -161,7 +161,9 @@ class SimulationOptions:
             )
         most = (self.samples - 1) / self.samples
         expected = (
-            f"between 0 and {most:.3g}, since every mutation keeps a row" if most else "0 with one sample"
+            f"between 0 and {math.floor(1000 * most) / 1000:g}, since every mutation keeps a row"
+            if most
+            else "0 with one sample"
         )
         check("missing", 0 <= self.missing <= most, expected)
         for precision in self._by_sample("precision"):

@@ -451,6 +451,8 @@ class Trace:
         self.path = path
         if not path.exists():
             raise TraceError(f"{path}: there is no such file")
+        if path.is_dir():
+            raise TraceError(f"{path}: this is a folder; a trace is a file, mostly named trace.h5")
         try:
             self._file = h5py.File(path, "r")
         except OSError as problem:
@@ -462,7 +464,8 @@ class Trace:
             raise
         except Exception as problem:
             self._file.close()
-            raise TraceError(f"{path}: the trace is damaged: {problem}") from problem
+            reason = f"{problem} is missing" if isinstance(problem, KeyError) else problem
+            raise TraceError(f"{path}: the trace is damaged: {reason}") from problem
 
     def _read(self) -> None:
         found = self._file["config"].attrs.get("format") if "config" in self._file else None
@@ -498,19 +501,31 @@ class Trace:
 
     def _read_observations(self) -> Observations:
         data = self._file["data"]
+        mutation_ids, sample_ids = _read_texts(data, "mutation_ids"), _read_texts(data, "sample_ids")
         matrices = {name: data[name][:] for name in MATRICES if name in data or name not in SUBCLONAL}
+        for name, values in matrices.items():
+            self._check_shape(f"data/{name}", values.shape, (len(mutation_ids), len(sample_ids)))
+            if values.min(initial=0) < 0:
+                raise TraceError(f"{self.path}: the trace is damaged: data/{name} holds negative numbers")
         return Observations(
-            _read_texts(data, "mutation_ids"),
-            _read_texts(data, "sample_ids"),
+            mutation_ids,
+            sample_ids,
             **matrices,
             annotations={name: _read_texts(data["annotations"], name) for name in data["annotations"]},
         )
 
     def _read_matrix(self) -> DataMatrix:
         data = self._file["data"]
-        return DataMatrix(
-            _read_texts(data, "row_names"), _read_texts(data, "column_names"), data["values"][:]
-        )
+        row_names, column_names = _read_texts(data, "row_names"), _read_texts(data, "column_names")
+        values = data["values"][:]
+        self._check_shape("data/values", values.shape, (len(row_names), len(column_names)))
+        return DataMatrix(row_names, column_names, values)
+
+    def _check_shape(self, name: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
+        if shape != expected:
+            raise TraceError(
+                f"{self.path}: the trace is damaged: {name} has the shape {shape}, not {expected}"
+            )
 
     def _read_left_out(self) -> list[list[Any]]:
         if not self.options.is_tumour:
@@ -526,11 +541,19 @@ class Trace:
             raise TraceError(
                 f"{self.path}: the trace is damaged: {chain.name} has columns of different lengths"
             )
+        for name in self.options.by_observation:
+            expected = (*rows, len(names_of(self.data)))
+            self._check_shape(f"{chain.name}/{name}", chain[name].shape, expected)
+        if not np.isfinite(series["log_joint"]).all():
+            raise TraceError(f"{self.path}: the trace is damaged: {chain.name}/log_joint is not finite")
         return ChainTrace(**series, hyperparameters=values)
 
     def labels(self, chain: int, rows: NDArray[np.int64]) -> NDArray[np.unsignedinteger[Any]]:
         """(len(rows), T) labels of saved rows (increasing) of a chain."""
-        return self._rows(chain, "labels", rows)
+        found = self._rows(chain, "labels", rows)
+        if found.max(initial=0) >= found.shape[1]:
+            raise TraceError(f"{self.path}: the trace is damaged: chain {chain} has a label {found.max()}")
+        return found
 
     def outliers(self, chain: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """(len(rows), T) whether mutations are outliers in saved rows (increasing) of a chain."""
@@ -555,8 +578,9 @@ class Trace:
         for k, chain in enumerate(self.chains):
             for begin in range(0, len(chain.iteration), CHECKED_ROWS):
                 rows = np.arange(begin, min(begin + CHECKED_ROWS, len(chain.iteration)))
-                for name in self.options.by_observation:
-                    self._rows(k, name, rows)
+                self.labels(k, rows)
+                if self.options.has_outliers:
+                    self.outliers(k, rows)
         self.states()
 
     def states(self) -> list[ChainState]:

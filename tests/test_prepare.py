@@ -340,7 +340,7 @@ def test_validate(two_regions: dict[str, Path]) -> None:
     calls, first, second = two_regions.values()
     done = call("validate", calls, "-c", f"R1={first}", "-c", f"R2={second}", "--sex", "male")
     lines = done.stdout.splitlines()
-    assert lines[0] == "2 samples, 31 mutations, 62 of 62 cells with data, 0 left out"
+    assert lines[0] == "2 samples, 31 mutations, 62 of 62 mutation-sample pairs with data, 0 left out"
     assert any(line.startswith("R1: 2 segments (generic)") for line in lines)
 
 
@@ -543,7 +543,7 @@ def test_a_cohort_with_other_commands(cohort: Path, tmp_path: Path) -> None:
     ]  # fmt: skip
     done = call("validate", "--samples", cohort)
     assert done.stdout.splitlines()[:2] == [
-        "patient P1", "1 sample, 15 mutations, 15 of 15 cells with data, 0 left out",
+        "patient P1", "1 sample, 15 mutations, 15 of 15 mutation-sample pairs with data, 0 left out",
     ]  # fmt: skip
     mistake = refused("validate", "--samples", cohort, "--tumour-content", "R9=0.5")
     assert "--tumour-content is given for 'R9', which is no sample of" in mistake
@@ -650,4 +650,4 @@ def test_tables_from_a_pipe_are_read_once(tmp_path: Path) -> None:
     program = " ".join(command("validate", program="from pyclone_pgsm.cli import main; main()")[:1])
     script = f"{program} -c 'from pyclone_pgsm.cli import main; main()' validate <(cat {tmp_path / 't.tsv'})"
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
-    assert done.stdout.startswith("1 sample, 1 mutation, 1 of 1 cells with data"), done.stderr
+    assert done.stdout.startswith("1 sample, 1 mutation, 1 of 1 mutation-sample pairs with data"), done.stderr

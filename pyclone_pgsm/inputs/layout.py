@@ -38,7 +38,15 @@ ANNOTATIONS = {
 
 _MEANS = {
     "mutation_id": ("mutationid", "mutid", "mutation", "variantid", "snvid", "variant", "snv", "id"),
-    "sample_id": ("sampleid", "samplename", "sample", "tumorsamplebarcode", "tumoursamplebarcode"),
+    "sample_id": (
+        "sampleid",
+        "samplename",
+        "sample",
+        "tumorsample",
+        "tumoursample",
+        "tumorsamplebarcode",
+        "tumoursamplebarcode",
+    ),
     "ref_counts": ("refcount", "trefcount", "refread", "refdepth", "nref", "ref"),
     "alt_counts": ("altcount", "varcount", "taltcount", "altread", "varread", "nalt", "alt"),
     "major_cn": ("majorcn", "majorcopynumber", "nmajor", "major"),
@@ -52,7 +60,15 @@ _MEANS = {
         "tumorpurity",
         "cellularity",
     ),
-    "error_rate": ("errorrate", "sequencingerrorrate", "sequencingerror"),
+    "error_rate": (
+        "errorrate",
+        "errrate",
+        "sequencingerrorrate",
+        "sequencingerror",
+        "seqerror",
+        "epsilon",
+        "eps",
+    ),
 }
 """Other spellings of each column, the likeliest first; as `_plain` gives them."""
 

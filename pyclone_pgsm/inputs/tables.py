@@ -123,7 +123,7 @@ def count_summary(observations: Observations, left_out: Sequence[LeftOut]) -> li
     lines = [
         f"{_counted(observations.num_samples, 'sample')}, "
         f"{_counted(observations.num_mutations, 'mutation')}, "
-        f"{has_data.sum()} of {has_data.size} cells with data, {mutations_left_out} left out"
+        f"{has_data.sum()} of {has_data.size} mutation-sample pairs with data, {mutations_left_out} left out"
     ]
     for place, sample in enumerate(observations.sample_ids):
         used = has_data[:, place]

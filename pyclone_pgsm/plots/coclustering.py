@@ -75,7 +75,8 @@ def labels_heatmap(
     n = len(items)
     written = style.short_names([names[t] for t in items]) if n <= MAX_ROW_NAMES else []
     side = float(np.clip(0.3 * n, SMALLEST_SIDE, LARGEST_SIDE))
-    left = style.text_width(written, style.SMALL) + 0.5 if written else 0.65
+    room = style.text_width(["cluster"], style.SMALL) + 0.45
+    left = max(style.text_width(written, style.SMALL) + 0.5, room) if written else 0.65
     part = f"{n:,} of " if n < len(labels) else ""
     subtitle = f"{part}{contents}, ordered by consensus cluster"
 

@@ -56,7 +56,7 @@ class _Moments:
 
     def __init__(self, first: NDArray[np.float64]) -> None:
         self.first = first
-        self.count = 0.0
+        self.count: NDArray[np.float64] | float = 0.0
         self.total = np.zeros_like(first)
         self.deviation = np.zeros_like(first)
         self.squares = np.zeros_like(first)

@@ -15,7 +15,7 @@ from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.models import make_model, names_of
 from pyclone_pgsm.posterior.consensus import CRITERIA as CRITERIA
 from pyclone_pgsm.posterior.consensus import assignment_probability, coclustering, consensus
-from pyclone_pgsm.posterior.diagnostics import effective_sample_size, split_rhat
+from pyclone_pgsm.posterior.diagnostics import FEWEST_DRAWS, effective_sample_size, split_rhat
 from pyclone_pgsm.posterior.mixture import MixtureSummary, cluster_parameters, size_order
 from pyclone_pgsm.posterior.predictive import Predictive
 from pyclone_pgsm.posterior.prevalence import (
@@ -167,6 +167,7 @@ def cell_quantiles(
     edges = np.concatenate([[2 * logs[0] - middle[0]], middle, [2 * logs[-1] - middle[-1]]])
     finite = np.log(draws[np.isfinite(draws)])
     held = np.histogram(finite, edges)[0].cumsum() / len(draws)
+    edges = np.clip(edges, logs[0], logs[-1])
     quantiles = np.exp(np.interp(probabilities, np.append(0.0, held), edges))
     return np.where(np.asarray(probabilities) > held[-1], np.inf, quantiles)
 
@@ -185,7 +186,7 @@ def diagnose(trace: Trace, rows: list[NDArray[np.int64]]) -> list[Diagnostic]:
             lower, upper = np.quantile(pooled, [0.025, 0.975], method="inverted_cdf")
         mean = float(np.median(pooled)) if name in trace.options.hyperparameters else float(pooled.mean())
         rhat = ess = math.nan
-        if length >= 4:
+        if length >= FEWEST_DRAWS:
             equal = [chosen[-length:] for chosen in rows]
             table = gather(trace, equal, name).reshape(len(rows), length)
             if np.isinf(table).any():  # the binomial: past the largest precision, whatever the distance
@@ -208,10 +209,16 @@ def _warnings(trace: Trace, diagnostics: list[Diagnostic], rows: list[NDArray[np
         if is_precision(diagnostic.name) and diagnostic.lower > 10.0 * _median_depth(trace):
             continue  # as good as binomial, whatever the value
         if diagnostic.rhat > RHAT_LIMIT:
+            who = "the chains disagree" if len(rows) > 1 else "the chain has not settled"
+            rhat = math.ceil(1000.0 * diagnostic.rhat) / 1000.0
             warnings.append(
-                f"the chains disagree on {diagnostic.name} (R-hat {diagnostic.rhat:.3f}, wanted below {RHAT_LIMIT}): "
-                "run more iterations"
+                f"{who} on {diagnostic.name} (R-hat {rhat:.3f}, wanted below {RHAT_LIMIT}): run more iterations"
             )
+    if min(map(len, rows)) < FEWEST_DRAWS:
+        warnings.append(
+            f"fewer than {FEWEST_DRAWS} saved iterations a chain after the burn-in: nothing tells whether the chains "
+            "agree, nor how far these results are from the posterior; run more iterations"
+        )
     return warnings
 
 
