@@ -265,22 +265,22 @@ def mistakes_reported(trace: Path | None = None, where: str | None = None) -> It
             stop_warming()
         fail(f"{where}: {mistake}" if where else str(mistake))
     except KeyboardInterrupt:
-        fail_interrupted(trace)
+        fail_interrupted(trace if trace is not None and trace.is_file() else None, " --force")
     except Exception as problem:
         if type(problem).__name__ != "Interrupted":
             raise
         fail_interrupted(trace)
 
 
-def fail_interrupted(trace: Path | None) -> NoReturn:
-    """Print how to go on where there is a trace, and exit with code 130."""
+def fail_interrupted(trace: Path | None, force: str = "") -> NoReturn:
+    """Print how to go on, if there is a trace, and exit with code 130."""
     message = "interrupted"
-    if trace is not None and trace.is_file():
+    if trace is not None:
         name = shlex.quote(str(trace))
         folder = shlex.quote(str(trace.parent)) if trace.name == "trace.h5" else "FOLDER"
         message += (
             f"; the trace is kept: go on with pyclone-pgsm resume {name}, "
-            f"then make the tables with pyclone-pgsm summarize {name} -o {folder} --force"
+            f"then make the tables with pyclone-pgsm summarize {name} -o {folder}{force}"
         )
     print(f"pyclone-pgsm: {message}", file=sys.stderr)
     raise typer.Exit(130)

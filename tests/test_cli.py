@@ -202,6 +202,58 @@ def test_mistakes_with_force_keep_what_is_there(table, trace, tmp_path):
     assert {path: path.read_bytes() for path in out.iterdir()} == before
 
 
+def test_force_does_not_replace_what_is_read(table, trace, tmp_path):
+    data, folder = Path(shutil.copy(table, tmp_path / "t.tsv")), tmp_path / "results"
+    folder.mkdir()
+    inside = Path(shutil.copy(table, folder / "mutations.tsv"))
+    matrix = folder / "assignments.tsv"
+    matrix.write_text("id\tx\n" + "".join(f"{i}\t{i % 7}\n" for i in range(9)))
+    other = Path(shutil.copy(trace, tmp_path / "t.h5"))
+    before = {path: path.read_bytes() for path in (data, inside, matrix, other)}
+    for call_of in (
+        ("run", data, "-o", data),
+        ("run", data, "-o", tmp_path / "results" / ".." / "t.tsv"),
+        ("analyze", inside, "-o", folder),
+        ("cluster", matrix, "-o", folder, "--likelihood", "normal"),
+        ("merge", other, trace, "-o", other),
+    ):
+        assert "is an input, which the output would replace" in refused(*call_of, "--force")
+    assert {path: path.read_bytes() for path in before} == before
+
+
+def test_force_leaves_no_pictures_of_what_was_there(table, trace, tmp_path):
+    out = tmp_path / "out"
+    plots = out / "plots"
+    plots.mkdir(parents=True)
+    for name in ("coclustering.pdf", "vaf_scatter.png", "mine.png"):
+        (plots / name).write_text("old")
+    call("summarize", trace, "-o", out, "--force", "--format", "png")
+    assert (plots / "mine.png").read_text() == "old"
+    assert (plots / "vaf_scatter.png").read_bytes() != b"old"
+    assert not list(plots.glob("*.pdf"))
+    call("summarize", trace, "-o", out, "--force", "--no-plots")
+    assert [path.name for path in plots.iterdir()] == ["mine.png"]
+
+
+def test_too_few_iterations_are_told(table, tmp_path):
+    told = call(
+        "analyze", table, "-o", tmp_path / "out", "--no-plots", "--iterations", 3, "--burn-in", 1
+    ).stdout
+    assert "warning: fewer than 4 saved iterations a chain" in told
+    assert "R-hat (" not in told
+
+
+def test_interrupted_after_the_chains(table, tmp_path, monkeypatch):
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(analysis, "write_results", interrupt)
+    result = call("analyze", table, "-o", tmp_path / "out", *SHORT, "--no-plots")
+    assert result.exit_code == 130
+    kept = tmp_path / "out" / "trace.h5"
+    assert f"summarize {kept} -o {tmp_path / 'out'} --force" in result.stderr
+
+
 def test_interrupted_replacement_leaves_no_older_tables(table, tmp_path, monkeypatch):
     out = tmp_path / "out"
     call("analyze", table, "-o", out, *SHORT, "--no-plots")
@@ -267,6 +319,7 @@ def test_run_equals_analyze(table, tmp_path):
         ("--grid-size 5", "--grid-size 5: must be 'auto' or between 11 and 10001"),
         ("--grid-size 99.5", "--grid-size '99.5': must be 'auto' or a number"),
         ("--outlier-prob 1", "--outlier-prob 1.0: must be at least 0 and below 1"),
+        ("--density binomial --precision 100", "--precision 100.0: the binomial has none"),
         ("--density normal", "--density 'normal': must be one of"),
         ("--genotype-prior none", "--genotype-prior 'none': must be one of major, parental"),
         ("--concentration 0", "--concentration 0.0: must be a positive number"),
@@ -350,7 +403,7 @@ def test_outputs_in_impossible_places(table, tmp_path):
     )
     assert "Not a directory" in refused("analyze", table, "-o", file / "out", *SHORT)
     assert "is a file, not a folder" in refused("run", table, "-o", file / "t.h5", *SHORT)
-    assert "Is a directory" in refused("run", table, "-o", tmp_path, *SHORT, "--force")
+    assert "is a folder: give the name of a file" in refused("run", table, "-o", tmp_path, *SHORT, "--force")
     assert [path.name for path in tmp_path.iterdir()] == ["file"]
     assert file.read_text() == "mine"
 
@@ -387,6 +440,7 @@ def test_validate(table, tmp_path):
     told = refused("validate", bad)
     assert f"{bad}, row 3, column ref_counts: 'x" in told
     assert "no such file" in refused("validate", tmp_path / "nowhere.tsv").lower()
+    assert "'majr': must be one of major" in refused("validate", table, "--genotype-prior", "majr")
     assert list(tmp_path.iterdir()) == [bad]
 
 

@@ -167,6 +167,20 @@ def test_killed_at_random_moments(table, undisturbed, tmp_path):
     assert bits(path) == undisturbed
 
 
+def test_one_ctrl_c_may_come_as_several_signals(table, undisturbed, tmp_path):
+    path = tmp_path / "t.h5"
+    process = start("run", table, "-o", path, *LONG)
+    wait_for_flushes(process, path, 2)
+    for _ in range(3):
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.02)
+    _, stderr = process.communicate(timeout=300)
+    assert process.returncode == 130
+    assert "the trace is kept" in stderr
+    assert analysis.resume(path) == 1200
+    assert bits(path) == undisturbed
+
+
 @pytest.mark.parametrize(("number", "verb"), [(signal.SIGINT, "run"), (signal.SIGTERM, "analyze")])
 def test_interrupted(number, verb, table, undisturbed, tmp_path):
     out = tmp_path / "a folder"
@@ -177,9 +191,10 @@ def test_interrupted(number, verb, table, undisturbed, tmp_path):
     stdout, stderr = process.communicate(timeout=300)
     assert process.returncode == 130
     assert stdout == ""
+    folder = "FOLDER" if verb == "run" else f"'{out}'"
     assert stderr == (
         f"pyclone-pgsm: interrupted; the trace is kept: go on with pyclone-pgsm resume '{path}', "
-        "then make the tables with pyclone-pgsm summarize\n"
+        f"then make the tables with pyclone-pgsm summarize '{path}' -o {folder}\n"
     )
     assert [file.name for file in out.iterdir()] == [path.name]
     with Trace(path) as trace:

@@ -363,7 +363,32 @@ def _strange_options(path: Path) -> None:
         file["config"].attrs["options"] = '{"settings": {}}'
 
 
+def _short_counts(path: Path) -> None:
+    with h5py.File(path, "r+") as file:
+        counts = file["data/ref_counts"][:-1]
+        del file["data/ref_counts"]
+        file["data/ref_counts"] = counts
+
+
+def _with(name: str, value: float):
+    def damage(path: Path) -> None:
+        with h5py.File(path, "r+") as file:
+            file[name][-1] = value
+
+    return damage
+
+
+def _directory(path: Path) -> None:
+    path.unlink()
+    path.mkdir()
+
+
 DAMAGES = {
+    "short_counts": (_short_counts, "the trace is damaged: data/ref_counts has the shape"),
+    "negative_counts": (_with("data/alt_counts", -3), "data/alt_counts holds negative numbers"),
+    "no_joint": (_with("chains/0/log_joint", np.nan), "/chains/0/log_joint is not finite"),
+    "strange_label": (_with("chains/1/labels", 250), "the trace is damaged: chain 1 has a label 250"),
+    "directory": (_directory, "this is a folder"),
     "empty": (_empty, "not a trace of pyclone-pgsm, or damaged"),
     "text": (_text, "not a trace of pyclone-pgsm, or damaged"),
     "foreign": (_foreign, "an HDF5 file, but not a trace of pyclone-pgsm"),
@@ -394,7 +419,7 @@ def damaged(request, traces, tmp_path) -> tuple[Path, str]:
 
 def test_damaged_traces_are_told(damaged, traces, tmp_path):
     path, message = damaged
-    content = path.read_bytes() if path.exists() else None
+    content = path.read_bytes() if path.is_file() else None
 
     def check(use) -> None:
         with pytest.raises(TraceError) as caught:
@@ -406,7 +431,7 @@ def test_damaged_traces_are_told(damaged, traces, tmp_path):
     check(lambda: analysis.write_results(path, tmp_path / "out", plots=False))
     check(lambda: merge_traces([path, traces[3]], tmp_path / "all.h5"))
     check(lambda: merge_traces([traces[3], path], tmp_path / "all.h5"))
-    assert content == (path.read_bytes() if path.exists() else None)
+    assert content == (path.read_bytes() if path.is_file() else None)
     assert not (tmp_path / "all.h5").exists()
     assert not list(tmp_path.glob("out/*"))
 
