@@ -74,9 +74,8 @@ PICTURES = (
     "density",
 )
 """Names of all pictures that there are."""
-SAME_SIGNAL = (
-    2.0  # seconds in which further signals are those of one Ctrl-C: shells and schedulers send several
-)
+BURST = 0.3  # seconds in which the signals of one Ctrl-C come: shells and schedulers send several
+PATIENCE = 2.0  # seconds after which another Ctrl-C means it
 PICTURED_DRAWS = 12  # partitions that the picture of a density is the mean of
 DEPENDENCIES = ("numpy", "scipy", "pandas", "numba", "h5py", "matplotlib")
 
@@ -130,10 +129,6 @@ class ModelOptions:
         check_uncertain(self.tumour_content)
         if self.grid_size is not None and not 11 <= self.grid_size <= 10_001:
             raise UsageError(f"--grid-size {self.grid_size}: must be 'auto' or between 11 and 10001")
-        if self.density == "binomial" and self.precision is not None:
-            raise UsageError(
-                f"--precision {self.precision}: the binomial has none; leave out --density binomial"
-            )
         if not 0.0 <= self.outlier_prob < 1.0:
             raise UsageError(f"--outlier-prob {self.outlier_prob}: must be at least 0 and below 1")
 
@@ -235,7 +230,7 @@ def make_plan(
 
 @contextmanager
 def _stopped_by_signals(stop: threading.Event) -> Iterator[None]:
-    """Let SIGINT and SIGTERM set `stop` instead of breaking the run off. A later SIGINT breaks it off."""
+    """Let SIGINT and SIGTERM set `stop` instead of breaking the run off. Only a much later SIGINT breaks it off."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -245,7 +240,7 @@ def _stopped_by_signals(stop: threading.Event) -> Iterator[None]:
     def handle(number: int, _: Any) -> None:
         nonlocal first
         first = min(first, time.monotonic())
-        if number == signal.SIGINT and time.monotonic() - first > SAME_SIGNAL:
+        if number == signal.SIGINT and time.monotonic() - first > PATIENCE:
             raise KeyboardInterrupt
         stop.set()
 
@@ -253,6 +248,8 @@ def _stopped_by_signals(stop: threading.Event) -> Iterator[None]:
     try:
         yield
     finally:
+        if first < math.inf:
+            time.sleep(max(0.0, first + BURST - time.monotonic()))
         for number, handler in before.items():
             signal.signal(number, handler)
 

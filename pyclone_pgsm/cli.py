@@ -33,7 +33,7 @@ from pyclone_pgsm.cli_options import (
 )
 from pyclone_pgsm.cluster_cli import cluster, likelihoods
 from pyclone_pgsm.environment import settle
-from pyclone_pgsm.errors import OutputError
+from pyclone_pgsm.errors import OutputError, UsageError
 from pyclone_pgsm.prepare_cli import (
     SEGMENT_OPTIONS,
     Inputs,
@@ -87,6 +87,8 @@ def _model_options(given: dict[str, Any], content: ContentOption = None) -> Mode
     from pyclone_pgsm.tumour.model import PER_SAMPLE
 
     precision = given["precision"]
+    if given["density"] == "binomial" and precision != "infer":
+        raise UsageError(f"--precision {precision}: the binomial has none; leave out --density binomial")
     return ModelOptions(
         given["genotype_prior"],
         given["density"],

@@ -319,7 +319,7 @@ def test_run_equals_analyze(table, tmp_path):
         ("--grid-size 5", "--grid-size 5: must be 'auto' or between 11 and 10001"),
         ("--grid-size 99.5", "--grid-size '99.5': must be 'auto' or a number"),
         ("--outlier-prob 1", "--outlier-prob 1.0: must be at least 0 and below 1"),
-        ("--density binomial --precision 100", "--precision 100.0: the binomial has none"),
+        ("--density binomial --precision 100", "--precision 100: the binomial has none"),
         ("--density normal", "--density 'normal': must be one of"),
         ("--genotype-prior none", "--genotype-prior 'none': must be one of major, parental"),
         ("--concentration 0", "--concentration 0.0: must be a positive number"),

@@ -443,7 +443,7 @@ def test_cluster_sizes() -> None:
             "--purity: 2 numbers for 3 samples: must be one number for all, or one a sample",
         ),
         ({"copy_numbers": "triploid"}, "--copy-numbers triploid: must be one of diploid, mixed"),
-        ({"missing": 0.7}, "--missing 0.7: must be between 0 and 0.667, since every mutation keeps a row"),
+        ({"missing": 0.7}, "--missing 0.7: must be between 0 and 0.666, since every mutation keeps a row"),
         ({"missing": 0.1, "samples": 1}, "--missing 0.1: must be 0 with one sample"),
         ({"precision": 0.0}, "--precision 0.0: must be at least 0.1, or inf for the binomial"),
         ({"precision": math.nan}, "--precision nan: must be at least 0.1, or inf for the binomial"),

@@ -136,8 +136,9 @@ def cluster_parameters(
         shares = block_shares(partition, labels)
         of_block = {b: describe(stats[b]) for b in np.flatnonzero(shares.any(axis=0)).tolist()}
         ranked = np.argsort(-shares, axis=1, kind="stable").T
-        for blocks in ranked[: (shares > 0.0).sum(axis=1).max()].tolist():
-            weights = shares[np.arange(len(shares)), blocks]
+        for tied in ranked[: (shares > 0.0).sum(axis=1).max()]:
+            weights = shares[np.arange(len(shares)), tied]
+            blocks = np.where(weights > 0.0, tied, ranked[0]).tolist()
             for name in of_block[blocks[0]]:
                 values = np.array([of_block[b][name] for b in blocks], float)
                 values = values**2 if name.endswith(SD) else values

@@ -265,9 +265,9 @@ def cluster_prevalences(
         found.append((cluster, first + block, shares[cluster, block]))
     cluster, block, share = (np.concatenate(arrays) for arrays in zip(*found))
     order = np.argsort(cluster, kind="stable")
-    number = np.bincount(cluster)
+    number = np.bincount(cluster, minlength=int(labels.max()) + 1)
     place = np.arange(len(cluster)) - np.repeat(np.cumsum(number) - number, number)
-    rows = np.zeros((len(number), int(number.max())), np.int64)
+    rows = np.zeros((len(number), int(number.max(initial=0))), np.int64)
     weights = np.zeros(rows.shape)
     rows[cluster[order], place] = block[order]
     weights[cluster[order], place] = share[order]

@@ -142,6 +142,9 @@ def gather(trace: Trace, rows: list[NDArray[np.int64]], name: str) -> NDArray[np
     return np.concatenate([values[chosen] for values, chosen in zip(series, rows)])
 
 
+FINITE_PRECISIONS = PRECISION.values[0], PRECISION.values[-2]
+
+
 def is_precision(name: str) -> bool:
     """Whether a hyperparameter is a precision: ``precision`` or ``precision:SAMPLE``."""
     return name.partition(":")[0] == "precision"
@@ -167,7 +170,6 @@ def cell_quantiles(
     edges = np.concatenate([[2 * logs[0] - middle[0]], middle, [2 * logs[-1] - middle[-1]]])
     finite = np.log(draws[np.isfinite(draws)])
     held = np.histogram(finite, edges)[0].cumsum() / len(draws)
-    edges = np.clip(edges, logs[0], logs[-1])
     quantiles = np.exp(np.interp(probabilities, np.append(0.0, held), edges))
     return np.where(np.asarray(probabilities) > held[-1], np.inf, quantiles)
 
@@ -181,7 +183,8 @@ def diagnose(trace: Trace, rows: list[NDArray[np.int64]]) -> list[Diagnostic]:
         if np.isnan(pooled).all():  # a prior without a concentration
             continue
         if is_precision(name):
-            lower, upper = cell_quantiles(pooled, PRECISION.values, [0.025, 0.975])
+            ends = cell_quantiles(pooled, PRECISION.values, [0.025, 0.975])
+            lower, upper = np.where(np.isinf(ends), ends, np.clip(ends, *FINITE_PRECISIONS))
         else:
             lower, upper = np.quantile(pooled, [0.025, 0.975], method="inverted_cdf")
         mean = float(np.median(pooled)) if name in trace.options.hyperparameters else float(pooled.mean())
