@@ -14,8 +14,9 @@ map                       minus the log joint density, of draws only
 =========  =============  ============================================  ===============================
 
 The index that mpear maximises is 0 for a single cluster, unless all draws have one (A = C and B = P), and for all
-items alone (A = B = 0): however rare, other draws beat them. So these two are the estimate where they do at least as
-well as the partition found by the mean over the draws of the adjusted Rand index itself (:func:`mean_adjusted_rand`).
+items alone (A = B = 0): however rare, other draws beat them. So where most draws are one of these two, that is the
+estimate. It has the largest mean adjusted Rand index with the draws, which is 1 with its like, and 0 between these two
+and any other partition.
 
 The search is greedy, in the manner of SALSO (Dahl, Johnson & Müller 2022, J. Comput. Graph. Stat. 31, 1189):
 an initial partition by sequential allocation in random order, or one of the best draws; sweeps that move each
@@ -130,30 +131,27 @@ def consensus(
         return canonical(draws[_most_probable(log_joint, len(draws))])
     num_items = draws.shape[1]
     draws = draws[_even(len(draws), min(max_draws, max(1, CELLS // num_items)))]
+    if criterion == "mpear":
+        extreme = _most_are_extreme(draws, max_clusters)
+        if extreme is not None:
+            return extreme
     few = _Search(draws, criterion, rng, COARSE, max_clusters)
     labels = _explore(few, runs, max_clusters)
     if few.num_draws < len(draws):
         labels = _refine(_Search(draws, criterion, rng, FINE, max_clusters), labels)
-    if criterion == "mpear":
-        for share, extreme in _extremes(draws, max_clusters):
-            if share > 0.0 and share >= mean_adjusted_rand(draws, labels):
-                labels = extreme
     return canonical(labels)
 
 
-def _extremes(draws: NDArray[np.integer], max_clusters: int | None) -> list[tuple[float, NDArray[np.int64]]]:
-    """The partitions with one cluster and, if allowed, with all items alone; and their share of the draws.
-
-    The adjusted Rand index of such a partition is 1 with its like and 0 with all others, so its mean is the share.
-    """
+def _most_are_extreme(draws: NDArray[np.integer], max_clusters: int | None) -> NDArray[np.int64] | None:
+    """One cluster, or all items alone (if so many clusters are allowed), where most of the draws are; else None."""
     num_items = draws.shape[1]
-    extremes = [(float(np.mean([draw.min() == draw.max() for draw in draws])), np.zeros(num_items, np.int64))]
-    if num_items <= (max_clusters or num_items):
-        are_alone = [
-            draw.max() - draw.min() >= num_items - 1 and len(np.unique(draw)) == num_items for draw in draws
-        ]
-        extremes.append((float(np.mean(are_alone)), np.arange(num_items)))
-    return extremes
+    spans = draws.max(axis=1) - draws.min(axis=1)
+    if np.mean(spans == 0) > 0.5:
+        return np.zeros(num_items, np.int64)
+    are_alone = [len(np.unique(draw)) == num_items for draw in draws[spans >= num_items - 1]]
+    if num_items <= (max_clusters or num_items) and sum(are_alone) > len(draws) / 2:
+        return np.arange(num_items)
+    return None
 
 
 def expected_vi(draws: ArrayLike, labels: ArrayLike) -> float:
@@ -204,22 +202,6 @@ def pear(draws: ArrayLike, labels: ArrayLike) -> float:
         At most 1.
     """
     return -_loss("mpear", *_mean_sums(draws, labels, "mpear"))
-
-
-def mean_adjusted_rand(draws: ArrayLike, labels: ArrayLike) -> float:
-    """Posterior expected adjusted Rand index (Hubert & Arabie 1985) of a partition: the mean over the draws.
-
-    Where it is 0/0 (partition and draw have one cluster, or both only singletons) it is 1.
-
-    Parameters, errors: as :func:`expected_vi`.
-
-    Returns
-    -------
-    float
-        At most 1.
-    """
-    draws = _checked(draws)
-    return float(np.mean([pear(draw[None], labels) for draw in draws]))
 
 
 def assignment_probability(draws: ArrayLike, labels: ArrayLike) -> NDArray[np.float64]:
