@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
-from pyclone_pgsm.compiling import LEAF, inner
+from pyclone_pgsm.compiling import ALLOCATING, LEAF, inner
 from pyclone_pgsm.samplers.partition import close_slot, copy_row, fill_block, open_slot, with_free_slots
 from pyclone_pgsm.samplers.resampling import (
     BOTH_KINDS,
@@ -156,10 +156,29 @@ def predict(likelihood, stats, slots, i, cuts, out):
 @inner(**LEAF)
 def predict_one(likelihood, pool, block, i):
     """The exact predictive of a block; NaN if that wants more than a sketch."""
-    pool.slots[0] = block
-    pool.cuts[0] = -np.inf
-    predict(likelihood, pool.stats, pool.slots[:1], i, pool.cuts, pool.values)
-    return pool.values[0]
+    room = len(pool.slots) - 1  # there are fewer blocks
+    pool.slots[room] = block
+    pool.cuts[room] = -np.inf
+    predict(likelihood, pool.stats, pool.slots[room:], i, pool.cuts[room:], pool.values[room:])
+    return pool.values[room]
+
+
+@inner(**ALLOCATING)
+def renew_sketch(likelihood, stat, members):
+    """Let `stat` be the sketch of the block with these members."""
+    likelihood.clear_sketch(stat)
+    likelihood.add_many(stat, members)
+
+
+@inner(**LEAF)
+def predict_anew(likelihood, pool, block, members, i):
+    """The exact predictive of a block whose sketch could not tell: from a new one or, if need be, a statistic."""
+    renew_sketch(likelihood, pool.stats[block], members)
+    log_predictive = predict_one(likelihood, pool, block, i)
+    if np.isnan(log_predictive):
+        fill_block(likelihood, pool.stats[block], members)
+        log_predictive = predict_one(likelihood, pool, block, i)
+    return log_predictive
 
 
 @inner(nogil=True)
@@ -262,9 +281,7 @@ def attachment(likelihood, log_tau2, pool, blocks, which, num, sigma, ancestry, 
         block = pool.slots[b]
         if np.isnan(pool.values[b]):
             size = members_along(sigma, ancestry, t, pool.extended[block], which, members)
-            fill_block(likelihood, pool.stats[block], members[:size])
-            slots, cuts, values = pool.slots[b : b + 1], pool.cuts[b : b + 1], pool.values[b : b + 1]
-            predict(likelihood, pool.stats, slots, sigma[t], cuts, values)
+            pool.values[b] = predict_anew(likelihood, pool, block, members[:size], sigma[t])
         pool.log_join[block] += pool.values[b]
         smallest = min(smallest, pool.log_join[block])
     return smallest
@@ -503,8 +520,7 @@ def conditional_smc(
         if copies[MERGED] > 0 or reference == MERGED:
             log_predictive = predict_one(likelihood, pool, merged, i)
             if np.isnan(log_predictive):
-                fill_block(likelihood, pool.stats[merged], sigma[:t])
-                log_predictive = predict_one(likelihood, pool, merged, i)
+                log_predictive = predict_anew(likelihood, pool, merged, sigma[:t], i)
             log_w[MERGED] += anneal_merged + log_tau2[t + 1] - log_tau2[t] + log_predictive
             likelihood.add(pool.stats[merged], i)
         new_copies[MERGED] = copies[MERGED]
@@ -652,8 +668,7 @@ def split_merge(
     merged = start_sketch(likelihood, pool, sigma[:2])
     log_predictive = predict_one(likelihood, pool, first, sigma[1])
     if np.isnan(log_predictive):
-        fill_block(likelihood, pool.stats[first], sigma[:1])
-        log_predictive = predict_one(likelihood, pool, first, sigma[1])
+        log_predictive = predict_anew(likelihood, pool, first, sigma[:1], sigma[1])
     log_gamma2_merged = (
         prior.log_tau1[num_others + 1]
         + log_tau2[2]
