@@ -103,8 +103,8 @@ SPLIT_MERGE_FAULTS = {
 }
 
 SPLIT_MERGE_FAULTS["sketch that cannot tell is believed"] = Fault(
-    "            if np.isnan(log_predictive):\n                fill_block",
-    "            if np.isnan(log_predictive) and not BROKEN:\n                fill_block",
+    "            if np.isnan(log_predictive):\n                log_predictive = predict_anew",
+    "            if np.isnan(log_predictive) and not BROKEN:\n                log_predictive = predict_anew",
 )
 
 MANY_FAULTS = {
