@@ -78,10 +78,6 @@ def options(
     """Which mutations of a tumour belong to the same clone, and in what share of its cells."""
 
 
-def _chains(number: int) -> str:
-    return "1 chain" if number == 1 else f"{number} chains"
-
-
 def _model_options(given: dict[str, Any], content: ContentOption = None) -> ModelOptions:
     from pyclone_pgsm.analysis import ModelOptions
     from pyclone_pgsm.tumour.model import PER_SAMPLE
@@ -210,6 +206,7 @@ def run(
         compile_ahead("pyclone", settings, given["threads"])
         from pyclone_pgsm import analysis
         from pyclone_pgsm.files import check_new, make_folder, refuse_inputs
+        from pyclone_pgsm.messages import count
 
         _model_options(given)
         found = tumours(inputs, given)
@@ -232,7 +229,7 @@ def run(
         with progress_bars(given["quiet"], resolved.chains) as progress:
             analysis.start(plan, trace, threads=threads, command=command_line(), progress=progress)
         if not given["quiet"]:
-            print(f"{_chains(resolved.chains)} written to {trace}")
+            print(f"{count(resolved.chains, 'chain')} written to {trace}")
 
     each_tumour(found, out, work, trace_of, given["quiet"])
 
@@ -254,6 +251,7 @@ def resume(
     """Go on where a trace stopped or was killed, with the same result as without the stop."""
     with mistakes_reported(trace):
         from pyclone_pgsm import analysis
+        from pyclone_pgsm.messages import count
         from pyclone_pgsm.trace import Trace
 
         with Trace(trace) as opened:
@@ -261,7 +259,7 @@ def resume(
         with progress_bars(quiet, chains) as progress:
             done = analysis.resume(trace, iterations, threads=threads, progress=progress)
         if not quiet:
-            print(f"{_chains(chains)} of {done:,} iterations in {trace}")
+            print(f"{count(chains, 'chain')} of {done:,} iterations in {trace}")
 
 
 @app.command()
@@ -276,13 +274,14 @@ def merge(
     """Put chains that were run apart into one trace."""
     with mistakes_reported():
         from pyclone_pgsm.files import refuse_existing, refuse_inputs
+        from pyclone_pgsm.messages import count
         from pyclone_pgsm.trace import merge_traces
 
         refuse_inputs([out], traces)
         refuse_existing(out, force)
         chains = merge_traces(traces, out)
         if not quiet:
-            print(f"{_chains(chains)} written to {out}")
+            print(f"{count(chains, 'chain')} written to {out}")
 
 
 @app.command()

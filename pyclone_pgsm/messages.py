@@ -13,7 +13,7 @@ SHOWN_CLUSTERS = 20
 SHOWN_COLUMNS = 6
 
 
-def _count(number: int, thing: str) -> str:
+def count(number: int, thing: str) -> str:
     return f"{number:,} {thing}" + ("" if number == 1 else "s")
 
 
@@ -59,10 +59,10 @@ def _tumour_lines(summary: Summary, left_out: int) -> list[str]:
         for columns in zip(summary.cluster_mean, summary.cluster_lower, summary.cluster_upper)
     ]
     return [
-        f"{_count(len(summary.mutation_ids), 'mutation')} in {_count(len(summary.sample_ids), 'sample')}: "
-        f"{_count(summary.num_clusters, 'cluster')}"
+        f"{count(len(summary.mutation_ids), 'mutation')} in {count(len(summary.sample_ids), 'sample')}: "
+        f"{count(summary.num_clusters, 'cluster')}"
         + (
-            f", {_count(summary.num_outliers, 'outlier')} (cluster -1)"
+            f", {count(summary.num_outliers, 'outlier')} (cluster -1)"
             if summary.outlier_prob is not None
             else ""
         )
@@ -86,7 +86,7 @@ def _mixture_lines(summary: MixtureSummary) -> list[str]:
                 [f"{cell} ± {sd:.2g}" for cell, sd in zip(row, sd_row)] for row, sd_row in zip(cells, sds)
             ]
     return [
-        f"{_count(len(summary.row_names), 'row')} of {_count(D, 'column')}: {_count(K, 'cluster')}",
+        f"{count(len(summary.row_names), 'row')} of {count(D, 'column')}: {count(K, 'cluster')}",
         *_cluster_lines(names, summary.cluster_size.tolist(), cells, 12, "columns"),
     ]
 

@@ -465,7 +465,7 @@ class Trace:
         except Exception as problem:
             self._file.close()
             reason = f"{problem} is missing" if isinstance(problem, KeyError) else problem
-            raise TraceError(f"{path}: the trace is damaged: {reason}") from problem
+            raise self._damage(reason) from problem
 
     def _read(self) -> None:
         found = self._file["config"].attrs.get("format") if "config" in self._file else None
@@ -482,7 +482,7 @@ class Trace:
         self.left_out = [LeftOut(*row) for row in self._read_left_out()]
         count = self.options.settings.chains
         if set(self._file["chains"]) != set(map(str, range(count))):
-            raise TraceError(f"{self.path}: the trace is damaged: it should hold {count} chains")
+            raise self._damage(f"it should hold {count} chains")
         self.chains = [self._read_chain(self._file["chains"][str(k)]) for k in range(count)]
 
     @property
@@ -506,7 +506,7 @@ class Trace:
         for name, values in matrices.items():
             self._check_shape(f"data/{name}", values.shape, (len(mutation_ids), len(sample_ids)))
             if values.min(initial=0) < 0:
-                raise TraceError(f"{self.path}: the trace is damaged: data/{name} holds negative numbers")
+                raise self._damage(f"data/{name} holds negative numbers")
         return Observations(
             mutation_ids,
             sample_ids,
@@ -521,11 +521,12 @@ class Trace:
         self._check_shape("data/values", values.shape, (len(row_names), len(column_names)))
         return DataMatrix(row_names, column_names, values)
 
+    def _damage(self, reason: object) -> TraceError:
+        return TraceError(f"{self.path}: the trace is damaged: {reason}")
+
     def _check_shape(self, name: str, shape: tuple[int, ...], expected: tuple[int, ...]) -> None:
         if shape != expected:
-            raise TraceError(
-                f"{self.path}: the trace is damaged: {name} has the shape {shape}, not {expected}"
-            )
+            raise self._damage(f"{name} has the shape {shape}, not {expected}")
 
     def _read_left_out(self) -> list[list[Any]]:
         if not self.options.is_tumour:
@@ -538,21 +539,19 @@ class Trace:
         names = (*SERIES, *map(_dataset, self.options.traced), *self.options.by_observation)
         rows = {len(chain[name]) for name in names}
         if len(rows) != 1:
-            raise TraceError(
-                f"{self.path}: the trace is damaged: {chain.name} has columns of different lengths"
-            )
+            raise self._damage(f"{chain.name} has columns of different lengths")
         for name in self.options.by_observation:
             expected = (*rows, len(names_of(self.data)))
             self._check_shape(f"{chain.name}/{name}", chain[name].shape, expected)
         if not np.isfinite(series["log_joint"]).all():
-            raise TraceError(f"{self.path}: the trace is damaged: {chain.name}/log_joint is not finite")
+            raise self._damage(f"{chain.name}/log_joint is not finite")
         return ChainTrace(**series, hyperparameters=values)
 
     def labels(self, chain: int, rows: NDArray[np.int64]) -> NDArray[np.unsignedinteger[Any]]:
         """(len(rows), T) labels of saved rows (increasing) of a chain."""
         found = self._rows(chain, "labels", rows)
         if found.max(initial=0) >= found.shape[1]:
-            raise TraceError(f"{self.path}: the trace is damaged: chain {chain} has a label {found.max()}")
+            raise self._damage(f"chain {chain} has a label {found.max()}")
         return found
 
     def outliers(self, chain: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -566,7 +565,7 @@ class Trace:
                 return dataset[int(rows[0]) : int(rows[-1]) + 1][rows - rows[0]]
             return np.array([dataset[int(row)] for row in rows]).reshape(len(rows), dataset.shape[1])
         except Exception as problem:
-            raise TraceError(f"{self.path}: the trace is damaged: {problem}") from problem
+            raise self._damage(problem) from problem
 
     def check(self) -> None:
         """Read all labels and states, so that damage shows before anything is built on them.
@@ -588,7 +587,7 @@ class Trace:
         try:
             return [_read_state(self._file["chains"][str(k)], self.options) for k in range(len(self.chains))]
         except Exception as problem:
-            raise TraceError(f"{self.path}: the trace is damaged: {problem}") from problem
+            raise self._damage(problem) from problem
 
     def close(self) -> None:
         self._file.close()

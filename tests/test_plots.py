@@ -19,6 +19,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from PIL import Image
 
+from pyclone_pgsm.analysis import PICTURES
 from pyclone_pgsm.errors import OutputError, UsageError
 from pyclone_pgsm.plots import (
     Traces,
@@ -55,6 +56,10 @@ NAMES = [
     "coclustering",
     "traces",
 ]
+
+
+def test_a_new_result_removes_every_picture_of_this_kind():
+    assert set(NAMES) <= set(PICTURES)
 
 
 def make_summary(

@@ -12,7 +12,6 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from numpy.typing import NDArray
-from scipy.stats import rankdata
 
 from pyclone_pgsm.plots import style
 from pyclone_pgsm.posterior.diagnostics import FEWEST_DRAWS, split_rhat
@@ -121,7 +120,9 @@ def _shown_hyperparameters(traces: Traces) -> list[str]:
     disagreement = []
     for values in traces.hyperparameters.values():
         kept = _kept(values, traces.burn_in)
-        ranks = rankdata(kept).reshape(kept.shape)  # finite, and R-hat is of ranks anyway
+        ranks = np.unique(kept, return_inverse=True)[1].reshape(
+            kept.shape
+        )  # finite, and R-hat is of ranks anyway
         disagreement.append(split_rhat(ranks) if kept.shape[1] >= FEWEST_DRAWS else 1.0)
     worst = np.argsort(-np.array(disagreement), kind="stable")[:MAX_HYPERPARAMETERS]
     return [names[i] for i in np.sort(worst)]
