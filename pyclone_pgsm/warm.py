@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pyclone_pgsm.settings import Settings
 
 _started: dict[type, subprocess.Popen[bytes]] = {}  # by the class of the likelihood
+_awaited: set[tuple[Callable[..., Any], type]] = set()
 
 
 def start_warming(likelihood: str) -> None:
@@ -65,12 +66,15 @@ def stop_warming() -> None:
 
 
 def await_warming(function: Callable[..., Any], likelihood: type) -> None:
-    """Wait while the second process compiles an entry function that it was started for."""
+    """Wait while the second process compiles an entry function that it was started for. Cheap once waited for."""
+    if (function, likelihood) in _awaited:
+        return
     from pyclone_pgsm.compiling import is_kept
 
     process = _started.get(likelihood)
     while process is not None and process.poll() is None and not is_kept(function, likelihood):
         time.sleep(0.05)
+    _awaited.add((function, likelihood))
 
 
 def _four_mutations(grid_size: int) -> Any:
