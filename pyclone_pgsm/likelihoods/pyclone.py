@@ -10,8 +10,9 @@ A statistic holds for each sample, one after the other,
     lo, hi, first, last, out, log_z, spent
                  the window in points and in chunks; a bound on the posterior mass outside it; log sum exp(S); by how
                  many nats what W has lost to underflow may have grown
-    sketch       whether S is not kept: the window can only become narrower then, and ``waiting`` counts the additions
-                 since it was last looked at
+    sketch, begin, end
+                 whether S is kept only in the chunks begin <= c < end, which may be none: the window can only become
+                 narrower without S, and ``waiting`` counts the additions since it was last looked at
     masses, mass (C,)
                  whether the posterior masses of the window's chunks are up to date, and these
     asked, answer
@@ -24,7 +25,8 @@ so that a predictive is one dot product over the window, sum_k W_k l_k with l = 
 multiplies W by l. Nothing is approximated: what the window hides is bounded, first by ``out`` (as l <= 1), then by
 ``top`` and the extremes of xi in each chunk, and where it could matter in double precision the formula in logs over the
 whole grid is used instead. A sketch does not know S; where that is wanted it says so, by a NaN. It is for blocks that
-come and go, such as those of particles. Mutations without data in a sample have row -1 there and are flat.
+come and go, such as those of particles. One that is made of many members at once has summed them up, and keeps S about
+its peak. Mutations without data in a sample have row -1 there and are flat.
 """
 
 from __future__ import annotations
@@ -50,11 +52,12 @@ SMALLEST = 1e-300  # larger than what underflow touches
 NEGLIGIBLE = 1e-30  # chunks where W is below are left out of a sketch's window
 EVERY = 4  # additions to a sketch until it is looked for such chunks
 SPARING = 100.0  # nats spent from which on it is looked whether a sketch has lost anything to underflow
+KEPT = 1000.0  # nats below the peak down to which a sketch keeps S, where it has it
 DEEP = -300.0  # xi below this inside the window: W / l may have lost its numerator to underflow
 ROUNDING = 1e-12  # what a bound may be wrong by
 CHUNK, CHUNKS = 8, 64  # chunks have a multiple of so many grid points, and there are about so many at most
 ROOM = 32  # rows that may wait
-LO, HI, FIRST, LAST, OUT, LOG_Z, SPENT, SKETCH, MASSES, ASKED, ANSWER, WAITING, ROWS = range(13)
+LO, HI, FIRST, LAST, OUT, LOG_Z, SPENT, SKETCH, BEGIN, END, MASSES, ASKED, ANSWER, WAITING, ROWS = range(15)
 TAIL = ROWS + ROOM  # numbers between top and mass
 
 # The kernels below address parts of a statistic by their offset: slices would be counted references, which costs more
@@ -237,22 +240,20 @@ def log_sum_exp(stat, at, C, table, row, sign):
 
 
 @inner(**LEAF, error_model="numpy")
-def renew_window(stat, at, C, xi):
-    """Compute top, W, its window and log_z from S of the sample whose part begins at `at`."""
-    settle(stat, at, C, xi)
-    G = xi.shape[1]
+def renew_window(stat, at, G, C):
+    """Compute top, W, its window and log_z from S of the sample whose part begins at `at`, where S is kept."""
     top = at + 2 * G
     tail = top + C
     points = points_per_chunk(G, C)
+    begin, end = int(stat[tail + BEGIN]), int(stat[tail + END])
     highest = -np.inf
-    for c in range(C):
+    for c in range(begin, end):
         bound = maximum(stat, at + c * points, at + min((c + 1) * points, G))
         stat[top + c] = bound
         highest = max(highest, bound)
-    first = 0
+    first, last = begin, end
     while stat[top + first] < highest - WINDOW:
         first += 1
-    last = C
     while stat[top + last - 1] < highest - WINDOW:
         last -= 1
     lo = first * points
@@ -269,10 +270,22 @@ def renew_window(stat, at, C, xi):
     stat[tail + HI] = hi
     stat[tail + FIRST] = first
     stat[tail + LAST] = last
-    stat[tail + OUT] = G * math.exp(-WINDOW)
+    beyond = max(maximum(stat, top, top + begin), maximum(stat, top + end, top + C))
+    stat[tail + OUT] = G * (math.exp(-WINDOW) + math.exp(min(beyond - highest, 0.0)))
     stat[tail + LOG_Z] = highest + math.log(total)
     stat[tail + SPENT] = 0.0
     forget(stat, tail)
+
+
+@inner(**LEAF, error_model="numpy")
+def keep_peak(stat, top, C):
+    """Let a sketch that has S keep it in the chunks about its peak, and those between."""
+    tail = top + C
+    least = maximum(stat, top, top + C) - KEPT
+    while stat[top + int(stat[tail + BEGIN])] < least:
+        stat[tail + BEGIN] += 1
+    while stat[top + int(stat[tail + END]) - 1] < least:
+        stat[tail + END] -= 1
 
 
 @inner(**LEAF, error_model="numpy")
@@ -300,7 +313,8 @@ def add_one(stat, at, C, xi, likelihood, high, row):
         stat[tail + OUT] = hidden / predictive
         stat[tail + LOG_Z] += log_predictive
     else:
-        renew_window(stat, at, C, xi)
+        settle(stat, at, C, xi)
+        renew_window(stat, at, G, C)
 
 
 @inner(**LEAF, error_model="numpy")
@@ -352,7 +366,17 @@ def add_to_sketch(stat, at, C, xi, likelihood, high, row):
         hidden = min(hidden, G * math.exp(min(bound, 0.0)))
     move_bounds(stat, top, high, np.uint64(row), 1.0)
     spent = stat[tail + SPENT] - math.log(max(predictive, TINY))
-    if predictive <= TINY or hidden >= HIDDEN * predictive or spent > 2.0 * BUDGET:
+    is_sure = predictive > TINY and hidden < HIDDEN * predictive and spent < 2.0 * BUDGET
+    has_sums = stat[tail + BEGIN] < stat[tail + END]
+    if has_sums:
+        points = points_per_chunk(G, C)
+        lo, hi = int(stat[tail + BEGIN]) * points, min(int(stat[tail + END]) * points, G)
+        accumulate(stat, at, xi, np.uint64(row), 1.0, np.uint64(lo), np.uint64(hi))
+        if not is_sure:
+            renew_window(stat, at, G, C)
+            if stat[tail + OUT] < HIDDEN:
+                return
+    if not is_sure:
         stat[tail + OUT] = np.inf
         stat[tail + LOG_Z] = np.nan
         return
@@ -362,7 +386,7 @@ def add_to_sketch(stat, at, C, xi, likelihood, high, row):
     stat[tail + SPENT] = spent
     forget(stat, tail)
     stat[tail + WAITING] += 1
-    if stat[tail + WAITING] == EVERY or spent >= SPARING:
+    if stat[tail + WAITING] >= EVERY and not has_sums:
         stat[tail + WAITING] = 0
         narrow_window(stat, at, C, G)
 
@@ -389,7 +413,8 @@ def remove_one(stat, at, C, xi, likelihood, low, row):
         stat[tail + OUT] = G * math.exp(bound - log_inverse)
         stat[tail + LOG_Z] += log_inverse
     else:
-        renew_window(stat, at, C, xi)
+        settle(stat, at, C, xi)
+        renew_window(stat, at, G, C)
 
 
 @inner(**LEAF, error_model="numpy")
@@ -505,6 +530,8 @@ class PyClone(NamedTuple):
             stat[tail + LOG_Z] = math.log(G)
             stat[tail + SPENT] = np.inf  # the first observation makes a window
             stat[tail + SKETCH] = 0.0
+            stat[tail + BEGIN] = 0
+            stat[tail + END] = C
             forget(stat, tail)
             stat[tail + WAITING] = 0
 
@@ -515,6 +542,7 @@ class PyClone(NamedTuple):
         C = self.low.shape[1]
         for tail in range(size - C - TAIL, len(stat), size):
             stat[tail + SKETCH] = 1.0
+            stat[tail + END] = 0
             stat[tail + SPENT] = 0.0
 
     @leaf
@@ -544,7 +572,7 @@ class PyClone(NamedTuple):
                 remove_one(stat, d * size, self.low.shape[1], self.xi, self.likelihood, self.low, row)
 
     def add_many(self, stat, members):
-        """Identical observations are counted first and added once."""
+        """Identical observations are counted first and added once. A sketch must be empty."""
         G = self.xi.shape[1]
         C = self.low.shape[1]
         count = np.zeros(self.xi.shape[0], np.int64)
@@ -561,7 +589,12 @@ class PyClone(NamedTuple):
                         stat, start, self.xi, np.uint64(row), float(count[row]), np.uint64(0), np.uint64(G)
                     )
                     count[row] = 0
-            renew_window(stat, start, C, self.xi)
+            tail = start + 2 * G + C
+            stat[tail + END] = C
+            settle(stat, start, C, self.xi)
+            renew_window(stat, start, G, C)
+            if stat[tail + SKETCH] == 1.0:
+                keep_peak(stat, start + 2 * G, C)
 
     @leaf
     def kind(self, i):
