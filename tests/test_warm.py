@@ -58,6 +58,7 @@ def test_waits_for_what_is_being_compiled(tmp_path, monkeypatch):
     asked: list[int] = []
     lives = SimpleNamespace(poll=lambda: asked.append(1))
     monkeypatch.setattr(warm, "_started", {Normal: lives})
+    monkeypatch.setattr(warm, "_awaited", set())
     monkeypatch.setattr(compiling, "cache_directory", lambda: tmp_path)
     warm.await_warming(split_merge, Bernoulli)
     assert not asked
@@ -72,7 +73,10 @@ def test_waits_for_what_is_being_compiled(tmp_path, monkeypatch):
     monkeypatch.setattr(warm.time, "sleep", next_file)
     warm.await_warming(split_merge, Normal)
     assert len(asked) == 3
+    warm.await_warming(split_merge, Normal)
+    assert len(asked) == 3  # every move waits: from now on for nothing
     monkeypatch.setattr(warm, "_started", {Normal: SimpleNamespace(poll=lambda: 0)})
+    monkeypatch.setattr(warm, "_awaited", set())
     warm.await_warming(split_merge, Normal)
 
 
