@@ -11,8 +11,8 @@ A statistic holds for each sample, one after the other,
                  the window in points and in chunks; a bound on the posterior mass outside it; log sum exp(S); by how
                  many nats what W has lost to underflow may have grown
     sketch, begin, end
-                 whether S is kept only in the chunks begin <= c < end, which may be none: the window can only become
-                 narrower without S, and ``waiting`` counts the additions since it was last looked at
+                 whether S is kept only in the chunks begin <= c < end, which may be none: without S the window can only
+                 become narrower, and ``waiting`` counts the additions since it was last looked at
     masses, mass (C,)
                  whether the posterior masses of the window's chunks are up to date, and these
     asked, answer
@@ -166,6 +166,9 @@ def settle(stat, at, C, xi):
     """Bring S of the sample whose part begins at `at` up to date with the rows that wait, four in one pass."""
     G = xi.shape[1]
     tail = at + 2 * G + C
+    points = points_per_chunk(G, C)
+    lo = np.uint64(int(stat[tail + BEGIN]) * points)
+    hi = np.uint64(min(int(stat[tail + END]) * points, G))
     waiting = int(stat[tail + WAITING])
     done = 0
     while done + 4 <= waiting:
@@ -173,12 +176,12 @@ def settle(stat, at, C, xi):
         w, x, y, z = stat[first], stat[first + 1], stat[first + 2], stat[first + 3]
         a, b, c, d = table_row(w), table_row(x), table_row(y), table_row(z)
         w, x, y, z = sign(w), sign(x), sign(y), sign(z)
-        for k in range(np.uint64(G)):
+        for k in range(lo, hi):
             stat[np.uint64(at) + k] += w * xi[a, k] + x * xi[b, k] + y * xi[c, k] + z * xi[d, k]
         done += 4
     while done < waiting:
         w = stat[tail + ROWS + done]
-        accumulate(stat, at, xi, table_row(w), sign(w), np.uint64(0), np.uint64(G))
+        accumulate(stat, at, xi, table_row(w), sign(w), lo, hi)
         done += 1
     stat[tail + WAITING] = 0
 
@@ -240,8 +243,10 @@ def log_sum_exp(stat, at, C, table, row, sign):
 
 
 @inner(**LEAF, error_model="numpy")
-def renew_window(stat, at, G, C):
+def renew_window(stat, at, C, xi):
     """Compute top, W, its window and log_z from S of the sample whose part begins at `at`, where S is kept."""
+    settle(stat, at, C, xi)
+    G = xi.shape[1]
     top = at + 2 * G
     tail = top + C
     points = points_per_chunk(G, C)
@@ -313,8 +318,7 @@ def add_one(stat, at, C, xi, likelihood, high, row):
         stat[tail + OUT] = hidden / predictive
         stat[tail + LOG_Z] += log_predictive
     else:
-        settle(stat, at, C, xi)
-        renew_window(stat, at, G, C)
+        renew_window(stat, at, C, xi)
 
 
 @inner(**LEAF, error_model="numpy")
@@ -364,18 +368,17 @@ def add_to_sketch(stat, at, C, xi, likelihood, high, row):
     if hidden >= HIDDEN * predictive:
         bound = outside(stat, top, high, row, 1.0) - stat[tail + LOG_Z]
         hidden = min(hidden, G * math.exp(min(bound, 0.0)))
-    move_bounds(stat, top, high, np.uint64(row), 1.0)
     spent = stat[tail + SPENT] - math.log(max(predictive, TINY))
     is_sure = predictive > TINY and hidden < HIDDEN * predictive and spent < 2.0 * BUDGET
     has_sums = stat[tail + BEGIN] < stat[tail + END]
     if has_sums:
-        points = points_per_chunk(G, C)
-        lo, hi = int(stat[tail + BEGIN]) * points, min(int(stat[tail + END]) * points, G)
-        accumulate(stat, at, xi, np.uint64(row), 1.0, np.uint64(lo), np.uint64(hi))
+        wait(stat, at, C, xi, float(row), high, 1.0)
         if not is_sure:
-            renew_window(stat, at, G, C)
+            renew_window(stat, at, C, xi)
             if stat[tail + OUT] < HIDDEN:
                 return
+    else:
+        move_bounds(stat, top, high, np.uint64(row), 1.0)
     if not is_sure:
         stat[tail + OUT] = np.inf
         stat[tail + LOG_Z] = np.nan
@@ -385,8 +388,10 @@ def add_to_sketch(stat, at, C, xi, likelihood, high, row):
     stat[tail + LOG_Z] += math.log(predictive)
     stat[tail + SPENT] = spent
     forget(stat, tail)
+    if has_sums:
+        return
     stat[tail + WAITING] += 1
-    if stat[tail + WAITING] >= EVERY and not has_sums:
+    if stat[tail + WAITING] == EVERY:
         stat[tail + WAITING] = 0
         narrow_window(stat, at, C, G)
 
@@ -413,8 +418,7 @@ def remove_one(stat, at, C, xi, likelihood, low, row):
         stat[tail + OUT] = G * math.exp(bound - log_inverse)
         stat[tail + LOG_Z] += log_inverse
     else:
-        settle(stat, at, C, xi)
-        renew_window(stat, at, G, C)
+        renew_window(stat, at, C, xi)
 
 
 @inner(**LEAF, error_model="numpy")
@@ -591,8 +595,7 @@ class PyClone(NamedTuple):
                     count[row] = 0
             tail = start + 2 * G + C
             stat[tail + END] = C
-            settle(stat, start, C, self.xi)
-            renew_window(stat, start, G, C)
+            renew_window(stat, start, C, self.xi)
             if stat[tail + SKETCH] == 1.0:
                 keep_peak(stat, start + 2 * G, C)
 
