@@ -14,7 +14,6 @@ from pyclone_pgsm.cli_options import (
     CHAIN_OPTIONS,
     DENSITY_OPTIONS,
     FORCE,
-    OUTPUT,
     PRIOR_OPTIONS,
     QUIET,
     SEED,
@@ -24,6 +23,7 @@ from pyclone_pgsm.cli_options import (
     WRITING_OPTIONS,
     command_line,
     mistakes_reported,
+    output_option,
     parse_formats,
     parse_number,
     progress_bars,
@@ -110,13 +110,7 @@ def analyze(
     inputs: Inputs = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="OUT",
-            help="Output folder. \\[default: INPUT's name + _pyclone_pgsm]",
-            rich_help_panel=OUTPUT,
-        ),
+        output_option("Output folder. \\[default: INPUT's name + _pyclone_pgsm]"),
     ] = None,
 ) -> None:
     """Everything: read, run the chains, and write clusters, prevalences, tables and pictures."""
@@ -189,13 +183,7 @@ def run(
     context: typer.Context,
     out: Annotated[
         Path,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="TRACE",
-            help="The trace, an HDF5 file; of several patients, a folder for theirs.",
-            rich_help_panel=OUTPUT,
-        ),
+        output_option("The trace, an HDF5 file; of several patients, a folder for theirs.", "TRACE"),
     ],
     inputs: Inputs = None,
 ) -> None:
@@ -267,7 +255,7 @@ def merge(
     traces: Annotated[
         list[Path], typer.Argument(metavar="TRACE...", help="Traces of the same data, with other seeds.")
     ],
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="TRACE", help="The merged trace.")],
+    out: Annotated[Path, output_option("The merged trace.", "TRACE")],
     force: FORCE = False,
     quiet: QUIET = False,
 ) -> None:
@@ -289,7 +277,7 @@ def merge(
 def summarize(
     context: typer.Context,
     trace: Existing,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="OUT", help="Output folder.")],
+    out: Annotated[Path, output_option("Output folder.")],
     burn_in: BURN_IN = None,
 ) -> None:
     """Tables and pictures from a trace."""
@@ -316,7 +304,7 @@ def summarize(
 def plot(
     context: typer.Context,
     trace: Existing,
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="OUT", help="Folder for the pictures.")],
+    out: Annotated[Path, output_option("Folder for the pictures.")],
     burn_in: BURN_IN = None,
 ) -> None:
     """The pictures of a trace only."""
@@ -339,7 +327,7 @@ def plot(
 
 @app.command()
 def simulate(
-    out: Annotated[Path, typer.Option("-o", "--out", metavar="DIR", help="Folder for the files.")],
+    out: Annotated[Path, output_option("Folder for the files.", "DIR")],
     mutations: Annotated[int, typer.Option(help="Mutations.")] = 200,
     samples: Annotated[int, typer.Option(help="Samples.")] = 3,
     clusters: Annotated[int, typer.Option(help="Clusters, each of at least one mutation.")] = 6,

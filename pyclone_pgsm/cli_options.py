@@ -58,6 +58,18 @@ def option(kind: Any, name: str, text: str, panel: str, metavar: str | None = No
     return Annotated[kind, typer.Option(*name.split("|"), metavar=metavar, help=text, rich_help_panel=panel)]
 
 
+def _named(text: str) -> Path:
+    """The path of an output; a pipeline's unset variable must not mean the folder that it runs in."""
+    if not text.strip():
+        raise typer.BadParameter("is empty: give a name")
+    return Path(text)
+
+
+def output_option(text: str, metavar: str = "OUT") -> Any:
+    """The option ``-o``."""
+    return typer.Option("-o", "--out", metavar=metavar, help=text, rich_help_panel=OUTPUT, parser=_named)
+
+
 TUMOUR_OPTIONS: Options = {
     "tumour_content": (
         option(

@@ -10,13 +10,13 @@ import typer
 
 from pyclone_pgsm.cli_options import (
     CHAIN_OPTIONS,
-    OUTPUT,
     PRIOR_OPTIONS,
     SUMMARY_OPTIONS,
     WRITING_OPTIONS,
     command_line,
     default_folder,
     mistakes_reported,
+    output_option,
     parse_formats,
     parse_parameters,
     progress_bars,
@@ -53,13 +53,7 @@ def cluster(
     ],
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="OUT",
-            help="Output folder. \\[default: DATA's name + _pyclone_pgsm]",
-            rich_help_panel=OUTPUT,
-        ),
+        output_option("Output folder. \\[default: DATA's name + _pyclone_pgsm]"),
     ] = None,
     param: Annotated[
         list[str] | None,

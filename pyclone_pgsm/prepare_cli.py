@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pyclone_pgsm.cli_options import (
-    OUTPUT,
     TUMOUR_OPTIONS,
     WRITING_OPTIONS,
     Options,
     default_folder,
     mistakes_reported,
     option,
+    output_option,
     taking,
 )
 from pyclone_pgsm.errors import InputError, Problem, UsageError
@@ -396,13 +396,7 @@ def prepare(
     inputs: Inputs = None,
     out: Annotated[
         Path | None,
-        typer.Option(
-            "-o",
-            "--out",
-            metavar="OUT",
-            help="Output folder. \\[default: INPUT's name + _prepared]",
-            rich_help_panel=OUTPUT,
-        ),
+        output_option("Output folder. \\[default: INPUT's name + _prepared]"),
     ] = None,
 ) -> None:
     """Join mutations with segments: write table.tsv, which analyze reads, and left_out.tsv."""

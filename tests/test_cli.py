@@ -408,6 +408,18 @@ def test_outputs_in_impossible_places(table, tmp_path):
     assert file.read_text() == "mine"
 
 
+@pytest.mark.parametrize(
+    "verb", [("analyze",), ("run",), ("summarize",), ("plot",), ("merge", "x.h5"), ("simulate",)]
+)
+@pytest.mark.parametrize("place", ["", "  "])
+def test_outputs_without_a_name(verb, place, table, trace, tmp_path, monkeypatch):
+    """As of a pipeline's variable that is not set."""
+    monkeypatch.chdir(tmp_path)
+    inputs = {"analyze": [table], "run": [table], "simulate": []}.get(verb[0], [trace])
+    assert "'-o' / '--out': is empty" in refused(*verb, *inputs, "-o", place)
+    assert not list(tmp_path.iterdir())
+
+
 @pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() == 0, reason="root may write everywhere")
 def test_folder_without_permission(table, tmp_path):
     (tmp_path / "closed").mkdir(mode=0o500)
