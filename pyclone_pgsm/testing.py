@@ -17,6 +17,7 @@ leave-one-out      ``log_predictive_without`` is the predictive given the others
 kind               observations that share their ``kind`` have the same predictives
 negligible         a predictive above it is exact, one below it stays below
 log_predictives    gives what predicting block by block gives
+sketch             predictives of a sketch are exact or NaN
 new observations   ``log_predictive_new`` is the predictive with all its factors, and ``log_constant`` those left out
 compiled           compiled code gives what the same code gives as plain Python
 posterior          chains leave the posterior, enumerated over all partitions, as it is
@@ -159,6 +160,33 @@ def predictive(likelihood, members, i, negligible):  # type: ignore[no-untyped-d
     likelihood.clear(stat)
     likelihood.add_many(stat, members)
     return likelihood.log_predictive(stat, i, negligible)
+
+
+def predictives_of_sketch(likelihood, members, at_once, i):  # type: ignore[no-untyped-def]
+    """``log_predictive`` of i given a sketch as it grows.
+
+    Parameters
+    ----------
+    likelihood : NamedTuple
+    members : (n,) int64
+    at_once : int
+        How many of them come first, by ``add_many`` if there are any.
+    i : int
+
+    Returns
+    -------
+    (n - at_once,) float64
+        After each of the others.
+    """
+    stat = np.full(likelihood.stat_size(), np.nan)
+    likelihood.clear_sketch(stat)
+    if at_once > 0:
+        likelihood.add_many(stat, members[:at_once])
+    values = np.empty(len(members) - at_once)
+    for m in range(len(values)):
+        likelihood.add(stat, members[at_once + m])
+        values[m] = likelihood.log_predictive(stat, i, -np.inf)
+    return values
 
 
 def predictives_of_blocks(likelihood, labels, slots, i, negligible):  # type: ignore[no-untyped-def]
@@ -442,6 +470,21 @@ def check_log_predictives(it: Examination) -> None:
                 raise it.fault(f"{where}: writes more than {len(exact)} values")
 
 
+def check_sketch(it: Examination) -> None:
+    for block in it.blocks:
+        order = it.shuffled(block)
+        for i in it.outside(block)[:1]:
+            for at_once in {0, len(block) // 2}:
+                given = predictives_of_sketch(it.likelihood, np.array(order), at_once, i)
+                for m, value in enumerate(given, at_once + 1):
+                    if not np.isnan(value):
+                        exact = it.answers(tuple(sorted(order[:m])))[i]
+                        where = f"observation {i}, block {show(order[:m])}"
+                        it.must_be_equal(
+                            where, ("log_predictive of a sketch", value), ("that of a block", exact)
+                        )
+
+
 def several_blocks(it: Examination) -> list[tuple[NDArray[np.int64], NDArray[np.int64], int]]:
     """Random labels, slots and an observation for :func:`predictives_of_blocks`."""
     drawn = []
@@ -478,6 +521,7 @@ def check_compiled(it: Examination) -> None:
     try:
         compare_answers(it)
         compare_log_predictives(it)
+        compare_sketches(it)
         if hasattr(it.likelihood, "log_predictive_new"):
             compare_log_predictive_new(it)
     except (NumbaError, UnsupportedBytecodeError) as error:
@@ -507,6 +551,20 @@ def compare_log_predictives(it: Examination) -> None:
         for b in range(len(pure)):
             pair = ("log_predictives compiled", machine[b]), ("that as plain Python", pure[b])
             it.must_be_equal(f"observation {i}", *pair)
+
+
+def compare_sketches(it: Examination) -> None:
+    ask = it.compile(predictives_of_sketch)
+    for block in it.blocks:
+        for i in it.outside(block)[:1]:
+            members = np.array(it.shuffled(block))
+            pure = predictives_of_sketch(it.likelihood, members, 0, i)
+            machine = ask(it.likelihood, members, 0, i)
+            for m, (value, other) in enumerate(zip(machine, pure), 1):
+                if not (np.isnan(value) and np.isnan(other)):
+                    where = f"observation {i}, sketch of {show(members[:m].tolist())}"
+                    pair = ("log_predictive compiled", value), ("that as plain Python", other)
+                    it.must_be_equal(where, *pair, abs(other))
 
 
 def compare_log_predictive_new(it: Examination) -> None:
@@ -569,6 +627,7 @@ PROPERTIES: dict[str, Callable[[Examination], None]] = {
     "kind": check_kind,
     "negligible": check_negligible,
     "log_predictives": check_log_predictives,
+    "sketch": check_sketch,
     "new observations": check_new_observations,
     "compiled": check_compiled,
     "posterior": check_posterior,

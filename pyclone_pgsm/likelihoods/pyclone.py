@@ -212,15 +212,19 @@ def move_bounds(stat, top, bounds, row, weight):
 
 @inner(**LEAF, fastmath=SUM, error_model="numpy")
 def wait(stat, at, C, xi, entry, bounds, weight):
-    """Let a row wait for S to be settled, and move the chunks' bounds by its own."""
+    """Let a row wait for S to be settled, and move the chunks' bounds by its own. Its opposite cancels it."""
     G = xi.shape[1]
     top = at + 2 * G
     tail = top + C
+    move_bounds(stat, top, bounds, table_row(entry), weight)
+    last = tail + ROWS + int(stat[tail + WAITING]) - 1
+    if stat[tail + WAITING] > 0.0 and stat[last] == -1.0 - entry:
+        stat[tail + WAITING] -= 1
+        return
     if stat[tail + WAITING] == ROOM:
         settle(stat, at, C, xi)
     stat[tail + ROWS + int(stat[tail + WAITING])] = entry
     stat[tail + WAITING] += 1
-    move_bounds(stat, top, bounds, table_row(entry), weight)
 
 
 @inner(**LEAF, error_model="numpy")
