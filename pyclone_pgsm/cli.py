@@ -109,8 +109,7 @@ def analyze(
     context: typer.Context,
     inputs: Inputs = None,
     out: Annotated[
-        Path | None,
-        output_option("Output folder. \\[default: INPUT's name + _pyclone_pgsm]"),
+        Path | None, output_option("Output folder. \\[default: INPUT's name + _pyclone_pgsm]")
     ] = None,
 ) -> None:
     """Everything: read, run the chains, and write clusters, prevalences, tables and pictures."""
@@ -182,8 +181,7 @@ def validate(context: typer.Context, inputs: Inputs = None) -> None:
 def run(
     context: typer.Context,
     out: Annotated[
-        Path,
-        output_option("The trace, an HDF5 file; of several patients, a folder for theirs.", "TRACE"),
+        Path, output_option("The trace, an HDF5 file; of several patients, a folder for theirs.", "TRACE")
     ],
     inputs: Inputs = None,
 ) -> None:

@@ -52,8 +52,7 @@ def cluster(
         ),
     ],
     out: Annotated[
-        Path | None,
-        output_option("Output folder. \\[default: DATA's name + _pyclone_pgsm]"),
+        Path | None, output_option("Output folder. \\[default: DATA's name + _pyclone_pgsm]")
     ] = None,
     param: Annotated[
         list[str] | None,

@@ -394,10 +394,7 @@ def each_tumour(
 def prepare(
     context: typer.Context,
     inputs: Inputs = None,
-    out: Annotated[
-        Path | None,
-        output_option("Output folder. \\[default: INPUT's name + _prepared]"),
-    ] = None,
+    out: Annotated[Path | None, output_option("Output folder. \\[default: INPUT's name + _prepared]")] = None,
 ) -> None:
     """Join mutations with segments: write table.tsv, which analyze reads, and left_out.tsv."""
     given = context.params

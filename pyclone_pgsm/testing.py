@@ -471,18 +471,19 @@ def check_log_predictives(it: Examination) -> None:
 
 
 def check_sketch(it: Examination) -> None:
-    for block in it.blocks:
-        order = it.shuffled(block)
-        for i in it.outside(block)[:1]:
-            for at_once in {0, len(block) // 2}:
-                given = predictives_of_sketch(it.likelihood, np.array(order), at_once, i)
-                for m, value in enumerate(given, at_once + 1):
-                    if not np.isnan(value):
-                        exact = it.answers(tuple(sorted(order[:m])))[i]
-                        where = f"observation {i}, block {show(order[:m])}"
-                        it.must_be_equal(
-                            where, ("log_predictive of a sketch", value), ("that of a block", exact)
-                        )
+    for order, i in growing_blocks(it):
+        for at_once in {0, len(order) // 2}:
+            given = predictives_of_sketch(it.likelihood, np.array(order), at_once, i)
+            for m, value in enumerate(given, at_once + 1):
+                exact = it.answers(tuple(sorted(order[:m])))[i]
+                pair = ("log_predictive of a sketch", value), ("that of a block", exact)
+                if not np.isnan(value):
+                    it.must_be_equal(f"observation {i}, block {show(order[:m])}", *pair)
+
+
+def growing_blocks(it: Examination) -> list[tuple[list[int], int]]:
+    """Members of each block in the order in which they come, and an observation outside, if there is one."""
+    return [(it.shuffled(block), i) for block in it.blocks for i in it.outside(block)[:1]]
 
 
 def several_blocks(it: Examination) -> list[tuple[NDArray[np.int64], NDArray[np.int64], int]]:
@@ -555,16 +556,13 @@ def compare_log_predictives(it: Examination) -> None:
 
 def compare_sketches(it: Examination) -> None:
     ask = it.compile(predictives_of_sketch)
-    for block in it.blocks:
-        for i in it.outside(block)[:1]:
-            members = np.array(it.shuffled(block))
-            pure = predictives_of_sketch(it.likelihood, members, 0, i)
-            machine = ask(it.likelihood, members, 0, i)
-            for m, (value, other) in enumerate(zip(machine, pure), 1):
-                if not (np.isnan(value) and np.isnan(other)):
-                    where = f"observation {i}, sketch of {show(members[:m].tolist())}"
-                    pair = ("log_predictive compiled", value), ("that as plain Python", other)
-                    it.must_be_equal(where, *pair, abs(other))
+    for order, i in growing_blocks(it):
+        pure = predictives_of_sketch(it.likelihood, np.array(order), 0, i)
+        machine = ask(it.likelihood, np.array(order), 0, i)
+        for m, (value, other) in enumerate(zip(machine, pure), 1):
+            pair = ("log_predictive compiled", value), ("that as plain Python", other)
+            if not (np.isnan(value) and np.isnan(other)):
+                it.must_be_equal(f"observation {i}, sketch of {show(order[:m])}", *pair)
 
 
 def compare_log_predictive_new(it: Examination) -> None:
