@@ -30,8 +30,11 @@ import numba
 from numba import config
 from numba.core.bytecode import FunctionIdentity
 
+from pyclone_pgsm.linking import EntryCompiler, InnerCompiler
+
 KERNELS = (
     "compiling.py",
+    "linking.py",
     "likelihoods/*.py",
     "posterior/kernels.py",
     "posterior/predictive.py",
@@ -47,9 +50,14 @@ Counting takes two atomic instructions for each array in each call, often more t
 compile an allocation under them.)"""
 ALLOCATING = {"nogil": True, "_nrt": True}
 """Options of an inner function that may make arrays, whoever calls it."""
-NO_WRAPPERS = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
-"""Options of a function that nothing but compiled code calls. What would unpack a Python caller's arguments, all arrays
-of a likelihood among them, takes a tenth of the time of compiling."""
+INNER: dict[str, Any] = {
+    "no_cpython_wrapper": True,
+    "no_cfunc_wrapper": True,
+    "pipeline_class": InnerCompiler,
+}
+"""Options of a function that nothing but compiled code calls: no machine code of its own (see
+:mod:`pyclone_pgsm.linking`), and nothing that would unpack a Python caller's arguments, all arrays of a likelihood
+among them, which takes a tenth of the time of compiling."""
 
 
 def _number_functions_anew() -> None:
@@ -65,13 +73,13 @@ class _Inner:
     """A function for compiled code. A call from Python, as tests do, compiles it once more, so that this can be."""
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
-        self._for_kernels = numba.njit(**options, **NO_WRAPPERS)(function)
+        self._for_kernels = numba.njit(**options, **INNER)(function)
         self._options = options
         functools.update_wrapper(self, function)
 
     @functools.cached_property
     def _for_python(self) -> Callable[..., Any]:
-        return numba.njit(**self._options)(self.__wrapped__)  # type: ignore[attr-defined]
+        return numba.njit(**self._options, pipeline_class=EntryCompiler)(self.__wrapped__)  # type: ignore[attr-defined]
 
     @property
     def _numba_type_(self) -> Any:
@@ -188,11 +196,11 @@ def _folder_of(likelihood: type) -> str | None:
 def _jit(function: Callable[..., Any], folder: str | None) -> Callable[..., Any]:
     directory = cache_directory()
     if directory is None or folder is None or config.DISABLE_JIT:
-        return numba.njit(nogil=True)(function)
+        return numba.njit(nogil=True, pipeline_class=EntryCompiler)(function)
     before = config.CACHE_DIR
     config.CACHE_DIR = str(directory / folder)
     try:
-        return numba.njit(nogil=True, cache=True)(function)
+        return numba.njit(nogil=True, cache=True, pipeline_class=EntryCompiler)(function)
     finally:
         config.CACHE_DIR = before
 

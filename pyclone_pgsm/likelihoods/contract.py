@@ -57,7 +57,7 @@ from typing import Any, TypeVar
 from numba import config, types
 from numba.extending import overload_method
 
-from pyclone_pgsm.compiling import ALLOCATING, NO_WRAPPERS, inner
+from pyclone_pgsm.compiling import ALLOCATING, INNER, inner
 from pyclone_pgsm.errors import UsageError
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -138,7 +138,7 @@ def _make_available(name: str, arguments: tuple[str, ...]) -> None:
 
     namespace: dict[str, Any] = {"find_method": find_method}
     exec(f"def overload({listed}):\n    return find_method({listed})", namespace)
-    overload_method(types.BaseNamedTuple, name, jit_options=NO_WRAPPERS)(namespace["overload"])
+    overload_method(types.BaseNamedTuple, name, jit_options=INNER)(namespace["overload"])
 
 
 if not config.DISABLE_JIT:
