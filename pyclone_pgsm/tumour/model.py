@@ -17,6 +17,7 @@ import math
 import threading
 from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
@@ -96,24 +97,39 @@ Tables = TypeVar("Tables", bound=XiGrid | PyClone)
 
 
 class _Latest(Generic[Key, Tables]):
-    """Tables that are computed when first asked for; the latest are kept, as many as memory allows, but `least`."""
+    """Tables that are computed when first asked for; the latest are kept, as many as memory allows, but `least`.
+
+    Several threads may ask: for different tables they compute at the same time, for the same the others wait for one.
+    """
 
     def __init__(self, make: Callable[[Key], Tables], least: int) -> None:
         self._make = make
         self._least = least
-        self._kept: OrderedDict[Key, Tables] = OrderedDict()
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[Key, Future[Tables]] = OrderedDict()
 
     def __call__(self, key: Key) -> Tables:
-        if key not in self._kept:
-            self._kept[key] = self._make(key)
-            most = max(self._least, KEPT_BYTES // max(1, 2 * self._kept[key].xi.nbytes))
-            while len(self._kept) > most:
-                self._kept.popitem(last=False)
-        self._kept.move_to_end(key)
-        return self._kept[key]
+        with self._lock:
+            is_new = key not in self._kept
+            tables = self._kept.setdefault(key, Future())
+            self._kept.move_to_end(key)
+        if is_new:
+            try:
+                tables.set_result(self._make(key))
+            except BaseException as problem:
+                tables.set_exception(problem)
+                with self._lock:
+                    self._kept.pop(key, None)
+                raise
+            most = max(self._least, KEPT_BYTES // max(1, 2 * tables.result().xi.nbytes))
+            with self._lock:
+                while len(self._kept) > most:
+                    self._kept.popitem(last=False)
+        return tables.result()
 
     def clear(self) -> None:
-        self._kept.clear()
+        with self._lock:
+            self._kept.clear()
 
 
 @dataclass(frozen=True)
@@ -176,7 +192,6 @@ class PyCloneModel:
         self.hyperparameters: tuple[str, ...] = tuple(self._choices)
         self.num_observations = len(table.index)
         self.order = np.argsort(table.index[:, 0], kind="stable")
-        self._lock = threading.Lock()
         self._grid = _Latest(self._make_grid, 3 * len(self._parts))
         self._likelihood = _Latest(self._assemble, 3)
 
@@ -185,8 +200,7 @@ class PyCloneModel:
 
     def likelihood(self, values: tuple[float, ...]) -> PyClone:
         """Tables at given values: computed when first asked for, the latest kept."""
-        with self._lock:
-            return self._likelihood(values)
+        return self._likelihood(values)
 
     def _assemble(self, values: tuple[float, ...]) -> PyClone:
         given = dict(zip(self._choices, values))
@@ -218,9 +232,8 @@ class PyCloneModel:
 
     def forget(self) -> None:
         """Let go of all tables."""
-        with self._lock:
-            self._grid.clear()
-            self._likelihood.clear()
+        self._grid.clear()
+        self._likelihood.clear()
 
     def log_hyperprior(self, values: tuple[float, ...]) -> float:
         return sum(choice.log_prior(value) for choice, value in zip(self._choices.values(), values))

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import sys
+import threading
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -22,6 +27,7 @@ from pyclone_pgsm.tumour.model import (
     PRECISION,
     Choice,
     PyCloneModel,
+    _Latest,
     content_choice,
 )
 
@@ -206,3 +212,67 @@ def test_the_grid_of_a_tumour_content() -> None:
     np.testing.assert_allclose(choice.prior, np.exp(-(np.arange(-5, 3) ** 2) / 8.0))
     assert content_choice(Uncertain(1.0, 0.1)).values[-1] == 1.0
     assert content_choice(Uncertain(0.1, 0.1)).values[0] == pytest.approx(0.05)
+
+
+class Made(NamedTuple):
+    """Stands for tables."""
+
+    key: int
+    xi: np.ndarray
+
+
+def in_threads(ask: Callable[[int], Made], keys: list[int]) -> list[Made]:
+    with ThreadPoolExecutor(len(keys)) as pool:
+        return [future.result(timeout=60) for future in [pool.submit(ask, key) for key in keys]]
+
+
+def test_threads_make_different_tables_at_the_same_time() -> None:
+    """Or chains on tables that take a while would wait for each other."""
+    meeting = threading.Barrier(2)
+
+    def make(key: int) -> Made:
+        meeting.wait(timeout=30)
+        return Made(key, np.zeros((1, 2)))
+
+    assert [made.key for made in in_threads(_Latest(make, 3), [4, 5])] == [4, 5]
+
+
+def test_threads_wait_for_one_that_makes_the_tables_they_want() -> None:
+    calls = []
+
+    def make(key: int) -> Made:
+        calls.append(key)
+        time.sleep(0.1)
+        return Made(key, np.zeros((1, 2)))
+
+    made = in_threads(_Latest(make, 3), [7, 7, 7, 7])
+    assert calls == [7]
+    assert all(each is made[0] for each in made)
+
+
+def test_tables_that_cannot_be_made_are_tried_again() -> None:
+    problems = [MemoryError("no room")]
+
+    def make(key: int) -> Made:
+        if problems:
+            raise problems.pop()
+        return Made(key, np.zeros((1, 2)))
+
+    latest = _Latest(make, 3)
+    with pytest.raises(MemoryError, match="no room"):
+        latest(1)
+    assert latest(1).key == 1
+
+
+def test_the_latest_tables_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tumour_model, "KEPT_BYTES", 0)
+    calls = []
+
+    def make(key: int) -> Made:
+        calls.append(key)
+        return Made(key, np.zeros((1, 2)))
+
+    latest = _Latest(make, 2)
+    for key in (1, 2, 1, 3, 1, 2):
+        latest(key)
+    assert calls == [1, 2, 3, 2]
