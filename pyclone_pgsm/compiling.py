@@ -195,12 +195,13 @@ def _folder_of(likelihood: type) -> str | None:
 
 def _jit(function: Callable[..., Any], folder: str | None) -> Callable[..., Any]:
     directory = cache_directory()
+    options = {"nogil": True, "pipeline_class": EntryCompiler}
     if directory is None or folder is None or config.DISABLE_JIT:
-        return numba.njit(nogil=True, pipeline_class=EntryCompiler)(function)
+        return numba.njit(**options)(function)
     before = config.CACHE_DIR
     config.CACHE_DIR = str(directory / folder)
     try:
-        return numba.njit(nogil=True, cache=True, pipeline_class=EntryCompiler)(function)
+        return numba.njit(**options, cache=True)(function)
     finally:
         config.CACHE_DIR = before
 

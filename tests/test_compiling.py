@@ -41,14 +41,20 @@ class Score:
     stderr: str
 
 
-def score(spec: str, cache: Path) -> Score:
+def run_script(script: Path, cache: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
     run = subprocess.run(
-        [sys.executable, SCORE, spec],
+        [sys.executable, script, *arguments],
         env={**os.environ, "PYCLONE_PGSM_CACHE_DIR": str(cache)},
         capture_output=True,
         text=True,
+        timeout=300,
     )
     assert run.returncode == 0, run.stderr
+    return run
+
+
+def score(spec: str, cache: Path) -> Score:
+    run = run_script(SCORE, cache, spec)
     return Score(**json.loads(run.stdout), stderr=run.stderr)
 
 
@@ -173,17 +179,7 @@ def test_inner_functions_may_count_references(length: int) -> None:
 
 
 def test_inner_functions_print_from_new_and_from_kept_machine_code(tmp_path: Path) -> None:
-    said = [
-        subprocess.run(
-            [sys.executable, TALKING],
-            env={**os.environ, "PYCLONE_PGSM_CACHE_DIR": str(tmp_path)},
-            capture_output=True,
-            text=True,
-            check=True,
-            timeout=300,
-        ).stdout.splitlines()
-        for _ in range(2)
-    ]
+    said = [run_script(TALKING, tmp_path).stdout.splitlines() for _ in range(2)]
     assert said == [["inner 41", "entry 42", "found 0"], ["inner 41", "entry 42", "found 1"]]
 
 
