@@ -243,6 +243,17 @@ def test_too_few_iterations_are_told(table, tmp_path):
     assert "R-hat (" not in told
 
 
+def test_chains_stuck_apart_are_told(trace, tmp_path):
+    stuck = Path(shutil.copy(trace, tmp_path / "t.h5"))
+    with h5py.File(stuck, "r+") as file:
+        for k, chain in file["chains"].items():
+            chain["num_clusters"][:] = int(k)
+    told = call("summarize", stuck, "-o", tmp_path / "out").stdout
+    assert "the chains disagree on num_clusters (R-hat inf, wanted below 1.05)" in told
+    report = json.loads((tmp_path / "out" / "run.json").read_text())
+    assert report["diagnostics"]["num_clusters"]["rhat"] == "inf"
+
+
 def test_interrupted_after_the_chains(table, tmp_path, monkeypatch):
     def interrupt(*_: object, **__: object) -> None:
         raise KeyboardInterrupt

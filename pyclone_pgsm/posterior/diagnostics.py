@@ -12,6 +12,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 FEWEST_DRAWS = 4
+ROUNDING = 1e-10
+"""Values that differ by a smaller share count as equal: ranks would make differences of rounding errors."""
 
 
 def split_rhat(x: ArrayLike) -> float:
@@ -26,7 +28,7 @@ def split_rhat(x: ArrayLike) -> float:
     -------
     float
         Close to 1 for chains that explore the same distribution; 1.01 is the authors' limit. 1 if all values
-        are equal; infinity if the halves of the chains are stuck at different values.
+        are equal but for rounding; infinity if the halves of the chains are stuck at different values.
 
     Raises
     ------
@@ -50,8 +52,8 @@ def effective_sample_size(x: ArrayLike) -> float:
     -------
     float
         At most S log10 S for S draws in all, as values that alternate can tell more of the mean than
-        independent ones. S if all values are equal; about the number of chains if each is stuck at a value of
-        its own.
+        independent ones. S if all values are equal but for rounding; about the number of chains if each is
+        stuck at a value of its own.
 
     Raises
     ------
@@ -75,7 +77,15 @@ def _checked(x: ArrayLike) -> NDArray[np.float64]:
         raise ValueError(f"each chain must have at least {FEWEST_DRAWS} draws, not {x.shape[1]}")
     if not np.all(np.isfinite(x)):
         raise ValueError("values must be finite")
-    return x
+    return _without_rounding(x)
+
+
+def _without_rounding(x: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Values no further apart than rounding as the smallest of them."""
+    ordered = np.sort(x, axis=None)
+    apart = np.diff(ordered) > ROUNDING * np.abs(ordered[1:])
+    smallest = ordered[np.append(True, apart)]
+    return smallest[np.searchsorted(smallest, x, side="right") - 1]
 
 
 def _split(x: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -213,7 +213,7 @@ def _warnings(trace: Trace, diagnostics: list[Diagnostic], rows: list[NDArray[np
             continue  # as good as binomial, whatever the value
         if diagnostic.rhat > RHAT_LIMIT:
             who = "the chains disagree" if len(rows) > 1 else "the chain has not settled"
-            rhat = math.ceil(1000.0 * diagnostic.rhat) / 1000.0
+            rhat = np.ceil(1000.0 * diagnostic.rhat) / 1000.0
             warnings.append(
                 f"{who} on {diagnostic.name} (R-hat {rhat:.3f}, wanted below {RHAT_LIMIT}): run more iterations"
             )

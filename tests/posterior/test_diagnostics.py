@@ -87,6 +87,16 @@ def test_constant_values() -> None:
     assert effective_sample_size(same) == 400
 
 
+def test_values_that_differ_by_rounding_are_equal() -> None:
+    """A sum of the same terms in another order: stuck chains that agree, not chains that disagree."""
+    total = -117.64004443800425
+    stuck = np.repeat([[total], [np.nextafter(total, 0)], [total], [total]], 100, axis=1)
+    assert split_rhat(stuck) == 1
+    assert effective_sample_size(stuck) == 400
+    assert split_rhat(np.round(stuck, 6) + np.array([[0], [1e-6], [0], [0]])) == np.inf
+    assert split_rhat(np.zeros((2, 10))) == 1
+
+
 def test_chains_stuck_at_different_values() -> None:
     stuck = np.repeat(np.arange(4.0)[:, None], 100, axis=1)
     assert split_rhat(stuck) == np.inf

@@ -107,7 +107,7 @@ class Results:
         left_out = pd.read_csv(
             self.folder / "prepared" / patient / "left_out.tsv", sep="\t", usecols=["file"]
         )
-        rhats = [each["rhat"] for each in report["diagnostics"].values() if each["rhat"] is not None]
+        rhats = [float(each["rhat"]) for each in report["diagnostics"].values() if each["rhat"] is not None]
         return {
             "patient_id": patient,
             "samples": counts["samples"],
