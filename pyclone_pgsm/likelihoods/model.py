@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
+
+from pyclone_pgsm.samplers.partition import Partition
 
 Values = tuple[float, ...]
 
@@ -46,6 +48,28 @@ class Model(Protocol):
 
     def forget(self) -> None:
         """Give back the memory of what can be computed anew."""
+        ...
+
+
+@runtime_checkable
+class Estimating(Protocol):
+    """A model that can tell about what a proposal would change, for less than its likelihood costs.
+
+    Attributes
+    ----------
+    has_estimates : bool
+        Whether that is worth it. May depend on the data only, not on the state of a chain.
+    """
+
+    has_estimates: bool
+
+    def estimate_change(
+        self, values: Values, likelihood: Any, partition: Partition, proposal: Values
+    ) -> float:
+        """About log p(proposal, y | c) - log p(values, y | c); infinite if nothing can be told.
+
+        A function of its arguments, but it need not be right: if it is, fewer likelihoods are made in vain.
+        """
         ...
 
 

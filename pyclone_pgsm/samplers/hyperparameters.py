@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from pyclone_pgsm.compiling import compiled_for
-from pyclone_pgsm.likelihoods.model import Model, Values
+from pyclone_pgsm.likelihoods.model import Estimating, Model, Values
 from pyclone_pgsm.samplers.partition import Partition, build_partition, log_likelihood
 
 
@@ -22,6 +22,11 @@ def resample_hyperparameters(
     model: Model, values: Values, likelihood: Any, partition: Partition, rng: np.random.Generator
 ) -> tuple[Values, Any, Partition]:
     """One Metropolis-Hastings step for p(values | c, y) ∝ p(values) prod_b L(y_b; values).
+
+    Where the likelihood is expensive to make, the model may estimate what a proposal changes (:class:`Estimating`);
+    then acceptance is delayed (Christen & Fox 2005, J. Comput. Graph. Stat. 14, 795). First a proposal must be
+    accepted by the estimate, and only if it is, its likelihood is made. The second acceptance corrects the first: the
+    target is the same, however bad the estimate.
 
     Parameters
     ----------
@@ -42,6 +47,12 @@ def resample_hyperparameters(
     proposal, log_q = model.propose(values, rng)
     if proposal == values:
         return values, likelihood, partition
+    estimate_change = model.estimate_change if isinstance(model, Estimating) and model.has_estimates else None
+    log_passed = 0.0
+    if estimate_change:
+        log_passed = min(estimate_change(values, likelihood, partition, proposal) + log_q, 0.0)
+        if rng.random() >= math.exp(log_passed):
+            return values, likelihood, partition
     proposed = model.likelihood(proposal)
     moved = compiled_for(build_partition, type(proposed))(proposed, partition.labels)
     log_ratio = (
@@ -51,6 +62,9 @@ def resample_hyperparameters(
         - model.log_hyperprior(values)
         + log_q
     )
+    if estimate_change:
+        log_passed_back = min(estimate_change(proposal, proposed, moved, values) - log_q, 0.0)
+        log_ratio += log_passed_back - log_passed
     if rng.random() < math.exp(min(log_ratio, 0.0)):
         return proposal, proposed, moved
     return values, likelihood, partition

@@ -26,10 +26,12 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.labels import canonical
-from pyclone_pgsm.likelihoods.model import Model, Values
+from pyclone_pgsm.likelihoods.model import Values
 
 if TYPE_CHECKING:
     from pyclone_pgsm.likelihoods.pyclone import PyClone
+    from pyclone_pgsm.samplers.partition import Partition
+    from pyclone_pgsm.tumour.model import PyCloneModel
 
 
 def log_any_share(observations: Observations) -> NDArray[np.float64]:
@@ -42,8 +44,8 @@ class Contaminated:
 
     Parameters
     ----------
-    model : Model
-        Of mutations that are none; its likelihood is PyClone's.
+    model : PyCloneModel
+        Of mutations that are none.
     prob : float
         p, above 0 and below 1.
     log_any : (T,) float64
@@ -54,7 +56,7 @@ class Contaminated:
 
     def __init__(
         self,
-        model: Model,
+        model: PyCloneModel,
         prob: float,
         log_any: NDArray[np.float64],
         outliers: NDArray[np.bool_] | None = None,
@@ -63,6 +65,7 @@ class Contaminated:
         self.prob = prob
         self._log_any = log_any
         self.outliers = np.zeros(model.num_observations, bool) if outliers is None else outliers
+        self.has_estimates = model.has_estimates
         self.hyperparameters = model.hyperparameters
         self.num_observations = model.num_observations
         self.order = model.order
@@ -107,6 +110,19 @@ class Contaminated:
             + (self.num_observations - number) * math.log1p(-self.prob)
             + float(self.log_outlier(values)[self.outliers].sum())
         )
+
+    def estimate_change(
+        self, values: Values, likelihood: PyClone, partition: Partition, proposal: Values
+    ) -> float:
+        """As of the model, with the outliers' reads; of these few, the tables are made."""
+        index = self._model.index[self.outliers]
+
+        def log_outliers(at: Values) -> float:
+            alone = self._model.log_marginals(at, index).sum(axis=1)
+            return float(np.logaddexp(alone, self._log_any[self.outliers]).sum())
+
+        change = self._model.estimate_change(values, likelihood, partition, proposal)
+        return change + log_outliers(proposal) - log_outliers(values)
 
     def propose(self, values: Values, rng: np.random.Generator) -> tuple[Values, float]:
         return self._model.propose(values, rng)

@@ -75,6 +75,11 @@ class LocusTable:
         """U."""
         return len(self.ref)
 
+    def take(self, rows: NDArray[np.int64], index: NDArray[np.int32]) -> LocusTable:
+        """The observations of some rows, with another index."""
+        columns = [field.name for field in fields(LocusTable) if field.name != "index"]
+        return LocusTable(**{name: getattr(self, name)[rows] for name in columns}, index=index)
+
 
 class XiGrid(NamedTuple):
     """Log likelihoods of U distinct observations at G prevalences.
@@ -171,14 +176,13 @@ def intern(observations: Observations) -> LocusTable:
 
 def split_by_sample(table: LocusTable) -> list[LocusTable]:
     """A table for each of the D samples, with the rows that the sample needs and an index of shape (T, 1)."""
-    columns = [field.name for field in fields(LocusTable) if field.name != "index"]
     parts = []
     for of_mutations in table.index.T:
         known = of_mutations >= 0
         rows, places = np.unique(of_mutations[known], return_inverse=True)
         index = np.full((len(of_mutations), 1), -1, np.int32)
         index[known, 0] = places
-        parts.append(LocusTable(**{name: getattr(table, name)[rows] for name in columns}, index=index))
+        parts.append(table.take(rows, index))
     return parts
 
 
@@ -218,11 +222,11 @@ def choose_grid_size(observations: Observations, num_rows: int, max_bytes: int =
     return chosen
 
 
-def _groups(table: LocusTable, deep: NDArray[np.bool_]) -> NDArray[np.int64]:
-    """First row of each run of rows that share everything but the counts, then U."""
+def _groups(table: LocusTable, *others: NDArray[np.generic]) -> NDArray[np.int64]:
+    """First row of each run of rows that share everything but the counts, and the values of `others`; then U."""
     change = np.zeros(table.num_rows, bool)
     change[:1] = True
-    for column in (*_copy_numbers(table), table.tumour_content, table.error_rate, deep):
+    for column in (*_copy_numbers(table), table.tumour_content, table.error_rate, *others):
         change[1:] |= column[1:] != column[:-1]
     return np.append(np.flatnonzero(change), table.num_rows)
 
@@ -291,15 +295,59 @@ def likelihood_grid(
     UsageError
         The grid size, genotype prior, density or precision is none of these.
     """
+    s = _precision(density, precision)
+    every = np.zeros(table.num_rows, np.int64)
+    xi, xi_max = _fill(table, prevalence_grid(grid_size)[None, :], every, genotype_prior, s)
+    likelihood = np.exp(xi)
+    log_mean = np.log(likelihood.mean(axis=1))
+    likelihood[likelihood < 1e-300] = 0.0  # subnormal numbers are slow, and their last digits wrong
+    return XiGrid(xi, likelihood, xi_max, log_mean)
+
+
+def likelihood_at(
+    table: LocusTable,
+    prevalences: NDArray[np.float64],
+    places: NDArray[np.int64],
+    genotype_prior: str,
+    density: str,
+    precision: float | None,
+) -> NDArray[np.float64]:
+    """Xi of every row at a few prevalences of its own.
+
+    Parameters
+    ----------
+    table : LocusTable
+        U rows. Where rows with the same prevalences follow each other as in a table from `intern`, it is faster.
+    prevalences : (n, P) float64
+    places : (U,) int64
+        Which of the n rows of `prevalences` belongs to each row of the table.
+    genotype_prior, density, precision
+        As for `likelihood_grid`.
+
+    Returns
+    -------
+    (U, P) float64
+        With all constants.
+    """
+    xi, xi_max = _fill(table, prevalences, places, genotype_prior, _precision(density, precision))
+    return xi + xi_max[:, None]
+
+
+def _fill(
+    table: LocusTable,
+    prevalences: NDArray[np.float64],
+    places: NDArray[np.int64],
+    genotype_prior: str,
+    s: float,
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Xi - max Xi, (U, P), and max Xi of every row at its prevalences."""
     from pyclone_pgsm.tumour.kernels import DEEPEST_TABLE, fill_deep_grid, fill_grid
 
-    s = _precision(density, precision)
-    grid = prevalence_grid(grid_size)
     is_deep = table.ref + table.alt > DEEPEST_TABLE
-    groups = _groups(table, is_deep)
+    groups = _groups(table, is_deep, places)
     first = groups[:-1]
     states, state_start = _group_states(table, first, genotype_prior)
-    xi = np.empty((table.num_rows, grid_size))
+    xi = np.empty((table.num_rows, prevalences.shape[1]))
     xi_max = np.empty(table.num_rows)
     for fill, chosen in ((fill_grid, ~is_deep[first]), (fill_deep_grid, is_deep[first])):
         if chosen.any():
@@ -314,10 +362,8 @@ def likelihood_grid(
                 state_start,
                 table.tumour_content[first],
                 table.error_rate[first],
-                grid,
+                prevalences,
+                places[first],
                 s,
             )
-    likelihood = np.exp(xi)
-    log_mean = np.log(likelihood.mean(axis=1))
-    likelihood[likelihood < 1e-300] = 0.0  # subnormal numbers are slow, and their last digits wrong
-    return XiGrid(xi, likelihood, xi_max, log_mean)
+    return xi, xi_max

@@ -346,7 +346,19 @@ def subtract_top(row):
 
 @compiled
 def fill_grid(
-    groups, xi, xi_max, ref, alt, group_start, states, state_start, tumour_content, error_rate, grid, s
+    groups,
+    xi,
+    xi_max,
+    ref,
+    alt,
+    group_start,
+    states,
+    state_start,
+    tumour_content,
+    error_rate,
+    grids,
+    grid_of,
+    s,
 ):
     """Fill xi[u, k] = Xi_k - max Xi and xi_max[u] = max Xi of the rows of some groups.
 
@@ -367,14 +379,17 @@ def fill_grid(
     state_start : (groups, 2) int64
         First and one past the last state of each group.
     tumour_content, error_rate : (groups,) float64
-    grid : (G,) float64
+    grids : (n, G) float64
         Prevalences.
+    grid_of : (groups,) int64
+        Which of the grids belongs to each group.
     s : float
         Precision of the beta-binomial; infinite for the binomial.
     """
     for g in groups:
         rows = slice(group_start[g], group_start[g + 1])
         psi = states[state_start[g, 0] : state_start[g, 1]]
+        grid = grids[grid_of[g]]
         fill_group(xi[rows], ref[rows], alt[rows], psi, tumour_content[g], error_rate[g], grid, s)
         for u in range(rows.start, rows.stop):
             xi_max[u] = subtract_top(xi[u]) + log_constant(alt[u], ref[u], s) - math.log(len(psi))
@@ -382,12 +397,25 @@ def fill_grid(
 
 @compiled
 def fill_deep_grid(
-    groups, xi, xi_max, ref, alt, group_start, states, state_start, tumour_content, error_rate, grid, s
+    groups,
+    xi,
+    xi_max,
+    ref,
+    alt,
+    group_start,
+    states,
+    state_start,
+    tumour_content,
+    error_rate,
+    grids,
+    grid_of,
+    s,
 ):
     """The same for groups whose rows are deeper."""
     for g in groups:
         rows = slice(group_start[g], group_start[g + 1])
         psi = states[state_start[g, 0] : state_start[g, 1]]
+        grid = grids[grid_of[g]]
         fill_deep_group(xi[rows], ref[rows], alt[rows], psi, tumour_content[g], error_rate[g], grid, s)
         for u in range(rows.start, rows.stop):
             xi_max[u] = subtract_top(xi[u]) + log_deep_constant(alt[u], ref[u], s) - math.log(len(psi))

@@ -13,6 +13,7 @@ value changes are computed anew.
 
 from __future__ import annotations
 
+import itertools
 import math
 import threading
 from collections import OrderedDict
@@ -22,10 +23,20 @@ from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
 
 import numpy as np
+from numpy.typing import NDArray
 
-from pyclone_pgsm.likelihoods.pyclone import PyClone, make_pyclone
+from pyclone_pgsm.likelihoods.pyclone import PyClone, make_pyclone, posterior_lattice
+from pyclone_pgsm.samplers.partition import Partition
 from pyclone_pgsm.tumour.content import Uncertain
-from pyclone_pgsm.tumour.grid import LocusTable, XiGrid, likelihood_grid, split_by_sample
+from pyclone_pgsm.tumour.estimate import POINTS, REACH, Xi, change_of_log_likelihood
+from pyclone_pgsm.tumour.grid import (
+    LocusTable,
+    XiGrid,
+    likelihood_at,
+    likelihood_grid,
+    prevalence_grid,
+    split_by_sample,
+)
 
 PER_SAMPLE = "infer-per-sample"
 """The precision that stands for one inferred precision a sample."""
@@ -84,6 +95,7 @@ Half of the prior is on the binomial, the limit. The other half is proportional 
 flat from there: strong overdispersion is less likely beforehand, as with PyClone's Gamma(1, 0.0001)."""
 ERROR_RATE = Choice((1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2), (1.0,) * 7, 1e-3)
 CONTENT_JUMPS = (1, 1, 1, 2, 4)
+ESTIMATED_FROM = 1_000_000  # numbers in a table from which on it is estimated what a proposal changes
 KEPT_BYTES = 400 << 20  # tables not in use that are kept
 
 
@@ -144,6 +156,11 @@ class _Setting:
 class PyCloneModel:
     """PyClone's likelihood; precision, error rate and tumour contents are fixed, or inferred.
 
+    Attributes
+    ----------
+    index : (T, D) int32
+        Row of each mutation in each sample in the tables of the likelihood; -1 for none.
+
     Parameters
     ----------
     table : LocusTable
@@ -180,6 +197,12 @@ class PyCloneModel:
         is_split = precision == PER_SAMPLE or bool(contents)
         self._samples = list(sample_ids) if is_split else [""]
         self._parts = split_by_sample(table) if is_split else [table]
+        self._first_rows = np.cumsum([0, *(part.num_rows for part in self._parts)])
+        columns = [
+            np.where(part.index < 0, -1, part.index + first)
+            for part, first in zip(self._parts, self._first_rows)
+        ]
+        self.index = np.concatenate(columns, axis=1).astype(np.int32)
         self._choices: dict[str, Choice] = {}
         if precision is None:
             self._choices["precision"] = PRECISION
@@ -191,6 +214,7 @@ class PyCloneModel:
         self._choices |= {f"tumour_content:{sample}": content_choice(contents[sample]) for sample in contents}
         self.hyperparameters: tuple[str, ...] = tuple(self._choices)
         self.num_observations = len(table.index)
+        self.has_estimates = max(part.num_rows for part in self._parts) * grid_size >= ESTIMATED_FROM
         self.order = np.argsort(table.index[:, 0], kind="stable")
         self._grid = _Latest(self._make_grid, 3 * len(self._parts))
         self._likelihood = _Latest(self._assemble, 3)
@@ -206,14 +230,9 @@ class PyCloneModel:
         given = dict(zip(self._choices, values))
         keys = [(part, self._setting(part, given)) for part in range(len(self._parts))]
         if len(keys) == 1:
-            return make_pyclone(self._parts[0].index, *self._make_grid(keys[0]))
+            return make_pyclone(self.index, *self._make_grid(keys[0]))
         grids = [self._grid(key) for key in keys]
-        starts = np.cumsum([0, *(part.num_rows for part in self._parts)])
-        columns = [
-            np.where(part.index < 0, -1, part.index + start) for part, start in zip(self._parts, starts)
-        ]
-        index = np.concatenate(columns, axis=1).astype(np.int32)
-        return make_pyclone(index, *(np.concatenate(arrays) for arrays in zip(*grids)))
+        return make_pyclone(self.index, *(np.concatenate(arrays) for arrays in zip(*grids)))
 
     def _setting(self, part: int, given: Mapping[str, float]) -> _Setting:
         sample = self._samples[part]
@@ -221,19 +240,92 @@ class PyCloneModel:
         error_rate = given.get("error_rate") if np.isnan(self._parts[part].error_rate).any() else None
         return _Setting(precision, error_rate, given.get(f"tumour_content:{sample}"))
 
-    def _make_grid(self, key: tuple[int, _Setting]) -> XiGrid:
-        table, setting = self._parts[key[0]], key[1]
+    def _make_grid(self, key: tuple[int, _Setting], rows: NDArray[np.int64] | None = None) -> XiGrid:
+        """Of a part in a setting; of all its rows, or of some."""
+        table, precision = self._observations(*key)
+        if rows is not None:
+            table = table.take(rows, table.index[:0])
+        return likelihood_grid(table, self.grid_size, self.genotype_prior, self.density, precision)
+
+    def _observations(self, part: int, setting: _Setting) -> tuple[LocusTable, float | None]:
+        """The observations of a part as they are in a setting, and their precision."""
+        table = self._parts[part]
         if setting.error_rate is not None:
             told = ~np.isnan(table.error_rate)
             table = replace(table, error_rate=np.where(told, table.error_rate, setting.error_rate))
         if setting.tumour_content is not None:
             table = replace(table, tumour_content=np.full(table.num_rows, setting.tumour_content))
-        return likelihood_grid(table, self.grid_size, self.genotype_prior, self.density, setting.precision)
+        return table, setting.precision
 
     def forget(self) -> None:
         """Let go of all tables."""
         self._grid.clear()
         self._likelihood.clear()
+
+    def estimate_change(
+        self,
+        values: tuple[float, ...],
+        likelihood: PyClone,
+        partition: Partition,
+        proposal: tuple[float, ...],
+    ) -> float:
+        """About log p(proposal, y | c) - log p(values, y | c), without the tables of the proposal.
+
+        See :mod:`pyclone_pgsm.tumour.estimate`.
+        """
+        lattice = posterior_lattice(likelihood, partition, POINTS, REACH)
+        blocks = partition.position[partition.labels]
+        before, after = (dict(zip(self._choices, each)) for each in (values, proposal))
+        change = self.log_hyperprior(proposal) - self.log_hyperprior(values)
+        for part in range(len(self._parts)):
+            setting = self._setting(part, after)
+            if setting == self._setting(part, before):
+                continue
+            rows = slice(*self._first_rows[part : part + 2])
+            samples = slice(part, part + 1) if len(self._parts) > 1 else slice(None)
+            index = likelihood.index[:, samples]
+            change += change_of_log_likelihood(
+                self._xi_at(part, setting),
+                likelihood.xi_max[rows],
+                np.where(index < 0, -1, index - rows.start),
+                blocks,
+                lattice.of_samples(samples),
+                self.grid_size,
+            )
+        return change
+
+    def log_marginals(self, values: tuple[float, ...], index: NDArray[np.int32]) -> NDArray[np.float64]:
+        """log p(reads), each observation with a prevalence of its own; the tables of these rows only are made.
+
+        Parameters
+        ----------
+        values : tuple of float
+        index : (n, D) int32
+            Rows of the tables; -1 for none, which gives 0.
+        """
+        given = dict(zip(self._choices, values))
+        found = np.zeros(index.shape)
+        for part, (first, end) in enumerate(itertools.pairwise(self._first_rows)):
+            is_here = (index >= first) & (index < end)
+            rows, places = np.unique(index[is_here] - first, return_inverse=True)
+            grid = self._make_grid((part, self._setting(part, given)), rows)
+            found[is_here] = (grid.xi_max + grid.log_mean)[places]
+        return found
+
+    def _xi_at(self, part: int, setting: _Setting) -> Xi:
+        """Xi of a part's rows in a setting, at some points of the grid."""
+        table, precision = self._observations(part, setting)
+        prevalences = prevalence_grid(self.grid_size)
+
+        def xi(
+            rows: NDArray[np.int64], points: NDArray[np.int64], of_row: NDArray[np.int64]
+        ) -> NDArray[np.float64]:
+            some = table.take(rows, table.index[:0])
+            return likelihood_at(
+                some, prevalences[points], of_row, self.genotype_prior, self.density, precision
+            )
+
+        return xi
 
     def log_hyperprior(self, values: tuple[float, ...]) -> float:
         return sum(choice.log_prior(value) for choice, value in zip(self._choices.values(), values))

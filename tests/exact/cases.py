@@ -104,11 +104,15 @@ def one_sample() -> Case:
     )
 
 
-def two_samples_with_missing_data() -> Case:
+def two_samples_with_gaps() -> Observations:
     alt = [[3, 8], [1, 2], [9, 1], [5, 5], [0, 9], [7, 0], [2, 6]]
     depth = [[12, 20], [14, 9], [22, 12], [13, 17], [8, 20], [20, 15], [16, 16]]
     known = [[1, 1], [1, 1], [1, 0], [0, 1], [1, 1], [1, 1], [0, 1]]
-    return pyclone(observations(alt, depth, has_data=known), 1.3, 41)
+    return observations(alt, depth, has_data=known)
+
+
+def two_samples_with_missing_data() -> Case:
+    return pyclone(two_samples_with_gaps(), 1.3, 41)
 
 
 def copy_numbers() -> Case:

@@ -48,6 +48,14 @@ def _few_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tumour_model, "CONTENT_JUMPS", (1, 2))
 
 
+@pytest.fixture
+def acceptance(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Whether proposals are first judged by an estimate."""
+    how: str = request.param
+    monkeypatch.setattr(tumour_model, "ESTIMATED_FROM", 0 if how == "delayed" else np.inf)
+    return how
+
+
 def two_samples(**options: float) -> Observations:
     alt, depth = [[2, 9], [14, 5], [7, 0], [12, 11]], [[24, 20], [30, 24], [20, 25], [28, 30]]
     return observations(alt, depth, **options)
@@ -129,9 +137,11 @@ def test_every_value_matters(name: str) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize("acceptance", ["at once", "delayed"], indirect=True)
 @pytest.mark.parametrize("name", MODELS)
-def test_one_step_from_the_joint_posterior(name: str) -> None:
+def test_one_step_from_the_joint_posterior(name: str, acceptance: str) -> None:
     joint = enumerate_joint(MODELS[name]())
+    assert joint.model.has_estimates == (acceptance == "delayed")
     model, partitions, probabilities = joint.model, joint.partitions, joint.probabilities
     rng = np.random.default_rng(8)
     prior = DirichletProcess(1.0, None, None)

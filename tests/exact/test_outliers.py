@@ -256,8 +256,13 @@ def at_each_precision(
 
 
 @pytest.mark.usefixtures("_few_precisions")
-def test_one_step_from_the_joint_posterior_with_the_precision() -> None:
+@pytest.mark.parametrize("estimated_from", [0, np.inf])
+def test_one_step_from_the_joint_posterior_with_the_precision(
+    estimated_from: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tumour_model, "ESTIMATED_FROM", estimated_from)
     model = contaminated(two_samples(), None)
+    assert model.has_estimates == (estimated_from == 0)
     states = at_each_precision(model, two_samples(), log_seating(DP))
     points = [(precision,) for precision in PRECISIONS]
     assert p_value(Kernels(model, DP), states, points, "outliers+precision+gibbs", REPLICATES) > 1e-4

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import inspect
 import sys
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -13,7 +16,8 @@ from cases import plugin
 from enumeration import chi_square_p_value, poisson_gamma_log_marginal
 
 from pyclone_pgsm.compiling import compiled_for
-from pyclone_pgsm.likelihoods.model import Values
+from pyclone_pgsm.likelihoods.model import Estimating, Values
+from pyclone_pgsm.samplers import hyperparameters
 from pyclone_pgsm.samplers.hyperparameters import partition_log_likelihood, resample_hyperparameters
 from pyclone_pgsm.samplers.partition import build_partition
 
@@ -47,6 +51,25 @@ class AnyRate:
         return (RATES[there],), float(np.log(q_back / q))
 
 
+class AnyRateEstimated(AnyRate):
+    """Estimates of what a proposal changes, which are not even of opposite signs there and back."""
+
+    has_estimates = True
+    estimates = ((0.0, -1.0, 2.0), (0.5, 0.0, -1.5), (-0.7, np.inf, 0.0))
+
+    def __init__(self) -> None:
+        self.made: list[Values] = []
+
+    def likelihood(self, values: Values):  # type: ignore[no-untyped-def]
+        self.made.append(values)
+        return super().likelihood(values)
+
+    def estimate_change(self, values: Values, likelihood: Any, partition: Any, proposal: Values) -> float:
+        assert (partition.labels == [0, 0, 1, 1]).all()
+        assert likelihood.rate == values[0]
+        return self.estimates[RATES.index(values[0])][RATES.index(proposal[0])]
+
+
 def log_likelihood(rate: float) -> float:
     marginal = poisson_gamma_log_marginal(COUNTS, 1.0, rate)
     return marginal([0, 1]) + marginal([2, 3])
@@ -59,18 +82,54 @@ def test_the_log_likelihood_is_absolute() -> None:
     assert partition_log_likelihood(likelihood, partition) == pytest.approx(log_likelihood(0.3), abs=1e-10)
 
 
-def test_one_step_from_the_posterior_of_the_hyperparameters_is_that_posterior() -> None:
+def p_value(model: AnyRate, step: Callable[..., Any] = resample_hyperparameters) -> float:
+    """Of the test that a step from the posterior of the rate is still the posterior."""
     log_p = np.array([np.log(rate) + log_likelihood(rate) for rate in RATES])
     p = np.exp(log_p - log_p.max())
     p /= p.sum()
     assert p.min() > 0.03
-    model, rng = AnyRate(), np.random.default_rng(1)
+    rng = np.random.default_rng(1)
     build = compiled_for(build_partition, plugin())
-    start = [build(model.likelihood((rate,)), np.array([0, 0, 1, 1], np.int32)) for rate in RATES]
+    labels = np.array([0, 0, 1, 1], np.int32)
+    start = [build(AnyRate().likelihood((rate,)), labels) for rate in RATES]
     counts = np.zeros(3, np.int64)
     for here in rng.choice(3, 10_000, p=p):
-        likelihood = model.likelihood((RATES[here],))
-        values, _, partition = resample_hyperparameters(model, (RATES[here],), likelihood, start[here], rng)
+        likelihood = AnyRate().likelihood((RATES[here],))
+        values, _, partition = step(model, (RATES[here],), likelihood, start[here], rng)
+        assert (partition.labels == labels).all()
         counts[RATES.index(values[0])] += 1
-    assert chi_square_p_value(counts, p) > 1e-4
-    assert (partition.labels == start[0].labels).all()
+    return chi_square_p_value(counts, p)
+
+
+def test_one_step_from_the_posterior_of_the_hyperparameters_is_that_posterior() -> None:
+    assert not isinstance(AnyRate(), Estimating)
+    assert p_value(AnyRate()) > 1e-4
+
+
+def test_estimates_may_be_wrong() -> None:
+    """They decide for which proposals a likelihood is made, not what is sampled."""
+    model = AnyRateEstimated()
+    assert isinstance(model, Estimating)
+    assert p_value(model) > 1e-4
+    assert 2000 < len(model.made) < 8000
+    model.has_estimates = False
+    model.made.clear()
+    assert p_value(model) > 1e-4
+    assert len(model.made) == 10_000
+
+
+@pytest.mark.parametrize(
+    ("sound", "faulty"),
+    [
+        ("log_ratio += log_passed_back - log_passed", "log_ratio += 0.0"),
+        ("log_ratio += log_passed_back - log_passed", "log_ratio += log_passed_back"),
+        ("moved, values) - log_q", "moved, values) + log_q"),
+        ("partition, proposal) + log_q", "partition, proposal)"),
+    ],
+)
+def test_a_fault_of_delayed_acceptance_is_caught(sound: str, faulty: str) -> None:
+    source = inspect.getsource(hyperparameters)
+    assert source.count(sound) == 1
+    faulty_module: dict[str, Any] = {}
+    exec(source.replace(sound, faulty), faulty_module)
+    assert p_value(AnyRateEstimated(), faulty_module["resample_hyperparameters"]) < 1e-10

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "exact"))
-from cases import CASES
+from cases import CASES, pyclone_model, two_samples_with_gaps
 
 from pyclone_pgsm.chains import Settings, advance, start_chain
 from pyclone_pgsm.likelihoods.model import FixedModel, Model
@@ -33,7 +33,9 @@ def labels(name: str, changes: dict, outlier_prob: float = 0.0) -> list[list[int
     case = CASES[name]()
     model: Model = FixedModel(case.likelihood, case.num_observations)
     if outlier_prob:
-        model = Contaminated(model, outlier_prob, np.full(case.num_observations, -6.0))
+        model = Contaminated(
+            pyclone_model(two_samples_with_gaps(), 41), outlier_prob, np.full(case.num_observations, -6.0)
+        )
     prior = DirichletProcess()
     settings = Settings(**changes, iterations=ITERATIONS, burn_in=50, seed=6)
     _, records, _ = advance(model, settings, start_chain(model, prior, settings, 0), 10, lambda _: False)

@@ -26,6 +26,7 @@ from pyclone_pgsm.tumour.grid import (
     XiGrid,
     choose_grid_size,
     intern,
+    likelihood_at,
     likelihood_grid,
     prevalence_grid,
 )
@@ -194,6 +195,25 @@ def some_data() -> LocusTable:
         alt = int(rng.binomial(depth, rng.uniform(0.0, 0.6)))
         data.append([Row(alt, depth - alt, *copies[i % 4], tumour_content=0.7)])
     return intern(observations(data))
+
+
+@pytest.mark.parametrize("precision", [60.0, math.inf])
+def test_a_few_points_of_each_row_are_those_of_the_grid(precision: float) -> None:
+    """Shallow and deep rows, some more than once, each at one of three sets of points."""
+    table = some_data()
+    rng = np.random.default_rng(3)
+    rows = np.sort(rng.integers(table.num_rows, size=150))
+    points = np.array([[0, 7, 14, 21], [50, 49, 48, 48], [3, 4, 5, 6]])
+    places = rng.integers(3, size=150)
+    some = table.take(rows, table.index[:0])
+    grid = likelihood_grid(table, 51, "major", "beta-binomial", precision)
+    expected = grid.xi[rows[:, None], points[places]] + grid.xi_max[rows, None]
+    found = likelihood_at(some, points / 50, places, "major", "beta-binomial", precision)
+    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
+    none = likelihood_at(
+        table.take(rows[:0], table.index[:0]), points / 50, places[:0], "major", "binomial", None
+    )
+    assert none.shape == (0, 4)
 
 
 def test_infinite_precision_is_the_binomial() -> None:

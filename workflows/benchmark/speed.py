@@ -52,7 +52,7 @@ CASES = ((1, 18), (4, 8), (4, 15))
 GRIDS = (101, 401, 1601)
 FIXED = 1.0
 MILLION = 1_000_000
-SKIPPED, TIMED = 5, 10
+SKIPPED, TIMED = 5, 30
 FOUR_STATES = ((1, 1), (2, 1), (1, 0), (2, 2))
 EXAMPLE = Path(__file__).parents[2] / "example_data" / "tumour.tsv"
 
