@@ -68,7 +68,8 @@ class Estimating(Protocol):
     ) -> float:
         """About log p(proposal, y | c) - log p(values, y | c); infinite if nothing can be told.
 
-        A function of its arguments, but it need not be right: if it is, fewer likelihoods are made in vain.
+        A function of its arguments, but it need not be right: the better it is, the fewer likelihoods are made in vain
+        and the fewer good proposals refused.
         """
         ...
 

@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 FEWEST_DRAWS = 4
-ROUNDING = 1e-10
+ROUNDING = 1e-12
 """Values that differ by a smaller share count as equal: ranks would make differences of rounding errors."""
 
 

@@ -11,6 +11,15 @@ from pyclone_pgsm.compiling import compiled_for
 from pyclone_pgsm.likelihoods.model import Estimating, Model, Values
 from pyclone_pgsm.samplers.partition import Partition, build_partition, log_likelihood
 
+HOPELESS = -5.0
+"""Least log probability to pass an estimate. Those of large changes have large errors, and without a bound one that is
+far too low on the way back would refuse a good proposal."""
+
+
+def _log_pass(log_ratio: float) -> float:
+    """Log probability that a proposal passes its estimate."""
+    return min(max(log_ratio, HOPELESS), 0.0)
+
 
 def partition_log_likelihood(likelihood: Any, partition: Partition) -> float:
     """sum_b log L(y_b), constants included, so that values at different hyperparameters compare."""
@@ -26,7 +35,7 @@ def resample_hyperparameters(
     Where the likelihood is expensive to make, the model may estimate what a proposal changes (:class:`Estimating`);
     then acceptance is delayed (Christen & Fox 2005, J. Comput. Graph. Stat. 14, 795). First a proposal must be
     accepted by the estimate, and only if it is, its likelihood is made. The second acceptance corrects the first: the
-    target is the same, however bad the estimate.
+    target is the same, however bad the estimate. But where an estimate is too low good proposals are refused.
 
     Parameters
     ----------
@@ -50,7 +59,7 @@ def resample_hyperparameters(
     estimate_change = model.estimate_change if isinstance(model, Estimating) and model.has_estimates else None
     log_passed = 0.0
     if estimate_change:
-        log_passed = min(estimate_change(values, likelihood, partition, proposal) + log_q, 0.0)
+        log_passed = _log_pass(estimate_change(values, likelihood, partition, proposal) + log_q)
         if rng.random() >= math.exp(log_passed):
             return values, likelihood, partition
     proposed = model.likelihood(proposal)
@@ -63,7 +72,7 @@ def resample_hyperparameters(
         + log_q
     )
     if estimate_change:
-        log_passed_back = min(estimate_change(proposal, proposed, moved, values) - log_q, 0.0)
+        log_passed_back = _log_pass(estimate_change(proposal, proposed, moved, values) - log_q)
         log_ratio += log_passed_back - log_passed
     if rng.random() < math.exp(min(log_ratio, 0.0)):
         return proposal, proposed, moved

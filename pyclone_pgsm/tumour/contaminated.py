@@ -118,7 +118,7 @@ class Contaminated:
         index = self._model.index[self.outliers]
 
         def log_outliers(at: Values) -> float:
-            alone = self._model.log_marginals(at, index).sum(axis=1)
+            alone = self._model.log_marginals(values, likelihood, at, index).sum(axis=1)
             return float(np.logaddexp(alone, self._log_any[self.outliers]).sum())
 
         change = self._model.estimate_change(values, likelihood, partition, proposal)

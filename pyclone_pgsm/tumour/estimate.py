@@ -79,7 +79,7 @@ def change_of_log_likelihood(
     found = log_likelihoods(np.arange(len(present)), first)
     total, highest = logsumexp(found, axis=1), found.max(axis=1)
     outermost, at_outermost = [first, first + step * (POINTS - 1)], [found[:, 0], found[:, -1]]
-    for _ in range(ROUNDS):
+    for done in range(ROUNDS + 1):
         further = [outermost[0] - step, outermost[1] + step]
         is_open = [
             (at_outermost[side] > highest - CLOSED) & (further[side] >= 0) & (further[side] < grid_size)
@@ -87,6 +87,8 @@ def change_of_log_likelihood(
         ]
         if not np.any(is_open):
             return float((total - log_sum - constants).sum())
+        if done == ROUNDS:
+            break
         for side in (0, 1):
             which = np.flatnonzero(is_open[side])
             if len(which) == 0:

@@ -294,22 +294,32 @@ class PyCloneModel:
             )
         return change
 
-    def log_marginals(self, values: tuple[float, ...], index: NDArray[np.int32]) -> NDArray[np.float64]:
-        """log p(reads), each observation with a prevalence of its own; the tables of these rows only are made.
+    def log_marginals(
+        self,
+        values: tuple[float, ...],
+        likelihood: PyClone,
+        proposal: tuple[float, ...],
+        index: NDArray[np.int32],
+    ) -> NDArray[np.float64]:
+        """log p(reads; proposal) of observations with a prevalence of their own; tables are made of these only.
 
         Parameters
         ----------
-        values : tuple of float
+        values, likelihood
+            Present ones; what the proposal leaves as it is is taken from there.
+        proposal : tuple of float
         index : (n, D) int32
             Rows of the tables; -1 for none, which gives 0.
         """
-        given = dict(zip(self._choices, values))
-        found = np.zeros(index.shape)
+        before, after = (dict(zip(self._choices, each)) for each in (values, proposal))
+        found = np.where(index < 0, 0.0, (likelihood.log_mean + likelihood.xi_max)[index])
         for part, (first, end) in enumerate(itertools.pairwise(self._first_rows)):
-            is_here = (index >= first) & (index < end)
-            rows, places = np.unique(index[is_here] - first, return_inverse=True)
-            grid = self._make_grid((part, self._setting(part, given)), rows)
-            found[is_here] = (grid.xi_max + grid.log_mean)[places]
+            setting = self._setting(part, after)
+            if setting != self._setting(part, before):
+                is_here = (index >= first) & (index < end)
+                rows, places = np.unique(index[is_here] - first, return_inverse=True)
+                grid = self._make_grid((part, setting), rows)
+                found[is_here] = (grid.xi_max + grid.log_mean)[places]
         return found
 
     def _xi_at(self, part: int, setting: _Setting) -> Xi:

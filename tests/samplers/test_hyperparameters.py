@@ -118,6 +118,18 @@ def test_estimates_may_be_wrong() -> None:
     assert len(model.made) == 10_000
 
 
+def changed_step(*changes: tuple[str, str]) -> Callable[..., Any]:
+    """The step, with some texts of its module replaced."""
+    source = inspect.getsource(hyperparameters)
+    for old, new in changes:
+        assert source.count(old) == 1
+        source = source.replace(old, new)
+    module: dict[str, Any] = {}
+    exec(source, module)
+    step: Callable[..., Any] = module["resample_hyperparameters"]
+    return step
+
+
 @pytest.mark.parametrize(
     ("sound", "faulty"),
     [
@@ -128,8 +140,13 @@ def test_estimates_may_be_wrong() -> None:
     ],
 )
 def test_a_fault_of_delayed_acceptance_is_caught(sound: str, faulty: str) -> None:
-    source = inspect.getsource(hyperparameters)
-    assert source.count(sound) == 1
-    faulty_module: dict[str, Any] = {}
-    exec(source.replace(sound, faulty), faulty_module)
-    assert p_value(AnyRateEstimated(), faulty_module["resample_hyperparameters"]) < 1e-10
+    assert p_value(AnyRateEstimated(), changed_step((sound, faulty))) < 1e-10
+
+
+SOON_HOPELESS = ("HOPELESS = -5.0", "HOPELESS = -0.3")
+
+
+def test_hopeless_proposals_may_pass_as_often_as_they_like() -> None:
+    assert p_value(AnyRateEstimated(), changed_step(SOON_HOPELESS)) > 1e-4
+    one_way = ("log_passed_back = _log_pass(", "log_passed_back = min(0.0, ")
+    assert p_value(AnyRateEstimated(), changed_step(SOON_HOPELESS, one_way)) < 1e-10
