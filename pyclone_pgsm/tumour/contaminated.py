@@ -39,6 +39,11 @@ def log_any_share(observations: Observations) -> NDArray[np.float64]:
     return -np.log1p(np.where(observations.has_data, observations.depth, 0)).sum(axis=1)
 
 
+def _log_either_way(alone: NDArray[np.float64], log_any: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(n,) log probability of outliers' reads, from that of a mutation on its own (n, D), and of any share (n,)."""
+    return np.logaddexp(alone.sum(axis=1), log_any) - math.log(2.0)
+
+
 class Contaminated:
     """The model given which mutations are outliers.
 
@@ -92,8 +97,8 @@ class Contaminated:
     def log_outlier(self, values: Values) -> NDArray[np.float64]:
         """(T,) log L'(y_i), the reads of each mutation if it is an outlier, with all constants."""
         full = self.full_likelihood(values)
-        alone = np.where(full.index < 0, 0.0, (full.log_mean + full.xi_max)[full.index]).sum(axis=1)
-        return np.logaddexp(alone, self._log_any) - math.log(2.0)
+        alone = self._model.log_marginals(values, full, values, full.index)
+        return _log_either_way(alone, self._log_any)
 
     def log_weights(self, values: Values) -> NDArray[np.float64]:
         """(T,) log of p / (1 - p) L'(y_i), without the factors that the likelihood leaves out."""
@@ -118,8 +123,8 @@ class Contaminated:
         index = self._model.index[self.outliers]
 
         def log_outliers(at: Values) -> float:
-            alone = self._model.log_marginals(values, likelihood, at, index).sum(axis=1)
-            return float(np.logaddexp(alone, self._log_any[self.outliers]).sum())
+            alone = self._model.log_marginals(values, likelihood, at, index)
+            return float(_log_either_way(alone, self._log_any[self.outliers]).sum())
 
         change = self._model.estimate_change(values, likelihood, partition, proposal)
         return change + log_outliers(proposal) - log_outliers(values)

@@ -75,8 +75,9 @@ class LocusTable:
         """U."""
         return len(self.ref)
 
-    def take(self, rows: NDArray[np.int64], index: NDArray[np.int32]) -> LocusTable:
-        """The observations of some rows, with another index."""
+    def take(self, rows: NDArray[np.int64], index: NDArray[np.int32] | None = None) -> LocusTable:
+        """The observations of some rows, with another index; by default that of no mutation."""
+        index = self.index[:0] if index is None else index
         columns = [field.name for field in fields(LocusTable) if field.name != "index"]
         return LocusTable(**{name: getattr(self, name)[rows] for name in columns}, index=index)
 

@@ -13,11 +13,10 @@ value changes are computed anew.
 
 from __future__ import annotations
 
-import itertools
 import math
 import threading
 from collections import OrderedDict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 from typing import Generic, TypeVar
@@ -244,7 +243,7 @@ class PyCloneModel:
         """Of a part in a setting; of all its rows, or of some."""
         table, precision = self._observations(*key)
         if rows is not None:
-            table = table.take(rows, table.index[:0])
+            table = table.take(rows)
         return likelihood_grid(table, self.grid_size, self.genotype_prior, self.density, precision)
 
     def _observations(self, part: int, setting: _Setting) -> tuple[LocusTable, float | None]:
@@ -275,13 +274,8 @@ class PyCloneModel:
         """
         lattice = posterior_lattice(likelihood, partition, POINTS, REACH)
         blocks = partition.position[partition.labels]
-        before, after = (dict(zip(self._choices, each)) for each in (values, proposal))
         change = self.log_hyperprior(proposal) - self.log_hyperprior(values)
-        for part in range(len(self._parts)):
-            setting = self._setting(part, after)
-            if setting == self._setting(part, before):
-                continue
-            rows = slice(*self._first_rows[part : part + 2])
+        for part, setting, rows in self._changed_parts(values, proposal):
             samples = slice(part, part + 1) if len(self._parts) > 1 else slice(None)
             index = likelihood.index[:, samples]
             change += change_of_log_likelihood(
@@ -293,6 +287,16 @@ class PyCloneModel:
                 self.grid_size,
             )
         return change
+
+    def _changed_parts(
+        self, values: tuple[float, ...], proposal: tuple[float, ...]
+    ) -> Iterator[tuple[int, _Setting, slice]]:
+        """The parts that a proposal changes, with their new settings and their rows of the tables."""
+        before, after = (dict(zip(self._choices, each)) for each in (values, proposal))
+        for part in range(len(self._parts)):
+            setting = self._setting(part, after)
+            if setting != self._setting(part, before):
+                yield part, setting, slice(*self._first_rows[part : part + 2])
 
     def log_marginals(
         self,
@@ -311,15 +315,12 @@ class PyCloneModel:
         index : (n, D) int32
             Rows of the tables; -1 for none, which gives 0.
         """
-        before, after = (dict(zip(self._choices, each)) for each in (values, proposal))
         found = np.where(index < 0, 0.0, (likelihood.log_mean + likelihood.xi_max)[index])
-        for part, (first, end) in enumerate(itertools.pairwise(self._first_rows)):
-            setting = self._setting(part, after)
-            if setting != self._setting(part, before):
-                is_here = (index >= first) & (index < end)
-                rows, places = np.unique(index[is_here] - first, return_inverse=True)
-                grid = self._make_grid((part, setting), rows)
-                found[is_here] = (grid.xi_max + grid.log_mean)[places]
+        for part, setting, part_rows in self._changed_parts(values, proposal):
+            is_here = (index >= part_rows.start) & (index < part_rows.stop)
+            rows, places = np.unique(index[is_here] - part_rows.start, return_inverse=True)
+            grid = self._make_grid((part, setting), rows)
+            found[is_here] = (grid.xi_max + grid.log_mean)[places]
         return found
 
     def _xi_at(self, part: int, setting: _Setting) -> Xi:
@@ -330,9 +331,8 @@ class PyCloneModel:
         def xi(
             rows: NDArray[np.int64], points: NDArray[np.int64], of_row: NDArray[np.int64]
         ) -> NDArray[np.float64]:
-            some = table.take(rows, table.index[:0])
             return likelihood_at(
-                some, prevalences[points], of_row, self.genotype_prior, self.density, precision
+                table.take(rows), prevalences[points], of_row, self.genotype_prior, self.density, precision
             )
 
         return xi
