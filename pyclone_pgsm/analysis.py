@@ -50,7 +50,7 @@ from pyclone_pgsm.trace import RunOptions, Trace, TraceWriter, create_trace, ext
 from pyclone_pgsm.tumour.content import ContentOption, check_uncertain, uncertain
 from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
 from pyclone_pgsm.tumour.grid import DENSITIES, choose_grid_size, intern
-from pyclone_pgsm.tumour.model import PER_SAMPLE
+from pyclone_pgsm.tumour.model import PER_SAMPLE, PREVALENCE_PRIORS
 from pyclone_pgsm.warm import compile_ahead
 
 if TYPE_CHECKING:
@@ -106,6 +106,8 @@ class ModelOptions:
         As :func:`pyclone_pgsm.inputs.tables.read_tables` takes it; distributions are inferred.
     outlier_prob : float
         Probability that a mutation is an outlier (:mod:`pyclone_pgsm.tumour.contaminated`), at least 0 and below 1.
+    prevalence_prior : {"learned", "uniform"}
+        The prior of a cluster's prevalence in each sample (:mod:`pyclone_pgsm.tumour.base_measure`).
     """
 
     genotype_prior: str = "major"
@@ -114,6 +116,7 @@ class ModelOptions:
     grid_size: int | None = None
     tumour_content: ContentOption = None
     outlier_prob: float = 0.0
+    prevalence_prior: str = "learned"
 
     def __post_init__(self) -> None:
         if self.genotype_prior not in GENOTYPE_PRIORS:
@@ -122,6 +125,10 @@ class ModelOptions:
             )
         if self.density not in DENSITIES:
             raise UsageError(f"--density {self.density!r}: must be one of {', '.join(DENSITIES)}")
+        if self.prevalence_prior not in PREVALENCE_PRIORS:
+            raise UsageError(
+                f"--prevalence-prior {self.prevalence_prior!r}: must be one of {', '.join(PREVALENCE_PRIORS)}"
+            )
         if not (self.precision in (None, PER_SAMPLE) or _is_positive(self.precision)):
             raise UsageError(
                 f"--precision {self.precision}: must be 'infer', {PER_SAMPLE!r} or a positive number"
@@ -142,6 +149,7 @@ class ModelOptions:
             "density": self.density,
             "precision": None if self.density == "binomial" else self.precision,
             "grid_size": grid_size,
+            "prevalence_prior": self.prevalence_prior,
             **(
                 {"tumour_content": {sample: list(pair) for sample, pair in contents.items()}}
                 if contents

@@ -325,8 +325,9 @@ def advance(
             likelihood = model.likelihood(values)
         prior = prior.resample(partition.sizes[partition.sizes > 0], rng)
         tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))
-        if model.hyperparameters and iteration % (settings.hyper_every or 1) == 0:
-            for _ in model.hyperparameters:
+        values, likelihood = model.draw_conditionals(values, likelihood, partition, rng)
+        if iteration % (settings.hyper_every or 1) == 0:
+            for _ in range(model.num_proposals):
                 values, likelihood, partition = resample_hyperparameters(
                     model, values, likelihood, partition, rng
                 )

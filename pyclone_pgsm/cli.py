@@ -92,6 +92,7 @@ def _model_options(given: dict[str, Any], content: ContentOption = None) -> Mode
         parse_number("grid-size", given["grid_size"], "auto", int),
         content,
         given["outlier_prob"],
+        given["prevalence_prior"],
     )
 
 

@@ -110,6 +110,17 @@ DENSITY_OPTIONS: Options = {
         "infer",
     ),
     "grid_size": (option(str, "--grid-size", "Grid points of the prevalence.", MODEL, "auto|INT"), "auto"),
+    "prevalence_prior": (
+        option(
+            str,
+            "--prevalence-prior",
+            "Prior of a cluster's prevalence in a sample: learned (near 0, near 1 or anywhere, in shares that are "
+            "learned for each sample) or uniform (PyClone's).",
+            MODEL,
+            "NAME",
+        ),
+        "learned",
+    ),
     "outlier_prob": (
         option(
             float,

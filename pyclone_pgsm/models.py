@@ -3,9 +3,9 @@
 A tumour is clustered by PyClone's likelihood, any other data, a matrix of numbers, by a likelihood of the registry. The
 options are plain values that JSON can hold, so that a trace says all that is needed to go on without the input files:
 
-    {"likelihood": "pyclone", "genotype_prior": .., "density": .., "precision": .., "grid_size": ..}, and if the tumour
-        content of some samples is uncertain "tumour_content": {SAMPLE: [MEAN, SD], ..}, and if mutations may be
-        outliers "outlier_prob": ..
+    {"likelihood": "pyclone", "genotype_prior": .., "density": .., "precision": .., "grid_size": ..,
+        "prevalence_prior": ..}, and if the tumour content of some samples is uncertain
+        "tumour_content": {SAMPLE: [MEAN, SD], ..}, and if mutations may be outliers "outlier_prob": ..
     {"likelihood": "normal", "parameters": {..}}
 """
 
@@ -80,6 +80,7 @@ def make_model(data: Data, options: StoredModel) -> Model:
             options["precision"],
             data.sample_ids,
             {sample: Uncertain(*pair) for sample, pair in options.get("tumour_content", {}).items()},
+            options.get("prevalence_prior", "uniform"),
         )
         prob = options.get("outlier_prob", 0.0)
         return Contaminated(model, prob, log_any_share(data)) if prob else model

@@ -37,6 +37,7 @@ from pyclone_pgsm.inputs.observations import SUBCLONAL, LeftOut, Observations
 from pyclone_pgsm.models import TUMOUR, Data, DataMatrix, StoredModel, names_of
 from pyclone_pgsm.priors import Prior, prior_from_dict
 from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS
+from pyclone_pgsm.tumour.base_measure import ABSENT, CLONAL
 from pyclone_pgsm.tumour.grid import prevalence_grid
 
 FORMAT = "pyclone-pgsm trace 2"
@@ -64,6 +65,8 @@ HYPERPARAMETERS = {
     "precision": "precision of the likelihood (inf: its limit)",
     "error_rate": "sequencing error rate",
     "tumour_content": "share of cancer cells",
+    ABSENT: "weight of the component near 0 of the prevalences' base measure",
+    CLONAL: "weight of the component near 1 of the prevalences' base measure",
 }
 """Descriptions by name, in the trace also with a sample: ``precision:SAMPLE`` (``/`` written ``%2F``)."""
 OUTLIERS = "outliers"

@@ -19,6 +19,9 @@ class Model(Protocol):
     ----------
     hyperparameters : tuple of str
         Names, as they stand in the trace; empty if there are none.
+    num_proposals : int
+        Metropolis-Hastings proposals (:meth:`propose`) that an iteration makes: none of what
+        :meth:`draw_conditionals` draws.
     num_observations : int
         T.
     order : (T,) int64
@@ -27,6 +30,7 @@ class Model(Protocol):
     """
 
     hyperparameters: tuple[str, ...]
+    num_proposals: int
     num_observations: int
     order: NDArray[np.int64]
 
@@ -44,6 +48,16 @@ class Model(Protocol):
 
     def propose(self, values: Values, rng: np.random.Generator) -> tuple[Values, float]:
         """A new point and log q(values | new) - log q(new | values), for a Metropolis-Hastings step."""
+        ...
+
+    def draw_conditionals(
+        self, values: Values, likelihood: Any, partition: Partition, rng: np.random.Generator
+    ) -> tuple[Values, Any]:
+        """Draw the hyperparameters whose distribution given partition and data is known (Gibbs steps).
+
+        The statistics of the partition are brought up to date in place. Returns the new values, and the likelihood at
+        these; the arguments if there is nothing to draw.
+        """
         ...
 
     def forget(self) -> None:
@@ -86,6 +100,7 @@ class FixedModel:
     """
 
     hyperparameters: tuple[str, ...] = ()
+    num_proposals = 0
 
     def __init__(self, likelihood: Any, num_observations: int) -> None:
         self._likelihood = likelihood
@@ -103,6 +118,11 @@ class FixedModel:
 
     def propose(self, values: Values, rng: np.random.Generator) -> tuple[Values, float]:
         return values, 0.0
+
+    def draw_conditionals(
+        self, values: Values, likelihood: Any, partition: Partition, rng: np.random.Generator
+    ) -> tuple[Values, Any]:
+        return values, likelihood
 
     def forget(self) -> None:
         return

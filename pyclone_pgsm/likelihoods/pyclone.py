@@ -1,10 +1,11 @@
 """The PyClone likelihood: a block shares one cellular prevalence per sample, on a grid of G points.
 
-    L(y_b) = prod over samples d of (1/G) sum_k exp(S_dk),     S_dk = sum over i in b of Xi_dk(y_i)
+    L(y_b) = prod over samples d of (1/G) sum_k exp(S_dk),     S_dk = log G h_dk + sum over i in b of Xi_dk(y_i)
 
-A statistic holds for each sample, one after the other,
+with h_dk the base measure of sample d, the prior mass of grid point k: 1/G each, or learned from the tumour
+(:mod:`pyclone_pgsm.tumour.base_measure`). A statistic holds for each sample, one after the other,
 
-    S      (G,)  sum of the members' xi = Xi - max Xi
+    S      (G,)  log base measure (log G h_dk) and sum of the members' xi = Xi - max Xi
     W      (G,)  posterior exp(S_k) / sum exp(S), kept on the window [lo, hi) only
     top    (C,)  bounds on S: top[c] >= S_k for the k of chunk c, ceil(G / C) points each
     lo, hi, first, last, out, log_z, spent
@@ -503,6 +504,14 @@ class PyClone(NamedTuple):
         max_k Xi_k.
     log_mean : (U,) float64
         log of the mean of ``likelihood`` over the grid.
+    component_means : (U, J) float64
+        Mean of ``likelihood`` under each component of a base measure that is a mixture; J = 0 if it is uniform.
+    log_base, base : (D, G) float64
+        log G h_dk and h_dk: all 0 and 1/G if the base measure is uniform.
+    highest_base : (D, C) float64
+        Largest log_base of each chunk of the grid.
+    log_alone : (T,) float64
+        log L(y_i) of each mutation in a block of its own, without what ``xi_max`` leaves out.
     low, high : (U, C) float64
         Least and largest xi of each chunk of the grid.
     highest : (U, C) float64
@@ -514,6 +523,11 @@ class PyClone(NamedTuple):
     likelihood: np.ndarray
     xi_max: np.ndarray
     log_mean: np.ndarray
+    component_means: np.ndarray
+    log_base: np.ndarray
+    base: np.ndarray
+    highest_base: np.ndarray
+    log_alone: np.ndarray
     low: np.ndarray
     high: np.ndarray
     highest: np.ndarray
@@ -526,12 +540,14 @@ class PyClone(NamedTuple):
     def clear(self, stat):
         G = self.xi.shape[1]
         C = self.low.shape[1]
-        for start in range(0, len(stat), 2 * (G + C) + TAIL):
+        for d in range(self.index.shape[1]):
+            start = d * (2 * (G + C) + TAIL)
             tail = start + 2 * G + C
-            for k in range(np.uint64(start), np.uint64(tail)):
-                stat[k] = 0.0
-            for k in range(np.uint64(start + G), np.uint64(start + 2 * G)):
-                stat[k] = 1.0 / G
+            for k in range(np.uint64(G)):
+                stat[np.uint64(start) + k] = self.log_base[d, k]
+                stat[np.uint64(start + G) + k] = self.base[d, k]
+            for c in range(np.uint64(C)):
+                stat[np.uint64(start + 2 * G) + c] = self.highest_base[d, c]
             stat[tail + LO] = 0
             stat[tail + HI] = G
             stat[tail + FIRST] = 0
@@ -612,12 +628,7 @@ class PyClone(NamedTuple):
 
     @leaf
     def log_prior_predictive(self, i):
-        total = 0.0
-        for d in range(self.index.shape[1]):
-            row = self.index[i, d]
-            if row >= 0:
-                total += self.log_mean[row]
-        return total
+        return self.log_alone[i]
 
     def log_predictive(self, stat, i, negligible):
         out = np.empty(1)
@@ -731,14 +742,115 @@ class PyClone(NamedTuple):
 
 
 def make_pyclone(index, xi, likelihood, xi_max, log_mean) -> PyClone:
-    """The likelihood with its chunks' extremes; arguments as the attributes of :class:`PyClone`."""
-    G = xi.shape[1]
-    points = CHUNK * -(-G // (CHUNK * CHUNKS))
-    number = -(-G // points)
-    chunks = np.arange(0, G, -(-G // number))
+    """The likelihood with a uniform base measure, and its chunks' extremes; arguments as the attributes."""
+    (T, D), G = index.shape, xi.shape[1]
+    points = _points_of_chunk(G)
+    chunks = np.arange(0, G, points)
     low = np.minimum.reduceat(xi, chunks, axis=1)
     high = np.maximum.reduceat(xi, chunks, axis=1)
-    return PyClone(index, xi, likelihood, xi_max, log_mean, low, high, np.exp(high))
+    log_alone = np.zeros(T)
+    for rows in index.T:
+        log_alone += np.where(rows < 0, 0.0, log_mean[rows])
+    log_base, base, highest_base = np.zeros((D, G)), np.full((D, G), 1.0 / G), np.zeros((D, len(chunks)))
+    return PyClone(
+        index=index,
+        xi=xi,
+        likelihood=likelihood,
+        xi_max=xi_max,
+        log_mean=log_mean,
+        component_means=np.zeros((len(xi), 0)),
+        log_base=log_base,
+        base=base,
+        highest_base=highest_base,
+        log_alone=log_alone,
+        low=low,
+        high=high,
+        highest=np.exp(high),
+    )
+
+
+def _points_of_chunk(G: int) -> int:
+    points = CHUNK * -(-G // (CHUNK * CHUNKS))
+    return -(-G // -(-G // points))
+
+
+def with_base(likelihood: PyClone, weights: NDArray[np.float64], components: NDArray[np.float64]) -> PyClone:
+    """The likelihood with the base measure h_dk = sum_j w_dj A_jk.
+
+    Parameters
+    ----------
+    likelihood : PyClone
+        With its ``component_means``.
+    weights : (D, J) float64
+    components : (J, G) float64
+        Each sums to 1 over the grid.
+    """
+    G = components.shape[1]
+    base = weights @ components
+    log_base = np.log(base * G)
+    highest = np.maximum.reduceat(log_base, np.arange(0, G, _points_of_chunk(G)), axis=1)
+    log_alone = np.zeros(len(likelihood.index))
+    for rows, of_sample in zip(likelihood.index.T, weights):
+        means = likelihood.component_means @ of_sample
+        log_alone += np.log(np.where(rows < 0, 1.0, means[rows]))
+    return likelihood._replace(log_base=log_base, base=base, highest_base=highest, log_alone=log_alone)
+
+
+def change_base(likelihood, before, partition):
+    """Bring the statistics of a partition up to date with another base measure.
+
+    Parameters
+    ----------
+    likelihood : PyClone
+        With the new base measure.
+    before : (D, G) float64
+        ``log_base`` of the one that the statistics hold.
+    partition : Partition
+        Its statistics are changed in place.
+    """
+    D, G = likelihood.log_base.shape
+    C = likelihood.low.shape[1]
+    for b in range(partition.counter[0]):
+        stat = partition.stats[partition.active[b]]
+        for d in range(D):
+            start = d * (2 * (G + C) + TAIL)
+            settle(stat, start, C, likelihood.xi)
+            for k in range(G):
+                stat[start + k] += likelihood.log_base[d, k] - before[d, k]
+            renew_window(stat, start, C, likelihood.xi)
+
+
+def component_probabilities(likelihood, ratios, partition):
+    """Posterior probabilities of the components of a base measure that is a mixture, for each block and sample.
+
+    Given the grid point k, component j has the probability ``ratios[j, d, k]`` = w_dj A_jk / h_dk, the share of the
+    component in the base measure. Averaged over the posterior of k,
+
+        p_bdj = sum_k W_bdk ratios[j, d, k].
+
+    Parameters
+    ----------
+    likelihood : PyClone
+    ratios : (J, D, G) float64
+    partition : Partition
+        K blocks.
+
+    Returns
+    -------
+    (K, D, J) float64
+    """
+    J, D, G = ratios.shape
+    C = likelihood.low.shape[1]
+    found = np.zeros((partition.counter[0], D, J))
+    for b in range(partition.counter[0]):
+        stat = partition.stats[partition.active[b]]
+        for d in range(D):
+            start = d * (2 * (G + C) + TAIL)
+            tail = start + 2 * G + C
+            for j in range(J):
+                for k in range(int(stat[tail + LO]), int(stat[tail + HI])):
+                    found[b, d, j] += stat[start + G + k] * ratios[j, d, k]
+    return found
 
 
 class Lattice(NamedTuple):

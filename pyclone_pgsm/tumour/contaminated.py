@@ -72,6 +72,7 @@ class Contaminated:
         self.outliers = np.zeros(model.num_observations, bool) if outliers is None else outliers
         self.has_estimates = model.has_estimates
         self.hyperparameters = model.hyperparameters
+        self.num_proposals = model.num_proposals
         self.num_observations = model.num_observations
         self.order = model.order
 
@@ -92,7 +93,7 @@ class Contaminated:
         full = self.full_likelihood(values)
         index = full.index.copy()
         index[self.outliers] = -1
-        return full._replace(index=index)
+        return full._replace(index=index, log_alone=np.where(self.outliers, 0.0, full.log_alone))
 
     def log_outlier(self, values: Values) -> NDArray[np.float64]:
         """(T,) log L'(y_i), the reads of each mutation if it is an outlier, with all constants."""
@@ -131,6 +132,11 @@ class Contaminated:
 
     def propose(self, values: Values, rng: np.random.Generator) -> tuple[Values, float]:
         return self._model.propose(values, rng)
+
+    def draw_conditionals(
+        self, values: Values, likelihood: PyClone, partition: Partition, rng: np.random.Generator
+    ) -> tuple[Values, PyClone]:
+        return self._model.draw_conditionals(values, likelihood, partition, rng)
 
     def forget(self) -> None:
         self._model.forget()

@@ -30,7 +30,7 @@ def change_of_log_likelihood(
     index: NDArray[np.int32],
     blocks: NDArray[np.int64],
     lattice: Lattice,
-    grid_size: int,
+    log_base: NDArray[np.float64],
 ) -> float:
     """About sum_b log L'(y_b) - log L(y_b), where L' is the likelihood in the new setting.
 
@@ -49,19 +49,21 @@ def change_of_log_likelihood(
         Block of each mutation, from 0 to K - 1.
     lattice : Lattice
         Of the K blocks and D samples, :data:`POINTS` points each.
-    grid_size : int
-        G.
+    log_base : (D, G) float64
+        log G h_dk of the base measure.
 
     Returns
     -------
     float
         Infinity if a peak moved too far to be followed.
     """
+    grid_size = log_base.shape[1]
     known = index >= 0
     cells = blocks[:, None] * index.shape[1] + np.arange(index.shape[1])
     keys, counts = np.unique(cells[known] * len(xi_max) + index[known], return_counts=True)
     cell, row = np.divmod(keys, len(xi_max))
     present, cell = np.unique(cell, return_inverse=True)
+    sample = present % index.shape[1]
     first, step, log_sum = (each.reshape(-1)[present] for each in lattice)
     constants = np.bincount(cell, counts * xi_max[row])
 
@@ -74,6 +76,7 @@ def change_of_log_likelihood(
         of_row = place[cell[chosen]]
         values = xi(row[chosen], np.clip(points, 0, grid_size - 1), of_row) * counts[chosen, None]
         sums = np.add.reduceat(values, np.flatnonzero(np.diff(of_row, prepend=-1)), axis=0)
+        sums += log_base[sample[which, None], np.clip(points, 0, grid_size - 1)]
         return np.where((points >= 0) & (points < grid_size), sums, -math.inf)
 
     found = log_likelihoods(np.arange(len(present)), first)

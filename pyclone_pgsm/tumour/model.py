@@ -7,6 +7,9 @@ between them, one at a time:
 * ``error_rate``, one for all reads whose error rate is not told;
 * ``tumour_content:SAMPLE`` of each sample for which a distribution is given.
 
+The base measure of the prevalences is uniform, or learned (:mod:`pyclone_pgsm.tumour.base_measure`); its weights are
+hyperparameters, too: ``weight_absent:SAMPLE`` and ``weight_clonal:SAMPLE``, the last of all.
+
 Where something is a sample's own, every sample has rows of the tables of its own, and only the rows of the sample whose
 value changes are computed anew.
 """
@@ -24,8 +27,24 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.likelihoods.pyclone import PyClone, make_pyclone, posterior_lattice
+from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.likelihoods.pyclone import (
+    PyClone,
+    change_base,
+    component_probabilities,
+    make_pyclone,
+    posterior_lattice,
+    with_base,
+)
 from pyclone_pgsm.samplers.partition import Partition
+from pyclone_pgsm.tumour.base_measure import (
+    all_weights,
+    component_masses,
+    draw_weights,
+    initial_weights,
+    log_prior_density,
+    weight_names,
+)
 from pyclone_pgsm.tumour.content import Uncertain
 from pyclone_pgsm.tumour.estimate import POINTS, REACH, Xi, change_of_log_likelihood
 from pyclone_pgsm.tumour.grid import (
@@ -37,6 +56,7 @@ from pyclone_pgsm.tumour.grid import (
     split_by_sample,
 )
 
+PREVALENCE_PRIORS = ("learned", "uniform")
 PER_SAMPLE = "infer-per-sample"
 """The precision that stands for one inferred precision a sample."""
 
@@ -175,6 +195,8 @@ class PyCloneModel:
         Length D; needed only if something is a sample's own.
     tumour_contents : mapping of str to Uncertain
         Samples whose tumour content is inferred; for them that of the observations is not looked at.
+    prevalence_prior : {"uniform", "learned"}
+        The base measure of the prevalences.
     """
 
     def __init__(
@@ -186,6 +208,7 @@ class PyCloneModel:
         precision: float | str | None,
         sample_ids: Sequence[str] = (),
         tumour_contents: Mapping[str, Uncertain] | None = None,
+        prevalence_prior: str = "uniform",
     ) -> None:
         self.grid_size = grid_size
         self.genotype_prior = genotype_prior
@@ -211,7 +234,10 @@ class PyCloneModel:
         if np.isnan(table.error_rate).any():
             self._choices["error_rate"] = ERROR_RATE
         self._choices |= {f"tumour_content:{sample}": content_choice(contents[sample]) for sample in contents}
-        self.hyperparameters: tuple[str, ...] = tuple(self._choices)
+        self._components = component_masses(grid_size) if prevalence_prior == "learned" else None
+        self.num_proposals = len(self._choices)
+        weights = [] if self._components is None else weight_names(sample_ids)
+        self.hyperparameters: tuple[str, ...] = (*self._choices, *weights)
         self.num_observations = len(table.index)
         self.has_estimates = max(part.num_rows for part in self._parts) * grid_size >= ESTIMATED_FROM
         self.order = np.argsort(table.index[:, 0], kind="stable")
@@ -219,19 +245,31 @@ class PyCloneModel:
         self._likelihood = _Latest(self._assemble, 3)
 
     def initial_values(self) -> tuple[float, ...]:
-        return tuple(choice.start for choice in self._choices.values())
+        starts = tuple(choice.start for choice in self._choices.values())
+        return starts if self._components is None else (*starts, *initial_weights(self.index.shape[1]))
 
     def likelihood(self, values: tuple[float, ...]) -> PyClone:
-        """Tables at given values: computed when first asked for, the latest kept."""
-        return self._likelihood(values)
+        """Tables at given values, computed when first asked for, the latest kept; and the base measure."""
+        likelihood = self._likelihood(values[: self.num_proposals])
+        if self._components is None:
+            return likelihood
+        return with_base(likelihood, self._weights(values), self._components)
+
+    def _weights(self, values: tuple[float, ...]) -> NDArray[np.float64]:
+        """(D, 3) weights of the base measure's components."""
+        return all_weights(values[self.num_proposals :])
 
     def _assemble(self, values: tuple[float, ...]) -> PyClone:
         given = dict(zip(self._choices, values))
         keys = [(part, self._setting(part, given)) for part in range(len(self._parts))]
         if len(keys) == 1:
-            return make_pyclone(self.index, *self._make_grid(keys[0]))
-        grids = [self._grid(key) for key in keys]
-        return make_pyclone(self.index, *(np.concatenate(arrays) for arrays in zip(*grids)))
+            likelihood = make_pyclone(self.index, *self._make_grid(keys[0]))
+        else:
+            grids = [self._grid(key) for key in keys]
+            likelihood = make_pyclone(self.index, *(np.concatenate(arrays) for arrays in zip(*grids)))
+        if self._components is None:
+            return likelihood
+        return likelihood._replace(component_means=likelihood.likelihood @ self._components.T)
 
     def _setting(self, part: int, given: Mapping[str, float]) -> _Setting:
         sample = self._samples[part]
@@ -284,7 +322,7 @@ class PyCloneModel:
                 np.where(index < 0, -1, index - rows.start),
                 blocks,
                 lattice.of_samples(samples),
-                self.grid_size,
+                likelihood.log_base[samples],
             )
         return change
 
@@ -338,11 +376,29 @@ class PyCloneModel:
         return xi
 
     def log_hyperprior(self, values: tuple[float, ...]) -> float:
-        return sum(choice.log_prior(value) for choice, value in zip(self._choices.values(), values))
+        log_p = sum(choice.log_prior(value) for choice, value in zip(self._choices.values(), values))
+        return log_p if self._components is None else log_p + log_prior_density(self._weights(values))
 
     def propose(self, values: tuple[float, ...], rng: np.random.Generator) -> tuple[tuple[float, ...], float]:
-        """Another value of one of the hyperparameters."""
-        which = int(rng.integers(len(values))) if len(values) > 1 else 0
+        """Another value of one of the hyperparameters, the weights of the base measure excepted."""
+        which = int(rng.integers(self.num_proposals)) if self.num_proposals > 1 else 0
         choice = tuple(self._choices.values())[which]
         new, log_ratio = choice.propose(values[which], rng)
         return (*values[:which], new, *values[which + 1 :]), log_ratio
+
+    def draw_conditionals(
+        self,
+        values: tuple[float, ...],
+        likelihood: PyClone,
+        partition: Partition,
+        rng: np.random.Generator,
+    ) -> tuple[tuple[float, ...], PyClone]:
+        """The weights of the base measure given the partition."""
+        if self._components is None:
+            return values, likelihood
+        shares = self._weights(values).T[:2, :, None] * self._components[:2, None, :] / likelihood.base
+        probabilities = compiled_for(component_probabilities, PyClone)(likelihood, shares, partition)
+        values = (*values[: self.num_proposals], *draw_weights(probabilities, rng))
+        changed = with_base(likelihood, self._weights(values), self._components)
+        compiled_for(change_base, PyClone)(changed, likelihood.log_base, partition)
+        return values, changed

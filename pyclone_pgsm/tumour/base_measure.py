@@ -1,0 +1,78 @@
+"""The base measure of cellular prevalences in each sample, learned from the tumour.
+
+PyClone's prior of a cluster's prevalence is uniform in every sample. But subclones are absent from many samples, and
+the clone from which all others descend is in all tumour cells. So the prevalence in sample d is drawn from
+
+    H_d = w_d0 Beta(a, 1) + w_d1 Beta(1, a) + w_d2 Beta(1, 1),     w_d ~ Dirichlet(1, 1, 2),     a = 0.1:
+
+near 0 (absent), near 1 (clonal), or anywhere (subclonal). On the grid, h_dk is the mass of H_d in the cell of point k;
+cells end half-way between points, and at 0 and 1. All three are densities: with atoms at 0 and 1 two clusters could be
+the same point.
+
+The weights are drawn in each iteration. Given the partition, each block's component in each sample is drawn from its
+posterior; then the weights from Dirichlet(1 + n_d0, 1 + n_d1, 2 + n_d2), n_dj being the number of blocks with
+component j in sample d.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+ABSENT, CLONAL = "weight_absent", "weight_clonal"
+"""Names of the hyperparameters w_d0 and w_d1, each followed by a colon and the sample; w_d2 is the rest."""
+SHAPE = 0.1
+DIRICHLET = np.array([1.0, 1.0, 2.0])
+LOG_NORMALISER = math.lgamma(DIRICHLET.sum()) - sum(map(math.lgamma, DIRICHLET))
+SMALLEST_WEIGHT = 1e-9
+
+
+def weight_names(sample_ids: Sequence[str]) -> list[str]:
+    """Names of the 2 D hyperparameters, sample after sample."""
+    return [f"{name}:{sample}" for sample in sample_ids for name in (ABSENT, CLONAL)]
+
+
+def initial_weights(num_samples: int) -> tuple[float, ...]:
+    """The prior's mean, as hyperparameters."""
+    return tuple((DIRICHLET / DIRICHLET.sum())[:2].tolist()) * num_samples
+
+
+def all_weights(values: Sequence[float]) -> NDArray[np.float64]:
+    """(D, 3) weights from the 2 D hyperparameters."""
+    given = np.array(values).reshape(-1, 2)
+    return np.column_stack([given, 1.0 - given.sum(axis=1)])
+
+
+def log_prior_density(weights: NDArray[np.float64]) -> float:
+    """Log density of the weights (D, 3), of the first two of each sample."""
+    return len(weights) * LOG_NORMALISER + float((np.log(weights) * (DIRICHLET - 1.0)).sum())
+
+
+def component_masses(grid_size: int) -> NDArray[np.float64]:
+    """(3, G) masses of the three components in the cells of the grid."""
+    points = np.arange(grid_size) / (grid_size - 1)
+    ends = np.concatenate([[0.0], (points[1:] + points[:-1]) / 2, [1.0]])
+    near_zero = np.diff(ends**SHAPE)
+    return np.array([near_zero, near_zero[::-1], np.diff(ends)])
+
+
+def draw_weights(probabilities: NDArray[np.float64], rng: np.random.Generator) -> tuple[float, ...]:
+    """New weights given the partition, as hyperparameters.
+
+    Parameters
+    ----------
+    probabilities : (K, D, 2) float64
+        Posterior probabilities of the first two components, of each block and sample.
+    rng : numpy.random.Generator
+    """
+    u = rng.random(probabilities.shape[:2])
+    is_absent = u < probabilities[:, :, 0]
+    is_clonal = ~is_absent & (u < probabilities.sum(axis=2))
+    counts = np.array([is_absent.sum(axis=0), is_clonal.sum(axis=0), (~is_absent & ~is_clonal).sum(axis=0)])
+    gammas = rng.standard_gamma(DIRICHLET + counts.T)
+    weights = np.maximum(gammas / gammas.sum(axis=1, keepdims=True), SMALLEST_WEIGHT)
+    weights /= weights.sum(axis=1, keepdims=True)
+    return tuple(weights[:, :2].ravel().tolist())
