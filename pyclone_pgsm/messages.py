@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pyclone_pgsm.posterior.mixture import SD, MixtureSummary
 from pyclone_pgsm.posterior.summarize import Diagnostic, Result, is_precision
 from pyclone_pgsm.posterior.summary import Summary
+from pyclone_pgsm.tumour.base_measure import is_weight
 
 SHOWN_CLUSTERS = 20
 SHOWN_COLUMNS = 6
@@ -46,9 +47,13 @@ def summary_lines(result: Result, left_out: int) -> list[str]:
         for d in result.diagnostics
         if d.name == "error_rate"
     ]
-    convergence = ", ".join(f"{d.name} {d.rhat:.2f}" for d in result.diagnostics if not math.isnan(d.rhat))
+    told = [d for d in result.diagnostics if not math.isnan(d.rhat)]
+    convergence = [f"{d.name} {d.rhat:.2f}" for d in told if not is_weight(d.name)]
+    weights = [d.rhat for d in told if is_weight(d.name)]
+    if weights:
+        convergence.append(f"weights of the prevalence prior at most {max(weights):.2f}")
     if convergence:
-        lines.append(f"R-hat (agreement of the chains, good below 1.05): {convergence}")
+        lines.append(f"R-hat (agreement of the chains, good below 1.05): {', '.join(convergence)}")
     lines += [f"warning: {warning}" for warning in result.warnings]
     return lines
 

@@ -789,10 +789,8 @@ def with_base(likelihood: PyClone, weights: NDArray[np.float64], components: NDA
     base = weights @ components
     log_base = np.log(base * G)
     highest = np.maximum.reduceat(log_base, np.arange(0, G, _points_of_chunk(G)), axis=1)
-    log_alone = np.zeros(len(likelihood.index))
-    for rows, of_sample in zip(likelihood.index.T, weights):
-        means = likelihood.component_means @ of_sample
-        log_alone += np.log(np.where(rows < 0, 1.0, means[rows]))
+    alone = np.einsum("tdj,dj->td", likelihood.component_means[likelihood.index], weights)
+    log_alone = np.log(np.where(likelihood.index < 0, 1.0, alone)).sum(axis=1)
     return likelihood._replace(log_base=log_base, base=base, highest_base=highest, log_alone=log_alone)
 
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.plots import style
 from pyclone_pgsm.posterior.diagnostics import FEWEST_DRAWS, split_rhat
+from pyclone_pgsm.tumour.base_measure import is_weight
 
 WIDTH, BESIDE, HEIGHT = 6.4, 0.9, 1.15
 BINS = 30
@@ -78,7 +79,7 @@ def chain_traces(traces: Traces) -> Figure:
         subtitle += f", the first {traces.burn_in:,} of them burn-in"
     if len(shown) < len(traces.hyperparameters):
         subtitle += (
-            f"; {len(shown)} of {len(traces.hyperparameters)} hyperparameters, those with the largest R-hat"
+            f"; {len(shown)} of {len(traces.hyperparameters)} hyperparameters"
         )
     left, gap, top = 1.0, 0.14, style.HEADER + (0.25 if num_chains <= MAX_IN_ROW else 0.39)
     figure = style.new_figure(
@@ -113,7 +114,7 @@ def chain_traces(traces: Traces) -> Figure:
 
 
 def _shown_hyperparameters(traces: Traces) -> list[str]:
-    """All, or those with the largest R-hat after the burn-in, in their order."""
+    """All, or those with the largest R-hat after the burn-in, in their order; weights of prevalences last."""
     names = list(traces.hyperparameters)
     if len(names) <= MAX_HYPERPARAMETERS:
         return names
@@ -124,7 +125,7 @@ def _shown_hyperparameters(traces: Traces) -> list[str]:
             kept.shape
         )  # finite, and R-hat is of ranks anyway
         disagreement.append(split_rhat(ranks) if kept.shape[1] >= FEWEST_DRAWS else 1.0)
-    worst = np.argsort(-np.array(disagreement), kind="stable")[:MAX_HYPERPARAMETERS]
+    worst = np.lexsort((-np.array(disagreement), [is_weight(name) for name in names]))[:MAX_HYPERPARAMETERS]
     return [names[i] for i in np.sort(worst)]
 
 

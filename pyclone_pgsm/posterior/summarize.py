@@ -25,6 +25,7 @@ from pyclone_pgsm.posterior.prevalence import (
 )
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.trace import Trace
+from pyclone_pgsm.tumour.base_measure import is_weight
 from pyclone_pgsm.tumour.grid import prevalence_grid
 from pyclone_pgsm.tumour.model import PRECISION
 
@@ -206,11 +207,16 @@ def _warnings(trace: Trace, diagnostics: list[Diagnostic], rows: list[NDArray[np
     short = [str(k) for k, chain in enumerate(trace.chains) if saved not in chain.iteration[-1:]]
     if short:
         warnings.append(f"chains {', '.join(short)} have not done all {wanted} iterations: resume the trace")
+    worst_weight = max(
+        (d for d in diagnostics if is_weight(d.name)), key=lambda d: np.nan_to_num(d.rhat), default=None
+    )
     for diagnostic in diagnostics:
         if diagnostic.name in trace.options.first_prior.hyperparameters:
             continue
         if is_precision(diagnostic.name) and diagnostic.lower > 10.0 * _median_depth(trace):
             continue  # as good as binomial, whatever the value
+        if is_weight(diagnostic.name) and diagnostic is not worst_weight:
+            continue
         if diagnostic.rhat > RHAT_LIMIT:
             who = "the chains disagree" if len(rows) > 1 else "the chain has not settled"
             rhat = np.ceil(1000.0 * diagnostic.rhat) / 1000.0

@@ -35,6 +35,11 @@ def weight_names(sample_ids: Sequence[str]) -> list[str]:
     return [f"{name}:{sample}" for sample in sample_ids for name in (ABSENT, CLONAL)]
 
 
+def is_weight(name: str) -> bool:
+    """Whether a hyperparameter is a weight of the base measure of some sample."""
+    return name.partition(":")[0] in (ABSENT, CLONAL)
+
+
 def initial_weights(num_samples: int) -> tuple[float, ...]:
     """The prior's mean, as hyperparameters."""
     return tuple((DIRICHLET / DIRICHLET.sum())[:2].tolist()) * num_samples
