@@ -103,15 +103,17 @@ class Choice:
         return (self.values[where] if 0 <= where < len(self.values) else value), 0.0
 
 
-LARGE_PRECISION = 1e4
-_FINITE = tuple(10.0 ** (exponent / 16.0) for exponent in range(16, 81))
-_WEIGHTS = tuple(min(precision, LARGE_PRECISION) for precision in _FINITE)
+REAL_PRECISIONS = 50.0, 9000.0
+"""Precisions of real tumours' reads lie between these; below the first, no answer was right."""
+_FINITE = tuple(10.0 ** (exponent / 16.0) for exponent in range(24, 81))
+_MIDDLE = math.log(REAL_PRECISIONS[0] * REAL_PRECISIONS[1]) / 2.0
+_SPREAD = math.log(REAL_PRECISIONS[1] / REAL_PRECISIONS[0]) / (2.0 * 1.96)
+_WEIGHTS = tuple(math.exp(-0.5 * ((math.log(precision) - _MIDDLE) / _SPREAD) ** 2) for precision in _FINITE)
 PRECISION = Choice(
     (*_FINITE, math.inf), (*_WEIGHTS, sum(_WEIGHTS)), 1000.0, (1, 1, 1, 2, 2, 3, 4, 8, 16, 24, 32)
 )
-"""10 to 100,000 in steps of 15 %, about the posterior's standard deviation given a few hundred mutations, and infinite.
-Half of the prior is on the binomial, the limit. The other half is proportional to the precision up to 10,000 and
-flat from there: strong overdispersion is less likely beforehand, as with PyClone's Gamma(1, 0.0001)."""
+"""31.6 to 100,000 in steps of 15 %, about the posterior's standard deviation given a few hundred mutations, and infinite.
+Half of the prior is on the binomial, the limit. The other half is log-normal, with 95 % between `REAL_PRECISIONS`."""
 ERROR_RATE = Choice((1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2), (1.0,) * 7, 1e-3)
 CONTENT_JUMPS = (1, 1, 1, 2, 4)
 ESTIMATED_FROM = 1_000_000  # numbers in a table from which on it is estimated what a proposal changes

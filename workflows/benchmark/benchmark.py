@@ -21,14 +21,17 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from metrics import adjusted_rand, coverage, rmse, v_measure
+from metrics import adjusted_rand, coverage, pair_precision_recall, rmse, v_measure
 
-TRUTH_ENDINGS = (".truth.tsv", "_truth.tsv")
+TRUTH_ENDINGS = (".truth.tsv", "_truth.tsv", ".expert.tsv")
 CLUSTER_COLUMNS = ("cluster", "truth_cluster")
 PREVALENCE_COLUMNS = ("ccf", "empirical_prevalence", "nominal_prevalence")
 SHOWN = {  # column of the table, and its format on the terminal
     "v_measure": "{:.3f}",
     "adjusted_rand": "{:.3f}",
+    "expected_rand": "{:.3f}",
+    "pair_precision": "{:.3f}",
+    "pair_recall": "{:.3f}",
     "rmse": "{:.4f}",
     "coverage": "{:.3f}",
     "clusters_found": "{:.4g}",
@@ -55,15 +58,17 @@ class Case:
 
 
 def find_cases(folder: Path, pattern: str = "*", limit: int | None = None) -> list[Case]:
-    """The first `limit` tables NAME.tsv, by name, with NAME.truth.tsv or NAME_truth.tsv."""
+    """The first `limit` tables NAME.tsv, by name, with NAME.truth.tsv, NAME_truth.tsv or NAME.expert.tsv."""
     cases = []
-    for truth in sorted(folder.glob("*truth.tsv")):
+    for truth in sorted(path for ending in TRUTH_ENDINGS for path in folder.glob(f"*{ending}")):
         for ending in TRUTH_ENDINGS:
             name = truth.name.removesuffix(ending)
             if name != truth.name and fnmatch.fnmatch(name, pattern):
                 cases.append(Case(name, folder / f"{name}.tsv", truth))
     if not cases:
-        raise BenchmarkError(f"{folder}: no truth {pattern}.truth.tsv or {pattern}_truth.tsv here")
+        raise BenchmarkError(
+            f"{folder}: no truth {pattern}.truth.tsv, {pattern}_truth.tsv or {pattern}.expert.tsv"
+        )
     return cases[:limit]
 
 
@@ -83,15 +88,15 @@ def _first_of(names: Iterable[str], table: pd.DataFrame) -> str | None:
 
 
 def read_truth(path: Path) -> pd.DataFrame:
-    """Truth with the columns mutation_id, sample_id, cluster and, if it knows prevalences, ccf."""
-    table = _read(path, ["mutation_id", "sample_id"])
+    """Truth with the columns mutation_id, cluster and, if it knows them, sample_id and ccf."""
+    table = _read(path, ["mutation_id"])
     cluster, prevalence = _first_of(CLUSTER_COLUMNS, table), _first_of(PREVALENCE_COLUMNS, table)
     if cluster is None:
         raise BenchmarkError(f"{path}: no column {' or '.join(CLUSTER_COLUMNS)}")
     renamed = table.rename(columns={cluster: "cluster"} | ({prevalence: "ccf"} if prevalence else {}))
     if (renamed.groupby("mutation_id")["cluster"].nunique() > 1).any():
         raise BenchmarkError(f"{path}: a mutation has different clusters in different rows")
-    return renamed[["mutation_id", "sample_id", "cluster"] + (["ccf"] if prevalence else [])]
+    return renamed[[name for name in ("mutation_id", "sample_id", "cluster", "ccf") if name in renamed]]
 
 
 def read_found(path: Path) -> pd.DataFrame:
@@ -111,24 +116,39 @@ def score(truth: pd.DataFrame, found: pd.DataFrame) -> dict[str, float]:
     if len(common) == 0:
         raise BenchmarkError("truth and result have no mutation in common")
     true, guess = true_cluster[common].to_numpy(), found_cluster[common].to_numpy()
+    pair_precision, pair_recall = pair_precision_recall(true, guess)
     scores = {
         "v_measure": v_measure(true, guess),
         "adjusted_rand": adjusted_rand(true, guess),
+        "pair_precision": pair_precision,
+        "pair_recall": pair_recall,
         "rmse": np.nan,
         "coverage": np.nan,
         "clusters_found": found_cluster.nunique(),
         "clusters_true": true_cluster.nunique(),
         "mutations": len(true_cluster),
-        "samples": truth["sample_id"].nunique(),
+        "samples": found["sample_id"].nunique(),
         "mutations_lost": len(true_cluster) - len(common),
     }
-    if "ccf" in truth.columns:
+    if {"ccf", "sample_id"} <= set(truth.columns):
         both = truth.merge(found, on=["mutation_id", "sample_id"]).dropna(subset=["ccf"])
         scores["rmse"] = rmse(both["ccf"], both["cellular_prevalence"])
         lower, upper = "cellular_prevalence_lower", "cellular_prevalence_upper"
         if lower in both and upper in both:
             scores["coverage"] = coverage(both["ccf"], both[lower], both[upper])
     return scores
+
+
+def expected_rand(trace: Path, found: pd.DataFrame, most: int = 100) -> float:
+    """Mean adjusted Rand index of the clusters found with the draws of a trace: what the posterior expects of them."""
+    from pyclone_pgsm.posterior.summarize import draw_rows, read_partitions
+    from pyclone_pgsm.trace import Trace
+
+    clusters = found.groupby("mutation_id")["cluster_id"].first()
+    with Trace(trace) as opened:
+        draws = read_partitions(opened, draw_rows(opened, None, most))
+        guess = clusters[opened.observations.mutation_ids].to_numpy()
+    return float(np.mean([adjusted_rand(draw, guess) for draw in draws]))
 
 
 def run_measured(command: Sequence[str], log: Path) -> tuple[int, float, float]:
@@ -151,7 +171,9 @@ def analyze(case: Case, out: Path, options: Sequence[str]) -> dict[str, float]:
     code, seconds, memory = run_measured(command, log)
     if code != 0:
         raise BenchmarkError(f"{case.table}: exit code {code}: {log.read_text().strip()[-2000:]}")
-    scores = score(read_truth(case.truth), read_found(folder / "mutations.tsv"))
+    found = read_found(folder / "mutations.tsv")
+    scores = score(read_truth(case.truth), found)
+    scores["expected_rand"] = expected_rand(folder / "trace.h5", found)
     return {**scores, "seconds": seconds, "memory_mb": memory}
 
 

@@ -34,17 +34,28 @@ def v_measure(true: ArrayLike, found: ArrayLike) -> float:
     return 2.0 * information / entropies
 
 
+def _pairs(counts: NDArray[np.int64]) -> float:
+    """Pairs of items that share a cell."""
+    return float((counts * (counts - 1)).sum()) / 2.0
+
+
+def pair_precision_recall(true: ArrayLike, found: ArrayLike) -> tuple[float, float]:
+    """Share of the pairs found together that belong together, and of those that belong together, found together.
+
+    Where there is no such pair the share is 1.
+    """
+    table = contingency(true, found)
+    both, in_true, in_found = _pairs(table), _pairs(table.sum(axis=1)), _pairs(table.sum(axis=0))
+    return both / in_found if in_found else 1.0, both / in_true if in_true else 1.0
+
+
 def adjusted_rand(true: ArrayLike, found: ArrayLike) -> float:
     """Adjusted Rand index (Hubert & Arabie 1985): agreeing pairs, 0 expected by chance, 1 at best."""
-
-    def pairs(counts: NDArray[np.int64]) -> float:
-        return float((counts * (counts - 1)).sum()) / 2.0
-
     table = contingency(true, found)
-    both, in_true, in_found = pairs(table), pairs(table.sum(axis=1)), pairs(table.sum(axis=0))
+    both, in_true, in_found = _pairs(table), _pairs(table.sum(axis=1)), _pairs(table.sum(axis=0))
     if both == in_true == in_found:
         return 1.0
-    by_chance = in_true * in_found / pairs(table.sum(keepdims=True).ravel())
+    by_chance = in_true * in_found / _pairs(table.sum(keepdims=True).ravel())
     return (both - by_chance) / ((in_true + in_found) / 2.0 - by_chance)
 
 
