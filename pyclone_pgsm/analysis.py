@@ -36,9 +36,9 @@ from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.predictive import has_predictive
 from pyclone_pgsm.posterior.summarize import (
     CRITERIA,
+    DEFAULT_CRITERION,
     Diagnostic,
     Result,
-    default_criterion,
     kept_rows,
     predictive,
     summarize,
@@ -644,7 +644,7 @@ def run_report(
         "command": trace.command,
         "seed": options.settings.seed,
         "options": json.loads(options.to_json().replace("Infinity", '"inf"')),
-        "consensus": criterion or default_criterion(trace),
+        "consensus": criterion or DEFAULT_CRITERION,
         "burn_in": options.settings.lengths[1] if burn_in is None else burn_in,
         "counts": {
             **counts,

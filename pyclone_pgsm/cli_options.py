@@ -261,7 +261,7 @@ SUMMARY_OPTIONS: Options = {
         option(
             str,
             "--consensus",
-            "mpear, vi, binder or map. \\[default: mpear; of data other than tumours: vi]",
+            "vi, mpear, binder or map. \\[default: vi]",
             OUTPUT,
             "NAME",
         ),

@@ -29,6 +29,8 @@ from pyclone_pgsm.tumour.base_measure import is_weight
 from pyclone_pgsm.tumour.grid import prevalence_grid
 from pyclone_pgsm.tumour.model import PRECISION
 
+DEFAULT_CRITERION = "vi"
+"""Of all data: it does not cut clusters that draws break up now here and now there (docs/evidence.md)."""
 CONSENSUS_DRAWS = 1000
 PREVALENCE_DRAWS = 240
 PARAMETER_DRAWS = 100
@@ -253,14 +255,6 @@ def consensus_order(labels: NDArray[np.int64], mean: NDArray[np.float64]) -> NDA
     return rank[labels]
 
 
-def default_criterion(trace: Trace) -> str:
-    """What the consensus is chosen by: of a tumour "mpear", PyClone's; of any other data "vi", which scatters less.
-
-    On S1 to S4 of the paper "vi" has the higher V-measure on all but the first, where the two are alike.
-    """
-    return "mpear" if trace.options.is_tumour else "vi"
-
-
 def summarize(trace: Trace, criterion: str | None = None, burn_in: int | None = None) -> Result:
     """Consensus clusters, their prevalences or parameters, and diagnostics of a trace.
 
@@ -268,7 +262,7 @@ def summarize(trace: Trace, criterion: str | None = None, burn_in: int | None = 
     ----------
     trace : Trace
     criterion : {"mpear", "vi", "binder", "map"} or None
-        See :func:`pyclone_pgsm.posterior.consensus.consensus`; None: :func:`default_criterion`.
+        See :func:`pyclone_pgsm.posterior.consensus.consensus`; None: :data:`DEFAULT_CRITERION`.
     burn_in : int or None
         Iterations to skip; None: those of the run.
 
@@ -279,7 +273,7 @@ def summarize(trace: Trace, criterion: str | None = None, burn_in: int | None = 
     UsageError
         The trace's likelihood is not found.
     """
-    criterion = criterion or default_criterion(trace)
+    criterion = criterion or DEFAULT_CRITERION
     rows = kept_rows(trace, burn_in)
     T = len(names_of(trace.data))
     rng = np.random.default_rng(np.random.SeedSequence(trace.options.settings.seed, spawn_key=(1 << 20,)))
