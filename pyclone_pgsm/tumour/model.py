@@ -112,7 +112,7 @@ _WEIGHTS = tuple(math.exp(-0.5 * ((math.log(precision) - _MIDDLE) / _SPREAD) ** 
 PRECISION = Choice(
     (*_FINITE, math.inf), (*_WEIGHTS, sum(_WEIGHTS)), 1000.0, (1, 1, 1, 2, 2, 3, 4, 8, 16, 24, 32)
 )
-"""31.6 to 100,000 in steps of 15 %, about the posterior's standard deviation given a few hundred mutations, and infinite.
+"""31.6 to 100,000 in steps of 15 %, about the posterior standard deviation given a few hundred mutations, and infinite.
 Half of the prior is on the binomial, the limit. The other half is log-normal, with 95 % between `REAL_PRECISIONS`."""
 ERROR_RATE = Choice((1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2), (1.0,) * 7, 1e-3)
 CONTENT_JUMPS = (1, 1, 1, 2, 4)
