@@ -163,10 +163,10 @@ def read_draws(trace: Trace, chain: int, rows: NDArray[np.int64]) -> Iterator[Dr
         return list(zip(*series)) if series else [()] * len(rows)
 
     labels = trace.labels(chain, rows).astype(np.int32)
-    outliers = trace.outliers(chain, rows) if options.has_outliers else [None] * len(rows)
-    priors = [prior.with_values(values) for values in columns(prior.hyperparameters)]
-    for values, *others in zip(columns(options.hyperparameters), priors, labels, outliers):
-        yield Draw(chain, values, *others)
+    outliers: Any = trace.outliers(chain, rows) if options.has_outliers else [None] * len(rows)
+    values, prior_values = columns(options.hyperparameters), columns(prior.hyperparameters)
+    for m in range(len(rows)):
+        yield Draw(chain, values[m], prior.with_values(prior_values[m]), labels[m], outliers[m])
 
 
 def log_densities(model: Model, draw: Draw) -> NDArray[np.float64]:

@@ -82,7 +82,7 @@ def stick(path: Path, chain: int, likelihood_of_one: float) -> None:
 def mixed(tmp_path_factory) -> Path:
     """Four chains that agree."""
     folder = tmp_path_factory.mktemp("stacking")
-    return small_runs.run_matrix(folder / "t.h5", iterations=200, burn_in=100, chains=4)
+    return small_runs.run_matrix(folder / "t.h5", sampler="gibbs", iterations=200, burn_in=100, chains=4)
 
 
 @pytest.fixture
@@ -114,7 +114,7 @@ def test_stuck_chains_are_not_used(mixed, apart, tmp_path):
     np.testing.assert_allclose(result.chain_weights, [0.5, 0.0, 0.5, 0.0], atol=0.3)
     assert (result.chain_weights[[1, 3]] == 0.0).all()
     np.testing.assert_array_equal(result.summary.labels, expected.labels)
-    np.testing.assert_allclose(result.summary.assignment_prob, expected.assignment_prob, atol=0.02)
+    np.testing.assert_allclose(result.summary.assignment_prob, expected.assignment_prob, atol=0.1)
     assert result.diagnostics[0].rhat > 1.1  # of all chains
     said = result.warnings[-1]
     assert said.startswith("the chains stay apart (R-hat of ")
@@ -145,7 +145,7 @@ def test_too_few_draws_or_chains_are_left_alone(apart):
 def test_stuck_chain_of_a_tumour(tmp_path, monkeypatch):
     """With outliers and an inferred precision."""
     model = analysis.ModelOptions(outlier_prob=0.05)
-    path = small_runs.run(tmp_path / "t.h5", model=model, iterations=160, burn_in=80, chains=3)
+    path = small_runs.run(tmp_path / "t.h5", model=model, sampler="gibbs", iterations=160, burn_in=80, chains=3)
     expected = result_of(path).summary.labels
     stick(path, 0, -9000.0)
     with h5py.File(path, "r+") as file:
