@@ -33,13 +33,13 @@ from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.models import TUMOUR, Data, StoredModel, make_model, names_of, num_columns
 from pyclone_pgsm.posterior.mixture import MixtureSummary
-from pyclone_pgsm.posterior.predictive import has_predictive
+from pyclone_pgsm.posterior.predictive import Predictive, has_predictive
+from pyclone_pgsm.posterior.rows import kept_rows
 from pyclone_pgsm.posterior.summarize import (
     CRITERIA,
     DEFAULT_CRITERION,
     Diagnostic,
     Result,
-    kept_rows,
     predictive,
     summarize,
 )
@@ -519,14 +519,15 @@ def _draw(
         from pyclone_pgsm.plots import write_plots
 
         return write_plots(folder, result.summary, coclustering, traces, formats=tuple(formats))
-    return _draw_mixture(trace, result.summary, folder, burn_in, coclustering, traces, formats)
+    found = predictive(trace, result.chain_weights, burn_in, PICTURED_DRAWS)
+    return _draw_mixture(trace, result.summary, found, folder, coclustering, traces, formats)
 
 
 def _draw_mixture(
     trace: Trace,
     summary: MixtureSummary,
+    found: Predictive,
     folder: Path,
-    burn_in: int | None,
     coclustering: tuple[NDArray[np.int64], NDArray[np.float64]],
     traces: Traces,
     formats: Sequence[str],
@@ -534,7 +535,6 @@ def _draw_mixture(
     from pyclone_pgsm.plots.mixture import write_mixture_plots
 
     name = trace.options.model["likelihood"]
-    found = predictive(trace, burn_in, PICTURED_DRAWS)
 
     def density(points: NDArray[np.float64]) -> NDArray[np.float64]:
         return np.exp(found.log_density(points))
@@ -657,6 +657,7 @@ def run_report(
             diagnostic.name: _diagnostic(diagnostic, options.hyperparameters)
             for diagnostic in result.diagnostics
         },
+        "chain_weights": [_number(weight) for weight in result.chain_weights.tolist()],
         "warnings": result.warnings,
         "seconds": {
             **{name: round(seconds, 3) for name, seconds in timings.items()},

@@ -24,14 +24,8 @@ from pyclone_pgsm.inputs.matrix_text import numbered_names
 from pyclone_pgsm.models import DataMatrix, StoredModel, find_table_likelihood
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.predictive import Predictive, cluster_probabilities
-from pyclone_pgsm.posterior.summarize import (
-    Diagnostic,
-    draw_rows,
-    gather,
-    predictive,
-    read_partitions,
-    summarize,
-)
+from pyclone_pgsm.posterior.rows import draw_rows, gather, read_partitions
+from pyclone_pgsm.posterior.summarize import Diagnostic, predictive, summarize
 from pyclone_pgsm.priors import DirichletProcess, Prior
 from pyclone_pgsm.settings import MIXTURE_SCHEME, MIXTURE_THRESHOLD
 from pyclone_pgsm.trace import ChainTrace, Trace
@@ -58,8 +52,9 @@ class Clustering:
         mean (K, D), mean_sd (K, D), covariance (K, D, D); bernoulli: theta (K, D), theta_sd (K, D); else as the
         likelihood's ``cluster_parameters`` has them.
     draws : (n, T) unsigned integers
-        Partitions of all chains after burn-in, chain by chain, evenly thinned to at most 1,000 or 100 MB; the blocks of
-        each are numbered by first appearance, so equal numbers mean nothing across draws.
+        Partitions of all chains after burn-in, chain by chain, as many of each as its weight says, evenly thinned to at
+        most 1,000 or 100 MB; the blocks of each are numbered by first appearance, so equal numbers mean nothing across
+        draws.
     hyperparameters : dict of str to (n,) float64
         The partition prior's at each draw: concentration, discount.
     chains : list of ChainTrace
@@ -70,6 +65,8 @@ class Clustering:
         What to know before trusting the result.
     settings : Settings
         As used.
+    chain_weights : (chains,) float64
+        Share of each chain in all of this: equal, unless they stay apart (:mod:`pyclone_pgsm.posterior.stacking`).
     """
 
     labels: NDArray[np.int64]
@@ -82,6 +79,7 @@ class Clustering:
     diagnostics: dict[str, Diagnostic]
     warnings: list[str]
     settings: Settings
+    chain_weights: NDArray[np.float64]
     _predictive: Predictive
     _num_columns: int
 
@@ -267,7 +265,8 @@ def _read(trace: Trace, criterion: str) -> Clustering:
     result = summarize(trace, criterion)
     summary = result.summary
     assert isinstance(summary, MixtureSummary)
-    rows = draw_rows(trace, None, max(20, min(KEPT_DRAWS, KEPT_BYTES // len(summary.labels))))
+    weights = result.chain_weights
+    rows = draw_rows(trace, None, max(20, min(KEPT_DRAWS, KEPT_BYTES // len(summary.labels))), weights)
     return Clustering(
         summary.labels,
         summary.assignment_prob,
@@ -279,7 +278,8 @@ def _read(trace: Trace, criterion: str) -> Clustering:
         {diagnostic.name: diagnostic for diagnostic in result.diagnostics},
         result.warnings,
         trace.options.settings,
-        predictive(trace, most=PREDICTIVE_DRAWS),
+        weights,
+        predictive(trace, weights, most=PREDICTIVE_DRAWS),
         len(summary.column_names),
     )
 

@@ -37,6 +37,7 @@ KERNELS = (
     "linking.py",
     "likelihoods/*.py",
     "posterior/kernels.py",
+    "posterior/leave_one_out.py",
     "posterior/predictive.py",
     "posterior/prevalence.py",
     "samplers/*.py",

@@ -736,6 +736,9 @@ class PyClone(NamedTuple):
             total += highest + math.log(mass) - stat[start + 2 * G + C + LOG_Z]
         return total
 
+    def log_constants(self):
+        return np.where(self.index < 0, 0.0, self.xi_max[self.index]).sum(axis=1)
+
     def log_constant(self):
         present = self.index[self.index >= 0]
         return float(np.sum(self.xi_max[present]))

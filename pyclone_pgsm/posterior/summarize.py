@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.models import make_model, names_of
 from pyclone_pgsm.posterior.consensus import CRITERIA as CRITERIA
-from pyclone_pgsm.posterior.consensus import assignment_probability, coclustering, consensus
+from pyclone_pgsm.posterior.consensus import assignment_probability, coclustering, consensus, pear
 from pyclone_pgsm.posterior.diagnostics import FEWEST_DRAWS, effective_sample_size, split_rhat
 from pyclone_pgsm.posterior.mixture import MixtureSummary, cluster_parameters, size_order
 from pyclone_pgsm.posterior.predictive import Predictive
@@ -23,6 +22,16 @@ from pyclone_pgsm.posterior.prevalence import (
     cluster_prevalences,
     mutation_prevalences,
 )
+from pyclone_pgsm.posterior.rows import (
+    draw_rows,
+    gather,
+    kept_rows,
+    read_outliers,
+    read_partitions,
+    thin,
+    weighted_rows,
+)
+from pyclone_pgsm.posterior.stacking import weigh_chains
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.tumour.base_measure import is_weight
@@ -37,6 +46,7 @@ PARAMETER_DRAWS = 100
 LABEL_BYTES = 400 << 20  # labels read at the same time
 PICTURED = 1000  # mutations or rows in the co-clustering picture at most
 RHAT_LIMIT = 1.05
+SIMILAR = 0.8  # adjusted Rand index of two consensus partitions below which they differ much
 
 
 @dataclass(frozen=True)
@@ -76,6 +86,8 @@ class Result:
     coclustering : (n, n) float64
     warnings : list of str
         What the user should know before trusting the result.
+    chain_weights : (chains,) float64
+        Share of each chain in the result (see :mod:`pyclone_pgsm.posterior.stacking`).
     """
 
     summary: Summary | MixtureSummary
@@ -83,66 +95,7 @@ class Result:
     coclustered: NDArray[np.int64]
     coclustering: NDArray[np.float64]
     warnings: list[str]
-
-
-def kept_rows(trace: Trace, burn_in: int | None = None) -> list[NDArray[np.int64]]:
-    """Rows of each chain after burn-in.
-
-    Raises
-    ------
-    UsageError
-        The burn-in is negative.
-    TraceError
-        No chain has any.
-    """
-    if burn_in is not None and burn_in < 0:
-        raise UsageError(f"--burn-in {burn_in}: must be at least 0")
-    skip = trace.options.settings.lengths[1] if burn_in is None else burn_in
-    rows = [np.flatnonzero(chain.iteration > skip) for chain in trace.chains]
-    if not any(len(chosen) for chosen in rows):
-        last = max((int(chain.iteration[-1]) for chain in trace.chains if len(chain.iteration)), default=0)
-        raise TraceError(
-            f"{trace.path}: no iteration after the burn-in of {skip} (the chains have {last}): "
-            "resume it, or choose a smaller --burn-in"
-        )
-    return rows
-
-
-def thin(rows: list[NDArray[np.int64]], most: int) -> list[NDArray[np.int64]]:
-    """About `most` rows in all, spread evenly over each chain."""
-    total = sum(map(len, rows))
-    if total <= most:
-        return rows
-    return [
-        chosen[np.linspace(0, len(chosen) - 1, max(1, round(len(chosen) * most / total))).astype(int)]
-        if len(chosen)
-        else chosen
-        for chosen in rows
-    ]
-
-
-def draw_rows(trace: Trace, burn_in: int | None, most: int) -> list[NDArray[np.int64]]:
-    """About `most` of the rows after burn-in, spread evenly over each chain."""
-    return thin(kept_rows(trace, burn_in), most)
-
-
-def read_partitions(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[Any]:
-    """(M, T) labels of rows of each chain."""
-    return np.concatenate([trace.labels(k, chosen) for k, chosen in enumerate(rows) if len(chosen)])
-
-
-def read_outliers(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[np.bool_]:
-    """(M, T) which mutations are outliers at rows of each chain."""
-    return np.concatenate([trace.outliers(k, chosen) for k, chosen in enumerate(rows) if len(chosen)])
-
-
-def gather(trace: Trace, rows: list[NDArray[np.int64]], name: str) -> NDArray[np.float64]:
-    """(M,) values of a traced quantity at rows of each chain."""
-    series = (
-        chain.hyperparameters[name] if name in chain.hyperparameters else getattr(chain, name)
-        for chain in trace.chains
-    )
-    return np.concatenate([values[chosen] for values, chosen in zip(series, rows)])
+    chain_weights: NDArray[np.float64]
 
 
 FINITE_PRECISIONS = PRECISION.values[0], PRECISION.values[-2]
@@ -274,7 +227,10 @@ def summarize(trace: Trace, criterion: str | None = None, burn_in: int | None = 
         The trace's likelihood is not found.
     """
     criterion = criterion or DEFAULT_CRITERION
-    rows = kept_rows(trace, burn_in)
+    kept = kept_rows(trace, burn_in)
+    diagnostics = diagnose(trace, kept)
+    weights, weights_said = weigh_chains(trace, kept, {d.name: d.rhat for d in diagnostics})
+    rows = weighted_rows(kept, weights)
     T = len(names_of(trace.data))
     rng = np.random.default_rng(np.random.SeedSequence(trace.options.settings.seed, spawn_key=(1 << 20,)))
 
@@ -286,11 +242,9 @@ def summarize(trace: Trace, criterion: str | None = None, burn_in: int | None = 
     # of several clusters one of its own, and gains next to nothing by it
     most_clusters = max(1, math.ceil(gather(trace, rows, "num_clusters").mean()))
     if criterion == "map":
-        labels = _most_probable(trace, rows)
-    elif outlier_prob is None:
-        labels = consensus(draws, criterion, rng=rng, max_clusters=most_clusters)
+        labels = _most_probable(trace, kept)
     else:
-        labels = _consensus_of_others(draws, outlier_prob > 0.5, criterion, rng, most_clusters)
+        labels = _consensus_of_others(draws, outlier_prob, criterion, rng, most_clusters)
 
     summary: Summary | MixtureSummary
     if trace.options.is_tumour:
@@ -298,14 +252,16 @@ def summarize(trace: Trace, criterion: str | None = None, burn_in: int | None = 
     else:
         summary = _mixture_summary(trace, rows, draws, labels)
     items = np.arange(T) if T <= PICTURED else np.sort(rng.choice(T, PICTURED, replace=False))
-    diagnostics = diagnose(trace, rows)
-    return Result(
-        summary,
-        diagnostics,
-        items,
-        coclustering(draws, items),
-        _warnings(trace, diagnostics, rows),
-    )
+    warnings = _warnings(trace, diagnostics, kept)
+    warnings += [weights_said] if weights_said else []
+    other = {"mpear": "vi", "vi": "mpear"}.get(criterion)
+    if other:
+        both = {
+            criterion: summary.labels,
+            other: _consensus_of_others(draws, outlier_prob, other, rng, most_clusters),
+        }
+        warnings += _disagreement(both["mpear"], both["vi"])
+    return Result(summary, diagnostics, items, coclustering(draws, items), warnings, weights)
 
 
 def _most_probable(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[np.int64]:
@@ -323,16 +279,34 @@ def _most_probable(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[np.in
 
 def _consensus_of_others(
     draws: NDArray[Any],
-    outliers: NDArray[np.bool_],
+    outlier_prob: NDArray[np.float64] | None,
     criterion: str,
     rng: np.random.Generator,
     most_clusters: int,
 ) -> NDArray[np.int64]:
-    """(T,) consensus clusters of all mutations but the outliers, which are -1."""
+    """(T,) consensus clusters of all but the outliers, which are -1."""
+    if outlier_prob is None:
+        return consensus(draws, criterion, rng=rng, max_clusters=most_clusters)
+    outliers = outlier_prob > 0.5
     labels = np.full(len(outliers), -1)
     if not outliers.all():
         labels[~outliers] = consensus(draws[:, ~outliers], criterion, rng=rng, max_clusters=most_clusters)
     return labels
+
+
+def _disagreement(by_mpear: NDArray[np.int64], by_vi: NDArray[np.int64]) -> list[str]:
+    """A warning if two consensus partitions of the same draws differ much; what is in no cluster has -1 in both."""
+    placed = by_mpear >= 0
+    if not placed.any():
+        return []
+    index = pear(by_mpear[None, placed], by_vi[placed])  # with a single draw the adjusted Rand index
+    if index >= SIMILAR:
+        return []
+    numbers = [len(np.unique(labels[placed])) for labels in (by_mpear, by_vi)]
+    return [
+        f"the consensus depends on its criterion: {numbers[0]} clusters by mpear, {numbers[1]} by vi (adjusted Rand "
+        f"index between the two {index:.2f}): look at both (--consensus)"
+    ]
 
 
 def _assignment_probability(
@@ -406,12 +380,19 @@ def _mixture_summary(
     )
 
 
-def predictive(trace: Trace, burn_in: int | None = None, most: int = PREVALENCE_DRAWS) -> Predictive:
+def predictive(
+    trace: Trace,
+    weights: NDArray[np.float64],
+    burn_in: int | None = None,
+    most: int = PREVALENCE_DRAWS,
+) -> Predictive:
     """The posterior predictive density of a trace of a matrix.
 
     Parameters
     ----------
     trace : Trace
+    weights : (chains,) float64
+        Share of each chain (:attr:`Result.chain_weights`).
     burn_in : int or None
         None: that of the run.
     most : int
@@ -422,7 +403,7 @@ def predictive(trace: Trace, burn_in: int | None = None, most: int = PREVALENCE_
     UsageError, TraceError
         See :func:`summarize`; or the trace is a tumour's.
     """
-    thinned = draw_rows(trace, burn_in, most)
+    thinned = draw_rows(trace, burn_in, most, weights)
     prior = trace.options.first_prior
     columns = zip(*(gather(trace, thinned, name) for name in prior.hyperparameters))
     partitions = read_partitions(trace, thinned)

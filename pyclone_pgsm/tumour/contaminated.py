@@ -103,8 +103,7 @@ class Contaminated:
 
     def log_weights(self, values: Values) -> NDArray[np.float64]:
         """(T,) log of p / (1 - p) L'(y_i), without the factors that the likelihood leaves out."""
-        full = self.full_likelihood(values)
-        left_out = np.where(full.index < 0, 0.0, full.xi_max[full.index]).sum(axis=1)
+        left_out = self.full_likelihood(values).log_constants()
         return math.log(self.prob) - math.log1p(-self.prob) + self.log_outlier(values) - left_out
 
     def log_hyperprior(self, values: Values) -> float:

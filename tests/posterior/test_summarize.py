@@ -12,12 +12,12 @@ import pytest
 from pyclone_pgsm import analysis
 from pyclone_pgsm.chains import Settings
 from pyclone_pgsm.errors import TraceError, UsageError
+from pyclone_pgsm.posterior.rows import kept_rows
 from pyclone_pgsm.posterior.summarize import (
     CRITERIA,
     cell_quantiles,
     consensus_order,
     diagnose,
-    kept_rows,
     summarize,
 )
 from pyclone_pgsm.priors import DirichletProcess

@@ -1,0 +1,96 @@
+"""Rows of a trace: which of the saved iterations count, and what stands in them.
+
+Rows are a list with an array of row numbers for each chain.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.errors import TraceError, UsageError
+from pyclone_pgsm.trace import ChainTrace, Trace
+
+
+def kept_rows(trace: Trace, burn_in: int | None = None) -> list[NDArray[np.int64]]:
+    """Rows of each chain after burn-in.
+
+    Raises
+    ------
+    UsageError
+        The burn-in is negative.
+    TraceError
+        No chain has any.
+    """
+    if burn_in is not None and burn_in < 0:
+        raise UsageError(f"--burn-in {burn_in}: must be at least 0")
+    skip = trace.options.settings.lengths[1] if burn_in is None else burn_in
+    rows = [np.flatnonzero(chain.iteration > skip) for chain in trace.chains]
+    if not any(len(chosen) for chosen in rows):
+        last = max((int(chain.iteration[-1]) for chain in trace.chains if len(chain.iteration)), default=0)
+        raise TraceError(
+            f"{trace.path}: no iteration after the burn-in of {skip} (the chains have {last}): "
+            "resume it, or choose a smaller --burn-in"
+        )
+    return rows
+
+
+def thin(rows: list[NDArray[np.int64]], most: int) -> list[NDArray[np.int64]]:
+    """About `most` rows in all, spread evenly over each chain."""
+    total = sum(map(len, rows))
+    if total <= most:
+        return rows
+    return [
+        chosen[np.linspace(0, len(chosen) - 1, max(1, round(len(chosen) * most / total))).astype(int)]
+        if len(chosen)
+        else chosen
+        for chosen in rows
+    ]
+
+
+def weighted_rows(rows: list[NDArray[np.int64]], weights: NDArray[np.float64]) -> list[NDArray[np.int64]]:
+    """As many rows as can be, so that each chain has a share of them like its weight, spread evenly over it.
+
+    Parameters
+    ----------
+    rows : list of (n,) int64
+        None may be empty whose weight is not 0.
+    weights : (K,) float64
+    """
+    total = min(len(chosen) / weight for chosen, weight in zip(rows, weights) if weight > 0.0)
+    return [
+        thin([chosen], max(1, round(weight * total)))[0] if weight > 0.0 else chosen[:0]
+        for chosen, weight in zip(rows, weights)
+    ]
+
+
+def draw_rows(
+    trace: Trace, burn_in: int | None, most: int, weights: NDArray[np.float64]
+) -> list[NDArray[np.int64]]:
+    """About `most` of the rows after burn-in, spread evenly over each chain, a share of each like its weight."""
+    return thin(weighted_rows(kept_rows(trace, burn_in), weights), most)
+
+
+def read_partitions(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[Any]:
+    """(M, T) labels of rows of each chain."""
+    return np.concatenate([trace.labels(k, chosen) for k, chosen in enumerate(rows) if len(chosen)])
+
+
+def read_outliers(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[np.bool_]:
+    """(M, T) which mutations are outliers at rows of each chain."""
+    return np.concatenate([trace.outliers(k, chosen) for k, chosen in enumerate(rows) if len(chosen)])
+
+
+def series_of(chain: ChainTrace, name: str) -> NDArray[Any]:
+    """(n,) values of a traced quantity at all rows of a chain."""
+    found: NDArray[Any] = (
+        chain.hyperparameters[name] if name in chain.hyperparameters else getattr(chain, name)
+    )
+    return found
+
+
+def gather(trace: Trace, rows: list[NDArray[np.int64]], name: str) -> NDArray[np.float64]:
+    """(M,) values of a traced quantity at rows of each chain."""
+    return np.concatenate([series_of(chain, name)[chosen] for chain, chosen in zip(trace.chains, rows)])

@@ -1,0 +1,206 @@
+"""Weights of chains that stay apart: stacking (Yao, Vehtari & Gelman 2022, J. Mach. Learn. Res. 23, 79).
+
+Chains that do not mix each explore a part of the posterior, and how many of them end in a part says more of where they
+started than of how probable it is. Counted alike, a chain that is stuck in a poor explanation of the data spoils the
+result. Stacking chooses the weights w of the chains so that their mixture predicts each observation well from the
+others:
+
+    maximise   sum_i log sum_k w_k p_k(y_i | y without i)  +  (lambda - 1) sum_k log w_k,      w_k > 0, sum_k w_k = 1.
+
+The second term is the density of a Dirichlet(lambda) distribution. It makes weights of chains equal that predict alike,
+or nearly so: what the first term has beyond it is then the error of some tens of draws.
+
+p_k(y_i | y without i) is the harmonic mean over draws of chain k of p(y_i | c without i, y without i) (integrated
+importance sampling: the block of i is summed over, see :mod:`pyclone_pgsm.posterior.leave_one_out`). That is exact, as
+by Bayes' theorem
+
+    E[1 / p(y_i | c without i, eta, y without i) | y]  =  1 / p(y_i | y without i)
+
+for the partition c and the hyperparameters eta.
+
+The weights judge predictions, not the log joint densities of the chains: of two explanations the one with the larger
+density mostly predicts better, and a large difference in density that no observation's prediction shows, such as from a
+prior, is none in weight.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.likelihoods.model import Model, Values
+from pyclone_pgsm.models import make_model, names_of, num_columns
+from pyclone_pgsm.posterior.leave_one_out import log_densities_without
+from pyclone_pgsm.posterior.rows import series_of, thin
+from pyclone_pgsm.priors import Prior
+from pyclone_pgsm.samplers.partition import Partition, PartitionPrior, build_partition
+from pyclone_pgsm.trace import Trace
+from pyclone_pgsm.tumour.contaminated import Contaminated
+
+APART = "log_joint", "num_clusters"
+RHAT_APART = 1.1
+"""Chains whose R-hat of one of :data:`APART` is above this stay apart."""
+FEWEST_KEPT = 20  # draws of each chain, or nothing tells whether they stay apart
+DRAWS = 50  # of each chain
+FEWEST_DRAWS = 10
+CELLS = 50_000_000  # chains times draws times observations times columns, above which fewer draws are used
+REGULAR = 0.1  # lambda - 1
+NOT_USED = 0.05  # share of an equal weight below which a chain is not used
+STEPS = 5000
+TOLERANCE = 1e-7
+
+
+def weigh_chains(
+    trace: Trace, rows: list[NDArray[np.int64]], rhat: Mapping[str, float]
+) -> tuple[NDArray[np.float64], str | None]:
+    """Weights of the chains: by stacking if they stay apart, else each draw counts alike.
+
+    Parameters
+    ----------
+    trace : Trace
+    rows : list of (n,) int64
+        Of each chain, after burn-in.
+    rhat : mapping of str to float
+        R-hat of the traced quantities.
+
+    Returns
+    -------
+    weights : (K,) float64
+        They sum to 1; 0 of a chain that is not used.
+    said : str or None
+        What a user should know of them; None if every draw counts alike.
+    """
+    lengths = np.array(list(map(len, rows)))
+    name = max(APART, key=lambda name: rhat.get(name, 0.0))
+    if len(rows) < 2 or lengths.min() < FEWEST_KEPT or not rhat.get(name, 0.0) > RHAT_APART:
+        return lengths / lengths.sum(), None
+    weights = stacking_weights(log_left_out_densities(trace, rows))
+    what = "mutation" if trace.options.is_tumour else "row"
+    parts = [f"chain {k} {weights[k]:.2f}" for k in np.flatnonzero(weights)]
+    dropped = [str(k) for k in np.flatnonzero(weights == 0.0)]
+    if dropped:
+        parts.append(f"{'chains' if len(dropped) > 1 else 'chain'} {_listed(dropped)} not used")
+    said = (
+        f"the chains stay apart (R-hat of {name} {rhat[name]:.2f}): they are weighted by how well they predict each "
+        f"{what} from the others: {', '.join(parts)}"
+    )
+    return weights, said
+
+
+def _listed(names: list[str]) -> str:
+    return " and ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)
+
+
+def stacking_weights(log_p: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Weights of chains that let their mixture predict well, by the EM algorithm from equal weights.
+
+    Parameters
+    ----------
+    log_p : (K, T) float64
+        log p_k(y_i | y without i), up to a number for each i.
+
+    Returns
+    -------
+    (K,) float64
+        They sum to 1. Those below a twentieth of 1 / K are 0.
+    """
+    K, T = log_p.shape
+    densities = np.exp(log_p - log_p.max(axis=0))
+    weights = np.full(K, 1.0 / K)
+    for _ in range(STEPS):
+        expected = weights * (densities @ (1.0 / (weights @ densities)))
+        before, weights = weights, (expected + REGULAR) / (T + K * REGULAR)
+        if np.abs(weights - before).max() < TOLERANCE:
+            break
+    weights[weights < NOT_USED / K] = 0.0
+    return weights / weights.sum()
+
+
+def log_left_out_densities(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[np.float64]:
+    """(K, T) log p(y_i | y without y_i) in each chain, from some of its rows; up to a number for each i.
+
+    Parameters
+    ----------
+    trace : Trace
+    rows : list of (n,) int64
+        Of each chain, none of them empty.
+    """
+    T = len(names_of(trace.data))
+    affordable = CELLS // (len(rows) * T * num_columns(trace.data))
+    rows = [thin([chosen], max(FEWEST_DRAWS, min(DRAWS, affordable)))[0] for chosen in rows]
+    model = make_model(trace.data, trace.options.model)
+    draws = [draw for k, chosen in enumerate(rows) for draw in read_draws(trace, k, chosen)]
+    log_inverse = np.full((len(rows), T), -np.inf)
+    # draws at the same precision together: the tables are computed once each
+    for draw in sorted(draws, key=lambda draw: (draw.values, draw.chain)):
+        log_p = log_densities(model, draw)
+        np.logaddexp(log_inverse[draw.chain], -log_p, out=log_inverse[draw.chain])
+    return np.log(list(map(len, rows)))[:, None] - log_inverse
+
+
+class Draw(NamedTuple):
+    """A saved state of a chain."""
+
+    chain: int
+    values: Values
+    prior: Prior
+    labels: NDArray[np.int32]
+    outliers: NDArray[np.bool_] | None
+
+
+def read_draws(trace: Trace, chain: int, rows: NDArray[np.int64]) -> Iterator[Draw]:
+    """What a chain has at some rows."""
+    options = trace.options
+    prior = options.first_prior
+
+    def columns(names: Sequence[str]) -> list[tuple[float, ...]]:
+        series = [series_of(trace.chains[chain], name)[rows].tolist() for name in names]
+        return list(zip(*series)) if series else [()] * len(rows)
+
+    labels = trace.labels(chain, rows).astype(np.int32)
+    outliers: Any = trace.outliers(chain, rows) if options.has_outliers else [None] * len(rows)
+    values, prior_values = columns(options.hyperparameters), columns(prior.hyperparameters)
+    for m in range(len(rows)):
+        yield Draw(chain, values[m], prior.with_values(prior_values[m]), labels[m], outliers[m])
+
+
+def log_densities(model: Model, draw: Draw) -> NDArray[np.float64]:
+    """(T,) log p(y_i | draw without i, y without y_i), also summed over whether i is an outlier."""
+    if isinstance(model, Contaminated) and draw.outliers is not None:
+        given = model.given(draw.outliers)
+        partition = _build(given.likelihood(draw.values), draw.labels)
+        partition.sizes[partition.labels[draw.outliers]] = 0
+        log_member = log_densities_given(given.full_likelihood(draw.values), draw.prior, partition)
+        log_outlier = given.log_outlier(draw.values)
+        return np.logaddexp(math.log1p(-given.prob) + log_member, math.log(given.prob) + log_outlier)
+    likelihood = model.likelihood(draw.values)
+    return log_densities_given(likelihood, draw.prior, _build(likelihood, draw.labels))
+
+
+def _build(likelihood: Any, labels: NDArray[np.int32]) -> Partition:
+    found: Partition = compiled_for(build_partition, type(likelihood))(likelihood, labels)
+    return found
+
+
+def log_densities_given(likelihood: Any, prior: Prior, partition: Partition) -> NDArray[np.float64]:
+    """(T,) log p(y_i | c without i, y without y_i).
+
+    Parameters
+    ----------
+    likelihood : NamedTuple
+        If it has ``log_constants``, with these, else up to a number for each i.
+    prior : Prior
+    partition : Partition
+        An observation whose slot has size 0 is in no block.
+    """
+    T = len(partition.labels)
+    tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))
+    log_p = np.empty(T)
+    compiled_for(log_densities_without, type(likelihood))(likelihood, tables, partition, log_p)
+    constants = getattr(likelihood, "log_constants", None)
+    return log_p if constants is None else log_p + constants()
