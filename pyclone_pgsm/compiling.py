@@ -39,6 +39,7 @@ KERNELS = (
     "posterior/kernels.py",
     "posterior/predictive.py",
     "posterior/prevalence.py",
+    "posterior/reads.py",
     "samplers/*.py",
     "tumour/kernels.py",
 )
