@@ -91,9 +91,10 @@ def _ends(draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Any])
         of_sample = f" of {sample}" if sample else ""
         if kind == "precision" and _is_at(values, PRECISION, 0):
             yield (
-                f"the precision{of_sample} is at the smallest value that is tried, {_at(values, PRECISION, 0)}: the "
-                "reads scatter more than those of clusters do. Look for wrong copy numbers and for artefacts (--outlier-prob "
-                "0.05), and compare with the result of a fixed precision (--precision 200)"
+                f"the precision{of_sample} is at the smallest value that is tried, "
+                f"{_at(values, PRECISION, 0)}: the reads scatter more than those of clusters do. Look for wrong copy "
+                "numbers and for artefacts (--outlier-prob 0.05), and compare with the result of a fixed precision "
+                "(--precision 200)"
             )
         elif kind == "error_rate":
             for end, which in ((0, "smallest"), (-1, "largest")):

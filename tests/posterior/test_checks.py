@@ -78,8 +78,8 @@ def test_misfit(summary):
 def test_cluster_that_is_nowhere(summary):
     absent = replace(summary, cluster_prob_present=np.array([[1.0], [0.2]]))
     assert doubts_of_tumour(absent, {}, {}) == [
-        "cluster 1 (2 mutations) is absent from every sample: probably artefacts; leave them out, or try --outlier-prob "
-        "0.05"
+        "cluster 1 (2 mutations) is absent from every sample: probably artefacts; leave them out, or try "
+        "--outlier-prob 0.05"
     ]
 
 
@@ -109,8 +109,8 @@ def test_error_rate_at_an_end(summary, end, which):
     )
     (warning,) = doubts_of_tumour(summary, {"error_rate": shares(ERROR_RATE.values, value, 0.6)}, {})
     assert warning == (
-        f"the error rate is at the {which} value that is tried, {value:g}, in 60 % of the draws: give the true one with "
-        "--error-rate"
+        f"the error rate is at the {which} value that is tried, {value:g}, in 60 % of the draws: give the true one "
+        "with --error-rate"
     )
 
 
