@@ -35,6 +35,7 @@ from pyclone_pgsm.models import TUMOUR, Data, StoredModel, make_model, names_of,
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.predictive import Predictive, has_predictive
 from pyclone_pgsm.posterior.rows import kept_rows
+from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.posterior.summarize import (
     CRITERIA,
     DEFAULT_CRITERION,
@@ -466,6 +467,7 @@ def write_results(
     *,
     criterion: str | None = None,
     burn_in: int | None = None,
+    thresholds: Thresholds = DEFAULT_THRESHOLDS,
     formats: Sequence[str] = ("png", "pdf"),
     plots: bool = True,
     timings: dict[str, float] | None = None,
@@ -481,6 +483,8 @@ def write_results(
         Of the consensus partition.
     burn_in : int or None
         None: that of the run.
+    thresholds : Thresholds
+        Of presence and clonality, for a tumour.
     formats : sequence of {"png", "pdf"}
     plots : bool
     timings : dict of str to float
@@ -494,7 +498,7 @@ def write_results(
     timings = dict(timings or {})
     started = time.perf_counter()
     with Trace(trace_path) as trace:
-        result = summarize(trace, criterion, burn_in)
+        result = summarize(trace, criterion, burn_in, thresholds)
         timings["summarize"] = time.perf_counter() - started
         make_folder(folder)
         _remove_pictures(folder / "plots")
@@ -646,6 +650,7 @@ def run_report(
         "options": json.loads(options.to_json().replace("Infinity", '"inf"')),
         "consensus": criterion or DEFAULT_CRITERION,
         "burn_in": options.settings.lengths[1] if burn_in is None else burn_in,
+        **(result.summary.thresholds._asdict() if isinstance(result.summary, Summary) else {}),
         "counts": {
             **counts,
             "clusters": result.summary.num_clusters,
@@ -679,6 +684,7 @@ def analyze(
     prior: Prior,
     *,
     criterion: str | None = None,
+    thresholds: Thresholds = DEFAULT_THRESHOLDS,
     threads: int | None = None,
     command: str = "",
     progress: Progress | None = None,
@@ -696,6 +702,7 @@ def analyze(
         folder,
         started,
         criterion=criterion,
+        thresholds=thresholds,
         threads=threads,
         command=command,
         progress=progress,
@@ -710,6 +717,7 @@ def fill_folder(
     started: float,
     *,
     criterion: str | None,
+    thresholds: Thresholds = DEFAULT_THRESHOLDS,
     threads: int | None,
     command: str,
     progress: Progress | None,
@@ -727,7 +735,7 @@ def fill_folder(
     folder : Path
     started : float
         When the making of the plan began, by ``time.perf_counter``.
-    criterion, formats, plots
+    criterion, thresholds, formats, plots
         See :func:`write_results`.
     threads, command, progress
         See :func:`start`.
@@ -739,5 +747,11 @@ def fill_folder(
     start(plan, folder / "trace.h5", threads=threads, command=command, progress=progress)
     timings = {"chains": time.perf_counter() - started}
     return write_results(
-        folder / "trace.h5", folder, criterion=criterion, formats=formats, plots=plots, timings=timings
+        folder / "trace.h5",
+        folder,
+        criterion=criterion,
+        thresholds=thresholds,
+        formats=formats,
+        plots=plots,
+        timings=timings,
     )

@@ -17,6 +17,7 @@ from pyclone_pgsm.cli_options import (
     PRIOR_OPTIONS,
     QUIET,
     SEED,
+    STATE_OPTIONS,
     SUMMARY_OPTIONS,
     THREADS,
     TUMOUR_OPTIONS,
@@ -48,6 +49,7 @@ from pyclone_pgsm.warm import compile_ahead
 
 if TYPE_CHECKING:
     from pyclone_pgsm.analysis import ModelOptions
+    from pyclone_pgsm.posterior.states import Thresholds
     from pyclone_pgsm.tumour.content import ContentOption
 
 app = typer.Typer(
@@ -96,6 +98,12 @@ def _model_options(given: dict[str, Any], content: ContentOption = None) -> Mode
     )
 
 
+def _thresholds(given: dict[str, Any]) -> Thresholds:
+    from pyclone_pgsm.posterior.states import Thresholds
+
+    return Thresholds(given["present_above"], given["clonal_above"]).check()
+
+
 @app.command()
 @taking(
     TUMOUR_OPTIONS,
@@ -104,6 +112,7 @@ def _model_options(given: dict[str, Any], content: ContentOption = None) -> Mode
     PRIOR_OPTIONS,
     CHAIN_OPTIONS,
     SUMMARY_OPTIONS,
+    STATE_OPTIONS,
     WRITING_OPTIONS,
 )
 def analyze(
@@ -123,6 +132,7 @@ def analyze(
         _model_options(given)
         formats = parse_formats(given["formats"])
         analysis.check_criterion(given["consensus"])
+        thresholds = _thresholds(given)
         found = tumours(inputs, given)
 
     def work(tumour: Tumour, folder: Path) -> None:
@@ -138,6 +148,7 @@ def analyze(
                 resolved,
                 prior,
                 criterion=given["consensus"],
+                thresholds=thresholds,
                 threads=given["threads"],
                 command=command_line(),
                 progress=progress,
@@ -272,7 +283,7 @@ def merge(
 
 
 @app.command()
-@taking(SUMMARY_OPTIONS, WRITING_OPTIONS)
+@taking(SUMMARY_OPTIONS, STATE_OPTIONS, WRITING_OPTIONS)
 def summarize(
     context: typer.Context,
     trace: Existing,
@@ -287,12 +298,19 @@ def summarize(
         given = context.params
         formats = parse_formats(given["formats"])
         analysis.check_criterion(given["consensus"])
+        thresholds = _thresholds(given)
         with Trace(trace) as opened:
             left_out = len(opened.left_out)
             names = analysis.folder_files(opened.options)
         analysis.check_folder(out, given["force"], [name for name in names if name != "trace.h5"])
         result = analysis.write_results(
-            trace, out, criterion=given["consensus"], burn_in=burn_in, formats=formats, plots=given["plots"]
+            trace,
+            out,
+            criterion=given["consensus"],
+            burn_in=burn_in,
+            thresholds=thresholds,
+            formats=formats,
+            plots=given["plots"],
         )
         if not given["quiet"]:
             say(result, out, left_out)

@@ -272,6 +272,18 @@ SUMMARY_OPTIONS: Options = {
 }
 
 
+STATE_OPTIONS: Options = {
+    "present_above": (
+        option(float, "--present-above", "Prevalence above which a mutation is present.", OUTPUT),
+        0.01,
+    ),
+    "clonal_above": (
+        option(float, "--clonal-above", "Prevalence above which a mutation is clonal.", OUTPUT),
+        0.95,
+    ),
+}
+
+
 def fail(message: str) -> NoReturn:
     """Print a user's mistake and exit with code 2."""
     print(f"pyclone-pgsm: {message}", file=sys.stderr)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 
 from pyclone_pgsm.posterior.mixture import SD, MixtureSummary
+from pyclone_pgsm.posterior.states import absent_everywhere, trunks
 from pyclone_pgsm.posterior.summarize import Diagnostic, Result, is_precision
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.tumour.base_measure import is_weight
@@ -72,8 +74,26 @@ def _tumour_lines(summary: Summary, left_out: int) -> list[str]:
             else ""
         )
         + (f"; {left_out} left out or changed (left_out.tsv)" if left_out else ""),
-        *_cluster_lines(summary.sample_ids, summary.cluster_size.tolist(), cells, 18, "samples"),
+        *_cluster_lines(
+            summary.sample_ids, summary.cluster_size.tolist(), cells, 18, "samples", _marks(summary)
+        ),
+        _trunk_line(summary),
     ]
+
+
+def _marks(summary: Summary) -> dict[int, str]:
+    """What stands behind the rows of clusters."""
+    return dict.fromkeys(absent_everywhere(summary.cluster_prob_present), "absent: probably artefacts")
+
+
+def _trunk_line(summary: Summary) -> str:
+    found = trunks(summary.cluster_prob_clonal, summary.cluster_size)
+    where = "every sample" if len(summary.sample_ids) > 1 else summary.sample_ids[0]
+    if not found:
+        return f"trunk: no cluster is clonal in {where}"
+    size = count(int(summary.cluster_size[found[0]]), "mutation")
+    several = f", the largest of {len(found)} such clusters" if len(found) > 1 else ""
+    return f"trunk: cluster {found[0]} ({size}), clonal in {where}{several}"
 
 
 def _mixture_lines(summary: MixtureSummary) -> list[str]:
@@ -97,9 +117,14 @@ def _mixture_lines(summary: MixtureSummary) -> list[str]:
 
 
 def _cluster_lines(
-    names: list[str], sizes: list[int], cells: list[list[str]], least_width: int, things: str
+    names: list[str],
+    sizes: list[int],
+    cells: list[list[str]],
+    least_width: int,
+    things: str,
+    marks: Mapping[int, str] = MappingProxyType({}),
 ) -> Iterator[str]:
-    """A table of the largest clusters and the first columns."""
+    """A table of the largest clusters and the first columns; `marks` stand behind the rows of their clusters."""
     shown = names[:SHOWN_COLUMNS]
     widths = [max(len(name), least_width) for name in shown]
 
@@ -110,6 +135,6 @@ def _cluster_lines(
     yield f"{'cluster':>7} {'size':>7}{row(*shown)}" + (f"  ({hidden} more {things})" if hidden else "")
     largest = sorted(range(len(sizes)), key=lambda k: -sizes[k])[:SHOWN_CLUSTERS]
     for k in sorted(largest):
-        yield f"{k:>7} {sizes[k]:>7,}{row(*cells[k])}"
+        yield f"{k:>7} {sizes[k]:>7,}{row(*cells[k])}" + (f"  {marks[k]}" if k in marks else "")
     if len(sizes) > SHOWN_CLUSTERS:
         yield f"        ({len(sizes) - SHOWN_CLUSTERS} smaller clusters in clusters.tsv)"

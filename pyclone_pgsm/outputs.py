@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from pyclone_pgsm.files import replacing
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.posterior.mixture import MixtureSummary
+from pyclone_pgsm.posterior.states import statuses
 from pyclone_pgsm.posterior.summarize import Result
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.trace import Trace
@@ -34,12 +37,15 @@ def tables(trace: Trace, result: Result) -> dict[str, pd.DataFrame]:
 
 
 def mutation_table(summary: Summary, annotations: dict[str, list[str]] | None = None) -> pd.DataFrame:
-    """One row a mutation and sample: PyClone-VI's six columns first, then intervals, VAF and annotations.
+    """One row a mutation and sample: PyClone-VI's six columns first, annotations last.
+
+    What is unknown is empty: the second cluster where no draw puts the mutation elsewhere, and what is said of reads
+    where there are none or the mutation has no cluster.
 
     The cluster of an outlier is -1; if the model has outliers, a column says how probably each mutation is one.
     """
     T, D = summary.mean.shape
-    table = {
+    table: dict[str, Any] = {
         "mutation_id": np.repeat(np.array(summary.mutation_ids, object), D),
         "sample_id": np.tile(np.array(summary.sample_ids, object), T),
         "cluster_id": np.repeat(summary.labels, D),
@@ -49,12 +55,25 @@ def mutation_table(summary: Summary, annotations: dict[str, list[str]] | None = 
         "cellular_prevalence_lower": summary.lower.ravel(),
         "cellular_prevalence_upper": summary.upper.ravel(),
         "variant_allele_frequency": summary.vaf.ravel(),
+        "prob_present": summary.prob_present.ravel(),
+        "prob_clonal": summary.prob_clonal.ravel(),
+        "second_cluster_id": _whole(np.repeat(summary.second_cluster, D), least=0),
+        "second_cluster_prob": np.repeat(summary.second_prob, D),
+        "multiplicity": _whole(summary.multiplicity.ravel(), least=1),
+        "multiplicity_prob": summary.multiplicity_prob.ravel(),
+        "fit": summary.fit.ravel(),
+        "peaks": summary.peaks.ravel(),
     }
     if summary.outlier_prob is not None:
         table["outlier_prob"] = np.repeat(summary.outlier_prob, D)
     for name, texts in (annotations or {}).items():
         table[name] = np.repeat(np.array(texts, object), D)
     return pd.DataFrame(table)
+
+
+def _whole(numbers: NDArray[np.int64], least: int) -> pd.arrays.IntegerArray:
+    """Whole numbers, missing below `least`."""
+    return pd.arrays.IntegerArray(numbers, numbers < least)
 
 
 def cluster_table(summary: Summary) -> pd.DataFrame:
@@ -69,6 +88,10 @@ def cluster_table(summary: Summary) -> pd.DataFrame:
             "cellular_prevalence_std": summary.cluster_std.ravel(),
             "cellular_prevalence_lower": summary.cluster_lower.ravel(),
             "cellular_prevalence_upper": summary.cluster_upper.ravel(),
+            "prob_present": summary.cluster_prob_present.ravel(),
+            "prob_clonal": summary.cluster_prob_clonal.ravel(),
+            "status": statuses(summary.cluster_prob_present, summary.cluster_prob_clonal).ravel(),
+            "peaks": summary.cluster_peaks.ravel(),
         }
     )
 

@@ -89,6 +89,17 @@ def _four_mutations(grid_size: int) -> Any:
     return make_pyclone(index, xi, likelihood, np.zeros(4), np.log(likelihood.mean(axis=1)))
 
 
+def _two_reads() -> Any:
+    """Observations of four mutations with two reads each."""
+    import numpy as np
+
+    from pyclone_pgsm.inputs.observations import Observations
+
+    one = np.ones((4, 1), np.int64)
+    share = np.full((4, 1), 0.1)
+    return Observations(list("abcd"), ["S"], one, one, one, one, 2 * one, share, share, np.ones((4, 1), bool))
+
+
 def warm_move(likelihood: Any, scheme: str) -> None:
     """Call the kernel of the split-merge move on four observations."""
     import numpy as np
@@ -120,7 +131,10 @@ def warm_summary(likelihood: Any, grid_size: int | None) -> None:
     import numpy as np
 
     from pyclone_pgsm.posterior.consensus import assignment_probability, coclustering, consensus
+    from pyclone_pgsm.posterior.matching import match_clusters
     from pyclone_pgsm.posterior.prevalence import block_posteriors, cluster_prevalences, mutation_prevalences
+    from pyclone_pgsm.posterior.reads import reads_given_clusters
+    from pyclone_pgsm.tumour.grid import intern, prevalence_grid
 
     labels = np.array([0, 0, 1, 1])
     draws = np.array([[0, 0, 1, 1], [0, 1, 1, 1]], np.uint8)
@@ -128,7 +142,10 @@ def warm_summary(likelihood: Any, grid_size: int | None) -> None:
     if grid_size is not None:
         blocks = block_posteriors((likelihood, row) for row in draws)
         mutation_prevalences(blocks, draws, grid_size)
-        cluster_prevalences(blocks, draws, labels, grid_size)
+        _, density = cluster_prevalences(blocks, draws, labels, grid_size)
+        match_clusters(draws, labels)
+        grid = prevalence_grid(grid_size)
+        reads_given_clusters([(intern(_two_reads()), 100.0)], labels, density, grid, "major")
     assignment_probability(draws, labels)
     coclustering(draws, np.arange(4))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import h5py
@@ -188,8 +189,28 @@ def test_what_the_terminal_says(trace):
         number, size, first, *_ = lines[2 + k].split()
         assert (int(number), int(size)) == (k, result.summary.cluster_size[k])
         assert first == f"{result.summary.cluster_mean[k, 0]:.3f}"
+    trunk = int(np.flatnonzero((result.summary.cluster_prob_clonal > 0.5).all(axis=1))[0])
+    size = result.summary.cluster_size[trunk]
+    assert lines[2 + K].startswith(f"trunk: cluster {trunk} ({size} mutations), clonal in every sample")
     assert any(line.startswith("overdispersion: precision") for line in lines)
     assert not any(word in line.lower() for line in lines for word in ("error", "exception"))
+
+
+def test_terminal_without_trunk_and_with_a_cluster_that_is_nowhere(trace):
+    with Trace(trace) as opened:
+        result = summarize(opened)
+    shape = result.summary.cluster_mean.shape
+    present = np.ones(shape)
+    present[1] = 0.1
+    summary = replace(
+        result.summary,
+        cluster_prob_clonal=np.zeros(shape),
+        cluster_prob_present=present,
+        sample_ids=["S1", "S2"],
+    )
+    lines = summary_lines(replace(result, summary=summary), 0)
+    assert "trunk: no cluster is clonal in every sample" in lines
+    assert [line.endswith("  absent: probably artefacts") for line in lines[2:5]] == [False, True, False]
 
 
 def test_terminal_with_fixed_precision_says_nothing_of_it(tmp_path):

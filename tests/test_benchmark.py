@@ -235,3 +235,54 @@ def test_end_to_end(benchmark: ModuleType, tmp_path: Path, capsys: pytest.Captur
     scores = pd.read_csv(tmp_path / "again.tsv", sep="\t", index_col="name")
     assert scores["v_measure"].tolist() == table["v_measure"].tolist()
     assert scores["seconds"].isna().all()
+
+
+@pytest.fixture
+def calibration(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(FOLDER)
+    return importlib.import_module("calibration")
+
+
+def test_reliability(calibration: ModuleType) -> None:
+    probability = np.array([0.1, 0.5, 0.6, 0.85, 0.9, 1.0, 1.0])
+    table = calibration.reliability(probability, np.array([0, 1, 0, 1, 1, 1, 0], bool))
+    assert table.index.tolist() == ["0 to 0.25", "0.5 to 0.75", "0.85 to 0.95", "0.99 to 1", "all"]
+    assert table["mutations"].tolist() == [1, 2, 2, 2, 7]
+    np.testing.assert_allclose(table["probability"], [0.1, 0.55, 0.875, 1.0, probability.mean()])
+    np.testing.assert_allclose(table["right"], [0.0, 0.5, 1.0, 0.5, 4 / 7])
+    np.testing.assert_allclose(table["brier"].iloc[:2], [0.01, (0.25 + 0.36) / 2])
+    assert calibration.markdown(table).splitlines()[2] == "| 0 to 0.25 | 1 | 0.100 | 0.000 | 0.0100 |"
+
+
+def test_right_clusters(calibration: ModuleType) -> None:
+    """Clusters 0 and 1 are true but for a mutation of each; one alone is right, if it is alone; artefacts are, too."""
+    true = np.array([5, 5, 5, 2, 2, 2, 7, -1, -1, 5])
+    found = np.array([0, 0, 0, 1, 1, 0, 2, -1, 1, -1])
+    expected = [1, 1, 1, 1, 1, 0, 1, 1, 0, 0]
+    assert calibration.rightness(true, found).tolist() == [bool(one) for one in expected]
+
+
+def test_calibration_of_a_folder(
+    calibration: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    mutations = ["a", "a", "b", "b", "c", "c"]
+    (tmp_path / "out" / "one").mkdir(parents=True)
+    samples = ["S1", "S2"] * 3
+    truth = pd.DataFrame({"mutation_id": mutations, "sample_id": samples, "cluster": [3, 3, 3, 3, -1, -1]})
+    truth.to_csv(tmp_path / "one.truth.tsv", sep="\t", index=False)
+    arguments = [str(tmp_path / "out"), str(tmp_path), "-o", str(tmp_path / "table.tsv")]
+    assert calibration.main(arguments) == 2
+    assert "mutations.tsv is not there" in capsys.readouterr().err
+    found = pd.DataFrame(
+        {
+            "mutation_id": mutations,
+            "sample_id": samples,
+            "cluster_id": [0, 0, 0, 0, 0, 0],
+            "cellular_prevalence": 0.5,
+            "cluster_assignment_prob": [0.9, 0.9, 0.8, 0.8, 0.6, 0.6],
+        }
+    )
+    found.to_csv(tmp_path / "out" / "one" / "mutations.tsv", sep="\t", index=False)
+    assert calibration.main(arguments) == 0
+    assert capsys.readouterr().out.splitlines()[-1] == "| all | 3 | 0.767 | 0.667 | 0.1367 |"
+    assert pd.read_csv(tmp_path / "table.tsv", sep="\t")["mutations"].tolist() == [1, 1, 1, 3]

@@ -359,11 +359,13 @@ def test_run_equals_analyze(table, tmp_path):
         ("--error-rate 0.7", "0.7"),
         ("--format gif", "--format 'gif': must be png, pdf or png,pdf"),
         ("--consensus foo", "--consensus 'foo': must be one of"),
+        ("--present-above 1", "--present-above 1: must be a prevalence, at least 0 and below 1"),
+        ("--clonal-above 0.01", "--clonal-above 0.01: must be a prevalence above --present-above (0.01)"),
     ],
 )
 def test_usage(options, message, table, tmp_path):
     for verb, out in (("analyze", tmp_path / "out"), ("run", tmp_path / "t.h5")):
-        if verb == "run" and options.startswith(("--format", "--consensus")):
+        if verb == "run" and options.startswith(("--format", "--consensus", "--present", "--clonal")):
             continue
         told = refused(verb, table, "-o", out, *options.split())
         assert told.startswith("pyclone-pgsm: ")
@@ -380,6 +382,8 @@ def test_usage(options, message, table, tmp_path):
         ("summarize", "-o {out} --burn-in -1", "--burn-in -1: must be at least 0"),
         ("plot", "-o {out} --burn-in -1", "--burn-in -1: must be at least 0"),
         ("summarize", "-o {out} --consensus foo", "--consensus 'foo': must be one of mpear"),
+        ("summarize", "-o {out} --present-above -1", "--present-above -1: must be a prevalence, at least 0"),
+        ("summarize", "-o {out} --present-above 0.96", "--clonal-above 0.95: must be a prevalence above"),
         ("summarize", "-o {out} --format gif", "--format 'gif': must be png, pdf or png,pdf"),
         ("summarize", "-o {file}", "{file} is a file: give a folder with -o"),
         ("summarize", "-o {file}/out", "Not a directory"),

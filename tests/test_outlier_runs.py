@@ -65,7 +65,9 @@ def test_artefacts_are_found_and_make_no_clusters(trace: Path, tmp_path: Path) -
     np.testing.assert_array_equal(summary.assignment_prob[called], summary.outlier_prob[called])
 
     mutations = pd.read_csv(tmp_path / "mutations.tsv", sep="\t")
-    assert list(mutations.columns[8:12]) == ["variant_allele_frequency", "outlier_prob", "chrom", "pos"]
+    assert list(mutations.columns[15:]) == ["fit", "peaks", "outlier_prob", "chrom", "pos"]
+    is_outlier = mutations["cluster_id"] < 0
+    assert mutations.loc[is_outlier, ["multiplicity", "multiplicity_prob", "fit"]].isna().all(axis=None)
     assert sorted(mutations["cluster_id"].unique()) == [-1, 0, 1, 2]
     assert pd.read_csv(tmp_path / "clusters.tsv", sep="\t")["cluster_id"].unique().tolist() == [0, 1, 2]
     report = json.loads((tmp_path / "run.json").read_text())

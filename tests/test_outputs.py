@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from small_runs import LEFT_OUT, run, tumour
 from pyclone_pgsm import analysis
 from pyclone_pgsm.errors import OutputError
 from pyclone_pgsm.outputs import left_out_table, write_table
+from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.posterior.summarize import Result
 
 MUTATION_COLUMNS = [
@@ -25,6 +27,14 @@ MUTATION_COLUMNS = [
     "cellular_prevalence_lower",
     "cellular_prevalence_upper",
     "variant_allele_frequency",
+    "prob_present",
+    "prob_clonal",
+    "second_cluster_id",
+    "second_cluster_prob",
+    "multiplicity",
+    "multiplicity_prob",
+    "fit",
+    "peaks",
 ]
 CLUSTER_COLUMNS = [
     "cluster_id",
@@ -34,6 +44,10 @@ CLUSTER_COLUMNS = [
     "cellular_prevalence_std",
     "cellular_prevalence_lower",
     "cellular_prevalence_upper",
+    "prob_present",
+    "prob_clonal",
+    "status",
+    "peaks",
 ]
 LEFT_OUT_COLUMNS = ["file", "row", "mutation_id", "sample_id", "reason"]
 
@@ -63,6 +77,8 @@ def test_mutations(results):
     for row, seen in zip(rows, has_data):
         assert [cell == "" for cell in row[:8]] == [False] * 8
         assert (row[8] == "") == (not seen)
+        assert [cell == "" for cell in row[13:16]] == [not seen] * 3
+        assert (row[11] == "") == (row[12] == "")
     numbers = np.array([[float(cell) for cell in row[2:8]] for row in rows])
     cluster, mean, std, probability, lower, upper = numbers.T
     assert np.isfinite(numbers).all()
@@ -74,7 +90,24 @@ def test_mutations(results):
     vaf = np.array([float(row[8]) for row, seen in zip(rows, has_data) if seen])
     expected = (observations.alt_counts / np.maximum(observations.depth, 1)).ravel()[has_data]
     np.testing.assert_allclose(vaf, expected, rtol=1e-5)
-    assert [row[9] for row in rows[::2]] == observations.annotations["chrom"]
+    present, clonal, peaks = (np.array([float(row[column]) for row in rows]) for column in (9, 10, 16))
+    assert ((present >= clonal) & (clonal >= 0) & (present <= 1)).all()
+    assert (peaks >= 1).all()
+    second = [(row[2], row[11], float(row[5]) + float(row[12])) for row in rows if row[11]]
+    assert second
+    for own, other, total in second:
+        assert own != other
+        assert other.isdecimal()
+        assert total <= 1 + 1e-5
+    copies, copies_prob, fit = (
+        np.array([float(row[column]) for row, seen in zip(rows, has_data) if seen]) for column in (13, 14, 15)
+    )
+    highest = observations.major_cn.ravel()[has_data]
+    assert ((copies >= 1) & (copies <= highest)).all()
+    assert ((copies_prob > 0) & (copies_prob <= 1)).all()
+    assert (copies_prob[highest == 1] > 1 - 1e-6).all()
+    assert ((fit > 1e-6) & (fit <= 1)).all()
+    assert [row[17] for row in rows[::2]] == observations.annotations["chrom"]
 
 
 def test_clusters(results):
@@ -82,6 +115,16 @@ def test_clusters(results):
     table = pd.read_csv(folder / "clusters.tsv", sep="\t")
     assert list(table.columns) == CLUSTER_COLUMNS
     assert not table.isna().any(axis=None)
+    by_probability = np.select(
+        [
+            table["prob_present"] <= 0.2,
+            table["prob_clonal"] >= 0.8,
+            table.eval("prob_present - prob_clonal >= 0.8"),
+        ],
+        ["absent", "clonal", "subclonal"],
+        "uncertain",
+    )
+    assert table["status"].tolist() == by_probability.tolist()
     K = table["cluster_id"].max() + 1
     assert result.summary.num_clusters == K
     np.testing.assert_array_equal(table["cluster_id"], np.repeat(np.arange(K), 2))
@@ -127,6 +170,21 @@ def test_table_that_cannot_be_written(tmp_path):
     with pytest.raises(OutputError, match="folder: cannot be written"):
         write_table(table, tmp_path / "folder")
     assert [path.name for path in tmp_path.iterdir()] == ["folder"]
+
+
+def test_thresholds_of_presence(results, tmp_path):
+    folder, _ = results
+    usual = pd.read_csv(folder / "clusters.tsv", sep="\t")
+    thresholds = Thresholds(0.3, 0.6)
+    analysis.write_results(folder / "trace.h5", tmp_path, thresholds=thresholds, plots=False)
+    other = pd.read_csv(tmp_path / "clusters.tsv", sep="\t")
+    assert (other["prob_present"] <= usual["prob_present"]).all()
+    assert (other["prob_clonal"] >= usual["prob_clonal"]).all()
+    assert (other["status"] != usual["status"]).any()
+    report = json.loads((tmp_path / "run.json").read_text())
+    assert (report["present_above"], report["clonal_above"]) == (0.3, 0.6)
+    report = json.loads((folder / "run.json").read_text())
+    assert (report["present_above"], report["clonal_above"]) == (0.01, 0.95)
 
 
 def test_same_bytes_whatever_the_threads(tmp_path):

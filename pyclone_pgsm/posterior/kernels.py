@@ -328,3 +328,90 @@ def merge_gains(count, value):
                 met[number] = k
                 number += 1
     return gains
+
+
+@compiled
+def leading_clusters(draws, first, labels, num_clusters, leading, votes):
+    """Fill the two clusters that have most members in each block of some draws, and how many.
+
+    Parameters
+    ----------
+    draws : (m, T) int32
+        Blocks 0, 1, .. of each draw.
+    first : (m,) int64
+        Where the blocks of each draw stand in `leading`.
+    labels : (T,) int64
+        Cluster of each mutation, -1 for none.
+    num_clusters : int
+    leading : (R, 2) int32
+        Changed. Of clusters with equally many the first stands before; -1 where there is none.
+    votes : (R, 2) int32
+        Changed. 0 where there is none.
+    """
+    for m in range(len(draws)):
+        blocks = 0
+        for block in draws[m]:
+            blocks = max(blocks, block + 1)
+        count = np.zeros((blocks, num_clusters), np.int32)
+        for i in range(len(labels)):
+            if labels[i] >= 0:
+                count[draws[m, i], labels[i]] += 1
+        for block in range(blocks):
+            row = first[m] + block
+            leading[row] = -1
+            votes[row] = 0
+            for k in range(num_clusters):
+                n = count[block, k]
+                if n > votes[row, 0]:
+                    leading[row, 1], votes[row, 1] = leading[row, 0], votes[row, 0]
+                    leading[row, 0], votes[row, 0] = k, n
+                elif n > votes[row, 1]:
+                    leading[row, 1], votes[row, 1] = k, n
+
+
+@compiled
+def count_matches(rows, labels, size, leading, votes, own, second, second_count):
+    """Count the draws in which the block of a mutation matches its cluster, and the cluster that it matches next often.
+
+    A block matches the cluster of most of its other members: the mutation's own where that is one of several with
+    equally many, else the first of these. Where no other member has a cluster, it matches a cluster that is just this
+    mutation.
+
+    Parameters
+    ----------
+    rows : (n, M) int64
+        Block of each mutation in each draw, as it stands in `leading`.
+    labels : (n,) int64
+        Cluster of each mutation, -1 for none.
+    size : (K,) int64
+        Mutations of each cluster.
+    leading, votes : (R, 2) int32
+        Of :func:`leading_clusters`.
+    own : (n,) int64
+        Filled with numbers of draws.
+    second : (n,) int64
+        Filled with the cluster other than its own that a mutation matches most often, the first of several; -1 if
+        there is none.
+    second_count : (n,) int64
+        Filled with its number of draws.
+    """
+    count = np.zeros(len(size), np.int64)
+    for i in range(len(rows)):
+        label = labels[i]
+        count[:] = 0
+        for row in rows[i]:
+            best = leading[row, 0]
+            if best == label:
+                others = votes[row, 0] - 1
+                if votes[row, 1] > others:
+                    best = leading[row, 1]
+                elif others == 0 and size[label] > 1:
+                    best = -1
+            if best >= 0:
+                count[best] += 1
+        own[i] = count[label] if label >= 0 else 0
+        second[i] = -1
+        second_count[i] = 0
+        for k in range(len(size)):
+            if k != label and count[k] > second_count[i]:
+                second[i], second_count[i] = k, count[k]

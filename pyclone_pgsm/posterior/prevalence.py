@@ -16,8 +16,11 @@ from numpy.typing import NDArray
 from pyclone_pgsm.compiling import compiled, compiled_for, inner
 from pyclone_pgsm.likelihoods.pyclone import HI, LO, TAIL, PyClone
 from pyclone_pgsm.posterior.mixture import block_shares
+from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.samplers.partition import build_partition
 
+SMALLEST_PEAK = 0.05  # share of the posterior in a piece of its region of highest density that counts
+HALVINGS = 25  # of the range of densities, in the search for that region
 NEGLIGIBLE_MASS = 1e-9  # at each end of a block's posterior, cut off to save memory
 INTERVAL = 0.95
 CHUNK = 4096  # mutations whose grids are held at the same time
@@ -42,16 +45,30 @@ class BlockPosteriors(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """(N, D) mean, standard deviation and ends of the 95 % interval.
+    """What is said of N posteriors of a prevalence in D samples, (N, D) each.
 
-    The interval is the shortest one, so that it reaches 0 or 1 where the posterior piles up there: an equal-tailed one
-    could never hold the prevalence of a clonal or an absent mutation.
+    The interval is the shortest one that holds 95 %, so that it reaches 0 or 1 where the posterior piles up there: an
+    equal-tailed one could never hold the prevalence of a clonal or an absent mutation. Where the posterior has several
+    peaks the shortest interval may leave out the mean; then it is extended to it.
+
+    Attributes
+    ----------
+    mean, std, lower, upper : float64
+        Mean, standard deviation and ends of the 95 % interval.
+    prob_present, prob_clonal : float64
+        Probability that the prevalence is above either of the :class:`Thresholds`.
+    peaks : int64
+        Pieces of the region of highest density that holds 95 %, those with less than 5 % not counted: 1 of a posterior
+        with one peak.
     """
 
     mean: NDArray[np.float64]
     std: NDArray[np.float64]
     lower: NDArray[np.float64]
     upper: NDArray[np.float64]
+    prob_present: NDArray[np.float64]
+    prob_clonal: NDArray[np.float64]
+    peaks: NDArray[np.int64]
 
 
 @inner(nogil=True)
@@ -167,16 +184,72 @@ def _shortest_interval(mass, lo, hi, share):
     return best_left / last, best_right / last
 
 
+@inner(nogil=True)
+def _mass_above(mass, lo, hi, threshold):
+    """Mass above a prevalence; the mass of the cell that holds it is split."""
+    last = len(mass) - 1.0
+    total = 0.0
+    for k in range(lo, hi):
+        left = _edge(k, last)
+        right = _edge(k + 1, last)
+        total += mass[k] * min(max((right - threshold * last) / (right - left), 0.0), 1.0)
+    return total
+
+
+@inner(nogil=True)
+def _density(mass, k):
+    """Of grid point k, whose cell is half as wide at the ends of the grid."""
+    return 2.0 * mass[k] if k == 0 or k == len(mass) - 1 else mass[k]
+
+
+@inner(nogil=True)
+def _count_peaks(mass, lo, hi):
+    """Pieces of the region of highest density that holds 95 %, if they hold `SMALLEST_PEAK`."""
+    highest = 0.0
+    has_fallen = has_risen_again = False
+    before = 0.0
+    for k in range(lo, hi):
+        density = _density(mass, k)
+        has_risen_again |= has_fallen and density > before
+        has_fallen |= density < before
+        highest = max(highest, density)
+        before = density
+    if not has_risen_again:
+        return 1
+    level = 0.0
+    above = highest
+    for _ in range(HALVINGS):
+        middle = 0.5 * (level + above)
+        held = 0.0
+        for k in range(lo, hi):
+            if _density(mass, k) >= middle:
+                held += mass[k]
+        if held >= INTERVAL:
+            level = middle
+        else:
+            above = middle
+    peaks = 0
+    held = 0.0
+    for k in range(lo, hi + 1):
+        if k < hi and _density(mass, k) >= level:
+            held += mass[k]
+        else:
+            if held >= SMALLEST_PEAK:
+                peaks += 1
+            held = 0.0
+    return max(peaks, 1)
+
+
 @compiled
-def _mixtures(rows, weights, low, start, mass, grid_size, grids):
+def _mixtures(rows, weights, low, start, mass, grid_size, present_above, clonal_above, grids):
     """Weighted mean of the windows of blocks ``rows`` (n, M); also into ``grids`` (n, D, G) if not empty.
 
-    The weights (n, M), or (1, M) for all, are 0 where there is no block.
+    The weights (n, M), or (1, M) for all, are 0 where there is no block. Returns (7, n, D), in the order of `Moments`.
     """
     n, M = rows.shape
     D = low.shape[1]
     keep = len(grids) > 0
-    moments = np.empty((4, n, D))
+    moments = np.empty((7, n, D))
     grid = np.empty(grid_size)
     for i in range(n):
         for d in range(D):
@@ -208,15 +281,26 @@ def _mixtures(rows, weights, low, start, mass, grid_size, grids):
                 variance += grid[k] * (k - mean) ** 2
             moments[0, i, d] = mean / (grid_size - 1)
             moments[1, i, d] = np.sqrt(variance) / (grid_size - 1)
-            moments[2, i, d], moments[3, i, d] = _shortest_interval(grid, lo, hi, INTERVAL)
+            lower, upper = _shortest_interval(grid, lo, hi, INTERVAL)
+            moments[2, i, d] = min(lower, moments[0, i, d])
+            moments[3, i, d] = max(upper, moments[0, i, d])
+            moments[4, i, d] = _mass_above(grid, lo, hi, present_above)
+            moments[5, i, d] = _mass_above(grid, lo, hi, clonal_above)
+            moments[6, i, d] = _count_peaks(grid, lo, hi)
             if keep:
                 for k in range(grid_size):
                     grids[i, d, k] = grid[k] if lo <= k < hi else 0.0
     return moments
 
 
-def mutation_prevalences(blocks: BlockPosteriors, draws: NDArray[Any], grid_size: int) -> Moments:
-    """Posterior moments of every mutation's prevalence.
+def _as_moments(found: NDArray[np.float64]) -> Moments:
+    return Moments(*found[:6], found[6].astype(np.int64))
+
+
+def mutation_prevalences(
+    blocks: BlockPosteriors, draws: NDArray[Any], grid_size: int, thresholds: Thresholds = DEFAULT_THRESHOLDS
+) -> Moments:
+    """What the posterior says of every mutation's prevalence.
 
     Parameters
     ----------
@@ -225,6 +309,7 @@ def mutation_prevalences(blocks: BlockPosteriors, draws: NDArray[Any], grid_size
     draws : (M, T) integer labels, canonical
     grid_size : int
         G.
+    thresholds : Thresholds
     """
     first_block, *windows = blocks
     none = np.empty((0, 0, 0))
@@ -232,14 +317,18 @@ def mutation_prevalences(blocks: BlockPosteriors, draws: NDArray[Any], grid_size
     parts = []
     for begin in range(0, draws.shape[1], CHUNK):
         rows = np.ascontiguousarray(draws[:, begin : begin + CHUNK].T, dtype=np.int64) + first_block[:-1]
-        parts.append(_mixtures(rows, equal, *windows, grid_size, none))
-    return Moments(*np.concatenate(parts, axis=1))
+        parts.append(_mixtures(rows, equal, *windows, grid_size, *thresholds, none))
+    return _as_moments(np.concatenate(parts, axis=1))
 
 
 def cluster_prevalences(
-    blocks: BlockPosteriors, draws: NDArray[Any], labels: NDArray[np.int64], grid_size: int
+    blocks: BlockPosteriors,
+    draws: NDArray[Any],
+    labels: NDArray[np.int64],
+    grid_size: int,
+    thresholds: Thresholds = DEFAULT_THRESHOLDS,
 ) -> tuple[Moments, NDArray[np.float64]]:
-    """Posterior moments of every cluster's prevalence, and the posteriors themselves.
+    """What the posterior says of every cluster's prevalence, and the posteriors themselves.
 
     Parameters
     ----------
@@ -249,6 +338,7 @@ def cluster_prevalences(
         Consensus clusters 0..K-1; mutations of none have -1.
     grid_size : int
         G.
+    thresholds : Thresholds
 
     Returns
     -------
@@ -272,4 +362,5 @@ def cluster_prevalences(
     rows[cluster[order], place] = block[order]
     weights[cluster[order], place] = share[order]
     density = np.empty((len(rows), blocks.low.shape[1], grid_size))
-    return Moments(*_mixtures(rows, weights, *windows, grid_size, density)), density
+    found = _mixtures(rows, weights, *windows, grid_size, *thresholds, density)
+    return _as_moments(found), density

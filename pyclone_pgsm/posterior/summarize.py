@@ -12,9 +12,11 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.models import make_model, names_of
+from pyclone_pgsm.posterior.checks import doubts_of_tumour
 from pyclone_pgsm.posterior.consensus import CRITERIA as CRITERIA
 from pyclone_pgsm.posterior.consensus import assignment_probability, coclustering, consensus, pear
 from pyclone_pgsm.posterior.diagnostics import FEWEST_DRAWS, effective_sample_size, split_rhat
+from pyclone_pgsm.posterior.matching import match_clusters
 from pyclone_pgsm.posterior.mixture import MixtureSummary, cluster_parameters, size_order
 from pyclone_pgsm.posterior.predictive import Predictive
 from pyclone_pgsm.posterior.prevalence import (
@@ -22,6 +24,7 @@ from pyclone_pgsm.posterior.prevalence import (
     cluster_prevalences,
     mutation_prevalences,
 )
+from pyclone_pgsm.posterior.reads import reads_given_clusters
 from pyclone_pgsm.posterior.rows import (
     draw_rows,
     gather,
@@ -32,6 +35,7 @@ from pyclone_pgsm.posterior.rows import (
     weighted_rows,
 )
 from pyclone_pgsm.posterior.stacking import weigh_chains
+from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.tumour.base_measure import is_weight
@@ -208,7 +212,12 @@ def consensus_order(labels: NDArray[np.int64], mean: NDArray[np.float64]) -> NDA
     return rank[labels]
 
 
-def summarize(trace: Trace, criterion: str | None = None, burn_in: int | None = None) -> Result:
+def summarize(
+    trace: Trace,
+    criterion: str | None = None,
+    burn_in: int | None = None,
+    thresholds: Thresholds = DEFAULT_THRESHOLDS,
+) -> Result:
     """Consensus clusters, their prevalences or parameters, and diagnostics of a trace.
 
     Parameters
@@ -218,14 +227,17 @@ def summarize(trace: Trace, criterion: str | None = None, burn_in: int | None = 
         See :func:`pyclone_pgsm.posterior.consensus.consensus`; None: :data:`DEFAULT_CRITERION`.
     burn_in : int or None
         Iterations to skip; None: those of the run.
+    thresholds : Thresholds
+        Where a mutation of a tumour begins to be present and clonal.
 
     Raises
     ------
     TraceError
         There is no iteration after the burn-in, or the trace is damaged.
     UsageError
-        The trace's likelihood is not found.
+        The trace's likelihood is not found, or the thresholds cannot be.
     """
+    thresholds.check()
     criterion = criterion or DEFAULT_CRITERION
     kept = kept_rows(trace, burn_in)
     diagnostics = diagnose(trace, kept)
@@ -248,7 +260,7 @@ def summarize(trace: Trace, criterion: str | None = None, burn_in: int | None = 
 
     summary: Summary | MixtureSummary
     if trace.options.is_tumour:
-        summary = _tumour_summary(trace, rows, draws, labels, outlier_prob)
+        summary = _tumour_summary(trace, rows, draws, labels, outlier_prob, thresholds)
     else:
         summary = _mixture_summary(trace, rows, draws, labels)
     items = np.arange(T) if T <= PICTURED else np.sort(rng.choice(T, PICTURED, replace=False))
@@ -261,6 +273,9 @@ def summarize(trace: Trace, criterion: str | None = None, burn_in: int | None = 
             other: _consensus_of_others(draws, outlier_prob, other, rng, most_clusters),
         }
         warnings += _disagreement(both["mpear"], both["vi"])
+    if isinstance(summary, Summary):
+        inferred = {name: gather(trace, rows, name) for name in trace.options.hyperparameters}
+        warnings += doubts_of_tumour(summary, inferred, trace.options.model.get("tumour_content", {}))
     return Result(summary, diagnostics, items, coclustering(draws, items), warnings, weights)
 
 
@@ -309,29 +324,19 @@ def _disagreement(by_mpear: NDArray[np.int64], by_vi: NDArray[np.int64]) -> list
     ]
 
 
-def _assignment_probability(
-    draws: NDArray[Any], labels: NDArray[np.int64], outlier_prob: NDArray[np.float64] | None
-) -> NDArray[np.float64]:
-    """(T,) of the mutations' clusters; of an outlier, that it is one."""
-    if outlier_prob is None:
-        return assignment_probability(draws, labels)
-    alone = len(labels) + np.arange(len(labels))
-    of_cluster = assignment_probability(draws, np.where(labels < 0, alone, labels))
-    return np.where(labels < 0, outlier_prob, of_cluster)
-
-
 def _tumour_summary(
     trace: Trace,
     rows: list[NDArray[np.int64]],
     draws: NDArray[Any],
     labels: NDArray[np.int64],
     outlier_prob: NDArray[np.float64] | None,
+    thresholds: Thresholds,
 ) -> Summary:
     options, observations = trace.options, trace.observations
     grid_size = options.model["grid_size"]
     thinned = thin(rows, min(PREVALENCE_DRAWS, len(draws)))
     partitions = read_partitions(trace, thinned)
-    model = make_model(observations, options.model)
+    model: Any = make_model(observations, options.model)
     names = options.hyperparameters
     values = list(zip(*(gather(trace, thinned, name) for name in names))) or [()] * len(partitions)
     # draws at the same precision together: the tables are computed once each
@@ -343,8 +348,16 @@ def _tumour_summary(
     clusters, _ = cluster_prevalences(blocks, partitions, labels, grid_size)
     in_cluster = labels >= 0
     labels[in_cluster] = consensus_order(labels[in_cluster], clusters.mean)
-    clusters, density = cluster_prevalences(blocks, partitions, labels, grid_size)
-    mutations = mutation_prevalences(blocks, partitions, grid_size)
+    clusters, density = cluster_prevalences(blocks, partitions, labels, grid_size, thresholds)
+    mutations = mutation_prevalences(blocks, partitions, grid_size, thresholds)
+    grid = prevalence_grid(grid_size)
+    matches = match_clusters(draws, labels)
+    medians = tuple(
+        float(np.quantile(gather(trace, rows, name), 0.5, method="inverted_cdf")) for name in names
+    )
+    reads = reads_given_clusters(
+        model.observations(medians), labels, density, grid, options.model["genotype_prior"]
+    )
 
     depth = np.where(observations.has_data, observations.depth, 0)
     vaf = np.where(depth > 0, observations.alt_counts / np.maximum(depth, 1), np.nan)
@@ -352,15 +365,28 @@ def _tumour_summary(
         observations.mutation_ids,
         observations.sample_ids,
         labels,
-        _assignment_probability(draws, labels, outlier_prob),
-        *mutations,
+        matches.own_prob if outlier_prob is None else np.where(in_cluster, matches.own_prob, outlier_prob),
+        *mutations[:4],
         vaf,
         depth,
         np.bincount(labels[in_cluster]),
-        *clusters,
-        prevalence_grid(grid_size),
+        *clusters[:4],
+        grid,
         density,
         outlier_prob,
+        prob_present=mutations.prob_present,
+        prob_clonal=mutations.prob_clonal,
+        cluster_prob_present=clusters.prob_present,
+        cluster_prob_clonal=clusters.prob_clonal,
+        peaks=mutations.peaks,
+        cluster_peaks=clusters.peaks,
+        second_cluster=matches.second,
+        second_prob=matches.second_prob,
+        multiplicity=reads.multiplicity,
+        multiplicity_prob=reads.multiplicity_prob,
+        fit=reads.fit,
+        expected_reads=reads.expected,
+        thresholds=thresholds,
     )
 
 

@@ -7,6 +7,19 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
+
+UNKNOWN: dict[str, float] = {
+    "prob_present": np.nan,
+    "prob_clonal": np.nan,
+    "peaks": 1,
+    "multiplicity": 0,
+    "multiplicity_prob": np.nan,
+    "fit": np.nan,
+    "expected_reads": np.nan,
+}
+"""What stands for numbers of mutations and samples that are not given."""
+
 
 @dataclass(frozen=True)
 class Summary:
@@ -19,10 +32,11 @@ class Summary:
     labels : (T,) int64
         Consensus cluster 0..K-1 of each mutation, numbered from the largest mean prevalence down; -1 of an outlier.
     assignment_prob : (T,) float64
-        Mean posterior probability that the mutation shares a block with the members of its cluster; of an outlier, that
-        it is one.
+        Posterior probability that the mutation belongs to its cluster (:mod:`pyclone_pgsm.posterior.matching`); of an
+        outlier, that it is one.
     mean, std, lower, upper : (T, D) float64
-        Posterior mean, standard deviation and 95 % interval of each mutation's cellular prevalence.
+        Posterior mean, standard deviation and 95 % interval of each mutation's cellular prevalence
+        (:class:`pyclone_pgsm.posterior.prevalence.Moments`).
     vaf : (T, D) float64
         alt / depth, NaN where there are no reads.
     depth : (T, D) int64
@@ -36,6 +50,25 @@ class Summary:
         Posterior probability of each grid point for each cluster's prevalence; sums to 1 over the last axis.
     outlier_prob : (T,) float64 or None
         Posterior probability that a mutation is an outlier; None if the model has none.
+    prob_present, prob_clonal : (T, D) float64
+        Posterior probability that the mutation's prevalence is above either of the thresholds.
+    cluster_prob_present, cluster_prob_clonal : (K, D) float64
+        The same of each cluster.
+    peaks, cluster_peaks : (T, D), (K, D) int64
+        Number of peaks of the posterior.
+    second_cluster : (T,) int64
+        The most probable cluster other than the mutation's own; -1 if there is none.
+    second_prob : (T,) float64
+        Its probability; NaN if there is none.
+    multiplicity : (T, D) int64
+        Most probable number of mutant copies, 0 where there are no data or no cluster
+        (:class:`pyclone_pgsm.posterior.reads.ReadsGivenClusters`, also for the next three).
+    multiplicity_prob, fit, expected_reads : (T, D) float64
+        Its probability, the tail probability of the variant reads given the cluster, and how many are expected.
+    thresholds : Thresholds
+        Of presence and clonality.
+
+    What is not given of these last ones is unknown: NaN, no second cluster, one peak.
     """
 
     mutation_ids: list[str]
@@ -56,6 +89,29 @@ class Summary:
     grid: NDArray[np.float64]
     cluster_density: NDArray[np.float64]
     outlier_prob: NDArray[np.float64] | None = None
+    prob_present: NDArray[np.float64] = None  # type: ignore[assignment]
+    prob_clonal: NDArray[np.float64] = None  # type: ignore[assignment]
+    cluster_prob_present: NDArray[np.float64] = None  # type: ignore[assignment]
+    cluster_prob_clonal: NDArray[np.float64] = None  # type: ignore[assignment]
+    peaks: NDArray[np.int64] = None  # type: ignore[assignment]
+    cluster_peaks: NDArray[np.int64] = None  # type: ignore[assignment]
+    second_cluster: NDArray[np.int64] = None  # type: ignore[assignment]
+    second_prob: NDArray[np.float64] = None  # type: ignore[assignment]
+    multiplicity: NDArray[np.int64] = None  # type: ignore[assignment]
+    multiplicity_prob: NDArray[np.float64] = None  # type: ignore[assignment]
+    fit: NDArray[np.float64] = None  # type: ignore[assignment]
+    expected_reads: NDArray[np.float64] = None  # type: ignore[assignment]
+    thresholds: Thresholds = DEFAULT_THRESHOLDS
+
+    def __post_init__(self) -> None:
+        unknown = {name: np.full(self.mean.shape, value) for name, value in UNKNOWN.items()}
+        for name in ("prob_present", "prob_clonal", "peaks"):
+            unknown[f"cluster_{name}"] = np.full(self.cluster_mean.shape, UNKNOWN[name])
+        unknown["second_cluster"] = np.full(len(self.labels), -1)
+        unknown["second_prob"] = np.full(len(self.labels), np.nan)
+        for name, values in unknown.items():
+            if getattr(self, name) is None:
+                object.__setattr__(self, name, values)
 
     @property
     def num_clusters(self) -> int:

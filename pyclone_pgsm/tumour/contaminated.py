@@ -31,6 +31,7 @@ from pyclone_pgsm.likelihoods.model import Values
 if TYPE_CHECKING:
     from pyclone_pgsm.likelihoods.pyclone import PyClone
     from pyclone_pgsm.samplers.partition import Partition
+    from pyclone_pgsm.tumour.grid import LocusTable
     from pyclone_pgsm.tumour.model import PyCloneModel
 
 
@@ -82,6 +83,10 @@ class Contaminated:
 
     def initial_values(self) -> Values:
         return self._model.initial_values()
+
+    def observations(self, values: Values) -> list[tuple[LocusTable, float]]:
+        """Those of all mutations, outliers or not."""
+        return self._model.observations(values)
 
     def full_likelihood(self, values: Values) -> PyClone:
         """With the data of all mutations, outliers or not."""

@@ -246,6 +246,21 @@ def _group_states(
     return np.array(flat, float).reshape(-1, 8), bounds[which.reshape(-1)]
 
 
+def states_of_rows(table: LocusTable, prior: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Genotypes (N, 8) of every combination of copy numbers that occurs; first and last + 1 of each row, (U, 2).
+
+    Parameters
+    ----------
+    table : LocusTable
+        At least one row.
+    prior : str
+        One of `pyclone_pgsm.tumour.genotypes.GENOTYPE_PRIORS`.
+    """
+    groups = _groups(table)
+    states, bounds = _group_states(table, groups[:-1], prior)
+    return states, np.repeat(bounds, np.diff(groups), axis=0)
+
+
 def _copy_numbers(table: LocusTable) -> tuple[NDArray[np.generic], ...]:
     """Columns that decide on the genotypes."""
     second = (table.subclonal_major, table.subclonal_minor, table.subclonal_fraction)

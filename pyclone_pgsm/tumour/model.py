@@ -286,6 +286,12 @@ class PyCloneModel:
             table = table.take(rows)
         return likelihood_grid(table, self.grid_size, self.genotype_prior, self.density, precision)
 
+    def observations(self, values: tuple[float, ...]) -> list[tuple[LocusTable, float]]:
+        """The observations of all samples, or of each sample, as they are at given values, and their precision."""
+        given = dict(zip(self._choices, values))
+        parts = (self._observations(part, self._setting(part, given)) for part in range(len(self._parts)))
+        return [(table, math.inf if precision is None else precision) for table, precision in parts]
+
     def _observations(self, part: int, setting: _Setting) -> tuple[LocusTable, float | None]:
         """The observations of a part as they are in a setting, and their precision."""
         table = self._parts[part]

@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from pyclone_pgsm.posterior.prevalence import block_posteriors, cluster_prevalences, mutation_prevalences
+from pyclone_pgsm.posterior.prevalence import (
+    BlockPosteriors,
+    Moments,
+    block_posteriors,
+    cluster_prevalences,
+    mutation_prevalences,
+)
+from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.simulate import SimulationOptions, simulate
 from pyclone_pgsm.tumour.grid import intern, likelihood_grid
 from pyclone_pgsm.tumour.model import PyCloneModel
@@ -72,6 +79,12 @@ def shortest_interval(mass: NDArray[np.float64], share: float = 0.95) -> tuple[f
     return lefts[possible][best], rights[best]
 
 
+def mass_above(mass: NDArray[np.float64], threshold: float) -> float:
+    """Of a piecewise uniform density on the cells around the grid points."""
+    edges = np.clip((np.arange(len(mass) + 1) - 0.5) / (len(mass) - 1), 0, 1)
+    return 1.0 - np.interp(threshold, edges, np.append(0, np.cumsum(mass)) / mass.sum())
+
+
 def check(moments, weights: NDArray[np.float64]) -> None:
     """Moments (n, D) against posteriors (n, D, G)."""
     grid = np.linspace(0, 1, G)
@@ -80,12 +93,79 @@ def check(moments, weights: NDArray[np.float64]) -> None:
     variance = (weights * (grid - mean[..., np.newaxis]) ** 2).sum(axis=-1)
     np.testing.assert_allclose(moments.std, np.sqrt(variance), atol=2e-6)
     edges = np.clip((np.arange(G + 1) - 0.5) / (G - 1), 0, 1)
+    for found, threshold in ((moments.prob_present, 0.01), (moments.prob_clonal, 0.95)):
+        expected = [mass_above(weights[where], threshold) for where in np.ndindex(mean.shape)]
+        np.testing.assert_allclose(found.ravel(), expected, atol=2e-6)
+    assert ((moments.lower <= moments.mean) & (moments.mean <= moments.upper)).all()
     for where in np.ndindex(mean.shape):
         lower, upper = moments.lower[where], moments.upper[where]
         best = shortest_interval(weights[where])
+        if not best[0] <= mean[where] <= best[1]:
+            np.testing.assert_allclose(
+                [lower, upper], [min(best[0], mean[where]), max(best[1], mean[where])], atol=2e-5
+            )
+            continue
         assert upper - lower == pytest.approx(best[1] - best[0], abs=2e-5)
         below = np.append(0, np.cumsum(weights[where]))
         assert np.diff(np.interp([lower, upper], edges, below))[0] == pytest.approx(0.95, abs=2e-6)
+
+
+def one_posterior(mass: NDArray[np.float64], thresholds: Thresholds = DEFAULT_THRESHOLDS) -> Moments:
+    """What is said of a posterior on a grid of any size."""
+    blocks = BlockPosteriors(
+        np.array([0, 1]),
+        np.zeros((1, 1), np.int64),
+        np.array([0, len(mass)]),
+        (mass / mass.sum()).astype(np.float32),
+    )
+    return mutation_prevalences(blocks, np.zeros((1, 1), np.int64), len(mass), thresholds)
+
+
+def normal(mean: float, sd: float) -> NDArray[np.float64]:
+    mass = np.exp(-0.5 * ((np.linspace(0, 1, 101) - mean) / sd) ** 2)
+    return mass / mass.sum()
+
+
+def test_thresholds_split_their_cells():
+    mass = np.zeros(11)
+    mass[[0, 1, 9, 10]] = 0.1, 0.4, 0.3, 0.2
+    found = one_posterior(mass, Thresholds(0.08, 0.96))
+    # point 1 has the cell from 0.05 to 0.15, the last point that from 0.95 to 1
+    assert found.prob_present[0, 0] == pytest.approx(0.5 + 0.4 * 0.7, abs=1e-6)
+    assert found.prob_clonal[0, 0] == pytest.approx(0.2 * 0.8, abs=1e-6)
+    assert one_posterior(mass, Thresholds(0.0, 0.95)).prob_present[0, 0] == pytest.approx(1.0, abs=1e-6)
+
+
+def test_an_interval_holds_its_mean():
+    """95.5 % of the posterior at 0.1, the rest far away: the shortest interval is about 0.1, and the mean is not."""
+    mass = 0.955 * normal(0.1, 0.005) + 0.045 * normal(0.9, 0.005)
+    found = one_posterior(mass)
+    lower, upper = shortest_interval(mass)
+    assert upper < found.mean[0, 0]
+    assert found.upper[0, 0] == found.mean[0, 0] == pytest.approx(0.136, abs=1e-6)
+    assert found.lower[0, 0] == pytest.approx(lower, abs=2e-5)
+    assert one_posterior(mass[::-1]).lower[0, 0] == pytest.approx(1 - 0.136, abs=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("mass", "peaks"),
+    [
+        (normal(0.4, 0.05), 1),
+        (normal(0.0, 0.05) + normal(1.0, 0.05), 2),
+        (normal(0.2, 0.02) + normal(0.5, 0.02) + normal(0.8, 0.02), 3),
+        (0.8 * normal(0.2, 0.03) + 0.2 * normal(0.6, 0.03), 2),
+        (0.95 * normal(0.2, 0.03) + 0.05 * normal(0.6, 0.03), 1),  # too small
+        (normal(0.4, 0.05) + normal(0.55, 0.05), 1),  # the valley is shallow
+        (np.ones(101), 1),
+        (
+            np.where(np.arange(101) % 100 == 0, 0.5, 1.0),
+            1,
+        ),  # the same density: cells at the ends are half as wide
+        (np.eye(101)[30], 1),
+    ],
+)
+def test_peaks(mass, peaks):
+    assert one_posterior(mass).peaks.tolist() == [[peaks]]
 
 
 def test_mutations(blocks, weights, observations):

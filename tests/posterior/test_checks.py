@@ -1,0 +1,124 @@
+"""Doubts of a tumour's result are told, and none without a reason."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from pyclone_pgsm.posterior.checks import doubts_of_tumour, misfits
+from pyclone_pgsm.posterior.summary import Summary
+from pyclone_pgsm.tumour.model import ERROR_RATE, PRECISION
+
+
+@pytest.fixture
+def summary() -> Summary:
+    """Two clusters of two mutations in one sample, all in order."""
+    four, two = np.full((4, 1), 0.5), np.full((2, 1), 0.5)
+    return Summary(
+        ["a", "b", "c", "d"],
+        ["S"],
+        np.array([0, 0, 1, 1]),
+        np.ones(4),
+        four,
+        four,
+        four,
+        four,
+        vaf=np.array([[0.5], [0.4], [136 / 252], [0.0]]),
+        depth=np.array([[100], [100], [252], [100]]),
+        cluster_size=np.array([2, 2]),
+        cluster_mean=np.array([[1.0], [0.046]]),
+        cluster_std=two,
+        cluster_lower=two,
+        cluster_upper=two,
+        grid=np.linspace(0, 1, 11),
+        cluster_density=np.full((2, 1, 11), 1 / 11),
+        cluster_prob_present=np.array([[1.0], [0.9]]),
+        fit=np.array([[0.5], [0.9], [0.01], [np.nan]]),
+        expected_reads=np.array([[50.0], [50.0], [5.2], [np.nan]]),
+    )
+
+
+def test_nothing_to_say(summary):
+    draws = {
+        "precision": np.full(10, math.inf),
+        "error_rate": np.full(10, 1e-3),
+        "tumour_content:S": np.full(10, 0.7),
+        "another": np.zeros(10),
+    }
+    assert doubts_of_tumour(summary, draws, {"S": [0.7, 0.05]}) == []
+
+
+def test_what_counts_as_impossible():
+    fit = np.array([[1e-9, np.nan], [0.0033, 1e-20], [0.00251, 0.9]])
+    assert misfits(fit).tolist() == [[1, 1], [0, 0]]  # of five: below 0.002
+    fit[2, 0] = 0.0019
+    assert misfits(fit).tolist() == [[1, 1], [0, 0], [2, 0]]
+
+
+def test_misfit(summary):
+    one = replace(summary, fit=np.where(summary.fit == 0.01, 1e-40, summary.fit))
+    (warning,) = doubts_of_tumour(one, {}, {})
+    assert warning == (
+        "the reads of 1 mutation do not fit its cluster (column fit of mutations.tsv): mutation c in sample S: 136 of "
+        "252 reads show the variant, where its cluster's prevalence of 0.046 lets 5 be expected. Look for wrong copy "
+        "numbers, a wrong tumour content, and artefacts (--outlier-prob 0.05)"
+    )
+    three = replace(summary, fit=np.array([[1e-4], [1e-5], [1e-6], [1e-7]]), expected_reads=summary.mean)
+    (warning,) = doubts_of_tumour(three, {}, {})
+    assert warning.startswith("the reads of 4 mutations do not fit their clusters")
+    assert [warning.index(f"mutation {name} in") for name in "dcb"] == sorted(
+        warning.index(f"mutation {name} in") for name in "dcb"
+    )
+    assert "; and 1 more. Look" in warning
+
+
+def test_cluster_that_is_nowhere(summary):
+    absent = replace(summary, cluster_prob_present=np.array([[1.0], [0.2]]))
+    assert doubts_of_tumour(absent, {}, {}) == [
+        "cluster 1 (2 mutations) is absent from every sample: probably artefacts; leave them out, or try "
+        "--outlier-prob 0.05"
+    ]
+
+
+def shares(values: tuple[float, ...], at: float, share: float) -> np.ndarray:
+    """100 draws, this share of them at a value and the others in the middle."""
+    return np.where(np.arange(100) < 100 * share, at, values[len(values) // 2])
+
+
+@pytest.mark.parametrize("name", ["precision", "precision:S"])
+def test_precision_at_its_end(summary, name):
+    lowest = PRECISION.values[0]
+    assert doubts_of_tumour(summary, {name: shares(PRECISION.values, lowest, 0.19)}, {}) == []
+    (warning,) = doubts_of_tumour(summary, {name: shares(PRECISION.values, lowest, 0.2)}, {})
+    of_sample = " of S" if ":" in name else ""
+    assert warning.startswith(
+        f"the precision{of_sample} is at the smallest value that is tried, {lowest:g}, in 20 % of the draws"
+    )
+    assert "--precision 200" in warning
+
+
+@pytest.mark.parametrize(("end", "which"), [(0, "smallest"), (-1, "largest")])
+def test_error_rate_at_an_end(summary, end, which):
+    value = ERROR_RATE.values[end]
+    by_prior = 1 / len(ERROR_RATE.values)
+    assert (
+        doubts_of_tumour(summary, {"error_rate": shares(ERROR_RATE.values, value, 1.9 * by_prior)}, {}) == []
+    )
+    (warning,) = doubts_of_tumour(summary, {"error_rate": shares(ERROR_RATE.values, value, 0.6)}, {})
+    assert warning == (
+        f"the error rate is at the {which} value that is tried, {value:g}, in 60 % of the draws: give the true one "
+        "with --error-rate"
+    )
+
+
+def test_tumour_content_at_an_end(summary):
+    draws = {"tumour_content:S": np.full(10, 0.7 + 2.5 * 0.05)}
+    (warning,) = doubts_of_tumour(summary, draws, {"S": [0.7, 0.05]})
+    assert warning.startswith(
+        "the tumour content of S is at the largest value that is tried, 0.825, in 100 % of"
+    )
+    assert "contradict 0.7±0.05" in warning
+    assert doubts_of_tumour(summary, {"tumour_content:S": np.full(10, 1.0)}, {"S": [0.95, 0.05]}) == []
