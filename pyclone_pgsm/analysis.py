@@ -74,6 +74,8 @@ PICTURES = (
     "density",
 )
 """Names of all pictures that there are."""
+LEAST_PRECISION, MOST_PRECISION = 0.1, 1e9
+LEAST_OUTLIERS = 1e-9
 BURST = 0.3  # seconds in which the signals of one Ctrl-C come: shells and schedulers send several
 PATIENCE = 2.0  # seconds after which another Ctrl-C means it
 PICTURED_DRAWS = 12  # partitions that the picture of a density is the mean of
@@ -99,7 +101,8 @@ class ModelOptions:
         See :mod:`pyclone_pgsm.tumour.genotypes`.
     density : {"beta-binomial", "binomial"}
     precision : float, None or "infer-per-sample"
-        Of the beta-binomial; None infers it, and ``infer-per-sample`` one of each sample.
+        Of the beta-binomial, between 0.1 and 1e9, or infinite; None infers it, and ``infer-per-sample`` one of each
+        sample.
     grid_size : int or None
         Grid points; None chooses from the data.
     tumour_content : float, Uncertain, mapping of sample to one of these, or None
@@ -122,15 +125,29 @@ class ModelOptions:
             )
         if self.density not in DENSITIES:
             raise UsageError(f"--density {self.density!r}: must be one of {', '.join(DENSITIES)}")
-        if not (self.precision in (None, PER_SAMPLE) or _is_positive(self.precision)):
-            raise UsageError(
-                f"--precision {self.precision}: must be 'infer', {PER_SAMPLE!r} or a positive number"
-            )
+        if self.precision not in (None, PER_SAMPLE):
+            self._check_precision(self.precision)
         check_uncertain(self.tumour_content)
         if self.grid_size is not None and not 11 <= self.grid_size <= 10_001:
             raise UsageError(f"--grid-size {self.grid_size}: must be 'auto' or between 11 and 10001")
         if not 0.0 <= self.outlier_prob < 1.0:
             raise UsageError(f"--outlier-prob {self.outlier_prob}: must be at least 0 and below 1")
+        if self.outlier_prob and not LEAST_OUTLIERS <= self.outlier_prob <= 1.0 - LEAST_OUTLIERS:
+            raise UsageError(
+                f"--outlier-prob {self.outlier_prob}: must be 0, or between {LEAST_OUTLIERS:g} and 1 - "
+                f"{LEAST_OUTLIERS:g}: nearer to 0 or 1 no number of mutations would tell the difference"
+            )
+
+    @staticmethod
+    def _check_precision(precision: object) -> None:
+        if not (isinstance(precision, int | float) and precision > 0):
+            raise UsageError(f"--precision {precision}: must be 'infer', {PER_SAMPLE!r} or a positive number")
+        if not (LEAST_PRECISION <= precision <= MOST_PRECISION or precision == math.inf):
+            raise UsageError(
+                f"--precision {precision}: must be between {LEAST_PRECISION:g}, below which nearly all reads of a "
+                f"mutation would be of one allele, and {MOST_PRECISION:g}, above which it is the binomial (--density "
+                "binomial)"
+            )
 
     def store(self, observations: Observations) -> StoredModel:
         """The options as a trace stores them, with the grid that is chosen for these data."""
@@ -149,10 +166,6 @@ class ModelOptions:
             ),
             **({"outlier_prob": self.outlier_prob} if self.outlier_prob else {}),
         }
-
-
-def _is_positive(value: object) -> bool:
-    return isinstance(value, int | float) and value > 0
 
 
 @dataclass(frozen=True)

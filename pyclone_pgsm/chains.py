@@ -27,6 +27,7 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.priors import Prior
+from pyclone_pgsm.ranges import check_range
 from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS, AnchorProposal
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.hyperparameters import partition_log_likelihood, resample_hyperparameters
@@ -43,6 +44,7 @@ from pyclone_pgsm.settings import Settings as Settings
 from pyclone_pgsm.tumour.contaminated import Contaminated
 from pyclone_pgsm.warm import await_warming
 
+MOST_THREADS = 10_000
 LARGEST_START = 4 << 30  # bytes of block statistics that a start may need
 
 Step = Callable[[Any, PartitionPrior, Partition, np.random.Generator], Partition]
@@ -422,6 +424,5 @@ def effective_threads(threads: int | None, chains: int) -> int:
             threads = len(os.sched_getaffinity(0))
         except AttributeError:
             threads = os.cpu_count() or 1
-    if threads < 1:
-        raise UsageError(f"--threads {threads}: must be at least 1")
+    check_range("--threads", threads, 1, MOST_THREADS, "no more than one a chain is used")
     return min(threads, chains)

@@ -52,9 +52,13 @@ class Whole:
         raise ValueError(f"{fault}; expected {self.expected}")
 
 
+LEAST_SHARE = 1e-9
+"""Smaller shares of cells or reads say nothing: no sample has a billion reads of a locus."""
+
+
 @dataclass(frozen=True)
 class Share:
-    """Reader of a number above 0 and up to a bound.
+    """Reader of a number above 0, by at least `LEAST_SHARE`, and up to a bound.
 
     Attributes
     ----------
@@ -78,9 +82,11 @@ class Share:
 
     def check(self, value: float) -> None:
         """Raise ValueError if the number is outside the bounds (or no number)."""
-        if 0 < value < self.highest or (self.closed and value == self.highest):
+        if LEAST_SHARE <= value < self.highest or (self.closed and value == self.highest):
             return
         message = f"out of range; expected {self.expected}"
+        if 0 < value < LEAST_SHARE:
+            message += f", and at least {LEAST_SHARE:g}: no sample has reads enough to tell less"
         if 1 < value <= 100:
             message += f". If this is a percentage, write {value / 100:g}"
         raise ValueError(message)

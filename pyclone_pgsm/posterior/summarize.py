@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.errors import TraceError, UsageError
+from pyclone_pgsm.errors import TraceError
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.models import make_model, names_of
 from pyclone_pgsm.posterior.consensus import CRITERIA as CRITERIA
@@ -24,6 +24,7 @@ from pyclone_pgsm.posterior.prevalence import (
     mutation_prevalences,
 )
 from pyclone_pgsm.posterior.summary import Summary
+from pyclone_pgsm.ranges import BOUNDS, check_range
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.tumour.grid import prevalence_grid
 from pyclone_pgsm.tumour.model import PRECISION
@@ -92,8 +93,8 @@ def kept_rows(trace: Trace, burn_in: int | None = None) -> list[NDArray[np.int64
     TraceError
         No chain has any.
     """
-    if burn_in is not None and burn_in < 0:
-        raise UsageError(f"--burn-in {burn_in}: must be at least 0")
+    if burn_in is not None:
+        check_range("--burn-in", burn_in, *BOUNDS["burn_in"])
     skip = trace.options.settings.lengths[1] if burn_in is None else burn_in
     rows = [np.flatnonzero(chain.iteration > skip) for chain in trace.chains]
     if not any(len(chosen) for chosen in rows):
