@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import platform
+import reprlib
 import signal
 import threading
 import time
@@ -22,13 +24,15 @@ from pyclone_pgsm import __version__, outputs
 from pyclone_pgsm.chains import (
     ChainState,
     Settings,
+    advance,
     effective_threads,
     rebuild_interval,
     run_chains,
     start_chain,
 )
-from pyclone_pgsm.errors import OutputError, TraceError, UsageError
+from pyclone_pgsm.errors import DensityError, OutputError, TraceError, UsageError
 from pyclone_pgsm.files import check_new, make_folder, refuse_inputs, remove, replacing
+from pyclone_pgsm.foreign import blamed
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.models import TUMOUR, Data, StoredModel, make_model, names_of, num_columns
@@ -238,7 +242,58 @@ def make_plan(
         rebuild_interval(model, num_columns(data)),
     )
     states = [start_chain(model, prior, settings, chain, start_labels) for chain in range(settings.chains)]
-    return Plan(data, left_out, options, model, states)
+    plan = Plan(data, left_out, options, model, states)
+    _rehearse(plan)
+    return plan
+
+
+def _rehearse(plan: Plan) -> None:
+    """Run the first iteration of the first chain, and forget it: what cannot run is refused before a file is written.
+
+    Raises
+    ------
+    UsageError
+        A likelihood from elsewhere fails, or the joint density is not finite.
+    KeyboardInterrupt
+        By Ctrl-C or SIGTERM.
+    """
+    stop = threading.Event()
+    settings = replace(plan.options.settings, iterations=1, burn_in=0, thin=1)
+    state = copy.deepcopy(plan.states[0])
+    with (
+        _stopped_by_signals(stop),
+        _density_explained(plan.options),
+        blamed(plan.options.model["likelihood"]),
+    ):
+        advance(plan.model, settings, state, plan.options.rebuild, lambda _: True)
+    if stop.is_set():
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def _density_explained(options: RunOptions) -> Iterator[None]:
+    """Let the message of a joint density that is not finite name the options that it comes from."""
+    try:
+        yield
+    except DensityError as fault:
+        raise UsageError(f"{_named_options(options, fault.factor)}: {fault}; choose other values") from None
+
+
+def _named_options(options: RunOptions, factor: str) -> str:
+    """The options that decide on a factor of the joint density, with their values."""
+    model = options.model
+    if factor == "prior":
+        prior = {name: value for name, value in options.prior.items() if isinstance(value, float | int)}
+        return " ".join(
+            [f"--prior {options.prior['name']}", *(f"{name}={value:g}" for name, value in prior.items())]
+        )
+    if options.is_tumour:
+        names = ["genotype_prior", "density", "precision", "outlier_prob"]
+        return " ".join(
+            f"--{name.replace('_', '-')} {model[name]}" for name in names if model.get(name) is not None
+        )
+    given = [f"--param {name}={reprlib.repr(value)}" for name, value in model["parameters"].items()]
+    return " ".join([f"--likelihood {model['likelihood']}", *given])
 
 
 @contextmanager
@@ -278,7 +333,7 @@ def _run(
     """Advance the chains of a trace to their end, or until interrupted."""
     stop = threading.Event()
     writer = TraceWriter(path, options.traced)
-    with _stopped_by_signals(stop):
+    with _stopped_by_signals(stop), _density_explained(options), blamed(options.model["likelihood"]):
         steps = run_chains(
             model,
             options.settings,
@@ -328,7 +383,14 @@ def start(
         The trace cannot be written.
     """
     create_trace(out, plan.data, plan.left_out, plan.options, command, plan.states)
-    _run(out, plan.model, plan.options, plan.states, threads, progress)
+    try:
+        _run(out, plan.model, plan.options, plan.states, threads, progress)
+    except UsageError:
+        with Trace(out) as trace:
+            is_empty = not any(len(chain.iteration) for chain in trace.chains)
+        if is_empty:
+            remove(out)
+        raise
 
 
 def plan_tumour(
@@ -499,7 +561,8 @@ def write_results(
     timings = dict(timings or {})
     started = time.perf_counter()
     with Trace(trace_path) as trace:
-        result = summarize(trace, criterion, burn_in)
+        with blamed(trace.options.model["likelihood"]):
+            result = summarize(trace, criterion, burn_in)
         timings["summarize"] = time.perf_counter() - started
         make_folder(folder)
         _remove_pictures(folder / "plots")

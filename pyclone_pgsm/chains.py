@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.compiling import compiled_for
-from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.errors import DensityError, UsageError
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.priors import Prior
@@ -344,14 +344,29 @@ def advance(
                 records.num_clusters.append(int(partition.counter[0]))
             records.prior_values.append(prior.values())
             records.log_joint.append(
-                log_prior(tables, partition)
-                + prior.log_normaliser(T)
-                + partition_log_likelihood(likelihood, partition)
-                + model.log_hyperprior(values)
+                _log_joint(
+                    log_prior(tables, partition) + prior.log_normaliser(T),
+                    partition_log_likelihood(likelihood, partition) + model.log_hyperprior(values),
+                    iteration,
+                )
             )
             records.values.append(values)
             records.seconds.append(time.perf_counter() - started)
     return checkpoint or state_now(), records, iteration == iterations
+
+
+def _log_joint(log_prior: float, log_likelihood: float, iteration: int) -> float:
+    """The sum.
+
+    Raises
+    ------
+    DensityError
+        It is not finite.
+    """
+    log_joint = log_prior + log_likelihood
+    if not math.isfinite(log_joint):
+        raise DensityError("likelihood" if math.isfinite(log_prior) else "prior", log_joint, iteration)
+    return log_joint
 
 
 Segment = tuple[int, ChainState, Records, bool]

@@ -277,6 +277,16 @@ def mistakes_reported(trace: Path | None = None, where: str | None = None) -> It
         if where is None:  # otherwise other patients go on
             stop_warming()
         fail(f"{where}: {mistake}" if where else str(mistake))
+    except OSError as problem:
+        if problem.filename is None:
+            raise
+        message = f"{problem.filename}: {problem.strerror}"
+        fail(f"{where}: {message}" if where else message)
+    except MemoryError:
+        message = (
+            "the memory does not suffice: run fewer chains at a time (--threads 1), or on a larger machine"
+        )
+        fail(f"{where}: {message}" if where else message)
     except KeyboardInterrupt:
         fail_interrupted(trace if trace is not None and trace.is_file() else None, " --force")
     except Exception as problem:
