@@ -35,6 +35,7 @@ from pyclone_pgsm.files import check_new, make_folder, refuse_inputs, remove, re
 from pyclone_pgsm.foreign import blamed
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.likelihoods.model import Model
+from pyclone_pgsm.memory import Estimate, check_memory, estimate
 from pyclone_pgsm.models import TUMOUR, Data, StoredModel, make_model, names_of, num_columns
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.predictive import has_predictive
@@ -185,6 +186,8 @@ class Plan:
     model : Model
     states : list of ChainState
         Where each chain begins.
+    memory : Estimate
+        What the run will need.
     """
 
     data: Data
@@ -192,6 +195,7 @@ class Plan:
     options: RunOptions
     model: Model
     states: list[ChainState]
+    memory: Estimate
 
 
 def make_plan(
@@ -201,6 +205,7 @@ def make_plan(
     settings: Settings,
     prior: Prior,
     start_labels: ArrayLike | None = None,
+    threads: int | None = None,
 ) -> Plan:
     """Make the model and the first state of every chain.
 
@@ -215,11 +220,14 @@ def make_plan(
     prior : Prior
     start_labels : (T,) array of int or None
         Where the chains start, in place of ``settings.init``.
+    threads : int or None
+        Chains that run at the same time, of which the memory depends; None: one a processor.
 
     Raises
     ------
     UsageError
-        Options that cannot be, or a start with more clusters than the prior allows or memory holds.
+        Options that cannot be, a start with more clusters than the prior allows or memory holds, or a run that needs
+        more memory than there is.
     DataValueError
         A value that the likelihood cannot take.
     InputError
@@ -233,7 +241,11 @@ def make_plan(
         if not Path(settings.init).exists():
             raise UsageError(f"--init {settings.init!r}: no such file; must be one of {INITS}")
         start_labels = read_labels(Path(settings.init), names)
+    at_once = effective_threads(threads, settings.chains)
+    check_memory(estimate(data, stored, settings, at_once))
     model = make_model(data, stored)
+    memory = estimate(data, stored, settings, at_once, _stat_size(model, stored))
+    check_memory(memory)
     options = RunOptions(
         settings,
         prior.to_dict(len(names) + 1),  # one more than there are: for the predictive density of new ones
@@ -242,9 +254,16 @@ def make_plan(
         rebuild_interval(model, num_columns(data)),
     )
     states = [start_chain(model, prior, settings, chain, start_labels) for chain in range(settings.chains)]
-    plan = Plan(data, left_out, options, model, states)
+    plan = Plan(data, left_out, options, model, states, memory)
     _rehearse(plan)
     return plan
+
+
+def _stat_size(model: Model, stored: StoredModel) -> int | None:
+    """Length of a block's statistic; None for tumours, where making the tables to ask them would take long."""
+    return (
+        None if stored["likelihood"] == TUMOUR else int(model.likelihood(model.initial_values()).stat_size())
+    )
 
 
 def _rehearse(plan: Plan) -> None:
@@ -403,7 +422,8 @@ def plan_tumour(
 ) -> Plan:
     """The plan of a tumour's run; see :func:`make_plan`."""
     compile_ahead(TUMOUR, settings, threads)
-    return make_plan(observations, left_out, model_options.store(observations), settings, prior)
+    stored = model_options.store(observations)
+    return make_plan(observations, left_out, stored, settings, prior, threads=threads)
 
 
 def run(
@@ -482,8 +502,9 @@ def resume(
             )
         finished = finished and iterations == total
         options = replace(options, settings=replace(options.settings, iterations=iterations))
-    effective_threads(threads, len(states))
+    at_once = effective_threads(threads, len(states))
     if not finished:
+        check_memory(estimate(data, options.model, options.settings, at_once))
         for left_over in path.parent.glob(f".{path.name}.*.part"):  # by a flush that was killed
             left_over.unlink(missing_ok=True)
         extend_trace(path, options)
@@ -536,6 +557,7 @@ def write_results(
     formats: Sequence[str] = ("png", "pdf"),
     plots: bool = True,
     timings: dict[str, float] | None = None,
+    memory: Estimate | None = None,
 ) -> Result:
     """Summarize a trace into the tables, ``run.json`` and the pictures of an output folder.
 
@@ -552,6 +574,8 @@ def write_results(
     plots : bool
     timings : dict of str to float
         Seconds of earlier steps, noted in ``run.json``.
+    memory : Estimate or None
+        Noted in ``run.json``; None: that of the run with a chain a processor.
 
     Raises
     ------
@@ -572,7 +596,11 @@ def write_results(
             started = time.perf_counter()
             _draw(trace, result, folder / "plots", burn_in, formats)
             timings["plots"] = time.perf_counter() - started
-        report = run_report(trace, result, criterion, burn_in, timings)
+        if memory is None:
+            settings = trace.options.settings
+            at_once = effective_threads(None, settings.chains)
+            memory = estimate(trace.data, trace.options.model, settings, at_once)
+        report = run_report(trace, result, criterion, burn_in, timings, memory)
     with replacing(folder / "run.json") as temporary:
         temporary.write_text(json.dumps(report, indent=2, allow_nan=False) + "\n")
     return result
@@ -695,7 +723,12 @@ def _diagnostic(diagnostic: Diagnostic, hyperparameters: Sequence[str]) -> dict[
 
 
 def run_report(
-    trace: Trace, result: Result, criterion: str | None, burn_in: int | None, timings: dict[str, float]
+    trace: Trace,
+    result: Result,
+    criterion: str | None,
+    burn_in: int | None,
+    timings: dict[str, float],
+    memory: Estimate,
 ) -> dict[str, Any]:
     """Content of ``run.json``."""
     options, data = trace.options, trace.data
@@ -730,6 +763,7 @@ def run_report(
             **{name: round(seconds, 3) for name, seconds in timings.items()},
             "sampling_all_chains": round(float(sum(chain.seconds.sum() for chain in trace.chains)), 3),
         },
+        "memory_estimate_mb": memory.in_megabytes(),
         "versions": {
             "python": platform.python_version(),
             **{name: version(name) for name in DEPENDENCIES},
@@ -806,5 +840,11 @@ def fill_folder(
     start(plan, folder / "trace.h5", threads=threads, command=command, progress=progress)
     timings = {"chains": time.perf_counter() - started}
     return write_results(
-        folder / "trace.h5", folder, criterion=criterion, formats=formats, plots=plots, timings=timings
+        folder / "trace.h5",
+        folder,
+        criterion=criterion,
+        formats=formats,
+        plots=plots,
+        timings=timings,
+        memory=plan.memory,
     )

@@ -112,7 +112,7 @@ def cluster(
             compile_ahead(likelihood, settings, given["threads"])
             analysis.check_folder(folder, given["force"], analysis.CLUSTER_FILES, [data, Path(settings.init)])
             with progress_bars(given["quiet"], settings.chains) as progress:
-                plan = analysis.make_plan(rows, [], stored, settings, prior)
+                plan = analysis.make_plan(rows, [], stored, settings, prior, threads=given["threads"])
                 result = analysis.fill_folder(
                     plan,
                     folder,

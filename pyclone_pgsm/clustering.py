@@ -237,6 +237,7 @@ def cluster(
         settings,
         prior or DirichletProcess(),
         start_labels,
+        threads,
     )
     with tempfile.TemporaryDirectory(prefix="pyclone-pgsm-") as folder:
         path = Path(folder) / "trace.h5" if trace is None else Path(trace)

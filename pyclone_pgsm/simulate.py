@@ -32,6 +32,7 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.files import refuse_existing, replacing
 from pyclone_pgsm.inputs.observations import SUBCLONAL, Observations
 from pyclone_pgsm.inputs.values import LEAST_SHARE
+from pyclone_pgsm.machine import available, shown
 from pyclone_pgsm.ranges import BOUNDS, check_range
 from pyclone_pgsm.subclones import (
     SecondStates,
@@ -75,6 +76,7 @@ MEGABASE = 1_000_000
 MOST_MUTATIONS = 100_000_000
 MOST_CELLS = 200_000_000
 MOST_PRECISION = 1e9
+BYTES_PER_ROW = 600  # numbers and texts of a row of the table, about
 
 AUTOSOME_STATES = {(1, 1): 0.45, (2, 1): 0.2, (1, 0): 0.13, (2, 0): 0.1, (2, 2): 0.07, (3, 1): 0.05}
 """Major and minor copies of a segment of ``mixed`` copy numbers, and how often they come."""
@@ -586,6 +588,12 @@ def write_simulation(
     paths = [folder / f"{name}{ending}" for ending in (".tsv", ".truth.tsv", ".json")]
     for path in paths:
         refuse_existing(path, force)
+    needed, there = options.mutations * options.samples * BYTES_PER_ROW, available()
+    if there is not None and needed > there:
+        raise UsageError(
+            f"--mutations {options.mutations}: {options.samples} samples of so many need about {shown(needed)} of "
+            f"memory, and {shown(there)} are available: give fewer"
+        )
     simulation = simulate(options, np.random.Generator(np.random.PCG64(seed)))
     _write_tables(simulation, paths[0], paths[1])
     noted = {"program": "pyclone-pgsm simulate", "version": __version__, "seed": seed, **options.to_dict()}
