@@ -16,11 +16,13 @@ from pyclone_pgsm.errors import PycloneError, UsageError
 from pyclone_pgsm.likelihoods.registry import BUILT_IN
 
 TRIED = 5  # observations that the methods of a likelihood are asked about
+LARGEST_TRIED = 10_000_000  # numbers in a statistic that is tried
 LONGEST = 240  # characters of a cause
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _PLACE = re.compile(r'File "([^"]+)", line (\d+)')
 _SIGNATURE = re.compile(r"No implementation of function (.+) found for signature:\s*>>> (.+)")
+_ERROR = re.compile(r"\w+Error: (?!Failed in).+")
 _BETWEEN = (
     "Failed in",
     "During:",
@@ -95,7 +97,8 @@ def _told_by_numba(text: str, spec: str) -> str:
     where = f"{Path(places[0][1]).name}, line {places[0][2]}: " if places else ""
     signatures = _SIGNATURE.findall(before)
     lines = [line.strip() for line in before.splitlines()]
-    reasons = [line for line in lines if line and not line.startswith(_BETWEEN)]
+    reasons = [line for line in lines if line and line != "None" and not line.startswith(_BETWEEN)]
+    reasons = reasons or [found[0] for found in _ERROR.finditer(text)][:1]
     if signatures and not (reasons and before.rfind(reasons[-1]) > before.rfind("No match")):
         name, called = signatures[-1]
         return _shortened(f"{where}there is no {name} for {called}")
@@ -120,6 +123,8 @@ def check_answers(spec: str, likelihood: Any, num_observations: int) -> None:
         raise UsageError(
             f"--likelihood {spec!r}: stat_size() gives {size!r}; it must be a whole number, 1 or more"
         )
+    if size > LARGEST_TRIED:  # whether there is memory for it is told elsewhere
+        return
     stat = np.zeros(int(size))
     for i in np.unique(np.linspace(0, num_observations - 1, TRIED).astype(np.int64)).tolist():
         try:
