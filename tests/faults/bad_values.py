@@ -12,7 +12,6 @@ import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import click
 import numpy as np
 import typer
 from typer.testing import CliRunner
@@ -87,14 +86,14 @@ class Attempt(NamedTuple):
     named: tuple[str, ...]
 
 
-def options_of(command: str) -> list[click.Option]:
+def options_of(command: str) -> list[Any]:
     group: Any = typer.main.get_command(cli.app)
     parameters = group.commands[command].params
     flags = ("--help",)
     return [
         each
         for each in parameters
-        if isinstance(each, click.Option) and not each.is_flag and each.opts[0] not in flags
+        if each.param_type_name == "option" and not each.is_flag and each.opts[0] not in flags
     ]
 
 
