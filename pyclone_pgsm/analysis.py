@@ -242,10 +242,12 @@ def make_plan(
             raise UsageError(f"--init {settings.init!r}: no such file; must be one of {INITS}")
         start_labels = read_labels(Path(settings.init), names)
     at_once = effective_threads(threads, settings.chains)
-    check_memory(estimate(data, stored, settings, at_once))
-    model = make_model(data, stored)
-    memory = estimate(data, stored, settings, at_once, _stat_size(model, stored))
+    memory = estimate(data, stored, settings, at_once)
     check_memory(memory)
+    model = make_model(data, stored)
+    if stored["likelihood"] != TUMOUR:  # only the likelihood itself knows the length of its statistic
+        memory = estimate(data, stored, settings, at_once, int(model.likelihood(()).stat_size()))
+        check_memory(memory)
     options = RunOptions(
         settings,
         prior.to_dict(len(names) + 1),  # one more than there are: for the predictive density of new ones
@@ -257,13 +259,6 @@ def make_plan(
     plan = Plan(data, left_out, options, model, states, memory)
     _rehearse(plan)
     return plan
-
-
-def _stat_size(model: Model, stored: StoredModel) -> int | None:
-    """Length of a block's statistic; None for tumours, where making the tables to ask them would take long."""
-    return (
-        None if stored["likelihood"] == TUMOUR else int(model.likelihood(model.initial_values()).stat_size())
-    )
 
 
 def _rehearse(plan: Plan) -> None:

@@ -13,7 +13,8 @@ def shown(size: int) -> str:
 
 
 def available(root: Path = Path("/")) -> int | None:
-    """Bytes that this process may still take: of the machine, and of its control group if that has a limit.
+    """Bytes that this process may take, with those it has: of the machine, and of its control group if that has a
+    limit.
 
     Parameters
     ----------
@@ -26,7 +27,15 @@ def available(root: Path = Path("/")) -> int | None:
         None if nothing tells.
     """
     found = [*_of_machine(root), *_of_control_groups(root)]
-    return min(found, default=None)
+    return min(found) + _held(root) if found else None
+
+
+def _held(root: Path) -> int:
+    """Bytes that this process has already, which are among those in use."""
+    try:
+        return int((root / "proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
 
 
 def _of_machine(root: Path) -> Iterator[int]:
