@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import math
 import platform
+import reprlib
 import signal
 import threading
 import time
@@ -22,15 +24,18 @@ from pyclone_pgsm import __version__, outputs
 from pyclone_pgsm.chains import (
     ChainState,
     Settings,
+    advance,
     effective_threads,
     rebuild_interval,
     run_chains,
     start_chain,
 )
-from pyclone_pgsm.errors import OutputError, TraceError, UsageError
+from pyclone_pgsm.errors import DensityError, OutputError, TraceError, UsageError
 from pyclone_pgsm.files import check_new, make_folder, refuse_inputs, remove, replacing
+from pyclone_pgsm.foreign import blamed
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.likelihoods.model import Model
+from pyclone_pgsm.memory import Estimate, check_memory, estimate
 from pyclone_pgsm.models import TUMOUR, Data, StoredModel, make_model, names_of, num_columns
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.predictive import Predictive, has_predictive
@@ -75,6 +80,8 @@ PICTURES = (
     "density",
 )
 """Names of all pictures that there are."""
+LEAST_PRECISION, MOST_PRECISION = 0.1, 1e9
+LEAST_OUTLIERS = 1e-9
 BURST = 0.3  # seconds in which the signals of one Ctrl-C come: shells and schedulers send several
 PATIENCE = 2.0  # seconds after which another Ctrl-C means it
 PICTURED_DRAWS = 12  # partitions that the picture of a density is the mean of
@@ -100,7 +107,8 @@ class ModelOptions:
         See :mod:`pyclone_pgsm.tumour.genotypes`.
     density : {"beta-binomial", "binomial"}
     precision : float, None or "infer-per-sample"
-        Of the beta-binomial; None infers it, and ``infer-per-sample`` one of each sample.
+        Of the beta-binomial, between 0.1 and 1e9, or infinite; None infers it, and ``infer-per-sample`` one of each
+        sample.
     grid_size : int or None
         Grid points; None chooses from the data.
     tumour_content : float, Uncertain, mapping of sample to one of these, or None
@@ -130,15 +138,29 @@ class ModelOptions:
             raise UsageError(
                 f"--prevalence-prior {self.prevalence_prior!r}: must be one of {', '.join(PREVALENCE_PRIORS)}"
             )
-        if not (self.precision in (None, PER_SAMPLE) or _is_positive(self.precision)):
-            raise UsageError(
-                f"--precision {self.precision}: must be 'infer', {PER_SAMPLE!r} or a positive number"
-            )
+        if self.precision not in (None, PER_SAMPLE):
+            self._check_precision(self.precision)
         check_uncertain(self.tumour_content)
         if self.grid_size is not None and not 11 <= self.grid_size <= 10_001:
             raise UsageError(f"--grid-size {self.grid_size}: must be 'auto' or between 11 and 10001")
         if not 0.0 <= self.outlier_prob < 1.0:
             raise UsageError(f"--outlier-prob {self.outlier_prob}: must be at least 0 and below 1")
+        if self.outlier_prob and not LEAST_OUTLIERS <= self.outlier_prob <= 1.0 - LEAST_OUTLIERS:
+            raise UsageError(
+                f"--outlier-prob {self.outlier_prob}: must be 0, or between {LEAST_OUTLIERS:g} and 1 - "
+                f"{LEAST_OUTLIERS:g}: nearer to 0 or 1 no number of mutations would tell the difference"
+            )
+
+    @staticmethod
+    def _check_precision(precision: object) -> None:
+        if not (isinstance(precision, int | float) and precision > 0):
+            raise UsageError(f"--precision {precision}: must be 'infer', {PER_SAMPLE!r} or a positive number")
+        if not (LEAST_PRECISION <= precision <= MOST_PRECISION or precision == math.inf):
+            raise UsageError(
+                f"--precision {precision}: must be between {LEAST_PRECISION:g}, below which nearly all reads of a "
+                f"mutation would be of one allele, and {MOST_PRECISION:g}, above which it is the binomial (--density "
+                "binomial)"
+            )
 
     def store(self, observations: Observations) -> StoredModel:
         """The options as a trace stores them, with the grid that is chosen for these data."""
@@ -160,10 +182,6 @@ class ModelOptions:
         }
 
 
-def _is_positive(value: object) -> bool:
-    return isinstance(value, int | float) and value > 0
-
-
 @dataclass(frozen=True)
 class Plan:
     """A run that is ready to begin; making it finds the user's mistakes, and writes nothing.
@@ -177,6 +195,8 @@ class Plan:
     model : Model
     states : list of ChainState
         Where each chain begins.
+    memory : Estimate
+        What the run will need.
     """
 
     data: Data
@@ -184,6 +204,7 @@ class Plan:
     options: RunOptions
     model: Model
     states: list[ChainState]
+    memory: Estimate
 
 
 def make_plan(
@@ -193,6 +214,7 @@ def make_plan(
     settings: Settings,
     prior: Prior,
     start_labels: ArrayLike | None = None,
+    threads: int | None = None,
 ) -> Plan:
     """Make the model and the first state of every chain.
 
@@ -207,11 +229,14 @@ def make_plan(
     prior : Prior
     start_labels : (T,) array of int or None
         Where the chains start, in place of ``settings.init``.
+    threads : int or None
+        Chains that run at the same time, of which the memory depends; None: one a processor.
 
     Raises
     ------
     UsageError
-        Options that cannot be, or a start with more clusters than the prior allows or memory holds.
+        Options that cannot be, a start with more clusters than the prior allows or memory holds, or a run that needs
+        more memory than there is.
     DataValueError
         A value that the likelihood cannot take.
     InputError
@@ -225,7 +250,13 @@ def make_plan(
         if not Path(settings.init).exists():
             raise UsageError(f"--init {settings.init!r}: no such file; must be one of {INITS}")
         start_labels = read_labels(Path(settings.init), names)
+    at_once = effective_threads(threads, settings.chains)
+    memory = estimate(data, stored, settings, at_once)
+    check_memory(memory)
     model = make_model(data, stored)
+    if stored["likelihood"] != TUMOUR:  # only the likelihood itself knows the length of its statistic
+        memory = estimate(data, stored, settings, at_once, int(model.likelihood(()).stat_size()))
+        check_memory(memory)
     options = RunOptions(
         settings,
         prior.to_dict(len(names) + 1),  # one more than there are: for the predictive density of new ones
@@ -234,7 +265,58 @@ def make_plan(
         rebuild_interval(model, num_columns(data)),
     )
     states = [start_chain(model, prior, settings, chain, start_labels) for chain in range(settings.chains)]
-    return Plan(data, left_out, options, model, states)
+    plan = Plan(data, left_out, options, model, states, memory)
+    _rehearse(plan)
+    return plan
+
+
+def _rehearse(plan: Plan) -> None:
+    """Run the first iteration of the first chain, and forget it: what cannot run is refused before a file is written.
+
+    Raises
+    ------
+    UsageError
+        A likelihood from elsewhere fails, or the joint density is not finite.
+    KeyboardInterrupt
+        By Ctrl-C or SIGTERM.
+    """
+    stop = threading.Event()
+    settings = replace(plan.options.settings, iterations=1, burn_in=0, thin=1)
+    state = copy.deepcopy(plan.states[0])
+    with (
+        _stopped_by_signals(stop),
+        _density_explained(plan.options),
+        blamed(plan.options.model["likelihood"]),
+    ):
+        advance(plan.model, settings, state, plan.options.rebuild, lambda _: True)
+    if stop.is_set():
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def _density_explained(options: RunOptions) -> Iterator[None]:
+    """Let the message of a joint density that is not finite name the options that it comes from."""
+    try:
+        yield
+    except DensityError as fault:
+        raise UsageError(f"{_named_options(options, fault.factor)}: {fault}; choose other values") from None
+
+
+def _named_options(options: RunOptions, factor: str) -> str:
+    """The options that decide on a factor of the joint density, with their values."""
+    model = options.model
+    if factor == "prior":
+        prior = {name: value for name, value in options.prior.items() if isinstance(value, float | int)}
+        return " ".join(
+            [f"--prior {options.prior['name']}", *(f"{name}={value:g}" for name, value in prior.items())]
+        )
+    if options.is_tumour:
+        names = ["genotype_prior", "density", "precision", "outlier_prob"]
+        return " ".join(
+            f"--{name.replace('_', '-')} {model[name]}" for name in names if model.get(name) is not None
+        )
+    given = [f"--param {name}={reprlib.repr(value)}" for name, value in model["parameters"].items()]
+    return " ".join([f"--likelihood {model['likelihood']}", *given])
 
 
 @contextmanager
@@ -274,7 +356,7 @@ def _run(
     """Advance the chains of a trace to their end, or until interrupted."""
     stop = threading.Event()
     writer = TraceWriter(path, options.traced)
-    with _stopped_by_signals(stop):
+    with _stopped_by_signals(stop), _density_explained(options), blamed(options.model["likelihood"]):
         steps = run_chains(
             model,
             options.settings,
@@ -324,7 +406,14 @@ def start(
         The trace cannot be written.
     """
     create_trace(out, plan.data, plan.left_out, plan.options, command, plan.states)
-    _run(out, plan.model, plan.options, plan.states, threads, progress)
+    try:
+        _run(out, plan.model, plan.options, plan.states, threads, progress)
+    except UsageError:
+        with Trace(out) as trace:
+            is_empty = not any(len(chain.iteration) for chain in trace.chains)
+        if is_empty:
+            remove(out)
+        raise
 
 
 def plan_tumour(
@@ -337,7 +426,8 @@ def plan_tumour(
 ) -> Plan:
     """The plan of a tumour's run; see :func:`make_plan`."""
     compile_ahead(TUMOUR, settings, threads)
-    return make_plan(observations, left_out, model_options.store(observations), settings, prior)
+    stored = model_options.store(observations)
+    return make_plan(observations, left_out, stored, settings, prior, threads=threads)
 
 
 def run(
@@ -416,8 +506,9 @@ def resume(
             )
         finished = finished and iterations == total
         options = replace(options, settings=replace(options.settings, iterations=iterations))
-    effective_threads(threads, len(states))
+    at_once = effective_threads(threads, len(states))
     if not finished:
+        check_memory(estimate(data, options.model, options.settings, at_once))
         for left_over in path.parent.glob(f".{path.name}.*.part"):  # by a flush that was killed
             left_over.unlink(missing_ok=True)
         extend_trace(path, options)
@@ -471,6 +562,7 @@ def write_results(
     formats: Sequence[str] = ("png", "pdf"),
     plots: bool = True,
     timings: dict[str, float] | None = None,
+    memory: Estimate | None = None,
 ) -> Result:
     """Summarize a trace into the tables, ``run.json`` and the pictures of an output folder.
 
@@ -489,6 +581,8 @@ def write_results(
     plots : bool
     timings : dict of str to float
         Seconds of earlier steps, noted in ``run.json``.
+    memory : Estimate or None
+        Noted in ``run.json``; None: that of the run with a chain a processor.
 
     Raises
     ------
@@ -498,7 +592,8 @@ def write_results(
     timings = dict(timings or {})
     started = time.perf_counter()
     with Trace(trace_path) as trace:
-        result = summarize(trace, criterion, burn_in, thresholds)
+        with blamed(trace.options.model["likelihood"]):
+            result = summarize(trace, criterion, burn_in, thresholds)
         timings["summarize"] = time.perf_counter() - started
         make_folder(folder)
         _remove_pictures(folder / "plots")
@@ -508,7 +603,11 @@ def write_results(
             started = time.perf_counter()
             _draw(trace, result, folder / "plots", burn_in, formats)
             timings["plots"] = time.perf_counter() - started
-        report = run_report(trace, result, criterion, burn_in, timings)
+        if memory is None:
+            settings = trace.options.settings
+            at_once = effective_threads(None, settings.chains)
+            memory = estimate(trace.data, trace.options.model, settings, at_once)
+        report = run_report(trace, result, criterion, burn_in, timings, memory)
     with replacing(folder / "run.json") as temporary:
         temporary.write_text(json.dumps(report, indent=2, allow_nan=False) + "\n")
     return result
@@ -631,7 +730,12 @@ def _diagnostic(diagnostic: Diagnostic, hyperparameters: Sequence[str]) -> dict[
 
 
 def run_report(
-    trace: Trace, result: Result, criterion: str | None, burn_in: int | None, timings: dict[str, float]
+    trace: Trace,
+    result: Result,
+    criterion: str | None,
+    burn_in: int | None,
+    timings: dict[str, float],
+    memory: Estimate,
 ) -> dict[str, Any]:
     """Content of ``run.json``."""
     options, data = trace.options, trace.data
@@ -668,6 +772,7 @@ def run_report(
             **{name: round(seconds, 3) for name, seconds in timings.items()},
             "sampling_all_chains": round(float(sum(chain.seconds.sum() for chain in trace.chains)), 3),
         },
+        "memory_estimate_mb": memory.in_megabytes(),
         "versions": {
             "python": platform.python_version(),
             **{name: version(name) for name in DEPENDENCIES},
@@ -754,4 +859,5 @@ def fill_folder(
         formats=formats,
         plots=plots,
         timings=timings,
+        memory=plan.memory,
     )

@@ -23,10 +23,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.compiling import compiled_for
-from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.errors import DensityError, UsageError
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.priors import Prior
+from pyclone_pgsm.ranges import check_range
 from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS, AnchorProposal
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.hyperparameters import partition_log_likelihood, resample_hyperparameters
@@ -43,6 +44,7 @@ from pyclone_pgsm.settings import Settings as Settings
 from pyclone_pgsm.tumour.contaminated import Contaminated
 from pyclone_pgsm.warm import await_warming
 
+MOST_THREADS = 10_000
 LARGEST_START = 4 << 30  # bytes of block statistics that a start may need
 
 Step = Callable[[Any, PartitionPrior, Partition, np.random.Generator], Partition]
@@ -343,14 +345,29 @@ def advance(
                 records.num_clusters.append(int(partition.counter[0]))
             records.prior_values.append(prior.values())
             records.log_joint.append(
-                log_prior(tables, partition)
-                + prior.log_normaliser(T)
-                + partition_log_likelihood(likelihood, partition)
-                + model.log_hyperprior(values)
+                _log_joint(
+                    log_prior(tables, partition) + prior.log_normaliser(T),
+                    partition_log_likelihood(likelihood, partition) + model.log_hyperprior(values),
+                    iteration,
+                )
             )
             records.values.append(values)
             records.seconds.append(time.perf_counter() - started)
     return checkpoint or state_now(), records, iteration == iterations
+
+
+def _log_joint(log_prior: float, log_likelihood: float, iteration: int) -> float:
+    """The sum.
+
+    Raises
+    ------
+    DensityError
+        It is not finite.
+    """
+    log_joint = log_prior + log_likelihood
+    if not math.isfinite(log_joint):
+        raise DensityError("likelihood" if math.isfinite(log_prior) else "prior", log_joint, iteration)
+    return log_joint
 
 
 Segment = tuple[int, ChainState, Records, bool]
@@ -423,6 +440,5 @@ def effective_threads(threads: int | None, chains: int) -> int:
             threads = len(os.sched_getaffinity(0))
         except AttributeError:
             threads = os.cpu_count() or 1
-    if threads < 1:
-        raise UsageError(f"--threads {threads}: must be at least 1")
+    check_range("--threads", threads, 1, MOST_THREADS, "no more than one a chain is used")
     return min(threads, chains)

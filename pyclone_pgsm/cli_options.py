@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from pyclone_pgsm.posterior.summarize import Result
     from pyclone_pgsm.priors import Prior
 
+LONGEST_SHOWN = 60
 MODEL, PRIOR, CHAINS, OUTPUT = "Tumour model", "Partition prior", "Chains", "Output"
 
 Options = dict[str, tuple[Any, Any]]
@@ -299,6 +300,16 @@ def mistakes_reported(trace: Path | None = None, where: str | None = None) -> It
         if where is None:  # otherwise other patients go on
             stop_warming()
         fail(f"{where}: {mistake}" if where else str(mistake))
+    except OSError as problem:
+        if problem.filename is None:
+            raise
+        message = f"{problem.filename}: {problem.strerror}"
+        fail(f"{where}: {message}" if where else message)
+    except MemoryError:
+        message = (
+            "the memory does not suffice: run fewer chains at a time (--threads 1), or on a larger machine"
+        )
+        fail(f"{where}: {message}" if where else message)
     except KeyboardInterrupt:
         fail_interrupted(trace if trace is not None and trace.is_file() else None, " --force")
     except Exception as problem:
@@ -328,7 +339,21 @@ def parse_number(name: str, text: str, word: str, kind: type[float] | type[int])
     try:
         return kind(text)
     except ValueError:
-        raise UsageError(f"--{name} {text!r}: must be {word!r} or a number") from None
+        raise UsageError(f"--{name} {_short(text)}: must be {word!r} or a number") from None
+
+
+def _short(text: str, show: Callable[[str], str] = repr) -> str:
+    """A text for a message, not all of it if it is long."""
+    return show(text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "...")
+
+
+def _depth(value: Any) -> int:
+    """How deep lists stand within lists; deeper than 2 is 3."""
+    for depth in range(3):
+        if not isinstance(value, list | dict):
+            return depth
+        value = next((each for each in value if isinstance(each, list | dict)), None)
+    return 3
 
 
 def parse_parameters(texts: list[str] | None) -> dict[str, Any]:
@@ -342,10 +367,20 @@ def parse_parameters(texts: list[str] | None) -> dict[str, Any]:
             raise UsageError(f"--param {text!r}: {name} is given twice")
         try:
             parameters[name] = json.loads(value)
+        except RecursionError:
+            raise UsageError(
+                f"--param {_short(text)}: lists within lists are taken to a depth of 2, those of a matrix"
+            ) from None
         except ValueError:
             if value[0] in "[{":
-                raise UsageError(f"--param {text!r}: {value} is no list as in JSON, like [0,1.5]") from None
+                raise UsageError(
+                    f"--param {_short(text)}: {_short(value, str)} is no list as in JSON, like [0,1.5]"
+                ) from None
             parameters[name] = value
+        if _depth(parameters[name]) > 2:
+            raise UsageError(
+                f"--param {_short(text)}: lists within lists are taken to a depth of 2, those of a matrix"
+            )
     return parameters
 
 

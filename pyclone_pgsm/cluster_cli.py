@@ -105,27 +105,27 @@ def cluster(
         matrix = read_matrix(data, id_column, ignore or ())
         rows = DataMatrix(matrix.row_names, matrix.column_names, matrix.values)
         stored = clustering.store(likelihood, parameters)
-        if standardise:
-            rows, stored["standardised"] = clustering.standardise(rows)
-        settings = clustering.mixture_settings(settings).resolve(len(rows.values))
-        compile_ahead(likelihood, settings, given["threads"])
-        analysis.check_folder(folder, given["force"], analysis.CLUSTER_FILES, [data, Path(settings.init)])
         try:
-            plan = analysis.make_plan(rows, [], stored, settings, prior)
+            if standardise:
+                rows, stored["standardised"] = clustering.standardise(rows)
+            settings = clustering.mixture_settings(settings).resolve(len(rows.values))
+            compile_ahead(likelihood, settings, given["threads"])
+            analysis.check_folder(folder, given["force"], analysis.CLUSTER_FILES, [data, Path(settings.init)])
+            with progress_bars(given["quiet"], settings.chains) as progress:
+                plan = analysis.make_plan(rows, [], stored, settings, prior, threads=given["threads"])
+                result = analysis.fill_folder(
+                    plan,
+                    folder,
+                    started,
+                    criterion=given["consensus"],
+                    threads=given["threads"],
+                    command=command_line(),
+                    progress=progress,
+                    formats=formats,
+                    plots=given["plots"],
+                )
         except DataValueError as fault:
             raise data_error(matrix, fault) from None
-        with progress_bars(given["quiet"], settings.chains) as progress:
-            result = analysis.fill_folder(
-                plan,
-                folder,
-                started,
-                criterion=given["consensus"],
-                threads=given["threads"],
-                command=command_line(),
-                progress=progress,
-                formats=formats,
-                plots=given["plots"],
-            )
         if not given["quiet"]:
             say(result, folder)
 

@@ -19,7 +19,7 @@ from pyclone_pgsm.analysis import (
     start,
 )
 from pyclone_pgsm.chains import Settings
-from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.errors import DataValueError, UsageError
 from pyclone_pgsm.inputs.matrix_text import numbered_names
 from pyclone_pgsm.models import DataMatrix, StoredModel, find_table_likelihood
 from pyclone_pgsm.posterior.mixture import MixtureSummary
@@ -235,6 +235,7 @@ def cluster(
         settings,
         prior or DirichletProcess(),
         start_labels,
+        threads,
     )
     with tempfile.TemporaryDirectory(prefix="pyclone-pgsm-") as folder:
         path = Path(folder) / "trace.h5" if trace is None else Path(trace)
@@ -311,11 +312,24 @@ def standardise(data: DataMatrix) -> tuple[DataMatrix, dict[str, list[float]]]:
     ------
     UsageError
         All values of a column are equal.
+    DataValueError
+        A value is so far from the others that these would become equal.
     """
-    mean, sd = data.values.mean(axis=0), data.values.std(axis=0)
+    # a power of 2 of each column's size: dividing by it changes no digit, and squares cannot overflow
+    scale = np.ldexp(1.0, np.frexp(np.abs(data.values).max(axis=0))[1] - 1)
+    values = data.values / scale
+    mean, sd = values.mean(axis=0), values.std(axis=0)
     for column in np.flatnonzero(data.values.min(axis=0) == data.values.max(axis=0))[:1]:
         raise UsageError(
             f"--standardise: all values of column {data.column_names[column]} are equal: leave it out with --ignore"
         )
-    standardised = replace(data, values=(data.values - mean) / sd)
-    return standardised, {"mean": mean.tolist(), "sd": sd.tolist()}
+    standardised = (values - mean) / sd
+    for column in range(standardised.shape[1]):
+        before, after = (len(np.unique(table[:, column])) for table in (data.values, standardised))
+        if 2 * after < before:
+            row = int(np.abs(standardised[:, column]).argmax())
+            expected = (
+                "a value nearer to its column's others: standardised with it, these could not be told apart"
+            )
+            raise DataValueError(row, column, data.values[row, column], expected)
+    return replace(data, values=standardised), {"mean": (mean * scale).tolist(), "sd": (sd * scale).tolist()}

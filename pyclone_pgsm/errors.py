@@ -16,6 +16,22 @@ class UsageError(PycloneError):
     """An option has a value that cannot be used, or options contradict each other."""
 
 
+class DensityError(UsageError):
+    """The joint density of a chain's state is not a finite number.
+
+    Attributes
+    ----------
+    factor : {"prior", "likelihood"}
+        Of the joint density, which it is because of.
+    """
+
+    def __init__(self, factor: str, log_density: float, iteration: int) -> None:
+        self.factor = factor
+        super().__init__(
+            f"the log joint density is {log_density:g} in iteration {iteration}, for its {factor}"
+        )
+
+
 class OutputError(PycloneError):
     """An output cannot be written: it exists, or its folder is missing or not writable."""
 

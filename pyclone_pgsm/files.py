@@ -87,11 +87,18 @@ def make_folder(folder: Path) -> None:
     OutputError
         It cannot be made, or is a file.
     """
+    made: list[Path] = []
     try:
-        folder.mkdir(parents=True, exist_ok=True)
+        for each in (*reversed(folder.parents), folder):
+            if not each.is_dir():
+                each.mkdir(exist_ok=True)
+                made.append(each)
     except FileExistsError:
         raise OutputError(f"{folder}: is a file, not a folder") from None
     except OSError as problem:
+        for each in reversed(made):
+            with suppress(OSError):
+                each.rmdir()
         raise OutputError(f"{folder}: the folder cannot be made: {problem.strerror or problem}") from problem
 
 

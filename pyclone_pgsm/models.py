@@ -20,9 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.foreign import blamed, check_answers
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.likelihoods.model import FixedModel, Model
-from pyclone_pgsm.likelihoods.registry import find_likelihood
+from pyclone_pgsm.likelihoods.registry import BUILT_IN, find_likelihood
 from pyclone_pgsm.tumour.contaminated import Contaminated, log_any_share
 from pyclone_pgsm.tumour.content import Uncertain
 from pyclone_pgsm.tumour.grid import intern
@@ -85,8 +86,12 @@ def make_model(data: Data, options: StoredModel) -> Model:
         prob = options.get("outlier_prob", 0.0)
         return Contaminated(model, prob, log_any_share(data)) if prob else model
     spec, parameters = options["likelihood"], options["parameters"]
-    likelihood = find_table_likelihood(spec, parameters)
-    return FixedModel(likelihood.from_data(data.values, **parameters), len(data.values))
+    kind = find_table_likelihood(spec, parameters)
+    with blamed(spec):
+        likelihood = kind.from_data(data.values, **parameters)
+    if spec not in BUILT_IN:
+        check_answers(spec, likelihood, len(data.values))
+    return FixedModel(likelihood, len(data.values))
 
 
 def find_table_likelihood(spec: str, parameters: Iterable[str]) -> Any:

@@ -25,6 +25,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.errors import UsageError
 
 SMALLEST, LARGEST = 1e-300, 1e300  # a resampled concentration stays between them
+MOST_COMPONENTS = 10**9
 
 
 class Prior(Protocol):
@@ -616,6 +617,7 @@ def prior_from_dict(stored: dict[str, Any]) -> Prior:
 
 
 PRIORS = ("dp", "pitman-yor", "finite")
+LEAST_GAMMA, MOST_GAMMA = 1e-9, 1e9
 
 
 def make_prior(
@@ -662,6 +664,16 @@ def make_prior(
     if not (_is_number(alpha) and alpha > lowest):
         wanted = "must be a positive number" if lowest == 0 else f"must be more than {lowest:g}"
         raise UsageError(f"--concentration {alpha}: {wanted}")
+    if not (SMALLEST <= abs(alpha) <= LARGEST or (alpha == 0 and lowest < 0)):
+        raise UsageError(
+            f"--concentration {alpha}: must be between {SMALLEST:g} and {LARGEST:g}, beyond which its products are no "
+            "longer numbers"
+        )
+    if shape is not None and rate is not None and not math.isfinite(_log_gamma_density(alpha, shape, rate)):
+        raise UsageError(
+            f"--concentration-prior {shape:g},{rate:g}: has no density at the --concentration {alpha}, where chains "
+            "start"
+        )
     if name == "dp":
         return DirichletProcess(alpha, shape, rate)
     if name == "pitman-yor":
@@ -671,6 +683,10 @@ def make_prior(
         raise UsageError("--prior finite: needs --max-clusters, the largest number of clusters")
     if not isinstance(max_clusters, Integral) or max_clusters < 1:
         raise UsageError(f"--max-clusters {max_clusters}: must be a whole number from 1")
+    if max_clusters > MOST_COMPONENTS:
+        raise UsageError(
+            f"--max-clusters {max_clusters}: must be at most {MOST_COMPONENTS}: so many are like --prior dp"
+        )
     return FiniteDirichlet(int(max_clusters), alpha, shape, rate)
 
 
@@ -686,5 +702,10 @@ def _parse_concentration_prior(
     if not (0 < shape < math.inf and 0 < rate < math.inf):
         raise UsageError(
             f"--concentration-prior {given!r}: must be 'fixed' or the shape and rate of a Gamma prior, like 1,0.1"
+        )
+    if not (min(shape, rate) >= LEAST_GAMMA and max(shape, rate) <= MOST_GAMMA):
+        raise UsageError(
+            f"--concentration-prior {given!r}: both must be between {LEAST_GAMMA:g} and {MOST_GAMMA:g}: beyond, the "
+            "prior fixes the concentration, for which there is 'fixed', or has all its mass at 0"
         )
     return shape, rate

@@ -16,11 +16,10 @@ from typing import NamedTuple, TypeVar
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.columns import TextTable, read_columns
 from pyclone_pgsm.inputs.genome import Sex
-from pyclone_pgsm.inputs.problems import FileProblems, input_error
+from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, input_error
 from pyclone_pgsm.inputs.text import open_text
 from pyclone_pgsm.inputs.values import NO_VALUE, TUMOUR_CONTENT
 from pyclone_pgsm.inputs.variants import VariantFile
-from pyclone_pgsm.inputs.variants.model import CONTROL
 from pyclone_pgsm.tumour.content import Content, Uncertain, parse_tumour_content
 
 REQUIRED = ("sample_id", "mutations", "segments")
@@ -35,7 +34,9 @@ SEXES: dict[str, Sex] = {
     "xx": "female",
 }
 
-_NO_FOLDER = re.compile(r"[\x00-\x1f\x7f/\\:]|^\.+$")
+_NO_FOLDER = re.compile(r"[\x00-\x1f\x7f-\x9f/\\:]|^\.+$")
+_LONGEST_FOLDER = 255
+"""Bytes that the name of a file or folder may have on most file systems."""
 
 T = TypeVar("T")
 
@@ -166,6 +167,11 @@ def _row(table: TextTable, place: int, problems: FileProblems) -> _Row:
 def _folder_name(text: str) -> str:
     if _NO_FOLDER.search(text):
         raise ValueError("cannot be the name of a folder, in which the results of the patient are to go")
+    if len(text.encode()) > _LONGEST_FOLDER:
+        raise ValueError(
+            f"too long for the name of a folder, in which the results of the patient are to go; expected at most "
+            f"{_LONGEST_FOLDER} bytes"
+        )
     return text
 
 

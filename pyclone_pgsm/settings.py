@@ -6,6 +6,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.ranges import BOUNDS, check_range
 from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS
 from pyclone_pgsm.samplers.initial import check_init
 from pyclone_pgsm.samplers.resampling import SCHEMES
@@ -22,8 +23,6 @@ SAMPLERS: dict[str, tuple[str, ...]] = {
 """What an iteration of each sampler consists of, in this order."""
 
 TARGETS = ("annealed", "plain")
-MOST_PARTICLES = 10_000
-
 MIXTURE_SCHEME, MIXTURE_THRESHOLD = "both-kinds", 0.1
 """Default resampling of the mixtures of :mod:`pyclone_pgsm.clustering`."""
 
@@ -100,26 +99,10 @@ class Settings:
             if getattr(self, name) not in known:
                 names = ", ".join(filter(None, known))
                 raise UsageError(f"{_option(name)} {getattr(self, name)!r}: must be one of {names}")
-        for name, least in (
-            ("iterations", 1),
-            ("burn_in", 0),
-            ("thin", 1),
-            ("chains", 1),
-            ("particles", 2),
-            ("sweeps", 1),
-            ("moves", 1),
-            ("anchors", 2),
-            ("scans", 0),
-            ("seed", 0),
-            ("hyper_every", 1),
-        ):
+        for name, (least, most, reason) in BOUNDS.items():
             value = getattr(self, name)
-            if value is not None and value < least:
-                raise UsageError(f"{_option(name)} {value}: must be at least {least}")
-        if self.particles > MOST_PARTICLES:
-            raise UsageError(f"--particles {self.particles}: must be at most {MOST_PARTICLES}")
-        if self.seed >= 2**63:
-            raise UsageError(f"--seed {self.seed}: must be below 2**63")
+            if value is not None:
+                check_range(_option(name), value, least, most, reason)
         if self.resample_threshold is not None and not 0.0 <= self.resample_threshold <= 1.0:
             raise UsageError(f"--resample-threshold {self.resample_threshold}: must lie between 0 and 1")
         check_init(self.init)

@@ -31,6 +31,9 @@ from pyclone_pgsm import __version__
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.files import refuse_existing, replacing
 from pyclone_pgsm.inputs.observations import SUBCLONAL, Observations
+from pyclone_pgsm.inputs.values import LEAST_SHARE
+from pyclone_pgsm.machine import available, shown
+from pyclone_pgsm.ranges import BOUNDS, check_range
 from pyclone_pgsm.subclones import (
     SecondStates,
     draw_event,
@@ -71,6 +74,9 @@ AUTOSOMES = (
 X_CHROMOSOME = 156
 MEGABASE = 1_000_000
 MOST_MUTATIONS = 100_000_000
+MOST_CELLS = 200_000_000
+MOST_PRECISION = 1e9
+BYTES_PER_ROW = 600  # numbers and texts of a row of the table, about
 
 AUTOSOME_STATES = {(1, 1): 0.45, (2, 1): 0.2, (1, 0): 0.13, (2, 0): 0.1, (2, 2): 0.07, (3, 1): 0.05}
 """Major and minor copies of a segment of ``mixed`` copy numbers, and how often they come."""
@@ -145,6 +151,12 @@ class SimulationOptions:
         check("mutations", 1 <= self.mutations <= MOST_MUTATIONS, f"between 1 and {MOST_MUTATIONS:,}")
         check("samples", self.samples >= 1, "at least 1")
         check(
+            "samples",
+            self.samples * self.mutations <= MOST_CELLS,
+            f"at most {MOST_CELLS // self.mutations:,} with --mutations {self.mutations}: a table has at most "
+            f"{MOST_CELLS:,} rows",
+        )
+        check(
             "clusters",
             1 <= self.clusters <= self.mutations,
             f"between 1 and the number of mutations, {self.mutations}",
@@ -153,6 +165,10 @@ class SimulationOptions:
         for share in self._by_sample("purity"):
             if not 0 < share <= 1:
                 raise UsageError(f"--purity {share:g}: must be above 0 and at most 1")
+            if share < LEAST_SHARE:
+                raise UsageError(
+                    f"--purity {share:g}: must be at least {LEAST_SHARE:g}: no sample has reads enough to tell less"
+                )
         check("copy_numbers", self.copy_numbers in COPY_NUMBERS, f"one of {', '.join(COPY_NUMBERS)}")
         check("artefacts", 0 <= self.artefacts < 1, "at least 0 and below 1")
         if self.num_artefacts and self.clusters > self.mutations - self.num_artefacts:
@@ -169,7 +185,16 @@ class SimulationOptions:
         for precision in self._by_sample("precision"):
             if not precision >= 0.1:
                 raise UsageError(f"--precision {precision}: must be at least 0.1, or inf for the binomial")
+            if MOST_PRECISION < precision < math.inf:
+                raise UsageError(
+                    f"--precision {precision:g}: must be at most {MOST_PRECISION:g}, or inf for the binomial"
+                )
         check("error_rate", 0 < self.error_rate < 0.5, "above 0 and below 0.5")
+        check(
+            "error_rate",
+            self.error_rate >= LEAST_SHARE,
+            f"at least {LEAST_SHARE:g}: no sample has reads enough to tell less",
+        )
         check("cluster_sizes", self.cluster_sizes in CLUSTER_SIZES, f"one of {', '.join(CLUSTER_SIZES)}")
         check("absent", 0 <= self.absent < 1, "at least 0 and below 1")
         check("subclonal", 0 <= self.subclonal <= 1, "between 0 and 1")
@@ -557,13 +582,18 @@ def write_simulation(
     OutputError
         A file exists and `force` is False, or it cannot be written.
     """
-    if seed < 0:
-        raise UsageError(f"--seed {seed}: must be at least 0")
+    check_range("--seed", seed, *BOUNDS["seed"])
     if Path(name).name != name or not name.strip("."):
         raise UsageError(f"--name {name!r}: must be a file's name without folder, like tumour1")
     paths = [folder / f"{name}{ending}" for ending in (".tsv", ".truth.tsv", ".json")]
     for path in paths:
         refuse_existing(path, force)
+    needed, there = options.mutations * options.samples * BYTES_PER_ROW, available()
+    if there is not None and needed > there:
+        raise UsageError(
+            f"--mutations {options.mutations}: {options.samples} samples of so many need about {shown(needed)} of "
+            f"memory, and {shown(there)} are available: give fewer"
+        )
     simulation = simulate(options, np.random.Generator(np.random.PCG64(seed)))
     _write_tables(simulation, paths[0], paths[1])
     noted = {"program": "pyclone-pgsm simulate", "version": __version__, "seed": seed, **options.to_dict()}

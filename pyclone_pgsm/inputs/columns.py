@@ -21,6 +21,8 @@ from pyclone_pgsm.inputs.problems import FileProblems, input_error
 
 SEPARATORS = "\t,;"
 
+csv.field_size_limit(2**31 - 1)  # alleles of long insertions exceed the 131,072 characters of the library
+
 _CHUNK = 1024
 """Rows turned into codes at a time: few enough to stay in the processor's cache."""
 

@@ -17,7 +17,6 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import DataValueError, InputError
 from pyclone_pgsm.inputs.matrix_text import (
-    CONTROL,
     EXPECTED,
     NO_MISSING,
     NamedColumns,
@@ -26,7 +25,7 @@ from pyclone_pgsm.inputs.matrix_text import (
     numbered_names,
     read_text,
 )
-from pyclone_pgsm.inputs.problems import FileProblems, input_error
+from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, input_error
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -188,32 +187,72 @@ def _read_parquet(
         ) from None
     try:
         table = parquet.ParquetFile(path).read()
-    except (pa.ArrowException, OSError) as fault:
-        raise problems.give_up(f"the Parquet file is damaged: {str(fault).splitlines()[0]}") from None
+    except (pa.ArrowException, OSError, ValueError) as fault:
+        reason = next(iter(str(fault).splitlines()), type(fault).__name__)
+        raise problems.give_up(f"the Parquet file is damaged: {reason}") from None
     names = table.column_names
     if not names or not len(table):
         raise problems.give_up("the table is empty: rows and columns of numbers are expected")
-    index = [name for name in (table.schema.pandas_metadata or {}).get("index_columns", []) if name in names]
+    index = _index_columns(table, names, problems)
     if id_column is None and len(index) == 1:
         id_column = index[0]
     ids, places = choose(names, id_column, ignore, problems.file)
     if ids is None and places[:1] == [0] and _holds_text(table.column(0)):
         ids = places.pop(0)
     note_name_problems(names, places, None, problems)
-    row_names = None if ids is None else _texts(table.column(ids))
+    row_names = None if ids is None else _texts(table.column(ids), names[ids], problems)
     columns = [_numbers(table.column(place), names[place], problems) for place in places]
     return _checked([names[place] for place in places], row_names, columns, problems)
+
+
+def _index_columns(table: pa.Table, names: Sequence[str], problems: FileProblems) -> list[str]:
+    """The columns that pandas had as its index, as it notes in the metadata."""
+    try:
+        noted = (table.schema.pandas_metadata or {}).get("index_columns", [])
+        return [name for name in noted if name in names]
+    except (ValueError, TypeError, AttributeError, RecursionError):
+        raise problems.give_up(
+            "the Parquet file is damaged: what pandas noted in its metadata cannot be read"
+        ) from None
+
+
+def _kind(column: pa.ChunkedArray) -> pa.DataType:
+    """The type of the values, those of a dictionary if there is one."""
+    from pyarrow import types
+
+    return column.type.value_type if types.is_dictionary(column.type) else column.type
+
+
+def _is_binary(kind: pa.DataType) -> bool:
+    from pyarrow import types
+
+    return types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)
 
 
 def _holds_text(column: pa.ChunkedArray) -> bool:
     from pyarrow import types
 
-    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
-    return types.is_string(kind) or types.is_large_string(kind)
+    kind = _kind(column)
+    return types.is_string(kind) or types.is_large_string(kind) or _is_binary(kind)
 
 
-def _texts(column: pa.ChunkedArray) -> list[str]:
-    return ["" if text is None else str(text).strip() for text in column.to_pylist()]
+def _texts(column: pa.ChunkedArray, name: str, problems: FileProblems) -> list[str]:
+    """The names in a Parquet column; bytes, as some programs write texts, are taken for UTF-8."""
+    from pyarrow import types
+
+    kind = _kind(column)
+    if types.is_nested(kind):
+        raise problems.give_up(f"the column {name!r} of names holds {kind}; expected texts or numbers")
+    texts = []
+    for row, value in enumerate(column.to_pylist(), start=1):
+        if isinstance(value, bytes):
+            try:
+                value = value.decode()
+            except UnicodeDecodeError:
+                problems.add("not UTF-8; expected a text", row, name, repr(value))
+                value = f"row {row}"
+        texts.append("" if value is None else str(value).strip())
+    return texts
 
 
 def _numbers(column: pa.ChunkedArray, name: str, problems: FileProblems) -> NDArray[np.float64]:

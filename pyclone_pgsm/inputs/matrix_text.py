@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.columns import numbered_records
-from pyclone_pgsm.inputs.problems import FileProblems, input_error
+from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, input_error
 from pyclone_pgsm.inputs.text import open_text
 from pyclone_pgsm.inputs.values import finite_number
 
@@ -43,7 +43,6 @@ _UNCLEAR = (
 )
 
 _ID_NAME = re.compile(r"|id|index|unnamed: 0|row[._ ]?names?|__index_level_0__|.*_id", re.IGNORECASE)
-CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 TABLE = "a table of numbers as text, NPY or Parquet"
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from pyclone_pgsm.errors import InputError, Problem
+
+CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+"""Control characters, C0 and C1: in a name they would break lines and columns, or act on a terminal."""
 
 LISTED = 1000
 """Of one kind of fault in one column, this many are kept one by one; the others are only counted."""

@@ -20,7 +20,7 @@ from pyclone_pgsm.inputs.layout import (
     uses_total_only,
 )
 from pyclone_pgsm.inputs.observations import SUBCLONAL
-from pyclone_pgsm.inputs.problems import FileProblems
+from pyclone_pgsm.inputs.problems import CONTROL, FileProblems
 from pyclone_pgsm.inputs.text import open_text
 
 DEFAULT_TUMOUR_CONTENT = 1.0
@@ -41,7 +41,6 @@ _SECOND: dict[str, Callable[[str], float]] = {
     "subclonal_fraction": values.SUBCLONAL_FRACTION,
 }
 _FAULTY = -1
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 @dataclass(frozen=True)
@@ -168,7 +167,7 @@ def _ids(table: TextTable, name: str, problems: FileProblems) -> Column:
     for place, text in enumerate(column.texts):
         if not text:
             faults[place] = f"empty; every row needs a {name}"
-        elif _CONTROL.search(text):
+        elif CONTROL.search(text):
             faults[place] = f"a {name} may not contain tabs, line breaks or other control characters"
     _note_faults(faults, table, name, problems)
     return column
@@ -176,7 +175,7 @@ def _ids(table: TextTable, name: str, problems: FileProblems) -> Column:
 
 def _one_sample(path: Path, table: TextTable, problems: FileProblems) -> Column:
     name = sample_name(path)
-    if _CONTROL.search(name) or not name.isprintable():
+    if CONTROL.search(name) or not name.isprintable():
         problems.add(f"the sample is named after the file, and {name!r} cannot be a name; rename the file")
     return Column([name], np.zeros(len(table.lines), np.int32))
 
@@ -317,5 +316,7 @@ def _annotations(table: TextTable) -> dict[str, Column]:
     for name, column in table.columns.items():
         key = ANNOTATIONS.get(name.lower())
         if key is not None and key not in kept:
-            kept[key] = Column([" ".join(text.split()) for text in column.texts], column.codes)
+            kept[key] = Column(
+                [" ".join(CONTROL.sub(" ", text).split()) for text in column.texts], column.codes
+            )
     return kept

@@ -52,6 +52,10 @@ class Whole:
         raise ValueError(f"{fault}; expected {self.expected}")
 
 
+LEAST_SHARE = 1e-9
+"""Smaller shares of cells or reads say nothing: no sample has a billion reads of a locus."""
+
+
 @dataclass(frozen=True)
 class Share:
     """Reader of a number above 0 and up to a bound.
@@ -64,11 +68,14 @@ class Share:
         Whether the bound itself is allowed.
     expected : str
         What the column holds, for the error text.
+    least : float
+        Smaller numbers are refused, too.
     """
 
     highest: float
     closed: bool
     expected: str
+    least: float = 0.0
 
     def __call__(self, text: str) -> float:
         """Read one cell; ValueError says what is wrong with it."""
@@ -78,9 +85,11 @@ class Share:
 
     def check(self, value: float) -> None:
         """Raise ValueError if the number is outside the bounds (or no number)."""
-        if 0 < value < self.highest or (self.closed and value == self.highest):
+        if (value > 0 and self.least <= value < self.highest) or (self.closed and value == self.highest):
             return
         message = f"out of range; expected {self.expected}"
+        if 0 < value < self.least:
+            message += f", and at least {self.least:g}: no sample has reads enough to tell less"
         if 1 < value <= 100:
             message += f". If this is a percentage, write {value / 100:g}"
         raise ValueError(message)
@@ -96,14 +105,14 @@ NORMAL_COPIES = Whole(
     "the copy number of normal cells: a whole number, 1 or more (2; 1 for X and Y in males; at most "
     f"{LARGEST_COPY_NUMBER})",
 )
-TUMOUR_CONTENT = Share(1.0, True, "the share of cancer cells in the sample: above 0, at most 1")
+TUMOUR_CONTENT = Share(1.0, True, "the share of cancer cells in the sample: above 0, at most 1", LEAST_SHARE)
 SUBCLONAL_FRACTION = Share(
     1.0,
     False,
     "the share of the tumour cells that hold the second copy-number state: above 0, below 1 (empty, as the other two "
     "subclonal columns, where there is one state)",
 )
-ERROR_RATE = Share(0.5, False, "the probability of a wrong base in a read: above 0, below 0.5")
+ERROR_RATE = Share(0.5, False, "the probability of a wrong base in a read: above 0, below 0.5", LEAST_SHARE)
 
 
 def finite_number(text: str, expected: str) -> float:

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.compiling import LEAF, inner
 from pyclone_pgsm.errors import DataValueError, UsageError
-from pyclone_pgsm.likelihoods.contract import leaf, register
+from pyclone_pgsm.likelihoods.contract import check_weight, leaf, register
 
 SUM = {"reassoc", "nsz", "contract"}
 
@@ -136,7 +136,7 @@ class Bernoulli(NamedTuple):
         data : (T, D) float64
             0 or 1.
         a0, b0 : float or (D,) float64
-            Parameters of the Beta prior, for all coordinates or for each; above 0.
+            Parameters of the Beta prior, for all coordinates or for each; between 1e-9 and 1e9.
 
         Raises
         ------
@@ -242,8 +242,10 @@ class Bernoulli(NamedTuple):
 def _positive(name: str, value: ArrayLike, D: int) -> NDArray[np.float64]:
     try:
         numbers = np.asarray(value, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         numbers = np.array(np.nan)
     if numbers.shape not in ((), (D,)) or not ((numbers > 0.0) & (numbers < np.inf)).all():
         raise UsageError(f"{name} must be a positive number or {D} of them, not {reprlib.repr(value)}")
+    for extreme in (numbers.min(), numbers.max()):
+        check_weight(name, float(extreme))
     return np.array(np.broadcast_to(numbers, D))

@@ -81,6 +81,31 @@ METHODS: dict[str, tuple[str, ...]] = {
 OPTIONAL_METHODS: dict[str, tuple[str, ...]] = {"log_predictive_new": ("self", "stat", "x")}
 
 
+LEAST_WEIGHT, LARGEST_WEIGHT = 1e-9, 1e9
+
+
+def check_weight(name: str, value: float, above: float = 0.0) -> None:
+    """Refuse the weight of a prior, in observations, that double precision cannot hold beside those of the data.
+
+    Parameters
+    ----------
+    name : str
+        Of the parameter.
+    value : float
+        Above `above`, where the parameter's range begins.
+
+    Raises
+    ------
+    UsageError
+    """
+    if not LEAST_WEIGHT <= value - above <= LARGEST_WEIGHT:
+        beyond = f"{above:g} + " if above else ""
+        raise UsageError(
+            f"{name} must be between {beyond}{LEAST_WEIGHT:g} and {beyond}{LARGEST_WEIGHT:g}, not {value!r}: beside "
+            "the weight 1 of an observation, less is lost in rounding, and of more the logarithms lose their digits"
+        )
+
+
 def leaf(method: Method) -> Method:
     """Mark a method that makes no array, and calls nothing that does: it runs without counting references.
 

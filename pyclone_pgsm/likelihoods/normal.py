@@ -47,7 +47,7 @@ from numpy.typing import ArrayLike, NDArray
 from pyclone_pgsm.compiling import ALLOCATING, LEAF, inner
 from pyclone_pgsm.errors import DataValueError, UsageError
 from pyclone_pgsm.likelihoods import twofold
-from pyclone_pgsm.likelihoods.contract import leaf, register
+from pyclone_pgsm.likelihoods.contract import check_weight, leaf, register
 
 SUM = {"reassoc", "nsz", "contract"}
 
@@ -276,10 +276,11 @@ class Normal(NamedTuple):
         ----------
         data : (T, D) float64
         nu0 : float or None
-            Degrees of freedom, above D - 1. None: D + 2, with which the prior mean of Sigma is S0.
+            Degrees of freedom, above D - 1 by at least 1e-9 and by 1e9 at most. None: D + 2, with which the prior mean
+            of Sigma is S0.
         r0 : float
-            Prior observations of the mean, above 0. At 0.1 clusters are expected to lie about three of their widths
-            from u0; the paper's 1 expects them to lie on top of each other.
+            Prior observations of the mean, between 1e-9 and 1e9. At 0.1 clusters are expected to lie about three of
+            their widths from u0; the paper's 1 expects them to lie on top of each other.
         u0 : float or (D,) float64
             Prior mean.
         S0 : float, (D,) or (D, D) float64
@@ -453,17 +454,18 @@ class Normal(NamedTuple):
 def _number(name: str, value: Any, above: float) -> float:
     try:
         number = float(value)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         number = math.nan
     if not above < number < math.inf:
         raise UsageError(f"{name} must be a number above {above:g}, not {reprlib.repr(value)}")
+    check_weight(name, number, above)
     return number
 
 
 def _location(u0: ArrayLike, D: int) -> NDArray[np.float64]:
     try:
         u = np.asarray(u0, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         u = np.array(math.nan)
     if u.shape not in ((), (D,)) or not np.isfinite(u).all():
         raise UsageError(f"u0 must be a finite number or {D} of them, not {reprlib.repr(u0)}")
@@ -478,7 +480,7 @@ def _root(S0: ArrayLike, D: int) -> NDArray[np.float64]:
     )
     try:
         S = np.asarray(S0, np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         raise refusal from None
     if S.shape == () or S.shape == (D,):
         S = np.diag(np.broadcast_to(S, D))

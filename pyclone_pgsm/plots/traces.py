@@ -78,9 +78,7 @@ def chain_traces(traces: Traces) -> Figure:
     if traces.burn_in:
         subtitle += f", the first {traces.burn_in:,} of them burn-in"
     if len(shown) < len(traces.hyperparameters):
-        subtitle += (
-            f"; {len(shown)} of {len(traces.hyperparameters)} hyperparameters"
-        )
+        subtitle += f"; {len(shown)} of {len(traces.hyperparameters)} hyperparameters"
     left, gap, top = 1.0, 0.14, style.HEADER + (0.25 if num_chains <= MAX_IN_ROW else 0.39)
     figure = style.new_figure(
         left + WIDTH + 0.08 + BESIDE + 0.2, top + len(panels) * (HEIGHT + gap) + 0.4, "Chains", subtitle

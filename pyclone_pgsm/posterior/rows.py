@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.errors import TraceError, UsageError
+from pyclone_pgsm.errors import TraceError
+from pyclone_pgsm.ranges import BOUNDS, check_range
 from pyclone_pgsm.trace import ChainTrace, Trace
 
 
@@ -20,12 +21,12 @@ def kept_rows(trace: Trace, burn_in: int | None = None) -> list[NDArray[np.int64
     Raises
     ------
     UsageError
-        The burn-in is negative.
+        The burn-in is out of range.
     TraceError
         No chain has any.
     """
-    if burn_in is not None and burn_in < 0:
-        raise UsageError(f"--burn-in {burn_in}: must be at least 0")
+    if burn_in is not None:
+        check_range("--burn-in", burn_in, *BOUNDS["burn_in"])
     skip = trace.options.settings.lengths[1] if burn_in is None else burn_in
     rows = [np.flatnonzero(chain.iteration > skip) for chain in trace.chains]
     if not any(len(chosen) for chosen in rows):

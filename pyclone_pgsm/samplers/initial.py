@@ -19,6 +19,7 @@ from pyclone_pgsm.labels import canonical
 
 INITS = "single, disconnected, random, random:K with K clusters, or a file with a column cluster_id"
 RANDOM_CLUSTERS = 10
+MOST_DIGITS = 9
 CLUSTER_COLUMNS = ("cluster_id", "cluster", "label")
 ID_COLUMN = "mutation_id"
 
@@ -41,6 +42,11 @@ def check_init(init: str) -> None:
     """
     if not init.strip() or (init.startswith("random:") and not re.fullmatch("random:0*[1-9][0-9]*", init)):
         raise UsageError(f"--init {init!r}: must be one of {INITS}")
+    number = init.removeprefix("random:").lstrip("0")
+    if init.startswith("random:") and len(number) > MOST_DIGITS:
+        raise UsageError(
+            f"--init {init[:40]}: must have at most {MOST_DIGITS} digits, more clusters than there are mutations"
+        )
 
 
 def initial_labels(

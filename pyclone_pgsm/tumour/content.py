@@ -14,7 +14,7 @@ from typing import NamedTuple
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.values import TUMOUR_CONTENT
 
-LARGEST_SD = 0.5
+LEAST_SD, LARGEST_SD = 1e-6, 0.5
 _Z = tuple(step / 2.0 for step in range(-5, 6))
 _PLUS_MINUS = re.compile(r"±|\+-|\+/-")
 
@@ -71,6 +71,17 @@ def check_uncertain(option: ContentOption) -> None:
             raise UsageError(f"{text}: the mean is {fault}") from None
         if not 0.0 < content.sd <= LARGEST_SD:
             raise UsageError(f"{text}: the standard deviation must be above 0 and at most {LARGEST_SD}")
+        if content.sd < LEAST_SD:
+            raise UsageError(
+                f"{text}: the standard deviation must be at least {LEAST_SD:g}: give the number alone if it is certain"
+            )
+
+
+def _number(text: str) -> float:
+    """As tables have them: in ASCII digits, with nothing between them."""
+    if not text.isascii() or "_" in text:
+        raise ValueError(text)
+    return float(text)
 
 
 def parse_tumour_content(texts: Sequence[str] | None) -> ContentOption:
@@ -91,7 +102,7 @@ def parse_tumour_content(texts: Sequence[str] | None) -> ContentOption:
     for text in texts or ():
         sample, equals, content = text.rpartition("=")
         try:
-            numbers = [float(number) for number in _PLUS_MINUS.split(content, maxsplit=1)]
+            numbers = [_number(number) for number in _PLUS_MINUS.split(content, maxsplit=1)]
         except ValueError:
             raise UsageError(
                 f"--tumour-content {text!r}: must be a number or SAMPLE=number, like S1=0.8; "

@@ -43,12 +43,23 @@ class Real:
         raise ValueError(f"out of range; expected {self.expected}")
 
 
+@dataclass(frozen=True)
+class RealCopies(Real):
+    """Reader of copy numbers that callers fit: real, and at times a little below 0, but no whole number below."""
+
+    def __call__(self, text: str) -> float:
+        value = super().__call__(text)
+        if value < 0 and value.is_integer():
+            raise ValueError(f"negative; expected {self.expected}")
+        return value
+
+
 POSITION = values.Whole(
     0, _LARGEST_POSITION, "a position on the chromosome: a whole number, 0 or more (at most 2147483647)"
 )
 LEAST_FITTED = -2.0
 """Callers that fit real copy numbers fit some a little below 0 to short, noisy segments; less is a fault."""
-REAL_COPIES = Real(
+REAL_COPIES = RealCopies(
     LEAST_FITTED,
     values.LARGEST_COPY_NUMBER,
     f"a copy number (at least 0, or a fit a little below, and at most {values.LARGEST_COPY_NUMBER})",

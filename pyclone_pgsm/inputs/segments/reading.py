@@ -18,7 +18,7 @@ from pyclone_pgsm.errors import InputError, UsageError
 from pyclone_pgsm.inputs.columns import Column
 from pyclone_pgsm.inputs.genome import CHROMOSOMES, builds_that_fit, harmonise_chromosome
 from pyclone_pgsm.inputs.observations import LeftOut
-from pyclone_pgsm.inputs.problems import FileProblems, input_error
+from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, input_error
 from pyclone_pgsm.inputs.segments.alleles import Alleles
 from pyclone_pgsm.inputs.segments.cells import Cells
 from pyclone_pgsm.inputs.segments.formats import (
@@ -34,7 +34,6 @@ from pyclone_pgsm.inputs.segments.model import COLUMNS, FAR, Hint, Segments, com
 from pyclone_pgsm.inputs.segments.purity import Fit, fit_beside, is_fit, names_beside, read_fit
 from pyclone_pgsm.inputs.tables import PRIORS_WITHOUT_COPY_NUMBERS
 
-_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _ENDINGS = re.compile(
     r"(\.purple\.cnv(\.somatic)?|[._-]call|[._-]titan|[._-]ichor|[._-]facets|[._-]cncf|[._-]cnvkit|[._-]sequenza|"
     r"[._-]battenberg|[._-]ascat|[._-]segments(_raw)?|[._-]segs?|[._-]subclones|[._-]copynumber|[._-]caveman|"
@@ -209,7 +208,7 @@ def _samples(cells: Cells, sample_id: str | None) -> Column:
         return Column([""], np.zeros(len(cells), np.int32))
     column = cells.column("sample")
     if sample_id is None:
-        bad = np.array([not text or bool(_CONTROL.search(text)) for text in column.texts], dtype=bool)
+        bad = np.array([not text or bool(CONTROL.search(text)) for text in column.texts], dtype=bool)
         message = "empty, or with control characters; expected the name of a sample"
         cells.note(bad[column.codes], "sample", lambda row: message)
     return column
@@ -230,7 +229,7 @@ def _wanted(samples: Column, sample_id: str | None, problems: FileProblems) -> N
 def _chromosomes(cells: Cells) -> list[str]:
     column = cells.column("chrom")
     names = [harmonise_chromosome(text) for text in column.texts]
-    bad = np.array([not name or bool(_CONTROL.search(name)) for name in names], dtype=bool)
+    bad = np.array([not name or bool(CONTROL.search(name)) for name in names], dtype=bool)
     cells.note(bad[column.codes], "chrom", lambda row: "no name; expected a chromosome, such as 1, chr1 or X")
     return [names[code] for code in column.codes.tolist()]
 

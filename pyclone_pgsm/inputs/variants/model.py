@@ -12,6 +12,7 @@ import pandas as pd
 
 from pyclone_pgsm.inputs.genome import Build, harmonise_chromosome
 from pyclone_pgsm.inputs.observations import LeftOut
+from pyclone_pgsm.inputs.problems import CONTROL
 
 COLUMNS = ("file", "row", "chrom", "pos", "ref", "alt", "gene", "sample_id", "ref_counts", "alt_counts")
 """The columns of `Variants.table`, in this order."""
@@ -21,7 +22,6 @@ PASSING_FILTERS = frozenset({"PASS", ".", ""})
 
 _NOT_PASSED = "FILTER is "
 
-CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _BASES = re.compile(r"[ACGTURYSWKMBDHVN]+|-")
 
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from pyclone_pgsm.inputs.problems import FileProblems
-from pyclone_pgsm.inputs.variants.model import CONTROL, VariantFile, VariantOptions
+from pyclone_pgsm.inputs.problems import CONTROL, FileProblems
+from pyclone_pgsm.inputs.variants.model import VariantFile, VariantOptions
 
 ROLES = frozenset({"TUMOR", "TUMOUR", "DNA_TUMOR"})
 """What Strelka, VarScan2, MuSE, SomaticSniper, RADIA and vcf2maf call the tumour, whoever's it is."""

@@ -1,0 +1,149 @@
+"""What a likelihood from elsewhere does wrong, told as a mistake that names it and the cause in one line."""
+
+from __future__ import annotations
+
+import math
+import re
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyclone_pgsm.errors import PycloneError, UsageError
+from pyclone_pgsm.likelihoods.registry import BUILT_IN
+
+TRIED = 5  # observations that the methods of a likelihood are asked about
+LARGEST_TRIED = 10_000_000  # numbers in a statistic that is tried
+LONGEST = 240  # characters of a cause
+
+_COLOUR = re.compile(r"\x1b\[[0-9;]*m")
+_PLACE = re.compile(r'File "([^"]+)", line (\d+)')
+_SIGNATURE = re.compile(r"No implementation of function (.+) found for signature:\s*>>> (.+)")
+_ERROR = re.compile(r"\w+Error: (?!Failed in).+")
+_BETWEEN = (
+    "Failed in",
+    "During:",
+    "There are",
+    "- Of which",
+    "Overload",
+    "With argument",
+    "No match",
+    "Rejected as",
+    "- Resolution failure",
+    ">>>",
+    "No implementation of function",
+    "Enable logging",
+)
+"""How lines begin that numba puts around the one that tells what is wrong."""
+
+
+@contextmanager
+def blamed(spec: str) -> Iterator[None]:
+    """Turn what a likelihood's own code raises, and what numba says of it, into a mistake that names the likelihood.
+
+    Those of the package itself are not blamed: what they raise is a fault of the program.
+
+    Parameters
+    ----------
+    spec : str
+        As :func:`~pyclone_pgsm.likelihoods.registry.find_likelihood` takes it.
+
+    Raises
+    ------
+    UsageError
+    """
+    try:
+        yield
+    except (PycloneError, OSError, MemoryError):
+        raise
+    except Exception as problem:
+        if spec in BUILT_IN:
+            raise
+        raise UsageError(f"--likelihood {spec!r}: {cause(problem, spec)}") from problem
+
+
+def cause(problem: BaseException, spec: str) -> str:
+    """One line: where in the likelihood's file, and why, as far as can be told."""
+    from numba.core.errors import NumbaError
+
+    if isinstance(problem, NumbaError):
+        return f"its methods cannot be compiled: {_told_by_numba(str(problem), spec)}"
+    file = _file_of(spec)
+    lines = [
+        frame.lineno
+        for frame in traceback.extract_tb(problem.__traceback__)
+        if Path(frame.filename).name == file
+    ]
+    where = f"{file}, line {lines[-1]}: " if lines else ""
+    text = next(iter(str(problem).splitlines()), "")
+    return _shortened(where + ": ".join(filter(None, (type(problem).__name__, text))))
+
+
+def _file_of(spec: str) -> str | None:
+    """Name of the file of ``path/to/file.py:Class``."""
+    path = spec.rpartition(":")[0]
+    return Path(path).name if path.endswith(".py") else None
+
+
+def _told_by_numba(text: str, spec: str) -> str:
+    """The innermost reason, which stands above the first line of the likelihood's source, and where it is."""
+    text = _COLOUR.sub("", text)
+    file = _file_of(spec)
+    places = [place for place in _PLACE.finditer(text) if file is None or Path(place[1]).name == file]
+    before = text[: places[0].start()] if places else text
+    where = f"{Path(places[0][1]).name}, line {places[0][2]}: " if places else ""
+    signatures = _SIGNATURE.findall(before)
+    lines = [line.strip() for line in before.splitlines()]
+    reasons = [line for line in lines if line and line != "None" and not line.startswith(_BETWEEN)]
+    reasons = reasons or [found[0] for found in _ERROR.finditer(text)][:1]
+    if signatures and not (reasons and before.rfind(reasons[-1]) > before.rfind("No match")):
+        name, called = signatures[-1]
+        return _shortened(f"{where}there is no {name} for {called}")
+    return _shortened(where + (reasons[-1] if reasons else lines[0]))
+
+
+def _shortened(text: str) -> str:
+    return text if len(text) <= LONGEST else text[:LONGEST] + "..."
+
+
+def check_answers(spec: str, likelihood: Any, num_observations: int) -> None:
+    """Ask the methods of a likelihood from elsewhere about a few observations, as plain Python.
+
+    Raises
+    ------
+    UsageError
+        ``stat_size`` gives no size, or a method a number that is none; names the likelihood and the method.
+    """
+    with blamed(spec):
+        size = likelihood.stat_size()
+    if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 1:
+        raise UsageError(
+            f"--likelihood {spec!r}: stat_size() gives {size!r}; it must be a whole number, 1 or more"
+        )
+    if size > LARGEST_TRIED:  # whether there is memory for it is told elsewhere
+        return
+    stat = np.zeros(int(size))
+    for i in np.unique(np.linspace(0, num_observations - 1, TRIED).astype(np.int64)).tolist():
+        try:
+            with np.errstate(all="ignore"):
+                likelihood.clear(stat)
+                answers = {"log_prior_predictive": likelihood.log_prior_predictive(i)}
+                likelihood.add(stat, i)
+                answers["log_marginal"] = likelihood.log_marginal(stat)
+                answers["log_predictive"] = likelihood.log_predictive(
+                    stat, num_observations - 1 - i, -math.inf
+                )
+                answers["log_predictive_without"] = likelihood.log_predictive_without(stat, i)
+        except IndexError as problem:  # compiled, it would read or write somewhere else in memory
+            raise UsageError(f"--likelihood {spec!r}: {cause(problem, spec)}") from problem
+        except Exception:  # compiled code differs in what it raises; the first iteration will tell
+            return
+        for method, answer in answers.items():
+            if not (isinstance(answer, float | int | np.number) and answer < math.inf):
+                raise UsageError(
+                    f"--likelihood {spec!r}: {method} gives {answer!r} for observation {i} (counted from 0); it must "
+                    "be the log of a density"
+                )

@@ -1,0 +1,90 @@
+"""How much memory the machine has for this process."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def shown(size: int) -> str:
+    """Bytes as a text for messages."""
+    return f"{size / (1 << 30):.1f} GB"
+
+
+def available(root: Path = Path("/")) -> int | None:
+    """Bytes that this process may take, with those it has: of the machine, and of its control group if that has a
+    limit.
+
+    Parameters
+    ----------
+    root : Path
+        Where ``proc`` and ``sys`` are.
+
+    Returns
+    -------
+    int or None
+        None if nothing tells.
+    """
+    found = [*_of_machine(root), *_of_control_groups(root)]
+    return min(found) + _held(root) if found else None
+
+
+def _held(root: Path) -> int:
+    """Bytes that this process has already, which are among those in use."""
+    try:
+        return int((root / "proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError, IndexError):
+        return 0
+
+
+def _of_machine(root: Path) -> Iterator[int]:
+    try:
+        for line in (root / "proc/meminfo").read_text().splitlines():
+            if line.startswith("MemAvailable:"):
+                yield int(line.split()[1]) << 10
+                return
+    except (OSError, ValueError, IndexError):
+        pass
+    try:
+        yield os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")
+    except (ValueError, OSError, AttributeError):
+        return
+
+
+def _of_control_groups(root: Path) -> Iterator[int]:
+    """What is left below the limit of each control group that this process is in, and those above it."""
+    try:
+        lines = (root / "proc/self/cgroup").read_text().splitlines()
+    except OSError:
+        return
+    for line in lines:
+        _, _, rest = line.partition(":")
+        controllers, _, place = rest.partition(":")
+        if controllers == "":
+            mount, names = "sys/fs/cgroup", ("memory.max", "memory.current", "inactive_file")
+        elif "memory" in controllers.split(","):
+            names = ("memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+            mount = "sys/fs/cgroup/memory"
+        else:
+            continue
+        own = Path(place.strip("/"))
+        for folder in dict.fromkeys([own, *own.parents]):
+            left = _left_in(root / mount / folder, *names)
+            if left is not None:
+                yield left
+
+
+def _left_in(folder: Path, limit: str, usage: str, cached: str) -> int | None:
+    """The limit without what is in use; files that are only cached can be let go of."""
+    try:
+        most = int((folder / limit).read_text())
+        used = int((folder / usage).read_text())
+    except (OSError, ValueError):  # no such group here, or "max"
+        return None
+    try:
+        counts = dict(line.split(maxsplit=1) for line in (folder / "memory.stat").read_text().splitlines())
+        used -= int(counts.get(cached, 0))
+    except (OSError, ValueError):
+        pass
+    return max(0, most - max(0, used))

@@ -1,0 +1,188 @@
+"""A likelihood from a file that fails: exit code 2, the likelihood named, the cause in one line, nothing written."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from pyclone_pgsm import cli
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.foreign import LONGEST, blamed, cause
+
+SOURCE = '''
+import numpy as np
+from typing import NamedTuple
+
+class Counting(NamedTuple):
+    """Every cluster as likely as any other."""
+    x: np.ndarray
+
+    @classmethod
+    def from_data(cls, data):
+        {from_data}
+        return cls(data)
+
+    def stat_size(self):
+        return {stat_size}
+
+    def clear(self, stat):
+        stat[:] = 0.0
+
+    def add(self, stat, i):
+        {add}
+        stat[0] += 1.0
+
+    def remove(self, stat, i):
+        stat[0] -= 1.0
+
+    def add_many(self, stat, members):
+        for i in members:
+            self.add(stat, i)
+
+    def log_prior_predictive(self, i):
+        return -1.0
+
+    def log_predictive(self, stat, i, negligible):
+        return {log_predictive}
+
+    def log_predictive_without(self, stat, i):
+        return -1.0
+
+    def log_marginal(self, stat):
+        return {log_marginal}
+
+    def log_constant(self):
+        return 0.0
+
+    def cluster_parameters(self, stat):
+        {cluster_parameters}
+        return {{"size": stat[:1]}}
+'''
+SOUND = {
+    "from_data": "pass",
+    "stat_size": "2",
+    "add": "pass",
+    "log_predictive": "-1.0",
+    "log_marginal": "-stat[0]",
+    "cluster_parameters": "pass",
+}
+
+
+def told(folder: Path, **changed: str) -> tuple[int, str]:
+    """Exit code and message of a clustering with the likelihood, changed so; and no file is left if it failed."""
+    file, data, out = folder / "counting.py", folder / "data.csv", folder / "out"
+    file.write_text(SOURCE.format(**{**SOUND, **changed}))
+    data.write_text("a,b\n" + "".join(f"{i},{i % 3}\n" for i in range(20)))
+    options = ["--iterations", "6", "--chains", "1", "--threads", "1", "--no-plots", "--quiet"]
+    result = CliRunner().invoke(
+        cli.app, ["cluster", str(data), "--likelihood", f"{file}:Counting", "-o", str(out), *options]
+    )
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    if result.exit_code:
+        assert f"--likelihood '{file}:Counting'" in result.stderr
+        assert len(result.stderr) < 2 * LONGEST + len(str(file))
+        assert len(result.stderr.splitlines()) == 1
+    return result.exit_code, result.stderr
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"from_data": "data[0, 99]"}, "counting.py, line 11: IndexError: index 99 is out of bounds"),
+        ({"from_data": "raise ValueError('not these\\nthank you')"}, "line 11: ValueError: not these"),
+        ({"stat_size": "-3"}, "stat_size() gives -3; it must be a whole number, 1 or more"),
+        ({"stat_size": "2.5"}, "stat_size() gives 2.5; it must be a whole number, 1 or more"),
+        ({"stat_size": "1 // 0"}, "ZeroDivisionError"),
+        ({"stat_size": "10**13"}, "GB of memory"),
+        ({"log_predictive": "np.nan"}, "log_predictive gives nan for observation 0 (counted from 0)"),
+        ({"log_predictive": "np.inf"}, "log_predictive gives inf for observation 0"),
+        ({"log_marginal": "np.nan"}, "log_marginal gives nan for observation 0"),
+        ({"add": "stat[7] = 1.0"}, "counting.py, line 21: IndexError"),
+    ],
+)
+def test_what_plain_python_finds(tmp_path: Path, changed: dict[str, str], message: str) -> None:
+    if "GB" in message:
+        file = tmp_path / "counting.py"
+        file.write_text(SOURCE.format(**{**SOUND, **changed}))
+        (tmp_path / "data.csv").write_text("a,b\n1,2\n3,4\n")
+        arguments = [
+            "cluster",
+            tmp_path / "data.csv",
+            "--likelihood",
+            f"{file}:Counting",
+            "-o",
+            tmp_path / "out",
+        ]
+        result = CliRunner().invoke(cli.app, list(map(str, arguments)))
+        assert (result.exit_code, message in result.stderr) == (2, True), result.output
+    else:
+        code, text = told(tmp_path, **changed)
+        assert (code, message in text) == (2, True), text
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        (
+            {"add": "stat.nonsense(3)"},
+            "cannot be compiled: counting.py, line 21: Unknown attribute 'nonsense'",
+        ),
+        ({"add": "stat[0] += nowhere"}, "cannot be compiled: counting.py, line 21"),
+        ({"add": "if stat[0] > 15.0:\n            raise ValueError('too many')"}, "ValueError: too many"),
+        (
+            {"log_marginal": "np.nan if stat[0] > 3.0 else -stat[0]"},
+            "log joint density is nan in iteration 1",
+        ),
+    ],
+)
+def test_what_the_first_iteration_finds(tmp_path: Path, changed: dict[str, str], message: str) -> None:
+    code, text = told(tmp_path, **changed)
+    assert (code, message in text) == (2, True), text
+    assert not (tmp_path / "out").exists()
+
+
+def test_what_the_summary_finds_keeps_the_trace(tmp_path: Path) -> None:
+    code, text = told(tmp_path, cluster_parameters="raise KeyError('gone')")
+    assert (code, "KeyError: 'gone'" in text) == (2, True), text
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["trace.h5"]
+
+
+def test_a_sound_one_runs(tmp_path: Path) -> None:
+    assert told(tmp_path) == (0, "")
+
+
+def test_the_own_likelihoods_are_not_blamed() -> None:
+    """A fault of the program stays one."""
+    with pytest.raises(ZeroDivisionError), blamed("normal"):
+        raise ZeroDivisionError
+    with pytest.raises(OSError, match="full"), blamed("a.py:B"):
+        raise OSError("full")
+    with pytest.raises(UsageError, match=r"^--likelihood 'a.py:B': ValueError: why$"), blamed("a.py:B"):
+        raise ValueError("why\nmore")
+    assert len(cause(ValueError("x" * 9000), "a.py:B")) < LONGEST + 10
+
+
+def test_numba_is_quoted_in_a_line() -> None:
+    from numba import njit
+    from numba.core.errors import NumbaError
+
+    @njit
+    def faulty(x):  # type: ignore[no-untyped-def]
+        return x + "text"
+
+    with pytest.raises(NumbaError) as raised:
+        faulty(1.0)
+    text = cause(raised.value, f"{Path(__file__).name}:B")
+    assert len(str(raised.value)) > 500
+    assert text.startswith(
+        f"its methods cannot be compiled: {Path(__file__).name}, line {faulty_line()}: there is no"
+    )
+    assert "\n" not in text
+
+
+def faulty_line() -> int:
+    lines = Path(__file__).read_text().splitlines()
+    return next(number for number, line in enumerate(lines, start=1) if line.endswith('return x + "text"'))

@@ -1,0 +1,182 @@
+"""What memory a run will need is told before it begins, and a run that needs more than there is is refused."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from pyclone_pgsm import cli, memory
+from pyclone_pgsm.analysis import ModelOptions
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.likelihoods.bernoulli import Bernoulli
+from pyclone_pgsm.likelihoods.normal import Normal
+from pyclone_pgsm.machine import available
+from pyclone_pgsm.memory import Estimate, check_memory, estimate
+from pyclone_pgsm.models import DataMatrix, make_model
+from pyclone_pgsm.settings import Settings
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from small_runs import matrix, run_matrix, tumour, write_tumour
+
+GIGABYTE = 1 << 30
+
+
+def zeros(T: int, D: int) -> DataMatrix:
+    return DataMatrix(["r"] * T, ["x"] * D, np.broadcast_to(0.0, (T, D)))
+
+
+def of_matrix(T: int, D: int, threads: int = 2, likelihood: str = "normal", **settings: object) -> Estimate:
+    resolved = Settings(**settings).resolve(T)  # type: ignore[arg-type]
+    return estimate(zeros(T, D), {"likelihood": likelihood, "parameters": {}}, resolved, threads)
+
+
+def test_few_rows_of_many_columns() -> None:
+    """Clustering 10 rows of 5,000 columns took 2.9 GB at its peak, as measured."""
+    assert 2.9 / 1.5 < of_matrix(10, 5000).total / GIGABYTE < 2.9 * 1.5
+
+
+def test_what_grows_with_what() -> None:
+    small = of_matrix(1000, 10)
+    assert of_matrix(1000, 10, threads=1).blocks == small.blocks // 2
+    assert of_matrix(1000, 10, particles=200).particles > 4 * small.particles
+    assert of_matrix(1000, 10, init="disconnected").blocks > 40 * small.blocks
+    assert of_matrix(1000, 10, sampler="gibbs").particles == 0
+    assert of_matrix(1_000_000, 10).labels > 100 * small.labels
+
+
+def test_of_a_tumour() -> None:
+    data = tumour()
+    settings = Settings().resolve(data.num_mutations)
+    inferred, fixed = (ModelOptions(precision=s, grid_size=1001).store(data) for s in (None, 200.0))
+    known = replace(data, error_rate=np.full(data.error_rate.shape, 1e-3))
+    assert estimate(known, fixed, settings, 2).tables * 20 < estimate(data, inferred, settings, 2).tables
+    likelihood = make_model(data, fixed).likelihood((1e-3,) if np.isnan(data.error_rate).any() else ())
+    assert (
+        estimate(data, fixed, settings, 1).blocks % (8 * likelihood.stat_size()) < 8 * data.num_samples * 200
+    )
+
+
+@pytest.mark.parametrize("D", [1, 2, 7, 40])
+def test_lengths_of_statistics(D: int) -> None:
+    for likelihood, kind in (("normal", Normal), ("bernoulli", Bernoulli)):
+        size = kind.from_data(np.zeros((5, D))).stat_size()
+        assert memory._tables_of_matrix(5, D, {"likelihood": likelihood})[1] == pytest.approx(size, abs=4)
+
+
+def test_a_run_is_refused_before_anything_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available", lambda: 100 << 20)
+    table, out = write_tumour(tmp_path), tmp_path / "out"
+    result = CliRunner().invoke(cli.app, ["analyze", str(table), "-o", str(out)])
+    assert result.exit_code == 2
+    assert "this run needs about 0." in result.stderr
+    assert "and 0.1 GB are available: " in result.stderr
+    assert not out.exists()
+    with pytest.raises(UsageError, match="of memory"):
+        run_matrix(tmp_path / "t.h5")
+
+
+@pytest.mark.parametrize(
+    ("part", "remedy"),
+    [
+        ("tables", "--grid-size"),
+        ("blocks", "--threads 1"),
+        ("particles", "--particles"),
+        ("summary", "leave columns out"),
+        ("data", "leave out mutations"),
+        ("labels", "leave out rows"),
+        ("program", "end other programs"),
+    ],
+)
+def test_the_remedy_fits_the_part(monkeypatch: pytest.MonkeyPatch, part: str, remedy: str) -> None:
+    monkeypatch.setattr(memory, "available", lambda: 8 * GIGABYTE)
+    small = Estimate(1, 1, 1, 1, 1, 1, 1)
+    check_memory(replace(small, **{part: 7 * GIGABYTE}))
+    with pytest.raises(UsageError) as raised:
+        check_memory(replace(small, **{part: 9 * GIGABYTE}))
+    assert str(raised.value).startswith("this run needs about 9.0 GB of memory, 9.0 GB of it for ")
+    assert "and 8.0 GB are available: " in str(raised.value)
+    assert remedy in str(raised.value)
+
+
+def test_where_nothing_tells_nothing_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "available", lambda: None)
+    check_memory(Estimate(1 << 60, 1, 1, 1, 1, 1, 1))
+
+
+def test_it_is_told_in_run_json(tmp_path: Path) -> None:
+    points = tmp_path / "points.csv"
+    np.savetxt(points, matrix().values, delimiter=",", header="a,b", comments="")
+    options = [
+        "--likelihood",
+        "normal",
+        "--iterations",
+        "6",
+        "--chains",
+        "1",
+        "--threads",
+        "1",
+        "--no-plots",
+        "-q",
+    ]
+    result = CliRunner().invoke(cli.app, ["cluster", str(points), "-o", str(tmp_path / "out"), *options])
+    assert result.exit_code == 0, result.output
+    again = ["summarize", str(tmp_path / "out/trace.h5"), "-o", str(tmp_path / "again"), "--no-plots", "-q"]
+    assert CliRunner().invoke(cli.app, again).exit_code == 0
+    for folder in ("out", "again"):
+        told = json.loads((tmp_path / folder / "run.json").read_text())["memory_estimate_mb"]
+        assert list(told) == [
+            "total",
+            "program",
+            "data",
+            "tables",
+            "blocks",
+            "particles",
+            "labels",
+            "summary",
+        ]
+        assert 300 < told["total"] < 700
+
+
+def files(root: Path, **contents: str) -> Path:
+    for name, text in contents.items():
+        path = root / name.replace("__", "/")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return root
+
+
+MEMINFO = "MemTotal: 16000 kB\nMemAvailable:    8000 kB\n"
+
+
+def test_what_the_machine_has(tmp_path: Path) -> None:
+    assert available(files(tmp_path, proc__meminfo=MEMINFO)) == 8000 << 10
+    assert (available() or 1 << 40) > 1 << 20
+
+
+def test_limits_of_control_groups(tmp_path: Path) -> None:
+    """Of version 2 and version 1, of the group itself and those above it; without the files that are only cached."""
+    root = files(tmp_path, proc__meminfo=MEMINFO, proc__self__cgroup="0::/jobs/one\n")
+    two = root / "sys/fs/cgroup"
+    files(two / "jobs/one", **{"memory.max": "max\n", "memory.current": "5000\n"})
+    assert available(root) == 8000 << 10
+    files(
+        two / "jobs",
+        **{"memory.max": "9000\n", "memory.current": "5000\n", "memory.stat": "inactive_file 1000\n"},
+    )
+    assert available(root) == 5000
+    files(two / "jobs/one", **{"memory.max": "6000\n"})
+    assert available(root) == 1000
+    files(root, proc__self__cgroup="9:name=systemd:/\n4:cpu,memory:/a\n0::/\n")
+    one = {
+        "memory.limit_in_bytes": "7000",
+        "memory.usage_in_bytes": "6500",
+        "memory.stat": "total_inactive_file 300",
+    }
+    files(root / "sys/fs/cgroup/memory/a", **one)
+    assert available(root) == 800

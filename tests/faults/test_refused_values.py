@@ -1,0 +1,356 @@
+"""Values that no run can take are refused at the start, with their reason, and nothing is written."""
+
+from __future__ import annotations
+
+import csv
+import json
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from pyclone_pgsm import chains, cli
+from pyclone_pgsm.analysis import ModelOptions
+from pyclone_pgsm.clustering import standardise
+from pyclone_pgsm.errors import DataValueError, InputError, OutputError, UsageError
+from pyclone_pgsm.files import make_folder
+from pyclone_pgsm.inputs.matrix import read_matrix
+from pyclone_pgsm.inputs.segments.reading import read_segments
+from pyclone_pgsm.inputs.tables import read_tables
+from pyclone_pgsm.models import DataMatrix
+from pyclone_pgsm.priors import make_prior
+from pyclone_pgsm.ranges import BOUNDS
+from pyclone_pgsm.sample_sheet import read_sheet
+from pyclone_pgsm.settings import Settings
+from pyclone_pgsm.trace import Trace
+from pyclone_pgsm.tumour.content import parse_tumour_content
+
+sys.path.insert(0, str(Path(__file__).parents[1]))
+from small_runs import many_segments, run_matrix, write_tumour
+
+HEADER = "mutation_id\tsample_id\tref_counts\talt_counts\tmajor_cn\tminor_cn\tnormal_cn\n"
+
+
+def refused(*arguments: object) -> str:
+    """The message of a call that ends with exit code 2."""
+    result = CliRunner().invoke(cli.app, list(map(str, arguments)))
+    assert result.exit_code == 2, (result.output, result.exception)
+    assert "Traceback" not in result.output
+    return result.stderr
+
+
+@pytest.fixture
+def bits(tmp_path: Path) -> Path:
+    path = tmp_path / "bits.csv"
+    path.write_text("a,b\n" + "0,1\n1,0\n" * 4)
+    return path
+
+
+@pytest.mark.parametrize(
+    ("likelihood", "param", "message"),
+    [
+        ("bernoulli", "a0=1e-320", "a0 must be between 1e-09 and 1e+09, not 1e-320: beside the weight 1"),
+        ("bernoulli", "b0=[1,1e300]", "b0 must be between 1e-09 and 1e+09, not 1e+300"),
+        ("bernoulli", "a0=1" + 400 * "0", "a0 must be a positive number"),
+        ("normal", "r0=1e-320", "r0 must be between 1e-09 and 1e+09, not 1e-320"),
+        ("normal", "nu0=1e300", "nu0 must be between 1 + 1e-09 and 1 + 1e+09, not 1e+300"),
+        ("normal", "u0=" + 5000 * "[" + 5000 * "]", "lists within lists are taken to a depth of 2"),
+        ("normal", "u0=[[[1]]]", "lists within lists are taken to a depth of 2"),
+    ],
+)
+def test_parameters(bits: Path, tmp_path: Path, likelihood: str, param: str, message: str) -> None:
+    told = refused("cluster", bits, "--likelihood", likelihood, "--param", param, "-o", tmp_path / "out")
+    assert message in told
+    assert len(told) < 400
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--error-rate 1e-320", "error rate: 9.99989e-321: out of range; expected the probability"),
+        ("--precision 1e-308", "--precision 1e-308: must be between 0.1, below which nearly all reads"),
+        ("--precision 1e300", "--precision 1e+300: must be between 0.1"),
+        (
+            "--sweeps 99999999999999999999",
+            "--sweeps 99999999999999999999: must be at most 10000: an iteration",
+        ),
+        ("--outlier-prob 1e-320", "must be 0, or between 1e-09 and 1 - 1e-09"),
+        ("--concentration 1e301", "--concentration 1e+301: must be between 1e-300 and 1e+300"),
+        ("--concentration-prior 1e-320,1", "both must be between 1e-09 and 1e+09"),
+        ("--concentration 1e300 --concentration-prior 1,1e9", "has no density at the --concentration 1e+300"),
+        (
+            "--prior finite --max-clusters 99999999999",
+            "must be at most 1000000000: so many are like --prior dp",
+        ),
+        ("--threads 99999999999999999999", "must be at most 10000: no more than one a chain is used"),
+        ("--init random:99999999999999999999", "must have at most 9 digits"),
+        ("--tumour-content 1e-320", "and at least 1e-09: no sample has reads enough"),
+        ("--tumour-content 0.8±1e-320", "the standard deviation must be at least 1e-06"),
+        ("--tumour-content ٠.٨", "must be a number or SAMPLE=number"),
+    ],
+)
+def test_options_of_a_tumour(tmp_path: Path, options: str, message: str) -> None:
+    table = write_tumour(tmp_path)
+    before = sorted(tmp_path.iterdir())
+    assert message in refused("analyze", table, "-o", tmp_path / "out", *options.split())
+    assert sorted(tmp_path.iterdir()) == before
+
+
+@pytest.mark.parametrize("name", list(BOUNDS))
+def test_every_number_of_the_settings_has_two_bounds(name: str) -> None:
+    least, most, reason = BOUNDS[name]
+    option = "--" + name.replace("_", "-")
+    others = {"sampler": "pgsm", "anchor_proposal": "uniform"} if name == "anchors" else {}
+    for value in (least, most):
+        Settings(**{name: value, **others})  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=f"^{option} {least - 1}: must be at least {least}$"):
+        Settings(**{name: least - 1})  # type: ignore[arg-type]
+    with pytest.raises(UsageError) as raised:
+        Settings(**{name: most + 1, **others})  # type: ignore[arg-type]
+    assert str(raised.value) == f"{option} {most + 1}: must be at most {most}: {reason}"
+
+
+def test_bounds_themselves_are_taken() -> None:
+    for precision in (0.1, 1e9, np.inf):
+        ModelOptions(precision=precision)
+    make_prior("dp", 1e-300, (1e-9, 1e9))
+    make_prior("finite", 1.0, max_clusters=10**9)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--seed 99999999999999999999", "--seed 99999999999999999999: must be at most"),
+        ("--samples 99999999999999999999", "--samples 99999999999999999999: must be at most 1,000,000"),
+        ("--precision 1e300", "--precision 1e+300: must be at most 1e+09, or inf for the binomial"),
+        ("--purity 1e-320", "must be at least 1e-09"),
+        ("--error-rate 1e-320", "must be at least 1e-09"),
+    ],
+)
+def test_simulations(tmp_path: Path, options: str, message: str) -> None:
+    assert message in refused("simulate", "-o", tmp_path / "out", *options.split())
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize(
+    ("factor", "named"), [("prior", "--prior dp"), ("likelihood", "--likelihood normal --param r0=2")]
+)
+def test_a_joint_density_that_is_not_finite(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, factor: str, named: str
+) -> None:
+    """Whatever it comes from, the first iteration tells, before a file is written."""
+    patched = "log_prior" if factor == "prior" else "partition_log_likelihood"
+    monkeypatch.setattr(chains, patched, lambda *_: np.nan)
+    with pytest.raises(UsageError) as raised:
+        run_matrix(tmp_path / "t.h5", parameters={"r0": 2.0})
+    assert str(raised.value).startswith(named)
+    assert "the log joint density is nan in iteration 1" in str(raised.value)
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_later_density_keeps_what_was_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    real = chains._log_joint
+
+    def soon_infinite(log_prior: float, log_likelihood: float, iteration: int) -> float:
+        return real(log_prior, log_likelihood if iteration < 40 else np.inf, iteration)
+
+    monkeypatch.setattr(chains, "_log_joint", soon_infinite)
+    many_segments(monkeypatch)
+    with pytest.raises(UsageError, match="the log joint density is inf in iteration 40"):
+        run_matrix(tmp_path / "t.h5", chains=1, threads=1)
+    with Trace(tmp_path / "t.h5") as trace:
+        assert 0 < len(trace.chains[0].iteration) < 40
+
+
+def matrix(*columns: list[float]) -> DataMatrix:
+    values = np.array(columns).T
+    names = [f"x{d}" for d in range(1, len(columns) + 1)]
+    return DataMatrix([str(row) for row in range(len(values))], names, values)
+
+
+def test_large_values_are_standardised_or_refused() -> None:
+    rng = np.random.default_rng(0)
+    column = rng.normal(size=20)
+    scaled, units = standardise(matrix((1e200 * column).tolist(), column.tolist()))
+    np.testing.assert_allclose(scaled.values[:, 0], scaled.values[:, 1], rtol=1e-12)
+    assert units["sd"][0] == pytest.approx(1e200 * column.std())
+    plain = (column - column.mean()) / column.std()
+    np.testing.assert_array_equal(scaled.values[:, 1], plain)
+    with pytest.raises(DataValueError) as raised:
+        standardise(matrix(column.tolist(), [1e200, *column[1:]]))
+    assert (raised.value.row, raised.value.column) == (0, 1)
+
+
+def test_the_command_names_the_value_that_flattens_a_column(tmp_path: Path) -> None:
+    path = tmp_path / "points.csv"
+    path.write_text("a,b\n" + "".join(f"{i},{i * i}\n" for i in range(9)) + "9,1e200\n")
+    told = refused("cluster", path, "--likelihood", "normal", "--standardise", "-o", tmp_path / "out")
+    assert f"{path}, row 11, column b: '1e+200': expected a value nearer to its column's others" in told
+
+
+def test_summaries_have_a_largest_burn_in(tmp_path: Path) -> None:
+    trace = run_matrix(tmp_path / "t.h5", iterations=8, burn_in=2, chains=1)
+    told = refused("summarize", trace, "-o", tmp_path / "out", "--burn-in", 10**20)
+    assert f"--burn-in {10**20}: must be at most" in told
+    told = refused("resume", trace, "--iterations", 10**20)
+    assert f"--iterations {10**20}: must be at most" in told
+
+
+# Files
+
+
+@pytest.mark.parametrize("character", ["\x85", "\x9b", "\x80", "\x9f", "\x07"])
+def test_control_characters_in_names(tmp_path: Path, character: str) -> None:
+    table = tmp_path / "t.tsv"
+    table.write_text(f"{HEADER}m{character}1\tS\t30\t10\t2\t1\t2\n")
+    with pytest.raises(InputError, match=r"row 2, column mutation_id.*control characters"):
+        read_tables(table)
+    table.write_text(f"{HEADER}m1\tS{character}x\t30\t10\t2\t1\t2\n")
+    with pytest.raises(InputError, match=r"row 2, column sample_id.*control characters"):
+        read_tables(table)
+    segments = tmp_path / "s.tsv"
+    segments.write_text(f"sample\tchrom\tstart\tend\tmajor_cn\tminor_cn\nS{character}x\t1\t1\t9\t1\t1\n")
+    with pytest.raises(InputError, match="control characters"):
+        read_segments(segments)
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text(f"patient_id,sample_id,mutations,segments\nP{character}1,S{character}1,m.vcf,s.tsv\n")
+    with pytest.raises(
+        InputError, match=r"(?s)patient_id.*cannot be the name of a folder.*sample_id.*control"
+    ):
+        read_sheet(sheet)
+    numbers = tmp_path / "n.csv"
+    numbers.write_text(f"id,a\nr{character}1,1\nr2,2\n")
+    with pytest.raises(InputError, match="control characters"):
+        read_matrix(numbers)
+
+
+def test_annotations_lose_control_characters(tmp_path: Path) -> None:
+    table = tmp_path / "t.tsv"
+    table.write_text(f"{HEADER.strip()}\tgene\nm1\tS\t30\t10\t2\t1\t2\tTP\x9b31m\x1b53\n")
+    observations, _ = read_tables(table)
+    assert observations.annotations["gene"] == ["TP 31m 53"]
+
+
+@pytest.mark.parametrize("copies", ["-1", "-1.0", "-2"])
+def test_whole_copy_numbers_below_0(tmp_path: Path, copies: str) -> None:
+    path = tmp_path / "s.tsv"
+    path.write_text(f"chrom\tstart\tend\tmajor_cn\tminor_cn\n1\t1\t9\t1\t0\n1\t10\t19\t2\t{copies}\n")
+    with pytest.raises(InputError) as raised:
+        read_segments(path)
+    assert str(raised.value).startswith(
+        f"{path}, row 3, column minor_cn: '{copies}': negative; expected a copy number"
+    )
+
+
+def test_fits_a_little_below_0_are_taken(tmp_path: Path) -> None:
+    path = tmp_path / "s.tsv"
+    path.write_text("chrom\tstart\tend\tmajor_cn\tminor_cn\n1\t1\t9\t1.9\t-0.2\n")
+    assert read_segments(path).table["minor_cn"].tolist() == [0]
+
+
+def test_fields_of_any_length(tmp_path: Path) -> None:
+    assert csv.field_size_limit() > 10**9
+    table = tmp_path / "t.tsv"
+    name = "1:100:A:" + "ACGT" * 50_000
+    table.write_text(f"{HEADER}{name}\tS\t30\t10\t2\t1\t2\n")
+    observations, _ = read_tables(table)
+    assert observations.mutation_ids == [name]
+
+
+def test_long_alleles_of_a_vcf(tmp_path: Path) -> None:
+    pytest.importorskip("pysam")
+    names = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tS"
+    (tmp_path / "m.vcf").write_text(
+        f"##fileformat=VCFv4.2\n{names}\n1\t100\t.\tA\tA{'CG' * 100_000}\t.\tPASS\t.\tAD\t30,10\n"
+    )
+    (tmp_path / "s.tsv").write_text("chrom\tstart\tend\tmajor_cn\tminor_cn\n1\t1\t1000\t1\t1\n")
+    result = CliRunner().invoke(cli.app, ["validate", str(tmp_path / "m.vcf"), "-c", str(tmp_path / "s.tsv")])
+    assert result.exit_code == 0, result.output
+    assert "1 mutation with data" in result.stdout
+
+
+@pytest.mark.parametrize("content", ["٠.٨", "0_8.0", "0.8±٠.٠٥"])
+def test_sheets_take_the_digits_that_tables_take(tmp_path: Path, content: str) -> None:
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text(f"sample_id,mutations,segments,tumour_content\nS,m.vcf,s.tsv,{content}\n")
+    with pytest.raises(InputError, match="row 2, column tumour_content"):
+        read_sheet(sheet)
+    with pytest.raises(UsageError):
+        parse_tumour_content([content])
+
+
+def test_a_patient_with_a_name_too_long_for_a_folder(tmp_path: Path) -> None:
+    sheet = tmp_path / "sheet.csv"
+    sheet.write_text(f"patient_id,sample_id,mutations,segments\n{'P' * 300},S,m.vcf,s.tsv\n")
+    told = refused("prepare", "--samples", sheet, "-o", tmp_path / "out")
+    assert f"{sheet}, row 2, column patient_id" in told
+    assert "too long for the name of a folder" in told
+    assert not (tmp_path / "out").exists()
+
+
+def test_no_part_of_a_folder_stays_that_cannot_be_made(tmp_path: Path) -> None:
+    with pytest.raises(OutputError, match="the folder cannot be made"):
+        make_folder(tmp_path / "new" / "other" / ("x" * 300))
+    assert not list(tmp_path.iterdir())
+    table = write_tumour(tmp_path / "data")
+    assert "File name too long" in refused(
+        "analyze", table, "-o", tmp_path / "new" / ("x" * 300), "--iterations", 4
+    )
+    assert not (tmp_path / "new").exists()
+
+
+def test_parquet_whose_metadata_are_damaged(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = tmp_path / "t.parquet"
+    table = pa.table({"a": [1.0, 2.0]})
+    for noted in (b"{", b"[1]", b'{"index_columns": 3}', b"\xff", b"[" * 100_000):
+        parquet.write_table(table.replace_schema_metadata({b"pandas": noted}), path)
+        with pytest.raises(InputError, match="the Parquet file is damaged"):
+            read_matrix(path)
+    parquet.write_table(table, path)
+    content = path.read_bytes()
+    rng = np.random.default_rng(1)
+    for _ in range(200):
+        damaged = bytearray(content)
+        damaged[int(rng.integers(len(damaged)))] ^= 1 << int(rng.integers(8))
+        path.write_bytes(damaged)
+        try:
+            read_matrix(path)
+        except (InputError, UsageError):
+            continue
+
+
+def test_names_that_parquet_has_as_bytes(tmp_path: Path) -> None:
+    pa = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    path = tmp_path / "t.parquet"
+    parquet.write_table(pa.table({"name": [b"r\xc3\xa9", b"s"], "a": [1.0, 2.0]}), path)
+    for id_column in (None, "name"):
+        found = read_matrix(path, id_column)
+        assert (found.row_names, found.column_names) == (["ré", "s"], ["a"])
+    parquet.write_table(pa.table({"name": [b"\xff", b"s"], "a": [1.0, 2.0]}), path)
+    with pytest.raises(InputError, match=r"row 1, column name.*not UTF-8"):
+        read_matrix(path)
+    parquet.write_table(pa.table({"name": [[1], [2]], "a": [1.0, 2.0]}), path)
+    with pytest.raises(InputError, match="expected texts or numbers"):
+        read_matrix(path, "name")
+
+
+def test_deep_json_is_no_matter_of_this_interpreter() -> None:
+    """The limit is on the text, not what this version of Python can recurse into."""
+    from pyclone_pgsm.cli_options import parse_parameters
+
+    before = sys.getrecursionlimit()
+    try:
+        sys.setrecursionlimit(50_000)
+        with pytest.raises(UsageError, match="depth of 2"):
+            parse_parameters([f"u0={'[' * 5000}{']' * 5000}"])
+    finally:
+        sys.setrecursionlimit(before)
+    assert parse_parameters(["S0=[[1,0],[0,1]]", "r0=2"]) == {"S0": json.loads("[[1,0],[0,1]]"), "r0": 2}
