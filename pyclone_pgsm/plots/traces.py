@@ -123,7 +123,8 @@ def _shown_hyperparameters(traces: Traces) -> list[str]:
             kept.shape
         )  # finite, and R-hat is of ranks anyway
         disagreement.append(split_rhat(ranks) if kept.shape[1] >= FEWEST_DRAWS else 1.0)
-    worst = np.lexsort((-np.array(disagreement), [is_weight(name) for name in names]))[:MAX_HYPERPARAMETERS]
+    are_weights = np.array([is_weight(name) for name in names])
+    worst = np.lexsort((-np.array(disagreement), are_weights))[:MAX_HYPERPARAMETERS]
     return [names[i] for i in np.sort(worst)]
 
 
