@@ -313,9 +313,13 @@ def _is_empty(column: Column) -> NDArray[np.bool_]:
 
 
 def _annotations(table: TextTable) -> dict[str, Column]:
-    kept: dict[str, Column] = {}
-    for name, column in table.columns.items():
+    ranks = {name: rank for rank, name in enumerate(ANNOTATIONS)}
+    chosen: dict[str, str] = {}
+    for name in table.columns:
         key = ANNOTATIONS.get(name.lower())
-        if key is not None and key not in kept:
-            kept[key] = Column([" ".join(text.split()) for text in column.texts], column.codes)
-    return kept
+        if key and ranks[name.lower()] < ranks.get(chosen.get(key, "").lower(), len(ranks)):
+            chosen[key] = name
+    return {
+        key: Column([" ".join(text.split()) for text in column.texts], column.codes)
+        for key, column in ((key, table.columns[name]) for key, name in chosen.items())
+    }
