@@ -79,6 +79,8 @@ class Rows:
         The column that ``major_cn`` was read from.
     named_after_file : bool
         Whether the file holds one sample that is named after it.
+    content_unknown : list of str
+        Samples whose tumour content neither a column nor an option tells.
     annotations : dict of str to Column
         Columns to keep, under their normalised names.
     """
@@ -90,6 +92,7 @@ class Rows:
     numbers: dict[str, NDArray]
     copies_column: str
     named_after_file: bool
+    content_unknown: list[str]
     annotations: dict[str, Column] = field(default_factory=dict)
 
 
@@ -132,10 +135,11 @@ def read_rows(path: Path, options: Options, problems: FileProblems) -> Rows:
     else:
         _note_minor_above_major(numbers, "minor_cn", "major_cn", table, problems)
     numbers |= _second_states(table, problems)
+    content = _of_each_sample(options.tumour_content, samples)
     numbers["tumour_content"] = _share(
         table,
         "tumour_content",
-        _of_each_sample(options.tumour_content, samples),
+        content,
         DEFAULT_TUMOUR_CONTENT,
         values.TUMOUR_CONTENT,
         problems,
@@ -156,6 +160,9 @@ def read_rows(path: Path, options: Options, problems: FileProblems) -> Rows:
         numbers=numbers,
         copies_column="total_cn" if total_only else "major_cn",
         named_after_file=named_after_file,
+        content_unknown=[]
+        if "tumour_content" in table.columns
+        else list(dict.fromkeys(samples.texts[code] for code in np.unique(samples.codes[np.isnan(content)]))),
         annotations=_annotations(table),
     )
 

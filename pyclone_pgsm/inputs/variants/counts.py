@@ -15,8 +15,8 @@ MuTect1 as converted for TCGA          first number of ``TD``                  n
 PCAWG, where no field of FORMAT tells  ``t_ref_count`` in INFO                 ``t_alt_count`` in INFO
 =====================================  ======================================  ================================
 
-Where ``AD`` has a dot for the reference (``.,33``), R is ``DP`` less all A_k. ``DP4`` does not tell alternate alleles apart: of several, the reads are taken from ``BCOUNT``, the number of each base
-A, C, G and T.
+Where ``AD`` has a dot for the reference (``.,33``), R is ``DP`` less all A_k. ``DP4`` does not tell alternate alleles
+apart: of several, the reads are taken from ``BCOUNT``, the number of each base A, C, G and T.
 """
 
 from __future__ import annotations

@@ -109,8 +109,8 @@ class Variants:
         One row a (mutation, sample), in the order of files and rows: ``file`` (category), ``row`` (int64, line of the
         file, counted from 1), ``chrom`` (category; "1" to "22", "X", "Y", "MT", other contigs without "chr"), ``pos``
         (int64, counted from 1), ``ref``, ``alt`` (both "" in a file that does not tell alleles), ``gene`` ("" if
-        unknown), ``sample_id`` (category), ``ref_counts``, ``alt_counts`` (int64). No mutation stands twice in a sample; one that has no row in a sample has no data
-        there.
+        unknown), ``sample_id`` (category), ``ref_counts``, ``alt_counts`` (int64). No mutation stands twice in a
+        sample; one that has no row in a sample has no data there.
     left_out : list of LeftOut
         What was not taken, and why, in the order of files and rows.
     hints : Hints

@@ -39,8 +39,8 @@ def read_variants(
 
     Each file is a VCF of Mutect2, MuTect1, Strelka, VarScan2, MuSE, SomaticSniper, VarDict, RADIA or any caller that
     writes ``AD``; a MAF; or a table ``chrom pos ref alt sample_id ref_counts alt_counts``, perhaps without ``ref`` and
-    ``alt``. Kind and compression are found out from the content. Several files may hold the same sample (such as SNVs and indels apart). A mutation
-    that has no row in a sample has no data there: nothing is padded.
+    ``alt``. Kind and compression are found out from the content. Several files may hold the same sample (such as SNVs
+    and indels apart). A mutation that has no row in a sample has no data there: nothing is padded.
 
     Parameters
     ----------

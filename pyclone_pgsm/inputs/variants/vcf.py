@@ -1,8 +1,8 @@
 """VCF → mutations with read counts.
 
-Files without columns of samples hold one sample, whose reads INFO tells. Multi-allelic records are split. What a record does not tell (symbolic alleles, counts that are missing) is left out
-with the reason, and so is what a filter took exception to; what no VCF may have (a position that is no number, a count
-below 0) is an error.
+Files without columns of samples hold one sample, whose reads INFO tells. Multi-allelic records are split. What a record
+does not tell (symbolic alleles, counts that are missing) is left out with the reason, and so is what a filter took
+exception to; what no VCF may have (a position that is no number, a count below 0) is an error.
 """
 
 from __future__ import annotations
