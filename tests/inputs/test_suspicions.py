@@ -1,4 +1,4 @@
-"""Swapped reads and two patients in one table are suspected; ordinary data are not. Unknown tumour contents are told."""
+"""Swapped reads and two patients in one table are suspected, ordinary data not; unknown tumour contents are told."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def test_two_patients() -> None:
     apart = observed(alt)
     (text,) = suspicions(apart)
     assert text == (
-        "are these samples of 2 patients? 'S0', 'S1' and 'S2', 'S3' have no mutation in common that is seen in both. A run "
-        "is meant for the samples of one tumour"
+        "are these samples of 2 patients? 'S0', 'S1' and 'S2', 'S3' have no mutation in common that is seen in both. A "
+        "run is meant for the samples of one tumour"
     )
     noisy = alt + np.random.default_rng(1).binomial(2, 0.5, alt.shape)
     assert len(suspicions(observed(noisy))) == 1
@@ -88,8 +88,8 @@ def test_single_samples_without_a_mutation_seen_in_both() -> None:
     assert suspicions(apart) == []
     (text,) = suspicions(replace(apart, has_data=alt > 0))
     assert text == (
-        "are these samples of 2 patients? 'S0' and 'S1' have no mutation in common. A run is meant for the samples of one "
-        "tumour"
+        "are these samples of 2 patients? 'S0' and 'S1' have no mutation in common. A run is meant for the samples "
+        "of one tumour"
     )
     few = replace(observed(alt[4:8]), has_data=alt[4:8] > 0)
     assert suspicions(few) == []
@@ -143,8 +143,8 @@ def test_empty_counts_say_what_to_do(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli.app, ["validate", str(table(tmp_path, "a\tR1\tNA\t1\t1\t1\t2"))])
     assert result.exit_code == 2
     assert result.stderr.endswith(
-        "row 2, column ref_counts: 'NA': no value; expected a number of reads: a whole number, 0 or more. If nothing is "
-        "known of the mutation in this sample, leave out the row, or write 0 for both counts\n"
+        "row 2, column ref_counts: 'NA': no value; expected a number of reads: a whole number, 0 or more. If nothing "
+        "is known of the mutation in this sample, leave out the row, or write 0 for both counts\n"
     )
 
 

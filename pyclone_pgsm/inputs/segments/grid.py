@@ -113,7 +113,7 @@ def _header(line: str, line_number: int, problems: FileProblems) -> tuple[list[s
 
 def _names(line: str) -> tuple[list[str], str]:
     """The names in a line, without empty ones at its end, and their separator."""
-    text = line.lstrip("#")
+    text = line.lstrip("#").lstrip() if line.startswith("#") else line
     separator = max(SEPARATORS, key=text.count)
     if separator not in text:
         separator = " "

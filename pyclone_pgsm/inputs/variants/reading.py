@@ -68,6 +68,8 @@ def read_variants(
     found = [FileProblems(str(file.path)) for file in given]
     read = _read_files(given, options, found)
     _check_names(options, [name for _, each in read for name in each.names], any(found))
+    if any(found):
+        raise input_error(found)
     _check_alleles(read, found)
     if any(found):
         raise input_error(found)

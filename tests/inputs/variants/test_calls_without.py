@@ -112,8 +112,9 @@ def test_info_at_fault(tmp_path: Path) -> None:
         tmp_path, PCAWG + site("t_alt_count=-1;t_ref_count=4") + site("t_alt_count=1;t_ref_count=4.5")
     )
     assert message(path) == (
-        "t.vcf, row 3, column INFO: '-1': t_alt_count: negative; expected a number of reads: a whole number, 0 or more\n"
-        "t.vcf, row 4, column INFO: '4.5': t_ref_count: fractional; expected a number of reads: a whole number, 0 or more"
+        "t.vcf, row 3, column INFO: '-1': t_alt_count: negative; expected a number of reads: a whole number, 0 or more"
+        "\nt.vcf, row 4, column INFO: '4.5': t_ref_count: fractional; expected a number of reads: a whole number, 0 or "
+        "more"
     )
     bad_position = write(tmp_path, PCAWG + site("t_alt_count=1;t_ref_count=4").replace("100", "x"))
     assert "t.vcf, row 3, column POS: 'x': no position" in message(bad_position)
