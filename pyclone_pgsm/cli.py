@@ -139,6 +139,8 @@ def analyze(
         reading = read(tumour, given)
         resolved = settings.resolve(reading.observations.num_mutations)
         analysis.check_folder(folder, given["force"], inputs=[*tumour.files, Path(settings.init)])
+        if not given["quiet"]:
+            reading.warn()
         with progress_bars(given["quiet"], resolved.chains) as progress:
             result = analysis.analyze(
                 reading.observations,
@@ -178,6 +180,7 @@ def validate(context: typer.Context, inputs: Inputs = None) -> None:
         from pyclone_pgsm.inputs.tables import count_summary
 
         reading = read(tumour, given)
+        reading.warn()
         for line in [*count_summary(reading.observations, reading.left_out), *reading.notes]:
             print(line)
         for entry in reading.left_out:
@@ -224,6 +227,8 @@ def run(
         threads = given["threads"]
         plan = analysis.plan_tumour(reading.observations, reading.left_out, model, resolved, prior, threads)
         make_folder(trace.parent)
+        if not given["quiet"]:
+            reading.warn()
         with progress_bars(given["quiet"], resolved.chains) as progress:
             analysis.start(plan, trace, threads=threads, command=command_line(), progress=progress)
         if not given["quiet"]:

@@ -8,6 +8,7 @@ on directly, is the same text, so both ways give the same result.
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -20,6 +21,7 @@ from pyclone_pgsm.files import check_new, make_folder, refuse_inputs, replacing
 from pyclone_pgsm.inputs.genome import BUILDS, Build, Sex
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.inputs.segments import Segments, combined, join, read_segments, sample_stem
+from pyclone_pgsm.inputs.suspicions import content_taken_as_one
 from pyclone_pgsm.inputs.tables import read_tables
 from pyclone_pgsm.inputs.variants import VariantOptions, Variants, mutation_ids, read_variants
 from pyclone_pgsm.outputs import left_out_table, write_table
@@ -89,8 +91,10 @@ class Prepared:
         What was left out or changed on the way.
     notes : list of str
         What was read and decided, a line each.
+    warnings : list of str
+        What the user should look at, a line each.
     tumour_content : float, Uncertain, mapping of sample to one of these, or None
-        What the user says of it, options and sample sheet together.
+        What the user says of it, options and sample sheet together; of samples that are in the table.
     variants : Variants
         The mutations that were joined.
     """
@@ -98,6 +102,7 @@ class Prepared:
     table: pd.DataFrame
     left_out: list[LeftOut]
     notes: list[str]
+    warnings: list[str]
     tumour_content: ContentOption
     variants: Variants
 
@@ -139,14 +144,18 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
         fill_gaps="diploid" if options.fill_gaps else None,
         genotype_prior=options.genotype_prior,
     )
+    joined = set(table["sample_id"].unique())
+    used = [sample for sample in samples if sample in joined]
+    if isinstance(content, Mapping):
+        content = {sample: value for sample, value in content.items() if sample in joined}
+    unknown = _purity_unknown(used, segments, content)
     return Prepared(
         table=table,
         left_out=[*variants.left_out, *segments.left_out, *left_out],
-        notes=[
-            *_unfiltered(variants),
-            *notes,
-            *segments.describe(),
-            *_purity_unknown(samples, segments, content),
+        notes=[*_unfiltered(variants), *notes, *segments.describe(), *unknown],
+        warnings=[
+            *_samples_left_out([sample for sample in samples if sample not in joined], left_out),
+            *unknown,
         ],
         tumour_content=content,
         variants=variants,
@@ -343,11 +352,19 @@ def _unfiltered(variants: Variants) -> list[str]:
     return [f"{file}: no filters were applied; all records are taken" for file in variants.hints.unfiltered]
 
 
+def _samples_left_out(samples: Sequence[str], left_out: Sequence[LeftOut]) -> list[str]:
+    reasons = [Counter(item.reason for item in left_out if item.sample_id == sample) for sample in samples]
+    return [
+        f"sample {sample!r} is left out with all its mutations: {of_sample.most_common(1)[0][0]}"
+        for sample, of_sample in zip(samples, reasons)
+    ]
+
+
 def _purity_unknown(samples: Sequence[str], segments: Segments, content: ContentOption) -> list[str]:
     told = {hint.sample_id for hint in segments.hints if hint.purity is not None}
     told |= set(content if isinstance(content, Mapping) else samples if content is not None else ())
     unknown = [sample for sample in samples if sample not in told]
-    return [f"tumour content of {_listed(unknown)} is not known and taken as 1"] if unknown else []
+    return [content_taken_as_one(unknown)] if unknown else []
 
 
 def _listed(names: Sequence[str]) -> str:

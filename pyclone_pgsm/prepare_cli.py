@@ -167,12 +167,25 @@ class Reading:
         Tumour content as options and sample sheet say it.
     notes : list of str
         What the user may want to know, a line each.
+    warnings : list of str
+        What the user should look at, a line each.
     """
 
     observations: Observations
     left_out: list[LeftOut]
     content: ContentOption
     notes: list[str]
+    warnings: list[str]
+
+    def warn(self) -> None:
+        """Print the warnings on stderr."""
+        warn(self.warnings)
+
+
+def warn(warnings: Sequence[str]) -> None:
+    """Print warnings on stderr."""
+    for line in warnings:
+        print(f"pyclone-pgsm: warning: {line}", file=sys.stderr)
 
 
 def tumours(inputs: Sequence[Path] | None, given: Mapping[str, Any]) -> list[Tumour]:
@@ -292,17 +305,22 @@ def read(tumour: Tumour, given: Mapping[str, Any]) -> Reading:
     InputError, UsageError
         Whatever is wrong with files and options.
     """
+    from pyclone_pgsm.inputs.suspicions import content_taken_as_one, suspicions
     from pyclone_pgsm.inputs.tables import read_tables
 
     how = {"error_rate": given["error_rate"], "genotype_prior": given["genotype_prior"]}
     if tumour.patient is None:
         observations, left_out = read_tables(tumour.tables, tumour_content=tumour.content, **how)
-        return Reading(observations, left_out, tumour.content, [])
+        unknown = observations.content_unknown
+        notes = [content_taken_as_one(unknown)] if unknown else []
+        warnings = [*notes, *suspicions(observations)]
+        return Reading(observations, left_out, tumour.content, notes, warnings)
     from pyclone_pgsm.prepare import observe
 
     prepared = _prepared(tumour, tumour.patient, given)
     observations, left_out = observe(prepared, **how)
-    return Reading(observations, left_out, prepared.tumour_content, prepared.notes)
+    warnings = [*prepared.warnings, *suspicions(observations)]
+    return Reading(observations, left_out, prepared.tumour_content, prepared.notes, warnings)
 
 
 def _prepared(tumour: Tumour, patient: Patient, given: Mapping[str, Any]) -> Prepared:
@@ -413,6 +431,7 @@ def prepare(
         prepared = _prepared(tumour, tumour.patient, given)
         write_prepared(prepared, folder)
         if not given["quiet"]:
+            warn(prepared.warnings)
             for line in [*prepared.notes, *prepared.summary(), f"written to {folder}"]:
                 print(line)
 

@@ -221,7 +221,13 @@ def test_segments_that_cannot_be_matched(tmp_path: Path) -> None:
     assert message(paths["x_tsv"]) == (
         "x.tsv: which sample are these segments of? Write -c SAMPLE=x.tsv; the samples are 'R1', 'R2'"
     )
-    assert "no copy-number segments of 'R2'" in message(paths["R1_tsv"])
+    alone = prepare(
+        one_patient(calls, paths["R1_tsv"]), PrepareOptions(tumour_content={"R1": 0.8, "R2": 0.7})
+    )
+    reason = "there are no copy-number segments of this sample"
+    assert alone.warnings == [f"sample 'R2' is left out with all its mutations: {reason}"]
+    assert {item.sample_id for item in alone.left_out if item.reason == reason} == {"R2"}
+    assert observe(alone)[0].sample_ids == ["R1"]
     assert message(SegmentFile(paths["x_tsv"], "R3")) == (
         "segments are given for 'R3', but the samples of the mutations are 'R1', 'R2'"
     )

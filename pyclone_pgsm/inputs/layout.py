@@ -22,6 +22,20 @@ REQUIRED = ("mutation_id", "ref_counts", "alt_counts", "major_cn", "minor_cn", "
 SUBCLONAL_COLUMNS = tuple(SUBCLONAL)
 OPTIONAL = ("sample_id", "var_counts", "tumour_content", "error_rate", "total_cn", *SUBCLONAL_COLUMNS)
 
+GENE_NAMES = (
+    "gene",
+    "hugo_symbol",
+    "gene_symbol",
+    "gene_name",
+    "variant_gene",
+    "mutation_gene",
+    "genesymbol",
+    "genename",
+    "hgnc_symbol",
+    "symbol",
+)
+"""Names of a column with the gene of a mutation, in lower case; the first that a table has is taken."""
+
 ANNOTATIONS = {
     "chrom": "chrom",
     "chromosome": "chrom",
@@ -31,10 +45,10 @@ ANNOTATIONS = {
     "start": "pos",
     "ref": "ref",
     "alt": "alt",
-    "gene": "gene",
-    "hugo_symbol": "gene",
+    **dict.fromkeys(GENE_NAMES, "gene"),
 }
-"""Column names, in lower case, that are kept as annotations, and the name they are kept under."""
+"""Column names, in lower case, that are kept as annotations, and the name they are kept under; the first that a table
+has is taken."""
 
 _MEANS = {
     "mutation_id": ("mutationid", "mutid", "mutation", "variantid", "snvid", "variant", "snv", "id"),

@@ -57,6 +57,8 @@ class Observations:
         Copies in the tumour cells that hold a second state; 0 where there is one state. All 0 if not given.
     subclonal_fraction : (T, D) float64
         Share of those among the tumour cells, in (0, 1); 0 where there is one state. All 0 if not given.
+    content_unknown : list of str
+        The samples whose tumour content was not told, at least of some mutations, and is taken as 1.
     """
 
     mutation_ids: list[str]
@@ -73,6 +75,7 @@ class Observations:
     subclonal_major_cn: NDArray[np.int64] = None  # type: ignore[assignment]
     subclonal_minor_cn: NDArray[np.int64] = None  # type: ignore[assignment]
     subclonal_fraction: NDArray[np.float64] = None  # type: ignore[assignment]
+    content_unknown: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         for name, kind in SUBCLONAL.items():

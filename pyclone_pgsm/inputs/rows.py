@@ -78,6 +78,8 @@ class Rows:
         The column that ``major_cn`` was read from.
     named_after_file : bool
         Whether the file holds one sample that is named after it.
+    content_unknown : list of str
+        Samples whose tumour content neither a column nor an option tells.
     annotations : dict of str to Column
         Columns to keep, under their normalised names.
     """
@@ -89,6 +91,7 @@ class Rows:
     numbers: dict[str, NDArray]
     copies_column: str
     named_after_file: bool
+    content_unknown: list[str]
     annotations: dict[str, Column] = field(default_factory=dict)
 
 
@@ -131,10 +134,11 @@ def read_rows(path: Path, options: Options, problems: FileProblems) -> Rows:
     else:
         _note_minor_above_major(numbers, "minor_cn", "major_cn", table, problems)
     numbers |= _second_states(table, problems)
+    content = _of_each_sample(options.tumour_content, samples)
     numbers["tumour_content"] = _share(
         table,
         "tumour_content",
-        _of_each_sample(options.tumour_content, samples),
+        content,
         DEFAULT_TUMOUR_CONTENT,
         values.TUMOUR_CONTENT,
         problems,
@@ -155,6 +159,9 @@ def read_rows(path: Path, options: Options, problems: FileProblems) -> Rows:
         numbers=numbers,
         copies_column="total_cn" if total_only else "major_cn",
         named_after_file=named_after_file,
+        content_unknown=[]
+        if "tumour_content" in table.columns
+        else list(dict.fromkeys(samples.texts[code] for code in np.unique(samples.codes[np.isnan(content)]))),
         annotations=_annotations(table),
     )
 
@@ -312,11 +319,13 @@ def _is_empty(column: Column) -> NDArray[np.bool_]:
 
 
 def _annotations(table: TextTable) -> dict[str, Column]:
-    kept: dict[str, Column] = {}
-    for name, column in table.columns.items():
+    ranks = {name: rank for rank, name in enumerate(ANNOTATIONS)}
+    chosen: dict[str, str] = {}
+    for name in table.columns:
         key = ANNOTATIONS.get(name.lower())
-        if key is not None and key not in kept:
-            kept[key] = Column(
-                [" ".join(CONTROL.sub(" ", text).split()) for text in column.texts], column.codes
-            )
-    return kept
+        if key and ranks[name.lower()] < ranks.get(chosen.get(key, "").lower(), len(ranks)):
+            chosen[key] = name
+    return {
+        key: Column([" ".join(CONTROL.sub(" ", text).split()) for text in column.texts], column.codes)
+        for key, column in ((key, table.columns[name]) for key, name in chosen.items())
+    }

@@ -331,6 +331,7 @@ def _lay_out(joined: _Joined, genotype_prior: str) -> tuple[Observations, list[L
         *_mutations_without_data(joined, kept, has_reads, has_copies),
         *_samples_without_data(joined, has_data),
     ]
+    unknown = {sample for rows in joined.files for sample in rows.content_unknown}
     observations = Observations(
         mutation_ids=[name for name, keep in zip(joined.mutation_ids, kept) if keep],
         sample_ids=joined.sample_ids,
@@ -343,6 +344,7 @@ def _lay_out(joined: _Joined, genotype_prior: str) -> tuple[Observations, list[L
         error_rate=_spread(joined, joined.numbers("error_rate"), DEFAULT_ERROR_RATE)[kept],
         has_data=has_data[kept],
         annotations=_annotations(joined, kept),
+        content_unknown=[sample for sample in joined.sample_ids if sample in unknown],
         **{name: _spread(joined, joined.numbers(name), 0)[kept] for name in SUBCLONAL},
     )
     return observations, left_out

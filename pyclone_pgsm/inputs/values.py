@@ -32,15 +32,19 @@ class Whole:
         The bounds.
     expected : str
         What the column holds, for the error text.
+    if_unknown : str
+        What to do if the value is not known; stands behind ``expected`` in the error text of an empty cell.
     """
 
     lowest: int
     highest: int
     expected: str
+    if_unknown: str = ""
 
     def __call__(self, text: str) -> int:
         """Read one cell; ValueError says what is wrong with it."""
-        value = finite_number(text, self.expected)
+        expected = self.expected + (self.if_unknown if text.lower() in NO_VALUE else "")
+        value = finite_number(text, expected)
         if value < self.lowest:
             fault = "negative" if value < 0 else "too small"
         elif value > self.highest:
@@ -95,7 +99,12 @@ class Share:
         raise ValueError(message)
 
 
-READS = Whole(0, LARGEST_COUNT, "a number of reads: a whole number, 0 or more")
+READS = Whole(
+    0,
+    LARGEST_COUNT,
+    "a number of reads: a whole number, 0 or more",
+    ". If nothing is known of the mutation in this sample, leave out the row, or write 0 for both counts",
+)
 COPIES = Whole(
     0, LARGEST_COPY_NUMBER, f"a copy number: a whole number, 0 or more (at most {LARGEST_COPY_NUMBER})"
 )

@@ -1,8 +1,9 @@
 """What the rows of each tool say of the tumour's alleles, in one form.
 
-A row gives one or two states of the locus, each a pair of copy numbers (major ≥ minor) with the share of cells that
-hold it. What neither state holds is normal. Total copy numbers without alleles are kept as such: they are enough
-where the total is at most 1, on the single X of a man, and for genotype priors that look at totals only.
+A row gives one or more states of the locus, each a pair of copy numbers (major ≥ minor) with the share of cells that
+hold it; of more than two, those in most cells are kept, and the share of the others. What neither state holds is
+normal. Total copy numbers without alleles are kept as such: they are enough where the total is at most 1, on the single
+X of a man, and for genotype priors that look at totals only.
 """
 
 from __future__ import annotations
@@ -12,7 +13,14 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from pyclone_pgsm.inputs.problems import input_error
 from pyclone_pgsm.inputs.segments.cells import UNKNOWN, Cells
+
+HATCHET_CLONES = tuple(f"clone{number}" for number in range(1, 33))
+"""Names of tumour clones; HATCHet infers a handful."""
+
+_MOST_AMISS = 0.02
+"""Difference of rounded shares of cells that is no contradiction."""
 
 
 @dataclass(frozen=True)
@@ -30,6 +38,10 @@ class Alleles:
         The second state, -1 where there is none.
     second_fraction : (R,) float64
         Share of cells in the second state, 0 where there is none.
+    other_fraction : (R,) float64
+        Share of cells in further states, 0 where there are none.
+    num_states : (R,) int64
+        States in all.
     real : (R, 2) float64
         Copy numbers before rounding; NaN where they were whole.
     """
@@ -40,6 +52,8 @@ class Alleles:
     second_major: NDArray[np.int64]
     second_minor: NDArray[np.int64]
     second_fraction: NDArray[np.float64]
+    other_fraction: NDArray[np.float64]
+    num_states: NDArray[np.int64]
     real: NDArray[np.float64] = field(repr=False)
 
     @property
@@ -58,8 +72,52 @@ def one_state(
     """Alleles of rows with one state each; a share that is NaN stands for all cells."""
     none = np.full(len(major), UNKNOWN, dtype=np.int64)
     share = np.ones(len(major)) if fraction is None else np.where(np.isnan(fraction), 1.0, fraction)
+    zeros, ones = np.zeros(len(major)), np.ones(len(major), dtype=np.int64)
     without = np.full((len(major), 2), np.nan)
-    return Alleles(major, minor, share, none, none, np.zeros(len(major)), without if real is None else real)
+    return Alleles(major, minor, share, none, none, zeros, zeros, ones, without if real is None else real)
+
+
+def of_states(states: NDArray[np.int64], shares: NDArray[np.float64]) -> Alleles:
+    """Alleles of rows with any number of states.
+
+    Equal states are taken together. The two in most cells come first, in the order in which they were given.
+
+    Parameters
+    ----------
+    states : (R, K, 2) int64
+        Major and minor copies; anything where the share is 0.
+    shares : (R, K) float64
+        Shares of cells.
+    """
+    size, most = shares.shape
+    states = np.concatenate([states, np.full((size, 2, 2), UNKNOWN)], axis=1)
+    shares = np.concatenate([shares, np.zeros((size, 2))], axis=1)
+    for one in range(most):
+        for other in range(one + 1, most):
+            same = (states[:, one] == states[:, other]).all(axis=1)
+            shares[same, one] += shares[same, other]
+            shares[same, other] = 0.0
+    largest = np.sort(np.argsort(-shares, axis=1, kind="stable")[:, :2], axis=1)
+    rows = np.arange(size)
+    first, second = largest[:, 0], largest[:, 1]
+    # a single state may stand behind one that no cell holds
+    first, second = np.where(shares[rows, first] > 0, (first, second), (second, first))
+    fraction, second_fraction = shares[rows, first], shares[rows, second]
+    has_second = (second_fraction > 0)[:, None]
+    second_state = np.where(has_second, states[rows, second], UNKNOWN)
+    num_states = np.maximum((shares > 0).sum(axis=1), 1)
+    others = np.where(num_states > 2, shares.sum(axis=1) - fraction - second_fraction, 0.0)
+    return Alleles(
+        states[rows, first, 0],
+        states[rows, first, 1],
+        fraction,
+        second_state[:, 0],
+        second_state[:, 1],
+        second_fraction,
+        others,
+        num_states,
+        np.full((size, 2), np.nan),
+    )
 
 
 def ordered(first: NDArray[np.int64], second: NDArray[np.int64]) -> tuple[NDArray, NDArray]:
@@ -148,5 +206,55 @@ def of_battenberg(cells: Cells) -> Alleles:
             np.where(has_two, second_major, UNKNOWN),
             np.where(has_two, second_minor, UNKNOWN),
             np.where(has_two, second_share / together, 0.0),
+            np.zeros(len(cells)),
+            np.where(has_two & (second_share > 0), 2, 1),
             np.full((len(cells), 2), np.nan),
         )
+
+
+def of_hatchet(cells: Cells) -> Alleles:
+    """HATCHet: the copies of each clone, and its share of all cells of the sample, normal ones included.
+
+    Raises
+    ------
+    InputError
+        If a clone has only one of its two columns.
+    """
+    clones = [clone for clone in HATCHET_CLONES if f"cn_{clone}" in cells or f"u_{clone}" in cells]
+    for part in (f"{kind}_{clone}" for clone in clones for kind in ("cn", "u")):
+        if part not in cells:
+            cells.problems.add("this column is missing", cells.table.header_line, part)
+    if cells.problems:
+        raise input_error([cells.problems])
+    held = {part: cells.share(part) for part in ("u_normal", *(f"u_{clone}" for clone in clones))}
+    for part, shares in held.items():
+        cells.note(np.isnan(shares), part, lambda row: "no value; expected a share of cells: 0 to 1")
+    normal = held.pop("u_normal")
+    of_all = np.stack(list(held.values()), axis=1)
+    cells.note(normal == 1, "u_normal", lambda row: "no tumour cells in this sample; leave out its rows")
+    together = normal + of_all.sum(axis=1)
+    cells.note(
+        (np.abs(together - 1) > _MOST_AMISS) & (normal < 1),
+        "u_normal",
+        lambda row: f"the shares of normal cells and all clones add up to {together[row]:g}; expected 1",
+    )
+    _note_other_purity(cells, normal)
+    pairs = [cells.pair_of_copies(f"cn_{clone}") for clone in clones]
+    states = np.stack([np.stack(ordered(pair[:, 0], pair[:, 1]), axis=1) for pair in pairs], axis=1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        shares = of_all / of_all.sum(axis=1, keepdims=True)
+    return of_states(states, np.nan_to_num(shares))
+
+
+def _note_other_purity(cells: Cells, normal: NDArray[np.float64]) -> None:
+    """Note rows whose share of normal cells is not that of the first row of the sample."""
+    if "sample" not in cells or not len(cells):
+        return
+    codes = cells.column("sample").codes
+    _, first, of_row = np.unique(codes, return_index=True, return_inverse=True)
+    of_sample = normal[first[of_row.reshape(-1)]]
+    cells.note(
+        np.abs(normal - of_sample) > _MOST_AMISS,
+        "u_normal",
+        lambda row: f"another share of normal cells than in the first row of this sample, {of_sample[row]:g}",
+    )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
@@ -67,7 +68,13 @@ REAL_COPIES = RealCopies(
 NORMAL_COPIES = values.Whole(
     0, values.LARGEST_COPY_NUMBER, "the copy number of normal cells: a whole number, 0 or more"
 )
-SHARE_OF_CELLS = Real(-1e-6, 1 + 1e-6, "a share of cells: 0 to 1")
+_MOST_OF_ALL = 1.05
+"""Some fitted shares come out a little above 1; those up to this are taken as 1."""
+_ROUNDING = 1e-6
+SHARE_OF_CELLS = Real(
+    -_ROUNDING, _MOST_OF_ALL + _ROUNDING, f"a share of cells: 0 to 1 (up to {_MOST_OF_ALL} is taken as 1)"
+)
+_PAIR = re.compile(r"\s*([^|]*?)\s*\|\s*([^|]*?)\s*")
 ALLELE_FREQUENCY = Real(0.0, 2.0, "the frequency of the major allele: 0.5 to 1, or 0 where it is not known")
 
 
@@ -82,12 +89,18 @@ class Cells:
         Part ("chrom", "total", ...) to the name of its column in the header.
     problems : FileProblems
         Receives what is wrong.
+
+    Attributes
+    ----------
+    above_one : list of (str, (R,) bool)
+        Parts that are shares of cells, and the rows in which a share above 1 was taken as 1.
     """
 
     _NOTHING: ClassVar[dict[type, float]] = {np.int64: UNKNOWN, np.float64: np.nan}
 
     def __init__(self, table: TextTable, column_of: dict[str, str], problems: FileProblems) -> None:
         self.table, self.column_of, self.problems = table, column_of, problems
+        self.above_one: list[tuple[str, NDArray[np.bool_]]] = []
 
     def __len__(self) -> int:
         return len(self.table.lines)
@@ -117,7 +130,14 @@ class Cells:
 
     def share(self, part: str) -> NDArray[np.float64]:
         """(R,) shares of cells, NaN where the cell is empty or there is no such column."""
-        return np.clip(self._numbers(part, SHARE_OF_CELLS, np.float64), 0.0, 1.0)
+        shares = self._numbers(part, SHARE_OF_CELLS, np.float64)
+        if (above := shares > 1 + _ROUNDING).any():
+            self.above_one.append((part, above))
+        return np.clip(shares, 0.0, 1.0)
+
+    def pair_of_copies(self, part: str) -> NDArray[np.int64]:
+        """(R, 2) copy numbers of two alleles written ``A|B``, -1 where the cell is empty."""
+        return self._numbers(part, _pair_of_copies, np.int64, shape=(2,))
 
     def allele_frequency(self, part: str) -> NDArray[np.float64]:
         """(R,) frequencies of the major allele, NaN where the cell is empty or there is no such column."""
@@ -131,12 +151,17 @@ class Cells:
             self.problems.add(message(row), line, self.column_of[part], column.text_of(row))
 
     def _numbers(
-        self, part: str, read: Callable[[str], float], dtype: type, may_miss: bool = True
+        self,
+        part: str,
+        read: Callable[[str], float | tuple[float, float]],
+        dtype: type,
+        may_miss: bool = True,
+        shape: tuple[int, ...] = (),
     ) -> NDArray:
         if part not in self:
-            return np.full(len(self), self._NOTHING[dtype], dtype=dtype)
+            return np.full((len(self), *shape), self._NOTHING[dtype], dtype=dtype)
         column = self.column(part)
-        numbers: NDArray = np.full(len(column.texts), self._NOTHING[dtype], dtype=dtype)
+        numbers: NDArray = np.full((len(column.texts), *shape), self._NOTHING[dtype], dtype=dtype)
         faults = {}
         for place, text in enumerate(column.texts):
             if may_miss and text.lower() in values.NO_VALUE:
@@ -150,3 +175,10 @@ class Cells:
             is_faulty[list(faults)] = True
             self.note(is_faulty[column.codes], part, lambda row: faults[int(column.codes[row])])
         return numbers[column.codes]
+
+
+def _pair_of_copies(text: str) -> tuple[int, int]:
+    pair = _PAIR.fullmatch(text)
+    if pair is None:
+        raise ValueError("no pair of copy numbers; expected the copies of the two alleles, such as 2|1")
+    return values.COPIES(pair[1]), values.COPIES(pair[2])

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from pyclone_pgsm.inputs.segments import alleles
-from pyclone_pgsm.inputs.segments.alleles import Alleles, one_state
+from pyclone_pgsm.inputs.segments.alleles import HATCHET_CLONES, Alleles, one_state
 from pyclone_pgsm.inputs.segments.cells import UNKNOWN, Cells
 from pyclone_pgsm.inputs.segments.grid import plain
 
@@ -117,7 +117,22 @@ _TITAN_SHARE = {"fraction": ("cellularprevalence", "cellularfrequency", "clonalf
 _TITAN = {"state": ("titanstate", "titancall", "clonalcluster")}
 _CNVKIT = {"log2": ("log2",)}
 
+_HATCHET = {f"{kind}_{clone}": (f"{kind}{clone}",) for clone in HATCHET_CLONES for kind in ("cn", "u")}
+_HATCHET_REQUIRED = ("cn_clone1", "u_clone1")
+
 LAYOUTS = (
+    Layout(
+        "hatchet",
+        "HATCHet best.seg.ucn or best.bbc.ucn",
+        {
+            "cn_normal": ("cnnormal",),
+            "u_normal": ("unormal",),
+            **{part: _HATCHET[part] for part in _HATCHET_REQUIRED},
+        },
+        alleles.of_hatchet,
+        optional={part: of for part, of in _HATCHET.items() if part not in _HATCHET_REQUIRED},
+        zero_based=True,
+    ),
     Layout(
         "battenberg",
         "Battenberg subclones.txt",
@@ -349,6 +364,7 @@ _SPELLED = {
     "tumourbcn": "Tumour BCN", "normaltcn": "Normal TCN", "totalcn": "total_cn", "acn": "A_cn", "bcn": "B_cn",
     "tumourtotal": "tumour_total", "tumourminor": "tumour_minor", "normaltotal": "normal_total",
     "cellularprevalence": "cellular_prevalence", "clonalfrequency": "clonal_frequency",
+    "cnnormal": "cn_normal", "unormal": "u_normal", "cnclone1": "cn_clone1", "uclone1": "u_clone1",
 }  # fmt: skip
 """Plain names as their tools write them, for messages."""
 

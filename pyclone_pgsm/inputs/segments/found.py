@@ -23,6 +23,8 @@ class Found:
         The mutations and the segments.
     samples : list of str
         The samples of the mutations.
+    has_segments : (D,) bool
+        Whether there are any segments of each sample.
     sample : (N,) int64
         Place of each mutation's sample among them.
     segment, rival : (N,) int64
@@ -32,6 +34,7 @@ class Found:
     given: pd.DataFrame
     segments: pd.DataFrame
     samples: list[str]
+    has_segments: NDArray[np.bool_]
     sample: NDArray[np.int64]
     segment: NDArray[np.int64]
     rival: NDArray[np.int64]
@@ -56,7 +59,8 @@ class Found:
             _contents(table)[used],
         )
         at = pieces.find(sample * len(chroms) + _codes(given["chrom"], chroms), given["pos"].to_numpy())
-        return cls(given, table, samples, sample, *_segments_at(pieces, at, used))
+        has_segments = np.array([len(of) > 0 for of in rows.values()], dtype=bool)
+        return cls(given, table, samples, has_segments, sample, *_segments_at(pieces, at, used))
 
     def take(self, name: str, otherwise: float = NONE) -> NDArray:
         """(N,) values of a column of the segments, where there is a segment."""
@@ -75,7 +79,7 @@ def _contents(table: pd.DataFrame) -> NDArray[np.int64]:
     """A number for what each segment says of its copies."""
     says = [
         "major_cn", "minor_cn", "normal_cn", "fraction", "subclonal_major_cn", "subclonal_minor_cn",
-        "subclonal_fraction", "of_all_cells", "num_states",
+        "subclonal_fraction", "other_fraction", "of_all_cells", "num_states",
     ]  # fmt: skip
     return table.groupby(says, dropna=False, sort=False).ngroup().to_numpy().astype(np.int64)
 

@@ -26,7 +26,8 @@ CAVEMAN = (
 
 _EXPECTED = "a table of copy-number segments as text"
 _CAVEMAN_ROW = re.compile(r'\s*\d+,\s*"?\w+"?(\s*,\s*\d+){6}\s*')
-_HEADER_AFTER_HASH = re.compile(r'#+\s*"?(chr|purity)', re.IGNORECASE)
+_LEAST_NAMES = 2
+"""Known names in a line that begins with "#" which make it the header."""
 
 
 def plain(name: str) -> str:
@@ -58,7 +59,7 @@ def read_grid(path: Path, is_wanted: Callable[[str], bool], problems: FileProble
         If there is no text or no header.
     """
     lines = list(open_text(path, problems, _EXPECTED))
-    first = _first_line(lines, problems)
+    first = _first_line(lines, is_wanted, problems)
     if _CAVEMAN_ROW.fullmatch(lines[first]):
         names, separator, header_line = list(CAVEMAN), ",", 0
         below = first
@@ -74,17 +75,45 @@ def read_grid(path: Path, is_wanted: Callable[[str], bool], problems: FileProble
     return _table(rows, names, is_wanted, header_line, problems)
 
 
-def _first_line(lines: list[str], problems: FileProblems) -> int:
-    """Place of the header, or of the first row if there is no header."""
+def _first_line(lines: list[str], is_wanted: Callable[[str], bool], problems: FileProblems) -> int:
+    """Place of the header, or of the first row if there is no header.
+
+    A line that begins with "#" is the header if it has known names, and more of them than the lines after it down to
+    the first that does not begin so.
+    """
+    candidates = []
     for place, line in enumerate(lines):
-        if line.strip() and (not line.startswith("#") or _HEADER_AFTER_HASH.match(line)):
-            return place
-    raise problems.give_up("the file is empty: a header with the column names is expected")
+        if line.strip():
+            candidates.append(place)
+            if not line.startswith("#"):
+                break
+
+    def known(place: int) -> int:
+        return sum(is_wanted(plain(name)) for name in _names(lines[place])[0])
+
+    after_hash = [
+        place for place in candidates if lines[place].startswith("#") and known(place) >= _LEAST_NAMES
+    ]
+    plain_lines = [place for place in candidates if not lines[place].startswith("#")]
+    if not after_hash and not plain_lines:
+        raise problems.give_up("the file is empty: a header with the column names is expected")
+    return max(reversed([*after_hash, *plain_lines]), key=known)
 
 
 def _header(line: str, line_number: int, problems: FileProblems) -> tuple[list[str], str]:
     """The column names and the separator."""
-    text = line.lstrip("#")
+    names, separator = _names(line)
+    if len(names) < 2:
+        message = (
+            "a header is expected whose column names are separated by tabs, commas, semicolons or spaces"
+        )
+        raise problems.give_up(message, line_number, line.strip())
+    return names, separator
+
+
+def _names(line: str) -> tuple[list[str], str]:
+    """The names in a line, without empty ones at its end, and their separator."""
+    text = line.lstrip("#").lstrip() if line.startswith("#") else line
     separator = max(SEPARATORS, key=text.count)
     if separator not in text:
         separator = " "
@@ -95,11 +124,6 @@ def _header(line: str, line_number: int, problems: FileProblems) -> tuple[list[s
     names = [name.strip() for name in names]
     while names and not names[-1]:
         names.pop()
-    if len(names) < 2:
-        message = (
-            "a header is expected whose column names are separated by tabs, commas, semicolons or spaces"
-        )
-        raise problems.give_up(message, line_number, line.strip())
     return names, separator
 
 

@@ -6,7 +6,9 @@ that normal cells have there. It is left out of the sample, with the reason, whe
 * it lies in no segment (unless gaps are to be filled with the normal state), or on a contig that is no chromosome, or
   on the mitochondrion, whose copies per cell are not those of the segments;
 * segments with different copy numbers overlap there;
-* the segment does not tell the copies of each allele, or tells more than two states;
+* the sample has no segments, though others have;
+* the segment does not tell the copies of each allele, or tells more than two states, of which the two largest hold
+  not nearly all tumour cells;
 * normal cells have no copy (Y in a woman), or how many they have depends on a sex or genome build that is not known.
 
 Homozygous deletions stay in the table, as ``major_cn`` 0, for whoever reads it to say what becomes of them.
@@ -83,7 +85,7 @@ def join(
     Raises
     ------
     UsageError
-        If a sample has no segments, shares of all cells are given but no tumour content, or mutations, segments and
+        If no sample has segments, shares of all cells are given but no tumour content, or mutations, segments and
         samples are of different genome builds.
     InputError
         If no mutation is left.
@@ -143,9 +145,12 @@ def _states(
     shares = np.stack(
         [found.take("fraction", 0.0), np.nan_to_num(found.take("subclonal_fraction", 0.0))], axis=1
     )
+    others = found.take("other_fraction", 0.0)
     of_all = has_segment & found.take("of_all_cells", 0).astype(bool)
-    shares[of_all] /= _tumour_content(found, known, of_all, shares)[of_all, None]
-    return states_of_tumour(first, second, shares, np.maximum(normal_cn, 0))
+    content = _tumour_content(found, known, of_all, shares.sum(axis=1) + others)
+    shares[of_all] /= content[of_all, None]
+    others = np.where(of_all, others / content, others)
+    return states_of_tumour(first, second, shares, np.maximum(normal_cn, 0), others)
 
 
 def _tumour_content(
@@ -162,7 +167,7 @@ def _tumour_content(
                 f"the segments of sample {sample!r} tell shares of all cells, normal ones included: the tumour content "
                 "of the sample must be given"
             )
-        largest = float(shares[here].sum(axis=1).max())
+        largest = float(shares[here].max())
         if largest > EXCESS * content[code]:
             raise UsageError(
                 f"sample {sample!r}: segments are in {largest:g} of all cells, but the tumour content is only "

@@ -27,6 +27,7 @@ COLUMNS: dict[str, str] = {
     "subclonal_major_cn": "int64",
     "subclonal_minor_cn": "int64",
     "subclonal_fraction": "float64",
+    "other_fraction": "float64",
     "of_all_cells": "bool",
     "num_states": "int64",
     "rounding": "float64",
@@ -78,11 +79,12 @@ class Segments:
         known, ``major_cn`` then the total, or -1 if not even that is), ``normal_cn`` (int64, -1 where the file does
         not say), ``fraction`` (share of the cells that hold these copies), ``subclonal_major_cn``,
         ``subclonal_minor_cn`` (int64, -1 without a second state), ``subclonal_fraction`` (share of the cells in the
-        second state, NaN without one; cells in neither state are normal), ``of_all_cells`` (bool: shares are of all
+        second state, NaN without one), ``other_fraction`` (share of the cells in further states, which are not told;
+        cells in no state are normal), ``of_all_cells`` (bool: shares are of all
         cells of the sample, not of its tumour cells), ``num_states`` (states that the file gives; of more than two
-        only the first two are here), ``rounding`` (distance to the whole copy numbers that were taken).
+        only those with the largest shares are here), ``rounding`` (distance to the whole copy numbers that were taken).
     left_out : list of LeftOut
-        Segments whose copy numbers were rounded by more than 0.25.
+        Segments whose copy numbers were rounded by more than 0.25, or whose share of the cells was above 1.
     hints : list of Hint
         One for each file and sample.
     """

@@ -19,8 +19,8 @@ from pyclone_pgsm.inputs.columns import Column
 from pyclone_pgsm.inputs.genome import CHROMOSOMES, builds_that_fit, harmonise_chromosome
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, input_error
-from pyclone_pgsm.inputs.segments.alleles import Alleles
-from pyclone_pgsm.inputs.segments.cells import Cells
+from pyclone_pgsm.inputs.segments.alleles import Alleles, of_states
+from pyclone_pgsm.inputs.segments.cells import UNKNOWN, Cells
 from pyclone_pgsm.inputs.segments.formats import (
     FORMATS,
     Layout,
@@ -34,6 +34,9 @@ from pyclone_pgsm.inputs.segments.model import COLUMNS, FAR, Hint, Segments, com
 from pyclone_pgsm.inputs.segments.purity import Fit, fit_beside, is_fit, names_beside, read_fit
 from pyclone_pgsm.inputs.tables import PRIORS_WITHOUT_COPY_NUMBERS
 
+_PURITY = "purity"
+"""A further column of the rows of a file that tells the purity of their samples."""
+_MOST_STATES = 32
 _ENDINGS = re.compile(
     r"(\.purple\.cnv(\.somatic)?|[._-]call|[._-]titan|[._-]ichor|[._-]facets|[._-]cncf|[._-]cnvkit|[._-]sequenza|"
     r"[._-]battenberg|[._-]ascat|[._-]segments(_raw)?|[._-]segs?|[._-]subclones|[._-]copynumber|[._-]caveman|"
@@ -166,12 +169,15 @@ def _read_file(path: Path, options: _Options, problems: FileProblems) -> Segment
     wanted = _wanted(samples, options.sample_id, problems)
     if options.sample_id is not None:
         frame["sample_id"] = pd.Categorical([options.sample_id] * len(frame))
-    left_out = _left_out(frame, alleles, wanted, forward)
+    left_out = _left_out(frame, alleles, wanted, forward) + _above_one(cells, frame, wanted & forward)
     frame = frame[wanted & forward].reset_index(drop=True)
     if layout.has_rows_for_states and "fraction" in cells:
-        frame = _states_together(frame)
+        frame = _states_together(frame, problems)
     fit = _companion(path, problems)
-    return Segments(frame, left_out, _hints(frame, layout, problems.file, fit, ploidy))
+    hints = _hints(frame, layout, problems.file, fit, ploidy)
+    return Segments(
+        frame.drop(columns=_PURITY, errors="ignore"), sorted(left_out, key=lambda item: item.row or 0), hints
+    )
 
 
 def _frame(cells: Cells, layout: Layout, samples: Column, alleles: Alleles) -> pd.DataFrame:
@@ -191,11 +197,13 @@ def _frame(cells: Cells, layout: Layout, samples: Column, alleles: Alleles) -> p
         "subclonal_major_cn": alleles.second_major,
         "subclonal_minor_cn": alleles.second_minor,
         "subclonal_fraction": np.where(has_second, alleles.second_fraction, np.nan),
+        "other_fraction": alleles.other_fraction,
         "of_all_cells": layout.of_all_cells,
-        "num_states": np.where(has_second, 2, 1),
+        "num_states": alleles.num_states,
         "rounding": alleles.rounding,
     }
-    return pd.DataFrame(columns).astype(COLUMNS)
+    frame = pd.DataFrame(columns).astype(COLUMNS)
+    return frame.assign(**{_PURITY: 1 - cells.share("u_normal")}) if "u_normal" in cells else frame
 
 
 def _texts(column: Column) -> list[str]:
@@ -261,33 +269,56 @@ def _left_out(
     ]
 
 
+def _above_one(cells: Cells, frame: pd.DataFrame, used: NDArray[np.bool_]) -> list[LeftOut]:
+    """The segments whose share of the cells was above 1."""
+    return [
+        LeftOut(
+            str(frame["file"].iat[row]),
+            int(frame["row"].iat[row]),
+            "",
+            str(frame["sample_id"].iat[row]),
+            f"{cells.column_of[part]} {cells.column(part).text_of(row)} of the segment is above 1, and taken as 1",
+        )
+        for part, above in dict(cells.above_one).items()
+        for row in np.flatnonzero(above & used).tolist()
+    ]
+
+
 def _how_rounded(real: NDArray[np.float64], major: int, minor: int) -> str:
     if np.isnan(real[1]):
         return f"total copy number {real[0]:g} of the segment rounded to {major}"
     return f"copy numbers {real[0]:g} and {real[1]:g} of the segment rounded to {major} and {minor}"
 
 
-def _states_together(frame: pd.DataFrame) -> pd.DataFrame:
+def _states_together(frame: pd.DataFrame, problems: FileProblems) -> pd.DataFrame:
     """One row for the states of a segment that the file gives one row each."""
-    place = ["sample_id", "chrom", "start", "end"]
-    keys = frame.groupby(place, observed=True, sort=False).ngroup().to_numpy()
-    _, first, sizes = np.unique(keys, return_index=True, return_counts=True)
-    if (sizes == 1).all():
+    groups = frame.groupby(["sample_id", "chrom", "start", "end"], observed=True, sort=False)
+    segment, place = groups.ngroup().to_numpy(), groups.cumcount().to_numpy()
+    most = int(place.max(initial=0)) + 1
+    if most == 1:
         return frame
-    order = np.argsort(keys, kind="stable")
-    position = np.arange(len(keys)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    second = order[position == 1]
-    into = first[keys[second]]
-    for name in ("major_cn", "minor_cn", "fraction"):
-        column = frame[name].to_numpy().copy()
-        target = "subclonal_fraction" if name == "fraction" else f"subclonal_{name}"
-        values = frame[target].to_numpy().copy()
-        values[into] = column[second]
-        frame[target] = values
-    counts = frame["num_states"].to_numpy().copy()
-    counts[first] = sizes
-    frame["num_states"] = counts
-    return frame.iloc[np.sort(first)].reset_index(drop=True)
+    if most > _MOST_STATES:
+        row = int(frame["row"].iat[int(np.argmax(place >= _MOST_STATES))])
+        raise problems.give_up(f"more than {_MOST_STATES} rows for the same segment of one sample", row)
+    states = np.full((segment.max() + 1, most, 2), UNKNOWN, dtype=np.int64)
+    states[segment, place] = frame[["major_cn", "minor_cn"]].to_numpy()
+    shares = np.zeros(states.shape[:2])
+    shares[segment, place] = frame["fraction"].to_numpy()
+    several = np.bincount(segment)[segment[place == 0]] > 1
+    alleles = of_states(states[several], shares[several])
+    together = frame[place == 0].reset_index(drop=True)
+    for name, values in {
+        "major_cn": alleles.major,
+        "minor_cn": alleles.minor,
+        "fraction": alleles.fraction,
+        "subclonal_major_cn": alleles.second_major,
+        "subclonal_minor_cn": alleles.second_minor,
+        "subclonal_fraction": np.where(alleles.second_fraction > 0, alleles.second_fraction, np.nan),
+        "other_fraction": alleles.other_fraction,
+        "num_states": alleles.num_states,
+    }.items():
+        together.loc[several, name] = values
+    return together
 
 
 def _companion(path: Path, problems: FileProblems) -> Fit:
@@ -318,13 +349,17 @@ def _hints(frame: pd.DataFrame, layout: Layout, file: str, fit: Fit, ploidy: flo
                 sample_id=str(sample),
                 format=layout.format,
                 num_segments=len(of),
-                purity=fit.purity,
+                purity=_first(of, _PURITY) if fit.purity is None else fit.purity,
                 ploidy=ploidy if fit.ploidy is None else fit.ploidy,
                 sex=fit.sex,
                 build=fitting[0] if len(fitting) == 1 else None,
             )
         )
     return hints
+
+
+def _first(rows: pd.DataFrame, name: str) -> float | None:
+    return float(rows[name].iat[0]) if name in rows else None
 
 
 def _assign(fits: dict[Path, Fit], read: dict[Path, Segments], found: dict[Path, FileProblems]) -> None:

@@ -13,11 +13,12 @@ from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.segments.found import Found
 from pyclone_pgsm.inputs.segments.intervals import NONE
 from pyclone_pgsm.inputs.segments.samples import Sample
-from pyclone_pgsm.inputs.segments.states import States
+from pyclone_pgsm.inputs.segments.states import MOST_NOT_MODELLED, States
 
 FillGaps = Literal["diploid"]
 
 _MITOCHONDRION = "on the mitochondrion: a cell has many, and no segment tells how many; it cannot be modelled"
+_NO_SEGMENTS = "there are no copy-number segments of this sample"
 _GAP = "in no copy-number segment of the sample"
 _FILLED = _GAP + ": taken as diploid"
 _NO_CONTIG = "contig {chrom} is no chromosome, and its copies in normal cells are not known"
@@ -59,13 +60,14 @@ class Reasons:
         one: NDArray[np.int64],
         other: NDArray[np.int64],
         text: Callable[[tuple[int, int]], str],
+        is_kept: bool = False,
     ) -> None:
-        """Leave those of the rows out that have no reason; theirs is the text of their pair of segments."""
+        """Give a reason to those of the rows that have none: the text of their pair of segments."""
         places = np.flatnonzero(self.open(rows))
         pairs, codes = np.unique(np.stack([one[places], other[places]], axis=1), axis=0, return_inverse=True)
         self._reason[places] = len(self._texts) + codes.reshape(-1)
         self._texts += [text((first, second)) for first, second in pairs.tolist()]
-        self.is_kept[places] = False
+        self.is_kept[places] = is_kept
 
     def open(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Those of the rows that have no reason yet."""
@@ -96,6 +98,7 @@ def reasons_of(
 ) -> Reasons:
     reasons = Reasons(len(found.given))
     chrom = found.given["chrom"]
+    reasons.add(~found.has_segments[found.sample], _NO_SEGMENTS)
     reasons.add((chrom == "MT").to_numpy(), _MITOCHONDRION)
     in_gap = found.segment == NONE
     if fill_gaps is None:
@@ -141,7 +144,7 @@ def _add_contradictions(reasons: Reasons, found: Found) -> None:
 
 
 def _add_unknown(reasons: Reasons, found: Found, states: States) -> None:
-    """Mutations in segments that do not tell the copies of each allele, or tell too many states."""
+    """Mutations in segments that do not tell the copies of each allele, or tell more than two states."""
     totals = found.segments["major_cn"].to_numpy()
 
     def unknown(pair: tuple[int, int]) -> str:
@@ -155,13 +158,24 @@ def _add_unknown(reasons: Reasons, found: Found, states: States) -> None:
 
     def too_many(pair: tuple[int, int]) -> str:
         where = _where(found.segments, pair[0])
-        return f"the tumour cells of its segment ({where}) are in more than two copy-number states"
+        return (
+            f"the tumour cells of its segment ({where}) are in more than two copy-number states, and more than "
+            f"{100 * MOST_NOT_MODELLED:g} % of them in none of the two largest"
+        )
+
+    def nearly_two(pair: tuple[int, int]) -> str:
+        where = _where(found.segments, pair[0])
+        return (
+            f"the tumour cells of its segment ({where}) are in more than two copy-number states: the two largest are "
+            f"taken for all; at most {100 * MOST_NOT_MODELLED:g} % of the cells are in others"
+        )
 
     has_segment = found.segment != NONE
     without_alleles = has_segment & ((states.minor < 0) | (states.second_minor < 0))
     reasons.add_each(without_alleles, found.segment, found.segment, unknown)
-    has_many = has_segment & (states.too_many | (found.take("num_states") > 2))
-    reasons.add_each(has_many, found.segment, found.segment, too_many)
+    reasons.add_each(has_segment & states.too_many, found.segment, found.segment, too_many)
+    more = has_segment & (states.not_modelled > 0)
+    reasons.add_each(more, found.segment, found.segment, nearly_two, is_kept=True)
 
 
 def _where(segments: pd.DataFrame, row: int) -> str:

@@ -41,7 +41,14 @@ def used_samples(given: pd.DataFrame) -> list[str]:
 
 
 def rows_by_sample(segments: Segments, samples: Sequence[str]) -> dict[str, NDArray[np.int64]]:
-    """Rows of the segments of each sample of the mutations."""
+    """Rows of the segments of each sample of the mutations; none of a sample that has no segments.
+
+    Raises
+    ------
+    UsageError
+        If no sample has segments, or segments that do not say of which sample they are could be those of one that has
+        none.
+    """
     column = segments.table["sample_id"].cat
     codes = column.codes.to_numpy()
     rows = {str(name): np.flatnonzero(codes == code) for code, name in enumerate(column.categories)}
@@ -49,11 +56,12 @@ def rows_by_sample(segments: Segments, samples: Sequence[str]) -> dict[str, NDAr
     if list(rows) == [""] and len(samples) == 1:
         return {samples[0]: rows[""]}
     missing = [sample for sample in samples if sample not in rows]
-    if missing:
+    if len(missing) == len(samples) or (missing and "" in rows):
         has = _listed([name for name in rows if name]) or "no sample that has a name"
         unnamed = "; some do not say of which sample they are" if "" in rows else ""
         raise UsageError(f"no copy-number segments of {_listed(missing)}: those given are of {has}{unnamed}")
-    return {sample: rows[sample] for sample in samples}
+    nothing = np.empty(0, dtype=np.int64)
+    return {sample: rows.get(sample, nothing) for sample in samples}
 
 
 def _listed(names: Sequence[str]) -> str:
@@ -62,6 +70,8 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _hints(segments: Segments, rows: NDArray[np.int64]) -> list[Hint]:
+    if not len(rows):
+        return []
     of = segments.table.iloc[rows[:1]]
     files = set(segments.table["file"].iloc[rows].unique())
     sample = of["sample_id"].iat[0]

@@ -1,9 +1,10 @@
 """The copy-number states of the tumour cells at each locus, from what a segment says and what normal cells have.
 
-A segment gives one or two states with their shares of the cells. A share f of all cells is one of f/t of the tumour
-cells, t being the tumour content. Tumour cells in neither state have the copies of normal cells, as TitanCNA and
-PhyloWGS mean it. Of the states that come out, the model holds the two with the largest shares, the larger as the main
-one; a share of at most `NEGLIGIBLE` is as good as none.
+A segment gives one or two states with their shares of the cells, and perhaps the share of further states. A share f of
+all cells is one of f/t of the tumour cells, t being the tumour content. Tumour cells in neither state have the copies
+of normal cells, as TitanCNA and PhyloWGS mean it. Of the states that come out, the model holds the two with the largest
+shares, the larger as the main one; a share of at most `NEGLIGIBLE` is as good as none, and one of at most
+`MOST_NOT_MODELLED` a small error.
 """
 
 from __future__ import annotations
@@ -15,6 +16,11 @@ from numpy.typing import NDArray
 
 NEGLIGIBLE = 0.01
 """A state in no more of the tumour cells than this is left out."""
+
+MOST_NOT_MODELLED = 0.1
+"""Share of the tumour cells in all states but the two largest that a locus may have. The two are then taken for all.
+The total copy number, and with it the prevalence, is off by about this share times the difference of the copies over
+the total: for one copy of two, by 5 % at most. That is less than the binomial error of one mutation at depth 400."""
 
 EXCESS = 1.1
 """Shares of all cells that add up to more than this many times the tumour content contradict it."""
@@ -32,8 +38,8 @@ class States:
         The state of the others; 0 where there are none.
     second_fraction : (N,) float64
         Share of the tumour cells in it; 0 where there are none.
-    too_many : (N,) bool
-        More than two states: the others here mean nothing.
+    not_modelled : (N,) float64
+        Share of the tumour cells in states that are not here. The share of the second is of those that are.
     """
 
     major: NDArray[np.int64]
@@ -41,7 +47,12 @@ class States:
     second_major: NDArray[np.int64]
     second_minor: NDArray[np.int64]
     second_fraction: NDArray[np.float64]
-    too_many: NDArray[np.bool_]
+    not_modelled: NDArray[np.float64]
+
+    @property
+    def too_many(self) -> NDArray[np.bool_]:
+        """(N,) whether too many tumour cells are in states that are not here for these to stand for all."""
+        return self.not_modelled > MOST_NOT_MODELLED + 1e-9
 
 
 def states_of_tumour(
@@ -49,6 +60,7 @@ def states_of_tumour(
     second: NDArray[np.int64],
     shares: NDArray[np.float64],
     normal_cn: NDArray[np.int64],
+    others: NDArray[np.float64] | None = None,
 ) -> States:
     """Settle the states of N loci.
 
@@ -60,6 +72,8 @@ def states_of_tumour(
         Their shares of the tumour cells. More than 1 in all is taken as all.
     normal_cn : (N,) int64
         Copies in normal cells.
+    others : (N,) float64, optional
+        Share of the tumour cells in further states, none of them larger than ``shares``; none if not given.
 
     Returns
     -------
@@ -67,8 +81,11 @@ def states_of_tumour(
     """
     normal = np.stack([normal_cn - normal_cn // 2, normal_cn // 2], axis=1)
     states = np.stack([first, second, normal], axis=1)
-    listed = np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
-    held = np.concatenate([shares / listed, 1 - shares.sum(axis=1, keepdims=True) / listed], axis=1)
+    others = np.zeros(len(shares)) if others is None else others
+    told = shares.sum(axis=1, keepdims=True) + others[:, None]
+    listed = np.maximum(told, 1.0)
+    held = np.concatenate([shares / listed, 1 - told / listed], axis=1)
+    others = others / listed[:, 0]
     for one, other in ((0, 1), (0, 2), (1, 2)):
         same = (states[:, one] == states[:, other]).all(axis=1)
         held[same, one] += held[same, other]
@@ -85,5 +102,5 @@ def states_of_tumour(
         second_major=np.where(has_second, states[rows, rest, 0], 0),
         second_minor=np.where(has_second, states[rows, rest, 1], 0),
         second_fraction=np.where(has_second, second_share / (main_share + second_share), 0.0),
-        too_many=held[rows, order[:, 2]] > 0,
+        not_modelled=held[rows, order[:, 2]] + np.where(others > NEGLIGIBLE, others, 0.0),
     )

@@ -12,10 +12,11 @@ VarScan2                               ``RD``                                  `
 SomaticSniper                          sum of the first two of ``DP4``         sum of the last two of ``DP4``
 PCGR                                   first number of ``ADT``                 number k + 1 of ``ADT``
 MuTect1 as converted for TCGA          first number of ``TD``                  number k + 1 of ``TD``
+PCAWG, where no field of FORMAT tells  ``t_ref_count`` in INFO                 ``t_alt_count`` in INFO
 =====================================  ======================================  ================================
 
-``DP4`` does not tell alternate alleles apart: of several, the reads are taken from ``BCOUNT``, the number of each base
-A, C, G and T.
+Where ``AD`` has a dot for the reference (``.,33``), R is ``DP`` less all A_k. ``DP4`` does not tell alternate alleles
+apart: of several, the reads are taken from ``BCOUNT``, the number of each base A, C, G and T.
 """
 
 from __future__ import annotations
@@ -30,6 +31,9 @@ Fields = Callable[[str], Sequence[str | None]]
 
 Scheme = Callable[[str, Sequence[str], Fields], list[tuple[int, int]]]
 """From REF, the alternate alleles and the fields of a sample to (R, A_k) for each k."""
+
+IN_INFO = ("t_ref_count", "t_alt_count")
+"""Fields of INFO with the reads of the tumour."""
 
 _BASES = ("A", "C", "G", "T")
 
@@ -93,8 +97,37 @@ def _varscan(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, i
 
 
 def _allele_depths(name: str, ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
-    reference, *alternates = _numbers(fields, name, 1 + len(alts))
+    first, *others = fields(name) or (None,)
+    if _is_missing(first) and len(others) == len(alts) and not any(map(_is_missing, others)):
+        alternates = [_read(str(text), name) for text in others]
+        reference = _rest_of_depth(fields, name, sum(alternates))
+    else:
+        reference, *alternates = _numbers(fields, name, 1 + len(alts))
     return [(reference, alternate) for alternate in alternates]
+
+
+def _rest_of_depth(fields: Fields, name: str, alternates: int) -> int:
+    """The reads of the reference, where nothing but those of the alternate alleles and the depth is told."""
+    if all(map(_is_missing, fields("DP"))):
+        raise UncountedError(f"{name} has no value for the reference, and DP has none either")
+    depth = _numbers(fields, "DP", 1)[0]
+    if depth < alternates:
+        raise UncountedError(
+            f"{name} has no value for the reference, and DP, {depth}, is less than the {alternates} reads of the "
+            "alternate alleles"
+        )
+    return depth - alternates
+
+
+def in_info(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
+    """The scheme of `IN_INFO`, of which ``fields`` gives the values."""
+    if len(alts) > 1:
+        raise UncountedError("t_alt_count in INFO does not tell several alternate alleles apart")
+    try:
+        reference, alternate = (_numbers(fields, name, 1)[0] for name in IN_INFO)
+    except FaultError as fault:
+        raise FaultError(fault.value, str(fault), "INFO") from None
+    return [(reference, alternate)]
 
 
 def _somatic_sniper(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
@@ -110,7 +143,7 @@ def _somatic_sniper(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple
 def _unknown(names: Collection[str], ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
     raise UncountedError(
         f"no read counts: FORMAT is {':'.join(names)[:60] or 'empty'}; known are AD (with RD in VarScan2), "
-        "AU/CU/GU/TU and TAR/TIR (Strelka), DP4 (SomaticSniper), ADT and TD"
+        "AU/CU/GU/TU and TAR/TIR (Strelka), DP4 (SomaticSniper), ADT and TD, and t_ref_count and t_alt_count in INFO"
     )
 
 
@@ -127,9 +160,13 @@ def _numbers(fields: Fields, name: str, expected: int | None = None) -> list[int
     return numbers
 
 
+def _is_missing(text: str | None) -> bool:
+    return text is None or text.lower() in values.NO_VALUE
+
+
 @lru_cache(maxsize=65536)
 def _read(text: str, name: str) -> int:
-    if text.lower() in values.NO_VALUE:
+    if _is_missing(text):
         raise UncountedError(f"{name} has no value")
     try:
         return values.READS(text)

@@ -39,7 +39,10 @@ def _kind_of_table(header: str, first_line: str) -> Kind:
         return "table"
     if names & {"tumor_sample_barcode", "tumor_seq_allele2"}:
         return "maf"
-    if {"ref", "alt"} <= names and names & {"pos", "position"} and names & _COUNTS:
+    is_placed = names & {"pos", "position"} and (
+        names & {"chrom", "chromosome", "chr"} or {"ref", "alt"} <= names
+    )
+    if is_placed and names & _COUNTS:
         return "plain"
     if any(all(part in line for part in ("start", "end", "chr")) for line in (header, first_line)):
         return "segments"

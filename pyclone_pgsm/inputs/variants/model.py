@@ -108,9 +108,9 @@ class Variants:
     table : DataFrame
         One row a (mutation, sample), in the order of files and rows: ``file`` (category), ``row`` (int64, line of the
         file, counted from 1), ``chrom`` (category; "1" to "22", "X", "Y", "MT", other contigs without "chr"), ``pos``
-        (int64, counted from 1), ``ref``, ``alt``, ``gene`` ("" if unknown), ``sample_id`` (category), ``ref_counts``,
-        ``alt_counts`` (int64). No mutation stands twice in a sample; one that has no row in a sample has no data
-        there.
+        (int64, counted from 1), ``ref``, ``alt`` (both "" in a file that does not tell alleles), ``gene`` ("" if
+        unknown), ``sample_id`` (category), ``ref_counts``, ``alt_counts`` (int64). No mutation stands twice in a
+        sample; one that has no row in a sample has no data there.
     left_out : list of LeftOut
         What was not taken, and why, in the order of files and rows.
     hints : Hints
@@ -133,8 +133,8 @@ def is_not_passed(reason: str) -> bool:
 
 
 def mutation_id(chrom: str, pos: object, ref: str, alt: str) -> str:
-    """The name of a mutation: ``chrom:pos:ref:alt``."""
-    return f"{chrom}:{pos}:{ref}:{alt}"
+    """The name of a mutation: ``chrom:pos:ref:alt``, or ``chrom:pos`` where the alleles are not told."""
+    return f"{chrom}:{pos}:{ref}:{alt}" if ref or alt else f"{chrom}:{pos}"
 
 
 def mutation_ids(table: pd.DataFrame) -> list[str]:

@@ -22,6 +22,7 @@ from pyclone_pgsm.inputs.variants.model import (
     VariantFile,
     VariantOptions,
     Variants,
+    mutation_id,
     mutation_ids,
 )
 from pyclone_pgsm.inputs.variants.naming import told
@@ -37,9 +38,9 @@ def read_variants(
     """Read the mutation calls of one tumour.
 
     Each file is a VCF of Mutect2, MuTect1, Strelka, VarScan2, MuSE, SomaticSniper, VarDict, RADIA or any caller that
-    writes ``AD``; a MAF; or a table ``chrom pos ref alt sample_id ref_counts alt_counts``. Kind and compression are
-    found out from the content. Several files may hold the same sample (such as SNVs and indels apart). A mutation
-    that has no row in a sample has no data there: nothing is padded.
+    writes ``AD``; a MAF; or a table ``chrom pos ref alt sample_id ref_counts alt_counts``, perhaps without ``ref`` and
+    ``alt``. Kind and compression are found out from the content. Several files may hold the same sample (such as SNVs
+    and indels apart). A mutation that has no row in a sample has no data there: nothing is padded.
 
     Parameters
     ----------
@@ -67,6 +68,9 @@ def read_variants(
     found = [FileProblems(str(file.path)) for file in given]
     read = _read_files(given, options, found)
     _check_names(options, [name for _, each in read for name in each.names], any(found))
+    if any(found):
+        raise input_error(found)
+    _check_alleles(read, found)
     if any(found):
         raise input_error(found)
     return _put_together(read)
@@ -118,6 +122,42 @@ def _check_names(options: VariantOptions, names: Sequence[str], incomplete: bool
         raise UsageError(
             f"--tumour-sample {unknown[0]!r}: no file has this sample; {told(list(dict.fromkeys(names)))}"
         )
+
+
+def _check_alleles(read: Sequence[tuple[str, FileVariants]], found: Sequence[FileProblems]) -> None:
+    """Note files whose mutations cannot be told apart, or not be compared with those of the others, by alleles."""
+    problems_of = {problems.file: problems for problems in found}
+    seen: dict[tuple[str, str, int], tuple[str, int]] = {}
+    with_alleles = next((file for file, each in read if _tells_alleles(each.table)), None)
+    for file, each in read:
+        table, problems = each.table, problems_of[file]
+        if _tells_alleles(table):
+            continue
+        if with_alleles is not None:
+            problems.add(
+                f"mutations without alleles (no columns ref and alt), but those of {with_alleles} have them: the same "
+                "mutation cannot be found in both. Give the alleles everywhere, or nowhere"
+            )
+            continue
+        columns = (table[name].tolist() for name in ("sample_id", "chrom", "pos", "row"))
+        repeated = []
+        for sample_id, chrom, pos, row in zip(*columns):
+            first = seen.setdefault((sample_id, chrom, pos), (file, row))
+            if first != (file, row):
+                repeated.append((row, sample_id, mutation_id(chrom, pos, "", ""), first))
+        for place in problems.keep_first(range(len(repeated))):
+            row, sample_id, name, (before, before_row) = repeated[place]
+            where = f"row {before_row}" + (f" of {before}" if before != file else "")
+            problems.add(
+                f"a second mutation at this position in sample {sample_id!r}; the first is {where}. Without alleles "
+                "the two cannot be told apart: keep one, or add the columns ref and alt",
+                row,
+                value=name,
+            )
+
+
+def _tells_alleles(table: pd.DataFrame) -> bool:
+    return bool(table["ref"].iat[0] or table["alt"].iat[0])
 
 
 def _put_together(read: Sequence[tuple[str, FileVariants]]) -> Variants:

@@ -1,4 +1,4 @@
-"""Tables of mutation calls → mutations with read counts: MAF, and plain tables ``chrom pos ref alt sample_id ..``.
+"""Tables of mutation calls → mutations with read counts: MAF, and plain tables ``chrom pos [ref alt] sample_id ..``.
 
 As in `pyclone_pgsm.inputs.rows`, each distinct text of a column is read once.
 """
@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.inputs import values
 from pyclone_pgsm.inputs.columns import Column, TextTable, read_columns
 from pyclone_pgsm.inputs.genome import Build, harmonise_build
+from pyclone_pgsm.inputs.layout import GENE_NAMES
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.problems import FileProblems, input_error
 from pyclone_pgsm.inputs.text import open_text
@@ -34,6 +35,7 @@ from pyclone_pgsm.inputs.variants.model import (
 from pyclone_pgsm.inputs.variants.naming import choose_samples, file_stem
 
 EXPECTED = "a VCF, a MAF, or a table with chrom, pos, ref, alt, sample_id, ref_counts and alt_counts"
+_ALLELES = ("ref", "alt")
 
 
 @dataclass(frozen=True)
@@ -85,10 +87,10 @@ PLAIN = Layout(
         "sample_id": ("sample_id",),
         "ref_counts": ("ref_counts",),
         "alt_counts": ("alt_counts", "var_counts"),
-        "gene": ("gene", "hugo_symbol"),
+        "gene": GENE_NAMES,
         "filter": ("filter",),
     },
-    ("chrom", "pos", "ref", "alt", "ref_counts", "alt_counts"),
+    ("chrom", "pos", "ref_counts", "alt_counts"),
     "a table of mutations needs the reads of both alleles",
 )
 
@@ -175,6 +177,9 @@ class _Cells:
                 if role in ("ref_counts", "alt_counts"):
                     message += f"; {self._layout.without_counts}"
                 self._problems.add(message, self._table.header_line, self._layout.names[role][0])
+        if len(alleles := [role for role in _ALLELES if role not in self._columns]) == 1:
+            message = "this column is missing; give both ref and alt, or none of them"
+            self._problems.add(message, self._table.header_line, alleles[0])
 
     def note_empty_samples(self) -> None:
         """Note rows that do not tell their sample."""
@@ -232,8 +237,10 @@ def _rows(cells: _Cells, chosen: Mapping[str, str], all_filters: bool) -> pd.Dat
     sample_ids = cells.of_rows("sample_id", lambda name: chosen.get(name, ""), only)
     why_not = cells.of_rows("filter", lambda text: "" if all_filters else _why_filtered(text))
     matters = (sample_ids != "") & (why_not == "")
-    ref = cells.checked("ref", allele, matters)
-    alt = cells.checked("alt", allele, matters)
+    has_alleles = cells.has("ref")
+    nothing = np.full(len(cells.lines), "", dtype=object)
+    ref = cells.checked("ref", allele, matters) if has_alleles else nothing
+    alt = cells.checked("alt", allele, matters) if has_alleles else nothing
     if cells.has("other_alt"):
         alt = np.where(alt == ref, cells.checked("other_alt", allele, matters & (alt == ref)), alt)
     ref_counts = cells.checked("ref_counts", _count, matters)
@@ -242,7 +249,7 @@ def _rows(cells: _Cells, chosen: Mapping[str, str], all_filters: bool) -> pd.Dat
         why_not,
         np.where(ref_counts == _NO_COUNT, f"{cells.name('ref_counts')} has no value", ""),
         np.where(alt_counts == _NO_COUNT, f"{cells.name('alt_counts')} has no value", ""),
-        _why_no_mutation(ref, alt),
+        _why_no_mutation(ref, alt) if has_alleles else nothing,
     ]
     rows = pd.DataFrame(
         {

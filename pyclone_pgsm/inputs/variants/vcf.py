@@ -1,8 +1,8 @@
 """VCF → mutations with read counts.
 
-Multi-allelic records are split. What a record does not tell (symbolic alleles, counts that are missing) is left out
-with the reason, and so is what a filter took exception to; what no VCF may have (a position that is no number, a count
-below 0) is an error.
+Files without columns of samples hold one sample, whose reads INFO tells. Multi-allelic records are split. What a record
+does not tell (symbolic alleles, counts that are missing) is left out with the reason, and so is what a filter took
+exception to; what no VCF may have (a position that is no number, a count below 0) is an error.
 """
 
 from __future__ import annotations
@@ -24,7 +24,14 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.genome import harmonise_chromosome
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.problems import LISTED, FileProblems, input_error
-from pyclone_pgsm.inputs.variants.counts import FaultError, UncountedError, scheme_of
+from pyclone_pgsm.inputs.variants.counts import (
+    IN_INFO,
+    FaultError,
+    Scheme,
+    UncountedError,
+    in_info,
+    scheme_of,
+)
 from pyclone_pgsm.inputs.variants.model import (
     PASSING_FILTERS,
     FileVariants,
@@ -37,10 +44,11 @@ from pyclone_pgsm.inputs.variants.model import (
     not_passed,
     why_no_mutation,
 )
-from pyclone_pgsm.inputs.variants.naming import choose_samples
+from pyclone_pgsm.inputs.variants.naming import choose_samples, file_stem
 from pyclone_pgsm.inputs.variants.vcf_lines import (
     DAMAGE,
     FIXED,
+    WITHOUT_SAMPLES,
     Feed,
     Header,
     decoded,
@@ -84,10 +92,11 @@ def read_vcf(file: VariantFile, options: VariantOptions, problems: FileProblems)
         note_cut_short(file.path, problems)
     except DAMAGE as problem:
         raise problems.give_up(fault_in(problem)) from None
-    chosen = choose_samples(file, options, header.samples, header.tumours, problems)
+    names = header.samples or [file_stem(file.path)]
+    chosen = choose_samples(file, options, names, header.tumours, problems)
     if problems:
         raise input_error([problems])
-    collected = _Collected(header, chosen, options.all_filters, problems)
+    collected = _Collected(names, chosen, options.all_filters, problems)
     with _fed(library, lines, header) as (feed, source):
         source.subset_samples([f"s{place}" for place in collected.places])
         _collect(source, feed, collected)
@@ -98,14 +107,23 @@ def read_vcf(file: VariantFile, options: VariantOptions, problems: FileProblems)
         )
     _note_unreadable(file.path, collected.unreadable, header, problems)
     if not len(collected) and not problems:
-        raise problems.give_up(collected.why_nothing(), header.line)
+        no_counts = not header.samples and not collected.any_in_info
+        raise problems.give_up(_no_samples(header) if no_counts else collected.why_nothing(), header.line)
     return FileVariants(
         table=collected.table(),
         left_out=collected.left_out,
-        names=header.samples,
+        names=names,
         build=header.build,
         unfiltered=not collected.any_filter,
     )
+
+
+def _no_samples(header: Header) -> str:
+    message = "this VCF has no samples, so it has no read counts"
+    if header.width == len(WITHOUT_SAMPLES):
+        columns = f"the columns of a VCF are {', '.join(FIXED)} and the samples, separated by tabs"
+        message = f"{columns}; this one has no samples, so it has no read counts"
+    return f"{message}; nor has INFO of any record, as {' and '.join(IN_INFO)}"
 
 
 def _library() -> ModuleType:
@@ -165,13 +183,15 @@ class _Collected:
     """What was read from the records so far."""
 
     def __init__(
-        self, header: Header, chosen: dict[str, str], all_filters: bool, problems: FileProblems
+        self, names: Sequence[str], chosen: dict[str, str], all_filters: bool, problems: FileProblems
     ) -> None:
-        self.places = [place for place, name in enumerate(header.samples) if name in chosen]
+        self.places = [place for place, name in enumerate(names) if name in chosen]
         self.left_out: list[LeftOut] = []
         self.unreadable: list[int] = []
-        self.any_filter = False
-        self._names = [header.samples[place] for place in self.places]
+        self.any_filter = self.any_in_info = False
+        # INFO does not say of which tumour it tells: there must be one, and at most a normal sample beside it
+        self._info_is_of_sample = len(self.places) == 1 and len(names) <= 2
+        self._names = [names[place] for place in self.places]
         self._sample_ids = [chosen[name] for name in self._names]
         self._all_filters, self._problems = all_filters, problems
         self.num_read = 0
@@ -187,6 +207,8 @@ class _Collected:
 
     def add(self, row: int, record: Record) -> None:
         """Take one record."""
+        has_info = self._info_is_of_sample and all(name in record.info for name in IN_INFO)
+        self.any_in_info |= has_info
         try:
             self._check_filter(record)
             chrom, ref, alts = _alleles(record)
@@ -205,12 +227,12 @@ class _Collected:
             return
         for place, name in enumerate(self._names):
             try:
-                counts = scheme(ref, alts, partial(_values, record.samples[place]))
+                counts = _counts(record, place, ref, alts, scheme, has_info)
             except UncountedError as why:
                 self._leave_out(row, record, str(why), ",".join(alts), self._sample_ids[place])
                 continue
             except FaultError as fault:
-                self._note(row, fault, name)
+                self._note(row, fault, fault.column or name)
                 continue
             for alt, (ref_count, alt_count), use in zip(alts, counts, usable):
                 if use:
@@ -279,6 +301,18 @@ class _Collected:
         )
 
 
+def _counts(
+    record: Record, place: int, ref: str, alts: Sequence[str], scheme: Scheme, has_info: bool
+) -> list[tuple[int, int]]:
+    """The reads in one sample: as FORMAT tells them, else INFO."""
+    try:
+        return scheme(ref, alts, partial(_values, record.samples[place]))
+    except UncountedError:
+        if not has_info:
+            raise
+        return in_info(ref, alts, partial(_values, record.info))
+
+
 def _alleles(record: Record) -> tuple[str, str, list[str]]:
     """Chromosome, reference and alternate alleles of a record."""
     chrom = _checked(chromosome, record.chrom, "#CHROM")
@@ -296,9 +330,9 @@ def _checked(read: Callable[[str], str], text: str, column: str) -> str:
         raise FaultError(text, str(fault), column) from None
 
 
-def _values(sample: Any, name: str) -> Sequence[str | None]:
-    """The texts of a FORMAT field of one sample; none if it is not there."""
-    value = sample.get(name)
+def _values(fields: Any, name: str) -> Sequence[str | None]:
+    """The texts of a field of INFO, or of FORMAT in one sample; none if it is not there."""
+    value = fields.get(name)
     if value is None:
         return ()
     return (value,) if isinstance(value, str) else value
@@ -338,7 +372,7 @@ def _fault_of(line: str, names: Sequence[str]) -> tuple[str | None, str | None, 
     for name, field in zip(names, fields):
         if "\ufffd" in field:
             return name, field, "not UTF-8"
-    chrom, pos, formats = fields[0], fields[1], fields[8]
+    chrom, pos, formats = fields[0], fields[1], "".join(fields[len(WITHOUT_SAMPLES) : len(FIXED)])
     if not chrom or re.search(r"[\s,]", chrom):
         return "#CHROM", chrom, "no name; expected a chromosome, such as 1, chr1 or X"
     if not _POSITION.fullmatch(pos):

@@ -3,7 +3,7 @@
 The library reads from a pipe, into which a thread writes the records that have as many columns as the header. So every
 compression, byte order mark and line end can be read that a table may have, each record's line in the file is known,
 and nothing that is not used can trip the library: of the header it sees only the line with the names, which makes every
-value text, and of records neither ID, QUAL nor INFO.
+value text, and of records neither ID nor QUAL, and of INFO nothing but read counts.
 """
 
 from __future__ import annotations
@@ -22,11 +22,14 @@ from typing import BinaryIO, TextIO
 
 from pyclone_pgsm.inputs.genome import LENGTHS, Build, harmonise_build, harmonise_chromosome
 from pyclone_pgsm.inputs.problems import FileProblems
+from pyclone_pgsm.inputs.variants.counts import IN_INFO
 
 DAMAGE = (OSError, EOFError, zlib.error)
 """What reading compressed lines can raise; `fault_in` explains it."""
 
 FIXED = ("#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", "FORMAT")
+WITHOUT_SAMPLES = FIXED[:-1]
+"""The columns of a VCF that has no samples."""
 
 _GZIP = b"\x1f\x8b"
 _BGZIP = re.compile(rb"\x1f\x8b\x08\x04.{8}BC", re.DOTALL)
@@ -34,6 +37,7 @@ _BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b000300000000000000
 _BOM = "\xef\xbb\xbf"
 _CONTIG = re.compile(r"##contig=<(.*)>")
 _ID, _LENGTH = re.compile(r"(?:^|,)ID=([^,]+)"), re.compile(r"(?:^|,)length=(\d+)", re.IGNORECASE)
+_COUNTS_IN_INFO = re.compile(rf"(?<![^;])(?:{'|'.join(IN_INFO)})=[^;]*")
 _NAMED_BUILD = re.compile(r"##(?:reference|assembly)=(.*)|##contig=.*[<,]assembly=([^,>]+)")
 
 
@@ -45,8 +49,10 @@ class Header:
     ----------
     line : int
         Line of the file with the column names, counted from 1.
+    width : int
+        Columns of a record.
     samples : list of str
-        Names of the sample columns.
+        Names of the sample columns; none where there are no such columns.
     tumours : list of str
         Names that ``##tumor_sample`` declares.
     build : Build or None
@@ -54,14 +60,10 @@ class Header:
     """
 
     line: int
+    width: int
     samples: list[str]
     tumours: list[str]
     build: Build | None
-
-    @property
-    def width(self) -> int:
-        """Columns of a record."""
-        return len(FIXED) + len(self.samples)
 
 
 def numbered_lines(path: Path) -> Iterator[tuple[int, str]]:
@@ -125,7 +127,8 @@ def read_header(lines: Iterator[tuple[int, str]], problems: FileProblems) -> Hea
         if line.startswith("##"):
             _note_meta(decoded(line), tumours, named, lengths)
         elif line.startswith("#"):
-            return Header(number, _sample_names(line, number, problems), tumours, _build(named, lengths))
+            width, samples = _sample_names(line, number, problems)
+            return Header(number, width, samples, tumours, _build(named, lengths))
         elif line.strip():
             raise problems.give_up(
                 "records begin without a line of column names; expected is a line that begins with #CHROM",
@@ -155,12 +158,13 @@ def _build(named: set[Build], lengths: dict[str, int]) -> Build | None:
     return next(iter(found)) if len(found) == 1 else None
 
 
-def _sample_names(line: str, number: int, problems: FileProblems) -> list[str]:
+def _sample_names(line: str, number: int, problems: FileProblems) -> tuple[int, list[str]]:
+    """The number of columns, and the names of those that are samples."""
     names = _columns(line)
+    if tuple(names) == WITHOUT_SAMPLES:
+        return len(names), []
     if tuple(names[: len(FIXED)]) != FIXED:
         message = f"the columns of a VCF are {', '.join(FIXED)} and the samples, separated by tabs"
-        if tuple(names[: len(FIXED) - 1]) == FIXED[:-1]:
-            message += "; this one has no samples, so it has no read counts"
         raise problems.give_up(message, number, decoded(line))
     samples = names[len(FIXED) :]
     for name in dict.fromkeys(samples):
@@ -168,9 +172,7 @@ def _sample_names(line: str, number: int, problems: FileProblems) -> list[str]:
             raise problems.give_up("two columns have this name; rename one", number, name)
         if not name.strip():
             raise problems.give_up("a sample column without a name", number)
-    if not samples:
-        raise problems.give_up("this VCF has no samples, so it has no read counts", number)
-    return samples
+    return len(names), samples
 
 
 def _columns(line: str) -> list[str]:
@@ -179,6 +181,8 @@ def _columns(line: str) -> list[str]:
 
 class Feed(threading.Thread):
     """Writes records into a pipe, after a header of nothing but the column names.
+
+    Where the file has no columns of samples, each record gets one that is empty.
 
     Parameters
     ----------
@@ -209,7 +213,7 @@ class Feed(threading.Thread):
         self.damage: Exception | None = None
         self._lines, self._sink = lines, sink
         self._width = header.width
-        self._names = "\t".join([*FIXED, *(f"s{place}" for place in range(len(header.samples)))])
+        self._names = "\t".join([*FIXED, *(f"s{place}" for place in range(max(len(header.samples), 1)))])
         self._samples = header.samples
 
     def run(self) -> None:
@@ -237,8 +241,10 @@ class Feed(threading.Thread):
                 self.faults.append((number, "a byte of value 0 here: the file is damaged"))
             elif found == self._width:
                 self.rows.append(number)
-                chrom, pos, _, ref, alt, _, filters, _, rest = line.split("\t", 8)
-                write(f"{chrom}\t{pos}\t.\t{ref}\t{alt}\t.\t{filters}\t.\t{rest}\n")
+                chrom, pos, _, ref, alt, _, filters, info, *rest = line.split("\t", 8)
+                counts = ";".join(_COUNTS_IN_INFO.findall(info)) or "."
+                formats = rest[0] if self._samples else ".\t."
+                write(f"{chrom}\t{pos}\t.\t{ref}\t{alt}\t.\t{filters}\t{counts}\t{formats}\n")
             elif line.strip():
                 expected = f"{self._width} expected as in the line with the names"
                 self.faults.append((number, f"{found} column{'s' if found > 1 else ''} found, {expected}"))

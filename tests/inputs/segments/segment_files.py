@@ -31,6 +31,24 @@ _NEW_TITAN = _TITAN.format(start="Start_Position.bp.", end="End_Position.bp.", s
 _PURPLE = "start end copyNumber bafCount observedBAF {baf} segmentStartSupport segmentEndSupport method"
 
 FILES: dict[str, tuple[str, str]] = {
+    "hatchet": (
+        "hatchet",
+        tabs(
+            "#CHR START END SAMPLE cn_normal u_normal cn_clone1 u_clone1 cn_clone2 u_clone2",
+            "chr1 1000 2000 S 1|1 0.2 2|1 0.5 1|2 0.3",
+            "chr1 2000 5000 S 1|1 0.2 0|1 0.5 1|0 0.3",
+            "chrX 100 900 S 1|1 0.2 1|1 0.5 1|1 0.3",
+        ),
+    ),
+    "hatchet bins": (
+        "hatchet",
+        tabs(
+            "#CHR START END SAMPLE RD #SNPS COV ALPHA BETA BAF CLUSTER cn_normal u_normal cn_clone1 u_clone1",
+            "1 1000 2000 S 1.5 12 40 80 40 0.33 3 1|1 0.2 2|1 0.8",
+            "1 2000 5000 S 0.5 12 40 80 0 0.01 4 1|1 0.2 1|0 0.8",
+            "X 100 900 S 1.0 12 40 80 80 0.5 1 1|1 0.2 1|1 0.8",
+        ),
+    ),
     "ascat segments.txt": (
         "ascat",
         tabs(
@@ -247,7 +265,8 @@ def segment_table(*rows: dict) -> pd.DataFrame:
     plain = {
         "file": "s.tsv", "row": 2, "sample_id": "S", "chrom": "1", "start": 1, "end": 1000, "major_cn": 1,
         "minor_cn": 1, "normal_cn": -1, "fraction": 1.0, "subclonal_major_cn": -1, "subclonal_minor_cn": -1,
-        "subclonal_fraction": float("nan"), "of_all_cells": False, "num_states": 1, "rounding": 0.0,
+        "subclonal_fraction": float("nan"), "other_fraction": 0.0, "of_all_cells": False, "num_states": 1,
+        "rounding": 0.0,
     }  # fmt: skip
     full = [{**plain, "row": 2 + place, **row} for place, row in enumerate(rows)]
     return pd.DataFrame(full, columns=list(COLUMNS)).astype(COLUMNS)

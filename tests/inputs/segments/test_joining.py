@@ -348,13 +348,48 @@ def test_too_many_states(tmp_path: Path) -> None:
     mutations = variants(("1", 5), ("2", 5), ("3", 5), ("4", 5))
     table, left_out = join(mutations, read_segments(path), tumour_content=0.8)
     assert numbers(table, "chrom", "major_cn", "subclonal_major_cn") == [("1", 1, pd.NA), ("4", 3, 2)]
-    text = "the tumour cells of its segment (row {} of {}) are in more than two copy-number states"
+    text = (
+        "the tumour cells of its segment (row {} of {}) are in more than two copy-number states, and more than 10 % of "
+        "them in none of the two largest"
+    )
     assert [item.reason for item in left_out] == [text.format(3, path), text.format(5, path)]
 
 
+def test_two_largest_states_stand_for_all(tmp_path: Path) -> None:
+    path = tmp_path / "generic.tsv"
+    path.write_text(
+        tabs(
+            "chrom start end major_cn minor_cn cellular_prevalence",
+            "1 1 9 2 1 0.3",
+            "1 1 9 3 1 0.1",
+            "1 1 9 4 1 0.6",
+            "2 1 9 2 1 0.3",
+            "2 1 9 3 1 0.11",
+            "2 1 9 4 1 0.59",
+            "3 1 9 2 1 0.3",
+            "3 1 9 3 1 0.4",
+            "3 1 9 2 1 0.3",
+        )
+    )
+    table, left_out = join(variants(("1", 5), ("2", 5), ("3", 5)), read_segments(path))
+    assert numbers(table, "chrom", "major_cn", "subclonal_major_cn") == [("1", 4, 2), ("3", 2, 3)]
+    assert table["subclonal_fraction"].tolist() == pytest.approx([0.3 / 0.9, 0.4])
+    text = f"the tumour cells of its segment (row {{}} of {path}) are in more than two copy-number states{{}}"
+    assert [(item.mutation_id.partition(":")[0], item.reason) for item in left_out] == [
+        ("1", text.format(2, ": the two largest are taken for all; at most 10 % of the cells are in others")),
+        ("2", text.format(5, ", and more than 10 % of them in none of the two largest")),
+    ]
+
+
 def test_sample_without_segments() -> None:
-    with pytest.raises(UsageError, match="no copy-number segments of 'B': those given are of 'A', 'C'"):
-        join(variants(("1", 5, "A"), ("1", 5, "B")), given({"sample_id": "A"}, {"sample_id": "C"}))
+    calls = variants(("1", 5, "A"), ("1", 5, "B"))
+    for fill_gaps in (None, "diploid"):
+        table, left_out = join(calls, given({"sample_id": "A"}, {"sample_id": "C"}), fill_gaps=fill_gaps)
+        assert table["sample_id"].tolist() == ["A"]
+        reason = "there are no copy-number segments of this sample"
+        assert [(item.sample_id, item.reason) for item in left_out] == [("B", reason)]
+    with pytest.raises(UsageError, match="no copy-number segments of 'A', 'B': those given are of 'C'"):
+        join(calls, given({"sample_id": "C"}))
     with pytest.raises(
         UsageError, match=r"of 'S': those given are of 'A'; some do not say of which sample they are"
     ):

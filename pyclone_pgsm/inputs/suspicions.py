@@ -1,0 +1,151 @@
+"""What in the data of one tumour looks like a mistake, though each value by itself is allowed.
+
+Each suspicion is a sentence for the user. None of them changes or leaves out anything, and none is meant to be raised
+by ordinary data: what is asked for is far from what one tumour can give.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.inputs.observations import Observations
+
+FAR_ABOVE = 0.1
+"""Distance of a variant allele frequency from the largest that copy numbers and tumour content allow, which is far."""
+
+MOST_IMPOSSIBLE = 0.5
+"""Share of frequencies far above from which on something must be wrong; real tumours had at most 0.04."""
+
+HIGH_FREQUENCY, MANY_IMPOSSIBLE = 0.7, 0.25
+"""If the median frequency of every sample is above the first, this share is enough."""
+
+LEAST_MUTATIONS = 5
+"""Fewer mutations than this in a sample, or in a group of samples, tell nothing."""
+
+LEAST_READS, LEAST_FREQUENCY = 5, 0.05
+"""Variant reads, and their share, of a mutation that is present in a sample beyond doubt."""
+
+_SHOWN_SAMPLES = 20
+
+
+def suspicions(observations: Observations) -> list[str]:
+    """What looks like a mistake in the data of one tumour.
+
+    Parameters
+    ----------
+    observations : Observations
+        T mutations in D samples.
+
+    Returns
+    -------
+    list of str
+        Sentences without a full stop, none if nothing is suspected.
+    """
+    return [*_swapped_alleles(observations), *_two_patients(observations)]
+
+
+def content_taken_as_one(samples: Sequence[str]) -> str:
+    """What to say of samples whose tumour content is not told."""
+    return f"tumour content of {listed(samples)} is not known and taken as 1"
+
+
+def listed(names: Sequence[str]) -> str:
+    """The names of samples, as messages tell them."""
+    shown = ", ".join(repr(name) for name in names[:_SHOWN_SAMPLES])
+    return shown + (f" and {len(names) - _SHOWN_SAMPLES} more" if len(names) > _SHOWN_SAMPLES else "")
+
+
+def _frequencies(observations: Observations) -> NDArray[np.float64]:
+    """(T, D) variant allele frequencies, NaN where there are no data."""
+    depth = np.where(observations.has_data & (observations.depth > 0), observations.depth, np.nan)
+    return observations.alt_counts / depth
+
+
+def _highest_frequencies(observations: Observations) -> NDArray[np.float64]:
+    """(T, D) the variant allele frequency of a mutation on all major copies of all tumour cells."""
+    second = observations.subclonal_fraction
+
+    def mean(main: NDArray, other: NDArray) -> NDArray[np.float64]:
+        return (1 - second) * main + second * other
+
+    mutated = mean(observations.major_cn, observations.subclonal_major_cn)
+    total = mean(
+        observations.major_cn + observations.minor_cn,
+        observations.subclonal_major_cn + observations.subclonal_minor_cn,
+    )
+    content = observations.tumour_content
+    return content * mutated / np.maximum(content * total + (1 - content) * observations.normal_cn, 1e-9)
+
+
+def _swapped_alleles(observations: Observations) -> list[str]:
+    frequency = _frequencies(observations)
+    told = ~np.isnan(frequency)
+    enough = told.sum(axis=0) >= LEAST_MUTATIONS
+    if not enough.any():
+        return []
+    frequency, told = frequency[:, enough], told[:, enough]
+    highest = _highest_frequencies(observations)[:, enough] + FAR_ABOVE
+    impossible = (frequency[told] > highest[told]).mean()
+    impossible_if_swapped = (1 - frequency[told] > highest[told]).mean()
+    is_high = np.nanmedian(frequency, axis=0).min() > HIGH_FREQUENCY
+    if (
+        impossible < (MANY_IMPOSSIBLE if is_high else MOST_IMPOSSIBLE)
+        or 2 * impossible_if_swapped > impossible
+    ):
+        return []
+    return [
+        "are the reads of reference and variant swapped? ref_counts are the reads that show the reference allele, "
+        f"alt_counts those that show the variant. {100 * impossible:.0f} % of the variant allele frequencies are far "
+        "above what copy numbers and tumour content allow; if the reads are right, one of these is wrong"
+    ]
+
+
+def _two_patients(observations: Observations) -> list[str]:
+    present = observations.has_data & (observations.alt_counts >= LEAST_READS)
+    present &= observations.alt_counts >= LEAST_FREQUENCY * observations.depth
+    for seen, least_samples, what in (
+        (observations.has_data, 1, "have no mutation in common"),
+        (present, 2, "have no mutation in common that is seen in both"),
+    ):
+        groups = [group for group in _groups(seen) if _is_large(seen, group, least_samples)]
+        if len(groups) > 1:
+            first, second = (
+                listed([observations.sample_ids[place] for place in group]) for group in groups[:2]
+            )
+            more = f", as do {len(groups) - 2} more groups" if len(groups) > 2 else ""
+            return [
+                f"are these samples of {len(groups)} patients? {first} and {second} {what}{more}. A run is meant for "
+                "the samples of one tumour"
+            ]
+    return []
+
+
+def _groups(seen: NDArray[np.bool_]) -> list[list[int]]:
+    """Groups of samples that have no mutation in common with any sample of another group.
+
+    Parameters
+    ----------
+    seen : (T, D) bool
+        Mutations that are seen in a sample.
+    """
+    counts = seen.astype(np.float32)
+    linked = counts.T @ counts > 0
+    left = list(range(len(linked)))
+    groups = []
+    while left:
+        group: list[int] = []
+        new = [left[0]]
+        while new:
+            group += new
+            left = [place for place in left if place not in new]
+            new = [place for place in left if linked[place, new].any()]
+        groups.append(sorted(group))
+    return groups
+
+
+def _is_large(seen: NDArray[np.bool_], group: list[int], least_samples: int) -> bool:
+    """Whether a group has enough samples and mutations to tell something."""
+    return len(group) >= least_samples and int(seen[:, group].any(axis=1).sum()) >= LEAST_MUTATIONS

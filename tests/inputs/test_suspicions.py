@@ -1,0 +1,156 @@
+"""Swapped reads and two patients in one table are suspected, ordinary data not; unknown tumour contents are told."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from pyclone_pgsm import cli
+from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.inputs.suspicions import suspicions
+from pyclone_pgsm.inputs.tables import read_tables
+from pyclone_pgsm.simulate import SimulationOptions, simulate
+
+HEADER = "mutation_id\tsample_id\tref_counts\talt_counts\tmajor_cn\tminor_cn\tnormal_cn"
+
+
+def observed(alt: np.ndarray, depth: int = 100, major: int = 1, content: float = 1.0) -> Observations:
+    """(T, D) reads that show the variant, of diploid loci."""
+    ones = np.ones(alt.shape, dtype=np.int64)
+    return Observations(
+        [f"m{place}" for place in range(len(alt))],
+        [f"S{place}" for place in range(alt.shape[1])],
+        depth - alt,
+        alt,
+        major * ones,
+        (2 - major) * ones,
+        2 * ones,
+        np.full(alt.shape, content),
+        np.full(alt.shape, 0.001),
+        np.ones(alt.shape, dtype=bool),
+    )
+
+
+def swapped(observations: Observations) -> Observations:
+    return replace(observations, ref_counts=observations.alt_counts, alt_counts=observations.ref_counts)
+
+
+@pytest.mark.parametrize("copy_numbers", ["diploid", "mixed"])
+@pytest.mark.parametrize("samples", [1, 3])
+@pytest.mark.parametrize("purity", [0.4, 1.0])
+def test_simulated_tumours(copy_numbers: str, samples: int, purity: float) -> None:
+    options = SimulationOptions(mutations=60, samples=samples, purity=purity, copy_numbers=copy_numbers)
+    for seed in range(5):
+        assert suspicions(simulate(options, np.random.default_rng(seed)).observations) == []
+
+
+def test_swapped_reads() -> None:
+    options = SimulationOptions(mutations=60, samples=2, purity=0.7)
+    (text,) = suspicions(swapped(simulate(options, np.random.default_rng(1)).observations))
+    assert text.startswith(
+        "are the reads of reference and variant swapped? ref_counts are the reads that show the ref"
+    )
+    assert (
+        "% of the variant allele frequencies are far above what copy numbers and tumour content allow" in text
+    )
+
+
+def test_high_frequencies_that_copy_numbers_allow() -> None:
+    lost = observed(np.full((20, 2), 97), major=2)
+    assert suspicions(lost) == []
+    assert suspicions(observed(np.full((4, 2), 97))) == []
+    assert len(suspicions(observed(np.full((20, 2), 97)))) == 1
+
+
+def test_two_patients() -> None:
+    alt = np.zeros((12, 4), dtype=np.int64)
+    alt[:6, :2] = alt[6:, 2:] = 40
+    apart = observed(alt)
+    (text,) = suspicions(apart)
+    assert text == (
+        "are these samples of 2 patients? 'S0', 'S1' and 'S2', 'S3' have no mutation in common that is seen in both. A "
+        "run is meant for the samples of one tumour"
+    )
+    noisy = alt + np.random.default_rng(1).binomial(2, 0.5, alt.shape)
+    assert len(suspicions(observed(noisy))) == 1
+    alt[0] = 40
+    assert suspicions(observed(alt)) == []
+
+
+def test_single_samples_without_a_mutation_seen_in_both() -> None:
+    alt = np.zeros((12, 2), dtype=np.int64)
+    alt[:6, 0] = alt[6:, 1] = 40
+    apart = observed(alt)
+    assert suspicions(apart) == []
+    (text,) = suspicions(replace(apart, has_data=alt > 0))
+    assert text == (
+        "are these samples of 2 patients? 'S0' and 'S1' have no mutation in common. A run is meant for the samples "
+        "of one tumour"
+    )
+    few = replace(observed(alt[4:8]), has_data=alt[4:8] > 0)
+    assert suspicions(few) == []
+
+
+def table(folder: Path, *rows: str, header: str = HEADER) -> Path:
+    path = folder / "t.tsv"
+    path.write_text("\n".join([header, *rows]) + "\n")
+    return path
+
+
+def validate(*arguments: object) -> tuple[str, str]:
+    result = CliRunner().invoke(cli.app, ["validate", *map(str, arguments)])
+    assert result.exit_code == 0
+    return result.stdout, result.stderr
+
+
+def test_tumour_content_taken_as_one(tmp_path: Path) -> None:
+    path = table(tmp_path, "a\tR1\t9\t1\t1\t1\t2", "a\tR2\t9\t1\t1\t1\t2")
+    assert read_tables(path)[0].content_unknown == ["R1", "R2"]
+    assert read_tables(path, tumour_content={"R1": 0.8})[0].content_unknown == ["R2"]
+    assert read_tables(path, tumour_content=0.8)[0].content_unknown == []
+    stdout, stderr = validate(path)
+    assert stderr == "pyclone-pgsm: warning: tumour content of 'R1', 'R2' is not known and taken as 1\n"
+    assert "tumour content of 'R1', 'R2' is not known and taken as 1" in stdout
+    assert validate(path, "--tumour-content", 0.8)[1] == ""
+    known = table(tmp_path, "a\tR1\t9\t1\t1\t1\t2\t1", header=HEADER + "\ttumour_content")
+    assert read_tables(known)[0].content_unknown == []
+    assert validate(known)[1] == ""
+
+
+def test_warnings_of_validate(tmp_path: Path) -> None:
+    rows = [f"m{place}\tS\t3\t97\t1\t1\t2\t0.8" for place in range(9)]
+    stderr = validate(table(tmp_path, *rows, header=HEADER + "\ttumour_content"))[1]
+    assert stderr.startswith("pyclone-pgsm: warning: are the reads of reference and variant swapped?")
+
+
+@pytest.mark.parametrize("quiet", [False, True])
+@pytest.mark.parametrize("command", ["run", "analyze"])
+def test_warnings_of_runs(command: str, quiet: bool, tmp_path: Path) -> None:
+    path = table(tmp_path, *(f"m{place}\tS\t90\t{place}\t1\t1\t2" for place in range(6)))
+    short = ["--iterations", "4", "--burn-in", "2", "--chains", "1", "--threads", "1", "--grid-size", "11"]
+    short += ["--no-plots"] * (command == "analyze") + ["--quiet"] * quiet
+    result = CliRunner().invoke(cli.app, [command, str(path), "-o", str(tmp_path / "out"), *short])
+    assert result.exit_code == 0
+    text = "pyclone-pgsm: warning: tumour content of 'S' is not known and taken as 1\n"
+    assert result.stderr == ("" if quiet else text)
+
+
+def test_empty_counts_say_what_to_do(tmp_path: Path) -> None:
+    result = CliRunner().invoke(cli.app, ["validate", str(table(tmp_path, "a\tR1\tNA\t1\t1\t1\t2"))])
+    assert result.exit_code == 2
+    assert result.stderr.endswith(
+        "row 2, column ref_counts: 'NA': no value; expected a number of reads: a whole number, 0 or more. If nothing "
+        "is known of the mutation in this sample, leave out the row, or write 0 for both counts\n"
+    )
+
+
+@pytest.mark.parametrize("name", ["variant_gene", "Gene_Symbol", "gene_name", "Hugo_Symbol"])
+def test_names_of_genes(name: str, tmp_path: Path) -> None:
+    row = "a\tR1\t9\t1\t1\t1\t2\tTP53"
+    assert read_tables(table(tmp_path, row, header=f"{HEADER}\t{name}"))[0].annotations == {"gene": ["TP53"]}
+    both = table(tmp_path, f"{row}\tKRAS", header=f"{HEADER}\t{name}\tgene")
+    assert read_tables(both)[0].annotations == {"gene": ["KRAS"]}
