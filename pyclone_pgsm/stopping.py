@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import signal
 import sys
 import threading
@@ -45,10 +46,10 @@ def stop_on_signals() -> None:
     report = sys.unraisablehook
 
     def again(unraisable: Any) -> None:
-        """What is raised while an object is being deleted goes lost: the signal comes once more."""
+        """What is raised while an object is being deleted goes lost: the signal comes once more, a little later."""
         if isinstance(unraisable.exc_value, Stopped):
             handler.first = math.inf
-            signal.raise_signal(signal.SIGTERM)
+            threading.Timer(0.01, os.kill, (os.getpid(), signal.SIGTERM)).start()
         else:
             report(unraisable)
 
@@ -64,7 +65,8 @@ def ignore_signals() -> None:
 @contextmanager
 def held_back() -> Iterator[None]:
     """Within the block signals wait; they come at its end."""
-    if threading.current_thread() is not threading.main_thread():
+    foreign = None in map(signal.getsignal, NUMBERS)  # a handler that Python cannot put back
+    if foreign or threading.current_thread() is not threading.main_thread():
         yield
         return
     came: list[int] = []

@@ -88,8 +88,8 @@ class Nursery:
         stdout : str or None
             A file that standard output is written to.
         **order
-            ``folder``: where it runs. ``limit``: largest size of a file. ``closed``: streams that are closed. ``encoding``: of the streams.
-            ``at``: [function, call, signal], a signal that the process sends itself there.
+            ``folder``: where it runs. ``limit``: largest size of a file. ``closed``: streams that are closed.
+            ``encoding``: of the streams. ``at``: [function, call, signal], a signal that the process sends itself there.
         """
         out, err = (str(Path(self.folder.name) / name) for name in ("out", "err"))
         started = time.monotonic()
@@ -99,7 +99,10 @@ class Nursery:
             time.sleep(max(0.0, started + kill[1] - time.monotonic()))
             os.kill(pid, kill[0])
         code = self._ask(wait=pid)
-        said = [Path(file).read_text(errors="replace") if file in (out, err) else "" for file in (stdout or out, err)]
+        said = [
+            Path(file).read_text(errors="replace") if file in (out, err) else ""
+            for file in (stdout or out, err)
+        ]
         return Ended(code, *said, time.monotonic() - started)
 
 

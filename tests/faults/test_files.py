@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -61,7 +62,7 @@ def test_together_or_not_at_all(tmp_path):
 
 @pytest.mark.parametrize("number", [errno.ENOSPC, errno.EFBIG, errno.EDQUOT])
 def test_no_space_is_told(number, tmp_path):
-    with pytest.raises(OutputError) as caught, replacing(tmp_path / "t.h5") as part:
+    with pytest.raises(OutputError) as caught, replacing(tmp_path / "t.h5") as part:  # noqa: PT012
         part.write_text("half")
         raise OSError(number, "whatever")
     path = tmp_path / "t.h5"
@@ -133,7 +134,7 @@ def test_unfinished_names(tmp_path):
     assert (unfinished(old), finished(new), finished(old)) == (new, old, old)
     old.write_text("old")
     new.write_text("new")
-    with pytest.raises(OutputError), replacing_together():
+    with pytest.raises(OutputError), replacing_together():  # noqa: PT012
         take_place(new, old)
         raise OutputError
     assert names(tmp_path) == ["t.h5", "t.unfinished.h5"]
@@ -159,7 +160,7 @@ def stopping(monkeypatch):
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signals_wait_for_what_belongs_together(number, stopping):
     done = []
-    with pytest.raises(Stopped), held_back():
+    with pytest.raises(Stopped), held_back():  # noqa: PT012
         signal.raise_signal(number)
         done.append(1)
     assert done == [1]
@@ -180,7 +181,6 @@ def test_signal_that_goes_lost_comes_again(stopping):
         thing = Deleted()
         del thing
 
-    with pytest.raises(Stopped):
+    with pytest.raises(Stopped):  # noqa: PT012
         drop()
-        for _ in range(10):
-            pass
+        time.sleep(60)

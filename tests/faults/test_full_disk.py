@@ -25,9 +25,12 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
     folder = tmp_path / "disk"
     folder.mkdir()
     mount = shutil.which("mount")
-    if mount is None or subprocess.run(
-        [mount, "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)], capture_output=True
-    ).returncode:
+    if (
+        mount is None
+        or subprocess.run(
+            [mount, "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)], capture_output=True
+        ).returncode
+    ):
         pytest.skip("no file system can be mounted")
     try:
         yield folder
@@ -96,7 +99,9 @@ def test_older_trace_stays(nursery: Nursery, made: Path, tmp_path: Path) -> None
     ],
     ids=lambda command: f"{command[0]}-{command[-1]}" if isinstance(command, list) else None,
 )
-def test_no_command_loses_what_was_there(command, limit, nursery: Nursery, made: Path, tmp_path: Path) -> None:
+def test_no_command_loses_what_was_there(
+    command, limit, nursery: Nursery, made: Path, tmp_path: Path
+) -> None:
     folder = Path(shutil.copytree(made, tmp_path / "made"))
     before = contents(folder)
     arguments = [
@@ -126,7 +131,9 @@ def test_full_disk(small_disk: Path, nursery: Nursery, made: Path) -> None:
         fill(small_disk, free)
         ended = nursery.run("run", table, "-o", path, *SHORT, "--force")
         assert ended.code == 2
-        assert ended.err.startswith(f"pyclone-pgsm: {path}: {NO_SPACE} {small_disk} (No space left on device)")
+        assert ended.err.startswith(
+            f"pyclone-pgsm: {path}: {NO_SPACE} {small_disk} (No space left on device)"
+        )
         assert path.exists() == (free > size)
         assert leftovers(small_disk) == []
         (small_disk / "filler").unlink()

@@ -75,9 +75,7 @@ def test_replaced_results_stay_until_the_new_are_whole(
     """After the chains: the older results are unchanged, and the new trace is kept beside them."""
     folder = Path(shutil.copytree(made, tmp_path / "made"))
     before = contents(folder)
-    ended = nursery.run(
-        *in_folder(command, folder), "--force", at=[f"{PACKAGE}.{place}", 1, signal.SIGTERM]
-    )
+    ended = nursery.run(*in_folder(command, folder), "--force", at=[f"{PACKAGE}.{place}", 1, signal.SIGTERM])
     new, old = folder / out / "trace.unfinished.h5", folder / out / "trace.h5"
     assert ended.code == 130
     assert ended.err == (

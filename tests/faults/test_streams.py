@@ -47,7 +47,11 @@ def test_closed_streams(nursery: Nursery, made: Path, tmp_path: Path) -> None:
 
 def test_reader_that_has_gone(made: Path) -> None:
     """In a process of its own: ``| head -1``."""
-    for arguments, code in ((["validate", made / "tumour.tsv"], 0), (["--help"], 0), (["validate", "nowhere"], 2)):
+    for arguments, code in (
+        (["validate", made / "tumour.tsv"], 0),
+        (["--help"], 0),
+        (["validate", "nowhere"], 2),
+    ):
         reading, writing = os.pipe()
         os.close(reading)
         ended = subprocess.run(
