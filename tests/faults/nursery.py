@@ -89,7 +89,7 @@ class Nursery:
             A file that standard output is written to.
         **order
             ``folder``: where it runs. ``limit``: largest size of a file. ``closed``: streams that are closed.
-            ``encoding``: of the streams. ``at``: [function, call, signal], a signal that the process sends itself there.
+            ``encoding``: of the streams. ``at``: [function, call, signal], which the process sends itself.
         """
         out, err = (str(Path(self.folder.name) / name) for name in ("out", "err"))
         started = time.monotonic()
