@@ -94,8 +94,8 @@ class KeptCode(FunctionCache):
 
     def __init__(self, function: Callable[..., Any]) -> None:
         super().__init__(function)
-        files = self._cache_file
-        self._cache_file = _CheckedFiles(self._cache_path, self._impl.filename_base, files._source_stamp)
+        stamp = self._impl.locator.get_source_stamp()
+        self._cache_file: Any = _CheckedFiles(self._cache_path, self._impl.filename_base, stamp)
         self._path = Path(self._cache_path) / self._impl.filename_base
         self._thread = threading.RLock()
         self._depth = 0
