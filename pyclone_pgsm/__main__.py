@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
-from pyclone_pgsm.cli import main
+from pyclone_pgsm.terminal import guarded
+
+
+def main() -> None:
+    """Entry point of the command: prepared for signals before the rest of the program is even imported."""
+    with guarded():
+        from pyclone_pgsm.cli import run_command
+
+        run_command()
+
 
 if __name__ == "__main__":
     main()

@@ -5,8 +5,10 @@ from __future__ import annotations
 import copy
 import json
 import math
+import os
 import platform
 import reprlib
+import shlex
 import signal
 import threading
 import time
@@ -31,7 +33,18 @@ from pyclone_pgsm.chains import (
     start_chain,
 )
 from pyclone_pgsm.errors import DensityError, OutputError, TraceError, UsageError
-from pyclone_pgsm.files import check_new, make_folder, refuse_inputs, remove, replacing
+from pyclone_pgsm.files import (
+    check_new,
+    finished,
+    make_folder,
+    refuse_inputs,
+    remove,
+    remove_leftovers,
+    replacing,
+    replacing_together,
+    take_place,
+    unfinished,
+)
 from pyclone_pgsm.foreign import blamed
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.likelihoods.model import Model
@@ -52,6 +65,7 @@ from pyclone_pgsm.posterior.summarize import (
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.samplers.initial import INITS, is_file, read_labels
+from pyclone_pgsm.stopping import PATIENCE, Stopped
 from pyclone_pgsm.trace import RunOptions, Trace, TraceWriter, create_trace, extend_trace
 from pyclone_pgsm.tumour.content import ContentOption, check_uncertain, uncertain
 from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
@@ -83,7 +97,6 @@ PICTURES = (
 LEAST_PRECISION, MOST_PRECISION = 0.1, 1e9
 LEAST_OUTLIERS = 1e-9
 BURST = 0.3  # seconds in which the signals of one Ctrl-C come: shells and schedulers send several
-PATIENCE = 2.0  # seconds after which another Ctrl-C means it
 PICTURED_DRAWS = 12  # partitions that the picture of a density is the mean of
 DEPENDENCIES = ("numpy", "scipy", "pandas", "numba", "h5py", "matplotlib")
 
@@ -94,7 +107,17 @@ def folder_files(options: RunOptions) -> tuple[str, ...]:
 
 
 class Interrupted(Exception):
-    """The run was stopped by Ctrl-C or a signal; the trace is kept."""
+    """The run was stopped by Ctrl-C or a signal; the trace is kept.
+
+    Attributes
+    ----------
+    trace : Path or None
+        Where it is, if it is known.
+    """
+
+    def __init__(self, trace: Path | None = None) -> None:
+        super().__init__()
+        self.trace = trace
 
 
 @dataclass(frozen=True)
@@ -374,7 +397,7 @@ def _run(
         writer.flush()
     model.forget()
     if interrupted:
-        raise Interrupted
+        raise Interrupted(path)
 
 
 def start(
@@ -391,7 +414,8 @@ def start(
     ----------
     plan : Plan
     out : Path
-        The trace; replaced if it exists.
+        The trace. If it exists, the new one grows under another name (:func:`pyclone_pgsm.files.unfinished`), and
+        replaces it when all chains are at their end.
     threads : int or None
         Chains that run at the same time; None: one a processor. No influence on the result.
     command : str
@@ -405,15 +429,36 @@ def start(
     OutputError
         The trace cannot be written.
     """
-    create_trace(out, plan.data, plan.left_out, plan.options, command, plan.states)
+    take_place(_sample(plan, out, threads, command, progress), out)
+
+
+def _sample(plan: Plan, out: Path, threads: int | None, command: str, progress: Progress | None) -> Path:
+    """Run the chains of a plan, and return their trace: `out`, or its unfinished name if there is an older `out`."""
+    path = unfinished(out) if out.exists() else out
+    create_trace(path, plan.data, plan.left_out, plan.options, command, plan.states)
     try:
-        _run(out, plan.model, plan.options, plan.states, threads, progress)
+        with _resumable(path):
+            _run(path, plan.model, plan.options, plan.states, threads, progress)
     except UsageError:
-        with Trace(out) as trace:
+        with Trace(path) as trace:
             is_empty = not any(len(chain.iteration) for chain in trace.chains)
         if is_empty:
-            remove(out)
+            remove(path)
         raise
+    return path
+
+
+@contextmanager
+def _resumable(path: Path) -> Iterator[None]:
+    """Let whatever ends the work on a trace tell that the trace is kept."""
+    try:
+        yield
+    except (Stopped, KeyboardInterrupt):
+        raise Interrupted(path if path.exists() else finished(path)) from None
+    except OutputError as problem:
+        raise OutputError(
+            f"{problem}; {path} is kept: go on with pyclone-pgsm resume {shlex.quote(str(path))}"
+        ) from problem
 
 
 def plan_tumour(
@@ -476,6 +521,7 @@ def resume(
     Parameters
     ----------
     path : Path
+        One with an unfinished name (:func:`pyclone_pgsm.files.unfinished`) takes the place of the older in the end.
     iterations : int or None
         New number of iterations in all; None: as the trace says.
 
@@ -495,7 +541,7 @@ def resume(
         options, data = trace.options, trace.data
         states = trace.states()
         total = options.settings.lengths[0]
-        finished = all(
+        is_done = all(
             len(chain.iteration) and chain.iteration[-1] + options.settings.thin > total
             for chain in trace.chains
         )
@@ -504,15 +550,17 @@ def resume(
             raise UsageError(
                 f"--iterations {iterations}: {path} is meant to have {total}; give at least that"
             )
-        finished = finished and iterations == total
+        is_done = is_done and iterations == total
         options = replace(options, settings=replace(options.settings, iterations=iterations))
     at_once = effective_threads(threads, len(states))
-    if not finished:
+    if not is_done:
         check_memory(estimate(data, options.model, options.settings, at_once))
-        for left_over in path.parent.glob(f".{path.name}.*.part"):  # by a flush that was killed
-            left_over.unlink(missing_ok=True)
-        extend_trace(path, options)
-        _run(path, make_model(data, options.model), options, states, threads, progress)
+    remove_leftovers(Path(os.path.realpath(path)).parent)
+    with _resumable(path):
+        if not is_done:
+            extend_trace(path, options)
+            _run(path, make_model(data, options.model), options, states, threads, progress)
+    take_place(path, finished(path))
     return options.settings.lengths[0]
 
 
@@ -570,7 +618,7 @@ def write_results(
     ----------
     trace_path : Path
     folder : Path
-        Made if need be; files in it are replaced.
+        Made if need be; files in it are replaced when all of the new ones are whole.
     criterion : str or None
         Of the consensus partition.
     burn_in : int or None
@@ -591,7 +639,7 @@ def write_results(
     check_criterion(criterion)
     timings = dict(timings or {})
     started = time.perf_counter()
-    with Trace(trace_path) as trace:
+    with replacing_together(), Trace(trace_path) as trace:
         with blamed(trace.options.model["likelihood"]):
             result = summarize(trace, criterion, burn_in, thresholds)
         timings["summarize"] = time.perf_counter() - started
@@ -608,8 +656,8 @@ def write_results(
             at_once = effective_threads(None, settings.chains)
             memory = estimate(trace.data, trace.options.model, settings, at_once)
         report = run_report(trace, result, criterion, burn_in, timings, memory)
-    with replacing(folder / "run.json") as temporary:
-        temporary.write_text(json.dumps(report, indent=2, allow_nan=False) + "\n")
+        with replacing(folder / "run.json") as temporary:
+            temporary.write_text(json.dumps(report, indent=2, allow_nan=False) + "\n")
     return result
 
 
@@ -669,9 +717,9 @@ def write_pictures(
         The files written.
     """
     check_criterion(criterion)
-    make_folder(folder)
-    with Trace(trace_path) as trace:
+    with replacing_together(), Trace(trace_path) as trace:
         result = summarize(trace, criterion, burn_in)
+        make_folder(folder)
         _remove_pictures(folder)
         return _draw(trace, result, folder, burn_in, formats)
 
@@ -831,8 +879,7 @@ def fill_folder(
 ) -> Result:
     """Run the chains of a plan and write an output folder.
 
-    What there is of its files is removed first, so that what an interrupted run leaves does not stand beside the tables
-    of an older one.
+    An older trace, tables and pictures stay until all the new ones are whole, and are then replaced together.
 
     Parameters
     ----------
@@ -846,18 +893,18 @@ def fill_folder(
         See :func:`start`.
     """
     make_folder(folder)
-    for name in folder_files(plan.options):
-        remove(folder / name)
-    _remove_pictures(folder / "plots")
-    start(plan, folder / "trace.h5", threads=threads, command=command, progress=progress)
+    trace = _sample(plan, folder / "trace.h5", threads, command, progress)
     timings = {"chains": time.perf_counter() - started}
-    return write_results(
-        folder / "trace.h5",
-        folder,
-        criterion=criterion,
-        thresholds=thresholds,
-        formats=formats,
-        plots=plots,
-        timings=timings,
-        memory=plan.memory,
-    )
+    with _resumable(trace), replacing_together():
+        result = write_results(
+            trace,
+            folder,
+            criterion=criterion,
+            thresholds=thresholds,
+            formats=formats,
+            plots=plots,
+            timings=timings,
+            memory=plan.memory,
+        )
+        take_place(trace, folder / "trace.h5")
+    return result

@@ -45,6 +45,7 @@ from pyclone_pgsm.prepare_cli import (
     read,
     tumours,
 )
+from pyclone_pgsm.terminal import guarded
 from pyclone_pgsm.warm import compile_ahead
 
 if TYPE_CHECKING:
@@ -160,9 +161,7 @@ def analyze(
         if not given["quiet"]:
             say(result, folder, len(reading.left_out), reading.notes)
 
-    each_tumour(
-        found, out or folder_for(inputs, given), work, lambda _, folder: folder / "trace.h5", given["quiet"]
-    )
+    each_tumour(found, out or folder_for(inputs, given), work, given["quiet"])
 
 
 @app.command()
@@ -234,7 +233,7 @@ def run(
         if not given["quiet"]:
             print(f"{count(resolved.chains, 'chain')} written to {trace}")
 
-    each_tumour(found, out, work, trace_of, given["quiet"])
+    each_tumour(found, out, work, given["quiet"])
 
 
 app.command()(prepare)
@@ -332,12 +331,14 @@ def plot(
     """The pictures of a trace only."""
     with mistakes_reported(trace):
         from pyclone_pgsm import analysis
+        from pyclone_pgsm.files import remove_leftovers
 
         given = context.params
         formats = parse_formats(given["formats"])
         analysis.check_criterion(given["consensus"])
         if out.exists() and not out.is_dir():
             raise OutputError(f"{out} is a file: give a folder with -o")
+        remove_leftovers(out)
         if out.exists() and any(out.iterdir()) and not given["force"]:
             raise OutputError(
                 f"{out} exists already and is not empty: use --force, or another folder with -o"
@@ -414,7 +415,13 @@ def simulate(
 
 
 def main() -> None:
-    """Entry point of the command ``pyclone-pgsm``."""
+    """The command ``pyclone-pgsm``; its entry point is that of :mod:`pyclone_pgsm.__main__`."""
+    with guarded():
+        run_command()
+
+
+def run_command() -> None:
+    """What the command line asks for."""
     settle()
     gc.set_threshold(
         100_000, 50, 50

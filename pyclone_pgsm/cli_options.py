@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 import typer
 
 from pyclone_pgsm.errors import PycloneError, UsageError
+from pyclone_pgsm.files import finished
+from pyclone_pgsm.stopping import EXIT_CODE, Stopped
 from pyclone_pgsm.warm import stop_warming
 
 if TYPE_CHECKING:
@@ -293,7 +295,15 @@ def fail(message: str) -> NoReturn:
 
 @contextmanager
 def mistakes_reported(trace: Path | None = None, where: str | None = None) -> Iterator[None]:
-    """Turn errors into messages and exit codes; ``where`` begins the message."""
+    """Turn errors into messages and exit codes.
+
+    Parameters
+    ----------
+    trace : Path or None
+        One that is kept whatever happens.
+    where : str or None
+        Begins the message.
+    """
     try:
         yield
     except PycloneError as mistake:
@@ -310,26 +320,29 @@ def mistakes_reported(trace: Path | None = None, where: str | None = None) -> It
             "the memory does not suffice: run fewer chains at a time (--threads 1), or on a larger machine"
         )
         fail(f"{where}: {message}" if where else message)
-    except KeyboardInterrupt:
-        fail_interrupted(trace if trace is not None and trace.is_file() else None, " --force")
+    except (KeyboardInterrupt, Stopped):
+        fail_interrupted(trace if trace is not None and trace.is_file() else None)
     except Exception as problem:
         if type(problem).__name__ != "Interrupted":
             raise
-        fail_interrupted(trace)
+        fail_interrupted(getattr(problem, "trace", None) or trace)
 
 
-def fail_interrupted(trace: Path | None, force: str = "") -> NoReturn:
+def fail_interrupted(trace: Path | None) -> NoReturn:
     """Print how to go on, if there is a trace, and exit with code 130."""
+    stop_warming()
     message = "interrupted"
     if trace is not None:
-        name = shlex.quote(str(trace))
-        folder = shlex.quote(str(trace.parent)) if trace.name == "trace.h5" else "FOLDER"
+        end = finished(trace)
+        folder = shlex.quote(str(end.parent)) if end.name == "trace.h5" else "FOLDER"
         message += (
-            f"; the trace is kept: go on with pyclone-pgsm resume {name}, "
-            f"then make the tables with pyclone-pgsm summarize {name} -o {folder}{force}"
+            f"; the trace is kept: go on with pyclone-pgsm resume {shlex.quote(str(trace))}, "
+            f"then make the tables with pyclone-pgsm summarize {shlex.quote(str(end))} -o {folder}"
         )
+        if end != trace:
+            message += " --force; the older results are unchanged"
     print(f"pyclone-pgsm: {message}", file=sys.stderr)
-    raise typer.Exit(130)
+    raise typer.Exit(EXIT_CODE)
 
 
 def parse_number(name: str, text: str, word: str, kind: type[float] | type[int]) -> Any:

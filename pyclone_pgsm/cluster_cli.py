@@ -89,7 +89,7 @@ def cluster(
 ) -> None:
     """Any table of numbers: read, run the chains, and write clusters, parameters, tables and pictures."""
     folder = out or default_folder(data)
-    with mistakes_reported(folder / "trace.h5"):
+    with mistakes_reported():
         from pyclone_pgsm import analysis, clustering
         from pyclone_pgsm.errors import DataValueError
         from pyclone_pgsm.inputs.matrix import data_error, read_matrix

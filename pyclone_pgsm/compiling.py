@@ -30,6 +30,7 @@ import numba
 from numba import config
 from numba.core.bytecode import FunctionIdentity
 
+from pyclone_pgsm.kept_code import distrust, keep_code, say_once, take_lock
 from pyclone_pgsm.linking import EntryCompiler, InnerCompiler
 
 KERNELS = (
@@ -105,7 +106,7 @@ def inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
 
 @cache
 def cache_directory() -> Path | None:
-    """Folder for machine code, or None (said once on stderr) when it cannot be written.
+    """Folder for machine code, or None (said once on stderr) when it cannot be written, or others can write there.
 
     ``PYCLONE_PGSM_CACHE_DIR`` if set, else the user's cache folder.
     """
@@ -117,18 +118,42 @@ def cache_directory() -> Path | None:
 
         directory = user_cache_path("pyclone-pgsm", appauthor=False)
     try:
-        directory.mkdir(parents=True, exist_ok=True)
+        directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if distrusted(directory):
+            return None
         probe = directory / f".probe-{os.getpid()}"
         probe.touch()
         probe.unlink()
     except OSError as problem:
-        print(
-            f"pyclone-pgsm: compiled code cannot be kept in {directory} ({problem.strerror}): "
-            "every start compiles anew; PYCLONE_PGSM_CACHE_DIR names another folder",
-            file=sys.stderr,
+        say_once(
+            f"compiled code cannot be kept in {directory} ({problem.strerror}): "
+            "every start compiles anew; PYCLONE_PGSM_CACHE_DIR names another folder"
         )
         return None
     return directory
+
+
+def distrusted(directory: Path) -> bool:
+    """Whether machine code in a folder is not to be used, which is said once on stderr."""
+    reason = distrust(directory)
+    if reason:
+        say_once(
+            f"compiled code in {directory} is not used, because {reason}: every start compiles anew; "
+            "PYCLONE_PGSM_CACHE_DIR names another folder"
+        )
+    return reason is not None
+
+
+def _folder(name: str | None) -> Path | None:
+    """The folder of that name for machine code, made if need be; None if there can be none."""
+    directory = cache_directory()
+    if directory is None or name is None or config.DISABLE_JIT:
+        return None
+    try:
+        (directory / name).mkdir(mode=0o700, exist_ok=True)
+        return None if distrusted(directory / name) else directory / name
+    except OSError:
+        return None
 
 
 def _digest_of_kernels() -> str:
@@ -150,6 +175,13 @@ def is_cold(likelihood: type) -> bool:
     if directory is None or folder is None or config.DISABLE_JIT:
         return False
     return next((directory / folder).rglob("*.nbi"), None) is None
+
+
+def warming_lock(likelihood: type) -> int | None:
+    """A descriptor that holds the right to compile ahead for a likelihood class; None while another process has it."""
+    folder = _folder(_folder_of(likelihood))
+    lock = None if folder is None else take_lock(folder / "warming.lock")
+    return lock if isinstance(lock, int) else None
 
 
 def is_kept(function: Callable[..., Any], likelihood: type) -> bool:
@@ -196,16 +228,11 @@ def _folder_of(likelihood: type) -> str | None:
 
 
 def _jit(function: Callable[..., Any], folder: str | None) -> Callable[..., Any]:
-    directory = cache_directory()
-    options = {"nogil": True, "pipeline_class": EntryCompiler}
-    if directory is None or folder is None or config.DISABLE_JIT:
-        return numba.njit(**options)(function)
-    before = config.CACHE_DIR
-    config.CACHE_DIR = str(directory / folder)
-    try:
-        return numba.njit(**options, cache=True)(function)
-    finally:
-        config.CACHE_DIR = before
+    made = numba.njit(nogil=True, pipeline_class=EntryCompiler)(function)
+    directory = _folder(folder)
+    if directory is not None:
+        keep_code(made, directory)
+    return made
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:

@@ -1,34 +1,229 @@
-"""Writing files so that a run killed at any moment leaves no half file under a final name."""
+"""Writing files so that no fault of the machine leaves half a file under a final name, or takes what was there before.
+
+A file is written under a hidden name beside its own, and takes its place when it is whole. Files that belong together
+take their places together, when the last of them is whole. A hidden file is locked by the process that writes it: one
+without a lock was left by a process that died, and goes when something is next written into its folder.
+"""
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
+from contextvars import ContextVar
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from pyclone_pgsm.errors import OutputError
+from pyclone_pgsm.stopping import held_back
+
+try:
+    import fcntl
+except ImportError:  # not on this system: what dead processes left stays
+    fcntl = None  # type: ignore[assignment]
+
+PART = ".pyclone-pgsm.part"
+"""End of the hidden names."""
+UNFINISHED = ".unfinished"
+NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+
+@dataclass
+class _Batch:
+    """Files that take their places together.
+
+    Attributes
+    ----------
+    parts : dict of Path to (Path, int)
+        Hidden file and its descriptor, by the path whose place it takes.
+    moves : dict of Path to Path
+        A file that is whole already, by the path whose place it takes.
+    outdated : list of Path
+        Files that go.
+    folders : list of Path
+        Made for the files; they go again if the files do not come.
+    swept : set of Path
+        Folders in which nothing is left over.
+    """
+
+    parts: dict[Path, tuple[Path, int]] = field(default_factory=dict)
+    moves: dict[Path, Path] = field(default_factory=dict)
+    outdated: list[Path] = field(default_factory=list)
+    folders: list[Path] = field(default_factory=list)
+    swept: set[Path] = field(default_factory=set)
+
+    def open_part(self, target: Path) -> Path:
+        if target.parent not in self.swept:
+            remove_leftovers(target.parent)
+            self.swept.add(target.parent)
+        part = target.with_name(f".{target.name}.{os.getpid()}{PART}")
+        self.parts[target] = part, -1
+        while True:
+            descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+            self.parts[target] = part, descriptor
+            if fcntl is None:
+                return part
+            with suppress(OSError):
+                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.stat(part), os.fstat(descriptor)):
+                    return part
+            os.close(descriptor)  # another process took it for left over before it was locked
+
+    def commit(self) -> None:
+        for target, (part, _) in self.parts.items():
+            with _told(target):
+                os.replace(part, target)
+        for target, whole in self.moves.items():
+            with _told(target):
+                os.replace(whole, target)
+        for path in self.outdated:
+            target = Path(os.path.realpath(path))
+            if target not in self.parts and target not in self.moves:
+                _remove(path)
+        self.folders.clear()
+
+    def close(self) -> None:
+        """Let go of what did not take its place."""
+        for part, descriptor in self.parts.values():
+            with suppress(OSError):
+                os.unlink(part)
+            if descriptor >= 0:
+                os.close(descriptor)
+        for folder in reversed(self.folders):
+            with suppress(OSError):
+                folder.rmdir()
+
+
+_current: ContextVar[_Batch | None] = ContextVar("files that are being written", default=None)
+
+
+@contextmanager
+def replacing_together() -> Iterator[None]:
+    """Within the block, files take their places, and those removed go, at its end: all of them, or none if it fails.
+
+    A process killed at that end, between two renames, leaves new and old files side by side, each of them whole. A
+    block within another is part of it.
+
+    Raises
+    ------
+    OutputError
+        A file cannot take its place.
+    """
+    if _current.get() is not None:
+        yield
+        return
+    batch = _Batch()
+    token = _current.set(batch)
+    try:
+        yield
+        with held_back():
+            batch.commit()
+    finally:
+        with held_back():
+            _current.reset(token)
+            batch.close()
 
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A temporary path beside `path` that takes its place when the block ends well, and goes otherwise.
+    """A hidden path beside `path` that takes its place when the block ends well, and goes otherwise.
+
+    Where `path` is a symbolic link it stays one, and what it leads to is replaced. Within
+    :func:`replacing_together` the place is taken at the end of that.
 
     Raises
     ------
     OutputError
         The folder is missing, not writable, or full.
     """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.part")
+    with replacing_together():
+        batch = _current.get()
+        assert batch is not None
+        with _told(path):
+            yield batch.open_part(_destination(path))
+
+
+def write_file(path: Path, content: bytes | memoryview) -> None:
+    """Write a whole file by ordinary writes, whose failure is always told: libraries that write themselves lose some.
+
+    Raises
+    ------
+    OutputError
+        See :func:`replacing`.
+    """
+    with replacing(path) as part, part.open("wb") as file:
+        file.write(content)
+
+
+@contextmanager
+def _told(path: Path) -> Iterator[None]:
+    """Turn errors of the system into messages that name the file."""
     try:
-        yield temporary
-        os.replace(temporary, path)
+        yield
     except OSError as problem:
-        reason = os.strerror(problem.errno) if problem.errno else problem
+        reason = os.strerror(problem.errno) if problem.errno else str(problem)
+        if problem.errno in NO_SPACE:
+            reason = f"no space left on {path.parent} ({reason})"
         raise OutputError(f"{path}: cannot be written: {reason}") from problem
-    finally:
-        with suppress(OSError):
-            temporary.unlink()
+
+
+def _destination(path: Path) -> Path:
+    """What a path leads to, through symbolic links.
+
+    Raises
+    ------
+    OutputError
+        The links lead in a circle.
+    """
+    try:
+        os.stat(path)
+    except OSError as problem:
+        if problem.errno == errno.ELOOP:
+            raise OutputError(f"{path}: its symbolic links lead in a circle: use another name") from None
+    return Path(os.path.realpath(path))
+
+
+def remove_leftovers(folder: Path) -> None:
+    """Remove the hidden files of processes that died while they wrote into a folder."""
+    if fcntl is None:
+        return
+    with suppress(OSError):
+        for name in os.listdir(folder):
+            if name.startswith(".") and name.endswith(PART):
+                with suppress(OSError):
+                    descriptor = os.open(folder / name, os.O_RDWR | os.O_NOFOLLOW | os.O_CLOEXEC)
+                    try:
+                        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+                        os.unlink(folder / name)
+                    finally:
+                        os.close(descriptor)
+
+
+def unfinished(path: Path) -> Path:
+    """Name of a file that grows while an older one has the name `path`: ``trace.unfinished.h5`` of ``trace.h5``."""
+    return path.with_name(f"{path.stem}{UNFINISHED}{path.suffix}")
+
+
+def finished(path: Path) -> Path:
+    """The name that a file has in the end: the opposite of :func:`unfinished`; other names stay as they are."""
+    return path.with_name(f"{path.stem.removesuffix(UNFINISHED)}{path.suffix}")
+
+
+def take_place(path: Path, target: Path) -> None:
+    """Let a whole file take the place of another, within :func:`replacing_together` at the end of that.
+
+    Raises
+    ------
+    OutputError
+        It cannot.
+    """
+    if path != target:
+        with replacing_together():
+            batch = _current.get()
+            assert batch is not None
+            batch.moves[_destination(target)] = path
 
 
 def refuse_existing(path: Path, force: bool) -> None:
@@ -51,6 +246,7 @@ def check_new(path: Path, force: bool) -> None:
     OutputError
         `path` exists and `force` is False, or its folder could not be made.
     """
+    _destination(path)
     if path.exists() and not force:
         raise OutputError(f"{path} exists already: use --force to replace it, or another name with -o")
     folder = path.parent
@@ -71,45 +267,54 @@ def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
     ------
     OutputError
     """
-    read = {path.resolve() for path in inputs}
+    read = {os.path.realpath(path) for path in inputs}
     for path in outputs:
-        if path.resolve() in read:
+        if os.path.realpath(path) in read:
             raise OutputError(
                 f"{path}: is an input, which the output would replace: use another name with -o"
             )
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder if it is not there.
+    """Make a folder if it is not there; within :func:`replacing_together` it goes again if that fails.
 
     Raises
     ------
     OutputError
         It cannot be made, or is a file.
     """
-    made: list[Path] = []
+    folder = _destination(folder)
+    missing = [each for each in (*reversed(folder.parents), folder) if not each.exists()]
     try:
-        for each in (*reversed(folder.parents), folder):
-            if not each.is_dir():
-                each.mkdir(exist_ok=True)
-                made.append(each)
+        folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError:
         raise OutputError(f"{folder}: is a file, not a folder") from None
     except OSError as problem:
-        for each in reversed(made):
+        for each in reversed(missing):
             with suppress(OSError):
                 each.rmdir()
         raise OutputError(f"{folder}: the folder cannot be made: {problem.strerror or problem}") from problem
+    batch = _current.get()
+    if batch is not None:
+        batch.folders += missing
 
 
 def remove(path: Path) -> None:
-    """Remove a file if it is there.
+    """Remove a file if it is there, within :func:`replacing_together` at the end of that.
 
     Raises
     ------
     OutputError
         It cannot be removed, or is a folder.
     """
+    batch = _current.get()
+    if batch is None:
+        _remove(path)
+    else:
+        batch.outdated.append(path)
+
+
+def _remove(path: Path) -> None:
     try:
         path.unlink(missing_ok=True)
     except OSError as problem:

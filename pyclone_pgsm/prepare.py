@@ -17,7 +17,7 @@ from typing import TypeVar
 import pandas as pd
 
 from pyclone_pgsm.errors import InputError, Problem, UsageError
-from pyclone_pgsm.files import check_new, make_folder, refuse_inputs, replacing
+from pyclone_pgsm.files import check_new, make_folder, refuse_inputs, replacing, replacing_together
 from pyclone_pgsm.inputs.genome import BUILDS, Build, Sex
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.inputs.segments import Segments, combined, join, read_segments, sample_stem
@@ -231,9 +231,10 @@ def write_prepared(prepared: Prepared, folder: Path) -> None:
     OutputError
         They cannot be written.
     """
-    make_folder(folder)
-    write_table(left_out_table(prepared.left_out), folder / LEFT_OUT)
-    _write_joined(prepared.table, folder / TABLE)
+    with replacing_together():
+        make_folder(folder)
+        write_table(left_out_table(prepared.left_out), folder / LEFT_OUT)
+        _write_joined(prepared.table, folder / TABLE)
 
 
 def check_folder(folder: Path, force: bool, inputs: Sequence[Path] = ()) -> None:

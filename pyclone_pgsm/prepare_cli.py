@@ -364,7 +364,6 @@ def each_tumour(
     found: Sequence[Tumour],
     out: Path,
     work: Callable[[Tumour, Path], None],
-    trace: Callable[[Tumour, Path], Path] = lambda tumour, folder: folder,
     quiet: bool = False,
 ) -> None:
     """Do the work of a command for each tumour: in the folder ``out``, or each patient in one of its own below.
@@ -379,8 +378,6 @@ def each_tumour(
         The folder.
     work : callable
         Does the work for a tumour in a folder.
-    trace : callable
-        The trace it writes there, which the message of an interrupted run tells.
     quiet : bool
         Do not print the names of patients.
     """
@@ -390,7 +387,7 @@ def each_tumour(
         if tumour.name and not quiet:
             print(f"patient {tumour.name}")
         try:
-            with mistakes_reported(trace(tumour, folder), f"patient {tumour.name}" if tumour.name else None):
+            with mistakes_reported(where=f"patient {tumour.name}" if tumour.name else None):
                 work(tumour, folder)
         except typer.Exit as end:
             if end.exit_code != 2 or not tumour.name:
@@ -435,4 +432,4 @@ def prepare(
             for line in [*prepared.notes, *prepared.summary(), f"written to {folder}"]:
                 print(line)
 
-    each_tumour(found, out or folder_for(inputs, given, "_prepared"), work, quiet=given["quiet"])
+    each_tumour(found, out or folder_for(inputs, given, "_prepared"), work, given["quiet"])

@@ -29,7 +29,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm import __version__
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.files import refuse_existing, replacing
+from pyclone_pgsm.files import check_new, make_folder, replacing, replacing_together
 from pyclone_pgsm.inputs.observations import SUBCLONAL, Observations
 from pyclone_pgsm.inputs.values import LEAST_SHARE
 from pyclone_pgsm.machine import available, shown
@@ -587,7 +587,7 @@ def write_simulation(
         raise UsageError(f"--name {name!r}: must be a file's name without folder, like tumour1")
     paths = [folder / f"{name}{ending}" for ending in (".tsv", ".truth.tsv", ".json")]
     for path in paths:
-        refuse_existing(path, force)
+        check_new(path, force)
     needed, there = options.mutations * options.samples * BYTES_PER_ROW, available()
     if there is not None and needed > there:
         raise UsageError(
@@ -595,8 +595,10 @@ def write_simulation(
             f"memory, and {shown(there)} are available: give fewer"
         )
     simulation = simulate(options, np.random.Generator(np.random.PCG64(seed)))
-    _write_tables(simulation, paths[0], paths[1])
     noted = {"program": "pyclone-pgsm simulate", "version": __version__, "seed": seed, **options.to_dict()}
-    with replacing(paths[2]) as temporary:
-        temporary.write_text(json.dumps(noted, indent=2) + "\n")
+    with replacing_together():
+        make_folder(folder)
+        _write_tables(simulation, paths[0], paths[1])
+        with replacing(paths[2]) as temporary:
+            temporary.write_text(json.dumps(noted, indent=2) + "\n")
     return paths

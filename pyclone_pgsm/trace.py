@@ -8,7 +8,7 @@
                         (precision, error_rate, tumour_content:SAMPLE, ..); outliers [iterations, T] if mutations may be
     /chains/<k>/state   what the chain needs to go on: iterations done, labels, outliers, random generator, ...
 
-Every flush copies the file, appends to the copy and renames it over the original. A reader, or a run killed at any
+Every flush appends to a copy in memory, writes that and renames it over the original. A reader, or a run killed at any
 moment, therefore only ever meets a whole file; HDF5 alone does not promise that of a file that is being written.
 
 Format 2 holds the data and the likelihood of any model and any partition prior. Format 1, of tumours and Dirichlet
@@ -18,7 +18,6 @@ processes only, is still read, and becomes format 2 when its chains go on.
 from __future__ import annotations
 
 import json
-import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
@@ -32,7 +31,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm import __version__
 from pyclone_pgsm.chains import ChainState, Records, Settings
 from pyclone_pgsm.errors import TraceError
-from pyclone_pgsm.files import replacing
+from pyclone_pgsm.hdf5 import changed_file, new_file
 from pyclone_pgsm.inputs.observations import SUBCLONAL, LeftOut, Observations
 from pyclone_pgsm.models import TUMOUR, Data, DataMatrix, StoredModel, names_of
 from pyclone_pgsm.priors import Prior, prior_from_dict
@@ -74,7 +73,6 @@ CHUNK_BYTES = 1 << 20
 FLUSH_SECONDS = 5.0
 FLUSH_SHARE = 0.05  # of the time may go into flushing
 FLUSH_BYTES = 256 << 20  # of labels may wait in memory
-FILE_SPACE: dict[str, Any] = {"fs_strategy": "fsm", "fs_persist": True}  # reuse what deleted states took
 CHECKED_ROWS = 64  # read at the same time
 
 
@@ -196,7 +194,7 @@ def create_trace(
     OutputError
         The file cannot be written.
     """
-    with replacing(path) as temporary, h5py.File(temporary, "w", **FILE_SPACE) as file:
+    with new_file(path) as file:
         _write_config(file, options, command)
         if isinstance(data, Observations):
             _write_observations(file, data, left_out)
@@ -393,14 +391,12 @@ class TraceWriter:
         if not self.pending:
             return
         started = time.monotonic()
-        with replacing(self.path) as temporary:
-            shutil.copyfile(self.path, temporary)
-            with h5py.File(temporary, "r+") as file:
-                for k, (waiting, state) in sorted(self.pending.items()):
-                    chain = file["chains"][str(k)]
-                    for records in waiting:
-                        _append(chain, records, self.traced)
-                    _write_state(chain, state)
+        with changed_file(self.path) as file:
+            for k, (waiting, state) in sorted(self.pending.items()):
+                chain = file["chains"][str(k)]
+                for records in waiting:
+                    _append(chain, records, self.traced)
+                _write_state(chain, state)
         self.pending = {}
         self.bytes = 0
         self.last = time.monotonic()
@@ -608,15 +604,13 @@ def extend_trace(path: Path, options: RunOptions) -> None:
     (The last rows of a chain can be later than its state if its number of iterations was no multiple of the rebuild
     interval; they are made again, the same.)
     """
-    with replacing(path) as temporary:
-        shutil.copyfile(path, temporary)
-        with h5py.File(temporary, "r+") as file:
-            file["config"].attrs["format"] = FORMAT
-            file["config"].attrs["options"] = options.to_json()
-            for chain in file["chains"].values():
-                keep = int(np.searchsorted(chain["iteration"][:], chain["state"].attrs["iteration"], "right"))
-                for name in (*options.by_observation, *SERIES, *map(_dataset, options.traced)):
-                    chain[name].resize(keep, axis=0)
+    with changed_file(path) as file:
+        file["config"].attrs["format"] = FORMAT
+        file["config"].attrs["options"] = options.to_json()
+        for chain in file["chains"].values():
+            keep = int(np.searchsorted(chain["iteration"][:], chain["state"].attrs["iteration"], "right"))
+            for name in (*options.by_observation, *SERIES, *map(_dataset, options.traced)):
+                chain[name].resize(keep, axis=0)
 
 
 def merge_traces(paths: Sequence[Path], out: Path) -> int:
@@ -642,7 +636,7 @@ def merge_traces(paths: Sequence[Path], out: Path) -> int:
     seen: dict[int, Path] = {}
     for path in paths:  # what is no trace is refused before a folder is made
         Trace(path).close()
-    with replacing(out) as temporary, h5py.File(temporary, "w", **FILE_SPACE) as merged:
+    with new_file(out) as merged:
         count = 0
         for path in paths:
             with Trace(path) as trace:

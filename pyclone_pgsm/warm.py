@@ -8,6 +8,7 @@ waits for it: compiling the same would take longer.
 from __future__ import annotations
 
 import gc
+import os
 import subprocess
 import sys
 import time
@@ -22,24 +23,32 @@ _awaited: set[tuple[Callable[..., Any], type]] = set()
 
 
 def start_warming(likelihood: str) -> None:
-    """Start the second process if nothing has been compiled yet. It ends by itself.
+    """Start the second process if nothing has been compiled yet, and no other program has one. It ends by itself.
 
     Parameters
     ----------
     likelihood : str
         As :func:`~pyclone_pgsm.likelihoods.registry.find_likelihood` takes it.
     """
-    from pyclone_pgsm.compiling import is_cold
+    from pyclone_pgsm.compiling import is_cold, warming_lock
+    from pyclone_pgsm.kept_code import own_processes
     from pyclone_pgsm.likelihoods.registry import find_likelihood
 
     kind = find_likelihood(likelihood)
-    if kind not in _started and is_cold(kind):
-        _started[kind] = subprocess.Popen(
-            [sys.executable, "-m", "pyclone_pgsm.warm", likelihood],
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
+    if kind in _started or not is_cold(kind):
+        return
+    lock = warming_lock(kind)
+    if lock is None:
+        return
+    _started[kind] = subprocess.Popen(
+        [sys.executable, "-m", "pyclone_pgsm.warm", likelihood],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        pass_fds=[lock],  # the lock is held until the second process has ended, whatever becomes of this one
+    )
+    os.close(lock)
+    own_processes.add(_started[kind].pid)
 
 
 def compile_ahead(likelihood: str, settings: Settings, threads: int | None) -> None:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from numba import config
 from small_runs import matrix, run_matrix
 from typer.testing import CliRunner
 
@@ -27,13 +29,36 @@ def test_started_only_if_nothing_is_compiled(cold, monkeypatch):
     started: list[Any] = []
     monkeypatch.setattr(warm, "_started", {})
     monkeypatch.setattr(compiling, "is_cold", lambda kind: cold and kind is Normal)
-    monkeypatch.setattr(subprocess, "Popen", lambda command, **_: started.append(command))
+    monkeypatch.setattr(compiling, "warming_lock", lambda _: os.open(os.devnull, os.O_RDONLY))
+
+    def start(command: list[str], **_: object) -> SimpleNamespace:
+        started.append(command)
+        return SimpleNamespace(pid=0)
+
+    monkeypatch.setattr(subprocess, "Popen", start)
     for threads, chains in ((1, 4), (4, 1), (2, 2)):
         warm.compile_ahead("normal", Settings(chains=chains, sampler="gibbs"), threads)
         warm.compile_ahead("normal", Settings(chains=chains), threads)
     assert started == ([[sys.executable, "-m", "pyclone_pgsm.warm", "normal"]] if cold else [])
     with pytest.raises(UsageError, match="norml"):
         warm.start_warming("norml")
+
+
+def test_one_program_of_several_compiles_ahead(tmp_path, monkeypatch):
+    """... and its second process has the right to, until it has ended."""
+    monkeypatch.setattr(compiling, "cache_directory", lambda: tmp_path)
+    monkeypatch.setattr(config, "DISABLE_JIT", 0)
+    lock = compiling.warming_lock(Normal)
+    assert lock is not None
+    assert compiling.warming_lock(Normal) is None
+    process = subprocess.Popen(["sleep", "600"], pass_fds=[lock])
+    os.close(lock)
+    assert compiling.warming_lock(Normal) is None
+    process.kill()
+    process.wait()
+    lock = compiling.warming_lock(Normal)
+    assert lock is not None
+    os.close(lock)
 
 
 def test_cold_until_something_is_kept(tmp_path, monkeypatch):

@@ -14,6 +14,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from pyclone_pgsm.files import make_folder
 from pyclone_pgsm.plots.coclustering import coclustering_heatmap
 from pyclone_pgsm.plots.densities import cluster_densities
 from pyclone_pgsm.plots.prevalences import cluster_prevalences
@@ -83,7 +84,7 @@ def write_plots(
     if traces is not None:
         pictures["traces"] = partial(chain_traces, traces)
 
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     written = []
     for name, draw in pictures.items():
         figure = draw()

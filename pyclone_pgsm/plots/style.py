@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.files import replacing
+from pyclone_pgsm.files import write_file
 from pyclone_pgsm.posterior.summary import Summary
 
 DPI = 150
@@ -345,5 +346,6 @@ def save(figure: Figure, path: Path) -> None:
     """
     name = path.suffix[1:]
     options: dict[str, Any] = {"pil_kwargs": {"compress_level": 4}} if name == "png" else {}
-    with replacing(path) as part:
-        figure.savefig(part, format=name, dpi=DPI, metadata=_METADATA[name], **options)
+    image = BytesIO()
+    figure.savefig(image, format=name, dpi=DPI, metadata=_METADATA[name], **options)
+    write_file(path, image.getbuffer())

@@ -1,0 +1,80 @@
+"""SIGINT and SIGTERM: a command stops, cleans up and says so, but never between two steps that belong together."""
+
+from __future__ import annotations
+
+import math
+import os
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+NUMBERS = (signal.SIGINT, signal.SIGTERM)
+PATIENCE = (
+    2.0  # seconds after which another signal means it: shells and schedulers send several for one Ctrl-C
+)
+EXIT_CODE = 130
+
+
+class Stopped(BaseException):
+    """A signal asks the command to end. (KeyboardInterrupt would be caught, and told otherwise, by libraries.)"""
+
+
+class _Handler:
+    """Raises :class:`Stopped` at the first signal, and then not again while the command cleans up."""
+
+    def __init__(self) -> None:
+        self.first = math.inf
+
+    def __call__(self, number: int, frame: FrameType | None) -> None:
+        if not 0.0 <= time.monotonic() - self.first <= PATIENCE:
+            self.first = min(self.first, time.monotonic())
+            raise Stopped
+
+
+def stop_on_signals() -> None:
+    """Let SIGINT and SIGTERM raise :class:`Stopped`, unless they are ignored, as SIGINT is behind ``&`` in a script."""
+    handler = _Handler()
+    for number in NUMBERS:
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, handler)
+
+    report = sys.unraisablehook
+
+    def again(unraisable: Any) -> None:
+        """What is raised while an object is being deleted goes lost: the signal comes once more, a little later."""
+        if isinstance(unraisable.exc_value, Stopped):
+            handler.first = math.inf
+            threading.Timer(0.01, os.kill, (os.getpid(), signal.SIGTERM)).start()
+        else:
+            report(unraisable)
+
+    sys.unraisablehook = again
+
+
+def ignore_signals() -> None:
+    """For the end of a command, when all has been done and said."""
+    for number in NUMBERS:
+        signal.signal(number, signal.SIG_IGN)
+
+
+@contextmanager
+def held_back() -> Iterator[None]:
+    """Within the block signals wait; they come at its end."""
+    foreign = None in map(signal.getsignal, NUMBERS)  # a handler that Python cannot put back
+    if foreign or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    came: list[int] = []
+    before = {number: signal.signal(number, lambda number, _: came.append(number)) for number in NUMBERS}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        for each in came:
+            signal.raise_signal(each)

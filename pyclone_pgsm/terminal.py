@@ -1,0 +1,93 @@
+"""What surrounds a command: its standard streams, whatever state they are in, the signals, and the exit code.
+
+A stream that is closed is as good as one that leads nowhere. What a stream's encoding lacks is written by number. Where
+the reader of the output has gone, as in ``| head -1``, the rest is for nobody, and the command does its work all the
+same; where the output cannot be written for another reason, as on a full disk, the command does its work, and says so
+with exit code 2.
+"""
+
+from __future__ import annotations
+
+import errno
+import io
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from pyclone_pgsm.stopping import EXIT_CODE, Stopped, ignore_signals, stop_on_signals
+
+
+class _Stream(io.TextIOWrapper):
+    """Standard output or error that keeps its first failure, and then leads nowhere."""
+
+    failure: OSError | None = None
+
+    def write(self, text: str) -> int:
+        try:
+            return super().write(text)
+        except OSError as failure:
+            self._lose(failure)
+            return len(text)
+
+    def flush(self) -> None:
+        try:
+            super().flush()
+        except OSError as failure:
+            self._lose(failure)
+
+    def _lose(self, failure: OSError) -> None:
+        self.failure = self.failure or failure
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, self.fileno())
+        os.close(nowhere)
+
+
+def _open_streams() -> None:
+    """Lead closed streams nowhere: the next file that is opened would take their place."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
+    if sys.stdin is None:
+        sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = _stream(sys.stdout, 1)
+    sys.stderr = _stream(sys.stderr, 2)
+
+
+def _stream(stream: Any, number: int) -> _Stream:
+    encoding = "utf-8" if stream is None else stream.encoding
+    if stream is not None:
+        stream.flush()
+    binary = io.BufferedWriter(io.FileIO(number, "w", closefd=False))
+    return _Stream(binary, encoding, "backslashreplace", line_buffering=number == 2 or os.isatty(number))
+
+
+@contextmanager
+def guarded() -> Iterator[None]:
+    """Run a command within the block, and exit with its code.
+
+    Raises
+    ------
+    SystemExit
+        Always, unless the command fails by a fault of the program.
+    """
+    _open_streams()
+    stop_on_signals()
+    code: Any = 0
+    try:
+        yield
+    except Stopped:
+        print("pyclone-pgsm: interrupted", file=sys.stderr)
+        code = EXIT_CODE
+    except SystemExit as end:
+        code = end.code
+    ignore_signals()
+    sys.stdout.flush()
+    failure = getattr(sys.stdout, "failure", None)
+    if failure is not None and failure.errno != errno.EPIPE:
+        print(f"pyclone-pgsm: standard output: cannot be written: {failure.strerror}", file=sys.stderr)
+        code = code or 2
+    sys.exit(code)
