@@ -479,7 +479,7 @@ def simulate(options: SimulationOptions, rng: np.random.Generator) -> Simulation
         prevalence = _draw_prevalences(options, rng)
     ccf = prevalence[cluster]
     share = variant_share(genotype[:, np.newaxis], ccf, purity, options.error_rate)
-    columns = copies.columns(D)
+    columns: dict[str, Any] = copies.columns(D)
     if options.subclonal:
         events, owner = _draw_events(copies, options, rng)
         rows = np.flatnonzero(events.any(axis=1))

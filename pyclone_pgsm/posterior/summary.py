@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -104,7 +105,9 @@ class Summary:
     thresholds: Thresholds = DEFAULT_THRESHOLDS
 
     def __post_init__(self) -> None:
-        unknown = {name: np.full(self.mean.shape, value) for name, value in UNKNOWN.items()}
+        unknown: dict[str, NDArray[Any]] = {
+            name: np.full(self.mean.shape, value) for name, value in UNKNOWN.items()
+        }
         for name in ("prob_present", "prob_clonal", "peaks"):
             unknown[f"cluster_{name}"] = np.full(self.cluster_mean.shape, UNKNOWN[name])
         unknown["second_cluster"] = np.full(len(self.labels), -1)
