@@ -31,6 +31,7 @@ from pyclone_pgsm.errors import OutputError, TraceError, UsageError
 from pyclone_pgsm.files import check_new, make_folder, refuse_inputs, remove, replacing
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.likelihoods.model import Model
+from pyclone_pgsm.locks import writing
 from pyclone_pgsm.models import TUMOUR, Data, StoredModel, make_model, names_of, num_columns
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.predictive import has_predictive
@@ -46,7 +47,7 @@ from pyclone_pgsm.posterior.summarize import (
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.samplers.initial import INITS, is_file, read_labels
-from pyclone_pgsm.trace import RunOptions, Trace, TraceWriter, create_trace, extend_trace
+from pyclone_pgsm.trace import RunOptions, Trace, TraceWriter, create_trace, extend_trace, renew
 from pyclone_pgsm.tumour.content import ContentOption, check_uncertain, uncertain
 from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
 from pyclone_pgsm.tumour.grid import DENSITIES, choose_grid_size, intern
@@ -312,10 +313,11 @@ def start(
     Interrupted
         By Ctrl-C or SIGTERM; the trace holds what was done.
     OutputError
-        The trace cannot be written.
+        The trace cannot be written, or another process writes it.
     """
-    create_trace(out, plan.data, plan.left_out, plan.options, command, plan.states)
-    _run(out, plan.model, plan.options, plan.states, threads, progress)
+    with writing(out):
+        create_trace(out, plan.data, plan.left_out, plan.options, command, plan.states)
+        _run(out, plan.model, plan.options, plan.states, threads, progress)
 
 
 def plan_tumour(
@@ -371,6 +373,7 @@ def resume(
     *,
     threads: int | None = None,
     progress: Progress | None = None,
+    likelihood: str | None = None,
 ) -> int:
     """Go on where a trace stopped; the result has the bits of an uninterrupted run.
 
@@ -379,6 +382,8 @@ def resume(
     path : Path
     iterations : int or None
         New number of iterations in all; None: as the trace says.
+    likelihood : str or None
+        The trace's likelihood if it is of a file (see :class:`~pyclone_pgsm.trace.Trace`).
 
     Returns
     -------
@@ -391,28 +396,44 @@ def resume(
         Fewer iterations are asked for than the trace is meant to have.
     TraceError, OutputError, Interrupted
     """
-    with Trace(path) as trace:
+    if not path.exists():
+        raise TraceError(f"{path}: there is no such file")
+    with writing(path):
+        return _resume(path, iterations, threads, progress, likelihood)
+
+
+def _resume(
+    path: Path,
+    iterations: int | None,
+    threads: int | None,
+    progress: Progress | None,
+    likelihood: str | None,
+) -> int:
+    with Trace(path, likelihood) as trace:
+        trace.check_likelihood()
         trace.check()
-        options, data = trace.options, trace.data
+        options = trace.options
         states = trace.states()
         total = options.settings.lengths[0]
         finished = all(
             len(chain.iteration) and chain.iteration[-1] + options.settings.thin > total
             for chain in trace.chains
         )
-    if iterations is not None:
-        if iterations < total:
-            raise UsageError(
-                f"--iterations {iterations}: {path} is meant to have {total}; give at least that"
-            )
-        finished = finished and iterations == total
-        options = replace(options, settings=replace(options.settings, iterations=iterations))
-    effective_threads(threads, len(states))
-    if not finished:
+        if iterations is not None:
+            if iterations < total:
+                raise UsageError(
+                    f"--iterations {iterations}: {path} is meant to have {total}; give at least that"
+                )
+            finished = finished and iterations == total
+            options = replace(options, settings=replace(options.settings, iterations=iterations))
+        threads = effective_threads(threads, len(states))
+        model = None if finished else trace.model()
+    if model is not None:
         for left_over in path.parent.glob(f".{path.name}.*.part"):  # by a flush that was killed
             left_over.unlink(missing_ok=True)
+        renew(path)
         extend_trace(path, options)
-        _run(path, make_model(data, options.model), options, states, threads, progress)
+        _run(path, model, options, states, threads, progress)
     return options.settings.lengths[0]
 
 
@@ -461,6 +482,7 @@ def write_results(
     formats: Sequence[str] = ("png", "pdf"),
     plots: bool = True,
     timings: dict[str, float] | None = None,
+    likelihood: str | None = None,
 ) -> Result:
     """Summarize a trace into the tables, ``run.json`` and the pictures of an output folder.
 
@@ -477,6 +499,8 @@ def write_results(
     plots : bool
     timings : dict of str to float
         Seconds of earlier steps, noted in ``run.json``.
+    likelihood : str or None
+        The trace's likelihood if it is of a file (see :class:`~pyclone_pgsm.trace.Trace`).
 
     Raises
     ------
@@ -485,7 +509,9 @@ def write_results(
     check_criterion(criterion)
     timings = dict(timings or {})
     started = time.perf_counter()
-    with Trace(trace_path) as trace:
+    with Trace(trace_path, likelihood) as trace:
+        trace.check_likelihood()
+        trace.check()
         result = summarize(trace, criterion, burn_in)
         timings["summarize"] = time.perf_counter() - started
         make_folder(folder)
@@ -548,9 +574,14 @@ def _draw_mixture(
 
 
 def write_pictures(
-    trace_path: Path, folder: Path, criterion: str | None, burn_in: int | None, formats: Sequence[str]
+    trace_path: Path,
+    folder: Path,
+    criterion: str | None,
+    burn_in: int | None,
+    formats: Sequence[str],
+    likelihood: str | None = None,
 ) -> list[Path]:
-    """Draw the pictures of a trace.
+    """Draw the pictures of a trace. Parameters are those of :func:`write_results`.
 
     Returns
     -------
@@ -558,9 +589,11 @@ def write_pictures(
         The files written.
     """
     check_criterion(criterion)
-    make_folder(folder)
-    with Trace(trace_path) as trace:
+    with Trace(trace_path, likelihood) as trace:
+        trace.check_likelihood()
+        trace.check()
         result = summarize(trace, criterion, burn_in)
+        make_folder(folder)
         _remove_pictures(folder)
         return _draw(trace, result, folder, burn_in, formats)
 
@@ -724,11 +757,18 @@ def fill_folder(
         See :func:`start`.
     """
     make_folder(folder)
-    for name in folder_files(plan.options):
-        remove(folder / name)
-    _remove_pictures(folder / "plots")
-    start(plan, folder / "trace.h5", threads=threads, command=command, progress=progress)
-    timings = {"chains": time.perf_counter() - started}
-    return write_results(
-        folder / "trace.h5", folder, criterion=criterion, formats=formats, plots=plots, timings=timings
-    )
+    trace = folder / "trace.h5"
+    with writing(trace):
+        for name in folder_files(plan.options):
+            remove(folder / name)
+        _remove_pictures(folder / "plots")
+        start(plan, trace, threads=threads, command=command, progress=progress)
+        return write_results(
+            trace,
+            folder,
+            criterion=criterion,
+            formats=formats,
+            plots=plots,
+            timings={"chains": time.perf_counter() - started},
+            likelihood=plan.options.model["likelihood"],
+        )

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.labels import canonical
-from pyclone_pgsm.models import make_model, names_of
+from pyclone_pgsm.models import names_of
 from pyclone_pgsm.posterior.consensus import CRITERIA as CRITERIA
 from pyclone_pgsm.posterior.consensus import assignment_probability, coclustering, consensus
 from pyclone_pgsm.posterior.diagnostics import FEWEST_DRAWS, effective_sample_size, split_rhat
@@ -269,11 +269,11 @@ def summarize(trace: Trace, criterion: str | None = None, burn_in: int | None = 
     Raises
     ------
     TraceError
-        There is no iteration after the burn-in, or the trace is damaged.
-    UsageError
-        The trace's likelihood is not found.
+        There is no iteration after the burn-in, the trace is damaged, or its likelihood is not found or the code of a
+        file that the user did not name.
     """
     criterion = criterion or default_criterion(trace)
+    trace.check_likelihood()
     rows = kept_rows(trace, burn_in)
     T = len(names_of(trace.data))
     rng = np.random.default_rng(np.random.SeedSequence(trace.options.settings.seed, spawn_key=(1 << 20,)))
@@ -357,7 +357,7 @@ def _tumour_summary(
     grid_size = options.model["grid_size"]
     thinned = thin(rows, min(PREVALENCE_DRAWS, len(draws)))
     partitions = read_partitions(trace, thinned)
-    model = make_model(observations, options.model)
+    model = trace.model()
     names = options.hyperparameters
     values = list(zip(*(gather(trace, thinned, name) for name in names))) or [()] * len(partitions)
     # draws at the same precision together: the tables are computed once each
@@ -394,7 +394,7 @@ def _mixture_summary(
     trace: Trace, rows: list[NDArray[np.int64]], draws: NDArray[Any], labels: NDArray[np.int64]
 ) -> MixtureSummary:
     labels = size_order(labels)
-    model = make_model(trace.matrix, trace.options.model)
+    model = trace.model()
     partitions = read_partitions(trace, thin(rows, min(PARAMETER_DRAWS, len(draws))))
     return MixtureSummary(
         trace.matrix.row_names,
@@ -427,4 +427,4 @@ def predictive(trace: Trace, burn_in: int | None = None, most: int = PREVALENCE_
     columns = zip(*(gather(trace, thinned, name) for name in prior.hyperparameters))
     partitions = read_partitions(trace, thinned)
     priors = [prior.with_values(values) for values in columns] or [prior] * len(partitions)
-    return Predictive(make_model(trace.matrix, trace.options.model).likelihood(()), priors, partitions)
+    return Predictive(trace.model().likelihood(()), priors, partitions)
