@@ -40,6 +40,7 @@ VERSIONS = ("v110", "v110")
 DEEPEST = 4  # /chains/<k>/state/labels
 LARGEST_CHUNK = 16 << 20  # bytes
 BEST_COMPRESSION = 1032  # of deflate: a byte never stands for more
+VARIABLE_LENGTH_BYTES = 16  # of where a text of variable length, as format 2 has them, stands
 FILTERS = (h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32)
 LARGEST_ATTRIBUTE = 1 << 24  # numbers
 LARGEST_INT = 2**63 - 1
@@ -208,7 +209,7 @@ def _check_storage(where: str, dataset: h5py.Dataset, is_checked: bool) -> None:
     if dataset.is_virtual or dataset.external:
         raise Fault(where, "has its values in another file; a trace holds everything itself")
     shape = dataset.shape
-    width = dataset.id.get_type().get_size()  # in the file
+    width = VARIABLE_LENGTH_BYTES if dataset.dtype.kind == "O" else dataset.dtype.itemsize
     if not shape or width == 0:
         raise Fault(where, "is no array")
     creation = dataset.id.get_create_plist()
