@@ -21,7 +21,8 @@ from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.models import DataMatrix
 from pyclone_pgsm.priors import DirichletProcess, Prior
 from pyclone_pgsm.simulate import SimulationOptions, simulate, write_simulation
-from pyclone_pgsm.trace.schema import DIGEST, FORMAT, seal
+from pyclone_pgsm.trace.schema import DIGEST, FORMAT, check_structure, seal
+from pyclone_pgsm.trace.values import Fault
 
 TUMOUR = SimulationOptions(mutations=40, samples=2, clusters=4, missing=0.1, copy_numbers="mixed")
 LEFT_OUT = [LeftOut("a.tsv", 7, "m7", "S1", "major_cn is 0"), LeftOut("b.tsv", None, "m8", "", "no data")]
@@ -129,7 +130,8 @@ def edited(path: Path) -> Iterator[h5py.File]:
     with h5py.File(path, "r+") as file:
         yield file
         if "config" in file and file["config"].attrs.get("format") == FORMAT:
-            with suppress(Exception):  # what cannot be sealed is to be refused all the more
+            with suppress(Fault):  # what cannot be sealed is to be refused all the more
+                check_structure(file)
                 seal(file)
 
 

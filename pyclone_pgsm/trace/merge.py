@@ -16,7 +16,7 @@ from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.locks import writing
 from pyclone_pgsm.models import Data, DataMatrix, names_of
 from pyclone_pgsm.trace.options import OUTLIERS, RunOptions
-from pyclone_pgsm.trace.reader import CHECKED_ROWS, Trace
+from pyclone_pgsm.trace.reader import Trace
 from pyclone_pgsm.trace.schema import FORMAT, MATRICES, SERIES, dataset_name
 from pyclone_pgsm.trace.writer import append, create_chain, new_file, write_config, write_data, write_state
 
@@ -87,8 +87,7 @@ def _note_seeds(path: Path, seeds: Iterable[int], seen: dict[int, Path]) -> None
 def _copy_chain(trace: Trace, k: int, chains: h5py.Group, name: str) -> None:
     options, source = trace.options, trace.chains[k]
     chain = create_chain(chains, name, len(names_of(trace.data)), options, trace.seed_of(k))
-    for begin in range(0, len(source.iteration), CHECKED_ROWS):
-        rows = np.arange(begin, min(begin + CHECKED_ROWS, len(source.iteration)))
+    for rows in trace.blocks_of_rows(k):
         columns: dict[str, Any] = {"labels": trace.labels(k, rows)}
         if options.has_outliers:
             columns[OUTLIERS] = trace.outliers(k, rows)

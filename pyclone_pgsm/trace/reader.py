@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,7 @@ from pyclone_pgsm.trace.schema import FORMAT, MATRICES, SECOND_FORMAT, SERIES, d
 from pyclone_pgsm.trace.values import Fault, Values, check_names, shown, within
 from pyclone_pgsm.tumour.grid import prevalence_grid
 
-CHECKED_ROWS = 64  # read at the same time
+CHECKED_LABELS = 1 << 22  # read at the same time
 LABEL_TYPES = ("uint8", "uint16", "uint32")
 
 
@@ -338,10 +339,17 @@ class Trace:
         ------
         TraceError
         """
-        for k, chain in enumerate(self.chains):
-            for begin in range(0, len(chain.iteration), CHECKED_ROWS):
-                self.labels(k, np.arange(begin, min(begin + CHECKED_ROWS, len(chain.iteration))))
+        for k in range(len(self.chains)):
+            for rows in self.blocks_of_rows(k):
+                self.labels(k, rows)
         self.states()
+
+    def blocks_of_rows(self, chain: int) -> Iterator[NDArray[np.int64]]:
+        """All rows of a chain, as many at a time as memory should hold."""
+        total = len(self.chains[chain].iteration)
+        step = max(1, CHECKED_LABELS // len(names_of(self.data)))
+        for begin in range(0, total, step):
+            yield np.arange(begin, min(begin + step, total))
 
     def states(self) -> list[ChainState]:
         """Where each chain goes on."""

@@ -44,6 +44,7 @@ VARIABLE_LENGTH_BYTES = 16  # of where a text of variable length, as format 2 ha
 FILTERS = (h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32)
 LARGEST_ATTRIBUTE = 1 << 24  # numbers
 LARGEST_INT = 2**63 - 1
+NUMBERED = "blocks are numbered from 0 by first appearance"
 
 MATRICES: dict[str, Values] = {
     "ref_counts": of_whole(columns.READS),
@@ -501,15 +502,14 @@ def check_canonical(where: str, labels: NDArray[Any], rows: NDArray[np.int64]) -
     rows : (n,) array of int
         Numbers of the rows, for the message.
     """
-    largest = np.maximum.accumulate(labels, axis=1).astype(np.int64)
-    before = np.column_stack([np.full(len(labels), -1), largest[:, :-1]])
-    wrong = (labels > before + 1) | (labels < 0)
-    for row, column in np.argwhere(wrong)[:1].tolist():
-        raise Fault(
-            where,
-            f"[{rows[row]}, {column}] is {labels[row, column]}; expected at most {before[row, column] + 1}: blocks are "
-            "numbered from 0 by first appearance",
-        )
+    largest = np.maximum.accumulate(labels, axis=1)
+    for row in np.flatnonzero(labels[:, 0] != 0)[:1].tolist():
+        raise Fault(where, f"[{rows[row]}, 0] is {labels[row, 0]}; expected 0: {NUMBERED}")
+    is_new = labels[:, 1:] > largest[:, :-1]
+    for row, column in np.argwhere(is_new & (labels[:, 1:] - largest[:, :-1] > 1))[:1].tolist():
+        most = int(largest[row, column]) + 1
+        value = labels[row, column + 1]
+        raise Fault(where, f"[{rows[row]}, {column + 1}] is {value}; expected at most {most}: {NUMBERED}")
 
 
 def check_num_clusters(
