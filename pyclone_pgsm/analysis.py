@@ -48,6 +48,7 @@ from pyclone_pgsm.files import (
 from pyclone_pgsm.foreign import blamed
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.likelihoods.model import Model
+from pyclone_pgsm.locks import writing
 from pyclone_pgsm.memory import Estimate, check_memory, estimate
 from pyclone_pgsm.models import TUMOUR, Data, StoredModel, make_model, names_of, num_columns
 from pyclone_pgsm.posterior.mixture import MixtureSummary
@@ -66,7 +67,7 @@ from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.samplers.initial import INITS, is_file, read_labels
 from pyclone_pgsm.stopping import PATIENCE, Stopped
-from pyclone_pgsm.trace import RunOptions, Trace, TraceWriter, create_trace, extend_trace
+from pyclone_pgsm.trace import RunOptions, Trace, TraceWriter, create_trace, extend_trace, renew
 from pyclone_pgsm.tumour.content import ContentOption, check_uncertain, uncertain
 from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
 from pyclone_pgsm.tumour.grid import DENSITIES, choose_grid_size, intern
@@ -427,24 +428,26 @@ def start(
     Interrupted
         By Ctrl-C or SIGTERM; the trace holds what was done.
     OutputError
-        The trace cannot be written.
+        The trace cannot be written, or another process writes it.
     """
-    take_place(_sample(plan, out, threads, command, progress), out)
+    with writing(out):
+        take_place(_sample(plan, out, threads, command, progress), out)
 
 
 def _sample(plan: Plan, out: Path, threads: int | None, command: str, progress: Progress | None) -> Path:
     """Run the chains of a plan, and return their trace: `out`, or its unfinished name if there is an older `out`."""
     path = unfinished(out) if out.exists() else out
-    create_trace(path, plan.data, plan.left_out, plan.options, command, plan.states)
-    try:
-        with _resumable(path):
-            _run(path, plan.model, plan.options, plan.states, threads, progress)
-    except UsageError:
-        with Trace(path) as trace:
-            is_empty = not any(len(chain.iteration) for chain in trace.chains)
-        if is_empty:
-            remove(path)
-        raise
+    with writing(path):
+        create_trace(path, plan.data, plan.left_out, plan.options, command, plan.states)
+        try:
+            with _resumable(path):
+                _run(path, plan.model, plan.options, plan.states, threads, progress)
+        except UsageError:
+            with Trace(path) as trace:
+                is_empty = not any(len(chain.iteration) for chain in trace.chains)
+            if is_empty:
+                remove(path)
+            raise
     return path
 
 
@@ -515,6 +518,7 @@ def resume(
     *,
     threads: int | None = None,
     progress: Progress | None = None,
+    likelihood: str | None = None,
 ) -> int:
     """Go on where a trace stopped; the result has the bits of an uninterrupted run.
 
@@ -524,6 +528,8 @@ def resume(
         One with an unfinished name (:func:`pyclone_pgsm.files.unfinished`) takes the place of the older in the end.
     iterations : int or None
         New number of iterations in all; None: as the trace says.
+    likelihood : str or None
+        The trace's likelihood if it is of a file (see :class:`~pyclone_pgsm.trace.Trace`).
 
     Returns
     -------
@@ -536,30 +542,46 @@ def resume(
         Fewer iterations are asked for than the trace is meant to have.
     TraceError, OutputError, Interrupted
     """
-    with Trace(path) as trace:
+    if not path.exists():
+        raise TraceError(f"{path}: there is no such file")
+    with writing(path), writing(finished(path)):
+        return _resume(path, iterations, threads, progress, likelihood)
+
+
+def _resume(
+    path: Path,
+    iterations: int | None,
+    threads: int | None,
+    progress: Progress | None,
+    likelihood: str | None,
+) -> int:
+    with Trace(path, likelihood) as trace:
+        trace.check_likelihood()
         trace.check()
-        options, data = trace.options, trace.data
+        options = trace.options
         states = trace.states()
         total = options.settings.lengths[0]
         is_done = all(
             len(chain.iteration) and chain.iteration[-1] + options.settings.thin > total
             for chain in trace.chains
         )
-    if iterations is not None:
-        if iterations < total:
-            raise UsageError(
-                f"--iterations {iterations}: {path} is meant to have {total}; give at least that"
-            )
-        is_done = is_done and iterations == total
-        options = replace(options, settings=replace(options.settings, iterations=iterations))
-    at_once = effective_threads(threads, len(states))
-    if not is_done:
-        check_memory(estimate(data, options.model, options.settings, at_once))
+        if iterations is not None:
+            if iterations < total:
+                raise UsageError(
+                    f"--iterations {iterations}: {path} is meant to have {total}; give at least that"
+                )
+            is_done = is_done and iterations == total
+            options = replace(options, settings=replace(options.settings, iterations=iterations))
+        at_once = effective_threads(threads, len(states))
+        if not is_done:
+            check_memory(estimate(trace.data, options.model, options.settings, at_once))
+        model = None if is_done else trace.model()
     remove_leftovers(Path(os.path.realpath(path)).parent)
     with _resumable(path):
-        if not is_done:
+        if model is not None:
+            renew(path)
             extend_trace(path, options)
-            _run(path, make_model(data, options.model), options, states, threads, progress)
+            _run(path, model, options, states, threads, progress)
     take_place(path, finished(path))
     return options.settings.lengths[0]
 
@@ -611,6 +633,7 @@ def write_results(
     plots: bool = True,
     timings: dict[str, float] | None = None,
     memory: Estimate | None = None,
+    likelihood: str | None = None,
 ) -> Result:
     """Summarize a trace into the tables, ``run.json`` and the pictures of an output folder.
 
@@ -631,6 +654,8 @@ def write_results(
         Seconds of earlier steps, noted in ``run.json``.
     memory : Estimate or None
         Noted in ``run.json``; None: that of the run with a chain a processor.
+    likelihood : str or None
+        The trace's likelihood if it is of a file (see :class:`~pyclone_pgsm.trace.Trace`).
 
     Raises
     ------
@@ -639,7 +664,9 @@ def write_results(
     check_criterion(criterion)
     timings = dict(timings or {})
     started = time.perf_counter()
-    with replacing_together(), Trace(trace_path) as trace:
+    with replacing_together(), Trace(trace_path, likelihood) as trace:
+        trace.check_likelihood()
+        trace.check()
         with blamed(trace.options.model["likelihood"]):
             result = summarize(trace, criterion, burn_in, thresholds)
         timings["summarize"] = time.perf_counter() - started
@@ -707,9 +734,14 @@ def _draw_mixture(
 
 
 def write_pictures(
-    trace_path: Path, folder: Path, criterion: str | None, burn_in: int | None, formats: Sequence[str]
+    trace_path: Path,
+    folder: Path,
+    criterion: str | None,
+    burn_in: int | None,
+    formats: Sequence[str],
+    likelihood: str | None = None,
 ) -> list[Path]:
-    """Draw the pictures of a trace.
+    """Draw the pictures of a trace. Parameters are those of :func:`write_results`.
 
     Returns
     -------
@@ -717,7 +749,9 @@ def write_pictures(
         The files written.
     """
     check_criterion(criterion)
-    with replacing_together(), Trace(trace_path) as trace:
+    with replacing_together(), Trace(trace_path, likelihood) as trace:
+        trace.check_likelihood()
+        trace.check()
         result = summarize(trace, criterion, burn_in)
         make_folder(folder)
         _remove_pictures(folder)
@@ -893,18 +927,20 @@ def fill_folder(
         See :func:`start`.
     """
     make_folder(folder)
-    trace = _sample(plan, folder / "trace.h5", threads, command, progress)
-    timings = {"chains": time.perf_counter() - started}
-    with _resumable(trace), replacing_together():
-        result = write_results(
-            trace,
-            folder,
-            criterion=criterion,
-            thresholds=thresholds,
-            formats=formats,
-            plots=plots,
-            timings=timings,
-            memory=plan.memory,
-        )
-        take_place(trace, folder / "trace.h5")
+    with writing(folder / "trace.h5"):
+        trace = _sample(plan, folder / "trace.h5", threads, command, progress)
+        timings = {"chains": time.perf_counter() - started}
+        with _resumable(trace), replacing_together():
+            result = write_results(
+                trace,
+                folder,
+                criterion=criterion,
+                thresholds=thresholds,
+                formats=formats,
+                plots=plots,
+                timings=timings,
+                memory=plan.memory,
+                likelihood=plan.options.model["likelihood"],
+            )
+            take_place(trace, folder / "trace.h5")
     return result

@@ -63,6 +63,14 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
+FileLikelihood = Annotated[
+    str | None,
+    typer.Option(
+        "--likelihood",
+        metavar="FILE.py:CLASS",
+        help="Of a trace whose likelihood is the code of a file: that file. It is not run unless it is named here.",
+    ),
+]
 Existing = Annotated[Path, typer.Argument(metavar="TRACE", help="A trace made by run, analyze or cluster.")]
 
 
@@ -206,6 +214,7 @@ def run(
         compile_ahead("pyclone", settings, given["threads"])
         from pyclone_pgsm import analysis
         from pyclone_pgsm.files import check_new, make_folder, refuse_inputs
+        from pyclone_pgsm.locks import writing
         from pyclone_pgsm.messages import count
 
         _model_options(given)
@@ -228,7 +237,8 @@ def run(
         make_folder(trace.parent)
         if not given["quiet"]:
             reading.warn()
-        with progress_bars(given["quiet"], resolved.chains) as progress:
+        with writing(trace), progress_bars(given["quiet"], resolved.chains) as progress:
+            check_new(trace, given["force"])  # another run may have made it in the meantime
             analysis.start(plan, trace, threads=threads, command=command_line(), progress=progress)
         if not given["quiet"]:
             print(f"{count(resolved.chains, 'chain')} written to {trace}")
@@ -247,6 +257,7 @@ def resume(
     iterations: Annotated[
         int | None, typer.Option("--iterations", help="New number of iterations in all, burn-in included.")
     ] = None,
+    likelihood: FileLikelihood = None,
     threads: THREADS = None,
     quiet: QUIET = False,
 ) -> None:
@@ -256,10 +267,12 @@ def resume(
         from pyclone_pgsm.messages import count
         from pyclone_pgsm.trace import Trace
 
-        with Trace(trace) as opened:
+        with Trace(trace, likelihood) as opened:
             chains = len(opened.chains)
         with progress_bars(quiet, chains) as progress:
-            done = analysis.resume(trace, iterations, threads=threads, progress=progress)
+            done = analysis.resume(
+                trace, iterations, threads=threads, progress=progress, likelihood=likelihood
+            )
         if not quiet:
             print(f"{count(chains, 'chain')} of {done:,} iterations in {trace}")
 
@@ -293,6 +306,7 @@ def summarize(
     trace: Existing,
     out: Annotated[Path, output_option("Output folder.")],
     burn_in: BURN_IN = None,
+    likelihood: FileLikelihood = None,
 ) -> None:
     """Tables and pictures from a trace."""
     with mistakes_reported(trace):
@@ -303,7 +317,8 @@ def summarize(
         formats = parse_formats(given["formats"])
         analysis.check_criterion(given["consensus"])
         thresholds = _thresholds(given)
-        with Trace(trace) as opened:
+        with Trace(trace, likelihood) as opened:
+            opened.check_likelihood()
             left_out = len(opened.left_out)
             names = analysis.folder_files(opened.options)
         analysis.check_folder(out, given["force"], [name for name in names if name != "trace.h5"])
@@ -315,6 +330,7 @@ def summarize(
             thresholds=thresholds,
             formats=formats,
             plots=given["plots"],
+            likelihood=likelihood,
         )
         if not given["quiet"]:
             say(result, out, left_out)
@@ -327,6 +343,7 @@ def plot(
     trace: Existing,
     out: Annotated[Path, output_option("Folder for the pictures.")],
     burn_in: BURN_IN = None,
+    likelihood: FileLikelihood = None,
 ) -> None:
     """The pictures of a trace only."""
     with mistakes_reported(trace):
@@ -343,7 +360,7 @@ def plot(
             raise OutputError(
                 f"{out} exists already and is not empty: use --force, or another folder with -o"
             )
-        paths = analysis.write_pictures(trace, out, given["consensus"], burn_in, formats)
+        paths = analysis.write_pictures(trace, out, given["consensus"], burn_in, formats, likelihood)
         if not given["quiet"]:
             print(f"{len(paths)} pictures written to {out}")
 

@@ -21,6 +21,7 @@ from pyclone_pgsm.analysis import (
 from pyclone_pgsm.chains import Settings
 from pyclone_pgsm.errors import DataValueError, UsageError
 from pyclone_pgsm.inputs.matrix_text import numbered_names
+from pyclone_pgsm.likelihoods.registry import file_digest, is_likelihood_file
 from pyclone_pgsm.models import DataMatrix, StoredModel, find_table_likelihood
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.predictive import Predictive, cluster_probabilities
@@ -243,7 +244,7 @@ def cluster(
             start(plan, path, threads=threads, command="pyclone_pgsm.cluster", progress=progress)
         except Interrupted:
             raise KeyboardInterrupt from None
-        with Trace(path) as opened:
+        with Trace(path, plan.options.model["likelihood"]) as opened:
             return _read(opened, criterion)
 
 
@@ -298,11 +299,15 @@ def _as_matrix(X: ArrayLike) -> DataMatrix:
 
 
 def store(likelihood: str, parameters: dict[str, Any]) -> StoredModel:
-    """A likelihood and its parameters as a trace stores them: a file by its whole path."""
+    """A likelihood and its parameters as a trace stores them: a file by its whole path and its digest."""
+    if not is_likelihood_file(likelihood):
+        return {"likelihood": likelihood, "parameters": parameters}
     path, _, name = likelihood.rpartition(":")
-    if path.endswith(".py"):
-        likelihood = f"{Path(path).resolve()}:{name}"
-    return {"likelihood": likelihood, "parameters": parameters}
+    return {
+        "likelihood": f"{Path(path).resolve()}:{name}",
+        "source": file_digest(likelihood),
+        "parameters": parameters,
+    }
 
 
 def standardise(data: DataMatrix) -> tuple[DataMatrix, dict[str, list[float]]]:

@@ -8,10 +8,9 @@ import threading
 from dataclasses import replace
 from pathlib import Path
 
-import h5py
 import numpy as np
 import pytest
-from small_runs import FIXED, LEFT_OUT, run, tumour
+from small_runs import FIXED, LEFT_OUT, run, shorten, tumour
 
 from pyclone_pgsm import __version__, analysis
 from pyclone_pgsm.chains import Settings
@@ -30,13 +29,7 @@ def trace(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def cut(trace: Path, path: Path, lengths: tuple[int, ...]) -> Path:
     """A copy whose chains have only so many saved iterations, as of a run that was interrupted."""
-    shutil.copy(trace, path)
-    with h5py.File(path, "r+") as file:
-        for k, length in enumerate(lengths):
-            chain = file[f"chains/{k}"]
-            for name in set(chain) - {"state"}:
-                chain[name].resize(length, axis=0)
-    return path
+    return shorten(Path(shutil.copy(trace, path)), lengths)
 
 
 def test_options_that_cannot_be():

@@ -14,7 +14,7 @@ from typing import Any
 
 import h5py
 import pytest
-from small_runs import bits, command, run, write_tumour
+from small_runs import bits, command, edited, run, write_tumour
 from typer.testing import CliRunner
 
 from pyclone_pgsm import __version__, analysis, cli
@@ -245,13 +245,13 @@ def test_too_few_iterations_are_told(table, tmp_path):
 
 def test_chains_stuck_apart_are_told(trace, tmp_path):
     stuck = Path(shutil.copy(trace, tmp_path / "t.h5"))
-    with h5py.File(stuck, "r+") as file:
+    with edited(stuck) as file:
         for k, chain in file["chains"].items():
-            chain["num_clusters"][:] = int(k)
+            chain["log_joint"][:] = int(k)
     told = call("summarize", stuck, "-o", tmp_path / "out").stdout
-    assert "the chains disagree on num_clusters (R-hat inf, wanted below 1.05)" in told
+    assert "the chains disagree on log_joint (R-hat inf, wanted below 1.05)" in told
     report = json.loads((tmp_path / "out" / "run.json").read_text())
-    assert report["diagnostics"]["num_clusters"]["rhat"] == "inf"
+    assert report["diagnostics"]["log_joint"]["rhat"] == "inf"
 
 
 def test_interrupted_after_the_chains(table, tmp_path, monkeypatch):

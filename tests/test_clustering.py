@@ -146,7 +146,7 @@ def test_plugin_of_a_file(tmp_path):
     path = tmp_path / "t.h5"
     found = cluster(counts, f"{PLUGIN}:PoissonGamma", {"rate": 0.05}, FEW, SHORT, trace=path)
     np.testing.assert_array_equal(found.labels, np.arange(24) % 3)
-    assert analysis.resume(path, 70) == 70
+    assert analysis.resume(path, 70, likelihood=f"{PLUGIN}:PoissonGamma") == 70
 
 
 def test_start():

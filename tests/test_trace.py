@@ -10,14 +10,15 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from small_runs import FIXED, LEFT_OUT, bits, run, tumour
+from small_runs import FIXED, LEFT_OUT, bits, edited, run, shorten, tumour
 
 from pyclone_pgsm import analysis
 from pyclone_pgsm.chains import Records
 from pyclone_pgsm.errors import OutputError, TraceError
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.priors import DirichletProcess
-from pyclone_pgsm.trace import FIRST_FORMAT, FORMAT, Trace, TraceWriter, merge_traces
+from pyclone_pgsm.trace import FORMAT, SECOND_FORMAT, Trace, TraceWriter, merge_traces
+from pyclone_pgsm.trace.schema import DIGEST
 from pyclone_pgsm.tumour.content import Uncertain
 from pyclone_pgsm.tumour.model import content_choice
 
@@ -137,7 +138,7 @@ def test_hyperparameters_of_samples(tmp_path):
 def test_a_trace_that_knows_nothing_of_second_states(traces, tmp_path):
     """As versions before wrote it."""
     old = Path(shutil.copy(traces[1], tmp_path / "old.h5"))
-    with h5py.File(old, "r+") as file:
+    with edited(old) as file:
         for name in ("subclonal_major_cn", "subclonal_minor_cn", "subclonal_fraction"):
             del file["data"][name]
     with Trace(old) as trace:
@@ -283,11 +284,7 @@ def test_merge_refuses(change, message, traces, tmp_path):
 
 
 def test_merge_refuses_an_unfinished_copy_of_the_same_run(traces, tmp_path):
-    short = shutil.copy(traces[1], tmp_path / "short.h5")
-    with h5py.File(short, "r+") as file:
-        for chain in file["chains"].values():
-            for name in set(chain) - {"state"}:
-                chain[name].resize(20, axis=0)
+    short = shorten(Path(shutil.copy(traces[1], tmp_path / "short.h5")), (20, 20))
     with pytest.raises(TraceError, match=r"short\.h5: its seed 1 is also that of"):
         merge_traces([traces[1], short], tmp_path / "all.h5")
 
@@ -325,8 +322,8 @@ def _truncated(path: Path) -> None:
 
 
 def _later(path: Path) -> None:
-    with h5py.File(path, "r+") as file:
-        file["config"].attrs["format"] = "pyclone-pgsm trace 3"
+    with edited(path) as file:
+        file["config"].attrs["format"] = "pyclone-pgsm trace 4"
 
 
 def _flipped_labels(path: Path) -> None:
@@ -347,24 +344,24 @@ def _flipped_joint(path: Path) -> None:
 
 def _without(name: str):
     def damage(path: Path) -> None:
-        with h5py.File(path, "r+") as file:
+        with edited(path) as file:
             del file[name]
 
     return damage
 
 
 def _uneven(path: Path) -> None:
-    with h5py.File(path, "r+") as file:
+    with edited(path) as file:
         file["chains/0/log_joint"].resize(10, axis=0)
 
 
 def _strange_options(path: Path) -> None:
-    with h5py.File(path, "r+") as file:
+    with edited(path) as file:
         file["config"].attrs["options"] = '{"settings": {}}'
 
 
 def _short_counts(path: Path) -> None:
-    with h5py.File(path, "r+") as file:
+    with edited(path) as file:
         counts = file["data/ref_counts"][:-1]
         del file["data/ref_counts"]
         file["data/ref_counts"] = counts
@@ -372,7 +369,7 @@ def _short_counts(path: Path) -> None:
 
 def _with(name: str, value: float):
     def damage(path: Path) -> None:
-        with h5py.File(path, "r+") as file:
+        with edited(path) as file:
             file[name][-1] = value
 
     return damage
@@ -384,27 +381,36 @@ def _directory(path: Path) -> None:
 
 
 DAMAGES = {
-    "short_counts": (_short_counts, "the trace is damaged: data/ref_counts has the shape"),
-    "negative_counts": (_with("data/alt_counts", -3), "data/alt_counts holds negative numbers"),
-    "no_joint": (_with("chains/0/log_joint", np.nan), "/chains/0/log_joint is not finite"),
-    "strange_label": (_with("chains/1/labels", 250), "the trace is damaged: chain 1 has a label 250"),
+    "short_counts": (_short_counts, "the trace is damaged: data/ref_counts: has no checksum"),
+    "negative_counts": (
+        _with("data/alt_counts", -3),
+        "data/alt_counts: [39, 0] is -3; expected a number of reads",
+    ),
+    "no_joint": (
+        _with("chains/0/log_joint", np.nan),
+        "chains/0/log_joint: [59] is nan; expected a finite number",
+    ),
+    "strange_label": (
+        _with("chains/1/labels", 250),
+        "the trace is damaged: chains/1/labels: [59, 0] is 250; expected 0: blocks",
+    ),
     "directory": (_directory, "this is a folder"),
     "empty": (_empty, "not a trace of pyclone-pgsm, or damaged"),
     "text": (_text, "not a trace of pyclone-pgsm, or damaged"),
     "foreign": (_foreign, "an HDF5 file, but not a trace of pyclone-pgsm"),
     "truncated": (_truncated, "damaged"),
-    "later": (_later, "a trace of format 'pyclone-pgsm trace 3'; this version reads 'pyclone-pgsm trace 2'"),
+    "later": (_later, "a trace of format 'pyclone-pgsm trace 4'; this version reads 'pyclone-pgsm trace 3'"),
     "flipped_labels": (_flipped_labels, "the trace is damaged"),
     "flipped_joint": (_flipped_joint, "the trace is damaged"),
     "no_config": (_without("config"), "an HDF5 file, but not a trace"),
-    "no_data": (_without("data"), "the trace is damaged"),
+    "no_data": (_without("data"), "the trace is damaged: data: is missing"),
     "no_counts": (_without("data/alt_counts"), "the trace is damaged"),
     "no_chains": (_without("chains"), "the trace is damaged"),
-    "no_chain": (_without("chains/0"), "the trace is damaged: it should hold 2 chains"),
+    "no_chain": (_without("chains/0"), "the trace is damaged: chains/0: is missing"),
     "no_labels": (_without("chains/0/labels"), "the trace is damaged"),
     "no_precision": (_without("chains/1/precision"), "the trace is damaged"),
-    "uneven": (_uneven, "/chains/0 has columns of different lengths"),
-    "options": (_strange_options, "the trace is damaged"),
+    "uneven": (_uneven, "chains/0/log_joint: has the shape (10,), not (60)"),
+    "options": (_strange_options, "the trace is damaged: config.options: prior is missing"),
     "missing": (Path.unlink, "there is no such file"),
 }
 
@@ -436,15 +442,7 @@ def test_damaged_traces_are_told(damaged, traces, tmp_path):
     assert not list(tmp_path.glob("out/*"))
 
 
-def test_damaged_state_is_told_by_resume(traces, tmp_path):
-    path = Path(shutil.copy(traces[1], tmp_path / "damaged.h5"))
-    _without("chains/1/state")(path)
-    with pytest.raises(TraceError, match=r"damaged\.h5: the trace is damaged"):
-        analysis.resume(path)
-    analysis.write_results(path, tmp_path / "out", plots=False)  # the saved iterations are whole
-
-
-def test_any_flipped_bit_of_the_chains_is_told(traces, tmp_path):
+def test_any_flipped_bit_of_a_dataset_is_told(traces, tmp_path):
     chunks = []
 
     def visit(_: str, item: h5py.Group | h5py.Dataset) -> None:
@@ -452,8 +450,8 @@ def test_any_flipped_bit_of_the_chains_is_told(traces, tmp_path):
             chunks.extend(item.id.get_chunk_info(k) for k in range(item.id.get_num_chunks()))
 
     with h5py.File(traces[1], "r") as file:
-        file["chains"].visititems(visit)
-    assert len(chunks) >= 2 * 8  # labels, seven series, and the state's labels
+        file.visititems(visit)
+    assert len(chunks) >= 14 + 2 * 9  # data; labels, six series, and the state's labels and anchors
     rng = np.random.default_rng(7)
     whole = traces[1].read_bytes()
     path = tmp_path / "t.h5"
@@ -473,32 +471,27 @@ def test_trace_that_cannot_be_written(tmp_path):
         run(tmp_path / "nowhere" / "t.h5")
 
 
-def as_first_format(path: Path) -> Path:
-    """A tumour's trace as version 0.1.0 wrote it."""
-    with h5py.File(path, "r+") as file:
-        config = file["config"].attrs
-        options = json.loads(config["options"])
-        prior, model = options["prior"], options["model"]
-        new = ("sweeps", "resampling", "anchors", "scans")
-        first = {
-            "settings": {name: value for name, value in options["settings"].items() if name not in new},
-            **{name: model[name] for name in ("genotype_prior", "density", "precision", "grid_size")},
-            "concentration": prior["concentration"],
-            "concentration_shape": prior["shape"],
-            "concentration_rate": prior["rate"],
-            "rebuild": options["rebuild"],
-        }
-        config["options"] = json.dumps(first)
-        config["format"] = FIRST_FORMAT
-        for chain in file["chains"].values():
-            (concentration,) = chain["state"].attrs["prior"]
-            chain["state"].attrs["concentration"] = concentration
-            del chain["state"].attrs["prior"]
-    return path
+def as_second_format(path: Path, old: Path) -> Path:
+    """A tumour's trace as versions before format 3 wrote it."""
+    texts = ("mutation_ids", "sample_ids", "left_out", "annotations/chrom", "annotations/pos")
+    with h5py.File(path, "r") as file, h5py.File(old, "w") as before:
+        for name in ("config", "data", "chains"):
+            file.copy(name, before)
+        del before["config"].attrs[DIGEST]
+        before["config"].attrs["format"] = SECOND_FORMAT
+        for name in texts:
+            values = list(file["data"][name].asstr())
+            del before["data"][name]
+            before["data"].create_dataset(name, data=np.array(values, object), dtype=h5py.string_dtype())
+        for place in ("data/grid", "chains/0/state/anchor_labels", "chains/1/state/anchor_labels"):
+            values = before[place][:]
+            del before[place]
+            before[place] = values
+    return old
 
 
-def test_first_format_is_read_and_goes_on(traces, tmp_path):
-    old = as_first_format(Path(shutil.copy(traces[1], tmp_path / "old.h5")))
+def test_second_format_is_read_and_goes_on(traces, tmp_path):
+    old = as_second_format(traces[1], tmp_path / "old.h5")
     new = Path(shutil.copy(traces[1], tmp_path / "new.h5"))
     results = [analysis.write_results(path, tmp_path / path.stem, plots=False) for path in (old, new)]
     np.testing.assert_array_equal(results[0].summary.mean, results[1].summary.mean)
@@ -507,6 +500,6 @@ def test_first_format_is_read_and_goes_on(traces, tmp_path):
     for one, other in (("old.h5", "new.h5"), ("both.h5", "new_both.h5")):
         assert analysis.resume(tmp_path / one, 75) == analysis.resume(tmp_path / other, 75) == 75
         mine, its = bits(tmp_path / one), bits(tmp_path / other)
-        assert {name for name in mine | its if mine.get(name) != its.get(name)} == {"config:options"}
+        assert {name for name in mine | its if mine.get(name) != its.get(name)} == set()
         with h5py.File(tmp_path / one, "r") as file:
             assert file["config"].attrs["format"] == FORMAT

@@ -70,6 +70,30 @@ class LikelihoodInfo:
     problem: str | None = None
 
 
+def is_likelihood_file(spec: str) -> bool:
+    """Whether `spec` names code of a file, which finding the likelihood runs, and not what is installed."""
+    return spec.endswith(".py") or spec.rpartition(":")[0].endswith(".py")
+
+
+def file_digest(spec: str) -> str:
+    """SHA-256 of the file that ``path/to/file.py:Class`` names.
+
+    Raises
+    ------
+    UsageError
+        The file cannot be read.
+    """
+    path = Path(spec.rpartition(":")[0])
+    return hashlib.sha256(_source_of(f"--likelihood {spec!r}", path)).hexdigest()
+
+
+def _source_of(who: str, path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except (OSError, ValueError) as problem:
+        raise UsageError(f"{who}: {path}: {getattr(problem, 'strerror', None) or problem}") from None
+
+
 def find_likelihood(spec: str) -> type:
     """The likelihood class that `spec` names.
 
@@ -155,10 +179,7 @@ def _from_entry_point(point: EntryPoint) -> type:
 
 def _from_file(spec: str, path: Path, name: str) -> type:
     who = f"--likelihood {spec!r}"
-    try:
-        source = path.read_bytes()
-    except OSError as problem:
-        raise UsageError(f"{who}: {path}: {problem.strerror}") from None
+    source = _source_of(who, path)
     try:
         module = _import_file(path.resolve(), source)
     except (Exception, SystemExit) as error:

@@ -34,7 +34,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.compiling import compiled_for
 from pyclone_pgsm.likelihoods.model import Model, Values
-from pyclone_pgsm.models import make_model, names_of, num_columns
+from pyclone_pgsm.models import names_of, num_columns
 from pyclone_pgsm.posterior.leave_one_out import log_densities_without
 from pyclone_pgsm.posterior.rows import series_of, thin
 from pyclone_pgsm.priors import Prior
@@ -133,7 +133,7 @@ def log_left_out_densities(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArr
     T = len(names_of(trace.data))
     affordable = CELLS // (len(rows) * T * num_columns(trace.data))
     rows = [thin([chosen], max(FEWEST_DRAWS, min(DRAWS, affordable)))[0] for chosen in rows]
-    model = make_model(trace.data, trace.options.model)
+    model = trace.model()
     draws = [draw for k, chosen in enumerate(rows) for draw in read_draws(trace, k, chosen)]
     log_inverse = np.full((len(rows), T), -np.inf)
     # draws at the same precision together: the tables are computed once each

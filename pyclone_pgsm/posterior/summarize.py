@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.labels import canonical
-from pyclone_pgsm.models import make_model, names_of
+from pyclone_pgsm.models import names_of
 from pyclone_pgsm.posterior.checks import doubts_of_tumour
 from pyclone_pgsm.posterior.consensus import CRITERIA as CRITERIA
 from pyclone_pgsm.posterior.consensus import assignment_probability, coclustering, consensus, pear
@@ -233,12 +233,14 @@ def summarize(
     Raises
     ------
     TraceError
-        There is no iteration after the burn-in, or the trace is damaged.
+        There is no iteration after the burn-in, the trace is damaged, or its likelihood is not found or the code of a
+        file that the user did not name.
     UsageError
-        The trace's likelihood is not found, or the thresholds cannot be.
+        The thresholds cannot be.
     """
     thresholds.check()
     criterion = criterion or DEFAULT_CRITERION
+    trace.check_likelihood()
     kept = kept_rows(trace, burn_in)
     diagnostics = diagnose(trace, kept)
     weights, weights_said = weigh_chains(trace, kept, {d.name: d.rhat for d in diagnostics})
@@ -336,7 +338,7 @@ def _tumour_summary(
     grid_size = options.model["grid_size"]
     thinned = thin(rows, min(PREVALENCE_DRAWS, len(draws)))
     partitions = read_partitions(trace, thinned)
-    model: Any = make_model(observations, options.model)
+    model: Any = trace.model()
     names = options.hyperparameters
     values = list(zip(*(gather(trace, thinned, name) for name in names))) or [()] * len(partitions)
     # draws at the same precision together: the tables are computed once each
@@ -394,7 +396,7 @@ def _mixture_summary(
     trace: Trace, rows: list[NDArray[np.int64]], draws: NDArray[Any], labels: NDArray[np.int64]
 ) -> MixtureSummary:
     labels = size_order(labels)
-    model = make_model(trace.matrix, trace.options.model)
+    model = trace.model()
     partitions = read_partitions(trace, thin(rows, min(PARAMETER_DRAWS, len(draws))))
     return MixtureSummary(
         trace.matrix.row_names,
@@ -434,4 +436,4 @@ def predictive(
     columns = zip(*(gather(trace, thinned, name) for name in prior.hyperparameters))
     partitions = read_partitions(trace, thinned)
     priors = [prior.with_values(values) for values in columns] or [prior] * len(partitions)
-    return Predictive(make_model(trace.matrix, trace.options.model).likelihood(()), priors, partitions)
+    return Predictive(trace.model().likelihood(()), priors, partitions)

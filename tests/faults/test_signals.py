@@ -32,8 +32,8 @@ def contents(folder: Path) -> dict[Path, bytes]:
 @pytest.mark.parametrize(
     ("command", "place", "call"),
     [
-        (["merge", "a.h5", "b.h5", "-o", "old.h5"], "trace:_same_data", 1),
-        (["merge", "a.h5", "b.h5", "-o", "old.h5"], "hdf5:write_file", 1),
+        (["merge", "a.h5", "b.h5", "-o", "old.h5"], "trace.merge:_same_data", 1),
+        (["merge", "a.h5", "b.h5", "-o", "old.h5"], "trace.merge:write_state", 1),
         (SUMMARIZE, "analysis:summarize", 1),
         (SUMMARIZE, "outputs:write_table", 2),
         (SUMMARIZE, "plots.style:write_file", 3),

@@ -1,0 +1,29 @@
+"""The trace: an HDF5 file that holds the data, the settings and every saved iteration of every chain.
+
+    /config             attributes: format, version, command, options (JSON), seed, attributes_sha256
+    /data               enough to go on without the input files: ids, counts, copy numbers and what was left out of a
+                        tumour; names and values of any other matrix
+    /chains/<k>/        labels [iterations, T], iteration, num_clusters, concentration, log_joint, seconds, and one
+                        dataset for each other hyperparameter of the partition prior (discount) and of the likelihood
+                        (precision, error_rate, tumour_content:SAMPLE, ..); outliers [iterations, T] if mutations may be
+    /chains/<k>/state   what the chain needs to go on: iterations done, labels, outliers, random generator, ...
+
+All of it is under a checksum: datasets have Fletcher's, the structure of the file HDF5's own, and attributes, names,
+types and shapes the SHA-256 in attributes_sha256, which a program that changes them must renew
+(pyclone_pgsm.trace.schema.seal). Texts are UTF-8 of a fixed length, filled with zero bytes.
+
+Format 3. Format 2, without checksums of data and attributes, is still read, and becomes format 3 when its chains go on.
+"""
+
+from pyclone_pgsm.trace.options import OUTLIERS as OUTLIERS
+from pyclone_pgsm.trace.options import RunOptions as RunOptions
+from pyclone_pgsm.trace.reader import ChainTrace as ChainTrace
+from pyclone_pgsm.trace.reader import Trace as Trace
+from pyclone_pgsm.trace.schema import FORMAT as FORMAT
+from pyclone_pgsm.trace.schema import SECOND_FORMAT as SECOND_FORMAT
+from pyclone_pgsm.trace.writer import TraceWriter as TraceWriter
+from pyclone_pgsm.trace.writer import create_trace as create_trace
+from pyclone_pgsm.trace.writer import extend_trace as extend_trace
+
+from pyclone_pgsm.trace.merge import merge_traces as merge_traces  # isort: skip
+from pyclone_pgsm.trace.merge import renew as renew  # isort: skip

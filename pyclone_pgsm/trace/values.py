@@ -1,0 +1,148 @@
+"""What a trace's numbers, texts and JSON may be; :class:`Fault` says where in the file one is not."""
+
+from __future__ import annotations
+
+import math
+import types
+import typing
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.inputs.values import Share, Whole
+
+SHOWN_CHARACTERS = 80
+
+
+class Fault(Exception):
+    """One thing in a trace that is not as the schema says.
+
+    Attributes
+    ----------
+    where : str
+        Its path in the file, such as ``chains/0/labels``.
+    reason : str
+        What is wrong and what would be right.
+    """
+
+    def __init__(self, where: str, reason: str) -> None:
+        self.where, self.reason = where, reason
+        super().__init__(f"{where}: {reason}" if where else reason)
+
+
+def shown(value: object) -> str:
+    """A value for a message: escaped and not too long."""
+    text = ascii(value)
+    return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}..."
+
+
+def within(
+    least: float, most: float, *, above: bool = False, below: bool = False
+) -> Callable[[NDArray[Any]], NDArray[np.bool_]]:
+    """Whether numbers lie between two bounds, which count unless they must be `above` or `below` them."""
+
+    def is_allowed(values: NDArray[Any]) -> NDArray[np.bool_]:
+        lower = values > least if above else values >= least
+        upper = values < most if below else values <= most
+        return lower & upper
+
+    return is_allowed
+
+
+class Values(NamedTuple):
+    """What the numbers of a dataset may be.
+
+    Attributes
+    ----------
+    dtype : str
+    is_allowed : callable
+        From an array to an array of bool.
+    expected : str
+        For messages.
+    description : str
+        For the dataset's own attribute.
+    """
+
+    dtype: str
+    is_allowed: Callable[[NDArray[Any]], NDArray[np.bool_]]
+    expected: str
+    description: str = ""
+
+    def check(self, where: str, values: NDArray[Any]) -> None:
+        """Raise :class:`Fault` with the first number that is not allowed."""
+        good = self.is_allowed(values)
+        if good.all():
+            return
+        place = tuple(np.argwhere(~good)[0].tolist())
+        index = ", ".join(map(str, place))
+        raise Fault(where, f"[{index}] is {values[place]}; expected {self.expected}")
+
+
+def of_whole(reader: Whole) -> Values:
+    """The numbers that a column of an input table may hold."""
+    return Values("int64", within(reader.lowest, reader.highest), reader.expected)
+
+
+def of_share(reader: Share, exception: float | None = None) -> Values:
+    """The numbers that a column of an input table may hold, or one that stands for none."""
+    inside = within(0.0, reader.highest, above=True, below=not reader.closed)
+
+    def is_allowed(values: NDArray[Any]) -> NDArray[np.bool_]:
+        if exception is None:
+            return inside(values)
+        return inside(values) | (np.isnan(values) if math.isnan(exception) else values == exception)
+
+    return Values("float64", is_allowed, reader.expected)
+
+
+def has_control(text: str) -> bool:
+    """Whether a text has a character that no name may have: control characters, those of C1 too, and line ends."""
+    return any(
+        letter < " "
+        or "\x7f" <= letter <= "\x9f"
+        or letter in "\u2028\u2029"
+        or "\ud800" <= letter <= "\udfff"
+        for letter in text
+    )
+
+
+def check_names(where: str, names: Sequence[str], distinct: bool = True) -> None:
+    """Raise :class:`Fault` with the first name that is empty, there twice, or has a control character."""
+    first: dict[str, int] = {}
+    for place, name in enumerate(names):
+        if not name or has_control(name):
+            raise Fault(
+                where, f"[{place}] is {shown(name)}; a name has characters, none of them a control character"
+            )
+        if distinct and first.setdefault(name, place) != place:
+            raise Fault(where, f"[{place}] is {shown(name)}, as is [{first[name]}]; names are distinct")
+
+
+def check_keys(where: str, found: object, known: Collection[str], needed: Collection[str] = ()) -> None:
+    """Raise :class:`Fault` unless `found` is a JSON object with these keys."""
+    if not isinstance(found, dict):
+        raise Fault(where, f"{shown(found)} is no JSON object")
+    for key in found:
+        if key not in known:
+            raise Fault(where, f"{shown(key)} is not known to this version")
+    for key in needed:
+        if key not in found:
+            raise Fault(where, f"{key} is missing")
+
+
+def check_types(where: str, found: Mapping[str, object], hints: Mapping[str, Any]) -> None:
+    """Raise :class:`Fault` unless the values have the types that their fields' annotations say."""
+    for name, value in found.items():
+        hint = hints[name]
+        kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
+        if type(value) in kinds or (type(value) is int and float in kinds and abs(value) < 2**1000):
+            continue
+        names = " or ".join("null" if kind is types.NoneType else kind.__name__ for kind in kinds)
+        raise Fault(f"{where}.{name}", f"{shown(value)} is not of the type {names}")
+
+
+def is_number(value: object) -> bool:
+    """Whether a value of JSON is a finite number."""
+    return (type(value) is float and math.isfinite(value)) or (type(value) is int and abs(value) < 2**1000)

@@ -1,0 +1,353 @@
+"""Writing a trace.
+
+Every flush appends to a copy in memory, writes that and renames it over the original. A reader, or a run killed at
+any moment, therefore only ever meets a whole file; HDF5 alone does not promise that of a file that is being written.
+Nor can HDF5 be stopped by a full disk: objects whose content it could not write cannot be closed, and closing the file
+over them ends in a segmentation fault. In memory no write fails; what is written afterwards can, and is told. Who
+writes holds the lock of the file (:func:`pyclone_pgsm.locks.writing`).
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+import pyclone_pgsm.trace as package
+from pyclone_pgsm import __version__
+from pyclone_pgsm.chains import ChainState, Records
+from pyclone_pgsm.errors import TraceError, UsageError
+from pyclone_pgsm.files import replacing
+from pyclone_pgsm.inputs.observations import LeftOut
+from pyclone_pgsm.models import Data, DataMatrix, names_of
+from pyclone_pgsm.trace.options import OUTLIERS, RunOptions
+from pyclone_pgsm.trace.reader import Trace
+from pyclone_pgsm.trace.schema import (
+    ANCHOR_ARRAYS,
+    DIGEST,
+    FORMAT,
+    MATRICES,
+    SERIES,
+    VERSIONS,
+    dataset_name,
+    describe,
+    seal,
+)
+from pyclone_pgsm.tumour.grid import prevalence_grid
+
+CHUNK_BYTES = 1 << 20
+SERIES_ROWS = 1024  # of a chunk
+FLUSH_SECONDS = 5.0
+FLUSH_SHARE = 0.05  # of the time may go into flushing
+FLUSH_BYTES = 256 << 20  # of labels may wait in memory
+FILE_SPACE: dict[str, Any] = {"fs_strategy": "fsm", "fs_persist": True}  # reuse what deleted states took
+
+
+@contextmanager
+def new_file(path: Path) -> Iterator[h5py.File]:
+    """A new trace, sealed at the end, and then written by ordinary writes."""
+    image = BytesIO()
+    with h5py.File(image, "w", libver=VERSIONS, **FILE_SPACE) as file:
+        yield file
+        seal(file)
+    path.write_bytes(image.getbuffer())
+
+
+@contextmanager
+def changed_file(path: Path, content: Path) -> Iterator[h5py.File]:
+    """A copy of the trace `content`, to be changed, sealed at the end, and then written to `path`."""
+    image = BytesIO(content.read_bytes())
+    try:
+        with h5py.File(image, "r+", libver=VERSIONS) as file:
+            yield file
+            seal(file)
+    except (RuntimeError, ValueError, KeyError) as problem:  # what HDF5 finds damaged only when it writes
+        raise TraceError(f"{content}: the trace is damaged: {problem}") from problem
+    path.write_bytes(image.getbuffer())
+
+
+def create_trace(
+    path: Path,
+    data: Data,
+    left_out: Sequence[LeftOut],
+    options: RunOptions,
+    command: str,
+    states: Sequence[ChainState],
+) -> None:
+    """Write a trace without iterations: data, options and the first state of each chain.
+
+    Parameters
+    ----------
+    path : Path
+    data : Observations or DataMatrix
+    left_out : sequence of LeftOut
+        Of a tumour.
+    options : RunOptions
+    command : str
+    states : sequence of ChainState
+
+    Raises
+    ------
+    OutputError
+        The file cannot be written.
+    UsageError
+        The data or options are none that a trace can hold: what was written is read back before it gets its name.
+    """
+    with replacing(path) as temporary:
+        with new_file(temporary) as file:
+            write_config(file, options, command)
+            write_data(file, data, left_out, options)
+            chains = file.create_group("chains")
+            for k, state in enumerate(states):
+                create_chain(chains, str(k), len(names_of(data)), options, options.settings.seed)
+                write_state(chains[str(k)], state)
+        try:
+            with Trace(temporary) as written:
+                written.check()
+        except TraceError as problem:
+            reason = str(problem).removeprefix(f"{temporary}: the trace is damaged: ")
+            raise UsageError(f"{path}: a trace cannot hold this: {reason}") from problem
+
+
+def write_config(file: h5py.File, options: RunOptions, command: str, version: str = __version__) -> None:
+    """The group ``/config``."""
+    config = file.create_group("config")
+    config.attrs["format"] = FORMAT
+    config.attrs["version"] = version
+    config.attrs["command"] = command.encode("utf-8", "backslashreplace").decode()
+    config.attrs["options"] = options.to_json()
+    config.attrs["seed"] = options.settings.seed
+    config.attrs["description"] = package.__doc__ or ""
+    config.attrs[DIGEST] = np.bytes_("0" * 64)
+
+
+def write_data(file: h5py.File, data: Data, left_out: Sequence[LeftOut], options: RunOptions) -> None:
+    """The group ``/data``."""
+    group = file.create_group("data")
+    if isinstance(data, DataMatrix):
+        group.attrs["description"] = "values: T rows x D columns, and their names"
+        _write_texts(group, "row_names", data.row_names)
+        _write_texts(group, "column_names", data.column_names)
+        _write_array(group, "values", data.values)
+        return
+    group.attrs["description"] = (
+        "T mutations x D samples; values where has_data is false are placeholders. "
+        "subclonal_fraction: share of the tumour cells that hold a second copy-number state, 0 where there is one. "
+        "grid: the cellular prevalences of the likelihood. "
+        "left_out: JSON, one list [file, row, mutation_id, sample_id, reason] a line of left_out.tsv"
+    )
+    _write_texts(group, "mutation_ids", data.mutation_ids)
+    _write_texts(group, "sample_ids", data.sample_ids)
+    for name, kind in MATRICES.items():
+        _write_array(group, name, np.asarray(getattr(data, name), kind.dtype))
+    annotations = group.create_group("annotations")
+    for name, texts in data.annotations.items():
+        _write_texts(annotations, name, texts)
+    _write_texts(group, "left_out", [json.dumps(row) for row in left_out])
+    _write_array(group, "grid", prevalence_grid(options.model["grid_size"]))
+
+
+def _write_texts(group: h5py.Group, name: str, texts: Sequence[str]) -> None:
+    """UTF-8 of a fixed length: HDF5 has no checksum for texts of variable length."""
+    encoded = [text.encode("utf-8", "backslashreplace") for text in texts]
+    length = max(map(len, encoded), default=0) or 1
+    _write_array(group, name, np.array(encoded, h5py.string_dtype("utf-8", length)))
+
+
+def _write_array(group: h5py.Group, name: str, values: NDArray[Any]) -> None:
+    """A dataset that does not grow, in chunks, as only these have checksums."""
+    columns = tuple(max(1, min(length, CHUNK_BYTES // 8)) for length in values.shape[1:])
+    row_bytes = values.dtype.itemsize * int(np.prod(columns))
+    rows = max(1, min(len(values), CHUNK_BYTES // row_bytes))
+    group.create_dataset(
+        name,
+        data=values,
+        maxshape=None if values.size else (None,) * values.ndim,
+        chunks=(rows, *columns),
+        compression="gzip",
+        compression_opts=1,
+        fletcher32=True,
+    )
+
+
+def create_chain(
+    chains: h5py.Group, name: str, num_observations: int, options: RunOptions, seed: int
+) -> h5py.Group:
+    """The group of a chain, without iterations and state."""
+    chain = chains.create_group(name)
+    chain.attrs["seed"] = seed
+    _create_labels(chain, num_observations, np.dtype(np.uint8))
+    if options.has_outliers:
+        text = "whether each mutation is an outlier; in the labels it is then a block of its own"
+        _create_rows(chain, OUTLIERS, num_observations, np.dtype(bool), text)
+    for series, kind in SERIES.items():
+        _create_series(chain, series, kind.dtype, kind.description)
+    for series in options.traced:
+        _create_series(chain, dataset_name(series), "float64", describe(series))
+    return chain
+
+
+def _create_series(chain: h5py.Group, name: str, kind: str, description: str) -> None:
+    chain.create_dataset(
+        name, shape=(0,), maxshape=(None,), chunks=(SERIES_ROWS,), dtype=kind, fletcher32=True
+    )
+    chain[name].attrs["description"] = description
+
+
+def _create_labels(chain: h5py.Group, num_observations: int, dtype: np.dtype[Any]) -> None:
+    text = "block of each observation, numbered by first appearance"
+    _create_rows(chain, "labels", num_observations, dtype, text)
+
+
+def _create_rows(
+    chain: h5py.Group, name: str, num_observations: int, dtype: np.dtype[Any], description: str
+) -> None:
+    """A dataset with a row an iteration and a column an observation."""
+    columns = min(num_observations, CHUNK_BYTES // 8)
+    rows = max(1, min(64, CHUNK_BYTES // (columns * dtype.itemsize)))
+    chain.create_dataset(
+        name,
+        shape=(0, num_observations),
+        maxshape=(None, num_observations),
+        chunks=(rows, columns),
+        dtype=dtype,
+        compression="gzip",
+        compression_opts=1,
+        fletcher32=True,
+    )
+    chain[name].attrs["description"] = description
+
+
+def write_state(chain: h5py.Group, state: ChainState) -> None:
+    """Replace the state of a chain."""
+    if "state" in chain:
+        del chain["state"]
+    group = chain.create_group("state")
+    # texts of fixed length: each new variable-length one would take 4 KB of the file for good
+    group.attrs["description"] = np.bytes_("where the chain goes on")
+    group.attrs["iteration"] = state.iteration
+    group.attrs["prior"] = np.array(state.prior.values(), float)
+    group.attrs["hyperparameters"] = np.array(state.values, float)
+    group.attrs["random_generator"] = np.bytes_(json.dumps(state.rng.bit_generator.state))
+    _write_array(group, "labels", np.asarray(state.labels, np.int32))
+    if state.outliers is not None:
+        _write_array(group, OUTLIERS, np.asarray(state.outliers, bool))
+    types = {name: kind for arrays in ANCHOR_ARRAYS.values() for name, kind in arrays.items()}
+    for name, array in state.anchors.state().items():
+        _write_array(group, name, np.asarray(array, types[name]))
+
+
+def append(chain: h5py.Group, columns: dict[str, Any]) -> None:
+    """Append rows to the datasets of a chain.
+
+    Parameters
+    ----------
+    chain : h5py.Group
+    columns : dict of str to (n, ..) array
+        For each dataset its rows.
+    """
+    rows = len(columns["labels"])
+    if rows == 0:
+        return
+    _make_room(chain, int(columns["labels"].max()))
+    for name, values in columns.items():
+        dataset = chain[name]
+        dataset.resize(len(dataset) + rows, axis=0)
+        dataset[-rows:] = values
+
+
+def _columns(records: Records, traced: Sequence[str]) -> dict[str, Any]:
+    """What records are in the datasets of a chain."""
+    others = [(*prior[1:], *values) for prior, values in zip(records.prior_values, records.values)]
+    return {
+        "labels": np.array(records.labels),
+        **{name: getattr(records, name) for name in SERIES},
+        **dict(zip(map(dataset_name, traced), zip(*others))),
+        **({OUTLIERS: np.array(records.outliers)} if records.outliers else {}),
+    }
+
+
+def _make_room(chain: h5py.Group, largest: int) -> None:
+    """Give the labels a larger type when there are more clusters than the present one can number."""
+    needed = np.min_scalar_type(largest)
+    if needed.itemsize <= chain["labels"].dtype.itemsize:
+        return
+    before = chain["labels"][:]
+    del chain["labels"]
+    _create_labels(chain, before.shape[1], needed)
+    chain["labels"].resize(len(before), axis=0)
+    chain["labels"][:] = before
+
+
+class TraceWriter:
+    """Collects what the chains give and flushes it to the file now and then.
+
+    Parameters
+    ----------
+    path : Path
+        A trace made by :func:`create_trace`.
+    traced : sequence of str
+        Names of the traced hyperparameters (:attr:`RunOptions.traced`).
+    flush_seconds : float
+        Least time between two flushes; longer where flushing would take more than 5 % of the time.
+    """
+
+    def __init__(self, path: Path, traced: Sequence[str], flush_seconds: float = FLUSH_SECONDS) -> None:
+        self.path = path
+        self.traced = traced
+        self.interval = flush_seconds
+        self.pending: dict[int, tuple[list[Records], ChainState]] = {}
+        self.last = time.monotonic()
+        self.bytes = 0
+
+    def add(self, chain: int, state: ChainState, records: Records) -> None:
+        """Take over a segment of a chain and the state after it."""
+        waiting, _ = self.pending.get(chain, ([], state))
+        self.pending[chain] = ([*waiting, records], state)
+        self.bytes += sum(labels.nbytes for labels in records.labels)
+        if time.monotonic() - self.last > self.interval or self.bytes > FLUSH_BYTES:
+            self.flush()
+
+    def flush(self) -> None:
+        """Bring the file up to date."""
+        if not self.pending:
+            return
+        started = time.monotonic()
+        with replacing(self.path) as temporary, changed_file(temporary, self.path) as file:
+            for k, (waiting, state) in sorted(self.pending.items()):
+                chain = file["chains"][str(k)]
+                for records in waiting:
+                    append(chain, _columns(records, self.traced))
+                write_state(chain, state)
+        self.pending = {}
+        self.bytes = 0
+        self.last = time.monotonic()
+        self.interval = max(self.interval, (self.last - started) / FLUSH_SHARE)
+
+
+def extend_trace(path: Path, options: RunOptions) -> None:
+    """Prepare a trace for more iterations: store the new number, and forget rows after each chain's state.
+
+    (The last rows of a chain can be later than its state if its number of iterations was no multiple of the rebuild
+    interval; they are made again, the same.)
+
+    Parameters
+    ----------
+    path : Path
+        A trace of format 3 (:func:`pyclone_pgsm.trace.merge.renew` makes one of an older trace).
+    options : RunOptions
+    """
+    with replacing(path) as temporary, changed_file(temporary, path) as file:
+        file["config"].attrs["options"] = options.to_json()
+        for chain in file["chains"].values():
+            keep = int(np.searchsorted(chain["iteration"][:], chain["state"].attrs["iteration"], "right"))
+            for name in (*options.by_observation, *SERIES, *map(dataset_name, options.traced)):
+                chain[name].resize(keep, axis=0)
