@@ -86,7 +86,7 @@ class Trace:
         if path.is_dir():
             raise TraceError(f"{path}: this is a folder; a trace is a file, mostly named trace.h5")
         try:
-            self._file = h5py.File(path, "r")
+            self._file = h5py.File(path, "r", locking=False)
         except (OSError, RuntimeError, ValueError) as problem:
             raise TraceError(f"{path}: not a trace of pyclone-pgsm, or damaged: {problem}") from problem
         try:
