@@ -43,8 +43,9 @@ from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.tumour.contaminated import Contaminated
 
 APART = "log_joint", "num_clusters"
-RHAT_APART = 1.1
-"""Chains whose R-hat of one of :data:`APART` is above this stay apart."""
+RHAT_APART = 1.4
+"""Chains whose R-hat of one of :data:`APART` is above this stay apart: more varies between them than within (an R-hat
+of the square root of 2). Chains that mix, but slowly, are better counted alike than weighted by some tens of draws."""
 FEWEST_KEPT = 20  # draws of each chain, or nothing tells whether they stay apart
 DRAWS = 50  # of each chain
 FEWEST_DRAWS = 10
