@@ -18,10 +18,10 @@ from pyclone_pgsm.tumour.grid import intern
 from pyclone_pgsm.tumour.model import KEPT_BYTES, PER_SAMPLE
 
 MEGABYTE = 1 << 20
-PROGRAM = 330 * MEGABYTE
+PROGRAM = 300 * MEGABYTE
 """Python, its libraries, and compiled code."""
 PICTURES = 90 * MEGABYTE
-VISITED = 60
+VISITED = 30
 """Sets of tables that chains visit, about, before they settle."""
 OBSERVATION = 250
 """Bytes a mutation and sample: thirteen columns of 8 bytes, and as much while they are read."""
@@ -104,7 +104,7 @@ def estimate(
     """
     T, D = len(names_of(data)), num_columns(data)
     if isinstance(data, Observations):
-        tables, size = _tables_of_tumour(data, model, threads)
+        tables, size = _tables_of_tumour(data, model)
         held = T * D * OBSERVATION
         described = 0
     else:
@@ -117,19 +117,19 @@ def estimate(
     # before a rebuild is done there are two of each
     blocks = threads * max(start, min(2 * clusters, T)) * size
     pool = min(2 * settings.particles + 8, 2 * T) if "pgsm" in SAMPLERS[settings.sampler] else 0
-    found = math.ceil(clusters / 2)
+    found = math.ceil(math.log2(T + 1) / 4)
     return Estimate(
         program=PROGRAM,
         data=held,
         tables=tables,
         blocks=blocks,
-        particles=threads * pool * size // 2,
+        particles=threads * pool * size // 3,  # of those there is room for, about so many are ever in use
         labels=min(LABEL_BYTES, DRAWS * T * 2) + settings.chains * T * 16,
         summary=PICTURES + (8 * found + 5) * described * 8,
     )
 
 
-def _tables_of_tumour(data: Observations, model: StoredModel, threads: int) -> tuple[int, int]:
+def _tables_of_tumour(data: Observations, model: StoredModel) -> tuple[int, int]:
     """Bytes of the tables of all settings that are kept or in use, and the length of a statistic."""
     G, D = model["grid_size"], data.num_samples
     table = intern(data)
@@ -139,7 +139,7 @@ def _tables_of_tumour(data: Observations, model: StoredModel, threads: int) -> t
     is_split = model["precision"] == PER_SAMPLE or bool(model.get("tumour_content"))
     sets = 1
     if is_inferred or is_split:
-        sets = max(3, min(VISITED, KEPT_BYTES // max(1, one))) + threads
+        sets = max(3, min(VISITED, KEPT_BYTES // max(1, one))) + 1  # the one that is being made
     return one * sets * (2 if is_split else 1), D * (2 * (G + CHUNKS) + 47)
 
 

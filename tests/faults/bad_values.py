@@ -44,9 +44,9 @@ TABLES = {
 }
 SHORT = ["--iterations", "4", "--chains", "1", "--threads", "1", "--no-plots", "--quiet", "--force"]
 BASES: dict[str, list[str]] = {
-    "analyze": ["t.tsv", "-o", "out", *SHORT],
+    "analyze": ["t.tsv", "-o", "out", "--grid-size", "11", *SHORT],
     "validate": ["m.tsv", "-c", "generic.tsv"],
-    "run": ["t.tsv", "-o", "out.h5", *(word for word in SHORT if word != "--no-plots")],
+    "run": ["t.tsv", "-o", "out.h5", "--grid-size", "11", *(word for word in SHORT if word != "--no-plots")],
     "prepare": ["m.tsv", "-c", "generic.tsv", "-o", "joined", "--force"],
     "cluster": ["points.csv", "--likelihood", "normal", "-o", "clusters", *SHORT],
     "resume": ["trace.h5"],
@@ -66,7 +66,7 @@ CALLS: dict[str, list[str]] = {
     "sheet.csv": ["prepare", "--samples", "sheet.csv", "-o", "cohort", "--force"],
     "points.csv": ["cluster", "points.csv", "--likelihood", "normal", "-o", "clusters", *SHORT],
     "bits.tsv": ["cluster", "bits.tsv", "--likelihood", "bernoulli", "-o", "clusters", *SHORT],
-    "init.tsv": ["analyze", "t.tsv", "--init", "init.tsv", "-o", "out", *SHORT],
+    "init.tsv": ["analyze", "t.tsv", "--init", "init.tsv", "-o", "out", "--grid-size", "11", *SHORT],
 }
 WORDS = (
     "", " ", "-1", "0", "1e-320", "1e308", "-1e308", "1e400", "nan", "inf", "-inf", "NA",
@@ -89,12 +89,7 @@ class Attempt(NamedTuple):
 def options_of(command: str) -> list[Any]:
     group: Any = typer.main.get_command(cli.app)
     parameters = group.commands[command].params
-    flags = ("--help",)
-    return [
-        each
-        for each in parameters
-        if each.param_type_name == "option" and not each.is_flag and each.opts[0] not in flags
-    ]
+    return [each for each in parameters if each.param_type_name == "option" and not each.is_flag]
 
 
 def draw(folder: Path, rng: np.random.Generator) -> Attempt:
@@ -108,10 +103,8 @@ def draw(folder: Path, rng: np.random.Generator) -> Attempt:
         option = options[int(rng.integers(len(options)))]
         if "-o" in option.opts and ("/" in word or "." in word):  # would write elsewhere
             word = "a" * 300
-        names = (*option.opts, *option.secondary_opts)
-        return Attempt(
-            [command, *BASES[command], max(option.opts, key=len), word], (*names, word[:20]), False
-        )
+        names = tuple(name for name in (*option.opts, word[:20]) if len(name) > 3)
+        return Attempt([command, *BASES[command], max(option.opts, key=len), word], names)
     name = list(CALLS)[int(rng.integers(len(CALLS)))]
     lines = TABLES[name].splitlines()
     separator = "," if name.endswith("csv") else "\t"
@@ -150,7 +143,9 @@ def faults(number: int, seed: int, folder: Path) -> list[str]:
     """What is wrong in so many calls; the working directory must be `folder`."""
     rng = np.random.default_rng(seed)
     (folder / "t.tsv").write_text(TABLES["t.tsv"])
-    made = CliRunner().invoke(cli.app, ["run", "t.tsv", "-o", "trace.h5", *SHORT[:6], "--quiet"])
+    made = CliRunner().invoke(
+        cli.app, ["run", "t.tsv", "-o", "trace.h5", "--grid-size", "11", *SHORT[:6], "--quiet"]
+    )
     assert made.exit_code == 0, made.output
     trace = (folder / "trace.h5").read_bytes()
     found = []

@@ -37,8 +37,8 @@ def of_matrix(T: int, D: int, threads: int = 2, likelihood: str = "normal", **se
 
 
 def test_few_rows_of_many_columns() -> None:
-    """Clustering 10 rows of 5,000 columns took 2.9 GB at its peak, as measured."""
-    assert 2.9 / 1.5 < of_matrix(10, 5000).total / GIGABYTE < 2.9 * 1.5
+    """Clustering 10 rows of 5,000 columns was measured to take 2.9 GB, and on another machine 4.2."""
+    assert 4.2 / 1.5 < of_matrix(10, 5000).total / GIGABYTE < 2.9 * 1.5
 
 
 def test_what_grows_with_what() -> None:
