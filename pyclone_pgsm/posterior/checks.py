@@ -16,8 +16,9 @@ from pyclone_pgsm.tumour.model import ERROR_RATE, PRECISION, Choice, content_cho
 CHANCE = 0.01
 """Of a result of right model and clusters: expected number of tail probabilities that count as impossible, at most."""
 SHOWN_MISFITS = 3
-SHARE_AT_END = 0.2
-"""Of the draws of a hyperparameter at an end of its values; and twice as many as its prior has there."""
+SHARE_AT_END = {"precision": 0.2, "error_rate": 0.5, "tumour_content": 0.2}
+"""Of the draws of a hyperparameter at an end of its values. Few reads often favour all small error rates, which does no
+harm."""
 
 
 def doubts_of_tumour(
@@ -88,8 +89,9 @@ def _absent_clusters(summary: Summary) -> Iterator[str]:
 def _ends(draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Any]) -> Iterator[str]:
     for name, values in draws.items():
         kind, _, sample = name.partition(":")
+        enough = SHARE_AT_END.get(kind, np.inf)
         of_sample = f" of {sample}" if sample else ""
-        if kind == "precision" and _is_at(values, PRECISION, 0):
+        if kind == "precision" and _share_at(values, PRECISION, 0) >= enough:
             yield (
                 f"the precision{of_sample} is at the smallest value that is tried, "
                 f"{_at(values, PRECISION, 0)}: the reads scatter more than those of clusters do. Look for wrong copy "
@@ -98,7 +100,7 @@ def _ends(draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Any])
             )
         elif kind == "error_rate":
             for end, which in ((0, "smallest"), (-1, "largest")):
-                if _is_at(values, ERROR_RATE, end):
+                if _share_at(values, ERROR_RATE, end) >= enough:
                     yield (
                         f"the error rate is at the {which} value that is tried, {_at(values, ERROR_RATE, end)}: give "
                         "the true one with --error-rate"
@@ -113,7 +115,7 @@ def _ends(draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Any])
                 (-1, "largest", choice.values[-1] + step <= 1.0),
             ]
             for end, which, is_end in ends:
-                if is_end and _is_at(values, choice, end):
+                if is_end and _share_at(values, choice, end) >= enough:
                     yield (
                         f"the tumour content{of_sample} is at the {which} value that is tried, "
                         f"{_at(values, choice, end)}: the reads contradict {content.mean:g}±{content.sd:g}; check it, "
@@ -123,11 +125,6 @@ def _ends(draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Any])
 
 def _share_at(draws: NDArray[np.float64], choice: Choice, end: int) -> float:
     return float(np.mean(draws == choice.values[end]))
-
-
-def _is_at(draws: NDArray[np.float64], choice: Choice, end: int) -> bool:
-    by_prior = choice.prior[end] / sum(choice.prior)
-    return _share_at(draws, choice, end) >= max(SHARE_AT_END, 2.0 * by_prior)
 
 
 def _at(draws: NDArray[np.float64], choice: Choice, end: int) -> str:

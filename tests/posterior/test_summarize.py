@@ -12,6 +12,7 @@ import pytest
 from pyclone_pgsm import analysis
 from pyclone_pgsm.chains import Settings
 from pyclone_pgsm.errors import TraceError, UsageError
+from pyclone_pgsm.posterior.matching import match_clusters
 from pyclone_pgsm.posterior.rows import kept_rows
 from pyclone_pgsm.posterior.summarize import (
     CRITERIA,
@@ -174,13 +175,18 @@ def test_summary_of_an_easy_tumour(criterion, trace, tumour):
     np.testing.assert_allclose(summary.cluster_density @ summary.grid, summary.cluster_mean, atol=1e-9)
     np.testing.assert_allclose(summary.mean, summary.cluster_mean[summary.labels], atol=0.03)
     draws = np.concatenate([trace.labels(k, rows) for k, rows in enumerate(kept_rows(trace))])
-    together = (draws[:, :, None] == draws[:, None, :]).mean(axis=0)
-    for i in range(T):
-        others = (summary.labels == summary.labels[i]) & (np.arange(T) != i)
-        assert summary.assignment_prob[i] == pytest.approx(together[i, others].mean())
+    matches = match_clusters(draws, summary.labels)
+    np.testing.assert_array_equal(summary.assignment_prob, matches.own_prob)
+    np.testing.assert_array_equal(summary.second_cluster, matches.second)
     assert (summary.assignment_prob > 0.9).all()
     assert (np.isnan(summary.vaf) == ~tumour.observations.has_data).all()
     assert (summary.depth[~tumour.observations.has_data] == 0).all()
+    assert (summary.multiplicity == tumour.observations.has_data).all()  # a diploid tumour
+    np.testing.assert_array_equal(np.isnan(summary.fit), ~tumour.observations.has_data)
+    assert np.nanmin(summary.fit) > 1e-5
+    assert (summary.cluster_prob_present >= summary.cluster_prob_clonal).all()
+    assert ((summary.cluster_prob_clonal > 0.5) <= (summary.cluster_upper > 0.95)).all()
+    assert not any("do not fit" in warning for warning in result.warnings)
     assert result.coclustered.tolist() == list(range(T))
     assert result.coclustering.shape == (T, T)
 
