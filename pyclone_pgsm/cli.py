@@ -43,6 +43,7 @@ from pyclone_pgsm.prepare_cli import (
     prepare,
     read,
     tumours,
+    warn,
 )
 from pyclone_pgsm.warm import compile_ahead
 
@@ -129,7 +130,7 @@ def analyze(
         resolved = settings.resolve(reading.observations.num_mutations)
         analysis.check_folder(folder, given["force"], inputs=[*tumour.files, Path(settings.init)])
         if not given["quiet"]:
-            reading.warn()
+            warn(reading.warnings, tumour.name)
         with progress_bars(given["quiet"], resolved.chains) as progress:
             result = analysis.analyze(
                 reading.observations,
@@ -168,7 +169,7 @@ def validate(context: typer.Context, inputs: Inputs = None) -> None:
         from pyclone_pgsm.inputs.tables import count_summary
 
         reading = read(tumour, given)
-        reading.warn()
+        warn(reading.warnings, tumour.name)
         for line in [*count_summary(reading.observations, reading.left_out), *reading.notes]:
             print(line)
         for entry in reading.left_out:
@@ -216,7 +217,7 @@ def run(
         plan = analysis.plan_tumour(reading.observations, reading.left_out, model, resolved, prior, threads)
         make_folder(trace.parent)
         if not given["quiet"]:
-            reading.warn()
+            warn(reading.warnings, tumour.name)
         with progress_bars(given["quiet"], resolved.chains) as progress:
             analysis.start(plan, trace, threads=threads, command=command_line(), progress=progress)
         if not given["quiet"]:
