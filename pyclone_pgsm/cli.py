@@ -44,6 +44,7 @@ from pyclone_pgsm.prepare_cli import (
     prepare,
     read,
     tumours,
+    warn,
 )
 from pyclone_pgsm.terminal import guarded
 from pyclone_pgsm.warm import compile_ahead
@@ -149,7 +150,7 @@ def analyze(
         resolved = settings.resolve(reading.observations.num_mutations)
         analysis.check_folder(folder, given["force"], inputs=[*tumour.files, Path(settings.init)])
         if not given["quiet"]:
-            reading.warn()
+            warn(reading.warnings, tumour.name)
         with progress_bars(given["quiet"], resolved.chains) as progress:
             result = analysis.analyze(
                 reading.observations,
@@ -187,7 +188,7 @@ def validate(context: typer.Context, inputs: Inputs = None) -> None:
         from pyclone_pgsm.inputs.tables import count_summary
 
         reading = read(tumour, given)
-        reading.warn()
+        warn(reading.warnings, tumour.name)
         for line in [*count_summary(reading.observations, reading.left_out), *reading.notes]:
             print(line)
         for entry in reading.left_out:
@@ -236,7 +237,7 @@ def run(
         plan = analysis.plan_tumour(reading.observations, reading.left_out, model, resolved, prior, threads)
         make_folder(trace.parent)
         if not given["quiet"]:
-            reading.warn()
+            warn(reading.warnings, tumour.name)
         with writing(trace), progress_bars(given["quiet"], resolved.chains) as progress:
             check_new(trace, given["force"])  # another run may have made it in the meantime
             analysis.start(plan, trace, threads=threads, command=command_line(), progress=progress)

@@ -177,15 +177,12 @@ class Reading:
     notes: list[str]
     warnings: list[str]
 
-    def warn(self) -> None:
-        """Print the warnings on stderr."""
-        warn(self.warnings)
 
-
-def warn(warnings: Sequence[str]) -> None:
-    """Print warnings on stderr."""
+def warn(warnings: Sequence[str], patient: str = "") -> None:
+    """Print warnings on stderr, after the name of the patient if there is one."""
+    of_patient = f"patient {patient}: " if patient else ""
     for line in warnings:
-        print(f"pyclone-pgsm: warning: {line}", file=sys.stderr)
+        print(f"pyclone-pgsm: {of_patient}warning: {line}", file=sys.stderr)
 
 
 def tumours(inputs: Sequence[Path] | None, given: Mapping[str, Any]) -> list[Tumour]:
@@ -428,7 +425,7 @@ def prepare(
         prepared = _prepared(tumour, tumour.patient, given)
         write_prepared(prepared, folder)
         if not given["quiet"]:
-            warn(prepared.warnings)
+            warn(prepared.warnings, tumour.name)
             for line in [*prepared.notes, *prepared.summary(), f"written to {folder}"]:
                 print(line)
 
