@@ -34,7 +34,7 @@ class Fault(Exception):
 
 def shown(value: object) -> str:
     """A value for a message: escaped and not too long."""
-    text = ascii(value)
+    text = ascii(value.item() if isinstance(value, np.generic) else value)
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}..."
 
 

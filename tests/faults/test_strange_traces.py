@@ -163,7 +163,7 @@ def test_shapes_that_are_not_there(kind, whole, tmp_path):
 
 
 def _backwards(file: h5py.File) -> None:
-    file["chains/0/iteration"][:] = file["chains/0/iteration"][::-1]
+    file["chains/0/iteration"][:] = file["chains/0/iteration"][:][::-1]
 
 
 def _ids(name: str, places: dict[int, bytes]):
@@ -283,7 +283,9 @@ STRANGE = {
     "data/grid: is not the grid": put("data/grid", 0.5),
     "chains/0/state.iteration: is 21": attribute("chains/0/state", "iteration", 21),
     "chains/0/state.iteration: 'x'": attribute("chains/0/state", "iteration", "x"),
-    "chains/0/state.prior: [-1.0]": attribute("chains/0/state", "prior", [-1.0, 1.0]),
+    "chains/0/state.prior: [-1.0, 1.0]; expected 1 numbers": attribute(
+        "chains/0/state", "prior", [-1.0, 1.0]
+    ),
     "chains/0/state.prior: the concentration must be positive": attribute("chains/0/state", "prior", [-1.0]),
     "chains/0/state.hyperparameters ('precision'): [0] is 1.5": attribute(
         "chains/0/state", "hyperparameters", [1.5]
