@@ -402,6 +402,14 @@ def simulate(
         bool, typer.Option("--clonal/--no-clonal", help="One cluster is in all cells of all samples.")
     ] = True,
     absent: Annotated[float, typer.Option(help="Probability that a subclone is absent from a sample.")] = 0.2,
+    prevalence_prior: Annotated[
+        str,
+        typer.Option(
+            metavar="NAME",
+            help="Where prevalences come from: clones (as --clonal and --absent say), or the priors of analyze, each "
+            "cluster and sample independently: learned (weights in NAME.json) or uniform.",
+        ),
+    ] = "clones",
     name: Annotated[str, typer.Option(help="Name of the files.")] = "simulated",
     seed: SEED = 1,
     force: FORCE = False,
@@ -426,6 +434,7 @@ def simulate(
             cluster_sizes=cluster_sizes,
             clonal=clonal,
             absent=absent,
+            prevalence_prior=prevalence_prior,
         )
         paths = write_simulation(out, options, seed, name=name, force=force)
         if not quiet:

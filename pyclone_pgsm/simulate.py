@@ -41,10 +41,15 @@ from pyclone_pgsm.subclones import (
     draw_tree,
     draw_tree_prevalences,
 )
+from pyclone_pgsm.tumour.base_measure import DIRICHLET, draw_prevalences
 from pyclone_pgsm.tumour.genotypes import genotype_states
 
 COPY_NUMBERS = ("diploid", "mixed")
 CLUSTER_SIZES = ("dirichlet", "equal")
+CLONES = "clones"
+PREVALENCE_PRIORS = (CLONES, "learned", "uniform")
+LATER = {"subclonal": 0.0, "artefacts": 0.0, "prevalence_prior": CLONES}
+"""Options that are not noted at their default, which is what every simulation was before there were these options."""
 
 AUTOSOMES = (
     248,
@@ -120,6 +125,10 @@ class SimulationOptions:
     artefacts : float
         Share of the mutations, exact but for rounding, that are artefacts: they belong to no cluster, and the expected
         share of their variant reads is uniform on (0, 1), independently in each sample. In [0, 1).
+    prevalence_prior : {"clones", "learned", "uniform"}
+        ``clones``: prevalences as `clonal`, `absent` and `subclonal` say. The others are the priors of ``analyze``,
+        each cluster and sample independently, without regard to `clonal` and `absent`: ``learned``, weights of each
+        sample drawn first (:mod:`pyclone_pgsm.tumour.base_measure`), or ``uniform`` on (0, 1).
 
     Raises
     ------
@@ -141,6 +150,7 @@ class SimulationOptions:
     absent: float = 0.2
     subclonal: float = 0.0
     artefacts: float = 0.0
+    prevalence_prior: str = CLONES
 
     def __post_init__(self) -> None:
         def check(name: str, right: bool, expected: str) -> None:
@@ -198,6 +208,16 @@ class SimulationOptions:
         check("cluster_sizes", self.cluster_sizes in CLUSTER_SIZES, f"one of {', '.join(CLUSTER_SIZES)}")
         check("absent", 0 <= self.absent < 1, "at least 0 and below 1")
         check("subclonal", 0 <= self.subclonal <= 1, "between 0 and 1")
+        check(
+            "prevalence_prior",
+            self.prevalence_prior in PREVALENCE_PRIORS,
+            f"one of {', '.join(PREVALENCE_PRIORS)}",
+        )
+        if self.subclonal > 0 and self.prevalence_prior != CLONES:
+            raise UsageError(
+                f"--prevalence-prior {self.prevalence_prior}: draws clusters independently, but --subclonal needs a "
+                f"tree of clones: use --prevalence-prior {CLONES} or --subclonal 0"
+            )
         if self.subclonal > 0 and not (self.copy_numbers == "mixed" and self.clonal and self.clusters > 1):
             raise UsageError(
                 f"--subclonal {self.subclonal}: needs --copy-numbers mixed, a clonal cluster and another"
@@ -227,12 +247,12 @@ class SimulationOptions:
         return np.broadcast_to(self._by_sample("precision"), self.samples).copy()
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON: an infinite precision is the text ``inf``; ``subclonal`` and ``artefacts`` are there if not 0."""
+        """For JSON: an infinite precision is the text ``inf``; `LATER` options are there if not at their default."""
         purity = [float(share) for share in self._by_sample("purity")]
         precisions = ["inf" if math.isinf(s) else float(s) for s in self._by_sample("precision")]
         precision = precisions[0] if len(precisions) == 1 else precisions
         noted = {**asdict(self), "depth": float(self.depth), "purity": purity, "precision": precision}
-        return {name: noted[name] for name in noted if name not in ("subclonal", "artefacts") or noted[name]}
+        return {name: noted[name] for name in noted if name not in LATER or noted[name] != LATER[name]}
 
 
 @dataclass(frozen=True)
@@ -253,6 +273,9 @@ class Simulation:
     ccf : (T, D) float64
         Share of the cancer cells that have the mutation: the prevalence of its cluster, or less where the cells of a
         subclone have lost it. NaN of an artefact.
+    weights : (D, 3) float64 or None
+        Of the learned base measure's components in each sample, if the prevalences were drawn from it: near 0, near 1
+        and anywhere.
     """
 
     observations: Observations
@@ -260,6 +283,7 @@ class Simulation:
     prevalence: NDArray[np.float64]
     genotype: NDArray[np.int64]
     ccf: NDArray[np.float64]
+    weights: NDArray[np.float64] | None = None
 
 
 @dataclass(frozen=True)
@@ -414,6 +438,17 @@ def _draw_prevalences(options: SimulationOptions, rng: np.random.Generator) -> N
     return prevalence[np.argsort(-prevalence.mean(axis=1), kind="stable")]
 
 
+def _draw_from_prior(
+    options: SimulationOptions, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """(K, D) prevalences like those of `_draw_prevalences`, and the (D, 3) weights if there are any."""
+    K, D = options.clusters, options.samples
+    weights = rng.dirichlet(DIRICHLET, D) if options.prevalence_prior == "learned" else None
+    prevalence = rng.random((K, D)) if weights is None else draw_prevalences(weights, K, rng)
+    prevalence = np.round(prevalence, 6)
+    return prevalence[np.argsort(-prevalence.mean(axis=1), kind="stable")], weights
+
+
 def _draw_rows(options: SimulationOptions, rng: np.random.Generator) -> NDArray[np.bool_]:
     """(T, D) pairs that have a row: every mutation, and with T >= D every sample, keeps one."""
     T, D = options.mutations, options.samples
@@ -473,7 +508,10 @@ def simulate(options: SimulationOptions, rng: np.random.Generator) -> Simulation
     genotype = draw_genotypes(copies.major, copies.minor, copies.normal, rng)
     cluster = _draw_clusters(options, rng)
     purity = options.purity_by_sample()
-    if options.subclonal:
+    weights = None
+    if options.prevalence_prior != CLONES:
+        prevalence, weights = _draw_from_prior(options, rng)
+    elif options.subclonal:
         prevalence, within = draw_tree_prevalences(draw_tree(options.clusters, rng), D, options.absent, rng)
     else:
         prevalence = _draw_prevalences(options, rng)
@@ -512,7 +550,7 @@ def simulate(options: SimulationOptions, rng: np.random.Generator) -> Simulation
         annotations={"chrom": chrom, "pos": [str(place) for place in loci.position.tolist()]},
         **columns,
     )
-    return Simulation(observations, cluster, prevalence, genotype, ccf)
+    return Simulation(observations, cluster, prevalence, genotype, ccf, weights)
 
 
 def _write_tables(simulation: Simulation, table: Path, truth: Path) -> None:
@@ -573,7 +611,8 @@ def write_simulation(
     -------
     list of Path
         The table in PyClone-VI's long format; the truth (``mutation_id sample_id cluster ccf``, with the rows
-        that the table lacks; artefacts have cluster -1 and no ccf); the options and seed.
+        that the table lacks; artefacts have cluster -1 and no ccf); the options and seed, and of prevalences drawn
+        from the learned prior the weights: near 0, near 1, anywhere.
 
     Raises
     ------
@@ -596,6 +635,8 @@ def write_simulation(
         )
     simulation = simulate(options, np.random.Generator(np.random.PCG64(seed)))
     noted = {"program": "pyclone-pgsm simulate", "version": __version__, "seed": seed, **options.to_dict()}
+    if simulation.weights is not None:
+        noted["weights"] = dict(zip(simulation.observations.sample_ids, simulation.weights.tolist()))
     with replacing_together():
         make_folder(folder)
         _write_tables(simulation, paths[0], paths[1])

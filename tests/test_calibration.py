@@ -2,7 +2,8 @@
 
 Hyperparameters from their prior, a partition from its prior given them, data from the likelihood; then a chain on the
 data, which knows nothing of these. Among L nearly independent draws of its, the rank of the true value is uniform on
-0..L, for each hyperparameter and also for the log joint probability, which sees whether the data are heeded.
+0..L, for each hyperparameter and also for the log joint probability, which sees whether the data are heeded; of tumours
+also for the number of clusters and the prevalence of a mutation. Among equal values the rank is drawn at random.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import stats
 
 sys.path.insert(0, str(Path(__file__).parent / "exact"))
-from cases import plugin
+from cases import observations, plugin, pyclone_log_marginal, pyclone_model
 from enumeration import blocks_of, poisson_gamma_log_marginal
 from seating import draw_seating, seating_probability
 
@@ -24,6 +25,10 @@ from pyclone_pgsm.chains import advance, start_chain
 from pyclone_pgsm.likelihoods.model import FixedModel
 from pyclone_pgsm.priors import DirichletProcess, FiniteDirichlet, PitmanYor
 from pyclone_pgsm.settings import Settings
+from pyclone_pgsm.simulate import draw_alt_counts, draw_genotypes, variant_share
+from pyclone_pgsm.tumour import base_measure
+from pyclone_pgsm.tumour import model as tumour_model
+from pyclone_pgsm.tumour.model import Choice
 
 T = 10
 SHAPE, RATE = 2.0, 0.1  # of the Gamma distribution of a block's Poisson mean
@@ -81,10 +86,15 @@ def ranks(prior: AnyPrior, replicate: int, assumed: AnyPrior | None = None) -> l
     return (draws < [*truth.values(), log_joint]).sum(axis=0).tolist()
 
 
+def uniformity(of_all: list[list[int]]) -> NDArray[np.float64]:
+    """P-values of the chi-square test that each kind of rank is uniform; a row a simulation."""
+    return np.array(
+        [stats.chisquare(np.bincount(one, minlength=DRAWS + 1)).pvalue for one in np.array(of_all).T]
+    )
+
+
 def p_values(prior: AnyPrior, replicates: int, assumed: AnyPrior | None = None) -> NDArray[np.float64]:
-    """Of the chi-square test that each kind of rank is uniform."""
-    of_all = np.array([ranks(prior, replicate, assumed) for replicate in range(replicates)])
-    return np.array([stats.chisquare(np.bincount(one, minlength=DRAWS + 1)).pvalue for one in of_all.T])
+    return uniformity([ranks(prior, replicate, assumed) for replicate in range(replicates)])
 
 
 @pytest.mark.long
@@ -107,3 +117,96 @@ def test_true_values_rank_anywhere_among_the_draws(prior: AnyPrior) -> None:
 )
 def test_a_chain_under_another_prior_is_noticed(prior: AnyPrior, assumed: AnyPrior) -> None:
     assert p_values(prior, 200, assumed).min() < 1e-9
+
+
+# ---------------------------------------------------------------- tumours with a learned base measure
+
+G = 41
+CONTENT = 0.9
+OF_TUMOUR = {"particles": 4, "moves": 1, "iterations": 30 + 10 * DRAWS, "burn_in": 30, "thin": 10}
+OF_TUMOUR |= {"anchor_proposal": "uniform", "hyper_every": 1}
+PRECISIONS = (5.0, 40.0, np.inf)
+PRECISION_PRIOR = np.array([0.2, 0.3, 0.5])
+SHAPES = {"near 0": (0.1, 1.0), "near 1": (1.0, 0.1), "anywhere": (1.0, 1.0)}
+RANKED = (
+    "concentration",
+    "precision",
+    "near 0 in the first",
+    "near 1 in the first",
+    "near 0 in the second",
+    "near 1 in the second",
+    "clusters",
+    "prevalence",
+    "log joint",
+)
+
+
+@pytest.fixture
+def _few_precisions(monkeypatch: pytest.MonkeyPatch) -> None:
+    few = Choice(PRECISIONS, tuple(PRECISION_PRIOR), PRECISIONS[1], (1, 1, 2))
+    monkeypatch.setattr(tumour_model, "PRECISION", few)
+
+
+def ranks_of_a_tumour(replicate: int) -> list[int]:
+    """Of everything in `RANKED`, in one simulated tumour of two samples."""
+    rng = np.random.default_rng((8, replicate))
+    prior = draw_hyperparameters(PRIORS[0], rng)
+    labels = draw_seating(prior, T, rng)
+    weights = rng.dirichlet([1.0, 1.0, 2.0], 2)
+    precision = PRECISIONS[rng.choice(len(PRECISIONS), p=PRECISION_PRIOR)]
+    prevalence = np.empty((T, 2))
+    for d in range(2):
+        kinds = rng.choice(3, T, p=weights[d])
+        drawn = np.array([rng.beta(*list(SHAPES.values())[kind]) for kind in kinds])
+        prevalence[:, d] = np.round(drawn * (G - 1)) / (G - 1)
+    ones = np.ones(T, np.int64)
+    genotype = draw_genotypes(2 * ones, ones, 2 * ones, rng)
+    share = variant_share(genotype[:, None], prevalence[labels], CONTENT, 1e-3)
+    depth = 1 + rng.poisson(39, (T, 2))
+    data = observations(draw_alt_counts(depth, share, precision, rng), depth, 2, 1, 2, CONTENT)
+    model = pyclone_model(data, G, precision=None, prevalence_prior="learned")
+    values = (precision, *weights[:, :2].ravel().tolist())
+    log_marginal = pyclone_log_marginal(model.likelihood(values), tuple(map(tuple, weights)))
+    log_joint = log_density(prior) + np.log(seating_probability(prior, labels))
+    log_joint += sum(map(log_marginal, blocks_of(labels.tolist())))
+    log_joint += np.log(PRECISION_PRIOR[PRECISIONS.index(precision)]) + np.log(6 * weights[:, 2]).sum()
+
+    settings = Settings(**OF_TUMOUR, seed=replicate)
+    start = start_chain(model, PRIORS[0], settings, 0)
+    _, records, _ = advance(model, settings, start, 10, lambda _: False)
+    who, d = int(rng.integers(T)), int(rng.integers(2))
+    draws = []
+    for k in range(-DRAWS, 0):
+        likelihood = model.likelihood(records.values[k])
+        members = records.labels[k] == records.labels[k][who]
+        S = likelihood.log_base[d] + likelihood.xi[likelihood.index[members, d]].sum(axis=0)
+        posterior = np.exp(S - S.max())
+        point = rng.choice(G, p=posterior / posterior.sum())
+        number = records.num_clusters[k]
+        draws.append(
+            (*records.prior_values[k], *records.values[k], number, point / (G - 1), records.log_joint[k])
+        )
+    truth = (*prior.values(), *values, labels.max() + 1, prevalence[labels[who], d], log_joint)
+    less, equal = (np.array(draws) < truth).sum(axis=0), (np.array(draws) == truth).sum(axis=0)
+    return (less + rng.integers(equal + 1)).tolist()
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("_few_precisions")
+def test_tumours_are_calibrated() -> None:
+    p = uniformity([ranks_of_a_tumour(replicate) for replicate in range(400)])
+    assert len(p) == len(RANKED)
+    assert p.min() > 1e-3, dict(zip(RANKED, p))
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("_few_precisions")
+@pytest.mark.parametrize(
+    ("what", "assumed"), [("SHAPE", 0.5), ("DIRICHLET", np.array([1.0, 1.0, 6.0]))], ids=["shape", "prior"]
+)
+def test_another_prior_of_prevalences_is_noticed(
+    what: str, assumed: object, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(base_measure, what, assumed)
+    p = uniformity([ranks_of_a_tumour(replicate) for replicate in range(200)])
+    assert p.min() < 1e-9, dict(zip(RANKED, p))

@@ -415,6 +415,56 @@ def test_prevalences() -> None:
     assert (plain.max(axis=1) < 1).all()
 
 
+@pytest.mark.parametrize("seed", [1, 2])
+def test_prevalences_of_the_learned_prior(seed: int) -> None:
+    """Each cluster and sample independently from the mixture that the weights say."""
+    simulation = draw(seed, mutations=4000, clusters=4000, samples=2, prevalence_prior="learned")
+    assert simulation.weights is not None
+    for column, weights in zip(simulation.prevalence.T, simulation.weights):
+
+        def cdf(x: Any, weights: Any = weights) -> Any:
+            parts = [stats.beta.cdf(x, *ab) for ab in ((0.1, 1.0), (1.0, 0.1), (1.0, 1.0))]
+            return weights @ np.array(parts)
+
+        inside = (column > 0.001) & (column < 0.999)  # they are rounded
+        ends = cdf(np.array([0.001, 0.999]))
+        assert stats.binomtest(int(inside.sum()), 4000, ends[1] - ends[0]).pvalue > 1e-3
+        scaled = (cdf(column[inside]) - ends[0]) / (ends[1] - ends[0])
+        assert stats.kstest(scaled, "uniform").pvalue > 1e-3
+    assert abs(np.corrcoef(simulation.prevalence.T)[0, 1]) < 0.06
+    assert (np.diff(simulation.prevalence.mean(axis=1)) <= 0).all()
+
+
+def test_weights_of_the_learned_prior() -> None:
+    """Dirichlet(1, 1, 2) in each sample: the first two are Beta(1, 3), the last Beta(2, 2)."""
+    weights = draw(mutations=1, clusters=1, samples=3000, prevalence_prior="learned").weights
+    for column, ab in zip(weights.T, ((1, 3), (1, 3), (2, 2))):
+        assert stats.kstest(column, stats.beta(*ab).cdf).pvalue > 1e-3
+
+
+def test_prevalences_of_the_uniform_prior() -> None:
+    simulation = draw(mutations=2000, clusters=2000, samples=2, prevalence_prior="uniform")
+    assert simulation.weights is None
+    for column in simulation.prevalence.T:
+        assert stats.kstest(column, "uniform").pvalue > 1e-3
+
+
+def test_weights_are_noted(tmp_path: Path) -> None:
+    options = SimulationOptions(
+        mutations=20, clusters=3, samples=2, prevalence_prior="learned", precision=50.0
+    )
+    noted = json.loads(write_simulation(tmp_path, options, 5)[2].read_text())
+    expected = simulate(options, np.random.Generator(np.random.PCG64(5))).weights
+    assert noted["prevalence_prior"] == "learned"
+    assert list(noted["weights"]) == ["S1", "S2"]
+    np.testing.assert_array_equal(list(noted["weights"].values()), expected)
+    for plain in ("clones", "uniform"):
+        options = SimulationOptions(mutations=20, prevalence_prior=plain)
+        noted = json.loads(write_simulation(tmp_path / plain, options, 5)[2].read_text())
+        assert "weights" not in noted
+        assert noted.get("prevalence_prior", "clones") == plain
+
+
 def test_cluster_sizes() -> None:
     equal = np.bincount(draw(mutations=100, clusters=7, cluster_sizes="equal").cluster)
     assert set(equal) == {14, 15}
@@ -462,6 +512,12 @@ def test_cluster_sizes() -> None:
             "--artefacts 0.9: leaves fewer mutations than there are clusters, 21",
         ),
         ({"subclonal": 1.5}, "--subclonal 1.5: must be between 0 and 1"),
+        ({"prevalence_prior": "beta"}, "--prevalence-prior beta: must be one of clones, learned, uniform"),
+        (
+            {"subclonal": 0.5, "copy_numbers": "mixed", "prevalence_prior": "learned"},
+            "--prevalence-prior learned: draws clusters independently, but --subclonal needs a tree of clones: "
+            "use --prevalence-prior clones or --subclonal 0",
+        ),
         (
             {"subclonal": 0.5},
             "--subclonal 0.5: needs --copy-numbers mixed, a clonal cluster and another",

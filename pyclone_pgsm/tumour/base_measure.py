@@ -64,6 +64,16 @@ def component_masses(grid_size: int) -> NDArray[np.float64]:
     return np.array([near_zero, near_zero[::-1], np.diff(ends)])
 
 
+def draw_prevalences(
+    weights: NDArray[np.float64], num_clusters: int, rng: np.random.Generator
+) -> NDArray[np.float64]:
+    """(K, D) independent draws from H_d; weights (D, 3)."""
+    u, v = rng.random((2, num_clusters, len(weights)))
+    near_zero = v ** (1.0 / SHAPE)
+    is_absent, is_clonal = u < weights[:, 0], u >= 1.0 - weights[:, 1]
+    return np.where(is_absent, near_zero, np.where(is_clonal, 1.0 - near_zero, v))
+
+
 def draw_weights(probabilities: NDArray[np.float64], rng: np.random.Generator) -> tuple[float, ...]:
     """New weights given the partition, as hyperparameters.
 

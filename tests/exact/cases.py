@@ -12,13 +12,14 @@ import numpy as np
 from enumeration import (
     LogMarginal,
     Posterior,
+    component_masses,
     enumerate_posterior,
     poisson_gamma_log_marginal,
     xi_log_marginal,
 )
 
 from pyclone_pgsm.inputs.observations import Observations
-from pyclone_pgsm.likelihoods.pyclone import PyClone, make_pyclone
+from pyclone_pgsm.likelihoods.pyclone import PyClone, make_pyclone, with_base
 from pyclone_pgsm.likelihoods.registry import find_likelihood
 from pyclone_pgsm.tumour.grid import intern
 from pyclone_pgsm.tumour.model import PyCloneModel
@@ -82,20 +83,48 @@ def observations(
 
 
 def pyclone_model(
-    data: Observations, grid_size: int, genotype_prior: str = "major", precision: float | None = np.inf
+    data: Observations,
+    grid_size: int,
+    genotype_prior: str = "major",
+    precision: float | None = np.inf,
+    prevalence_prior: str = "uniform",
 ) -> PyCloneModel:
     """A precision of None infers it; an infinite one is the binomial."""
     density = "binomial" if precision == np.inf else "beta-binomial"
-    return PyCloneModel(intern(data), grid_size, genotype_prior, density, precision)
+    return PyCloneModel(
+        intern(data),
+        grid_size,
+        genotype_prior,
+        density,
+        precision,
+        data.sample_ids,
+        prevalence_prior=prevalence_prior,
+    )
 
 
-def pyclone_log_marginal(likelihood: PyClone) -> LogMarginal:
-    return xi_log_marginal(likelihood.xi + likelihood.xi_max[:, None], likelihood.index)
+Weights = tuple[tuple[float, float, float], ...]
+"""Of the components of the base measure, one triple a sample."""
 
 
-def pyclone(data: Observations, concentration: float, grid_size: int, genotype_prior: str = "major") -> Case:
-    likelihood = pyclone_model(data, grid_size, genotype_prior).likelihood(())
-    return Case(likelihood, pyclone_log_marginal(likelihood), data.num_mutations, concentration)
+def pyclone_log_marginal(likelihood: PyClone, weights: Weights | None = None) -> LogMarginal:
+    """Nothing but Xi is taken from the likelihood; without weights the base measure is uniform."""
+    xi = likelihood.xi + likelihood.xi_max[:, None]
+    base = None if weights is None else np.array(weights) @ component_masses(xi.shape[1])
+    return xi_log_marginal(xi, likelihood.index, base)
+
+
+def pyclone(
+    data: Observations,
+    concentration: float,
+    grid_size: int,
+    genotype_prior: str = "major",
+    weights: Weights | None = None,
+) -> Case:
+    prevalence_prior = "uniform" if weights is None else "learned"
+    model = pyclone_model(data, grid_size, genotype_prior, prevalence_prior=prevalence_prior)
+    likelihood = model.likelihood(tuple(w for of_sample in weights or () for w in of_sample[:2]))
+    marginal = pyclone_log_marginal(likelihood, weights)
+    return Case(likelihood, marginal, data.num_mutations, concentration)
 
 
 def one_sample() -> Case:
@@ -147,17 +176,41 @@ def underflow() -> Case:
     return pyclone(observations(alt, depth), 1.0, 101)
 
 
-def narrow() -> Case:
-    """Two places, and likelihoods so narrow that a particle's sketch of one place does not know of the other."""
-    place = np.array([0.300, 0.306, 0.303, 0.300, 0.700, 0.703])
-    width = np.array([0.004, 0.004, 0.005, 0.006, 0.003, 0.003])
-    grid = np.linspace(0.0, 1.0, 801)
-    xi = -0.5 * ((grid - place[:, None]) / width[:, None]) ** 2
+def bells(place: list[float], width: list[float]) -> PyClone:
+    """Bell-shaped likelihoods of mutations in one sample, on 801 grid points."""
+    xi = -0.5 * ((np.linspace(0.0, 1.0, 801) - np.array(place)[:, None]) / np.array(width)[:, None]) ** 2
     xi -= xi.max(axis=1, keepdims=True)
     likelihood = np.exp(xi)
-    index = np.arange(6, dtype=np.int32)[:, None]
-    made = make_pyclone(index, xi, likelihood, np.zeros(6), np.log(likelihood.mean(axis=1)))
+    index = np.arange(len(xi), dtype=np.int32)[:, None]
+    return make_pyclone(index, xi, likelihood, np.zeros(len(xi)), np.log(likelihood.mean(axis=1)))
+
+
+def narrow() -> Case:
+    """Two places, and likelihoods so narrow that a particle's sketch of one place does not know of the other."""
+    made = bells([0.300, 0.306, 0.303, 0.300, 0.700, 0.703], [0.004, 0.004, 0.005, 0.006, 0.003, 0.003])
     return Case(made, pyclone_log_marginal(made), 6, 30.0)
+
+
+def base_of_one_sample() -> Case:
+    """Mostly near 0; mutations of one kind."""
+    data = observations([[0], [0], [2], [9], [9], [6]], [[12], [12], [20], [20], [20], [18]])
+    return pyclone(data, 0.8, 101, weights=((0.7, 0.05, 0.25),))
+
+
+def base_of_two_samples() -> Case:
+    """Near 0 in the first sample, near 1 in the second; mutations without data in one."""
+    return pyclone(two_samples_with_gaps(), 1.3, 41, weights=((0.75, 0.05, 0.2), (0.02, 0.9, 0.08)))
+
+
+def base_of_narrow_likelihoods() -> Case:
+    """At both ends of a fine grid, where the mass of one point is that of hundreds of others."""
+    made = bells([0.000, 0.004, 0.001, 0.997, 1.000, 0.500], [0.002, 0.003, 0.004, 0.002, 0.003, 0.003])
+    weights = ((0.3, 0.6, 0.1),)
+    components = component_masses(801)
+    made = with_base(
+        made._replace(component_means=made.likelihood @ components.T), np.array(weights), components
+    )
+    return Case(made, pyclone_log_marginal(made, weights), 6, 8.0)
 
 
 def two_observations() -> Case:
@@ -189,6 +242,9 @@ CASES: dict[str, Callable[[], Case]] = {
         repeated,
         underflow,
         narrow,
+        base_of_one_sample,
+        base_of_two_samples,
+        base_of_narrow_likelihoods,
         two_observations,
         three_observations,
         counts_of_two,

@@ -26,6 +26,7 @@ __all__ = [
     "Posterior",
     "blocks_of",
     "chi_square_p_value",
+    "component_masses",
     "encode",
     "enumerate_posterior",
     "poisson_gamma_log_marginal",
@@ -33,9 +34,21 @@ __all__ = [
     "xi_log_marginal",
 ]
 
+SHAPES = ((0.1, 1.0), (1.0, 0.1), (1.0, 1.0))
 
-def xi_log_marginal(xi: NDArray[np.float64], index: NDArray[np.integer]) -> LogMarginal:
-    """PyClone's L(y_b): the sum of the Xi rows of a block, averaged over the grid, sample by sample.
+
+def component_masses(grid_size: int) -> NDArray[np.float64]:
+    """(3, G) masses of Beta(0.1, 1), Beta(1, 0.1) and Beta(1, 1) in cells that end half-way between grid points."""
+    points = np.linspace(0.0, 1.0, grid_size)
+    left = np.concatenate([[0.0], (points[1:] + points[:-1]) / 2])
+    right = np.concatenate([left[1:], [1.0]])
+    return np.array([stats.beta.cdf(right, *ab) - stats.beta.cdf(left, *ab) for ab in SHAPES])
+
+
+def xi_log_marginal(
+    xi: NDArray[np.float64], index: NDArray[np.integer], base: NDArray[np.float64] | None = None
+) -> LogMarginal:
+    """PyClone's L(y_b): exp of the sum of the Xi rows of a block, averaged over the grid, sample by sample.
 
     Parameters
     ----------
@@ -43,12 +56,16 @@ def xi_log_marginal(xi: NDArray[np.float64], index: NDArray[np.integer]) -> LogM
         Xi, maximum and all.
     index : (T, D) int
         -1 where there are no data.
+    base : (D, G) float64 or None
+        Prior masses of the grid points in each sample; None: all the same.
     """
+    grid_size = xi.shape[1]
+    h = np.full((index.shape[1], grid_size), 1.0 / grid_size) if base is None else base
 
     def log_marginal(members: Sequence[int]) -> float:
         total = 0.0
-        for rows in index[members].T:
-            total += logsumexp(xi[rows[rows >= 0]].sum(axis=0)) - np.log(xi.shape[1])
+        for rows, of_sample in zip(index[members].T, h):
+            total += logsumexp(xi[rows[rows >= 0]].sum(axis=0), b=of_sample)
         return float(total)
 
     return log_marginal

@@ -45,6 +45,22 @@ KERNELS = {
         Kernel(moves=1, particles=2, annealed=False),
         Kernel(sweeps=1, moves=1, particles=5, threshold=1.0),
     ],
+    "base_of_one_sample": [
+        GIBBS,
+        Kernel(moves=1, particles=20, threshold=0.5),
+        Kernel(moves=1, particles=3, threshold=1.0, annealed=False, cluster_informed=True),
+    ],
+    "base_of_two_samples": [
+        GIBBS,
+        Kernel(moves=1, particles=20, threshold=0.5, cluster_informed=True),
+        Kernel(moves=1, particles=2, threshold=1.0, annealed=False),
+        Kernel(sweeps=1, moves=1, particles=5, threshold=0.0),
+    ],
+    "base_of_narrow_likelihoods": [
+        GIBBS,
+        Kernel(moves=1, particles=20, threshold=0.5),
+        Kernel(sweeps=1, moves=1, particles=3, threshold=1.0, annealed=False),
+    ],
     "two_observations": [
         GIBBS,
         Kernel(moves=1, particles=2),

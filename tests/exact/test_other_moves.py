@@ -125,6 +125,9 @@ SOUND = [("counts", prior, move) for prior in PRIORS for move in (SAMS, 0, 1, 3)
     ("two_samples_with_missing_data", "at_most_three", 3),
     ("copy_numbers", "uneven", SAMS),
     ("underflow", "dirichlet_process", 1),
+    ("base_of_two_samples", "dirichlet_process", SAMS),
+    ("base_of_two_samples", "dirichlet_process", 1),
+    ("base_of_narrow_likelihoods", "dirichlet_process", SAMS),
 ]
 
 

@@ -36,6 +36,7 @@ from pyclone_pgsm.samplers.particle_gibbs import make_block_pool, split_merge
 from pyclone_pgsm.samplers.partition import PartitionPrior, build_partition, canonical_labels
 from pyclone_pgsm.tumour import model as tumour_model
 from pyclone_pgsm.tumour.contaminated import Contaminated, log_any_share
+from pyclone_pgsm.tumour.model import PyCloneModel
 
 T = 4
 PROB = 0.3
@@ -139,9 +140,14 @@ def log_seating(prior: Prior) -> Callable[[NDArray[np.int32]], float]:
 
 
 class Kernels:
-    """One iteration of a kind, by the functions that chains run; the sweep over outliers may be another."""
+    """One iteration of a kind, by the functions that chains run; the sweep over outliers may be another.
 
-    def __init__(self, model: Contaminated, prior: Prior, sweep: Callable[..., Any] | None = None) -> None:
+    A model without outliers will do, too.
+    """
+
+    def __init__(
+        self, model: Contaminated | PyCloneModel, prior: Prior, sweep: Callable[..., Any] | None = None
+    ) -> None:
         self.model = model
         self.tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))
         self.build, self.gibbs, self.move = (
@@ -153,7 +159,7 @@ class Kernels:
     def step(
         self, kind: str, labels: Any, outliers: Any, values: tuple[float, ...], rng: np.random.Generator
     ) -> tuple[Any, Any, tuple[float, ...]]:
-        model = self.model.given(outliers)
+        model = self.model.given(outliers) if isinstance(self.model, Contaminated) else self.model
         likelihood = model.likelihood(values)
         partition = self.build(likelihood, labels)
         for part in kind.split("+"):
@@ -168,13 +174,18 @@ class Kernels:
                 values, likelihood, partition = resample_hyperparameters(
                     model, values, likelihood, partition, rng
                 )
+            elif part == "weights":
+                values, likelihood = model.draw_conditionals(values, likelihood, partition, rng)
             else:
-                flags = model.outliers.copy()
+                assert isinstance(model, Contaminated)
+                outliers = model.outliers.copy()
                 full, weights = model.full_likelihood(values), model.log_weights(values)
-                partition, _ = self.outliers(full, self.tables, partition, flags, weights, model.order, rng)
-                model = model.given(flags)
+                partition, _ = self.outliers(
+                    full, self.tables, partition, outliers, weights, model.order, rng
+                )
+                model = model.given(outliers)
                 likelihood = model.likelihood(values)
-        return canonical_labels(partition.labels)[0], model.outliers, values
+        return canonical_labels(partition.labels)[0], outliers, values
 
 
 def p_value(

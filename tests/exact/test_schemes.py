@@ -148,8 +148,23 @@ def test_pyclone(name: str, scheme: str) -> None:
 
 
 @pytest.mark.long
+@pytest.mark.parametrize(
+    ("name", "scheme"),
+    [
+        ("base_of_one_sample", "stratified"),
+        ("base_of_two_samples", "systematic"),
+        ("base_of_two_samples", "optimal"),
+        ("base_of_narrow_likelihoods", "both-kinds"),
+    ],
+)
+def test_pyclone_with_a_base_measure(name: str, scheme: str) -> None:
+    assert p_value_of(name, Kernel(moves=1, particles=5, scheme=scheme, threshold=0.9)) > 1e-4
+
+
+@pytest.mark.long
 @pytest.mark.parametrize("scheme", ["multinomial", "optimal"])
 def test_pyclone_with_three_anchors(scheme: str) -> None:
     kernel = Kernel(moves=1, particles=10, scheme=scheme, anchors=3, many=True)
     assert p_value_of("copy_numbers", kernel, 40_000) > 1e-4
+    assert p_value_of("base_of_two_samples", kernel, 20_000) > 1e-4
     assert p_value_of("underflow", kernel, 20_000) > 1e-4

@@ -16,9 +16,10 @@ from scipy.special import logsumexp
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "exact"))
 from cases import observations, pyclone_log_marginal, pyclone_model
+from enumeration import component_masses
 
 from pyclone_pgsm.compiling import compiled_for
-from pyclone_pgsm.likelihoods.pyclone import PyClone, make_pyclone
+from pyclone_pgsm.likelihoods.pyclone import PyClone, make_pyclone, with_base
 
 TOLERANCE = 1e-9
 ADD, REMOVE = 0, 1
@@ -54,7 +55,7 @@ def log_marginal(likelihood: PyClone, members: Sequence[int]) -> float:
     total = 0.0
     for d in range(likelihood.index.shape[1]):
         rows = likelihood.index[list(members), d]
-        total += logsumexp(likelihood.xi[rows[rows >= 0]].sum(axis=0)) - np.log(likelihood.xi.shape[1])
+        total += logsumexp(likelihood.xi[rows[rows >= 0]].sum(axis=0), b=likelihood.base[d])
     return float(total)
 
 
@@ -120,6 +121,19 @@ def peaks(T: int, D: int, G: int, deepest: int, rng: np.random.Generator) -> PyC
     return from_tables(xi, index)
 
 
+def with_any_base(likelihood: PyClone, rng: np.random.Generator) -> PyClone:
+    """With a base measure of three components in unequal shares, another in each sample."""
+    D, G = likelihood.base.shape
+    components = component_masses(G)
+    weights = rng.dirichlet([0.3, 0.3, 0.3], D) + 1e-6
+    weights /= weights.sum(axis=1, keepdims=True)
+    mixed = with_base(
+        likelihood._replace(component_means=likelihood.likelihood @ components.T), weights, components
+    )
+    np.testing.assert_allclose(mixed.base, weights @ components, rtol=1e-12)
+    return mixed
+
+
 def check(likelihood: PyClone, rng: np.random.Generator, length: int) -> None:
     T = len(likelihood.index)
     actions, subjects = random_walk(T, length, rng)
@@ -148,26 +162,31 @@ SIZES = {
     "D": st.integers(1, 3),
     "G": st.sampled_from([101, 401, 801]),
     "deepest": st.sampled_from([10, 50, 300, 1000, 5000, 20000]),
+    "is_learned": st.booleans(),
     "seed": st.integers(0, 2**32 - 1),
 }
 
 
 @settings(max_examples=100, deadline=None)
 @given(**SIZES)
-@example(T=4, D=1, G=101, deepest=5000, seed=1_892_550_554)  # l underflows
-def test_blocks_of_reads(T: int, D: int, G: int, deepest: int, seed: int) -> None:
+@example(T=4, D=1, G=101, deepest=5000, is_learned=False, seed=1_892_550_554)  # l underflows
+@example(T=4, D=1, G=101, deepest=5000, is_learned=True, seed=1_892_550_554)
+def test_blocks_of_reads(T: int, D: int, G: int, deepest: int, is_learned: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    check(reads(T, D, G, deepest, rng), rng, length=12)
+    likelihood = reads(T, D, G, deepest, rng)
+    check(with_any_base(likelihood, rng) if is_learned else likelihood, rng, length=12)
 
 
 @settings(max_examples=100, deadline=None)
 @given(**SIZES)
-@example(T=4, D=2, G=101, deepest=20000, seed=264)  # W / l where both are subnormal
-@example(T=7, D=2, G=101, deepest=20000, seed=7)  # mass that returns after W lost it
-@example(T=5, D=3, G=101, deepest=20000, seed=1120)
-def test_blocks_of_anything(T: int, D: int, G: int, deepest: int, seed: int) -> None:
+@example(T=4, D=2, G=101, deepest=20000, is_learned=False, seed=264)  # W / l where both are subnormal
+@example(T=7, D=2, G=101, deepest=20000, is_learned=False, seed=7)  # mass that returns after W lost it
+@example(T=5, D=3, G=101, deepest=20000, is_learned=False, seed=1120)
+@example(T=7, D=2, G=101, deepest=20000, is_learned=True, seed=7)
+def test_blocks_of_anything(T: int, D: int, G: int, deepest: int, is_learned: bool, seed: int) -> None:
     rng = np.random.default_rng(seed)
-    check(peaks(T, D, G, deepest, rng), rng, length=12)
+    likelihood = peaks(T, D, G, deepest, rng)
+    check(with_any_base(likelihood, rng) if is_learned else likelihood, rng, length=12)
 
 
 def one_sample(xi: list[list[float]]) -> PyClone:
@@ -215,12 +234,15 @@ def test_a_block_thinned_to_its_outermost_members(
     np.testing.assert_allclose(predictives[-1], expected, rtol=0, atol=TOLERANCE)
 
 
-def test_add_many_is_adding_one_by_one() -> None:
+@pytest.mark.parametrize("is_learned", [False, True])
+def test_add_many_is_adding_one_by_one(is_learned: bool) -> None:
     rng = np.random.default_rng(5)
     likelihood = reads(40, 3, 401, 500, rng)
     likelihood = likelihood._replace(
         index=likelihood.index[rng.integers(40, size=300)]
     )  # many identical ones
+    if is_learned:
+        likelihood = with_any_base(likelihood, rng)
 
     @numba.njit
     def marginals(likelihood, members):  # type: ignore
@@ -266,13 +288,19 @@ def a_cluster_and_others(T: int, D: int, grid_size: int, deepest: int, rng: np.r
     )
 
 
+@pytest.mark.parametrize("is_learned", [False, True])
 @pytest.mark.parametrize("first", [0, 1, 15])
 @pytest.mark.parametrize("grid_size", [101, 801])
 @pytest.mark.parametrize("make", [reads, peaks, a_cluster_and_others])
-def test_a_sketch_is_right_or_asks_for_a_proper_statistic(make, grid_size: int, first: int) -> None:
+def test_a_sketch_is_right_or_asks_for_a_proper_statistic(
+    make, grid_size: int, first: int, is_learned: bool
+) -> None:
     answered = asked = negligible = 0
     for seed in range(6):
-        likelihood = make(40, 2, grid_size, 300, np.random.default_rng(seed))
+        rng = np.random.default_rng(seed)
+        likelihood = make(40, 2, grid_size, 300, rng)
+        if is_learned:
+            likelihood = with_any_base(likelihood, rng)
         at_once, members, guests = np.arange(first), np.arange(first, 30), np.arange(30, 40)
         expected = np.array(
             [[log_predictive(likelihood, [*range(m + 1)], g) for g in guests] for m in members]
@@ -355,8 +383,12 @@ def test_an_answer_holds_until_the_block_changes(change: int) -> None:
     np.testing.assert_allclose(marginals(likelihood, change), expected, rtol=0, atol=TOLERANCE)
 
 
-def test_an_empty_block_is_flat() -> None:
-    likelihood = reads(5, 2, 101, 50, np.random.default_rng(1))
+@pytest.mark.parametrize("is_learned", [False, True])
+def test_an_empty_block_is_the_base_measure(is_learned: bool) -> None:
+    rng = np.random.default_rng(1)
+    likelihood = reads(5, 2, 101, 50, rng)
+    if is_learned:
+        likelihood = with_any_base(likelihood, rng)
 
     @numba.njit
     def empty(likelihood, i):  # type: ignore
@@ -374,10 +406,13 @@ def likelihood_prior(likelihood, i):  # type: ignore
     return likelihood.log_prior_predictive(i)
 
 
+@pytest.mark.parametrize("is_learned", [False, True])
 @pytest.mark.parametrize("deepest", [50, 5000])
-def test_thousands_of_moves_do_not_drift(deepest: int) -> None:
+def test_thousands_of_moves_do_not_drift(deepest: int, is_learned: bool) -> None:
     rng = np.random.default_rng(2)
     likelihood = reads(30, 2, 401, deepest, rng)
+    if is_learned:
+        likelihood = with_any_base(likelihood, rng)
     actions, subjects = random_walk(30, 8000, rng)
     marginals, predictives = compiled_for(play, PyClone)(
         likelihood, actions, subjects, np.full(8000, -np.inf)
@@ -396,10 +431,13 @@ def test_what_was_left_out_is_in_the_constant() -> None:
     assert scaled + likelihood.log_constant() == pytest.approx(absolute([0, 2]) + absolute([1, 3]), rel=1e-12)
 
 
-def test_a_new_mutation_s_predictive_density() -> None:
+@pytest.mark.parametrize("is_learned", [False, True])
+def test_a_new_mutation_s_predictive_density(is_learned: bool) -> None:
     """That of an observation the model knows, up to the constant the likelihood leaves out."""
     data = observations([[3, 8], [9, 2], [5, 5]], [[10, 30], [20, 40], [15, 35]])
     likelihood = pyclone_model(data, 41).likelihood(())
+    if is_learned:
+        likelihood = with_any_base(likelihood, np.random.default_rng(3))
     xi = likelihood.xi + likelihood.xi_max[:, None]
     for members in ([], [0], [0, 1]):
         stat = np.empty(likelihood.stat_size())

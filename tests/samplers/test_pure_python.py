@@ -26,12 +26,17 @@ SETTINGS: list[tuple[Any, ...]] = [
     ("counts", {"sampler": "mixed", "particles": 8, "resample_threshold": 1.0, "init": "disconnected"}),
     ("counts", {"sampler": "pgsm", "particles": 3, "targets": "plain", "moves": 2}),
     ("two_samples_with_missing_data", {"sampler": "mixed", "particles": 5}, 0.2),
+    ("base_of_two_samples", {"sampler": "mixed", "particles": 5}, 0.0, "learned"),
 ]
 
 
-def labels(name: str, changes: dict, outlier_prob: float = 0.0) -> list[list[int]]:
+def labels(
+    name: str, changes: dict, outlier_prob: float = 0.0, prevalence_prior: str = ""
+) -> list[list[int]]:
     case = CASES[name]()
     model: Model = FixedModel(case.likelihood, case.num_observations)
+    if prevalence_prior:
+        model = pyclone_model(two_samples_with_gaps(), 41, prevalence_prior=prevalence_prior)
     if outlier_prob:
         model = Contaminated(
             pyclone_model(two_samples_with_gaps(), 41), outlier_prob, np.full(case.num_observations, -6.0)

@@ -157,7 +157,7 @@ def test_a_peak_that_moves(shift: int, expected: float) -> None:
         np.zeros((1, 1), np.int32),
         np.zeros(1, np.int64),
         Lattice(first, step, log_sum[:, None]),
-        801,
+        np.zeros((1, 801)),
     )
     assert found == pytest.approx(expected, abs=0.01)
 
