@@ -275,7 +275,7 @@ def _above_one(cells: Cells, frame: pd.DataFrame, used: NDArray[np.bool_]) -> li
     return [
         LeftOut(
             str(frame["file"].iat[row]),
-            int(frame["row"].iat[row]),
+            int(frame["row"].to_numpy()[row]),
             "",
             str(frame["sample_id"].iat[row]),
             f"{cells.column_of[part]} {cells.column(part).text_of(row)} of the segment is above 1, and taken as 1",
@@ -299,7 +299,7 @@ def _states_together(frame: pd.DataFrame, problems: FileProblems) -> pd.DataFram
     if most == 1:
         return frame
     if most > _MOST_STATES:
-        row = int(frame["row"].iat[int(np.argmax(place >= _MOST_STATES))])
+        row = int(frame["row"].to_numpy()[np.argmax(place >= _MOST_STATES)])
         raise problems.give_up(f"more than {_MOST_STATES} rows for the same segment of one sample", row)
     states = np.full((segment.max() + 1, most, 2), UNKNOWN, dtype=np.int64)
     states[segment, place] = frame[["major_cn", "minor_cn"]].to_numpy()
@@ -360,7 +360,7 @@ def _hints(frame: pd.DataFrame, layout: Layout, file: str, fit: Fit, ploidy: flo
 
 
 def _first(rows: pd.DataFrame, name: str) -> float | None:
-    return float(rows[name].iat[0]) if name in rows else None
+    return float(rows[name].to_numpy()[0]) if name in rows else None
 
 
 def _assign(fits: dict[Path, Fit], read: dict[Path, Segments], found: dict[Path, FileProblems]) -> None:
