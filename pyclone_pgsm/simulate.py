@@ -548,6 +548,7 @@ def simulate(options: SimulationOptions, rng: np.random.Generator) -> Simulation
         error_rate=np.full((T, D), options.error_rate),
         has_data=has_data,
         annotations={"chrom": chrom, "pos": [str(place) for place in loci.position.tolist()]},
+        content_unknown=[],
         **columns,
     )
     return Simulation(observations, cluster, prevalence, genotype, ccf, weights)
