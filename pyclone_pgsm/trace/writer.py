@@ -30,8 +30,8 @@ from pyclone_pgsm.trace.options import OUTLIERS, RunOptions
 from pyclone_pgsm.trace.reader import Trace
 from pyclone_pgsm.trace.schema import (
     ANCHOR_ARRAYS,
-    DIGEST,
     FORMAT,
+    HEADER_BYTES,
     MATRICES,
     SERIES,
     VERSIONS,
@@ -52,9 +52,9 @@ FILE_SPACE: dict[str, Any] = {"fs_strategy": "fsm", "fs_persist": True}  # reuse
 @contextmanager
 def new_file(path: Path) -> Iterator[h5py.File]:
     """A new trace, sealed at the end."""
-    with h5py.File(path, "w", libver=VERSIONS, **FILE_SPACE) as file:
+    with h5py.File(path, "w", libver=VERSIONS, userblock_size=HEADER_BYTES, **FILE_SPACE) as file:
         yield file
-        seal(file)
+    seal(path)
 
 
 @contextmanager
@@ -64,7 +64,7 @@ def changed_file(path: Path, content: Path) -> Iterator[h5py.File]:
     try:
         with h5py.File(path, "r+", libver=VERSIONS) as file:
             yield file
-            seal(file)
+        seal(path)
     except (RuntimeError, ValueError, KeyError) as problem:  # what HDF5 finds damaged only when it writes
         raise TraceError(f"{content}: the trace is damaged: {problem}") from problem
 
@@ -121,7 +121,6 @@ def write_config(file: h5py.File, options: RunOptions, command: str, version: st
     config.attrs["options"] = options.to_json()
     config.attrs["seed"] = options.settings.seed
     config.attrs["description"] = package.__doc__ or ""
-    config.attrs[DIGEST] = np.bytes_("0" * 64)
 
 
 def write_data(file: h5py.File, data: Data, left_out: Sequence[LeftOut], options: RunOptions) -> None:
