@@ -4,9 +4,9 @@ Nothing of a file is used before it was checked here: first that everything stan
 shapes claim (:func:`check_structure`), then names, types, shapes, ranges and relations. A problem is a
 :class:`~pyclone_pgsm.trace.values.Fault`, which names its path in the file.
 
-A file of format 3 begins with the SHA-256 of the rest, which is verified before HDF5 sees any of it: HDF5 may crash on a
-damaged file. For programs that read a trace without looking at that, every dataset has a checksum (Fletcher's, of HDF5),
-and so has the structure of the file (HDF5's own, from version 1.10 of its format on).
+A file of format 3 begins with the SHA-256 of the rest, which is verified before HDF5 sees any of it: HDF5 may crash on
+a damaged file. For programs that read a trace without looking at that, every dataset has a checksum (Fletcher's, of
+HDF5), and so has the structure of the file (HDF5's own, from version 1.10 of its format on).
 """
 
 from __future__ import annotations
@@ -15,8 +15,9 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Sequence
+from io import BufferedRandom, BufferedReader
 from pathlib import Path
-from typing import Any, BinaryIO, NamedTuple
+from typing import Any, NamedTuple
 
 import h5py
 import numpy as np
@@ -255,14 +256,12 @@ def check_seal(path: Path) -> bool:
         if not line.startswith(HEADER):
             return False
         if line != HEADER + _sha256(file).encode() or filling.strip(b"\0"):
-            raise Fault(
-                "",
-                "its content does not have the checksum that stands in its first line; or another program changed it",
-            )
+            reason = "its content does not have the checksum that stands in its first line"
+            raise Fault("", f"{reason} (or another program than pyclone-pgsm changed it)")
         return True
 
 
-def _sha256(file: BinaryIO) -> str:
+def _sha256(file: BufferedReader | BufferedRandom) -> str:
     """Of all after the header."""
     file.seek(HEADER_BYTES)
     return hashlib.file_digest(file, "sha256").hexdigest()
