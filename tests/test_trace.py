@@ -18,7 +18,6 @@ from pyclone_pgsm.errors import OutputError, TraceError
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.trace import FORMAT, SECOND_FORMAT, Trace, TraceWriter, merge_traces
-from pyclone_pgsm.trace.schema import DIGEST
 from pyclone_pgsm.tumour.content import Uncertain
 from pyclone_pgsm.tumour.model import content_choice
 
@@ -477,7 +476,6 @@ def as_second_format(path: Path, old: Path) -> Path:
     with h5py.File(path, "r") as file, h5py.File(old, "w") as before:
         for name in ("config", "data", "chains"):
             file.copy(name, before)
-        del before["config"].attrs[DIGEST]
         before["config"].attrs["format"] = SECOND_FORMAT
         for name in texts:
             values = list(file["data"][name].asstr())

@@ -86,7 +86,10 @@ class Trace:
         if path.is_dir():
             raise TraceError(f"{path}: this is a folder; a trace is a file, mostly named trace.h5")
         try:
+            self._is_sealed = schema.check_seal(path)
             self._file = h5py.File(path, "r", locking=False)
+        except Fault as fault:
+            raise self._damage(fault) from fault
         except (OSError, RuntimeError, ValueError) as problem:
             raise TraceError(f"{path}: not a trace of pyclone-pgsm, or damaged: {problem}") from problem
         try:
@@ -113,6 +116,8 @@ class Trace:
             raise TraceError(
                 f"{self.path}: a trace of format {shown(self.format)}; this version reads {FORMAT!r}"
             )
+        if self.format == FORMAT and not self._is_sealed:
+            raise Fault("", "its first line is not the checksum of the rest")
         schema.check_structure(file, self.format == FORMAT)
         schema.check_members(file, "", ("config", "data", "chains"))
         self._read_config(schema.group_of(file, "", "config"))
@@ -122,8 +127,6 @@ class Trace:
         schema.check_members(chains, "chains", names)
         self._seeds: list[int] = []
         self.chains = [self._read_chain(chains, name) for name in names]
-        if self.format == FORMAT:
-            schema.check_seal(file)
 
     def _read_config(self, config: h5py.Group) -> None:
         self.command = schema.text_attribute(config, "config", "command")

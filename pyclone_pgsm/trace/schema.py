@@ -4,8 +4,9 @@ Nothing of a file is used before it was checked here: first that everything stan
 shapes claim (:func:`check_structure`), then names, types, shapes, ranges and relations. A problem is a
 :class:`~pyclone_pgsm.trace.values.Fault`, which names its path in the file.
 
-Of format 3 every dataset has a checksum (Fletcher's, of HDF5), and so has the structure of the file (HDF5's own, from
-version 1.10 of its format on). Attributes, names, types and shapes have a digest: ``attributes_sha256`` of ``/config``.
+A file of format 3 begins with the SHA-256 of the rest, which is verified before HDF5 sees any of it: HDF5 may crash on
+a damaged file. For programs that read a trace without looking at that, every dataset has a checksum (Fletcher's, of
+HDF5), and so has the structure of the file (HDF5's own, from version 1.10 of its format on).
 """
 
 from __future__ import annotations
@@ -14,6 +15,8 @@ import hashlib
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from io import BufferedRandom, BufferedReader
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import h5py
@@ -34,7 +37,8 @@ from pyclone_pgsm.tumour.model import ERROR_RATE, PRECISION, content_choice
 
 FORMAT = "pyclone-pgsm trace 3"
 SECOND_FORMAT = "pyclone-pgsm trace 2"
-DIGEST = "attributes_sha256"
+HEADER = b"pyclone-pgsm trace; the bytes from 512 on have the SHA-256 "
+HEADER_BYTES = 512  # before HDF5's own, which passes over them
 VERSIONS = ("v110", "v110")
 """Of the HDF5 format: the first whose structures all have checksums."""
 
@@ -242,40 +246,36 @@ def _check_storage(where: str, dataset: h5py.Dataset, is_checked: bool) -> None:
         raise Fault(where, f"is of the shape {shape}, but only {stored} bytes of it are there")
 
 
-def _attribute_bytes(item: h5py.Group | h5py.Dataset, where: str) -> Iterator[bytes]:
-    for name in sorted(item.attrs):
-        if (where, name) != ("config", DIGEST):
-            value = np.asarray(attribute(item, where, name))
-            yield f"{name}\0{value.dtype.kind}\0{value.shape}\0".encode()
-            yield str(value).encode() if value.dtype.kind == "U" else value.tobytes()
+def seal(path: Path) -> None:
+    """Write the checksum of a trace that was changed."""
+    with path.open("r+b") as file:
+        line = HEADER + _sha256(file).encode() + b"\n"
+        file.seek(0)
+        file.write(line.ljust(HEADER_BYTES, b"\0"))
 
 
-def digest(file: h5py.File) -> str:
-    """SHA-256 of all attributes, names, types and shapes of a file."""
-    found = hashlib.sha256()
-    items: list[tuple[str, Any]] = [("", file)]
-    while items:
-        where, item = items.pop()
-        kind = f"{item.dtype.str} {item.shape}" if isinstance(item, h5py.Dataset) else "group"
-        found.update(f"{where}\0{kind}\0".encode())
-        for part in _attribute_bytes(item, where):
-            found.update(len(part).to_bytes(8, "little") + part)
-        if isinstance(item, h5py.Group):
-            items += sorted(_children(item, where))
-    return found.hexdigest()
+def check_seal(path: Path) -> bool:
+    """Whether a file begins with a checksum; its other bytes, of which HDF5 has seen none yet, then have it.
+
+    Raises
+    ------
+    Fault
+        They have not.
+    """
+    with path.open("rb") as file:
+        line, _, filling = file.read(HEADER_BYTES).partition(b"\n")
+        if not line.startswith(HEADER):
+            return False
+        if line != HEADER + _sha256(file).encode() or filling.strip(b"\0"):
+            reason = "its content does not have the checksum that stands in its first line"
+            raise Fault("", f"{reason} (or another program than pyclone-pgsm changed it)")
+        return True
 
 
-def seal(file: h5py.File) -> None:
-    """Write the digest of a file that was changed."""
-    file["config"].attrs[DIGEST] = np.bytes_(digest(file))
-
-
-def check_seal(file: h5py.File) -> None:
-    """Raise :class:`Fault` unless all attributes, names, types and shapes are those that were written."""
-    if attribute(file["config"], "config", DIGEST) != digest(file):
-        raise Fault(
-            f"config.{DIGEST}", "the attributes or the structure of the file are not those that were written"
-        )
+def _sha256(file: BufferedReader | BufferedRandom) -> str:
+    """Of all after the header."""
+    file.seek(HEADER_BYTES)
+    return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def attribute(item: h5py.Group | h5py.Dataset, where: str, name: str) -> Any:

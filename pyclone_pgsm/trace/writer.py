@@ -32,8 +32,8 @@ from pyclone_pgsm.trace.options import OUTLIERS, RunOptions
 from pyclone_pgsm.trace.reader import Trace
 from pyclone_pgsm.trace.schema import (
     ANCHOR_ARRAYS,
-    DIGEST,
     FORMAT,
+    HEADER_BYTES,
     MATRICES,
     SERIES,
     VERSIONS,
@@ -53,12 +53,12 @@ FILE_SPACE: dict[str, Any] = {"fs_strategy": "fsm", "fs_persist": True}  # reuse
 
 @contextmanager
 def new_file(path: Path) -> Iterator[h5py.File]:
-    """A new trace, sealed at the end, and then written by ordinary writes."""
+    """A new trace, written by ordinary writes at the end, and sealed."""
     image = BytesIO()
-    with h5py.File(image, "w", libver=VERSIONS, **FILE_SPACE) as file:
+    with h5py.File(image, "w", libver=VERSIONS, userblock_size=HEADER_BYTES, **FILE_SPACE) as file:
         yield file
-        seal(file)
     path.write_bytes(image.getbuffer())
+    seal(path)
 
 
 @contextmanager
@@ -68,10 +68,10 @@ def changed_file(path: Path, content: Path) -> Iterator[h5py.File]:
     try:
         with h5py.File(image, "r+", libver=VERSIONS) as file:
             yield file
-            seal(file)
     except (RuntimeError, ValueError, KeyError) as problem:  # what HDF5 finds damaged only when it writes
         raise TraceError(f"{content}: the trace is damaged: {problem}") from problem
     path.write_bytes(image.getbuffer())
+    seal(path)
 
 
 def create_trace(
@@ -126,7 +126,6 @@ def write_config(file: h5py.File, options: RunOptions, command: str, version: st
     config.attrs["options"] = options.to_json()
     config.attrs["seed"] = options.settings.seed
     config.attrs["description"] = package.__doc__ or ""
-    config.attrs[DIGEST] = np.bytes_("0" * 64)
 
 
 def write_data(file: h5py.File, data: Data, left_out: Sequence[LeftOut], options: RunOptions) -> None:

@@ -67,7 +67,7 @@ Harm = Callable[[h5py.File], None]
 
 
 def harm(path: Path, do: Harm) -> Path:
-    """A trace changed by someone who knows its format, and renews its digest."""
+    """A trace changed by someone who knows its format, and renews its checksum."""
     with edited(path) as file:
         do(file)
     return path

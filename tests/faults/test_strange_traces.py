@@ -333,11 +333,11 @@ def test_what_only_some_traces_have(message, rich, tmp_path):
     assert message in refused(path, tmp_path)
 
 
-def test_what_was_changed_without_renewing_the_digest(whole, tmp_path):
+def test_what_was_changed_without_renewing_the_checksum(whole, tmp_path):
     path = Path(shutil.copy(whole, tmp_path / "t.h5"))
     with h5py.File(path, "r+") as file:
         file["config"].attrs["command"] = "another"
-    assert refused(path, tmp_path).startswith("config.attributes_sha256: the attributes")
+    assert refused(path, tmp_path).startswith("its content does not have the checksum")
 
 
 @pytest.mark.parametrize(
