@@ -57,8 +57,8 @@ def two_samples() -> Observations:
 DATA = {make.__name__: make for make in (one_sample, two_samples)}
 
 
-def make_model(data: Observations) -> PyCloneModel:
-    return pyclone_model(data, G, precision=None, prevalence_prior="learned")
+def make_model(data: Observations, grid_size: int = G) -> PyCloneModel:
+    return pyclone_model(data, grid_size, precision=None, prevalence_prior="learned")
 
 
 def log_seating(labels: NDArray[np.int32]) -> float:
