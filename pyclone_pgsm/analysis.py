@@ -340,7 +340,7 @@ def _named_options(options: RunOptions, factor: str) -> str:
             f"--{name.replace('_', '-')} {model[name]}" for name in names if model.get(name) is not None
         )
     given = [f"--param {name}={reprlib.repr(value)}" for name, value in model["parameters"].items()]
-    return " ".join([f"--likelihood {model['likelihood']}", *given])
+    return " ".join([f"--likelihood {model['likelihood']!r}", *given])
 
 
 @contextmanager

@@ -36,6 +36,7 @@ _BETWEEN = (
     ">>>",
     "No implementation of function",
     "Enable logging",
+    "* (",
 )
 """How lines begin that numba puts around the one that tells what is wrong."""
 

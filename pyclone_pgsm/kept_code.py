@@ -181,7 +181,7 @@ def keep_code(dispatcher: Any, folder: Path) -> None:
     Parameters
     ----------
     dispatcher
-        What ``numba.njit`` makes of the function.
+        The function's dispatcher.
     folder : Path
     """
     before = config.CACHE_DIR

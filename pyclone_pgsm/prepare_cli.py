@@ -267,7 +267,7 @@ def _named(text: str) -> tuple[str | None, Path]:
     if not equals or Path(text).exists():
         return None, Path(text)
     if not sample or not file:
-        raise UsageError(f"{text!r}: must be FILE or SAMPLE=FILE")
+        raise UsageError(f"{text!r}: INPUT and --segments must be FILE or SAMPLE=FILE")
     return sample, Path(file)
 
 

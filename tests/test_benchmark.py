@@ -74,6 +74,12 @@ def test_adjusted_rand(metrics: ModuleType, true: list[int], found: list[int], e
     assert metrics.adjusted_rand(true, found) == pytest.approx(expected, abs=1e-12)
 
 
+def test_pair_precision_and_recall(metrics: ModuleType) -> None:
+    # pairs: 1 together in both, 2 in the true clusters, 3 in the found
+    assert metrics.pair_precision_recall([0, 0, 1, 1], [0, 0, 0, 1]) == (1 / 3, 1 / 2)
+    assert metrics.pair_precision_recall([0, 1], [0, 1]) == (1.0, 1.0)
+
+
 def test_measures_do_not_depend_on_names_or_order(metrics: ModuleType) -> None:
     rng = np.random.default_rng(0)
     true, found = rng.integers(5, size=200), rng.integers(7, size=200)
@@ -126,6 +132,8 @@ def test_score(benchmark: ModuleType, tmp_path: Path) -> None:
     assert benchmark.score(truth, found) == {
         "v_measure": 1.0,
         "adjusted_rand": 1.0,
+        "pair_precision": 1.0,
+        "pair_recall": 1.0,
         "rmse": pytest.approx(math.sqrt((0.1**2 + 0.2**2) / 4)),
         "coverage": 0.75,
         "clusters_found": 1,
@@ -185,7 +193,7 @@ def test_score_folders(benchmark: ModuleType, tmp_path: Path, capsys: pytest.Cap
     assert benchmark.main([*arguments, "--pattern", "c"]) == 2
     assert "c.tsv is there" in capsys.readouterr().err
     assert benchmark.main([*arguments, "--pattern", "z*"]) == 2
-    assert "no truth z*.truth.tsv or z*_truth.tsv here" in capsys.readouterr().err
+    assert "no truth z*.truth.tsv, z*_truth.tsv or z*.expert.tsv here" in capsys.readouterr().err
 
 
 def test_memory_and_time_of_a_command(benchmark: ModuleType, tmp_path: Path) -> None:

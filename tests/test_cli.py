@@ -447,7 +447,7 @@ def test_folder_without_permission(table, tmp_path):
 @pytest.mark.parametrize("verb", ["resume", "summarize", "plot", "merge"])
 @pytest.mark.parametrize("content", [None, b"", b"mutation_id\tsample_id\n", "half"])
 def test_no_traces(verb, content, trace, tmp_path):
-    path = tmp_path / "bad.h5"
+    path, kind = tmp_path / "bad.h5", content
     if content == "half":
         content = trace.read_bytes()[: trace.stat().st_size // 2]
     if content is not None:
@@ -455,7 +455,8 @@ def test_no_traces(verb, content, trace, tmp_path):
     options = [] if verb == "resume" else ["-o", tmp_path / "out"]
     told = refused(verb, path, *options)
     assert told.startswith(f"pyclone-pgsm: {path}: ")
-    assert ("no such file" if content is None else "not a trace of pyclone-pgsm, or damaged") in told
+    expected = {None: "no such file", "half": "the trace is damaged: its content does not have the checksum"}
+    assert expected.get(kind, "not a trace of pyclone-pgsm, or damaged") in told
 
 
 def test_validate(table, tmp_path):

@@ -366,7 +366,8 @@ def test_samples_are_named_on_the_command_line(tmp_path: Path) -> None:
         "prepare", paths["snvs_vcf"], paths["indels_vcf"], "-c", paths["x_tsv"], "-o", tmp_path / "2"
     )
     assert "which sample are these segments of?" in unnamed
-    assert "'=x.vcf': must be FILE or SAMPLE=FILE" in refused("validate", "=x.vcf", "-c", paths["x_tsv"])
+    nameless = refused("validate", "=x.vcf", "-c", paths["x_tsv"])
+    assert "'=x.vcf': INPUT and --segments must be FILE or SAMPLE=FILE" in nameless
     assert not (tmp_path / "2").exists()
 
 
@@ -410,7 +411,7 @@ def test_mistakes_on_the_command_line(tmp_path: Path) -> None:
     )
     assert "prepare joins mutations with segments: give them with -c" in refused("prepare", table)
     assert "--sex 'x': must be female or male" in refused("prepare", calls, "-c", segments, "--sex", "x")
-    assert "unknown format of copy-number segments 'x'" in refused(
+    assert "--cn-format 'x': no known format of copy-number segments" in refused(
         "validate", calls, "-c", segments, "--cn-format", "x"
     )
     assert "--tumour-sample 'U': no file has this sample" in refused(

@@ -19,6 +19,7 @@ from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.likelihoods.registry import file_digest, is_likelihood_file
 from pyclone_pgsm.models import Data, DataMatrix, StoredModel, make_model, names_of
 from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS
+from pyclone_pgsm.stopping import held_back
 from pyclone_pgsm.trace import schema
 from pyclone_pgsm.trace.options import OUTLIERS, RunOptions
 from pyclone_pgsm.trace.schema import FORMAT, MATRICES, SECOND_FORMAT, SERIES, dataset_name
@@ -85,6 +86,10 @@ class Trace:
             raise TraceError(f"{path}: there is no such file")
         if path.is_dir():
             raise TraceError(f"{path}: this is a folder; a trace is a file, mostly named trace.h5")
+        with held_back():
+            self._open(path, likelihood)
+
+    def _open(self, path: Path, likelihood: str | None) -> None:
         try:
             self._is_sealed = schema.check_seal(path)
             self._file = h5py.File(path, "r", locking=False)

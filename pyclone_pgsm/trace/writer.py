@@ -4,7 +4,8 @@ Every flush appends to a copy in memory, writes that and renames it over the ori
 any moment, therefore only ever meets a whole file; HDF5 alone does not promise that of a file that is being written.
 Nor can HDF5 be stopped by a full disk: objects whose content it could not write cannot be closed, and closing the file
 over them ends in a segmentation fault. In memory no write fails; what is written afterwards can, and is told. Who
-writes holds the lock of the file (:func:`pyclone_pgsm.locks.writing`).
+writes holds the lock of the file (:func:`pyclone_pgsm.locks.writing`). Signals wait while HDF5 works: h5py turns what
+they raise into errors of its own.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.files import replacing
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.models import Data, DataMatrix, names_of
+from pyclone_pgsm.stopping import held_back
 from pyclone_pgsm.trace.options import OUTLIERS, RunOptions
 from pyclone_pgsm.trace.reader import Trace
 from pyclone_pgsm.trace.schema import (
@@ -55,7 +57,10 @@ FILE_SPACE: dict[str, Any] = {"fs_strategy": "fsm", "fs_persist": True}  # reuse
 def new_file(path: Path) -> Iterator[h5py.File]:
     """A new trace, written by ordinary writes at the end, and sealed."""
     image = BytesIO()
-    with h5py.File(image, "w", libver=VERSIONS, userblock_size=HEADER_BYTES, **FILE_SPACE) as file:
+    with (
+        held_back(),
+        h5py.File(image, "w", libver=VERSIONS, userblock_size=HEADER_BYTES, **FILE_SPACE) as file,
+    ):
         yield file
     path.write_bytes(image.getbuffer())
     seal(path)
@@ -66,7 +71,7 @@ def changed_file(path: Path, content: Path) -> Iterator[h5py.File]:
     """A copy of the trace `content`, to be changed, sealed at the end, and then written to `path`."""
     image = BytesIO(content.read_bytes())
     try:
-        with h5py.File(image, "r+", libver=VERSIONS) as file:
+        with held_back(), h5py.File(image, "r+", libver=VERSIONS) as file:
             yield file
     except (RuntimeError, ValueError, KeyError) as problem:  # what HDF5 finds damaged only when it writes
         raise TraceError(f"{content}: the trace is damaged: {problem}") from problem

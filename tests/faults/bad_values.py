@@ -104,6 +104,8 @@ def draw(folder: Path, rng: np.random.Generator) -> Attempt:
         if "-o" in option.opts and ("/" in word or "." in word):  # would write elsewhere
             word = "a" * 300
         names = tuple(name for name in (*option.opts, word[:20]) if len(name) > 3)
+        if "-o" in option.opts:
+            names = (*names, f"{word[:20]} exists already", f"{word[:20]}: ")
         return Attempt([command, *BASES[command], max(option.opts, key=len), word], names)
     name = list(CALLS)[int(rng.integers(len(CALLS)))]
     lines = TABLES[name].splitlines()
@@ -114,7 +116,8 @@ def draw(folder: Path, rng: np.random.Generator) -> Attempt:
     cells[int(rng.integers(len(cells)))] = word
     lines[row] = separator.join(cells)
     (folder / name).write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return Attempt(CALLS[name], (name, "patient P"))
+    files = [word.rpartition("=")[2] for word in CALLS[name] if "." in word]
+    return Attempt(CALLS[name], (name, *files, "patient P"))
 
 
 def plain(text: str) -> str:

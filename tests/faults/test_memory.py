@@ -53,7 +53,10 @@ def test_what_grows_with_what() -> None:
 def test_of_a_tumour() -> None:
     data = tumour()
     settings = Settings().resolve(data.num_mutations)
-    inferred, fixed = (ModelOptions(precision=s, grid_size=1001).store(data) for s in (None, 200.0))
+    inferred, fixed = (
+        ModelOptions(precision=s, grid_size=1001, prevalence_prior="uniform").store(data)
+        for s in (None, 200.0)
+    )
     known = replace(data, error_rate=np.full(data.error_rate.shape, 1e-3))
     assert estimate(known, fixed, settings, 2).tables * 20 < estimate(data, inferred, settings, 2).tables
     likelihood = make_model(data, fixed).likelihood((1e-3,) if np.isnan(data.error_rate).any() else ())
