@@ -152,7 +152,9 @@ def _be(order: dict[str, Any]) -> None:
         for number in order.get("closed", []):
             os.close(number)
             setattr(sys, ("stdin", "stdout", "stderr")[number], None)
-        signal.signal(signal.SIGINT, signal.default_int_handler)  # ignored where the tests run in the background
+        signal.signal(
+            signal.SIGINT, signal.default_int_handler
+        )  # ignored where the tests run in the background
         if "limit" in order:
             resource.setrlimit(resource.RLIMIT_FSIZE, (order["limit"], order["limit"]))
         if "at" in order:
