@@ -254,7 +254,7 @@ STRANGE = {
     "chains/0/log_joint: [19] is inf": put("chains/0/log_joint", np.inf),
     "chains/0/seconds: [19] is -1.0": put("chains/0/seconds", -1.0),
     "chains/0/concentration: [19] is no concentration": put("chains/0/concentration", -1.0),
-    "chains/0/precision: [19] is 7.0; expected one of the 66 values 10, ": put("chains/0/precision", 7.0),
+    "chains/0/precision: [19] is 7.0; expected one of the 58 values 31.6": put("chains/0/precision", 7.0),
     "chains/0/log_joint: is of the type int64": replace("chains/0/log_joint", np.zeros(20, int)),
     "chains/0/log_joint: is of the type ": replace("chains/0/log_joint", np.zeros(20, "S3")),
     "chains/0/log_joint: has the shape (20, 1)": replace("chains/0/log_joint", np.zeros((20, 1))),
@@ -288,8 +288,13 @@ STRANGE = {
     ),
     "chains/0/state.prior: the concentration must be positive": attribute("chains/0/state", "prior", [-1.0]),
     "chains/0/state.hyperparameters ('precision'): [0] is 1.5": attribute(
-        "chains/0/state", "hyperparameters", [1.5]
+        "chains/0/state", "hyperparameters", [1.5, 0.2, 0.2, 0.2, 0.2]
     ),
+    "chains/0/state.hyperparameters ('weight_absent:": attribute(
+        "chains/0/state", "hyperparameters", [1000.0, 0.6, 0.4, 0.2, 0.2]
+    ),
+    "chains/0 ('weight_absent:S1')": put("chains/0/weight_absent:S1", 0.9999999),
+    "chains/0/weight_clonal:S2: [19] is 1.0": put("chains/0/weight_clonal:S2", 1.0),
     "chains/0/state.random_generator": attribute("chains/0/state", "random_generator", "{}"),
     'chains/0/state.random_generator: \'{"bit_generator"': attribute(
         "chains/0/state",

@@ -68,11 +68,11 @@ REAL_COPIES = RealCopies(
 NORMAL_COPIES = values.Whole(
     0, values.LARGEST_COPY_NUMBER, "the copy number of normal cells: a whole number, 0 or more"
 )
-_MOST_OF_ALL = 1.05
+MOST_OF_ALL = 1.05
 """Some fitted shares come out a little above 1; those up to this are taken as 1."""
 _ROUNDING = 1e-6
 SHARE_OF_CELLS = Real(
-    -_ROUNDING, _MOST_OF_ALL + _ROUNDING, f"a share of cells: 0 to 1 (up to {_MOST_OF_ALL} is taken as 1)"
+    -_ROUNDING, MOST_OF_ALL + _ROUNDING, f"a share of cells: 0 to 1 (up to {MOST_OF_ALL} is taken as 1)"
 )
 _PAIR = re.compile(r"\s*([^|]*?)\s*\|\s*([^|]*?)\s*")
 ALLELE_FREQUENCY = Real(0.0, 2.0, "the frequency of the major allele: 0.5 to 1, or 0 where it is not known")

@@ -20,7 +20,7 @@ from pyclone_pgsm.inputs.genome import CHROMOSOMES, builds_that_fit, harmonise_c
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, input_error
 from pyclone_pgsm.inputs.segments.alleles import Alleles, of_states
-from pyclone_pgsm.inputs.segments.cells import UNKNOWN, Cells
+from pyclone_pgsm.inputs.segments.cells import MOST_OF_ALL, UNKNOWN, Cells
 from pyclone_pgsm.inputs.segments.formats import (
     FORMATS,
     Layout,
@@ -304,6 +304,14 @@ def _states_together(frame: pd.DataFrame, problems: FileProblems) -> pd.DataFram
     states[segment, place] = frame[["major_cn", "minor_cn"]].to_numpy()
     shares = np.zeros(states.shape[:2])
     shares[segment, place] = frame["fraction"].to_numpy()
+    total = shares.sum(axis=1)[segment]
+    if total.max() > MOST_OF_ALL:
+        at = int(np.argmax(total))
+        raise problems.give_up(
+            f"the states of this segment are in {total[at]:.4g} of the cells in all, which cannot be more than 1",
+            int(frame["row"].to_numpy()[at]),
+        )
+    shares /= np.maximum(shares.sum(axis=1, keepdims=True), 1.0)
     several = np.bincount(segment)[segment[place == 0]] > 1
     alleles = of_states(states[several], shares[several])
     together = frame[place == 0].reset_index(drop=True)
