@@ -200,7 +200,10 @@ def test_merge(trace: Path, tmp_path: Path) -> None:
     assert merge_traces([trace, other], merged) == 3
     assert bits(merged)["chains/2/outliers"] == bits(other)["chains/0/outliers"]
     assert analysis.write_results(merged, tmp_path / "out", plots=False).summary.num_clusters == 3
-    for model, text in ((replace(MODEL, outlier_prob=0.1), "0.1"), (replace(MODEL, outlier_prob=0.0), "None")):
+    for model, text in (
+        (replace(MODEL, outlier_prob=0.1), "0.1"),
+        (replace(MODEL, outlier_prob=0.0), "None"),
+    ):
         run(other, model=model, seed=2, **same)
         with pytest.raises(TraceError, match=f"outlier_prob {text} differs from 0.05 of"):
             merge_traces([trace, other], tmp_path / "no.h5")

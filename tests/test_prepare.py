@@ -628,7 +628,9 @@ def test_any_calls_and_segments(
         done = call("prepare", paths["calls_vcf"], "-c", paths["s_tsv"], "-o", Path(folder) / "out", *options)
         table = Path(folder) / "out" / "table.tsv"
         assert done.exit_code == (0 if table.exists() else 2)
-        assert bool(done.stderr) == (done.exit_code == 2)
+        lines = done.stderr.splitlines()
+        told = [line for line in lines if not line.startswith("pyclone-pgsm: warning: ")]
+        assert bool(told) == (done.exit_code == 2)
         if done.exit_code == 0:
             with contextlib.suppress(InputError):
                 read_tables(table)

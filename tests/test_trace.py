@@ -18,6 +18,7 @@ from pyclone_pgsm.errors import OutputError, TraceError
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.trace import FORMAT, SECOND_FORMAT, Trace, TraceWriter, merge_traces
+from pyclone_pgsm.tumour.base_measure import weight_names
 from pyclone_pgsm.tumour.content import Uncertain
 from pyclone_pgsm.tumour.model import content_choice
 
@@ -114,7 +115,7 @@ def test_hyperparameters_of_samples(tmp_path):
         assert len(chain["precision:.%2Fx"]) == len(chain["tumour_content:a%2Fb%252F"]) == 60
         np.testing.assert_array_equal(file["data/subclonal_fraction"], data.subclonal_fraction)
     with Trace(path) as trace:
-        assert trace.options.hyperparameters == names
+        assert trace.options.hyperparameters == (*names, *weight_names(["a/b%2F", "./x"]))
         assert trace.options.model["tumour_content"] == {"a/b%2F": [0.7, 0.1]}
         for name in ("subclonal_major_cn", "subclonal_minor_cn", "subclonal_fraction"):
             np.testing.assert_array_equal(getattr(trace.observations, name), getattr(data, name))
@@ -151,7 +152,7 @@ def test_reading_back(traces):
     with Trace(traces[2]) as trace:
         assert trace.left_out == LEFT_OUT
         assert trace.observations.annotations == observations.annotations
-        assert trace.options.hyperparameters == ("precision",)
+        assert trace.options.hyperparameters == ("precision", *weight_names(["S1", "S2"]))
         assert len(trace.chains) == len(trace.states()) == 3
         for rows in ([], [0], [59], [3, 4, 9], [0, 30, 59], range(60)):
             chosen = np.array(rows, int)

@@ -135,7 +135,7 @@ def test_all_problems_are_told_together(tmp_path: Path) -> None:
         (
             tabs("chrom start end tcn.em", "1 1 9 2"),
             "the format of these segments is not recognised. Known are ascat, battenberg, cnvkit, facets, generic, "
-            "mutationtimer, pcgr, phylowgs, purple, sequenza, titan; nearest is facets (FACETS cncf), but the column "
+            "hatchet, mutationtimer, pcgr, phylowgs, purple, sequenza, titan; nearest is facets (FACETS cncf), but the column "
             "lcn.em is missing. The header has 'chrom', 'start', 'end', 'tcn.em'",
         ),
         (

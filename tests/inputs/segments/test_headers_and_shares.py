@@ -80,5 +80,7 @@ def test_states_of_a_segment_in_more_than_all_cells(tmp_path: Path) -> None:
     rows = ["1\t1001\t2000\t3\t1\t2\t0.8"] * 2
     header = "chromosome\tstart\tend\tcopy_number\tminor_cn\tmajor_cn\tcellular_prevalence"
     path.write_text("\n".join([header, *rows]) + "\n")
-    with pytest.raises(InputError, match=r"s\.tsv.*row 2: the states of this segment are in 1\.6 of the cells"):
+    with pytest.raises(
+        InputError, match=r"s\.tsv.*row 2: the states of this segment are in 1\.6 of the cells"
+    ):
         read_segments(path, cn_format="phylowgs")
