@@ -128,7 +128,7 @@ def test_hyperparameters_of_samples(tmp_path):
     assert {name for name in mine if mine[name] != its[name]} == set()
     report = analysis.write_results(path, tmp_path / "out", plots=False)
     diagnostics = json.loads((tmp_path / "out" / "run.json").read_text())["diagnostics"]
-    assert [name for name in diagnostics if ":" in name] == list(names)
+    assert [name for name in diagnostics if ":" in name] == [*names, *weight_names(["a/b%2F", "./x"])]
     assert 0.45 <= diagnostics["tumour_content:a/b%2F"]["median"] <= 0.95
     assert np.isfinite(report.summary.mean).all()
     other = run(tmp_path / "other.h5", observations=data, model=OWN, hyper_every=1, seed=2)

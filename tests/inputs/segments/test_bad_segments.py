@@ -135,8 +135,8 @@ def test_all_problems_are_told_together(tmp_path: Path) -> None:
         (
             tabs("chrom start end tcn.em", "1 1 9 2"),
             "the format of these segments is not recognised. Known are ascat, battenberg, cnvkit, facets, generic, "
-            "hatchet, mutationtimer, pcgr, phylowgs, purple, sequenza, titan; nearest is facets (FACETS cncf), but the column "
-            "lcn.em is missing. The header has 'chrom', 'start', 'end', 'tcn.em'",
+            "hatchet, mutationtimer, pcgr, phylowgs, purple, sequenza, titan; nearest is facets (FACETS cncf), but the "
+            "column lcn.em is missing. The header has 'chrom', 'start', 'end', 'tcn.em'",
         ),
         (
             tabs("chr startpos endpos nMajor", "1 1 9 2"),
