@@ -752,8 +752,8 @@ def make_pyclone(index, xi, likelihood, xi_max, log_mean) -> PyClone:
     low = np.minimum.reduceat(xi, chunks, axis=1)
     high = np.maximum.reduceat(xi, chunks, axis=1)
     log_alone = np.zeros(T)
-    for rows in index.T:
-        log_alone += np.where(rows < 0, 0.0, log_mean[rows])
+    for of_sample in np.where(index < 0, 0.0, _of_rows(log_mean, index)).T:
+        log_alone += of_sample
     log_base, base, highest_base = np.zeros((D, G)), np.full((D, G), 1.0 / G), np.zeros((D, len(chunks)))
     return PyClone(
         index=index,
@@ -770,6 +770,11 @@ def make_pyclone(index, xi, likelihood, xi_max, log_mean) -> PyClone:
         high=high,
         highest=np.exp(high),
     )
+
+
+def _of_rows(values, index):
+    """``values[index]``, of which those at index -1 mean nothing; there may be no rows at all."""
+    return values[index] if len(values) else np.zeros((*index.shape, *values.shape[1:]))
 
 
 def _points_of_chunk(G: int) -> int:
@@ -792,7 +797,7 @@ def with_base(likelihood: PyClone, weights: NDArray[np.float64], components: NDA
     base = weights @ components
     log_base = np.log(base * G)
     highest = np.maximum.reduceat(log_base, np.arange(0, G, _points_of_chunk(G)), axis=1)
-    alone = np.einsum("tdj,dj->td", likelihood.component_means[likelihood.index], weights)
+    alone = np.einsum("tdj,dj->td", _of_rows(likelihood.component_means, likelihood.index), weights)
     log_alone = np.log(np.where(likelihood.index < 0, 1.0, alone)).sum(axis=1)
     return likelihood._replace(log_base=log_base, base=base, highest_base=highest, log_alone=log_alone)
 

@@ -190,9 +190,9 @@ def test_the_binomial_has_no_precision_of_a_sample() -> None:
 
 def test_precisions_of_samples_have_the_prior_of_the_one_precision_each() -> None:
     model = own_model(three_samples())
-    expected = PRECISION.log_prior(10.0) + PRECISION.log_prior(np.inf) + PRECISION.log_prior(1000.0)
+    expected = PRECISION.log_prior(100.0) + PRECISION.log_prior(np.inf) + PRECISION.log_prior(1000.0)
     expected += ERROR_RATE.log_prior(1e-2)
-    assert model.log_hyperprior((10.0, np.inf, 1000.0, 1e-2)) == pytest.approx(expected)
+    assert model.log_hyperprior((100.0, np.inf, 1000.0, 1e-2)) == pytest.approx(expected)
 
 
 def test_one_hyperparameter_is_proposed_at_a_time() -> None:
