@@ -202,11 +202,11 @@ def test_tumours_are_calibrated() -> None:
 @pytest.mark.long
 @pytest.mark.usefixtures("_few_precisions")
 @pytest.mark.parametrize(
-    ("what", "assumed"), [("SHAPE", 0.5), ("DIRICHLET", np.array([1.0, 1.0, 6.0]))], ids=["shape", "prior"]
+    ("what", "assumed"), [("SHAPE", 3.0), ("DIRICHLET", np.array([1.0, 1.0, 6.0]))], ids=["shape", "prior"]
 )
 def test_another_prior_of_prevalences_is_noticed(
     what: str, assumed: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(base_measure, what, assumed)
     p = uniformity([ranks_of_a_tumour(replicate) for replicate in range(200)])
-    assert p.min() < 1e-9, dict(zip(RANKED, p))
+    assert p.min() < 1e-6, dict(zip(RANKED, p))
