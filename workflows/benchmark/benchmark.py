@@ -141,12 +141,12 @@ def score(truth: pd.DataFrame, found: pd.DataFrame) -> dict[str, float]:
 
 def expected_rand(trace: Path, found: pd.DataFrame, most: int = 100) -> float:
     """Mean adjusted Rand index of the clusters found with the draws of a trace: what the posterior expects of them."""
-    from pyclone_pgsm.posterior.summarize import draw_rows, read_partitions
+    from pyclone_pgsm.posterior.rows import kept_rows, read_partitions, thin
     from pyclone_pgsm.trace import Trace
 
     clusters = found.groupby("mutation_id")["cluster_id"].first()
     with Trace(trace) as opened:
-        draws = read_partitions(opened, draw_rows(opened, None, most))
+        draws = read_partitions(opened, thin(kept_rows(opened), most))
         guess = clusters[opened.observations.mutation_ids].to_numpy()
     return float(np.mean([adjusted_rand(draw, guess) for draw in draws]))
 

@@ -40,7 +40,7 @@ def by_presence(table: Path) -> pd.Series:
 def adjusted_rands(case: Case, out: Path, options: Sequence[str]) -> dict[tuple[str, ...], float]:
     """Of a tumour: the index under every prior, density and criterion, and of clusters by presence."""
     from pyclone_pgsm.posterior.consensus import consensus
-    from pyclone_pgsm.posterior.summarize import draw_rows, read_partitions
+    from pyclone_pgsm.posterior.rows import kept_rows, read_partitions, thin
     from pyclone_pgsm.trace import Trace
 
     true = read_truth(case.truth).groupby("mutation_id")["cluster"].first()
@@ -56,7 +56,7 @@ def adjusted_rands(case: Case, out: Path, options: Sequence[str]) -> dict[tuple[
             raise BenchmarkError(f"{case.table}: exit code {code}: see {path.with_suffix('.log')}")
         with Trace(path) as trace:
             names = trace.observations.mutation_ids
-            rows = draw_rows(trace, None, 1000)
+            rows = thin(kept_rows(trace), 1000)
             draws = read_partitions(trace, rows)
         most = int(np.ceil(np.mean([len(np.unique(draw)) for draw in draws])))
         known = np.isin(names, true.index)
