@@ -67,7 +67,7 @@ def find_cases(folder: Path, pattern: str = "*", limit: int | None = None) -> li
                 cases.append(Case(name, folder / f"{name}.tsv", truth))
     if not cases:
         raise BenchmarkError(
-            f"{folder}: no truth {pattern}.truth.tsv, {pattern}_truth.tsv or {pattern}.expert.tsv"
+            f"{folder}: no truth {pattern}.truth.tsv, {pattern}_truth.tsv or {pattern}.expert.tsv here"
         )
     return cases[:limit]
 
