@@ -64,8 +64,8 @@ class _Batch:
             self.parts[target] = part, descriptor
             if fcntl is None:
                 return part
-            with suppress(OSError):
-                fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            with suppress(OSError):  # shared, as readers lock it, too, when it has taken its place
+                fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
             with suppress(FileNotFoundError):
                 if os.path.samestat(os.stat(part), os.fstat(descriptor)):
                     return part

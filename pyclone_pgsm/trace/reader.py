@@ -14,7 +14,6 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.chains import ChainState
 from pyclone_pgsm.errors import PycloneError, TraceError
-from pyclone_pgsm.files import PART
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.likelihoods.registry import file_digest, is_likelihood_file
@@ -93,9 +92,7 @@ class Trace:
     def _open(self, path: Path, likelihood: str | None) -> None:
         try:
             self._is_sealed = schema.check_seal(path)
-            # a file that has not taken its place yet is locked by this process, which reads it back
-            locking = False if path.name.endswith(PART) else None
-            self._file = h5py.File(path, "r", locking=locking)
+            self._file = h5py.File(path, "r")
         except Fault as fault:
             raise self._damage(fault) from fault
         except (OSError, RuntimeError, ValueError) as problem:
