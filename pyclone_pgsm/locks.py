@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from pyclone_pgsm.errors import OutputError
+from pyclone_pgsm.files import NO_SPACE
 
 try:
     import fcntl
@@ -77,7 +78,8 @@ def _take(path: Path, lock: Path) -> int:
         try:
             file = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o666)
         except OSError as problem:
-            raise OutputError(f"{path}: cannot be written: {lock.name}: {problem.strerror}") from problem
+            raise _refused(path, lock, problem) from problem
+        is_free = False
         try:
             is_free = _try_lock(file, lock)
             if not is_free:
@@ -89,8 +91,11 @@ def _take(path: Path, lock: Path) -> int:
                 os.write(file, json.dumps(_myself()).encode())
                 return file
         except OSError as problem:
+            if is_free:
+                with suppress(OSError):
+                    lock.unlink()
             os.close(file)
-            raise OutputError(f"{path}: cannot be written: {lock.name}: {problem.strerror}") from problem
+            raise _refused(path, lock, problem) from problem
         except BaseException:
             os.close(file)
             raise
@@ -98,6 +103,13 @@ def _take(path: Path, lock: Path) -> int:
     raise OutputError(
         f"{path}: cannot be written: {lock} is made and removed by other processes all the time"
     )
+
+
+def _refused(path: Path, lock: Path, problem: OSError) -> OutputError:
+    reason = problem.strerror
+    if problem.errno in NO_SPACE:
+        return OutputError(f"{path}: cannot be written: no space left on {path.parent} ({reason})")
+    return OutputError(f"{path}: cannot be written: {lock.name}: {reason}")
 
 
 def _try_lock(file: int, lock: Path) -> bool:
