@@ -7,7 +7,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
@@ -17,7 +16,7 @@ import pytest
 from small_runs import bits, command, edited, run, write_tumour
 from typer.testing import CliRunner
 
-from pyclone_pgsm import __version__, analysis, cli
+from pyclone_pgsm import __main__, __version__, analysis, cli
 from pyclone_pgsm.chains import Settings
 
 PLAIN = "from pyclone_pgsm.cli import main; main()"
@@ -104,9 +103,13 @@ def test_unknown_commands_and_options(table, tmp_path):
     assert "--out" in refused("run", table)
 
 
+WAITING = "pyclone-pgsm: waiting for process "
+
+
 def check_quiet_about_trouble(result: subprocess.CompletedProcess[str]) -> None:
+    """Nothing on stderr, but for a word about another process (of these tests, too) that compiles the same kernels."""
     assert result.returncode == 0, result.stderr
-    assert result.stderr == ""
+    assert [line for line in result.stderr.splitlines() if not line.startswith(WAITING)] == []
 
 
 def test_analyze_from_the_shell(table, tmp_path):
@@ -518,5 +521,4 @@ def test_module_is_run_as_installed():
     from importlib.metadata import entry_points
 
     (entry,) = [e for e in entry_points(group="console_scripts") if e.name == "pyclone-pgsm"]
-    assert entry.load() is cli.main
-    assert sys.modules["pyclone_pgsm.cli"] is cli
+    assert entry.load() is __main__.main
