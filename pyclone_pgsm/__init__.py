@@ -1,3 +1,36 @@
 """pyclone-pgsm: exact Bayesian clustering of tumour mutations by Particle Gibbs Split-Merge sampling."""
 
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyclone_pgsm.analyses.clustering import Clustering as Clustering
+    from pyclone_pgsm.analyses.clustering import cluster as cluster
+    from pyclone_pgsm.estimator import SplitMergeMixture as SplitMergeMixture
+    from pyclone_pgsm.inputs.read_counts.tables import read_tables as read_tables
+    from pyclone_pgsm.sampling.settings import Settings as Settings
+
 __version__ = "0.1.0"
+
+_WHERE = {
+    "Clustering": "pyclone_pgsm.analyses.clustering",
+    "Settings": "pyclone_pgsm.sampling.settings",
+    "SplitMergeMixture": "pyclone_pgsm.estimator",
+    "cluster": "pyclone_pgsm.analyses.clustering",
+    "read_tables": "pyclone_pgsm.inputs.read_counts.tables",
+}
+"""The public names, each imported when it is first used: ``pyclone-pgsm --help`` needs none of them."""
+
+__all__ = ["Clustering", "Settings", "SplitMergeMixture", "__version__", "cluster", "read_tables"]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _WHERE:
+        raise AttributeError(f"module 'pyclone_pgsm' has no attribute {name!r}")
+    return getattr(import_module(_WHERE[name]), name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)

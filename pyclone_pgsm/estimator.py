@@ -1,4 +1,4 @@
-"""The clustering of :mod:`pyclone_pgsm.clustering` as a scikit-learn estimator; needs the extra ``sklearn``."""
+""":func:`pyclone_pgsm.cluster` as a scikit-learn estimator; needs the extra ``sklearn``."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pyclone_pgsm.clustering import Settings, cluster
+from pyclone_pgsm.analyses.clustering import Settings, cluster
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.priors import Prior, make_prior
 
@@ -54,13 +54,13 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         Of a prior that is given by its name, see :func:`pyclone_pgsm.priors.make_prior`. By default the concentration
         has a Gamma(1, 0.1) prior and is inferred, and so is Pitman-Yor's discount.
     sampler : str, default="mixed"
-        Moves of an iteration: one of :data:`pyclone_pgsm.settings.SAMPLERS`.
+        Moves of an iteration: one of :data:`pyclone_pgsm.sampling.settings.SAMPLERS`.
     iterations, burn_in : int or None, default=None
         Iterations of a chain in all, and those of them that are left out of the result. None: chosen by
-        :meth:`pyclone_pgsm.settings.Settings.resolve`.
+        :meth:`pyclone_pgsm.sampling.settings.Settings.resolve`.
     chains : int, default=2
     settings : dict or None, default=None
-        Further fields of :class:`pyclone_pgsm.settings.Settings`: particles, moves, thin, init, ...
+        Further fields of :class:`pyclone_pgsm.sampling.settings.Settings`: particles, moves, thin, init, ...
     criterion : {"mpear", "vi", "binder", "map"}, default="vi"
         Of the consensus partition, see :func:`pyclone_pgsm.posterior.consensus.consensus`.
     threads : int or None, default=None
@@ -80,7 +80,7 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         Posterior means of the clusters' means; of likelihoods that have such a parameter, like the normal.
     covariances_ : (K, n_features, n_features) float64
         Posterior means of the clusters' covariances, likewise.
-    clustering_ : pyclone_pgsm.clustering.Clustering
+    clustering_ : pyclone_pgsm.analyses.clustering.Clustering
         All that is known: all parameters, draws of the partition, chains, diagnostics.
     n_features_in_ : int
     feature_names_in_ : (n_features_in_,) array of str

@@ -20,12 +20,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.foreign import blamed, check_answers
 from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.inputs.tumour_content import Uncertain
+from pyclone_pgsm.likelihoods.foreign import blamed, check_answers
 from pyclone_pgsm.likelihoods.model import FixedModel, Model
 from pyclone_pgsm.likelihoods.registry import BUILT_IN, find_likelihood
 from pyclone_pgsm.tumour.contaminated import Contaminated, log_any_share
-from pyclone_pgsm.tumour.content import Uncertain
 from pyclone_pgsm.tumour.grid import intern
 from pyclone_pgsm.tumour.model import PyCloneModel
 

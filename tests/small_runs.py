@@ -15,12 +15,13 @@ from typing import Any
 import h5py
 import numpy as np
 
-from pyclone_pgsm import analysis, trace
-from pyclone_pgsm.chains import Settings, run_chains
+from pyclone_pgsm import trace
+from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.models import DataMatrix
 from pyclone_pgsm.priors import DirichletProcess, Prior
-from pyclone_pgsm.simulate import SimulationOptions, simulate, write_simulation
+from pyclone_pgsm.sampling.chains import Settings, run_chains
+from pyclone_pgsm.simulate.tumour import SimulationOptions, simulate, write_simulation
 from pyclone_pgsm.trace.schema import seal
 
 TUMOUR = SimulationOptions(mutations=40, samples=2, clusters=4, missing=0.1, copy_numbers="mixed")
@@ -31,7 +32,10 @@ FIXED = analysis.ModelOptions(precision=200.0)
 EAGER = """
 import sys
 from functools import partial
-from pyclone_pgsm import analysis, chains, cli, trace
+from pyclone_pgsm import trace
+from pyclone_pgsm.analyses import run as analysis
+from pyclone_pgsm.sampling import chains
+from pyclone_pgsm.cli import app as cli
 analysis.run_chains = partial(chains.run_chains, segment_seconds=0.02)
 analysis.TraceWriter = partial(trace.TraceWriter, flush_seconds=0.0)
 trace.writer.FLUSH_SHARE = 1.0

@@ -12,14 +12,15 @@ import numpy as np
 import pytest
 from small_runs import FIXED, LEFT_OUT, run, shorten, tumour
 
-from pyclone_pgsm import __version__, analysis
-from pyclone_pgsm.chains import Settings
+from pyclone_pgsm import __version__
+from pyclone_pgsm.analyses import run as analysis
+from pyclone_pgsm.cli.messages import summary_lines
 from pyclone_pgsm.errors import OutputError, TraceError, UsageError
-from pyclone_pgsm.messages import summary_lines
+from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.posterior.summarize import summarize
 from pyclone_pgsm.priors import DirichletProcess
+from pyclone_pgsm.sampling.chains import Settings
 from pyclone_pgsm.trace import Trace
-from pyclone_pgsm.tumour.content import Uncertain
 
 
 @pytest.fixture(scope="module")

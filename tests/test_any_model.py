@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from small_runs import bits, matrix, run, run_matrix, tumour
 
-from pyclone_pgsm import analysis
+from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.likelihoods.registry import BUILT_IN
 from pyclone_pgsm.priors import CustomPrior, DirichletProcess, FiniteDirichlet, PitmanYor, Prior
-from pyclone_pgsm.settings import SAMPLERS
+from pyclone_pgsm.sampling.settings import SAMPLERS
 from pyclone_pgsm.trace import Trace, merge_traces
 
 PRIORS: dict[str, Prior] = {

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pyclone_pgsm.simulate import SimulationOptions, write_simulation
+from pyclone_pgsm.simulate.tumour import SimulationOptions, write_simulation
 
 FOLDER = Path(__file__).parents[1] / "workflows" / "benchmark"
 

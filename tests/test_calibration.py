@@ -21,11 +21,11 @@ from cases import observations, plugin, pyclone_log_marginal, pyclone_model
 from enumeration import blocks_of, poisson_gamma_log_marginal
 from seating import draw_seating, seating_probability
 
-from pyclone_pgsm.chains import advance, start_chain
 from pyclone_pgsm.likelihoods.model import FixedModel
 from pyclone_pgsm.priors import DirichletProcess, FiniteDirichlet, PitmanYor
-from pyclone_pgsm.settings import Settings
-from pyclone_pgsm.simulate import draw_alt_counts, draw_genotypes, variant_share
+from pyclone_pgsm.sampling.chains import advance, start_chain
+from pyclone_pgsm.sampling.settings import Settings
+from pyclone_pgsm.simulate.tumour import draw_alt_counts, draw_genotypes, variant_share
 from pyclone_pgsm.tumour import base_measure
 from pyclone_pgsm.tumour import model as tumour_model
 from pyclone_pgsm.tumour.model import Choice

@@ -16,10 +16,12 @@ import pytest
 from small_runs import bits, command, edited, run, write_tumour
 from typer.testing import CliRunner
 
-from pyclone_pgsm import __main__, __version__, analysis, cli
-from pyclone_pgsm.chains import Settings
+from pyclone_pgsm import __main__, __version__
+from pyclone_pgsm.analyses import run as analysis
+from pyclone_pgsm.cli import app as cli
+from pyclone_pgsm.sampling.chains import Settings
 
-PLAIN = "from pyclone_pgsm.cli import main; main()"
+PLAIN = "from pyclone_pgsm.__main__ import main; main()"
 SHORT = ("--iterations", 40, "--burn-in", 20, "--chains", 2, "--threads", 1)
 COMMANDS = (
     "analyze",
@@ -510,7 +512,7 @@ def test_fault_of_the_program_is_no_usage_error(trace, monkeypatch):
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("a fault")
 
-    monkeypatch.setattr("pyclone_pgsm.analysis.resume", broken)
+    monkeypatch.setattr("pyclone_pgsm.analyses.run.resume", broken)
     result = CliRunner().invoke(cli.app, ["resume", str(trace)])
     assert result.exit_code == 1
     assert isinstance(result.exception, RuntimeError)

@@ -12,9 +12,9 @@ import pytest
 from small_runs import matrix, run_matrix
 from test_cli import call, refused
 
+from pyclone_pgsm.analyses.tables import mixture_table
 from pyclone_pgsm.likelihoods.registry import installed_likelihoods
 from pyclone_pgsm.models import DataMatrix
-from pyclone_pgsm.outputs import mixture_table
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.trace import Trace
 

@@ -12,15 +12,16 @@ import pytest
 from scipy.special import logsumexp
 from small_runs import matrix
 
-from pyclone_pgsm import analysis, clustering
-from pyclone_pgsm.chains import Settings
-from pyclone_pgsm.clustering import Clustering, cluster
-from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.analyses import clustering
+from pyclone_pgsm.analyses import run as analysis
+from pyclone_pgsm.analyses.clustering import Clustering, cluster
 from pyclone_pgsm.errors import DataValueError, OutputError, UsageError
+from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.normal import Normal
+from pyclone_pgsm.partition import build_partition, log_likelihood
 from pyclone_pgsm.posterior.predictive import Predictive
 from pyclone_pgsm.priors import CustomPrior, DirichletProcess, FiniteDirichlet, PitmanYor
-from pyclone_pgsm.samplers.partition import build_partition, log_likelihood
+from pyclone_pgsm.sampling.chains import Settings
 from pyclone_pgsm.trace import Trace
 
 PLUGIN = Path(__file__).parents[1] / "examples" / "poisson_gamma" / "pyclone_pgsm_poisson_gamma.py"

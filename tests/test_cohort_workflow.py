@@ -20,8 +20,8 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from pyclone_pgsm import cli
-from pyclone_pgsm.sample_sheet import OPTIONAL, REQUIRED, read_sheet
+from pyclone_pgsm.cli import app as cli
+from pyclone_pgsm.inputs.sample_sheet import OPTIONAL, REQUIRED, read_sheet
 
 FOLDER = Path(__file__).parents[1] / "workflows" / "cohort"
 EXAMPLE = FOLDER / "example"
@@ -227,7 +227,7 @@ def snakemake(tmp_path: Path) -> Snakemake:
         "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "XDG_CACHE_HOME": str(tmp_path / "cache"),
     }
-    from pyclone_pgsm.compiling import cache_directory
+    from pyclone_pgsm.jit.compiling import cache_directory
 
     environment["PYCLONE_PGSM_CACHE_DIR"] = str(cache_directory() or tmp_path)
 

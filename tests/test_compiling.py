@@ -16,11 +16,11 @@ import pytest
 from numba.core import config
 from numba.core.runtime import _nrt_python, rtsys
 
-from pyclone_pgsm import compiling
-from pyclone_pgsm.compiling import cache_directory, compiled_for, inner
+from pyclone_pgsm.jit import compiling
+from pyclone_pgsm.jit.compiling import cache_directory, compiled_for, inner
+from pyclone_pgsm.jit.linking import IntermediateLibrary
 from pyclone_pgsm.likelihoods.pyclone import PyClone
-from pyclone_pgsm.linking import IntermediateLibrary
-from pyclone_pgsm.samplers.partition import build_partition
+from pyclone_pgsm.partition import build_partition
 
 sys.path.insert(0, str(Path(__file__).parent / "exact"))
 from cases import PLUGIN

@@ -11,8 +11,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pyclone_pgsm.settings import Settings
-from pyclone_pgsm.simulate import SimulationOptions, simulate, write_simulation
+from pyclone_pgsm.sampling.settings import Settings
+from pyclone_pgsm.simulate.tumour import SimulationOptions, simulate, write_simulation
 
 FOLDER = Path(__file__).parents[1] / "workflows" / "benchmark"
 SHORT = Settings(iterations=20, chains=1, hyper_every=1)

@@ -19,14 +19,14 @@ from small_runs import bits, many_segments, run, start, tumour, wait_for_flushes
 from test_cli import call, refused
 from test_plots import make_coclustering, make_summary, make_traces, texts
 
-from pyclone_pgsm import analysis
+from pyclone_pgsm.analyses import run as analysis
+from pyclone_pgsm.cli.messages import summary_lines
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.labels import canonical
-from pyclone_pgsm.messages import summary_lines
 from pyclone_pgsm.plots import coclustering_heatmap, prevalence_scatter, style, vaf_scatter, write_plots
 from pyclone_pgsm.posterior.summarize import summarize
 from pyclone_pgsm.posterior.summary import Summary
-from pyclone_pgsm.simulate import Simulation, SimulationOptions, simulate, write_simulation
+from pyclone_pgsm.simulate.tumour import Simulation, SimulationOptions, simulate, write_simulation
 from pyclone_pgsm.trace import Trace, merge_traces
 
 OPTIONS = SimulationOptions(mutations=60, samples=3, clusters=3, artefacts=0.1, cluster_sizes="equal")

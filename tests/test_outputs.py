@@ -11,9 +11,9 @@ import pandas as pd
 import pytest
 from small_runs import LEFT_OUT, run, tumour
 
-from pyclone_pgsm import analysis
+from pyclone_pgsm.analyses import run as analysis
+from pyclone_pgsm.analyses.tables import left_out_table, write_table
 from pyclone_pgsm.errors import OutputError
-from pyclone_pgsm.outputs import left_out_table, write_table
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.posterior.summarize import Result
 

@@ -20,8 +20,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pyclone_pgsm.chains import Settings
 from pyclone_pgsm.priors import DirichletProcess, FiniteDirichlet
+from pyclone_pgsm.sampling.chains import Settings
 from pyclone_pgsm.tumour.model import PyCloneModel
 
 FOLDER = Path(__file__).parents[1] / "workflows" / "paper"

@@ -16,16 +16,16 @@ from small_runs import write_tumour
 from test_prepare import SEGMENTS, vcf
 
 import pyclone_pgsm
-from pyclone_pgsm import environment
-from pyclone_pgsm.compiling import cache_directory
+from pyclone_pgsm.cli import environment
+from pyclone_pgsm.jit.compiling import cache_directory
 
 PACKAGE = Path(pyclone_pgsm.__file__).parent
 SHORT = ("--iterations", 30, "--chains", 2, "--grid-size", 51)
 TABLES = ("mutations.tsv", "clusters.tsv", "left_out.tsv")
-MAIN = "from pyclone_pgsm.cli import main\nmain()\n"
+MAIN = "from pyclone_pgsm.__main__ import main\nmain()\n"
 LIBRARIES = """
 import json, os, sys
-from pyclone_pgsm.cli import main
+from pyclone_pgsm.__main__ import main
 try:
     main()
 except SystemExit as end:

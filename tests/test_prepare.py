@@ -17,13 +17,20 @@ from hypothesis import strategies as st
 from small_runs import command
 from typer.testing import CliRunner
 
-from pyclone_pgsm import cli
+from pyclone_pgsm.analyses.prepare import (
+    Prepared,
+    PrepareOptions,
+    check_folder,
+    observe,
+    prepare,
+    write_prepared,
+)
+from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.errors import InputError, OutputError, PycloneError, UsageError
-from pyclone_pgsm.inputs.tables import read_tables
-from pyclone_pgsm.inputs.variants import VariantFile
-from pyclone_pgsm.prepare import Prepared, PrepareOptions, check_folder, observe, prepare, write_prepared
-from pyclone_pgsm.sample_sheet import Patient, SegmentFile, read_sheet
-from pyclone_pgsm.tumour.content import Uncertain
+from pyclone_pgsm.inputs.mutations import VariantFile
+from pyclone_pgsm.inputs.read_counts.tables import read_tables
+from pyclone_pgsm.inputs.sample_sheet import Patient, SegmentFile, read_sheet
+from pyclone_pgsm.inputs.tumour_content import Uncertain
 
 DATA = Path(
     os.environ.get("PYCLONE_PGSM_TEST_DATA") or Path(__file__).resolve().parents[1].parent / "shared" / "data"
@@ -656,7 +663,9 @@ def test_tables_from_a_pipe_are_read_once(tmp_path: Path) -> None:
     """What told mutations from tables must not take bytes away."""
     header = "mutation_id\tsample_id\tref_counts\talt_counts\tmajor_cn\tminor_cn\tnormal_cn"
     (tmp_path / "t.tsv").write_text(f"{header}\nm\tS\t9\t9\t1\t1\t2\n")
-    program = " ".join(command("validate", program="from pyclone_pgsm.cli import main; main()")[:1])
-    script = f"{program} -c 'from pyclone_pgsm.cli import main; main()' validate <(cat {tmp_path / 't.tsv'})"
+    program = " ".join(command("validate", program="from pyclone_pgsm.__main__ import main; main()")[:1])
+    script = (
+        f"{program} -c 'from pyclone_pgsm.__main__ import main; main()' validate <(cat {tmp_path / 't.tsv'})"
+    )
     done = subprocess.run(["bash", "-c", script], capture_output=True, text=True)
     assert done.stdout.startswith("1 sample, 1 mutation, 1 of 1 mutation-sample pairs with data"), done.stderr

@@ -25,10 +25,11 @@ from small_runs import (
     write_tumour,
 )
 
-from pyclone_pgsm import analysis, chains
-from pyclone_pgsm.chains import Settings, effective_threads
+from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.errors import InputError, UsageError
 from pyclone_pgsm.priors import DirichletProcess, FiniteDirichlet, PitmanYor
+from pyclone_pgsm.sampling import chains
+from pyclone_pgsm.sampling.chains import Settings, effective_threads
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.tumour import model as tumour_model
 
@@ -46,7 +47,7 @@ def undisturbed(table: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
     """The trace of ``run TABLE`` with the options LONG."""
     path = tmp_path_factory.mktemp("undisturbed") / "t.h5"
     subprocess.run(
-        command("run", table, "-o", path, *LONG, program="from pyclone_pgsm.cli import main; main()"),
+        command("run", table, "-o", path, *LONG, program="from pyclone_pgsm.__main__ import main; main()"),
         check=True,
     )
     return bits(path)
@@ -283,7 +284,7 @@ def test_settings_chosen_from_the_data():
 
 
 def test_start_that_needs_too_much_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr("pyclone_pgsm.chains.LARGEST_START", 1000)
+    monkeypatch.setattr("pyclone_pgsm.sampling.chains.LARGEST_START", 1000)
     with pytest.raises(UsageError, match=r"--init disconnected: 40 clusters would need .* use --init single"):
         run(tmp_path / "t.h5", init="disconnected")
     assert list(tmp_path.iterdir()) == []

@@ -13,8 +13,9 @@ import pytest
 from scipy import stats
 
 from pyclone_pgsm.errors import OutputError, UsageError
-from pyclone_pgsm.inputs.tables import read_tables
-from pyclone_pgsm.simulate import (
+from pyclone_pgsm.inputs.read_counts.tables import read_tables
+from pyclone_pgsm.simulate.subclones import SecondStates, draw_second_states, draw_tree, draw_tree_prevalences
+from pyclone_pgsm.simulate.tumour import (
     AUTOSOME_STATES,
     X_STATES,
     SimulationOptions,
@@ -25,7 +26,6 @@ from pyclone_pgsm.simulate import (
     variant_share,
     write_simulation,
 )
-from pyclone_pgsm.subclones import SecondStates, draw_second_states, draw_tree, draw_tree_prevalences
 from pyclone_pgsm.tumour.genotypes import TwoStates, genotype_states
 from pyclone_pgsm.tumour.kernels import mixture_mean, two_state_mean
 

@@ -12,14 +12,14 @@ import numpy as np
 import pytest
 from small_runs import FIXED, LEFT_OUT, bits, edited, run, shorten, tumour
 
-from pyclone_pgsm import analysis
-from pyclone_pgsm.chains import Records
+from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.errors import OutputError, TraceError
 from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.priors import DirichletProcess
+from pyclone_pgsm.sampling.chains import Records
 from pyclone_pgsm.trace import FORMAT, SECOND_FORMAT, Trace, TraceWriter, merge_traces
 from pyclone_pgsm.tumour.base_measure import weight_names
-from pyclone_pgsm.tumour.content import Uncertain
 from pyclone_pgsm.tumour.model import content_choice
 
 

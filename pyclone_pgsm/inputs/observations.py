@@ -14,6 +14,8 @@ SUBCLONAL: dict[str, type[np.number]] = {
     "subclonal_fraction": np.float64,
 }
 """What tells of a second copy-number state, and the types of the numbers."""
+PRIORS_WITHOUT_COPY_NUMBERS = frozenset({"ab", "bb", "no-zygosity"})
+"""Genotype priors that do not look at the tumour's copy numbers, so that tables need not have any."""
 
 
 class LeftOut(NamedTuple):

@@ -20,8 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pyclone_pgsm.compiling import LEAF, inner
 from pyclone_pgsm.errors import DataValueError, UsageError
+from pyclone_pgsm.jit.compiling import LEAF, inner
 from pyclone_pgsm.likelihoods.contract import check_weight, leaf, register
 
 SUM = {"reassoc", "nsz", "contract"}

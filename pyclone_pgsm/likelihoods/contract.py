@@ -58,8 +58,8 @@ from typing import Any, TypeVar
 from numba import config, types
 from numba.extending import overload_method
 
-from pyclone_pgsm.compiling import ALLOCATING, INNER, inner
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.jit.compiling import ALLOCATING, INNER, inner
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -109,7 +109,7 @@ def check_weight(name: str, value: float, above: float = 0.0) -> None:
 def leaf(method: Method) -> Method:
     """Mark a method that makes no array, and calls nothing that does: it runs without counting references.
 
-    Worth it where a call takes less than a microsecond (see :data:`~pyclone_pgsm.compiling.LEAF`).
+    Worth it where a call takes less than a microsecond (see :data:`~pyclone_pgsm.jit.compiling.LEAF`).
     """
     method.leaf = True  # type: ignore[attr-defined]
     return method

@@ -7,7 +7,7 @@ from typing import Any, Protocol, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.samplers.partition import Partition
+from pyclone_pgsm.partition import Partition
 
 Values = tuple[float, ...]
 
@@ -85,6 +85,48 @@ class Estimating(Protocol):
         A function of its arguments, but it need not be right: the better it is, the fewer likelihoods are made in vain
         and the fewer good proposals refused.
         """
+        ...
+
+
+@runtime_checkable
+class OutlierModel(Model, Protocol):
+    """A model some of whose observations may be outliers, which belong to no cluster.
+
+    Its likelihood has no data of the outliers, so that all moves of the partition stand as they are; which observations
+    are outliers is drawn by :mod:`pyclone_pgsm.samplers.outliers`.
+
+    Attributes
+    ----------
+    outliers : (T,) bool
+    prob : float
+        Of an observation to be an outlier, before its data are known.
+    """
+
+    outliers: NDArray[np.bool_]
+    prob: float
+
+    def given(self, outliers: NDArray[np.bool_]) -> OutlierModel:
+        """The same model with other outliers."""
+        ...
+
+    def full_likelihood(self, values: Values) -> Any:
+        """With the data of all observations, outliers or not."""
+        ...
+
+    def log_outlier(self, values: Values) -> NDArray[np.float64]:
+        """(T,) log density of each observation if it is an outlier, with all constants."""
+        ...
+
+    def log_weights(self, values: Values) -> NDArray[np.float64]:
+        """(T,) log of prob / (1 - prob) times that density, without the factors that the likelihood leaves out."""
+        ...
+
+    def effective(self, labels: NDArray[np.int32]) -> NDArray[np.int64]:
+        """Canonical labels in which every outlier is a block of its own."""
+        ...
+
+    def num_clusters(self, labels: NDArray[np.int32]) -> int:
+        """Blocks that hold an observation that is no outlier."""
         ...
 
 

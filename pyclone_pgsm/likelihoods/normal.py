@@ -44,8 +44,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pyclone_pgsm.compiling import ALLOCATING, LEAF, inner
 from pyclone_pgsm.errors import DataValueError, UsageError
+from pyclone_pgsm.jit.compiling import ALLOCATING, LEAF, inner
 from pyclone_pgsm.likelihoods import twofold
 from pyclone_pgsm.likelihoods.contract import check_weight, leaf, register
 

@@ -38,9 +38,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.compiling import LEAF, inner
+from pyclone_pgsm.jit.compiling import LEAF, inner
 from pyclone_pgsm.likelihoods.contract import leaf, register
-from pyclone_pgsm.samplers.partition import Partition
+from pyclone_pgsm.partition import Partition
 
 # Sums may be reordered (vectorised); maxima may assume that there is no NaN. Nothing else is relaxed.
 SUM = {"reassoc", "nsz", "contract"}

@@ -33,8 +33,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from pyclone_pgsm.compiling import source_digest
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.jit.compiling import source_digest
 from pyclone_pgsm.likelihoods.contract import REGISTRY, register
 
 GROUP = "pyclone_pgsm.likelihoods"

@@ -12,7 +12,7 @@ import math
 
 import numpy as np
 
-from pyclone_pgsm.compiling import inner
+from pyclone_pgsm.jit.compiling import inner
 
 SPLITTER = 134217729.0  # 2^27 + 1
 

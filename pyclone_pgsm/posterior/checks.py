@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.posterior.states import absent_everywhere
 from pyclone_pgsm.posterior.summary import Summary
-from pyclone_pgsm.tumour.content import Uncertain
 from pyclone_pgsm.tumour.model import ERROR_RATE, PRECISION, Choice, content_choice
 
 CHANCE = 0.01

@@ -22,7 +22,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.compiling import compiled, inner
+from pyclone_pgsm.jit.compiling import compiled, inner
 
 OVERLAP, CLUSTER, BLOCK, PLACED = range(4)
 UNPLACED = -1

@@ -14,7 +14,7 @@ import math
 
 import numpy as np
 
-from pyclone_pgsm.compiling import LEAF, inner
+from pyclone_pgsm.jit.compiling import LEAF, inner
 from pyclone_pgsm.samplers.gibbs import NEGLIGIBLE
 
 

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.compiling import compiled_for
-from pyclone_pgsm.samplers.partition import build_partition
+from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.partition import build_partition
 
 SD = "_sd"
 

@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.compiling import compiled_for
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.labels import canonical
+from pyclone_pgsm.partition import build_partition
 from pyclone_pgsm.priors import Prior
-from pyclone_pgsm.samplers.partition import build_partition
 
 CELLS = 4_000_000  # points times blocks at a time
 

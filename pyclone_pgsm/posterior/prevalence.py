@@ -13,11 +13,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.compiling import compiled, compiled_for, inner
+from pyclone_pgsm.jit.compiling import compiled, compiled_for, inner
 from pyclone_pgsm.likelihoods.pyclone import HI, LO, TAIL, PyClone
+from pyclone_pgsm.partition import build_partition
 from pyclone_pgsm.posterior.mixture import block_shares
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
-from pyclone_pgsm.samplers.partition import build_partition
 
 SMALLEST_PEAK = 0.05  # share of the posterior in a piece of its region of highest density that counts
 HALVINGS = 25  # of the range of densities, in the search for that region

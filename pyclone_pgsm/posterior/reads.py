@@ -21,7 +21,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.compiling import compiled, inner
+from pyclone_pgsm.jit.compiling import compiled, inner
 from pyclone_pgsm.tumour.grid import LocusTable, states_of_rows
 from pyclone_pgsm.tumour.kernels import ROUNDING, log_deep, log_deep_constant, variant_share
 

@@ -32,15 +32,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.compiling import compiled_for
-from pyclone_pgsm.likelihoods.model import Model, Values
+from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.likelihoods.model import Model, OutlierModel, Values
 from pyclone_pgsm.models import names_of, num_columns
+from pyclone_pgsm.partition import Partition, PartitionPrior, build_partition
 from pyclone_pgsm.posterior.leave_one_out import log_densities_without
 from pyclone_pgsm.posterior.rows import series_of, thin
 from pyclone_pgsm.priors import Prior
-from pyclone_pgsm.samplers.partition import Partition, PartitionPrior, build_partition
 from pyclone_pgsm.trace import Trace
-from pyclone_pgsm.tumour.contaminated import Contaminated
 
 APART = "log_joint", "num_clusters"
 RHAT_APART = 1.4
@@ -172,7 +171,7 @@ def read_draws(trace: Trace, chain: int, rows: NDArray[np.int64]) -> Iterator[Dr
 
 def log_densities(model: Model, draw: Draw) -> NDArray[np.float64]:
     """(T,) log p(y_i | draw without i, y without y_i), also summed over whether i is an outlier."""
-    if isinstance(model, Contaminated) and draw.outliers is not None:
+    if isinstance(model, OutlierModel) and draw.outliers is not None:
         given = model.given(draw.outliers)
         partition = _build(given.likelihood(draw.values), draw.labels)
         partition.sizes[partition.labels[draw.outliers]] = 0

@@ -14,8 +14,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.compiling import compiled_for
-from pyclone_pgsm.samplers.partition import Partition, copy_row, fill_block, members_by_block
+from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.partition import Partition, copy_row, fill_block, members_by_block
 
 LARGEST_REFERENCE = 500  # blocks; the scores are a K x K matrix
 SHARE = 0.01  # of the attachment probability that makes a block a likely one

@@ -20,8 +20,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pyclone_pgsm.compiling import LEAF, inner
-from pyclone_pgsm.samplers.partition import close_slot, open_slot, with_free_slots
+from pyclone_pgsm.jit.compiling import LEAF, inner
+from pyclone_pgsm.partition import close_slot, open_slot, with_free_slots
 
 # Choices more than this many nats below the best are left out: all together less than the rounding of the others.
 NEGLIGIBLE = 37.0

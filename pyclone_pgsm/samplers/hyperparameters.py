@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.model import Estimating, Model, Values
-from pyclone_pgsm.samplers.partition import Partition, build_partition, log_likelihood
+from pyclone_pgsm.partition import Partition, build_partition, log_likelihood
 
 HOPELESS = -5.0
 """Least log probability to pass an estimate. Those of large changes have large errors, and without a bound one that is

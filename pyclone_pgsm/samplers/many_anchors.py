@@ -25,7 +25,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pyclone_pgsm.compiling import inner
+from pyclone_pgsm.jit.compiling import inner
+from pyclone_pgsm.partition import close_slot, copy_row, fill_block, open_slot, with_free_slots
 from pyclone_pgsm.samplers.particle_gibbs import (
     draw_particle,
     extend,
@@ -35,7 +36,6 @@ from pyclone_pgsm.samplers.particle_gibbs import (
     take_block,
     weigh,
 )
-from pyclone_pgsm.samplers.partition import close_slot, copy_row, fill_block, open_slot, with_free_slots
 from pyclone_pgsm.samplers.resampling import (
     OPTIMAL,
     relative_ess,

@@ -20,9 +20,9 @@ import math
 
 import numpy as np
 
-from pyclone_pgsm.compiling import LEAF, inner
+from pyclone_pgsm.jit.compiling import LEAF, inner
+from pyclone_pgsm.partition import close_slot, open_slot, with_free_slots
 from pyclone_pgsm.samplers.gibbs import NEGLIGIBLE
-from pyclone_pgsm.samplers.partition import close_slot, open_slot, with_free_slots
 
 
 @inner(**LEAF)

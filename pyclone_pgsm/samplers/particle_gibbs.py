@@ -22,8 +22,8 @@ from typing import NamedTuple
 import numpy as np
 from numba.extending import register_jitable
 
-from pyclone_pgsm.compiling import ALLOCATING, LEAF, inner
-from pyclone_pgsm.samplers.partition import close_slot, copy_row, fill_block, open_slot, with_free_slots
+from pyclone_pgsm.jit.compiling import ALLOCATING, LEAF, inner
+from pyclone_pgsm.partition import close_slot, copy_row, fill_block, open_slot, with_free_slots
 from pyclone_pgsm.samplers.resampling import (
     BOTH_KINDS,
     OPTIMAL,

@@ -33,7 +33,7 @@ import math
 
 import numpy as np
 
-from pyclone_pgsm.compiling import LEAF, inner
+from pyclone_pgsm.jit.compiling import LEAF, inner
 
 SCHEMES = ("multinomial", "stratified", "systematic", "optimal", "both-kinds")
 MULTINOMIAL, STRATIFIED, SYSTEMATIC, OPTIMAL, BOTH_KINDS = 0, 1, 2, 3, 4

@@ -13,9 +13,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from pyclone_pgsm.compiling import inner
+from pyclone_pgsm.jit.compiling import inner
+from pyclone_pgsm.partition import with_free_slots
 from pyclone_pgsm.samplers.particle_gibbs import closure_of
-from pyclone_pgsm.samplers.partition import with_free_slots
 from pyclone_pgsm.samplers.split_merge import (
     SLOTS,
     choose_side,

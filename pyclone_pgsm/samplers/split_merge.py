@@ -22,9 +22,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pyclone_pgsm.compiling import inner
+from pyclone_pgsm.jit.compiling import inner
+from pyclone_pgsm.partition import close_slot, copy_row, open_slot
 from pyclone_pgsm.samplers.particle_gibbs import sample_permutation
-from pyclone_pgsm.samplers.partition import close_slot, copy_row, open_slot
 
 SLOTS = 3  # free slots that a move needs
 

@@ -1,21 +1,7 @@
-"""The trace: an HDF5 file that holds the data, the settings and every saved iteration of every chain.
+"""The trace of a run; :mod:`pyclone_pgsm.trace.layout` tells what is in the file."""
 
-    /config             attributes: format, version, command, options (JSON), seed
-    /data               enough to go on without the input files: ids, counts, copy numbers and what was left out of a
-                        tumour; names and values of any other matrix
-    /chains/<k>/        labels [iterations, T], iteration, num_clusters, concentration, log_joint, seconds, and one
-                        dataset for each other hyperparameter of the partition prior (discount) and of the likelihood
-                        (precision, error_rate, tumour_content:SAMPLE, ..); outliers [iterations, T] if mutations may be
-    /chains/<k>/state   what the chain needs to go on: iterations done, labels, outliers, random generator, ...
-
-The first line of the file, before HDF5's own bytes, is the SHA-256 of all that follows from byte 512 on; a program that
-changes a trace must renew it (pyclone_pgsm.trace.schema.seal). Datasets and the structure of the file have HDF5's
-checksums, too. Texts are UTF-8 of a fixed length, filled with zero bytes.
-
-Format 3. Format 2, without that line, and with checksums of some datasets only, is still read, and becomes format 3
-when its chains go on.
-"""
-
+from pyclone_pgsm.trace.merge import merge_traces as merge_traces
+from pyclone_pgsm.trace.merge import renew as renew
 from pyclone_pgsm.trace.options import OUTLIERS as OUTLIERS
 from pyclone_pgsm.trace.options import RunOptions as RunOptions
 from pyclone_pgsm.trace.reader import ChainTrace as ChainTrace
@@ -25,6 +11,3 @@ from pyclone_pgsm.trace.schema import SECOND_FORMAT as SECOND_FORMAT
 from pyclone_pgsm.trace.writer import TraceWriter as TraceWriter
 from pyclone_pgsm.trace.writer import create_trace as create_trace
 from pyclone_pgsm.trace.writer import extend_trace as extend_trace
-
-from pyclone_pgsm.trace.merge import merge_traces as merge_traces  # isort: skip
-from pyclone_pgsm.trace.merge import renew as renew  # isort: skip

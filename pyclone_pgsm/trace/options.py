@@ -12,12 +12,12 @@ from typing import Any
 import numpy as np
 
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.inputs.tumour_content import LARGEST_SD
 from pyclone_pgsm.likelihoods.registry import is_likelihood_file
 from pyclone_pgsm.models import TUMOUR, StoredModel
 from pyclone_pgsm.priors import Prior, prior_from_dict
-from pyclone_pgsm.settings import Settings
+from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace.values import Fault, check_keys, check_types, has_control, is_number, shown
-from pyclone_pgsm.tumour.content import LARGEST_SD
 from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
 from pyclone_pgsm.tumour.grid import DENSITIES
 from pyclone_pgsm.tumour.model import PER_SAMPLE, PREVALENCE_PRIORS

@@ -12,13 +12,13 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.chains import ChainState
 from pyclone_pgsm.errors import PycloneError, TraceError
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.likelihoods.registry import file_digest, is_likelihood_file
 from pyclone_pgsm.models import Data, DataMatrix, StoredModel, make_model, names_of
 from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS
+from pyclone_pgsm.sampling.chains import ChainState
 from pyclone_pgsm.stopping import held_back
 from pyclone_pgsm.trace import schema
 from pyclone_pgsm.trace.options import OUTLIERS, RunOptions

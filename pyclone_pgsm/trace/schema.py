@@ -25,14 +25,13 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs import values as columns
-from pyclone_pgsm.inputs.layout import ANNOTATIONS
-from pyclone_pgsm.inputs.observations import SUBCLONAL, Observations
+from pyclone_pgsm.inputs.observations import PRIORS_WITHOUT_COPY_NUMBERS, SUBCLONAL, Observations
+from pyclone_pgsm.inputs.read_counts.layout import ANNOTATIONS
+from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.trace.options import OUTLIERS, RunOptions
 from pyclone_pgsm.trace.values import Fault, Values, check_names, of_share, of_whole, shown, within
 from pyclone_pgsm.tumour.base_measure import ABSENT, CLONAL
-from pyclone_pgsm.tumour.content import Uncertain
-from pyclone_pgsm.tumour.genotypes import PRIORS_WITHOUT_COPY_NUMBERS
 from pyclone_pgsm.tumour.model import ERROR_RATE, PRECISION, content_choice
 
 FORMAT = "pyclone-pgsm trace 3"

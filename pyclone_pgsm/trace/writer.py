@@ -22,14 +22,14 @@ import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-import pyclone_pgsm.trace as package
 from pyclone_pgsm import __version__
-from pyclone_pgsm.chains import ChainState, Records
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.files import replacing
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.models import Data, DataMatrix, names_of
+from pyclone_pgsm.sampling.chains import ChainState, Records
 from pyclone_pgsm.stopping import held_back
+from pyclone_pgsm.trace import layout
 from pyclone_pgsm.trace.options import OUTLIERS, RunOptions
 from pyclone_pgsm.trace.reader import Trace
 from pyclone_pgsm.trace.schema import (
@@ -130,7 +130,7 @@ def write_config(file: h5py.File, options: RunOptions, command: str, version: st
     config.attrs["command"] = command.encode("utf-8", "backslashreplace").decode()
     config.attrs["options"] = options.to_json()
     config.attrs["seed"] = options.settings.seed
-    config.attrs["description"] = package.__doc__ or ""
+    config.attrs["description"] = layout.__doc__ or ""
 
 
 def write_data(file: h5py.File, data: Data, left_out: Sequence[LeftOut], options: RunOptions) -> None:

@@ -30,7 +30,7 @@ from pyclone_pgsm.likelihoods.model import Values
 
 if TYPE_CHECKING:
     from pyclone_pgsm.likelihoods.pyclone import PyClone
-    from pyclone_pgsm.samplers.partition import Partition
+    from pyclone_pgsm.partition import Partition
     from pyclone_pgsm.tumour.grid import LocusTable
     from pyclone_pgsm.tumour.model import PyCloneModel
 

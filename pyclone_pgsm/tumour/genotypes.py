@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.inputs.observations import PRIORS_WITHOUT_COPY_NUMBERS
 
 State = tuple[int, int, int, int]
 CopyNumber = tuple[int, int]
@@ -105,8 +106,6 @@ _PRIORS: dict[str, Callable[[int, int, int], Iterator[State]]] = {
 }
 
 GENOTYPE_PRIORS: tuple[str, ...] = tuple(_PRIORS)
-PRIORS_WITHOUT_COPY_NUMBERS = frozenset({"ab", "bb", "no-zygosity"})
-"""Those that do not look at the tumour's copy numbers."""
 
 
 def genotype_states(prior: str, major_cn: int, minor_cn: int, normal_cn: int) -> list[State]:

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs.observations import SUBCLONAL, Observations
-from pyclone_pgsm.tumour.genotypes import PRIORS_WITHOUT_COPY_NUMBERS, genotype_states, two_state_genotypes
+from pyclone_pgsm.inputs.observations import PRIORS_WITHOUT_COPY_NUMBERS, SUBCLONAL, Observations
+from pyclone_pgsm.tumour.genotypes import genotype_states, two_state_genotypes
 
 DENSITIES = ("binomial", "beta-binomial")
 

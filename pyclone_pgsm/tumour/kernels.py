@@ -21,7 +21,7 @@ import math
 
 import numpy as np
 
-from pyclone_pgsm.compiling import compiled, inner
+from pyclone_pgsm.jit.compiling import compiled, inner
 
 DEEPEST_TABLE = 1 << 15  # reads; above, cancellation would cost more than about 1e-11 nats
 BLOCK_BYTES = 1 << 18  # size of the tables for a block of grid points: stays in the second-level cache

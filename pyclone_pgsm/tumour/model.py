@@ -27,7 +27,8 @@ from typing import Generic, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.inputs.tumour_content import Uncertain
+from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.pyclone import (
     PyClone,
     change_base,
@@ -36,7 +37,7 @@ from pyclone_pgsm.likelihoods.pyclone import (
     posterior_lattice,
     with_base,
 )
-from pyclone_pgsm.samplers.partition import Partition
+from pyclone_pgsm.partition import Partition
 from pyclone_pgsm.tumour.base_measure import (
     all_weights,
     component_masses,
@@ -45,7 +46,6 @@ from pyclone_pgsm.tumour.base_measure import (
     log_prior_density,
     weight_names,
 )
-from pyclone_pgsm.tumour.content import Uncertain
 from pyclone_pgsm.tumour.estimate import POINTS, REACH, Xi, change_of_log_likelihood
 from pyclone_pgsm.tumour.grid import (
     LocusTable,

@@ -19,8 +19,8 @@ from typing import Any
 import numba
 from one_step import make_steps
 
+from pyclone_pgsm.partition import build_partition
 from pyclone_pgsm.samplers import gibbs, many_anchors, particle_gibbs, resampling
-from pyclone_pgsm.samplers.partition import build_partition
 
 SOUND_BUT_SOON_DEAD = SOUND_BUT_SOON_SMALL = -1000
 

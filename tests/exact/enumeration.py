@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from scipy import stats
 from scipy.special import logsumexp
 
-from pyclone_pgsm._enumeration import (
+from pyclone_pgsm.testing.enumeration import (
     LogMarginal,
     Posterior,
     blocks_of,

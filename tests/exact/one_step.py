@@ -15,13 +15,13 @@ import numba
 import numpy as np
 from enumeration import Posterior, chi_square_p_value
 
-from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.partition import PartitionPrior, build_partition, canonical_labels
 from pyclone_pgsm.priors import DirichletProcess, Prior
 from pyclone_pgsm.samplers.anchors import AnchorProposal, ClusterInformedAnchors, UniformAnchors
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.many_anchors import split_merge_many
 from pyclone_pgsm.samplers.particle_gibbs import has_one_merged, make_block_pool, split_merge
-from pyclone_pgsm.samplers.partition import PartitionPrior, build_partition, canonical_labels
 from pyclone_pgsm.samplers.resampling import SCHEMES
 
 DIFFERENT_ANCHORS = 5_000

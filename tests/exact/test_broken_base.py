@@ -12,9 +12,9 @@ from learned import Joint, enumerate_joint
 from numpy.typing import NDArray
 from test_learned_base import _few_precisions, log_joints, log_seating, make_model, p_value, two_samples
 
-from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.pyclone import PyClone, change_base, component_probabilities, with_base
-from pyclone_pgsm.samplers.partition import Partition
+from pyclone_pgsm.partition import Partition
 from pyclone_pgsm.tumour import base_measure
 from pyclone_pgsm.tumour import model as tumour_model
 

@@ -14,14 +14,14 @@ from scipy import stats
 from scipy.integrate import quad
 from scipy.special import gammaln, logsumexp
 
-from pyclone_pgsm.chains import Records, Settings, advance, start_chain
-from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.model import FixedModel, Model
 from pyclone_pgsm.likelihoods.pyclone import PyClone
+from pyclone_pgsm.partition import PartitionPrior, build_partition, canonical_labels
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.hyperparameters import resample_hyperparameters
-from pyclone_pgsm.samplers.partition import PartitionPrior, build_partition, canonical_labels
+from pyclone_pgsm.sampling.chains import Records, Settings, advance, start_chain
 from pyclone_pgsm.tumour import model as tumour_model
 
 PRECISIONS = (3.0, 12.0, 60.0, np.inf)

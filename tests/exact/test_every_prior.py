@@ -13,11 +13,11 @@ from one_step import Kernel, p_value
 from scipy.special import gammaln
 from seating import seating_probability
 
-from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.partition import PartitionPrior, build_partition
 from pyclone_pgsm.priors import CustomPrior, DirichletProcess, FiniteDirichlet, PitmanYor, Prior
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.particle_gibbs import has_one_merged, make_block_pool, split_merge
-from pyclone_pgsm.samplers.partition import PartitionPrior, build_partition
 from pyclone_pgsm.samplers.resampling import SCHEMES
 
 REPLICATES = 100_000

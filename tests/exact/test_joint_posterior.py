@@ -19,17 +19,17 @@ from numpy.typing import NDArray
 from scipy.special import logsumexp
 from test_chains import any_concentration, check_frequencies, run
 
-from pyclone_pgsm.chains import Settings
-from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.inputs import tumour_content as content
 from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.inputs.tumour_content import Uncertain
+from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.pyclone import PyClone
+from pyclone_pgsm.partition import PartitionPrior, build_partition, canonical_labels
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.hyperparameters import resample_hyperparameters
-from pyclone_pgsm.samplers.partition import PartitionPrior, build_partition, canonical_labels
-from pyclone_pgsm.tumour import content
+from pyclone_pgsm.sampling.chains import Settings
 from pyclone_pgsm.tumour import model as tumour_model
-from pyclone_pgsm.tumour.content import Uncertain
 from pyclone_pgsm.tumour.grid import intern
 from pyclone_pgsm.tumour.model import PER_SAMPLE, Choice, PyCloneModel
 

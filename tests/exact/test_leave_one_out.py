@@ -18,11 +18,11 @@ from scipy.special import logsumexp
 from seating import seating_probability
 from test_outliers import PRIORS, PROB, log_outlier, two_samples
 
-from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.labels import canonical
+from pyclone_pgsm.partition import build_partition
 from pyclone_pgsm.posterior.stacking import Draw, log_densities, log_densities_given
 from pyclone_pgsm.priors import Prior
-from pyclone_pgsm.samplers.partition import build_partition
 from pyclone_pgsm.tumour.contaminated import Contaminated, log_any_share
 
 State = tuple[Draw, float]

@@ -18,10 +18,10 @@ from enumeration import Posterior, chi_square_p_value
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.partition import PartitionPrior, build_partition, canonical_labels
 from pyclone_pgsm.samplers import restricted_gibbs as restricted_gibbs_module
 from pyclone_pgsm.samplers import sams as sams_module
-from pyclone_pgsm.samplers.partition import PartitionPrior, build_partition, canonical_labels
 from pyclone_pgsm.samplers.restricted_gibbs import restricted_gibbs
 from pyclone_pgsm.samplers.sams import sams
 

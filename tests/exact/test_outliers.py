@@ -23,17 +23,17 @@ from scipy.special import gammaln, logsumexp
 from seating import seating_probability
 from test_chains import PRECISION_PRIOR, PRECISIONS, check_frequencies, concentration_integral
 
-from pyclone_pgsm.chains import Records, Settings, advance, start_chain
-from pyclone_pgsm.compiling import compiled_for
 from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.pyclone import PyClone
+from pyclone_pgsm.partition import PartitionPrior, build_partition, canonical_labels
 from pyclone_pgsm.priors import CustomPrior, DirichletProcess, FiniteDirichlet, PitmanYor, Prior
 from pyclone_pgsm.samplers.anchors import uniform_anchors
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.hyperparameters import resample_hyperparameters
 from pyclone_pgsm.samplers.outliers import resample_outliers
 from pyclone_pgsm.samplers.particle_gibbs import make_block_pool, split_merge
-from pyclone_pgsm.samplers.partition import PartitionPrior, build_partition, canonical_labels
+from pyclone_pgsm.sampling.chains import Records, Settings, advance, start_chain
 from pyclone_pgsm.tumour import model as tumour_model
 from pyclone_pgsm.tumour.contaminated import Contaminated, log_any_share
 from pyclone_pgsm.tumour.model import PyCloneModel

@@ -16,7 +16,7 @@ import numpy as np
 import typer
 from typer.testing import CliRunner
 
-from pyclone_pgsm import cli
+from pyclone_pgsm.cli import app as cli
 
 TABLES = {
     "t.tsv": "mutation_id\tsample_id\tref_counts\talt_counts\tmajor_cn\tminor_cn\tnormal_cn\t"

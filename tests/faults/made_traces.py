@@ -14,11 +14,11 @@ import numpy as np
 sys.path.append(str(Path(__file__).parents[1]))
 from small_runs import LEFT_OUT, edited, tumour
 
-from pyclone_pgsm import analysis
-from pyclone_pgsm.chains import Records, Settings
+from pyclone_pgsm.analyses import run as analysis
+from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.priors import DirichletProcess, Prior
+from pyclone_pgsm.sampling.chains import Records, Settings
 from pyclone_pgsm.trace import TraceWriter, create_trace
-from pyclone_pgsm.tumour.content import Uncertain
 
 ROWS, CLUSTERS, MUTATIONS = 20, 3, 40
 CONTENT = Uncertain(0.7, 0.1)

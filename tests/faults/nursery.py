@@ -110,8 +110,10 @@ def main() -> None:
     """Serve orders, a line each."""
     from functools import partial
 
-    from pyclone_pgsm import analysis, chains, trace
+    from pyclone_pgsm import trace
+    from pyclone_pgsm.analyses import run as analysis
     from pyclone_pgsm.plots import mixture  # noqa: F401
+    from pyclone_pgsm.sampling import chains
 
     for name in ("cli", "clustering", "simulate", "prepare", "likelihoods.normal", "inputs.matrix"):
         importlib.import_module(f"pyclone_pgsm.{name}")
@@ -138,7 +140,7 @@ def _say(answer: Any) -> None:
 
 def _be(order: dict[str, Any]) -> None:
     """Become the command."""
-    from pyclone_pgsm import cli
+    from pyclone_pgsm.cli import app as cli
 
     code = 1
     try:

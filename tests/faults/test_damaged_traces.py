@@ -18,7 +18,7 @@ import pytest
 from made_traces import made_trace
 from small_runs import bits, run
 
-from pyclone_pgsm import analysis
+from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.errors import PycloneError
 from pyclone_pgsm.trace import Trace
 

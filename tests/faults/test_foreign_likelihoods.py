@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from pyclone_pgsm import cli
+from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.foreign import LONGEST, blamed, cause
+from pyclone_pgsm.likelihoods.foreign import LONGEST, blamed, cause
 
 SOURCE = '''
 import numpy as np

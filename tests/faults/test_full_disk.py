@@ -58,7 +58,7 @@ def contents(folder: Path) -> dict[Path, bytes]:
 def first_bytes(nursery: Nursery, made: Path, tmp_path_factory: pytest.TempPathFactory) -> int:
     """Size of a trace without iterations."""
     path = tmp_path_factory.mktemp("first") / "t.h5"
-    at = ["pyclone_pgsm.analysis:_run", 1, signal.SIGTERM]
+    at = ["pyclone_pgsm.analyses.run:_run", 1, signal.SIGTERM]
     assert nursery.run("run", made / "tumour.tsv", "-o", path, *SHORT, at=at).code == 130
     return path.stat().st_size
 

@@ -14,7 +14,8 @@ from pathlib import Path
 import pytest
 from made_traces import made_trace
 
-from pyclone_pgsm import analysis, locks
+from pyclone_pgsm import locks
+from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.errors import OutputError
 from pyclone_pgsm.locks import writing
 from pyclone_pgsm.trace import Trace, merge_traces

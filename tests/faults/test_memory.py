@@ -11,15 +11,16 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from pyclone_pgsm import cli, memory
-from pyclone_pgsm.analysis import ModelOptions
+from pyclone_pgsm.analyses import memory
+from pyclone_pgsm.analyses.memory import Estimate, check_memory, estimate
+from pyclone_pgsm.analyses.run import ModelOptions
+from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.likelihoods.bernoulli import Bernoulli
 from pyclone_pgsm.likelihoods.normal import Normal
 from pyclone_pgsm.machine import available
-from pyclone_pgsm.memory import Estimate, check_memory, estimate
 from pyclone_pgsm.models import DataMatrix, make_model
-from pyclone_pgsm.settings import Settings
+from pyclone_pgsm.sampling.settings import Settings
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from small_runs import matrix, run_matrix, tumour, write_tumour

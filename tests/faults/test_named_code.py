@@ -10,11 +10,12 @@ from made_traces import harm, made_trace, option
 from small_runs import matrix
 from test_cli import call, refused
 
-from pyclone_pgsm import analysis, clustering
-from pyclone_pgsm.chains import ChainState, Records, Settings
+from pyclone_pgsm.analyses import clustering
+from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.errors import TraceError
 from pyclone_pgsm.likelihoods.model import FixedModel
 from pyclone_pgsm.priors import DirichletProcess
+from pyclone_pgsm.sampling.chains import ChainState, Records, Settings
 from pyclone_pgsm.trace import Trace, TraceWriter, create_trace
 
 PLUGIN = Path(__file__).parents[2] / "examples" / "poisson_gamma" / "pyclone_pgsm_poisson_gamma.py"

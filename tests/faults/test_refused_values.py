@@ -11,21 +11,22 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from pyclone_pgsm import chains, cli
-from pyclone_pgsm.analysis import ModelOptions
-from pyclone_pgsm.clustering import standardise
+from pyclone_pgsm.analyses.clustering import standardise
+from pyclone_pgsm.analyses.run import ModelOptions
+from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.errors import DataValueError, InputError, OutputError, UsageError
 from pyclone_pgsm.files import make_folder
 from pyclone_pgsm.inputs.matrix import read_matrix
+from pyclone_pgsm.inputs.read_counts.tables import read_tables
+from pyclone_pgsm.inputs.sample_sheet import read_sheet
 from pyclone_pgsm.inputs.segments.reading import read_segments
-from pyclone_pgsm.inputs.tables import read_tables
+from pyclone_pgsm.inputs.tumour_content import parse_tumour_content
 from pyclone_pgsm.models import DataMatrix
 from pyclone_pgsm.priors import make_prior
 from pyclone_pgsm.ranges import BOUNDS
-from pyclone_pgsm.sample_sheet import read_sheet
-from pyclone_pgsm.settings import Settings
+from pyclone_pgsm.sampling import chains
+from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import Trace
-from pyclone_pgsm.tumour.content import parse_tumour_content
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from small_runs import many_segments, run_matrix, write_tumour
@@ -344,7 +345,7 @@ def test_names_that_parquet_has_as_bytes(tmp_path: Path) -> None:
 
 def test_deep_json_is_no_matter_of_this_interpreter() -> None:
     """The limit is on the text, not what this version of Python can recurse into."""
-    from pyclone_pgsm.cli_options import parse_parameters
+    from pyclone_pgsm.cli.options import parse_parameters
 
     before = sys.getrecursionlimit()
     try:

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from made_traces import OWN, ROWS, attribute, harm, made_trace, option, put, replace
 
-from pyclone_pgsm import analysis
+from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.models import make_model
 from pyclone_pgsm.priors import CustomPrior, DirichletProcess, FiniteDirichlet, PitmanYor
-from pyclone_pgsm.settings import Settings
+from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import RunOptions, Trace, merge_traces
 from pyclone_pgsm.trace.schema import HYPERPARAMETERS
 

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from pyclone_pgsm.errors import InputError
 from pyclone_pgsm.inputs.observations import Observations
-from pyclone_pgsm.inputs.tables import count_summary, read_tables
+from pyclone_pgsm.inputs.read_counts.tables import count_summary, read_tables
 
 COLUMNS = ["mutation_id", "sample_id", "ref_counts", "alt_counts", "major_cn", "minor_cn", "normal_cn"]
 HEADER = "\t".join(COLUMNS).encode()

@@ -14,8 +14,9 @@ from typing import Any
 import pytest
 
 from pyclone_pgsm.errors import InputError, PycloneError, UsageError
-from pyclone_pgsm.inputs import problems, tables
-from pyclone_pgsm.inputs.tables import read_tables
+from pyclone_pgsm.inputs import problems
+from pyclone_pgsm.inputs.read_counts import tables
+from pyclone_pgsm.inputs.read_counts.tables import read_tables
 
 LONG = "mutation_id\tsample_id\tref_counts\talt_counts\tmajor_cn\tminor_cn\tnormal_cn"
 RATES = LONG + "\ttumour_content\terror_rate"

@@ -376,7 +376,7 @@ MUTATIONS = {
 @pytest.mark.parametrize("trap", MUTATIONS)
 def test_mutations(tmp_path: Path, trap: str) -> None:
     pytest.importorskip("pysam")
-    from pyclone_pgsm.inputs.variants import read_variants
+    from pyclone_pgsm.inputs.mutations import read_variants
 
     content, expected = MUTATIONS[trap]
     path = tmp_path / ("s.vcf" if content.startswith("##fileformat") else "s.maf")

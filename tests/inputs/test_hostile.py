@@ -20,7 +20,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from pyclone_pgsm import cli
+from pyclone_pgsm.cli import app as cli
 
 sys.path.insert(0, str(Path(__file__).parent / "segments"))
 from segment_files import FILES

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from pyclone_pgsm.inputs.observations import LeftOut
-from pyclone_pgsm.inputs.tables import count_summary, read_tables
-from pyclone_pgsm.tumour.content import Uncertain
+from pyclone_pgsm.inputs.read_counts.tables import count_summary, read_tables
+from pyclone_pgsm.inputs.tumour_content import Uncertain
 
 LONG = "mutation_id\tsample_id\tref_counts\talt_counts\tmajor_cn\tminor_cn\tnormal_cn"
 PYCLONE = "mutation_id\tref_counts\tvar_counts\tnormal_cn\tminor_cn\tmajor_cn"

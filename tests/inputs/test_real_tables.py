@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from pyclone_pgsm.inputs.tables import read_tables
+from pyclone_pgsm.inputs.read_counts.tables import read_tables
 
 DATA = Path(
     os.environ.get("PYCLONE_PGSM_TEST_DATA") or Path(__file__).resolve().parents[2].parent / "shared" / "data"

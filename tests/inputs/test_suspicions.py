@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from pyclone_pgsm import cli
+from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.inputs.observations import Observations
-from pyclone_pgsm.inputs.suspicions import suspicions
-from pyclone_pgsm.inputs.tables import read_tables
-from pyclone_pgsm.simulate import SimulationOptions, simulate
+from pyclone_pgsm.inputs.read_counts.suspicions import suspicions
+from pyclone_pgsm.inputs.read_counts.tables import read_tables
+from pyclone_pgsm.simulate.tumour import SimulationOptions, simulate
 
 HEADER = "mutation_id\tsample_id\tref_counts\talt_counts\tmajor_cn\tminor_cn\tnormal_cn"
 

@@ -18,8 +18,8 @@ from scipy.special import multigammaln
 from scipy.stats import multivariate_t
 from walks import answers_of_plain_python, ask, blocks_after, random_walk, run, statistic
 
-from pyclone_pgsm.compiling import compiled_for
 from pyclone_pgsm.errors import DataValueError, UsageError
+from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.normal import Normal
 
 Array = NDArray[np.float64]

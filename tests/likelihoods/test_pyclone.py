@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "exact"))
 from cases import observations, pyclone_log_marginal, pyclone_model
 from enumeration import component_masses
 
-from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.pyclone import PyClone, make_pyclone, with_base
 
 TOLERANCE = 1e-9

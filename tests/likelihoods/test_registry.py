@@ -21,11 +21,11 @@ from numba._dispatcher import compute_fingerprint
 sys.path.insert(0, str(Path(__file__).parents[1] / "exact"))
 from cases import PLUGIN
 
-from pyclone_pgsm.compiling import cache_directory, compiled_for, source_digest
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.jit.compiling import cache_directory, compiled_for, source_digest
 from pyclone_pgsm.likelihoods.contract import REGISTRY, register
 from pyclone_pgsm.likelihoods.registry import BUILT_IN, GROUP, find_likelihood, installed_likelihoods
-from pyclone_pgsm.samplers.partition import build_partition
+from pyclone_pgsm.partition import build_partition
 
 SCORE = Path(__file__).parents[1] / "plugins" / "score.py"
 RECURSIVE = Path(__file__).parents[1] / "plugins" / "recursive.py"

@@ -14,7 +14,7 @@ import numpy as np
 from numba import njit
 
 import pyclone_pgsm.likelihoods.contract  # noqa: F401  (makes methods of NamedTuples compile)
-from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.jit.compiling import compiled_for
 
 
 @njit

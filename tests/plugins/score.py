@@ -10,9 +10,9 @@ import sys
 
 import numpy as np
 
-from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.registry import find_likelihood
-from pyclone_pgsm.samplers.partition import build_partition, log_likelihood
+from pyclone_pgsm.partition import build_partition, log_likelihood
 
 kind = find_likelihood(sys.argv[1])
 if sys.argv[1] == "pyclone":

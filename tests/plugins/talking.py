@@ -1,6 +1,6 @@
 """Run by the tests in processes of their own: an inner function that prints, and whether the machine code was found."""
 
-from pyclone_pgsm.compiling import compiled, inner
+from pyclone_pgsm.jit.compiling import compiled, inner
 
 
 @inner(nogil=True)

@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from pyclone_pgsm.compiling import compiled_for
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.bernoulli import Bernoulli
 from pyclone_pgsm.likelihoods.normal import Normal
+from pyclone_pgsm.partition import build_partition, log_likelihood
 from pyclone_pgsm.posterior import predictive
 from pyclone_pgsm.posterior.predictive import Predictive, cluster_probabilities, log_join_weights
 from pyclone_pgsm.priors import CustomPrior, DirichletProcess, FiniteDirichlet, PitmanYor, Prior
-from pyclone_pgsm.samplers.partition import build_partition, log_likelihood
 
 RNG = np.random.default_rng(2)
 POINTS = RNG.normal(size=(6, 2))

@@ -9,8 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from pyclone_pgsm import analysis
-from pyclone_pgsm.chains import Settings
+from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.posterior.matching import match_clusters
 from pyclone_pgsm.posterior.rows import kept_rows
@@ -22,7 +21,8 @@ from pyclone_pgsm.posterior.summarize import (
     summarize,
 )
 from pyclone_pgsm.priors import DirichletProcess
-from pyclone_pgsm.simulate import SimulationOptions, simulate
+from pyclone_pgsm.sampling.chains import Settings
+from pyclone_pgsm.simulate.tumour import SimulationOptions, simulate
 from pyclone_pgsm.trace import Trace
 
 

@@ -20,9 +20,9 @@ from enumeration import blocks_of
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.labels import canonical
-from pyclone_pgsm.samplers.partition import Partition, PartitionPrior, build_partition, log_likelihood
+from pyclone_pgsm.partition import Partition, PartitionPrior, build_partition, log_likelihood
 
 T = 40
 

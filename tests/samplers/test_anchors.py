@@ -15,7 +15,8 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "exact"))
 from cases import CASES, Case
 from enumeration import blocks_of, chi_square_p_value
 
-from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.partition import build_partition
 from pyclone_pgsm.samplers.anchors import (
     AnchorProposal,
     BalancedAnchors,
@@ -23,7 +24,6 @@ from pyclone_pgsm.samplers.anchors import (
     ThresholdInformedAnchors,
     UniformAnchors,
 )
-from pyclone_pgsm.samplers.partition import build_partition
 
 T = 6
 

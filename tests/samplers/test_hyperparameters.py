@@ -15,11 +15,11 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "exact"))
 from cases import plugin
 from enumeration import chi_square_p_value, poisson_gamma_log_marginal
 
-from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.model import Estimating, Values
+from pyclone_pgsm.partition import build_partition
 from pyclone_pgsm.samplers import hyperparameters
 from pyclone_pgsm.samplers.hyperparameters import partition_log_likelihood, resample_hyperparameters
-from pyclone_pgsm.samplers.partition import build_partition
 
 COUNTS = np.array([3.0, 1.0, 7.0, 12.0])
 RATES = (0.1, 0.3, 1.0)

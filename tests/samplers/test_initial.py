@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from pyclone_pgsm.errors import InputError, UsageError
-from pyclone_pgsm.samplers.initial import check_init, initial_labels, is_file, read_labels
+from pyclone_pgsm.inputs.labels import read_labels
+from pyclone_pgsm.samplers.initial import check_init, initial_labels, is_file
 
 NAMES = ["a", "b", "c", "d"]
 

@@ -16,11 +16,11 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "exact"))
 from moves import T, build, check, counts, reads, snapshot, tables
 
-from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.labels import canonical
+from pyclone_pgsm.partition import Partition, PartitionPrior
 from pyclone_pgsm.samplers.many_anchors import closure_of_anchors, split_merge_many
 from pyclone_pgsm.samplers.particle_gibbs import has_one_merged, make_block_pool, split_merge
-from pyclone_pgsm.samplers.partition import Partition, PartitionPrior
 from pyclone_pgsm.samplers.resampling import SCHEMES
 
 OF_MANY = [scheme for scheme in SCHEMES if scheme != "both-kinds"]

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from moves import T, counts
 
-from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.partition import PartitionPrior, build_partition
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.samplers.particle_gibbs import (
     log_add,
@@ -14,7 +15,6 @@ from pyclone_pgsm.samplers.particle_gibbs import (
     members_along,
     split_merge,
 )
-from pyclone_pgsm.samplers.partition import PartitionPrior, build_partition
 from pyclone_pgsm.samplers.resampling import SCHEMES
 
 

@@ -14,11 +14,8 @@ from cases import Case, observations, poisson_gamma, pyclone
 from enumeration import blocks_of
 from one_step import tables
 
-from pyclone_pgsm.chains import canonical
-from pyclone_pgsm.compiling import compiled_for
-from pyclone_pgsm.samplers.gibbs import gibbs_sweep
-from pyclone_pgsm.samplers.particle_gibbs import make_block_pool, sample_permutation, split_merge
-from pyclone_pgsm.samplers.partition import (
+from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.partition import (
     Partition,
     PartitionPrior,
     build_partition,
@@ -27,6 +24,9 @@ from pyclone_pgsm.samplers.partition import (
     log_prior,
     members_by_block,
 )
+from pyclone_pgsm.samplers.gibbs import gibbs_sweep
+from pyclone_pgsm.samplers.particle_gibbs import make_block_pool, sample_permutation, split_merge
+from pyclone_pgsm.sampling.chains import canonical
 
 T = 40
 

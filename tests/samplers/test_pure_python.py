@@ -15,9 +15,9 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parents[1] / "exact"))
 from cases import CASES, pyclone_model, two_samples_with_gaps
 
-from pyclone_pgsm.chains import Settings, advance, start_chain
 from pyclone_pgsm.likelihoods.model import FixedModel, Model
 from pyclone_pgsm.priors import DirichletProcess
+from pyclone_pgsm.sampling.chains import Settings, advance, start_chain
 from pyclone_pgsm.tumour.contaminated import Contaminated
 
 ITERATIONS = 150

@@ -24,8 +24,8 @@ from moves import (
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from pyclone_pgsm.compiling import compiled_for
-from pyclone_pgsm.samplers.partition import Partition, PartitionPrior
+from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.partition import Partition, PartitionPrior
 from pyclone_pgsm.samplers.restricted_gibbs import launch, restricted_gibbs, scan
 from pyclone_pgsm.samplers.split_merge import Split
 

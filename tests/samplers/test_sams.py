@@ -24,7 +24,7 @@ from moves import (
 from numpy.typing import NDArray
 from scipy.special import gammaln
 
-from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.samplers.sams import allocate_in_sequence, sams
 from pyclone_pgsm.samplers.split_merge import Split
 

@@ -19,8 +19,8 @@ from enumeration import chi_square_p_value
 from learned import nodes, triangle_of
 from small_runs import bits, run
 
-from pyclone_pgsm import analysis
-from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.analyses import run as analysis
+from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.pyclone import (
     HI,
     LO,
@@ -31,11 +31,11 @@ from pyclone_pgsm.likelihoods.pyclone import (
     change_base,
     component_probabilities,
 )
+from pyclone_pgsm.partition import Partition, PartitionPrior, build_partition
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.hyperparameters import partition_log_likelihood
-from pyclone_pgsm.samplers.partition import Partition, PartitionPrior, build_partition
-from pyclone_pgsm.simulate import SimulationOptions, simulate
+from pyclone_pgsm.simulate.tumour import SimulationOptions, simulate
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.tumour.base_measure import (
     all_weights,

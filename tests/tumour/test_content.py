@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.tumour.content import Uncertain, means, parse_tumour_content, uncertain
+from pyclone_pgsm.inputs.tumour_content import Uncertain, means, parse_tumour_content, uncertain
 
 
 @pytest.mark.parametrize(

@@ -10,17 +10,17 @@ import pytest
 from numpy.typing import NDArray
 from scipy.special import logsumexp
 
-from pyclone_pgsm.chains import Settings, advance, start_chain
-from pyclone_pgsm.compiling import compiled_for
 from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.inputs.tumour_content import Uncertain
+from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.pyclone import Lattice, PyClone, posterior_lattice
+from pyclone_pgsm.partition import Partition, build_partition
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.samplers.hyperparameters import partition_log_likelihood, resample_hyperparameters
-from pyclone_pgsm.samplers.partition import Partition, build_partition
-from pyclone_pgsm.simulate import SimulationOptions, simulate
+from pyclone_pgsm.sampling.chains import Settings, advance, start_chain
+from pyclone_pgsm.simulate.tumour import SimulationOptions, simulate
 from pyclone_pgsm.tumour import model as tumour_model
 from pyclone_pgsm.tumour.contaminated import Contaminated, log_any_share
-from pyclone_pgsm.tumour.content import Uncertain
 from pyclone_pgsm.tumour.estimate import POINTS, REACH, change_of_log_likelihood
 from pyclone_pgsm.tumour.grid import intern
 from pyclone_pgsm.tumour.kernels import DEEPEST_TABLE

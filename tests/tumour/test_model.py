@@ -17,9 +17,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "exact"))
 from cases import observations, pyclone_model
 
 from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.likelihoods.pyclone import PyClone
 from pyclone_pgsm.tumour import model as tumour_model
-from pyclone_pgsm.tumour.content import Uncertain
 from pyclone_pgsm.tumour.grid import LocusTable, XiGrid, intern, likelihood_grid
 from pyclone_pgsm.tumour.model import (
     ERROR_RATE,

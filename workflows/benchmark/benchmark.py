@@ -165,7 +165,7 @@ def run_measured(command: Sequence[str], log: Path) -> tuple[int, float, float]:
 
 def analyze(case: Case, out: Path, options: Sequence[str]) -> dict[str, float]:
     """Run the program on a table and score what it finds."""
-    program = [sys.executable, "-c", "from pyclone_pgsm.cli import main; main()"]
+    program = [sys.executable, "-c", "from pyclone_pgsm.__main__ import main; main()"]
     folder, log = out / case.name, out / f"{case.name}.log"
     command = [*program, "analyze", str(case.table), "-o", str(folder), "--no-plots", "-q", *options]
     code, seconds, memory = run_measured(command, log)

@@ -18,15 +18,15 @@ import numpy as np
 from metrics import adjusted_rand
 from numpy.typing import NDArray
 
-from pyclone_pgsm.analysis import ModelOptions
-from pyclone_pgsm.chains import advance, start_chain
+from pyclone_pgsm.analyses.run import ModelOptions
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.models import make_model
 from pyclone_pgsm.posterior.consensus import consensus
 from pyclone_pgsm.posterior.prevalence import block_posteriors, cluster_prevalences
 from pyclone_pgsm.priors import DirichletProcess
-from pyclone_pgsm.settings import Settings
-from pyclone_pgsm.simulate import draw_alt_counts
+from pyclone_pgsm.sampling.chains import advance, start_chain
+from pyclone_pgsm.sampling.settings import Settings
+from pyclone_pgsm.simulate.tumour import draw_alt_counts
 from pyclone_pgsm.tumour.base_measure import DIRICHLET, SHAPE
 from pyclone_pgsm.tumour.model import PRECISION
 

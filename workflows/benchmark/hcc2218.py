@@ -22,8 +22,8 @@ import pandas as pd
 
 from pyclone_pgsm.errors import PycloneError
 from pyclone_pgsm.inputs.genome import AUTOSOMES, LENGTHS
+from pyclone_pgsm.inputs.mutations.model import Variants
 from pyclone_pgsm.inputs.segments import join, read_segments
-from pyclone_pgsm.inputs.variants.model import Variants
 
 FILES = {
     "FACETS": "facets/HCC2218_facets_cncf.tsv",

@@ -33,7 +33,7 @@ META = "\n".join(
 INFO = (
     "AS_FilterStatus=SITE;AS_SB_TABLE=101,4|1,6;DP=118;ECNT=1;GERMQ=93;MBQ=37,34;MMQ=60,60;POPAF=6;TLOD=19.3"
 )
-PROGRAM = "from pyclone_pgsm.cli import main; main()"
+PROGRAM = "from pyclone_pgsm.__main__ import main; main()"
 
 
 def shares(total: int) -> dict[str, int]:

@@ -25,13 +25,13 @@ from numpy.typing import NDArray
 from sklearn.metrics import v_measure_score
 from sklearn.mixture import BayesianGaussianMixture
 
-from pyclone_pgsm.chains import Settings, make_steps, start_chain
-from pyclone_pgsm.clustering import cluster, mixture_settings
-from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.analyses.clustering import cluster, mixture_settings
+from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.model import FixedModel
 from pyclone_pgsm.likelihoods.registry import find_likelihood
+from pyclone_pgsm.partition import PartitionPrior, build_partition
 from pyclone_pgsm.priors import DirichletProcess
-from pyclone_pgsm.samplers.partition import PartitionPrior, build_partition
+from pyclone_pgsm.sampling.chains import Settings, make_steps, start_chain
 
 COMPONENTS = 40
 WIDE = {"dim128": 7.0}

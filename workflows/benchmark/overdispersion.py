@@ -23,12 +23,12 @@ import pandas as pd
 from benchmark import find_cases, read_truth
 from metrics import v_measure
 
-from pyclone_pgsm import analysis
+from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.inputs.observations import Observations
-from pyclone_pgsm.inputs.tables import read_tables
+from pyclone_pgsm.inputs.read_counts.tables import read_tables
 from pyclone_pgsm.priors import DirichletProcess
-from pyclone_pgsm.settings import Settings
-from pyclone_pgsm.simulate import Simulation, SimulationOptions, simulate
+from pyclone_pgsm.sampling.settings import Settings
+from pyclone_pgsm.simulate.tumour import Simulation, SimulationOptions, simulate
 
 PRECISIONS: tuple[float | tuple[float, ...], ...] = (50.0, 200.0, 1000.0, (50.0, 200.0, 1000.0))
 DENSITIES: dict[str, dict[str, Any]] = {

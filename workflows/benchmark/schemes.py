@@ -28,13 +28,13 @@ import numpy as np
 from numpy.typing import NDArray
 from speed import binomial_model, header, row
 
-from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.normal import Normal
+from pyclone_pgsm.partition import PartitionPrior, build_partition, log_likelihood, log_prior
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.samplers.particle_gibbs import BlockPool, has_one_merged, make_block_pool, split_merge
-from pyclone_pgsm.samplers.partition import PartitionPrior, build_partition, log_likelihood, log_prior
 from pyclone_pgsm.samplers.resampling import SCHEMES
-from pyclone_pgsm.simulate import SimulationOptions, simulate
+from pyclone_pgsm.simulate.tumour import SimulationOptions, simulate
 
 RIGHT = 0.85
 EVIDENCE = 10.0

@@ -29,17 +29,23 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.chains import Settings, advance, rebuild_interval, start_chain
-from pyclone_pgsm.compiling import compiled_for
 from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.pyclone import PyClone
+from pyclone_pgsm.partition import PartitionPrior, build_partition
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.samplers.anchors import uniform_anchors
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.particle_gibbs import make_block_pool, split_merge
-from pyclone_pgsm.samplers.partition import PartitionPrior, build_partition
 from pyclone_pgsm.samplers.resampling import SCHEMES
-from pyclone_pgsm.simulate import SimulationOptions, draw_alt_counts, draw_genotypes, simulate, variant_share
+from pyclone_pgsm.sampling.chains import Settings, advance, rebuild_interval, start_chain
+from pyclone_pgsm.simulate.tumour import (
+    SimulationOptions,
+    draw_alt_counts,
+    draw_genotypes,
+    simulate,
+    variant_share,
+)
 from pyclone_pgsm.tumour.grid import choose_grid_size, intern
 from pyclone_pgsm.tumour.model import PyCloneModel
 
@@ -326,7 +332,7 @@ def whole_iterations(model: PyCloneModel, labels: NDArray[np.int32]) -> tuple[li
 
 def time_starts(what: str, arguments: Sequence[str], environment: dict[str, str], repeats: int = 5) -> None:
     """A row with the median wall and processor seconds of whole processes of the program."""
-    program = [sys.executable, "-c", "from pyclone_pgsm.cli import main; main()"]
+    program = [sys.executable, "-c", "from pyclone_pgsm.__main__ import main; main()"]
     wall, processor = [], []
     for _ in range(repeats):
         before, started = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()

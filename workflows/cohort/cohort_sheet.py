@@ -14,8 +14,8 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from pyclone_pgsm.errors import PycloneError
-from pyclone_pgsm.sample_sheet import Patient, read_sheet
-from pyclone_pgsm.tumour.content import Content, Uncertain
+from pyclone_pgsm.inputs.sample_sheet import Patient, read_sheet
+from pyclone_pgsm.inputs.tumour_content import Content, Uncertain
 
 COLUMNS = ("patient_id", "sample_id", "mutations", "segments", "tumour_content", "sex", "tumour_sample")
 

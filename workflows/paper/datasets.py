@@ -26,13 +26,13 @@ import numpy as np
 from data_files import data_file
 from numpy.typing import NDArray
 
-from pyclone_pgsm.compiling import compiled_for
+from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.model import FixedModel, Model
 from pyclone_pgsm.likelihoods.registry import find_likelihood
+from pyclone_pgsm.partition import build_partition
 from pyclone_pgsm.posterior.predictive import Predictive, log_join_weights
 from pyclone_pgsm.priors import Prior
-from pyclone_pgsm.samplers.partition import build_partition
-from pyclone_pgsm.simulate import SimulationOptions, simulate
+from pyclone_pgsm.simulate.tumour import SimulationOptions, simulate
 from pyclone_pgsm.tumour.grid import LocusTable, choose_grid_size, intern
 from pyclone_pgsm.tumour.model import PyCloneModel
 

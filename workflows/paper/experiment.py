@@ -2,7 +2,7 @@
 
     python experiment.py DATASET --data FOLDER --configuration '{"sampler": "pgsm"}' --seconds 5 --table OUT.tsv
 
-A configuration holds fields of :class:`pyclone_pgsm.settings.Settings`, and
+A configuration holds fields of :class:`pyclone_pgsm.sampling.settings.Settings`, and
 
     components    finite Dirichlet prior of so many components, in place of the Dirichlet process
     every         iterations between two places where a chain may be looked at
@@ -27,8 +27,8 @@ from data_files import MissingData
 from datasets import Data, Problem, load, split
 from numpy.typing import NDArray
 
-from pyclone_pgsm.chains import Settings, advance, rebuild_interval, start_chain
 from pyclone_pgsm.priors import DirichletProcess, FiniteDirichlet, Prior
+from pyclone_pgsm.sampling.chains import Settings, advance, rebuild_interval, start_chain
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmark"))
 from metrics import v_measure
@@ -94,7 +94,7 @@ class Configuration:
 def run_chain(
     problem: Problem, configuration: Configuration, replicate: int, seconds: float
 ) -> Iterator[Look]:
-    """One chain, as :func:`pyclone_pgsm.chains.advance` runs it.
+    """One chain, as :func:`pyclone_pgsm.sampling.chains.advance` runs it.
 
     Parameters
     ----------

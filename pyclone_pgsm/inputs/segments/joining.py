@@ -25,8 +25,9 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import InputError, Problem, UsageError
 from pyclone_pgsm.inputs.genome import Build, Sex, normal_copies
+from pyclone_pgsm.inputs.mutations.model import Variants, mutation_ids
 from pyclone_pgsm.inputs.observations import LeftOut
-from pyclone_pgsm.inputs.rows import DEFAULT_TUMOUR_CONTENT
+from pyclone_pgsm.inputs.read_counts.rows import DEFAULT_TUMOUR_CONTENT
 from pyclone_pgsm.inputs.segments.found import Found
 from pyclone_pgsm.inputs.segments.intervals import NONE
 from pyclone_pgsm.inputs.segments.model import Segments
@@ -42,7 +43,6 @@ from pyclone_pgsm.inputs.segments.samples import (
     used_samples,
 )
 from pyclone_pgsm.inputs.segments.states import EXCESS, States, states_of_tumour
-from pyclone_pgsm.inputs.variants.model import Variants, mutation_ids
 
 
 def join(

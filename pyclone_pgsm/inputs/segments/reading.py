@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.errors import InputError, UsageError
 from pyclone_pgsm.inputs.columns import Column
 from pyclone_pgsm.inputs.genome import CHROMOSOMES, builds_that_fit, harmonise_chromosome
-from pyclone_pgsm.inputs.observations import LeftOut
+from pyclone_pgsm.inputs.observations import PRIORS_WITHOUT_COPY_NUMBERS, LeftOut
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, input_error
 from pyclone_pgsm.inputs.segments.alleles import Alleles, of_states
 from pyclone_pgsm.inputs.segments.cells import MOST_OF_ALL, UNKNOWN, Cells
@@ -32,7 +32,6 @@ from pyclone_pgsm.inputs.segments.formats import (
 from pyclone_pgsm.inputs.segments.grid import read_grid
 from pyclone_pgsm.inputs.segments.model import COLUMNS, FAR, Hint, Segments, combined
 from pyclone_pgsm.inputs.segments.purity import Fit, fit_beside, is_fit, names_beside, read_fit
-from pyclone_pgsm.inputs.tables import PRIORS_WITHOUT_COPY_NUMBERS
 
 _PURITY = "purity"
 """A further column of the rows of a file that tells the purity of their samples."""

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.genome import BUILDS, CHROMOSOMES, LENGTHS, Build, Sex, builds_that_fit
+from pyclone_pgsm.inputs.mutations.model import Variants
 from pyclone_pgsm.inputs.segments.model import Hint, Segments
-from pyclone_pgsm.inputs.variants.model import Variants
 
 _T = TypeVar("_T")
 

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import pandas as pd
 
+from pyclone_pgsm.inputs.mutations.model import Variants
 from pyclone_pgsm.inputs.segments.model import COLUMNS
-from pyclone_pgsm.inputs.variants.model import Variants
 
 PLACES = [("1", 1001, 2000), ("1", 2001, 5000), ("X", 101, 900)]
 COPIES = [(2, 1), (1, 0), (1, 1)]

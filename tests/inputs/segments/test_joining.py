@@ -11,9 +11,9 @@ from segment_files import FILES, segment_table, tabs, variants
 
 from pyclone_pgsm.errors import InputError, UsageError
 from pyclone_pgsm.inputs.genome import LENGTHS
+from pyclone_pgsm.inputs.mutations.model import Hints, Variants
+from pyclone_pgsm.inputs.read_counts.tables import read_tables
 from pyclone_pgsm.inputs.segments import Hint, Segments, join, read_segments
-from pyclone_pgsm.inputs.tables import read_tables
-from pyclone_pgsm.inputs.variants.model import Hints, Variants
 
 COLUMNS = [
     "mutation_id", "sample_id", "ref_counts", "alt_counts", "major_cn", "minor_cn", "normal_cn", "tumour_content",

@@ -13,8 +13,8 @@ import pytest
 
 from pyclone_pgsm.errors import InputError
 from pyclone_pgsm.inputs.genome import LENGTHS
+from pyclone_pgsm.inputs.mutations.model import Variants
 from pyclone_pgsm.inputs.segments import Segments, join, read_segments
-from pyclone_pgsm.inputs.variants.model import Variants
 
 DATA = Path(
     os.environ.get("PYCLONE_PGSM_TEST_DATA") or Path(__file__).resolve().parents[3].parent / "shared" / "data"

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from variant_files import counts, record, vcf
 
 from pyclone_pgsm.errors import InputError, PycloneError
-from pyclone_pgsm.inputs.variants import VariantOptions, Variants, read_variants
+from pyclone_pgsm.inputs.mutations import VariantOptions, Variants, read_variants
 
 VCF = vcf(
     record("GT:AD:DP", "0/0:50,0:50", "0/1:30,10:40"),

@@ -10,8 +10,8 @@ import pytest
 from variant_files import counts, read, record, vcf, write
 
 from pyclone_pgsm.errors import InputError, UsageError
-from pyclone_pgsm.inputs.variants import VariantFile, mutation_ids, read_variants
-from pyclone_pgsm.inputs.variants.kinds import kind_of
+from pyclone_pgsm.inputs.mutations import VariantFile, mutation_ids, read_variants
+from pyclone_pgsm.inputs.mutations.kinds import kind_of
 
 PLAIN = "chrom\tpos\tref\talt\tsample_id\tref_counts\talt_counts\n"
 

@@ -11,8 +11,8 @@ import pytest
 from variant_files import counts, read, record, vcf, write
 
 from pyclone_pgsm.errors import InputError, UsageError
-from pyclone_pgsm.inputs.variants import VariantFile, VariantOptions, read_variants
-from pyclone_pgsm.inputs.variants import vcf as vcf_reader
+from pyclone_pgsm.inputs.mutations import VariantFile, VariantOptions, read_variants
+from pyclone_pgsm.inputs.mutations import vcf as vcf_reader
 
 GOOD = record("AD", "30,10")
 

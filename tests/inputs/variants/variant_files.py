@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pyclone_pgsm.inputs.variants import VariantFile, VariantOptions, Variants, read_variants
+from pyclone_pgsm.inputs.mutations import VariantFile, VariantOptions, Variants, read_variants
 
 FIXED = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT"
 

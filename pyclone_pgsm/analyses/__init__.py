@@ -1,0 +1,1 @@
+"""Whole analyses: what the commands do."""

@@ -1,0 +1,197 @@
+"""What memory a run will need, estimated from data and settings before it begins.
+
+The peak is what all steps share (the program, the data, the tables of the likelihood), and the larger of what chains
+and summary need. T observations, D columns or samples, G grid points, U distinct observations, K clusters.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.machine import available, shown
+from pyclone_pgsm.models import Data, StoredModel, names_of, num_columns
+from pyclone_pgsm.sampling.settings import SAMPLERS, Settings
+from pyclone_pgsm.tumour.grid import intern
+from pyclone_pgsm.tumour.model import KEPT_BYTES, PER_SAMPLE
+
+MEGABYTE = 1 << 20
+PROGRAM = 300 * MEGABYTE
+"""Python, its libraries, and compiled code."""
+PICTURES = 90 * MEGABYTE
+VISITED = 30
+"""Sets of tables that chains visit, about, before they settle."""
+OBSERVATION = 250
+"""Bytes a mutation and sample: thirteen columns of 8 bytes, and as much while they are read."""
+CHUNKS = 64
+"""Chunks of the grid, of which the likelihood keeps the extremes."""
+DRAWS = 1000
+"""Partitions that are read for the consensus."""
+LABEL_BYTES = 400 * MEGABYTE
+"""Of these, at most."""
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """Bytes that the parts of a run need at its peak.
+
+    Attributes
+    ----------
+    program, data, tables : int
+        Needed throughout: the program; what was read; the tables of the likelihood.
+    blocks, particles : int
+        Statistics of the blocks of all chains that run at the same time, and of the blocks of their particles.
+    labels : int
+        Of partitions that wait to be written, or are read for the summary.
+    summary : int
+        Parameters of the clusters while they are averaged, and pictures.
+    """
+
+    program: int
+    data: int
+    tables: int
+    blocks: int
+    particles: int
+    labels: int
+    summary: int
+
+    @property
+    def total(self) -> int:
+        """Bytes at the peak: the chains have ended when the summary begins."""
+        return (
+            self.program
+            + self.data
+            + self.tables
+            + self.labels
+            + max(self.blocks + self.particles, self.summary)
+        )
+
+    def in_megabytes(self) -> dict[str, int]:
+        """The parts and the total, for ``run.json``."""
+        return {
+            "total": _megabytes(self.total),
+            **{name: _megabytes(value) for name, value in vars(self).items()},
+        }
+
+    @property
+    def largest(self) -> str:
+        """The part that needs most."""
+        return max(vars(self), key=lambda name: vars(self)[name])
+
+
+def _megabytes(size: int) -> int:
+    return -(-size // MEGABYTE)
+
+
+def estimate(
+    data: Data, model: StoredModel, settings: Settings, threads: int, stat_size: int | None = None
+) -> Estimate:
+    """The memory that a run will need.
+
+    Parameters
+    ----------
+    data : Observations or DataMatrix
+    model : dict
+        Options of the model (see :mod:`pyclone_pgsm.models`).
+    settings : Settings
+        Resolved.
+    threads : int
+        Chains that run at the same time.
+    stat_size : int or None
+        Length of a block's statistic; None: as the package's own likelihoods have it.
+    """
+    T, D = len(names_of(data)), num_columns(data)
+    if isinstance(data, Observations):
+        tables, size = _tables_of_tumour(data, model)
+        held = T * D * OBSERVATION
+        described = 0
+    else:
+        tables, size = _tables_of_matrix(T, D, model)
+        held = T * D * 8 * 3
+        described = D * D if model["likelihood"] == "normal" else D
+    size = 8 * (size if stat_size is None else stat_size)
+    clusters = min(T, math.ceil(math.log2(T + 1)) + 1)
+    start = _clusters_at_start(settings.init, T)
+    # before a rebuild is done there are two of each
+    blocks = threads * max(start, min(2 * clusters, T)) * size
+    pool = min(2 * settings.particles + 8, 2 * T) if "pgsm" in SAMPLERS[settings.sampler] else 0
+    found = math.ceil(math.log2(T + 1) / 4)
+    return Estimate(
+        program=PROGRAM,
+        data=held,
+        tables=tables,
+        blocks=blocks,
+        particles=threads * pool * size // 3,  # of those there is room for, about so many are ever in use
+        labels=min(LABEL_BYTES, DRAWS * T * 2) + settings.chains * T * 16,
+        summary=PICTURES + (8 * found + 5) * described * 8,
+    )
+
+
+def _tables_of_tumour(data: Observations, model: StoredModel) -> tuple[int, int]:
+    """Bytes of the tables of all settings that are kept or in use, and the length of a statistic."""
+    G, D = model["grid_size"], data.num_samples
+    table = intern(data)
+    one = table.num_rows * (16 * G + 24 * CHUNKS)
+    is_inferred = model["precision"] in (None, PER_SAMPLE) and model["density"] != "binomial"
+    is_inferred = is_inferred or bool((table.error_rate != table.error_rate).any())
+    is_split = model["precision"] == PER_SAMPLE or bool(model.get("tumour_content"))
+    sets = 1
+    if is_inferred or is_split:
+        sets = max(3, min(VISITED, KEPT_BYTES // max(1, one))) + 1  # the one that is being made
+    return one * sets * (2 if is_split else 1), D * (2 * (G + CHUNKS) + 47)
+
+
+def _tables_of_matrix(T: int, D: int, model: StoredModel) -> tuple[int, int]:
+    """Bytes of what a likelihood keeps besides the data, and the length of a statistic, of the package's own."""
+    if model["likelihood"] == "normal":
+        return 8 * D * D, (D + 1) * (D + 2) // 2 + D + 5
+    return 8 * 6 * T, 2 + 2 * D
+
+
+def _clusters_at_start(init: str, T: int) -> int:
+    if init == "disconnected":
+        return T
+    if init.startswith("random"):
+        return min(T, int(init.partition(":")[2] or 10))
+    return 1
+
+
+def check_memory(needed: Estimate) -> None:
+    """Refuse a run that needs more memory than there is.
+
+    Raises
+    ------
+    UsageError
+        Tells both numbers, which part needs most, and what makes it smaller.
+    """
+    there = available()
+    if there is None or needed.total <= there:
+        return
+    part = needed.largest
+    raise UsageError(
+        f"this run needs about {shown(needed.total)} of memory, {shown(getattr(needed, part))} of it for "
+        f"{_WHAT[part]}, and {shown(there)} are available: {_REMEDY[part]}, or use a larger machine"
+    )
+
+
+_WHAT = {
+    "program": "the program",
+    "data": "the data",
+    "tables": "the tables of the likelihood",
+    "blocks": "the clusters of the chains",
+    "particles": "the particles",
+    "labels": "the saved partitions",
+    "summary": "the parameters of the clusters",
+}
+_CHAINS = "run fewer chains at a time (--threads 1), start with fewer clusters (--init single), or leave columns out"
+_REMEDY = {
+    "program": "end other programs",
+    "data": "leave out mutations, samples or columns",
+    "tables": "give a coarser grid (--grid-size), a fixed --precision and --error-rate, or leave columns out",
+    "blocks": _CHAINS,
+    "particles": f"give fewer --particles, {_CHAINS}",
+    "labels": "leave out rows",
+    "summary": "leave columns out, or reduce them to fewer, such as principal components",
+}

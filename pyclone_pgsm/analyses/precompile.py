@@ -1,0 +1,127 @@
+"""Compile ahead what an analysis needs: ``python -m pyclone_pgsm.analyses.precompile LIKELIHOOD``.
+
+See :mod:`pyclone_pgsm.jit.second_process`.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyclone_pgsm.sampling.settings import Settings
+
+
+def compile_ahead(likelihood: str, settings: Settings, threads: int | None) -> None:
+    """Start the second process if there is a processor for it and a need: particle Gibbs. The earlier the better.
+
+    Parameters
+    ----------
+    likelihood : str
+    settings : Settings
+    threads : int or None
+        As :func:`~pyclone_pgsm.sampling.chains.effective_threads` takes it.
+    """
+    from pyclone_pgsm.jit.second_process import start_precompiling
+    from pyclone_pgsm.likelihoods.registry import find_likelihood
+    from pyclone_pgsm.sampling.chains import effective_threads
+    from pyclone_pgsm.sampling.settings import SAMPLERS
+
+    if "pgsm" in SAMPLERS[settings.sampler] and effective_threads(threads, settings.chains) > 1:
+        start_precompiling(find_likelihood(likelihood), likelihood)
+
+
+def _four_mutations(grid_size: int) -> Any:
+    import numpy as np
+
+    from pyclone_pgsm.likelihoods.pyclone import make_pyclone
+
+    xi = -np.abs(np.linspace(0, 1, 4)[:, None] - np.linspace(0, 1, grid_size))
+    xi -= xi.max(axis=1, keepdims=True)
+    likelihood = np.exp(xi)
+    index = np.arange(4, dtype=np.int32)[:, None]
+    return make_pyclone(index, xi, likelihood, np.zeros(4), np.log(likelihood.mean(axis=1)))
+
+
+def _two_reads() -> Any:
+    """Observations of four mutations with two reads each."""
+    import numpy as np
+
+    from pyclone_pgsm.inputs.observations import Observations
+
+    one = np.ones((4, 1), np.int64)
+    share = np.full((4, 1), 0.1)
+    return Observations(list("abcd"), ["S"], one, one, one, one, 2 * one, share, share, np.ones((4, 1), bool))
+
+
+def compile_move(likelihood: Any, scheme: str) -> None:
+    """Call the kernel of the split-merge move on four observations."""
+    import numpy as np
+
+    from pyclone_pgsm.jit.compiling import compiled_for
+    from pyclone_pgsm.partition import Partition, PartitionPrior
+    from pyclone_pgsm.priors import DirichletProcess
+    from pyclone_pgsm.samplers.particle_gibbs import has_one_merged, make_block_pool, split_merge
+    from pyclone_pgsm.samplers.resampling import SCHEMES
+
+    kind = type(likelihood)
+    prior = DirichletProcess()
+    tables = PartitionPrior(prior.log_tau1(4), prior.log_tau2(4))
+    # one block, made without what another process compiles at the same time
+    stats = np.zeros((8, likelihood.stat_size()))
+    slots = np.arange(8)
+    partition = Partition(
+        np.zeros(4, np.int32), np.array([4, *[0] * 7]), stats, slots, slots.copy(), np.ones(1, int)
+    )
+    pool = make_block_pool(2, likelihood.stat_size())
+    move = compiled_for(split_merge, kind)
+    rng = np.random.default_rng(0)
+    number, one_merged = SCHEMES.index(scheme), has_one_merged(scheme)
+    move(likelihood, tables, partition, np.array([0, 1]), 2, 0.5, True, number, one_merged, pool, rng)
+
+
+def compile_summary(likelihood: Any, grid_size: int | None) -> None:
+    """Call the kernels of the summary, of a tumour if there is a grid."""
+    import numpy as np
+
+    from pyclone_pgsm.posterior.consensus import assignment_probability, coclustering, consensus
+    from pyclone_pgsm.posterior.matching import match_clusters
+    from pyclone_pgsm.posterior.prevalence import block_posteriors, cluster_prevalences, mutation_prevalences
+    from pyclone_pgsm.posterior.reads import reads_given_clusters
+    from pyclone_pgsm.tumour.grid import intern, prevalence_grid
+
+    labels = np.array([0, 0, 1, 1])
+    draws = np.array([[0, 0, 1, 1], [0, 1, 1, 1]], np.uint8)
+    consensus(draws, rng=np.random.default_rng(0))
+    if grid_size is not None:
+        blocks = block_posteriors((likelihood, row) for row in draws)
+        mutation_prevalences(blocks, draws, grid_size)
+        _, density = cluster_prevalences(blocks, draws, labels, grid_size)
+        match_clusters(draws, labels)
+        grid = prevalence_grid(grid_size)
+        reads_given_clusters([(intern(_two_reads()), 100.0)], labels, density, grid, "major")
+    assignment_probability(draws, labels)
+    coclustering(draws, np.arange(4))
+
+
+def main() -> None:
+    """Compile for the likelihood that the command line names."""
+    import numpy as np
+
+    from pyclone_pgsm.likelihoods.registry import find_likelihood
+    from pyclone_pgsm.sampling.settings import MIXTURE_SCHEME
+
+    gc.disable()  # takes a twentieth of the time of compiling
+    name = sys.argv[1]
+    if name == "pyclone":
+        likelihood, grid_size = _four_mutations(101), 101
+    else:
+        kind: Any = find_likelihood(name)
+        likelihood, grid_size = kind.from_data(np.zeros((4, 2))), None
+    compile_move(likelihood, "multinomial" if name == "pyclone" else MIXTURE_SCHEME)
+    compile_summary(likelihood, grid_size)
+
+
+if __name__ == "__main__":
+    main()

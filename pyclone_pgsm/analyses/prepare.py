@@ -1,0 +1,373 @@
+"""Mutation calls and copy-number segments → the table that `pyclone_pgsm.inputs.read_counts.tables` reads.
+
+The steps: the mutations of all files (`pyclone_pgsm.inputs.mutations`), the segments of all files
+(`pyclone_pgsm.inputs.segments`), which segments are of which sample, and their join. What is written, and what is read
+on directly, is the same text, so both ways give the same result.
+"""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeVar
+
+import pandas as pd
+
+from pyclone_pgsm.analyses.tables import left_out_table, write_table
+from pyclone_pgsm.errors import InputError, Problem, UsageError
+from pyclone_pgsm.files import check_new, make_folder, refuse_inputs, replacing, replacing_together
+from pyclone_pgsm.inputs.genome import BUILDS, Build, Sex
+from pyclone_pgsm.inputs.mutations import VariantOptions, Variants, mutation_ids, read_variants
+from pyclone_pgsm.inputs.observations import LeftOut, Observations
+from pyclone_pgsm.inputs.read_counts.suspicions import content_taken_as_one
+from pyclone_pgsm.inputs.read_counts.tables import read_tables
+from pyclone_pgsm.inputs.sample_sheet import Patient, SegmentFile
+from pyclone_pgsm.inputs.segments import Segments, combined, join, read_segments, sample_stem
+from pyclone_pgsm.inputs.tumour_content import ContentOption, means
+from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
+
+TABLE, LEFT_OUT = "table.tsv", "left_out.tsv"
+"""The files that `write_prepared` writes."""
+
+_SHOWN = 20
+
+Traceable = TypeVar("Traceable", LeftOut, Problem)
+
+
+@dataclass(frozen=True)
+class PrepareOptions:
+    """What the user says of mutations and segments of all samples.
+
+    Attributes
+    ----------
+    tumour_samples : tuple of str
+        Names of tumour samples in files that do not tell which they are.
+    all_filters : bool
+        Take mutations whatever their FILTER.
+    cn_format : str or None
+        Format of the segments; None finds it out.
+    sex : {"female", "male"} or None
+    build : {"GRCh37", "GRCh38"} or None
+    fill_gaps : {"diploid"} or None
+        What to take for mutations in no segment.
+    tumour_content : float, Uncertain, mapping of sample to one of these, or None
+        Goes before what a sample sheet and callers say.
+    genotype_prior : str
+        The genotype prior that the table is meant for.
+    """
+
+    tumour_samples: tuple[str, ...] = ()
+    all_filters: bool = False
+    cn_format: str | None = None
+    sex: Sex | None = None
+    build: Build | None = None
+    fill_gaps: str | None = None
+    tumour_content: ContentOption = None
+    genotype_prior: str = "major"
+
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("sex", self.sex, ("female", "male")),
+            ("genome-build", self.build, BUILDS),
+            ("fill-gaps", self.fill_gaps, ("diploid",)),
+            ("genotype-prior", self.genotype_prior, GENOTYPE_PRIORS),
+        ):
+            if value is not None and value not in known:
+                raise UsageError(f"--{name} {value!r}: must be {' or '.join(known)}")
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """Mutations joined with segments.
+
+    Attributes
+    ----------
+    table : DataFrame
+        PyClone-VI's columns, and ``chrom pos ref alt gene``.
+    left_out : list of LeftOut
+        What was left out or changed on the way.
+    notes : list of str
+        What was read and decided, a line each.
+    warnings : list of str
+        What the user should look at, a line each.
+    tumour_content : float, Uncertain, mapping of sample to one of these, or None
+        What the user says of it, options and sample sheet together; of samples that are in the table.
+    variants : Variants
+        The mutations that were joined.
+    """
+
+    table: pd.DataFrame
+    left_out: list[LeftOut]
+    notes: list[str]
+    warnings: list[str]
+    tumour_content: ContentOption
+    variants: Variants
+
+    def summary(self) -> list[str]:
+        """What came out, a line a sample, then what was left out."""
+        of_sample = self.table.groupby("sample_id", observed=True)
+        lines = [
+            f"{sample}: {len(rows)} mutations, tumour content {rows['tumour_content'].iat[0]:g}"
+            for sample, rows in of_sample
+        ]
+        return [*lines, f"{len(self.left_out)} left out or changed ({LEFT_OUT})"]
+
+
+def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
+    """Read the mutations and segments of one tumour and join them.
+
+    Parameters
+    ----------
+    patient : Patient
+        Files, and what a sample sheet says.
+    options : PrepareOptions
+        What the user says besides.
+
+    Raises
+    ------
+    InputError, UsageError
+        Whatever is wrong with files and options.
+    """
+    variants = read_variants(patient.mutations, VariantOptions(options.tumour_samples, options.all_filters))
+    samples = [str(name) for name in variants.table["sample_id"].cat.categories]
+    content = _said_content(patient, options, samples)
+    segments, notes = _read_segments(patient.segments, samples, options)
+    table, left_out = join(
+        variants,
+        segments,
+        sexes=options.sex or patient.sexes,
+        builds=options.build,
+        tumour_content=means(content),
+        fill_gaps="diploid" if options.fill_gaps else None,
+        genotype_prior=options.genotype_prior,
+    )
+    joined = set(table["sample_id"].unique())
+    used = [sample for sample in samples if sample in joined]
+    if isinstance(content, Mapping):
+        content = {sample: value for sample, value in content.items() if sample in joined}
+    unknown = _purity_unknown(used, segments, content)
+    return Prepared(
+        table=table,
+        left_out=[*variants.left_out, *segments.left_out, *left_out],
+        notes=[*_unfiltered(variants), *notes, *segments.describe(), *unknown],
+        warnings=[
+            *_samples_left_out([sample for sample in samples if sample not in joined], left_out),
+            *unknown,
+        ],
+        tumour_content=content,
+        variants=variants,
+    )
+
+
+def observe(
+    prepared: Prepared, *, error_rate: float | None = None, genotype_prior: str = "major"
+) -> tuple[Observations, list[LeftOut]]:
+    """Read the joined table as if it had been written and were read again.
+
+    Parameters
+    ----------
+    prepared : Prepared
+        Mutations joined with segments.
+    error_rate, genotype_prior
+        As `pyclone_pgsm.inputs.read_counts.tables.read_tables` takes them.
+
+    Returns
+    -------
+    observations : Observations
+        The T mutations in D samples.
+    left_out : list of LeftOut
+        All that was left out, with the files and rows that the user has.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / TABLE
+        _write_joined(prepared.table, path)
+        try:
+            observations, left_out = read_tables(
+                path,
+                tumour_content=prepared.tumour_content,
+                error_rate=error_rate,
+                genotype_prior=genotype_prior,
+            )
+        except InputError as error:
+            raise InputError(_traced(prepared, error.problems)) from None
+    return observations, [*prepared.left_out, *_traced(prepared, left_out)]
+
+
+def _traced(prepared: Prepared, items: Sequence[Traceable]) -> list[Traceable]:
+    """What was told of rows of the joined table, told of the rows of the user's files that they come from."""
+    rows_of = _rows_of(prepared) if items else []
+    given = prepared.variants.table
+    files, rows = given["file"].astype(object).tolist(), given["row"].tolist()
+    traced = []
+    for item in items:
+        line = item.row or 1
+        place = rows_of[line - 2] if line > 1 else 0
+        file, row = files[place], rows[place] if line > 1 else None
+        traced.append(
+            item._replace(file=file, row=row)
+            if isinstance(item, LeftOut)
+            else replace(item, file=file, row=row)
+        )
+    return traced
+
+
+def _rows_of(prepared: Prepared) -> list[int]:
+    """Place among the mutations of each row of the joined table, which has some of them in the same order."""
+    given = prepared.variants.table
+    keys = zip(mutation_ids(given), given["sample_id"].astype(object))
+    numbered = enumerate(keys)
+    joined = zip(prepared.table["mutation_id"], prepared.table["sample_id"].astype(object))
+    return [next(place for place, key in numbered if key == wanted) for wanted in joined]
+
+
+def write_prepared(prepared: Prepared, folder: Path) -> None:
+    """Write ``table.tsv`` and ``left_out.tsv``.
+
+    Raises
+    ------
+    OutputError
+        They cannot be written.
+    """
+    with replacing_together():
+        make_folder(folder)
+        write_table(left_out_table(prepared.left_out), folder / LEFT_OUT)
+        _write_joined(prepared.table, folder / TABLE)
+
+
+def check_folder(folder: Path, force: bool, inputs: Sequence[Path] = ()) -> None:
+    """Stop before any work if the files are there already.
+
+    Raises
+    ------
+    OutputError
+        One of them exists and ``force`` is False, or is one of the inputs; or the folder cannot be made.
+    """
+    refuse_inputs([folder / name for name in (TABLE, LEFT_OUT)], inputs)
+    for name in (TABLE, LEFT_OUT):
+        check_new(folder / name, force)
+
+
+def _write_joined(table: pd.DataFrame, path: Path) -> None:
+    """As text that gives the same numbers back: no digit is rounded away."""
+    with replacing(path) as temporary:
+        table.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
+
+
+def _said_content(patient: Patient, options: PrepareOptions, samples: Sequence[str]) -> ContentOption:
+    """Tumour content by option and sample sheet; the option goes first."""
+    if options.tumour_content is None:
+        return patient.tumour_content or None
+    if not isinstance(options.tumour_content, Mapping):
+        return options.tumour_content
+    unknown = [sample for sample in options.tumour_content if sample not in samples]
+    if unknown:
+        raise UsageError(
+            f"--tumour-content is given for {_listed(unknown)}, but the samples are {_listed(samples)}"
+        )
+    return {**patient.tumour_content, **options.tumour_content}
+
+
+def _read_segments(
+    files: Sequence[SegmentFile], samples: Sequence[str], options: PrepareOptions
+) -> tuple[Segments, list[str]]:
+    """The segments of all files under the names of the samples, and what was decided to get there."""
+    if not files:
+        raise UsageError(
+            "mutations need copy numbers: give segments with -c, one file a sample or one for all"
+        )
+    by_sample: dict[str | None, list[Path]] = {}
+    for file in files:
+        by_sample.setdefault(file.sample_id, []).append(file.path)
+    unknown = [sample for sample in by_sample if sample is not None and sample not in samples]
+    if unknown:
+        raise UsageError(
+            f"segments are given for {_listed(unknown)}, but the samples of the mutations are {_listed(samples)}"
+        )
+    parts: list[Segments] = []
+    notes: list[str] = []
+    for sample, paths in by_sample.items():
+        part = read_segments(paths, options.cn_format, sample, genotype_prior=options.genotype_prior)
+        if sample is None:
+            part, notes = _named(part, samples)
+        parts.append(part)
+    segments = combined(parts)
+    _check_doubles(segments, samples)
+    return segments, notes
+
+
+def _named(segments: Segments, samples: Sequence[str]) -> tuple[Segments, list[str]]:
+    """Segments with each file that holds one sample given to a sample of the mutations, by name."""
+    of_file: dict[str, list[str]] = {}
+    for hint in segments.hints:
+        of_file.setdefault(hint.file, []).append(hint.sample_id)
+    alone = {file: inside[0] for file, inside in of_file.items() if len(inside) == 1}
+    names = {}
+    for file, inside in alone.items():
+        found = _sample_of(inside or sample_stem(Path(file)), samples)
+        if found is None and len(of_file) == len(samples) == 1:
+            found = samples[0]
+        if found not in (None, inside):
+            names[file] = found
+    without = [file for file, inside in alone.items() if not inside and file not in names]
+    if without:
+        raise UsageError(
+            f"{without[0]}: which sample are these segments of? Write -c SAMPLE={without[0]}; the samples are "
+            f"{_listed(samples)}"
+        )
+    return segments.named(names), [
+        f"{file}: taken for the segments of {name!r}" for file, name in names.items()
+    ]
+
+
+def _sample_of(name: str, samples: Sequence[str]) -> str | None:
+    """The sample that segments of this name are of: the same, the longest it begins with, or the only longer one."""
+    if name in samples:
+        return name
+    shorter = [sample for sample in samples if _begins(name, sample)]
+    if shorter:
+        return max(shorter, key=len)
+    longer = [sample for sample in samples if _begins(sample, name)]
+    return longer[0] if len(longer) == 1 else None
+
+
+def _begins(text: str, beginning: str) -> bool:
+    """Whether a name begins with another, and goes on with a dot, dash or the like."""
+    return text.startswith(beginning) and not text[len(beginning) :][:1].isalnum()
+
+
+def _check_doubles(segments: Segments, samples: Sequence[str]) -> None:
+    """Refuse two files with segments of the same chromosome of a sample."""
+    of = segments.table[["sample_id", "chrom", "file"]].drop_duplicates().astype(object)
+    double = of[of.duplicated(["sample_id", "chrom"]) & of["sample_id"].isin(samples)]
+    for sample, chrom, file in double.itertuples(index=False):
+        raise UsageError(
+            f"{file}: segments of chromosome {chrom} of sample {sample!r} stand in another file, too; keep one, or "
+            "write -c SAMPLE=FILE"
+        )
+
+
+def _unfiltered(variants: Variants) -> list[str]:
+    return [f"{file}: no filters were applied; all records are taken" for file in variants.hints.unfiltered]
+
+
+def _samples_left_out(samples: Sequence[str], left_out: Sequence[LeftOut]) -> list[str]:
+    reasons = [Counter(item.reason for item in left_out if item.sample_id == sample) for sample in samples]
+    return [
+        f"sample {sample!r} is left out with all its mutations: {of_sample.most_common(1)[0][0]}"
+        for sample, of_sample in zip(samples, reasons)
+    ]
+
+
+def _purity_unknown(samples: Sequence[str], segments: Segments, content: ContentOption) -> list[str]:
+    told = {hint.sample_id for hint in segments.hints if hint.purity is not None}
+    told |= set(content if isinstance(content, Mapping) else samples if content is not None else ())
+    unknown = [sample for sample in samples if sample not in told]
+    return [content_taken_as_one(unknown)] if unknown else []
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = ", ".join(repr(name) for name in names[:_SHOWN])
+    return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")

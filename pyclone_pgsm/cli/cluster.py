@@ -1,0 +1,154 @@
+"""The commands that cluster any table of numbers: ``cluster`` and ``likelihoods``."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pyclone_pgsm.analyses.precompile import compile_ahead
+from pyclone_pgsm.cli.options import (
+    CHAIN_OPTIONS,
+    PRIOR_OPTIONS,
+    SUMMARY_OPTIONS,
+    WRITING_OPTIONS,
+    command_line,
+    default_folder,
+    mistakes_reported,
+    output_option,
+    parse_formats,
+    parse_parameters,
+    progress_bars,
+    sampling_plan,
+    say,
+    taking,
+)
+
+if TYPE_CHECKING:
+    from pyclone_pgsm.likelihoods.registry import LikelihoodInfo
+
+MODEL = "Mixture"
+
+
+@taking(PRIOR_OPTIONS, CHAIN_OPTIONS, SUMMARY_OPTIONS, WRITING_OPTIONS)
+def cluster(
+    context: typer.Context,
+    data: Annotated[
+        Path,
+        typer.Argument(
+            metavar="DATA",
+            help="A table of numbers, a row an observation: CSV, TSV (.gz too), NPY or Parquet.",
+        ),
+    ],
+    likelihood: Annotated[
+        str,
+        typer.Option(
+            "--likelihood",
+            metavar="NAME|FILE.py:CLASS",
+            help="normal, bernoulli, or any other of pyclone-pgsm likelihoods.",
+            rich_help_panel=MODEL,
+        ),
+    ],
+    out: Annotated[
+        Path | None, output_option("Output folder. \\[default: DATA's name + _pyclone_pgsm]")
+    ] = None,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--param",
+            metavar="NAME=VALUE",
+            help="A parameter of the likelihood (repeatable): a number, or a list as in JSON.",
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
+    standardise: Annotated[
+        bool,
+        typer.Option(
+            "--standardise",
+            help="Shift and scale each column to mean 0 and standard deviation 1; results are in these units.",
+            rich_help_panel=MODEL,
+        ),
+    ] = False,
+    id_column: Annotated[
+        str | None,
+        typer.Option(
+            "--id-column",
+            metavar="NAME",
+            help="Column with the names of the rows. \\[default: the first, if its name or texts say so]",
+            rich_help_panel=MODEL,
+        ),
+    ] = None,
+    ignore: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--ignore", metavar="NAME", help="A column to leave out (repeatable).", rich_help_panel=MODEL
+        ),
+    ] = None,
+) -> None:
+    """Any table of numbers: read, run the chains, and write clusters, parameters, tables and pictures."""
+    folder = out or default_folder(data)
+    with mistakes_reported():
+        from pyclone_pgsm.analyses import clustering
+        from pyclone_pgsm.analyses import run as analysis
+        from pyclone_pgsm.errors import DataValueError
+        from pyclone_pgsm.inputs.matrix import data_error, read_matrix
+        from pyclone_pgsm.models import DataMatrix, find_table_likelihood
+
+        started = time.perf_counter()
+        given = context.params
+        parameters = parse_parameters(param)
+        find_table_likelihood(likelihood, parameters)
+        settings, prior = sampling_plan(given)
+        formats = parse_formats(given["formats"])
+        analysis.check_criterion(given["consensus"])
+        matrix = read_matrix(data, id_column, ignore or ())
+        rows = DataMatrix(matrix.row_names, matrix.column_names, matrix.values)
+        stored = clustering.store(likelihood, parameters)
+        try:
+            if standardise:
+                rows, stored["standardised"] = clustering.standardise(rows)
+            settings = clustering.mixture_settings(settings).resolve(len(rows.values))
+            compile_ahead(likelihood, settings, given["threads"])
+            analysis.check_folder(folder, given["force"], analysis.CLUSTER_FILES, [data, Path(settings.init)])
+            with progress_bars(given["quiet"], settings.chains) as progress:
+                plan = analysis.make_plan(rows, [], stored, settings, prior, threads=given["threads"])
+                result = analysis.fill_folder(
+                    plan,
+                    folder,
+                    started,
+                    criterion=given["consensus"],
+                    threads=given["threads"],
+                    command=command_line(),
+                    progress=progress,
+                    formats=formats,
+                    plots=given["plots"],
+                )
+        except DataValueError as fault:
+            raise data_error(matrix, fault) from None
+        if not given["quiet"]:
+            say(result, folder)
+
+
+def likelihoods() -> None:
+    """The likelihoods that cluster knows, plugins included, and their parameters."""
+    with mistakes_reported():
+        from pyclone_pgsm.likelihoods.registry import installed_likelihoods
+
+        for info in installed_likelihoods():
+            print("\n".join(_lines(info)))
+
+
+def _lines(info: LikelihoodInfo) -> list[str]:
+    if info.problem:
+        return [f"{info.name}  ({info.source})", f"    cannot be used: {info.problem}"]
+    use = "cluster" if info.takes_tables else "analyze" if info.name == "pyclone" else "not from tables"
+    lines = [f"{info.name}  ({info.source}; {use})", f"    {info.summary}"]
+    return lines + [f"    --param {_parameter(name, value)}" for name, value in info.parameters.items()]
+
+
+def _parameter(name: str, default: Any) -> str:
+    import inspect
+
+    return f"{name}=.. (needed)" if default is inspect.Parameter.empty else f"{name}={default}"

@@ -1,0 +1,10 @@
+"""Mutation calls with read counts, before copy numbers are known: VCF of the usual callers, MAF, or a plain table.
+
+`read_variants` is the one entry: it tells the kinds of file apart by their content and puts all files into one table,
+a row a mutation and sample.
+"""
+
+from pyclone_pgsm.inputs.mutations.model import VariantFile, VariantOptions, Variants, mutation_ids
+from pyclone_pgsm.inputs.mutations.reading import read_variants
+
+__all__ = ["VariantFile", "VariantOptions", "Variants", "mutation_ids", "read_variants"]

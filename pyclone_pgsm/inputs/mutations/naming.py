@@ -1,0 +1,114 @@
+"""Which samples of a file are tumours, and what they are called. Never guessed from the order of columns."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyclone_pgsm.inputs.mutations.model import VariantFile, VariantOptions
+from pyclone_pgsm.inputs.problems import CONTROL, FileProblems
+
+ROLES = frozenset({"TUMOR", "TUMOUR", "DNA_TUMOR"})
+"""What Strelka, VarScan2, MuSE, SomaticSniper, RADIA and vcf2maf call the tumour, whoever's it is."""
+
+_ENDINGS = re.compile(r"(?<=.)\.(vcf|maf|tsv|csv|txt)$", re.IGNORECASE)
+_COMPRESSED = re.compile(r"(?<=.)\.(gz|bgz)$", re.IGNORECASE)
+_SHOWN = 20
+
+
+def file_stem(path: Path) -> str:
+    """The name of a file without folder, compression and kind."""
+    return _ENDINGS.sub("", _COMPRESSED.sub("", path.name))
+
+
+def choose_samples(
+    file: VariantFile,
+    options: VariantOptions,
+    names: Sequence[str],
+    declared: Sequence[str],
+    problems: FileProblems,
+) -> dict[str, str]:
+    """Choose the samples of a file to read.
+
+    Of the samples of a file, the tumours are: those that ``--tumour-sample`` names; else those that the file declares;
+    else the one with the name that callers give to the tumour (`ROLES`); else the only one.
+
+    Parameters
+    ----------
+    file : VariantFile
+        The file, with the names that its samples are to get.
+    options : VariantOptions
+        What the user says of all files.
+    names : sequence of str
+        The samples of the file.
+    declared : sequence of str
+        Those which the file itself says are tumours.
+    problems : FileProblems
+        Receives what keeps a choice from being made.
+
+    Returns
+    -------
+    dict of str to str
+        Name in the file, and name to give.
+    """
+    tumours = _tumours(options, names, declared)
+    if not file.samples:
+        if not tumours:
+            problems.add(f"which sample is the tumour? Name it with --tumour-sample; {told(names)}")
+        chosen = {name: _own_name(name, file.path) for name in tumours}
+    else:
+        chosen = {}
+        for sample_id, name in file.samples.items():
+            found = _named(sample_id, name, names, tumours, problems)
+            if found in chosen:
+                problems.add(f"{found!r} is asked for as {chosen[found]!r} and as {sample_id!r}")
+            elif found is not None:
+                chosen[found] = sample_id
+    for sample_id in chosen.values():
+        if not sample_id.strip() or CONTROL.search(sample_id):
+            problems.add(f"{sample_id!r} cannot be the name of a sample; give another, as in NAME=FILE")
+    return chosen
+
+
+def _tumours(options: VariantOptions, names: Sequence[str], declared: Sequence[str]) -> list[str]:
+    by_role = [name for name in names if name.upper() in ROLES]
+    ways = (
+        [name for name in names if name in options.tumour_samples],
+        [name for name in names if name in declared],
+        by_role if len(by_role) == 1 else [],
+        list(names) if len(names) == 1 else [],
+    )
+    return next(filter(None, ways), [])
+
+
+def _named(
+    sample_id: str, name: str | None, names: Sequence[str], tumours: Sequence[str], problems: FileProblems
+) -> str | None:
+    """The name that a sample has in the file."""
+    if name is not None:
+        if name in names:
+            return name
+        problems.add(f"no sample {name!r} here; {told(names)}")
+    elif sample_id in names:
+        return sample_id
+    elif len(tumours) == 1:
+        return tumours[0]
+    else:
+        problems.add(
+            f"which sample is {sample_id!r}? Name it with --tumour-sample, or in a column tumour_sample of the sample "
+            f"sheet; {told(names)}"
+        )
+    return None
+
+
+def _own_name(name: str, path: Path) -> str:
+    return file_stem(path) if name.upper() in ROLES else name
+
+
+def told(names: Sequence[str]) -> str:
+    """The names of samples, as messages tell them."""
+    if not names:
+        return "the file has no samples"
+    shown = ", ".join(repr(name[:60]) for name in names[:_SHOWN])
+    return f"the file has {shown}" + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")

@@ -1,0 +1,208 @@
+"""All files of mutation calls → one table."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pyclone_pgsm.errors import InputError, UsageError
+from pyclone_pgsm.inputs.mutations.kinds import kind_of
+from pyclone_pgsm.inputs.mutations.model import (
+    COLUMNS,
+    FileVariants,
+    Hints,
+    VariantFile,
+    VariantOptions,
+    Variants,
+    mutation_id,
+    mutation_ids,
+)
+from pyclone_pgsm.inputs.mutations.naming import told
+from pyclone_pgsm.inputs.mutations.tables import EXPECTED, MAF, PLAIN, read_table
+from pyclone_pgsm.inputs.mutations.vcf import read_vcf
+from pyclone_pgsm.inputs.observations import LeftOut
+from pyclone_pgsm.inputs.problems import FileProblems, input_error
+from pyclone_pgsm.inputs.text import open_text
+
+_MUTATION = ["chrom", "pos", "ref", "alt", "sample_id"]
+
+
+def read_variants(
+    files: Sequence[str | Path | VariantFile], options: VariantOptions | None = None
+) -> Variants:
+    """Read the mutation calls of one tumour.
+
+    Each file is a VCF of Mutect2, MuTect1, Strelka, VarScan2, MuSE, SomaticSniper, VarDict, RADIA or any caller that
+    writes ``AD``; a MAF; or a table ``chrom pos ref alt sample_id ref_counts alt_counts``, perhaps without ``ref`` and
+    ``alt``. Kind and compression are found out from the content. Several files may hold the same sample (such as SNVs
+    and indels apart). A mutation that has no row in a sample has no data there: nothing is padded.
+
+    Parameters
+    ----------
+    files : sequence of str, Path or VariantFile
+        The files, and which of their samples under which names.
+    options : VariantOptions, optional
+        What the user says of all files.
+
+    Returns
+    -------
+    Variants
+        The mutations, what was left out, and what else the files said.
+
+    Raises
+    ------
+    InputError
+        With everything wrong in all files.
+    UsageError
+        If no file is given, a tumour sample is named that no file has, or pysam is needed and not installed.
+    """
+    given = [file if isinstance(file, VariantFile) else VariantFile(Path(file)) for file in files]
+    options = options or VariantOptions()
+    if not given:
+        raise UsageError("no file of mutations given")
+    found = [FileProblems(str(file.path)) for file in given]
+    read = _read_files(given, options, found)
+    _check_names(options, [name for _, each in read for name in each.names], any(found))
+    if any(found):
+        raise input_error(found)
+    _check_alleles(read, found)
+    if any(found):
+        raise input_error(found)
+    return _put_together(read)
+
+
+def _read_files(
+    files: Sequence[VariantFile], options: VariantOptions, found: Sequence[FileProblems]
+) -> list[tuple[str, FileVariants]]:
+    read: list[tuple[str, FileVariants]] = []
+    seen: dict[str, str] = {}
+    for file, problems in zip(files, found):
+        place = os.path.realpath(file.path)
+        if place in seen:
+            problems.add(f"this file is given twice (the first time as {seen[place]!r}); give it once")
+            continue
+        seen[place] = problems.file
+        try:
+            read.append((problems.file, _read_file(file, options, problems)))
+        except InputError:
+            continue
+    return read
+
+
+def _read_file(file: VariantFile, options: VariantOptions, problems: FileProblems) -> FileVariants:
+    if file.path.exists() and not file.path.is_file() and not file.path.is_dir():
+        raise problems.give_up("this is a pipe or a device; write the mutations to a file")
+    kind = kind_of(file.path)
+    if kind == "vcf":
+        return read_vcf(file, options, problems)
+    if kind in ("maf", "plain"):
+        return read_table(file, MAF if kind == "maf" else PLAIN, options, problems)
+    is_empty = not open_text(file.path, problems, EXPECTED).read().strip()
+    if kind == "table":
+        raise problems.give_up(
+            "this table has copy numbers or names of mutations of its own; leave out the segments (-c) to use it as it "
+            f"is, or give {EXPECTED}"
+        )
+    if kind == "segments":
+        raise problems.give_up(
+            f"these are copy-number segments; give them with -c. Expected here is {EXPECTED}"
+        )
+    raise problems.give_up(f"{'the file is empty; ' if is_empty else ''}expected is {EXPECTED}")
+
+
+def _check_names(options: VariantOptions, names: Sequence[str], incomplete: bool) -> None:
+    """Refuse a tumour sample that no file has, unless some files could not be read."""
+    unknown = [name for name in options.tumour_samples if name not in set(names)]
+    if unknown and not incomplete:
+        raise UsageError(
+            f"--tumour-sample {unknown[0]!r}: no file has this sample; {told(list(dict.fromkeys(names)))}"
+        )
+
+
+def _check_alleles(read: Sequence[tuple[str, FileVariants]], found: Sequence[FileProblems]) -> None:
+    """Note files whose mutations cannot be told apart, or not be compared with those of the others, by alleles."""
+    problems_of = {problems.file: problems for problems in found}
+    seen: dict[tuple[str, str, int], tuple[str, int]] = {}
+    with_alleles = next((file for file, each in read if _tells_alleles(each.table)), None)
+    for file, each in read:
+        table, problems = each.table, problems_of[file]
+        if _tells_alleles(table):
+            continue
+        if with_alleles is not None:
+            problems.add(
+                f"mutations without alleles (no columns ref and alt), but those of {with_alleles} have them: the same "
+                "mutation cannot be found in both. Give the alleles everywhere, or nowhere"
+            )
+            continue
+        columns = (table[name].tolist() for name in ("sample_id", "chrom", "pos", "row"))
+        repeated = []
+        for sample_id, chrom, pos, row in zip(*columns):
+            first = seen.setdefault((sample_id, chrom, pos), (file, row))
+            if first != (file, row):
+                repeated.append((row, sample_id, mutation_id(chrom, pos, "", ""), first))
+        for place in problems.keep_first(range(len(repeated))):
+            row, sample_id, name, (before, before_row) = repeated[place]
+            where = f"row {before_row}" + (f" of {before}" if before != file else "")
+            problems.add(
+                f"a second mutation at this position in sample {sample_id!r}; the first is {where}. Without alleles "
+                "the two cannot be told apart: keep one, or add the columns ref and alt",
+                row,
+                value=name,
+            )
+
+
+def _tells_alleles(table: pd.DataFrame) -> bool:
+    return bool(table["ref"].iat[0] or table["alt"].iat[0])
+
+
+def _put_together(read: Sequence[tuple[str, FileVariants]]) -> Variants:
+    tables = [each.table for _, each in read]
+    table = pd.concat(
+        [part.assign(file=file) for (file, _), part in zip(read, _alike(tables))], ignore_index=True
+    )
+    table = table.astype({"file": pd.CategoricalDtype([file for file, _ in read])})[list(COLUMNS)]
+    repeated, second = _repeated(table)
+    left_out = [item for _, each in read for item in each.left_out] + repeated
+    order = {file: place for place, (file, _) in enumerate(read)}
+    return Variants(
+        table=table[~second].reset_index(drop=True),
+        left_out=sorted(left_out, key=lambda item: (order[item.file], item.row or 0)),
+        hints=Hints(
+            builds={file: each.build for file, each in read if each.build is not None},
+            unfiltered=[file for file, each in read if each.unfiltered],
+        ),
+    )
+
+
+def _alike(tables: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
+    """The tables with the same categories, in the order of their first appearance."""
+    common = {
+        name: pd.CategoricalDtype(
+            list(dict.fromkeys(text for table in tables for text in table[name].cat.categories))
+        )
+        for name in ("chrom", "sample_id")
+    }
+    return [table.astype(common) for table in tables]
+
+
+def _repeated(table: pd.DataFrame) -> tuple[list[LeftOut], NDArray[np.bool_]]:
+    """Rows of a mutation that stands earlier in the same sample: why each is left out, and (R,) which they are."""
+    second = table.duplicated(_MUTATION).to_numpy()
+    involved = table[table.duplicated(_MUTATION, keep=False)]
+    columns = [involved[name].tolist() for name in ("file", "row", "sample_id", "ref_counts", "alt_counts")]
+    first: dict[tuple[str, str], tuple[str, int, tuple[int, int]]] = {}
+    left_out = []
+    for name, file, row, sample_id, *counts in zip(mutation_ids(involved), *columns):
+        here = (file, row, tuple(counts))
+        before, before_row, before_counts = first.setdefault((name, sample_id), here)
+        if (before, before_row) != (file, row):
+            where = f"row {before_row}" + (f" of {before}" if before != file else "")
+            same = "the same" if before_counts == tuple(counts) else "other"
+            reason = f"this mutation stands already in {where}, with {same} counts"
+            left_out.append(LeftOut(file, row, name, sample_id, reason))
+    return left_out, second

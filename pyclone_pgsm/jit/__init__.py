@@ -1,0 +1,1 @@
+"""How likelihoods reach compiled code, and where that is kept."""

@@ -1,0 +1,65 @@
+"""A second process that compiles ahead: ``python -m pyclone_pgsm.analyses.precompile LIKELIHOOD``.
+
+numba compiles on one processor. At the first start with a likelihood a second process compiles, into the same folder,
+what the program needs last, while the program compiles what it needs first. Where it is not done in time the program
+waits for it: compiling the same would take longer.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+_started: dict[type, subprocess.Popen[bytes]] = {}  # by the class of the likelihood
+_awaited: set[tuple[Callable[..., Any], type]] = set()
+
+
+def start_precompiling(likelihood: type, name: str) -> None:
+    """Start the second process if nothing has been compiled yet, and no other program has one. It ends by itself.
+
+    Parameters
+    ----------
+    likelihood : type
+        The class.
+    name : str
+        As :func:`~pyclone_pgsm.likelihoods.registry.find_likelihood` takes it.
+    """
+    from pyclone_pgsm.jit.compiling import is_cold, precompiling_lock
+    from pyclone_pgsm.jit.kept_code import own_processes
+
+    if likelihood in _started or not is_cold(likelihood):
+        return
+    lock = precompiling_lock(likelihood)
+    if lock is None:
+        return
+    _started[likelihood] = subprocess.Popen(
+        [sys.executable, "-m", "pyclone_pgsm.analyses.precompile", name],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        pass_fds=[lock],  # the lock is held until the second process has ended, whatever becomes of this one
+    )
+    os.close(lock)
+    own_processes.add(_started[likelihood].pid)
+
+
+def stop_precompiling() -> None:
+    """Stop the second process: the program has nothing to do."""
+    for process in _started.values():
+        process.terminate()
+
+
+def await_precompiled(function: Callable[..., Any], likelihood: type) -> None:
+    """Wait while the second process compiles an entry function that it was started for. Cheap once waited for."""
+    if (function, likelihood) in _awaited:
+        return
+    from pyclone_pgsm.jit.compiling import is_kept
+
+    process = _started.get(likelihood)
+    while process is not None and process.poll() is None and not is_kept(function, likelihood):
+        time.sleep(0.05)
+    _awaited.add((function, likelihood))

@@ -1,0 +1,1 @@
+"""Iterations, chains and threads."""

@@ -1,0 +1,192 @@
+"""How to run chains: which moves make up an iteration, with what parameters, for how long."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.ranges import BOUNDS, check_range
+from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS
+from pyclone_pgsm.samplers.initial import check_init
+from pyclone_pgsm.samplers.resampling import SCHEMES
+
+SAMPLERS: dict[str, tuple[str, ...]] = {
+    "mixed": ("gibbs", "pgsm"),
+    "pgsm": ("pgsm",),
+    "gibbs": ("gibbs",),
+    "sams": ("sams",),
+    "mixed-sams": ("gibbs", "sams"),
+    "restricted-gibbs": ("restricted-gibbs",),
+    "mixed-restricted-gibbs": ("gibbs", "restricted-gibbs"),
+}
+"""What an iteration of each sampler consists of, in this order."""
+
+TARGETS = ("annealed", "plain")
+MIXTURE_SCHEME, MIXTURE_THRESHOLD = "both-kinds", 0.1
+"""Default resampling of the mixtures of :mod:`pyclone_pgsm.analyses.clustering`."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to run the chains. The names are those of the command line's options.
+
+    Attributes
+    ----------
+    sampler : str
+        Which moves an iteration consists of: one of :data:`SAMPLERS`.
+    sweeps : int
+        Gibbs sweeps an iteration, of the samplers that have them.
+    moves : int or None
+        Split-merge moves an iteration, of the samplers that have them. None: chosen by :meth:`resolve`.
+    particles : int
+        N of the particle Gibbs kernel.
+    resample_threshold : float or None
+        Relative effective sample size below which particles are resampled. None: 0.5.
+    resampling : str or None
+        How particles are resampled: one of :data:`~pyclone_pgsm.samplers.resampling.SCHEMES`. None: "multinomial".
+    anchors : int
+        Observations that a particle Gibbs split-merge move starts from; it may leave up to so many blocks.
+    anchor_proposal : str or None
+        How anchors are chosen: one of :data:`~pyclone_pgsm.samplers.anchors.ANCHOR_PROPOSALS`. None: chosen by
+        :meth:`resolve`.
+    targets : {"annealed", "plain"}
+        Intermediate targets of the particle Gibbs kernel.
+    scans : int
+        Restricted Gibbs scans between the launch state and the proposal of a restricted-gibbs move.
+    init : str
+        "single", "disconnected", "random", "random:K" or a file of labels (see :mod:`pyclone_pgsm.samplers.initial`).
+    iterations, burn_in : int or None
+        Iterations of a chain in all, and those of them that summaries skip. None: chosen by :meth:`resolve`.
+    thin : int
+        Every how manieth iteration is saved.
+    chains : int
+    seed : int
+    hyper_every : int or None
+        Every how manieth iteration updates the likelihood's hyperparameters. None: chosen by :meth:`resolve`.
+
+    Raises
+    ------
+    UsageError
+        A value cannot be; the text names the option.
+    """
+
+    sampler: str = "mixed"
+    sweeps: int = 1
+    moves: int | None = None
+    particles: int = 20
+    resample_threshold: float | None = None
+    resampling: str | None = None
+    anchors: int = 2
+    anchor_proposal: str | None = None
+    targets: str = "annealed"
+    scans: int = 5
+    init: str = "single"
+    iterations: int | None = None
+    burn_in: int | None = None
+    thin: int = 1
+    chains: int = 4
+    seed: int = 1
+    hyper_every: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, known in (
+            ("sampler", tuple(SAMPLERS)),
+            ("targets", TARGETS),
+            ("resampling", (None, *SCHEMES)),
+            ("anchor_proposal", (None, *ANCHOR_PROPOSALS)),
+        ):
+            if getattr(self, name) not in known:
+                names = ", ".join(filter(None, known))
+                raise UsageError(f"{_option(name)} {getattr(self, name)!r}: must be one of {names}")
+        for name, (least, most, reason) in BOUNDS.items():
+            value = getattr(self, name)
+            if value is not None:
+                check_range(_option(name), value, least, most, reason)
+        if self.resample_threshold is not None and not 0.0 <= self.resample_threshold <= 1.0:
+            raise UsageError(f"--resample-threshold {self.resample_threshold}: must lie between 0 and 1")
+        check_init(self.init)
+        self._check_anchors()
+        if self.iterations is not None and self.burn_in is not None:
+            self._check_lengths(self.iterations, self.burn_in)
+
+    def _check_anchors(self) -> None:
+        if self.anchors == 2:
+            return
+        if "pgsm" not in SAMPLERS[self.sampler]:
+            raise UsageError(f"--anchors {self.anchors}: --sampler {self.sampler} has two; use mixed or pgsm")
+        if self.anchor_proposal not in (None, "uniform"):
+            raise UsageError(
+                f"--anchors {self.anchors}: --anchor-proposal {self.anchor_proposal} draws two; use uniform"
+            )
+
+    def _check_lengths(self, iterations: int, burn_in: int) -> None:
+        if burn_in >= iterations:
+            raise UsageError(
+                f"--burn-in {burn_in}: must be less than the {iterations} iterations, which include it"
+            )
+        if iterations // self.thin == burn_in // self.thin:
+            raise UsageError(
+                f"--thin {self.thin}: no iteration between the burn-in's {burn_in} and the last, {iterations}, is saved"
+            )
+
+    def resolve(self, num_observations: int) -> Settings:
+        """The settings with numbers where the user gave none.
+
+        Iterations: 1,000, fewer for more than 1,500 observations, at least 150. Burn-in: half of them. Split-merge
+        moves an iteration: 4 with balanced anchors; for more than 5,000 observations, where they take long, 1 with
+        cluster-informed anchors; with more than two anchors uniform ones, as nothing else draws so many. Updates of
+        hyperparameters: in each iteration, or in every third for more than 1,000 observations.
+
+        Raises
+        ------
+        UsageError
+            The burn-in leaves no iteration.
+        """
+        iterations = self.iterations
+        if iterations is None:
+            iterations = max(150, min(1000, 1_500_000 // max(1, num_observations) // 10 * 10))
+        burn_in = iterations // 2 if self.burn_in is None else self.burn_in
+        self._check_lengths(iterations, burn_in)
+        is_large = num_observations > 5000
+        return replace(
+            self,
+            iterations=iterations,
+            burn_in=burn_in,
+            moves=self.moves or (1 if is_large else 4),
+            anchor_proposal=self.anchor_proposal
+            or ("uniform" if self.anchors > 2 else "cluster" if is_large else "balanced"),
+            hyper_every=self.hyper_every or (1 if num_observations <= 1000 else 3),
+            resampling=self.scheme,
+            resample_threshold=self.threshold,
+        )
+
+    @property
+    def lengths(self) -> tuple[int, int]:
+        """Iterations and burn-in of resolved settings."""
+        if self.iterations is None or self.burn_in is None:
+            raise ValueError("resolve the settings first")
+        return self.iterations, self.burn_in
+
+    @property
+    def proposal(self) -> str:
+        """Name of the anchor proposal; of settings that were not resolved, as in old traces, what it was then."""
+        return self.anchor_proposal or ("cluster" if self.anchors == 2 else "uniform")
+
+    @property
+    def scheme(self) -> str:
+        """Name of the resampling scheme."""
+        return self.resampling or "multinomial"
+
+    @property
+    def threshold(self) -> float:
+        """Relative effective sample size below which particles are resampled."""
+        return 0.5 if self.resample_threshold is None else self.resample_threshold
+
+    def to_dict(self) -> dict[str, Any]:
+        """For the trace and ``run.json``."""
+        return asdict(self)
+
+
+def _option(name: str) -> str:
+    return "--" + name.replace("_", "-")

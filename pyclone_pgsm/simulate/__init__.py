@@ -1,0 +1,1 @@
+"""Made-up tumours with a known truth."""

@@ -1,0 +1,633 @@
+"""Does a likelihood keep its word? For the tests of likelihoods, the package's own and those of plugins.
+
+:func:`check_likelihood` asks a likelihood (see :mod:`pyclone_pgsm.likelihoods.contract`) about all blocks that the
+first few observations can form, and about some larger ones. With L(y_b) = exp(``log_marginal``) these must hold:
+
+=================  =================================================================================================
+property           meaning
+=================  =================================================================================================
+statistic          ``stat_size`` numbers hold a block, and ``clear`` leaves nothing of what stood there before
+finite             all answers are finite
+questions          a question does not change the block
+order              a block does not depend on the order in which its members came
+add_many           gives what adding one by one gives
+remove             taking out what was put in leaves the block as it was
+predictive         L(y_i | y_b) = L(y_b and y_i) / L(y_b)
+leave-one-out      ``log_predictive_without`` is the predictive given the others
+kind               observations that share their ``kind`` have the same predictives
+negligible         a predictive above it is exact, one below it stays below
+log_predictives    gives what predicting block by block gives
+sketch             predictives of a sketch are exact or NaN
+new observations   ``log_predictive_new`` is the predictive with all its factors, and ``log_constant`` those left out
+compiled           compiled code gives what the same code gives as plain Python
+posterior          chains leave the posterior, enumerated over all partitions, as it is
+shared             nothing is written to the likelihood's own arrays: chains in several threads share it
+=================  =================================================================================================
+
+They are checked in this order. Two statistics count as the same if all questions about them have the same answers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from functools import cache
+from itertools import chain, combinations
+from typing import Any
+
+import numpy as np
+from numba.core.errors import NumbaError, UnsupportedBytecodeError
+from numpy.typing import NDArray
+
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.likelihoods.contract import register
+from pyclone_pgsm.likelihoods.model import FixedModel
+from pyclone_pgsm.priors import DirichletProcess
+from pyclone_pgsm.sampling.chains import Settings, advance, start_chain
+from pyclone_pgsm.testing.enumeration import chi_square_p_value, encode, enumerate_posterior
+
+ENUMERATED = 6  # observations of which all blocks and all partitions are looked at
+LARGER_BLOCKS = 10  # random blocks of all observations
+MANY_BLOCKS = 20  # random sets of blocks that are predicted together
+TOLERANCE = 1e-8  # relative to the largest number that enters a comparison, or to 1
+REPLICATES = 10_000
+SMALLEST_P = 1e-5
+SURE = 0.99  # a posterior that is as sure of one partition tests nothing
+GUARD = 8  # numbers before and after a statistic
+UNTOUCHED = -12345.5
+
+Answers = NDArray[np.float64]
+
+
+class NonConforming(AssertionError):
+    """A likelihood lacks a property. The text names it, the observation and block that show it, and both numbers."""
+
+
+def check_likelihood(
+    likelihood: Any, *, observations: NDArray[np.float64], rng: np.random.Generator | None = None
+) -> None:
+    """Check a likelihood on small data.
+
+    It takes some seconds; more the first time, when it compiles.
+
+    Parameters
+    ----------
+    likelihood : NamedTuple
+        Made from `observations`. It should be open how the first six of them cluster.
+    observations : (T, D) float64
+        The data, T at least 2, as ``log_predictive_new`` takes them: one row an observation.
+    rng : numpy.random.Generator or None
+        Chooses orders and larger blocks, and runs the chains. None: the same at every call.
+
+    Raises
+    ------
+    NonConforming
+        A property does not hold.
+    UsageError
+        The class does not keep the contract, or the data cannot test it.
+    """
+    kind = type(likelihood)
+    register(f"{kind.__module__}:{kind.__qualname__}")(kind)
+    observations = np.ascontiguousarray(observations, np.float64)
+    if observations.ndim != 2 or len(observations) < 2:
+        raise UsageError(f"observations: must be (T, D), T at least 2, not {observations.shape}")
+    examination = Examination(likelihood, observations, rng or np.random.default_rng(1))
+    for name, check in PROPERTIES.items():
+        examination.property = name
+        check(examination)
+
+
+# The questions. They are asked in plain Python, and compiled.
+
+
+def answers_of_block(likelihood, added, one_by_one, removed, repeats, num_observations, fill):  # type: ignore[no-untyped-def]
+    """All answers that a block can give.
+
+    Parameters
+    ----------
+    likelihood : NamedTuple
+    added : (A,) int64
+        Members in the order in which they come, the first `one_by_one` by ``add`` and the others by ``add_many``.
+    one_by_one : int
+    removed : (R,) int64
+        Those that are taken out again.
+    repeats : int
+        How many times everything is asked; the last answers count.
+    num_observations : int
+        T.
+    fill : float
+        What stands in memory before.
+
+    Returns
+    -------
+    answers : (T + 1,) float64
+        First log L(y_i | y_b) of each observation i, or log L(y_i | y_b without y_i) of a member; then log L(y_b).
+    memory : (GUARD + stat_size + GUARD,) float64
+        The statistic and its surroundings.
+    """
+    memory = np.full(likelihood.stat_size() + 2 * GUARD, fill)
+    stat = memory[GUARD : len(memory) - GUARD]
+    likelihood.clear(stat)
+    inside = np.zeros(num_observations, np.int64)
+    for i in added[:one_by_one]:
+        likelihood.add(stat, i)
+    if one_by_one < len(added):
+        likelihood.add_many(stat, added[one_by_one:])
+    for i in removed:
+        likelihood.remove(stat, i)
+    for i in added:
+        inside[i] += 1
+    for i in removed:
+        inside[i] -= 1
+    size = len(added) - len(removed)
+    answers = np.empty(num_observations + 1)
+    for _ in range(repeats):
+        for i in range(num_observations):
+            if size == inside[i]:
+                answers[i] = likelihood.log_prior_predictive(i)
+            elif inside[i]:
+                answers[i] = likelihood.log_predictive_without(stat, i)
+            else:
+                answers[i] = likelihood.log_predictive(stat, i, -np.inf)
+        answers[num_observations] = likelihood.log_marginal(stat)
+    return answers, memory
+
+
+def predictive(likelihood, members, i, negligible):  # type: ignore[no-untyped-def]
+    """``log_predictive`` of i given a block."""
+    stat = np.zeros(likelihood.stat_size())
+    likelihood.clear(stat)
+    likelihood.add_many(stat, members)
+    return likelihood.log_predictive(stat, i, negligible)
+
+
+def predictives_of_sketch(likelihood, members, at_once, i):  # type: ignore[no-untyped-def]
+    """``log_predictive`` of i given a sketch as it grows.
+
+    Parameters
+    ----------
+    likelihood : NamedTuple
+    members : (n,) int64
+    at_once : int
+        How many of them come first, by ``add_many`` if there are any.
+    i : int
+
+    Returns
+    -------
+    (n - at_once,) float64
+        After each of the others.
+    """
+    stat = np.full(likelihood.stat_size(), np.nan)
+    likelihood.clear_sketch(stat)
+    if at_once > 0:
+        likelihood.add_many(stat, members[:at_once])
+    values = np.empty(len(members) - at_once)
+    for m in range(len(values)):
+        likelihood.add(stat, members[at_once + m])
+        values[m] = likelihood.log_predictive(stat, i, -np.inf)
+    return values
+
+
+def predictives_of_blocks(likelihood, labels, slots, i, negligible):  # type: ignore[no-untyped-def]
+    """``log_predictives`` of i, with two more places in its output, and ``log_predictive`` of i for each block.
+
+    Parameters
+    ----------
+    likelihood : NamedTuple
+    labels : (T,) int64
+        Block of each observation, -1 if in none.
+    slots : (K,) int64
+        Slot of each block, 0..2K.
+    i : int
+    negligible : (K,) float64
+        Of ``log_predictives``; the others are exact.
+    """
+    stats = np.full((2 * len(slots) + 1, likelihood.stat_size()), np.nan)
+    for slot in slots:
+        likelihood.clear(stats[slot])
+    for j in range(len(labels)):
+        if labels[j] >= 0:
+            likelihood.add(stats[slots[labels[j]]], j)
+    together = np.full(len(slots) + 2, UNTOUCHED)
+    likelihood.log_predictives(stats, slots, i, negligible, together)
+    alone = np.empty(len(slots))
+    for b in range(len(slots)):
+        alone[b] = likelihood.log_predictive(stats[slots[b]], i, -np.inf)
+    return together, alone
+
+
+def predictives_new(likelihood, members, observations):  # type: ignore[no-untyped-def]
+    """``log_predictive_new`` of each row of `observations` given a block."""
+    stat = np.zeros(likelihood.stat_size())
+    likelihood.clear(stat)
+    for i in members:
+        likelihood.add(stat, i)
+    values = np.empty(len(observations))
+    for j in range(len(observations)):
+        values[j] = likelihood.log_predictive_new(stat, observations[j])
+    return values
+
+
+class Examination:
+    """A likelihood, its data, and what was asked.
+
+    Parameters
+    ----------
+    likelihood : NamedTuple
+    observations : (T, D) float64
+    rng : numpy.random.Generator
+
+    Attributes
+    ----------
+    T : int
+        Observations.
+    blocks : list of tuple of int
+        All blocks of the first observations, and some larger ones; members in ascending order.
+    property : str
+        Name of the one that is looked at.
+    """
+
+    def __init__(self, likelihood: Any, observations: NDArray[np.float64], rng: np.random.Generator) -> None:
+        self.likelihood = likelihood
+        self.observations = observations
+        self.rng = rng
+        self.property = ""
+        self.T = len(observations)
+        first = range(min(self.T, ENUMERATED))
+        self.blocks = list(chain.from_iterable(combinations(first, n + 1) for n in first))
+        if self.T > ENUMERATED:
+            sizes = rng.integers(1, self.T, size=LARGER_BLOCKS, endpoint=True)
+            self.blocks += [tuple(sorted(rng.choice(self.T, n, replace=False).tolist())) for n in sizes]
+        self.answers = cache(self.ask)
+        self.arrays = {name: np.copy(value) for name, value in self.named_arrays()}
+
+    def named_arrays(self) -> list[tuple[str, NDArray[Any]]]:
+        fields = self.likelihood._asdict().items()
+        return [(name, value) for name, value in fields if isinstance(value, np.ndarray)]
+
+    def outside(self, block: Sequence[int]) -> list[int]:
+        return [i for i in range(self.T) if i not in block]
+
+    def shuffled(self, block: Sequence[int]) -> list[int]:
+        return self.rng.permutation(block).tolist()
+
+    def compile(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return compiled_for(function, type(self.likelihood))
+
+    def ask(
+        self,
+        added: Sequence[int],
+        one_by_one: int = 0,
+        removed: Sequence[int] = (),
+        repeats: int = 1,
+        fill: float = 0.0,
+        compiled: bool = False,
+    ) -> Answers:
+        """Answers (T + 1,) of a block, see :func:`answers_of_block`."""
+        ask = self.compile(answers_of_block) if compiled else answers_of_block
+        members, gone = np.array(added, np.int64), np.array(removed, np.int64)
+        try:
+            answers, memory = ask(self.likelihood, members, one_by_one, gone, repeats, self.T, fill)
+        except IndexError as error:
+            size = self.likelihood.stat_size()
+            raise self.fault(f"block {show(added)}: {error}; stat_size() is {size}") from error
+        around = np.concatenate([memory[:GUARD], memory[-GUARD:]])
+        if not np.array_equal(around, np.full(2 * GUARD, fill), equal_nan=True):
+            size = len(memory) - 2 * GUARD
+            raise self.fault(f"block {show(added)} writes outside of its {size} numbers")
+        return answers
+
+    def fault(self, text: str) -> NonConforming:
+        name = type(self.likelihood).__qualname__.rpartition(".")[2]
+        return NonConforming(f"{name}, {self.property}: {text}")
+
+    def must_be_equal(
+        self,
+        where: str,
+        first: tuple[str, float],
+        second: tuple[str, float],
+        scale: float = 1.0,
+    ) -> None:
+        """Compare two numbers, each with its name; `scale` is the largest number that they were made from."""
+        (name, value), (other_name, other) = first, second
+        allowed = TOLERANCE * max(1.0, scale, abs(value), abs(other))
+        if value != other and not abs(value - other) <= allowed < np.inf:
+            raise self.fault(f"{where}: {name} is {value:.10g}, but {other_name} is {other:.10g}")
+
+    def must_answer_alike(
+        self,
+        block: Sequence[int],
+        first: tuple[str, Answers],
+        second: tuple[str, Answers],
+    ) -> None:
+        """Compare all answers of a block, gained in two ways that have names."""
+        (way, answers), (other_way, others) = first, second
+        scale = float(np.abs(others[np.isfinite(others)]).max(initial=1.0))
+        for i in range(self.T + 1):
+            question, where = self.question(block, i)
+            pair = (f"{question} {way}", answers[i]), (f"that {other_way}", others[i])
+            self.must_be_equal(where, *pair, scale)
+
+    def question(self, block: Sequence[int], i: int) -> tuple[str, str]:
+        """The method that gives answer number `i` of a block, and what it is asked about."""
+        if i == self.T:
+            return "log_marginal", f"block {show(block)}"
+        if not set(block) - {i}:
+            return "log_prior_predictive", f"observation {i}"
+        method = "log_predictive_without" if i in block else "log_predictive"
+        return method, f"observation {i}, block {show(block)}"
+
+
+def show(block: Sequence[int]) -> str:
+    return "{" + ", ".join(map(str, block)) + "}"
+
+
+# The properties.
+
+
+def check_statistic(it: Examination) -> None:
+    for block in it.blocks:
+        for one_by_one in (0, len(block)):
+            clean = it.ask(block, one_by_one)
+            used = it.ask(block, one_by_one, fill=np.nan)
+            ways = ("after clear of used memory", used), ("after clear of zeros", clean)
+            it.must_answer_alike(block, *ways)
+
+
+def check_finite(it: Examination) -> None:
+    for block in it.blocks:
+        for i, answer in enumerate(it.answers(block)):
+            if not np.isfinite(answer):
+                question, where = it.question(block, i)
+                raise it.fault(f"{where}: {question} is {answer}")
+
+
+def check_questions(it: Examination) -> None:
+    for block in it.blocks:
+        ways = ("asked again", it.ask(block, repeats=2)), ("asked once", it.answers(block))
+        it.must_answer_alike(block, *ways)
+
+
+def check_order(it: Examination) -> None:
+    for block in it.blocks:
+        order = it.shuffled(block)
+        ways = [(f"after adding {show(o)}", it.ask(o, len(block))) for o in (order, block)]
+        it.must_answer_alike(block, *ways)
+
+
+def check_add_many(it: Examination) -> None:
+    for block in it.blocks:
+        order = it.shuffled(block)
+        single = it.ask(order, len(block))
+        for one_by_one in (0, len(block) // 2):
+            ways = ("after add_many", it.ask(order, one_by_one)), ("after add of each", single)
+            it.must_answer_alike(block, *ways)
+
+
+def check_remove(it: Examination) -> None:
+    for block in it.blocks:
+        guests = it.shuffled(it.outside(block))[:2]
+        if guests:
+            come = it.shuffled([*block, *guests])
+            left = it.ask(come, len(come), removed=guests)
+            way = f"after adding {show(come)} and removing {show(guests)}"
+            it.must_answer_alike(block, (way, left), ("without that", it.answers(block)))
+
+
+def check_predictive(it: Examination) -> None:
+    for i in range(it.T):
+        prior = it.likelihood.log_prior_predictive(i)
+        pair = ("log_prior_predictive", prior), (f"log_marginal of {show([i])}", it.answers((i,))[-1])
+        it.must_be_equal(f"observation {i}", *pair)
+    for block in it.blocks:
+        before = it.answers(block)
+        for i in it.outside(block):
+            after = it.answers(tuple(sorted((*block, i))))[-1]
+            names = "log_predictive", f"log_marginal of {show([*block, i])} less that of {show(block)}"
+            where = f"observation {i}, block {show(block)}"
+            pair = (names[0], before[i]), (names[1], after - before[-1])
+            it.must_be_equal(where, *pair, abs(after))
+
+
+def check_leave_one_out(it: Examination) -> None:
+    for block in it.blocks:
+        for i in block if len(block) > 1 else ():
+            others = tuple(j for j in block if j != i)
+            pair = (
+                ("log_predictive_without", it.answers(block)[i]),
+                (f"log_predictive given {show(others)}", it.answers(others)[i]),
+            )
+            it.must_be_equal(f"observation {i}, block {show(block)}", *pair)
+
+
+def check_kind(it: Examination) -> None:
+    kinds = [it.likelihood.kind(i) for i in range(it.T)]
+    for i, kind in enumerate(kinds):
+        if kind < 0:
+            raise it.fault(f"observation {i}: kind is {kind}, must be 0 or above")
+    for i, j in combinations(range(it.T), 2):
+        for block in it.blocks if kinds[i] == kinds[j] else ():
+            if not {i, j} & set(block):
+                first, second = ((f"log_predictive of {k}", it.answers(block)[k]) for k in (i, j))
+                where = f"observations {i} and {j} of kind {kinds[i]}, block {show(block)}"
+                it.must_be_equal(where, first, second)
+
+
+def check_negligible(it: Examination) -> None:
+    for block in it.blocks:
+        for i in it.outside(block):
+            exact = it.answers(block)[i]
+            where = f"observation {i}, block {show(block)}"
+            for below in (100.0, 0.1):
+                limit = exact - below
+                given = predictive(it.likelihood, np.array(block), i, limit)
+                name = f"log_predictive with negligible {limit:.10g}"
+                it.must_be_equal(where, (name, given), ("the exact one", exact))
+            for above in (0.1, 100.0):
+                limit = exact + above
+                given = predictive(it.likelihood, np.array(block), i, limit)
+                if not given < limit:
+                    text = f"log_predictive is {given:.10g}, above negligible {limit:.10g}; exact is {exact:.10g}"
+                    raise it.fault(f"{where}: {text}")
+
+
+def check_log_predictives(it: Examination) -> None:
+    for labels, slots, i in several_blocks(it):
+        blocks = ", ".join(show(np.flatnonzero(labels == b).tolist()) for b in range(len(slots)))
+        where = f"observation {i}, blocks {blocks}"
+        cuts = np.full(len(slots), -np.inf)
+        _, exact = predictives_of_blocks(it.likelihood, labels, slots, i, cuts)
+        one_for_all = np.median(exact) - 0.1, exact.max() + 0.1
+        of_each = exact + 0.1 * (-1.0) ** np.arange(len(slots))
+        for limits in (cuts, *(np.full(len(slots), limit) for limit in one_for_all), of_each):
+            given, _ = predictives_of_blocks(it.likelihood, labels, slots, i, limits)
+            for b, (value, limit) in enumerate(zip(exact, limits)):
+                if value >= limit or given[b] >= limit:
+                    pair = (f"log_predictives of block {b}", given[b]), ("log_predictive", value)
+                    it.must_be_equal(f"{where}, negligible {limit:.10g}", *pair)
+            if (given[len(exact) :] != UNTOUCHED).any():
+                raise it.fault(f"{where}: writes more than {len(exact)} values")
+
+
+def check_sketch(it: Examination) -> None:
+    for order, i in growing_blocks(it):
+        for at_once in {0, len(order) // 2}:
+            given = predictives_of_sketch(it.likelihood, np.array(order), at_once, i)
+            for m, value in enumerate(given, at_once + 1):
+                exact = it.answers(tuple(sorted(order[:m])))[i]
+                pair = ("log_predictive of a sketch", value), ("that of a block", exact)
+                if not np.isnan(value):
+                    it.must_be_equal(f"observation {i}, block {show(order[:m])}", *pair)
+
+
+def growing_blocks(it: Examination) -> list[tuple[list[int], int]]:
+    """Members of each block in the order in which they come, and an observation outside, if there is one."""
+    return [(it.shuffled(block), i) for block in it.blocks for i in it.outside(block)[:1]]
+
+
+def several_blocks(it: Examination) -> list[tuple[NDArray[np.int64], NDArray[np.int64], int]]:
+    """Random labels, slots and an observation for :func:`predictives_of_blocks`."""
+    drawn = []
+    for _ in range(MANY_BLOCKS):
+        labels = it.rng.integers(1 + it.rng.integers(it.T), size=it.T)
+        i = int(it.rng.integers(it.T))
+        labels[i] = -1
+        found, labels = np.unique(labels, return_inverse=True)
+        slots = it.rng.choice(2 * len(found) - 1, len(found) - 1, replace=False)
+        drawn.append((labels.astype(np.int64) - 1, slots, i))
+    return drawn
+
+
+def check_new_observations(it: Examination) -> None:
+    constant = float(it.likelihood.log_constant())
+    if not np.isfinite(constant):
+        raise it.fault(f"log_constant is {constant}")
+    if not hasattr(it.likelihood, "log_predictive_new"):
+        return
+    prior = np.array([it.likelihood.log_prior_predictive(i) for i in range(it.T)])
+    left_out = predictives_new(it.likelihood, np.empty(0, np.int64), it.observations) - prior
+    for block in it.blocks:
+        given = predictives_new(it.likelihood, np.array(block), it.observations)
+        for i in it.outside(block):
+            name = "log_predictive and what log_predictive_new of the empty block has more than log_prior_predictive"
+            pair = ("log_predictive_new", given[i]), (name, it.answers(block)[i] + left_out[i])
+            it.must_be_equal(f"observation {i}, block {show(block)}", *pair)
+    name = "the sum of what log_predictive_new of the empty block has more than log_prior_predictive"
+    pair = ("log_constant", constant), (name, float(left_out.sum()))
+    it.must_be_equal(f"all {it.T} observations", *pair, float(np.abs(left_out).sum()))
+
+
+def check_compiled(it: Examination) -> None:
+    try:
+        compare_answers(it)
+        compare_log_predictives(it)
+        compare_sketches(it)
+        if hasattr(it.likelihood, "log_predictive_new"):
+            compare_log_predictive_new(it)
+    except (NumbaError, UnsupportedBytecodeError) as error:
+        raise it.fault(f"numba cannot compile it: {error}") from error
+
+
+def compare_answers(it: Examination) -> None:
+    for block in it.blocks:
+        others = it.outside(block)
+        everything = (*block, *others)
+        for added, one_by_one, removed in (
+            (block, len(block), []),
+            (block, 0, []),
+            (everything, 0, others),
+        ):
+            pure = it.ask(added, one_by_one, removed)
+            machine = it.ask(added, one_by_one, removed, compiled=True)
+            it.must_answer_alike(block, ("compiled", machine), ("as plain Python", pure))
+
+
+def compare_log_predictives(it: Examination) -> None:
+    compiled = it.compile(predictives_of_blocks)
+    for labels, slots, i in several_blocks(it):
+        cuts = np.full(len(slots), -np.inf)
+        machine, _ = compiled(it.likelihood, labels, slots, i, cuts)
+        pure, _ = predictives_of_blocks(it.likelihood, labels, slots, i, cuts)
+        for b in range(len(pure)):
+            pair = ("log_predictives compiled", machine[b]), ("that as plain Python", pure[b])
+            it.must_be_equal(f"observation {i}", *pair)
+
+
+def compare_sketches(it: Examination) -> None:
+    ask = it.compile(predictives_of_sketch)
+    for order, i in growing_blocks(it):
+        pure = predictives_of_sketch(it.likelihood, np.array(order), 0, i)
+        machine = ask(it.likelihood, np.array(order), 0, i)
+        for m, (value, other) in enumerate(zip(machine, pure), 1):
+            pair = ("log_predictive compiled", value), ("that as plain Python", other)
+            if not (np.isnan(value) and np.isnan(other)):
+                it.must_be_equal(f"observation {i}, sketch of {show(order[:m])}", *pair)
+
+
+def compare_log_predictive_new(it: Examination) -> None:
+    compiled = it.compile(predictives_new)
+    for block in it.blocks:
+        machine = compiled(it.likelihood, np.array(block), it.observations)
+        pure = predictives_new(it.likelihood, np.array(block), it.observations)
+        for i in range(it.T):
+            pair = ("log_predictive_new compiled", machine[i]), ("that as plain Python", pure[i])
+            it.must_be_equal(f"observation {i}, block {show(block)}", *pair)
+
+
+def check_posterior(it: Examination) -> None:
+    """Draw partitions from the enumerated posterior, run one iteration of a chain from each, and count."""
+    T = min(it.T, ENUMERATED)
+    posterior = enumerate_posterior(T, lambda block: float(it.answers(tuple(block))[-1]), 1.0)
+    if posterior.probabilities.max() > SURE:
+        best = posterior.partitions[posterior.probabilities.argmax()]
+        raise UsageError(
+            f"observations: the posterior is sure of {best.tolist()}; a test needs less clear data"
+        )
+    settings = Settings(iterations=1, burn_in=0, moves=1, particles=5, anchor_proposal="uniform")
+    model = FixedModel(it.likelihood, T)
+    state = replace(start_chain(model, DirichletProcess(1.0, None, None), settings, 0), rng=it.rng)
+    after = []
+    for labels in posterior.draw(REPLICATES, it.rng):
+        _, records, _ = advance(model, settings, replace(state, labels=labels), 1, lambda _: False)
+        after.append(records.labels[0])
+    counts = posterior.count(encode(np.array(after)))
+    p = chi_square_p_value(counts, posterior.probabilities)
+    if p < SMALLEST_P:
+        expected = posterior.probabilities * REPLICATES
+        worst = int(np.argmax((counts - expected) ** 2 / expected))
+        text = (
+            f"one iteration from {REPLICATES} draws of the posterior leads elsewhere (p = {p:.2g}): partition "
+            f"{posterior.partitions[worst].tolist()} was there {counts[worst]} times, "
+            f"{expected[worst]:.1f} are expected; is everything about a block in its statistic?"
+        )
+        raise it.fault(text)
+
+
+def check_shared(it: Examination) -> None:
+    for name, value in it.named_arrays():
+        changed = np.flatnonzero(value.ravel() != it.arrays[name].ravel())
+        if len(changed):
+            k = changed[0]
+            text = f"{name} was {it.arrays[name].flat[k]:.10g} at {k} and is now {value.flat[k]:.10g}"
+            raise it.fault(f"{text}; chains in several threads use the same arrays")
+
+
+PROPERTIES: dict[str, Callable[[Examination], None]] = {
+    "statistic": check_statistic,
+    "finite": check_finite,
+    "questions": check_questions,
+    "order": check_order,
+    "add_many": check_add_many,
+    "remove": check_remove,
+    "predictive": check_predictive,
+    "leave-one-out": check_leave_one_out,
+    "kind": check_kind,
+    "negligible": check_negligible,
+    "log_predictives": check_log_predictives,
+    "sketch": check_sketch,
+    "new observations": check_new_observations,
+    "compiled": check_compiled,
+    "posterior": check_posterior,
+    "shared": check_shared,
+}

@@ -1,0 +1,17 @@
+"""The trace: an HDF5 file that holds the data, the settings and every saved iteration of every chain.
+
+    /config             attributes: format, version, command, options (JSON), seed
+    /data               enough to go on without the input files: ids, counts, copy numbers and what was left out of a
+                        tumour; names and values of any other matrix
+    /chains/<k>/        labels [iterations, T], iteration, num_clusters, concentration, log_joint, seconds, and one
+                        dataset for each other hyperparameter of the partition prior (discount) and of the likelihood
+                        (precision, error_rate, tumour_content:SAMPLE, ..); outliers [iterations, T] if mutations may be
+    /chains/<k>/state   what the chain needs to go on: iterations done, labels, outliers, random generator, ...
+
+The first line of the file, before HDF5's own bytes, is the SHA-256 of all that follows from byte 512 on; a program that
+changes a trace must renew it (pyclone_pgsm.trace.schema.seal). Datasets and the structure of the file have HDF5's
+checksums, too. Texts are UTF-8 of a fixed length, filled with zero bytes.
+
+Format 3. Format 2, without that line, and with checksums of some datasets only, is still read, and becomes format 3
+when its chains go on.
+"""

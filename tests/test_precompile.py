@@ -1,0 +1,136 @@
+"""The process that compiles ahead: when it is started, and that it calls what it should."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+from numba import config
+from small_runs import matrix, run_matrix
+from typer.testing import CliRunner
+
+from pyclone_pgsm.analyses import precompile
+from pyclone_pgsm.cli.app import app
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.jit import compiling, second_process
+from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.likelihoods.bernoulli import Bernoulli
+from pyclone_pgsm.likelihoods.normal import Normal
+from pyclone_pgsm.likelihoods.pyclone import PyClone
+from pyclone_pgsm.samplers.particle_gibbs import split_merge
+from pyclone_pgsm.sampling.settings import Settings
+
+
+@pytest.mark.parametrize("cold", [True, False])
+def test_started_only_if_nothing_is_compiled(cold, monkeypatch):
+    started: list[Any] = []
+    monkeypatch.setattr(second_process, "_started", {})
+    monkeypatch.setattr(compiling, "is_cold", lambda kind: cold and kind is Normal)
+    monkeypatch.setattr(compiling, "precompiling_lock", lambda _: os.open(os.devnull, os.O_RDONLY))
+
+    def start(command: list[str], **_: object) -> SimpleNamespace:
+        started.append(command)
+        return SimpleNamespace(pid=0)
+
+    monkeypatch.setattr(subprocess, "Popen", start)
+    for threads, chains in ((1, 4), (4, 1), (2, 2)):
+        precompile.compile_ahead("normal", Settings(chains=chains, sampler="gibbs"), threads)
+        precompile.compile_ahead("normal", Settings(chains=chains), threads)
+    assert started == ([[sys.executable, "-m", "pyclone_pgsm.analyses.precompile", "normal"]] if cold else [])
+    with pytest.raises(UsageError, match="norml"):
+        precompile.compile_ahead("norml", Settings(chains=2), 2)
+
+
+def test_one_program_of_several_compiles_ahead(tmp_path, monkeypatch):
+    """... and its second process has the right to, until it has ended."""
+    monkeypatch.setattr(compiling, "cache_directory", lambda: tmp_path)
+    monkeypatch.setattr(config, "DISABLE_JIT", 0)
+    lock = compiling.precompiling_lock(Normal)
+    assert lock is not None
+    assert compiling.precompiling_lock(Normal) is None
+    process = subprocess.Popen(["sleep", "600"], pass_fds=[lock])
+    os.close(lock)
+    assert compiling.precompiling_lock(Normal) is None
+    process.kill()
+    process.wait()
+    lock = compiling.precompiling_lock(Normal)
+    assert lock is not None
+    os.close(lock)
+
+
+def test_cold_until_something_is_kept(tmp_path, monkeypatch):
+    monkeypatch.setattr(compiling, "cache_directory", lambda: tmp_path)
+    assert compiling.is_cold(Normal)
+    folder = next(iter(tmp_path.iterdir()), None)
+    assert folder is None
+    (tmp_path / f"{Normal.__module__}.Normal-0123456789abcdef").mkdir()
+    (tmp_path / f"{Normal.__module__}.Normal-0123456789abcdef" / "build.nbi").touch()
+    assert compiling.is_cold(Normal)  # of other sources
+    digest = compiling.source_digest(Normal)
+    assert digest is not None
+    (tmp_path / f"{Normal.__module__}.Normal-{digest[:16]}").mkdir()
+    (tmp_path / f"{Normal.__module__}.Normal-{digest[:16]}" / "build.nbi").touch()
+    assert not compiling.is_cold(Normal)
+    monkeypatch.setattr(compiling, "cache_directory", lambda: None)
+    assert not compiling.is_cold(Normal)
+
+
+def test_waits_for_what_is_being_compiled(tmp_path, monkeypatch):
+    """... as long as the process lives and nothing is kept; and for no other likelihood's process."""
+    asked: list[int] = []
+    lives = SimpleNamespace(poll=lambda: asked.append(1))
+    monkeypatch.setattr(second_process, "_started", {Normal: lives})
+    monkeypatch.setattr(second_process, "_awaited", set())
+    monkeypatch.setattr(compiling, "cache_directory", lambda: tmp_path)
+    second_process.await_precompiled(split_merge, Bernoulli)
+    assert not asked
+    folder = tmp_path / f"{Normal.__module__}.Normal-{(compiling.source_digest(Normal) or '')[:16]}"
+
+    files = iter(["split_merge-73.py311.nbi", "split_merge-73.py311.1.nbc"])  # numba's order
+
+    def next_file(_: float) -> None:
+        folder.mkdir(exist_ok=True)
+        (folder / f"particle_gibbs.{next(files)}").touch()
+
+    monkeypatch.setattr(second_process.time, "sleep", next_file)
+    second_process.await_precompiled(split_merge, Normal)
+    assert len(asked) == 3
+    second_process.await_precompiled(split_merge, Normal)
+    assert len(asked) == 3  # every move waits: from now on for nothing
+    monkeypatch.setattr(second_process, "_started", {Normal: SimpleNamespace(poll=lambda: 0)})
+    monkeypatch.setattr(second_process, "_awaited", set())
+    second_process.await_precompiled(split_merge, Normal)
+
+
+@pytest.mark.parametrize("likelihood", ["pyclone", "normal", "bernoulli"])
+def test_main_calls_the_kernels(likelihood, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["precompile", likelihood])
+    precompile.main()
+
+
+def test_signatures_are_those_that_a_run_needs(tmp_path, monkeypatch):
+    """What was compiled ahead is used, not compiled again for other types."""
+    monkeypatch.setattr(sys, "argv", ["precompile", "normal"])
+    precompile.main()
+    move = compiled_for(split_merge, Normal)
+    if not hasattr(move, "signatures"):
+        pytest.skip("nothing is compiled")
+    before = len(move.signatures)
+    run_matrix(tmp_path / "t.h5", data=matrix(), iterations=4, burn_in=1, resampling="both-kinds")
+    assert len(move.signatures) == before
+
+
+def test_a_mistake_stops_the_second_process(tmp_path, monkeypatch):
+    stopped: list[str] = []
+    process = SimpleNamespace(terminate=lambda: stopped.append("pyclone"))
+    monkeypatch.setattr(second_process, "_started", {PyClone: process})
+    table = tmp_path / "empty.tsv"
+    table.write_text("")
+    run = CliRunner().invoke(app, ["analyze", str(table), "-o", str(tmp_path / "out")])
+    assert run.exit_code == 2
+    assert stopped == ["pyclone"]
+    assert not (tmp_path / "out").exists()
