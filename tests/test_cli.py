@@ -78,8 +78,8 @@ def test_help_and_version():
 
 def test_help_imports_nothing_heavy():
     program = (
-        "import sys\nfrom pyclone_pgsm import cli\n"
-        "try:\n    cli.main()\nexcept SystemExit as end:\n    assert not end.code\n"
+        "import sys\nfrom pyclone_pgsm import __main__\n"
+        "try:\n    __main__.main()\nexcept SystemExit as end:\n    assert not end.code\n"
         "heavy = {'numpy', 'numba', 'pandas', 'h5py', 'matplotlib', 'scipy'} & set(sys.modules)\n"
         "assert not heavy, heavy"
     )

@@ -68,7 +68,7 @@ def test_pyclone_passes(name: str) -> None:
 @pytest.mark.long
 def test_it_runs_without_numba() -> None:
     program = (
-        "from pyclone_pgsm import testing\n"
+        "from pyclone_pgsm.testing import checks as testing\n"
         "from pyclone_pgsm.likelihoods.registry import find_likelihood\n"
         "import numpy as np\n"
         "testing.REPLICATES = 500\n"

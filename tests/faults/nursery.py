@@ -115,7 +115,14 @@ def main() -> None:
     from pyclone_pgsm.plots import mixture  # noqa: F401
     from pyclone_pgsm.sampling import chains
 
-    for name in ("cli", "clustering", "simulate", "prepare", "likelihoods.normal", "inputs.matrix"):
+    for name in (
+        "cli.app",
+        "analyses.clustering",
+        "simulate.tumour",
+        "analyses.prepare",
+        "likelihoods.normal",
+        "inputs.matrix",
+    ):
         importlib.import_module(f"pyclone_pgsm.{name}")
     analysis.run_chains = partial(chains.run_chains, segment_seconds=0.0)  # type: ignore[attr-defined]
     analysis.TraceWriter = partial(trace.TraceWriter, flush_seconds=0.0)  # type: ignore[assignment, misc]

@@ -34,17 +34,17 @@ def contents(folder: Path) -> dict[Path, bytes]:
     [
         (["merge", "a.h5", "b.h5", "-o", "old.h5"], "trace.merge:_same_data", 1),
         (["merge", "a.h5", "b.h5", "-o", "old.h5"], "trace.merge:write_state", 1),
-        (SUMMARIZE, "analysis:summarize", 1),
-        (SUMMARIZE, "outputs:write_table", 2),
+        (SUMMARIZE, "analyses.run:summarize", 1),
+        (SUMMARIZE, "analyses.tables:write_table", 2),
         (SUMMARIZE, "plots.style:write_file", 3),
         (["plot", "a.h5", "-o", "old_pictures", "--format", "png"], "plots.style:write_file", 4),
-        (SIMULATE, "simulate:simulate", 1),
-        (SIMULATE, "outputs:write_table", 2),
-        (ANALYZE, "analysis:make_plan", 1),
-        (ANALYZE, "analysis:create_trace", 1),
-        (ANALYZE, "analysis:make_folder", 1),
-        (CLUSTER, "analysis:make_plan", 1),
-        (["resume", "half.h5", "--iterations", "16"], "analysis:extend_trace", 1),
+        (SIMULATE, "simulate.tumour:simulate", 1),
+        (SIMULATE, "analyses.tables:write_table", 2),
+        (ANALYZE, "analyses.run:make_plan", 1),
+        (ANALYZE, "analyses.run:create_trace", 1),
+        (ANALYZE, "analyses.run:make_folder", 1),
+        (CLUSTER, "analyses.run:make_plan", 1),
+        (["resume", "half.h5", "--iterations", "16"], "analyses.run:extend_trace", 1),
         (["validate", "tumour.tsv"], "inputs.tables:count_summary", 1),
     ],
 )
@@ -68,7 +68,9 @@ def test_stopped_before_anything_is_whole(
     [(ANALYZE, "old_analysis"), (CLUSTER, "old_clusters")],
     ids=["analyze", "cluster"],
 )
-@pytest.mark.parametrize("place", ["analysis:write_results", "outputs:write_table", "analysis:take_place"])
+@pytest.mark.parametrize(
+    "place", ["analyses.run:write_results", "analyses.tables:write_table", "analyses.run:take_place"]
+)
 def test_replaced_results_stay_until_the_new_are_whole(
     place, command, out, nursery: Nursery, made: Path, tmp_path: Path
 ) -> None:
