@@ -18,7 +18,7 @@ from pyclone_pgsm.models import DataMatrix
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.trace import Trace
 
-PLUGIN = Path(__file__).parents[1] / "examples" / "poisson_gamma" / "pyclone_pgsm_poisson_gamma.py"
+PLUGIN = Path(__file__).parents[2] / "examples" / "poisson_gamma" / "pyclone_pgsm_poisson_gamma.py"
 SHORT = ("--iterations", 40, "--burn-in", 20, "--chains", 2, "--threads", 1)
 FEW = ("--concentration", 0.01, "--concentration-prior", "fixed")
 

@@ -14,7 +14,7 @@ import pytest
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.simulate.tumour import SimulationOptions, simulate, write_simulation
 
-FOLDER = Path(__file__).parents[1] / "workflows" / "benchmark"
+FOLDER = Path(__file__).parents[2] / "workflows" / "benchmark"
 SHORT = Settings(iterations=20, chains=1, hyper_every=1)
 
 

@@ -16,7 +16,7 @@ import pytest
 
 from pyclone_pgsm.simulate.tumour import SimulationOptions, write_simulation
 
-FOLDER = Path(__file__).parents[1] / "workflows" / "benchmark"
+FOLDER = Path(__file__).parents[2] / "workflows" / "benchmark"
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from scipy import stats
 from scipy.integrate import cumulative_trapezoid
 from scipy.special import gammaln
 
-sys.path.insert(0, str(Path(__file__).parent / "exact"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "exact"))
 from enumeration import chi_square_p_value, set_partitions
 from seating import draw_seating, seating_probability
 

@@ -23,7 +23,7 @@ from typer.testing import CliRunner
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.inputs.sample_sheet import OPTIONAL, REQUIRED, read_sheet
 
-FOLDER = Path(__file__).parents[1] / "workflows" / "cohort"
+FOLDER = Path(__file__).parents[2] / "workflows" / "cohort"
 EXAMPLE = FOLDER / "example"
 SHORT = ("--iterations", "30", "--chains", "1", "--grid-size", "51")
 Import = Callable[[str], ModuleType]

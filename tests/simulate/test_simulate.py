@@ -29,7 +29,7 @@ from pyclone_pgsm.simulate.tumour import (
 from pyclone_pgsm.tumour.genotypes import TwoStates, genotype_states
 from pyclone_pgsm.tumour.kernels import mixture_mean, two_state_mean
 
-EXAMPLE = Path(__file__).parents[1] / "example_data"
+EXAMPLE = Path(__file__).parents[2] / "example_data"
 MIXED: dict[str, Any] = {
     "mutations": 300,
     "clusters": 5,

@@ -33,7 +33,7 @@ from pyclone_pgsm.inputs.sample_sheet import Patient, SegmentFile, read_sheet
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 
 DATA = Path(
-    os.environ.get("PYCLONE_PGSM_TEST_DATA") or Path(__file__).resolve().parents[1].parent / "shared" / "data"
+    os.environ.get("PYCLONE_PGSM_TEST_DATA") or Path(__file__).resolve().parents[2].parent / "shared" / "data"
 )
 SHORT = ("--iterations", 40, "--burn-in", 20, "--chains", 2, "--threads", 1, "--grid-size", 51)
 SEGMENTS = "chrom\tstart\tend\tmajor_cn\tminor_cn\n1\t1\t1000\t2\t1\n1\t2001\t3000\t1\t1\n2\t1\t5000\t0\t0\n"

@@ -24,7 +24,7 @@ from pyclone_pgsm.priors import CustomPrior, DirichletProcess, FiniteDirichlet, 
 from pyclone_pgsm.sampling.chains import Settings
 from pyclone_pgsm.trace import Trace
 
-PLUGIN = Path(__file__).parents[1] / "examples" / "poisson_gamma" / "pyclone_pgsm_poisson_gamma.py"
+PLUGIN = Path(__file__).parents[2] / "examples" / "poisson_gamma" / "pyclone_pgsm_poisson_gamma.py"
 SHORT = Settings(iterations=60, chains=2)
 TIGHT = {"r0": 0.1}
 FEW = DirichletProcess(0.01, None, None)

@@ -22,11 +22,11 @@ from pyclone_pgsm.jit.linking import IntermediateLibrary
 from pyclone_pgsm.likelihoods.pyclone import PyClone
 from pyclone_pgsm.partition import build_partition
 
-sys.path.insert(0, str(Path(__file__).parent / "exact"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "exact"))
 from cases import PLUGIN
 from enumeration import poisson_gamma_log_marginal
 
-SCORE = Path(__file__).parent / "plugins" / "score.py"
+SCORE = Path(__file__).parents[1] / "plugins" / "score.py"
 TALKING = SCORE.with_name("talking.py")
 COUNTS = np.array([3.0, 1.0, 7.0, 12.0])
 

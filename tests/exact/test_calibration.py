@@ -16,7 +16,7 @@ import pytest
 from numpy.typing import NDArray
 from scipy import stats
 
-sys.path.insert(0, str(Path(__file__).parent / "exact"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "exact"))
 from cases import observations, plugin, pyclone_log_marginal, pyclone_model
 from enumeration import blocks_of, poisson_gamma_log_marginal
 from seating import draw_seating, seating_probability

@@ -24,7 +24,7 @@ from pyclone_pgsm.priors import DirichletProcess, FiniteDirichlet
 from pyclone_pgsm.sampling.chains import Settings
 from pyclone_pgsm.tumour.model import PyCloneModel
 
-FOLDER = Path(__file__).parents[1] / "workflows" / "paper"
+FOLDER = Path(__file__).parents[2] / "workflows" / "paper"
 Import = Callable[[str], ModuleType]
 
 

@@ -16,7 +16,7 @@ import pytest
 from numba.extending import overload
 from numpy.typing import NDArray
 
-sys.path.insert(0, str(Path(__file__).parent / "exact"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "exact"))
 from cases import CASES, PLUGIN, plugin
 
 from pyclone_pgsm.errors import UsageError
