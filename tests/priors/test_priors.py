@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import __future__
+
 import inspect
 import json
 import math
+import re
 import sys
 from collections import Counter
 from collections.abc import Callable
@@ -26,7 +29,6 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "exact"))
 from enumeration import chi_square_p_value, set_partitions
 from seating import draw_seating, seating_probability
 
-from pyclone_pgsm import priors
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.priors import (
     CustomPrior,
@@ -34,6 +36,7 @@ from pyclone_pgsm.priors import (
     FiniteDirichlet,
     PitmanYor,
     Prior,
+    common,
     make_prior,
     prior_from_dict,
     slice_sample,
@@ -218,12 +221,20 @@ def test_slice_sampling_has_the_density_as_its_only_equilibrium(name: str, width
     assert min(slice_p_values(name, width)) > 1e-4
 
 
-def with_fault(sound: str, faulty: str) -> dict[str, Any]:
-    """The module's names, made from its source with a text replaced that stands there once."""
-    source = inspect.getsource(priors)
+def with_fault(what: Any, sound: str, faulty: str) -> dict[str, Any]:
+    """The names of the module of `what`, made from its source, and that of `common`, with one text replaced."""
+    module = inspect.getmodule(what)
+    source = inspect.getsource(common)
+    if module is not common and module is not None:
+        importing = rf"from {re.escape(common.__name__)} import (\([^)]*\)|.*)\n"
+        source += re.sub(importing, "", inspect.getsource(module))
+    source = source.replace("from __future__ import annotations\n", "")
     assert source.count(sound) == 1, f"{sound!r} stands {source.count(sound)} times in the source"
-    namespace: dict[str, Any] = {"__name__": priors.__name__}
-    exec(compile(source.replace(sound, faulty), "<priors with a fault>", "exec"), namespace)
+    namespace: dict[str, Any] = {"__name__": what.__module__}
+    code = compile(
+        source.replace(sound, faulty), "<priors with a fault>", "exec", __future__.annotations.compiler_flag
+    )
+    exec(code, namespace)
     return namespace
 
 
@@ -240,7 +251,7 @@ def with_fault(sound: str, faulty: str) -> dict[str, Any]:
     ],
 )
 def test_a_fault_in_slice_sampling_is_caught(name: str, sound: str, faulty: str) -> None:
-    assert min(slice_p_values(name, 2.0, with_fault(sound, faulty)["slice_sample"])) < 1e-8
+    assert min(slice_p_values(name, 2.0, with_fault(slice_sample, sound, faulty)["slice_sample"])) < 1e-8
 
 
 @settings(max_examples=200, deadline=None)
@@ -405,18 +416,18 @@ def test_resampling_keeps_the_joint_distribution(prior: Prior) -> None:
     [
         ("PitmanYor", "return shape * log_x", "return (shape + 1.0) * log_x"),
         ("FiniteDirichlet", "return shape * log_x", "return (shape + 1.0) * log_x"),
-        ("PitmanYor", "lambda x: log_new_blocks(x, d) - float(_log_product(x, num_observations))", "lambda x: 0.0"),
+        ("PitmanYor", "lambda x: log_new_blocks(x, d) - float(log_product(x, num_observations))", "lambda x: 0.0"),
         ("PitmanYor", "(gammaln(size - d) - gammaln(1.0 - d))", "gammaln(size - d)"),
         ("PitmanYor", "alpha, least = prior.concentration", "alpha, least = self.concentration"),
         ("FiniteDirichlet", "self.rate * k0, log_probability", "self.rate, log_probability"),
-        ("FiniteDirichlet", "- _log_product(a * k0, num_observations)", "- _log_product(a, num_observations)"),
+        ("FiniteDirichlet", "- log_product(a * k0, num_observations)", "- log_product(a, num_observations)"),
         ("DirichletProcess", "(0.0 if rng.random() < odds", "(1.0 if rng.random() < odds"),
         ("DirichletProcess", "self.rate - np.log(eta)", "self.rate - 0.5 * np.log(eta)"),
     ],
 )  # fmt: skip
 def test_a_fault_in_the_resampling_is_caught(kind: str, sound: str, faulty: str) -> None:
     (prior,) = (prior for prior in RESAMPLED if type(prior).__name__ == kind)
-    assert joint_p_value(prior, with_fault(sound, faulty)[kind]) < 1e-8
+    assert joint_p_value(prior, with_fault(type(prior), sound, faulty)[kind]) < 1e-8
 
 
 @pytest.mark.parametrize("prior", FIXED, ids=str)

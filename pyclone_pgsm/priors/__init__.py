@@ -1,0 +1,64 @@
+"""Partition priors as tables of log tau1(j) and log tau2(n), and the resampling of their hyperparameters.
+
+    tau(c) ∝ tau1(|c|) prod_{b in c} tau2(|b|)                                     (paper, Equation 3)
+
+A prior reaches compiled code as these two tables and nothing else. Every prior but a user's own also knows what makes
+it sum to 1. The conditional distribution of its hyperparameters given a partition is the partition's exact probability
+times their prior, and drawn from by an auxiliary variable (Dirichlet process) or by slice sampling (the others).
+
+The paper gives tau1 and tau2 up to factors that are constant per block, which are not constant per partition; the
+forms here are the complete ones.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.priors.common import slice_sample
+from pyclone_pgsm.priors.contract import Prior
+from pyclone_pgsm.priors.custom import CustomPrior, tabulated_prior
+from pyclone_pgsm.priors.dirichlet_process import DirichletProcess
+from pyclone_pgsm.priors.finite_dirichlet import FiniteDirichlet
+from pyclone_pgsm.priors.making import make_prior
+from pyclone_pgsm.priors.pitman_yor import PitmanYor
+
+__all__ = [
+    "CustomPrior",
+    "DirichletProcess",
+    "FiniteDirichlet",
+    "PitmanYor",
+    "Prior",
+    "make_prior",
+    "prior_from_dict",
+    "slice_sample",
+]
+
+REGISTRY: dict[str, Callable[..., Prior]] = {
+    DirichletProcess.name: DirichletProcess,
+    PitmanYor.name: PitmanYor,
+    FiniteDirichlet.name: FiniteDirichlet,
+    CustomPrior.name: tabulated_prior,
+}
+"""What makes a prior of each name from what :meth:`Prior.to_dict` stored."""
+
+
+def prior_from_dict(stored: dict[str, Any]) -> Prior:
+    """The prior that :meth:`Prior.to_dict` stored.
+
+    A custom prior comes back for as many observations as it was stored for.
+
+    Raises
+    ------
+    UsageError
+        `stored` describes no prior.
+    """
+    fields = dict(stored)
+    name = str(fields.pop("name", None))
+    if name not in REGISTRY:
+        raise UsageError(f"{name!r} is no partition prior")
+    try:
+        return REGISTRY[name](**fields)
+    except TypeError:
+        raise UsageError(f"not a partition prior of the kind {name!r}: {fields}") from None

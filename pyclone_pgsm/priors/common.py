@@ -1,0 +1,114 @@
+"""What several priors share: checks of parameters, products of the gamma function, and slice sampling."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.errors import UsageError
+
+SMALLEST, LARGEST = 1e-300, 1e300  # a resampled concentration stays between them
+
+
+def is_number(value: Any) -> bool:
+    return isinstance(value, Real) and math.isfinite(value)
+
+
+def check_positive(concentration: Any) -> None:
+    if not (is_number(concentration) and concentration > 0):
+        raise UsageError(f"the concentration must be positive, not {concentration}")
+
+
+def check_gamma(shape: Any, rate: Any) -> None:
+    if (shape is None) != (rate is None):
+        raise UsageError("the concentration's Gamma prior needs both a shape and a rate")
+    if shape is not None and not (is_number(shape) and shape > 0 and is_number(rate) and rate > 0):
+        raise UsageError(
+            f"shape and rate of the concentration's Gamma prior must be positive, not {shape}, {rate}"
+        )
+
+
+def log_gamma_density(x: float, shape: float, rate: float) -> float:
+    return (shape - 1.0) * math.log(x) - rate * x + shape * math.log(rate) - math.lgamma(shape)
+
+
+def log_product(x: float, n: Any) -> Any:
+    """log prod_{m=1}^{n-1} (x + m) = log Γ(x + n) / Γ(x + 1) for x > -1, n >= 1, accurate for large x."""
+    from scipy.special import betaln, gammaln
+
+    return gammaln(n) - betaln(x + 1.0, n) - np.log(x + n)
+
+
+def cumulative_logs(terms: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+    """0, log t_1, log t_1 t_2, ..."""
+    return np.concatenate([[0.0], np.cumsum(np.log(terms))])
+
+
+def slice_sample(
+    log_density: Callable[[float], float],
+    x: float,
+    rng: np.random.Generator,
+    lower: float = -math.inf,
+    upper: float = math.inf,
+    width: float = 1.0,
+) -> float:
+    """One step of a Markov chain that leaves a density on (lower, upper) as it is (Neal 2003, Figures 3 and 5).
+
+    A level is drawn below the density at `x`; an interval of `width` is put around `x` at random and stepped out until
+    both its ends are below the level; points are drawn from it until one is not, and every one that is shrinks it.
+
+    Parameters
+    ----------
+    log_density : callable
+        Up to a constant; asked within the bounds only. May be -inf, never NaN.
+    x : float
+        The current point, within the bounds.
+    rng : numpy.random.Generator
+    lower, upper : float
+        The density is 0 at and beyond them.
+    width : float
+        Of the first interval; any is right, one near the density's own width is fast.
+
+    Returns
+    -------
+    float
+        The next point.
+    """
+    level = log_density(x) - rng.exponential()
+    left = x - width * rng.random()
+    right = left + width
+    while left > lower and log_density(left) >= level:
+        left -= width
+    while right < upper and log_density(right) >= level:
+        right += width
+    left, right = max(left, lower), min(right, upper)
+    while True:
+        point = rng.uniform(left, right)
+        if lower < point < upper and log_density(point) >= level:
+            return float(point)
+        if point < x:
+            left = point
+        else:
+            right = point
+
+
+def resample_concentration(
+    concentration: float,
+    shape: float,
+    rate: float,
+    log_probability: Callable[[float], float],
+    rng: np.random.Generator,
+) -> float:
+    """Slice sampling of p(x) ∝ Gamma(x; shape, rate) p(partition | x), on the scale of log x."""
+
+    def log_density(log_x: float) -> float:
+        x = math.exp(log_x)
+        return shape * log_x - rate * x + log_probability(x)
+
+    log_x = math.log(min(max(concentration, 2 * SMALLEST), LARGEST / 2))
+    return math.exp(slice_sample(log_density, log_x, rng, math.log(SMALLEST), math.log(LARGEST)))

@@ -1,0 +1,137 @@
+"""A user's own prior, given by its two functions."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.errors import UsageError
+
+LogFunction = Callable[[NDArray[np.int64]], NDArray[np.float64]]
+
+
+@dataclass(frozen=True)
+class CustomPrior:
+    """A user's own prior, given by its two functions.
+
+    Parameters
+    ----------
+    log_tau1_at : callable
+        From the numbers of blocks 1..T, a (T,) int64 array, to (T,) log tau1(j): finite up to some number of blocks,
+        -inf for more.
+    log_tau2_at : callable
+        From the block sizes 1..T to (T,) log tau2(n), all finite.
+
+    Notes
+    -----
+    There are no hyperparameters, and :meth:`log_normaliser` is 0: the log joint probability in a trace is known up to
+    a constant.
+    """
+
+    log_tau1_at: LogFunction
+    log_tau2_at: LogFunction
+
+    name: ClassVar[str] = "custom"
+    hyperparameters: ClassVar[tuple[str, ...]] = ()
+
+    def values(self) -> tuple[float, ...]:
+        """Nothing."""
+        return ()
+
+    def with_values(self, values: Sequence[float]) -> CustomPrior:
+        """The same prior."""
+        () = values
+        return self
+
+    def max_blocks(self, num_observations: int) -> int:
+        """The last number of blocks whose log tau1 is finite."""
+        return int(np.isfinite(self.log_tau1(num_observations)).sum()) - 1
+
+    def log_tau1(self, num_observations: int) -> NDArray[np.float64]:
+        """(T + 1,) log tau1(j), j = 0..T; entry 0 is never used.
+
+        Raises
+        ------
+        UsageError
+            What the user's function gives is no such table.
+        """
+        table = self._table("log tau1", self.log_tau1_at, num_observations)
+        finite = np.isfinite(table)
+        most = int(finite.sum())
+        if most == 1 or not finite[:most].all() or not (table[most:] == -np.inf).all():
+            raise UsageError(
+                "the prior's log tau1(j) must be finite for j = 1 up to some number of blocks, and -inf for more"
+            )
+        return table
+
+    def log_tau2(self, num_observations: int) -> NDArray[np.float64]:
+        """(T + 1,) log tau2(n), n = 0..T; entry 0 is never used.
+
+        Raises
+        ------
+        UsageError
+            What the user's function gives is no such table.
+        """
+        table = self._table("log tau2", self.log_tau2_at, num_observations)
+        bad = np.flatnonzero(~np.isfinite(table))
+        if len(bad):
+            raise UsageError(
+                f"the prior's log tau2(n) must be finite, but log tau2({bad[0]}) is {table[bad[0]]}"
+            )
+        return table
+
+    @staticmethod
+    def _table(what: str, function: LogFunction, num_observations: int) -> NDArray[np.float64]:
+        given = np.asarray(function(np.arange(1, num_observations + 1)), float)
+        if given.shape != (num_observations,):
+            raise UsageError(
+                f"the prior's {what} must give one number for each of 1..{num_observations}, "
+                f"not an array of shape {given.shape}"
+            )
+        return np.concatenate([[0.0], given])
+
+    def resample(self, sizes: NDArray[np.integer], rng: np.random.Generator) -> CustomPrior:
+        """The same prior: there is nothing to draw."""
+        return self
+
+    def log_normaliser(self, num_observations: int) -> float:
+        """0: not known."""
+        return 0.0
+
+    def to_dict(self, num_observations: int | None = None) -> dict[str, Any]:
+        """The tables for T observations, for :func:`prior_from_dict`: functions cannot be stored.
+
+        Raises
+        ------
+        UsageError
+            The number of observations is not given.
+        """
+        if num_observations is None:
+            raise UsageError("a custom prior can be stored for a known number of observations only")
+        most = self.max_blocks(num_observations)
+        return {
+            "name": self.name,
+            "log_tau1": self.log_tau1(num_observations)[1 : most + 1].tolist(),
+            "log_tau2": self.log_tau2(num_observations)[1:].tolist(),
+        }
+
+
+@dataclass(frozen=True)
+class Lookup:
+    """A stored function of 1..T: values for 1, 2, .. and one for all that are larger than the last of these."""
+
+    stored: tuple[float, ...]
+    beyond: float
+
+    def __call__(self, n: NDArray[np.int64]) -> NDArray[np.float64]:
+        return np.array([*self.stored, self.beyond])[np.minimum(n - 1, len(self.stored))]
+
+
+def tabulated_prior(log_tau1: Sequence[float], log_tau2: Sequence[float]) -> CustomPrior:
+    """The custom prior with these tables, for 1, 2, .. blocks and for block sizes 1, 2, .."""
+    return CustomPrior(Lookup(tuple(log_tau1), -math.inf), Lookup(tuple(log_tau2), math.nan))

@@ -1,0 +1,104 @@
+"""The Dirichlet process."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from functools import lru_cache
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.priors.common import (
+    SMALLEST,
+    check_gamma,
+    check_positive,
+    log_gamma_density,
+    log_product,
+)
+
+
+@lru_cache(maxsize=2)
+def _log_gammas(num_observations: int) -> NDArray[np.float64]:
+    """0, log Γ(1), .., log Γ(T): the same in every iteration of a chain."""
+    from scipy.special import gammaln
+
+    return gammaln(np.maximum(np.arange(num_observations + 1), 1))
+
+
+@dataclass(frozen=True)
+class DirichletProcess:
+    """Dirichlet process: log tau1(j) = j log alpha, log tau2(n) = log Gamma(n).
+
+    Parameters
+    ----------
+    concentration : float
+        alpha > 0, the value at the start of a chain.
+    shape, rate : float or None
+        Gamma prior of alpha; None keeps alpha fixed.
+
+    Raises
+    ------
+    UsageError
+        A value outside its range.
+    """
+
+    concentration: float = 1.0
+    shape: float | None = 1.0
+    rate: float | None = 0.1
+
+    name: ClassVar[str] = "dp"
+    hyperparameters: ClassVar[tuple[str, ...]] = ("concentration",)
+
+    def __post_init__(self) -> None:
+        check_positive(self.concentration)
+        check_gamma(self.shape, self.rate)
+
+    def values(self) -> tuple[float, ...]:
+        """alpha."""
+        return (self.concentration,)
+
+    def with_values(self, values: Sequence[float]) -> DirichletProcess:
+        """The same prior at another alpha."""
+        (concentration,) = values
+        return replace(self, concentration=concentration)
+
+    def max_blocks(self, num_observations: int) -> int:
+        """T."""
+        return num_observations
+
+    def log_tau1(self, num_observations: int) -> NDArray[np.float64]:
+        """(T + 1,) log tau1(j), j = 0..T."""
+        return np.arange(num_observations + 1) * np.log(self.concentration)
+
+    def log_tau2(self, num_observations: int) -> NDArray[np.float64]:
+        """(T + 1,) log tau2(n), n = 0..T; entry 0 is never used."""
+        return _log_gammas(num_observations).copy()
+
+    def resample(self, sizes: NDArray[np.integer], rng: np.random.Generator) -> DirichletProcess:
+        """Draw alpha given the number of blocks (Escobar & West 1995, Section 6).
+
+        With eta ~ Beta(alpha + 1, T), alpha is a mixture of Gamma(shape + K) and Gamma(shape + K - 1), both with
+        rate - log eta.
+        """
+        if self.shape is None or self.rate is None:
+            return self
+        num_observations, num_blocks = int(sizes.sum()), len(sizes)
+        eta = rng.beta(self.concentration + 1.0, num_observations)
+        rate = self.rate - np.log(eta)
+        odds = (self.shape + num_blocks - 1.0) / (num_observations * rate)
+        shape = self.shape + num_blocks - (0.0 if rng.random() < odds / (1.0 + odds) else 1.0)
+        return replace(self, concentration=max(float(rng.gamma(shape) / rate), SMALLEST))
+
+    def log_normaliser(self, num_observations: int) -> float:
+        """What makes the prior over partitions sum to 1, plus the log density of alpha if it is resampled."""
+        log_p = -math.log(self.concentration) - float(log_product(self.concentration, num_observations))
+        if self.shape is not None and self.rate is not None:
+            log_p += log_gamma_density(self.concentration, self.shape, self.rate)
+        return log_p
+
+    def to_dict(self, num_observations: int | None = None) -> dict[str, Any]:
+        """For :func:`prior_from_dict`."""
+        return {"name": self.name, **asdict(self)}

@@ -1,0 +1,113 @@
+"""A finite mixture with a symmetric Dirichlet distribution of its weights."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from numbers import Integral
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.priors.common import (
+    check_gamma,
+    check_positive,
+    cumulative_logs,
+    log_gamma_density,
+    log_product,
+    resample_concentration,
+)
+
+
+@dataclass(frozen=True)
+class FiniteDirichlet:
+    """Finite mixture: k0 components, their weights symmetric Dirichlet(a, .., a), empty components left out.
+
+    log tau1(j) = log k0! / (k0 - j)!, -inf for j > k0 (as many ways has a partition of j blocks to be labelled), and
+    log tau2(n) = log Γ(n + a) / Γ(a).
+
+    Parameters
+    ----------
+    max_components : int
+        k0, the largest number of clusters.
+    concentration : float
+        a > 0, of each component.
+    shape, rate : float or None
+        Gamma prior of the *total* concentration k0 a, so that for large k0 this is the Dirichlet process with the same
+        Gamma prior. None keeps a fixed.
+
+    Raises
+    ------
+    UsageError
+        A value outside its range.
+    """
+
+    max_components: int
+    concentration: float = 1.0
+    shape: float | None = 1.0
+    rate: float | None = 0.1
+
+    name: ClassVar[str] = "finite"
+    hyperparameters: ClassVar[tuple[str, ...]] = ("concentration",)
+
+    def __post_init__(self) -> None:
+        k0 = self.max_components
+        if not isinstance(k0, Integral) or isinstance(k0, bool) or k0 < 1:
+            raise UsageError(f"the number of components must be a whole number from 1, not {k0}")
+        check_positive(self.concentration)
+        check_gamma(self.shape, self.rate)
+
+    def values(self) -> tuple[float, ...]:
+        """a."""
+        return (self.concentration,)
+
+    def with_values(self, values: Sequence[float]) -> FiniteDirichlet:
+        """The same prior at another a."""
+        (concentration,) = values
+        return replace(self, concentration=concentration)
+
+    def max_blocks(self, num_observations: int) -> int:
+        """min(k0, T)."""
+        return int(min(self.max_components, num_observations))
+
+    def log_tau1(self, num_observations: int) -> NDArray[np.float64]:
+        """(T + 1,) log tau1(j), j = 0..T."""
+        table = np.full(num_observations + 1, -np.inf)
+        most = self.max_blocks(num_observations)
+        table[: most + 1] = cumulative_logs(float(self.max_components) - np.arange(most))
+        return table
+
+    def log_tau2(self, num_observations: int) -> NDArray[np.float64]:
+        """(T + 1,) log tau2(n), n = 0..T."""
+        return cumulative_logs(self.concentration + np.arange(num_observations))
+
+    def resample(self, sizes: NDArray[np.integer], rng: np.random.Generator) -> FiniteDirichlet:
+        """Draw a given the sizes of the blocks by a step of slice sampling."""
+        if self.shape is None or self.rate is None:
+            return self
+        k0, num_observations, num_blocks = self.max_components, int(sizes.sum()), len(sizes)
+        size, count = np.unique(sizes, return_counts=True)
+
+        def log_probability(a: float) -> float:
+            blocks = num_blocks * math.log(a) + count @ log_product(a, size)
+            return float(blocks - math.log(a * k0) - log_product(a * k0, num_observations))
+
+        concentration = resample_concentration(
+            self.concentration, self.shape, self.rate * k0, log_probability, rng
+        )
+        return replace(self, concentration=concentration)
+
+    def log_normaliser(self, num_observations: int) -> float:
+        """What makes the prior over partitions sum to 1, plus the log density of a if it is resampled."""
+        total = self.max_components * self.concentration
+        log_p = -math.log(total) - float(log_product(total, num_observations))
+        if self.shape is not None and self.rate is not None:
+            log_p += log_gamma_density(total, self.shape, self.rate) + math.log(self.max_components)
+        return log_p
+
+    def to_dict(self, num_observations: int | None = None) -> dict[str, Any]:
+        """For :func:`prior_from_dict`."""
+        return {"name": self.name, **asdict(self), "max_components": int(self.max_components)}

@@ -1,0 +1,110 @@
+"""The prior that the options of the command line, or of the Python interface, describe."""
+
+from __future__ import annotations
+
+import math
+from numbers import Integral
+
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.priors.common import LARGEST, SMALLEST, is_number, log_gamma_density
+from pyclone_pgsm.priors.contract import Prior
+from pyclone_pgsm.priors.dirichlet_process import DirichletProcess
+from pyclone_pgsm.priors.finite_dirichlet import FiniteDirichlet
+from pyclone_pgsm.priors.pitman_yor import PitmanYor
+
+MOST_COMPONENTS = 10**9
+
+
+PRIORS = ("dp", "pitman-yor", "finite")
+LEAST_GAMMA, MOST_GAMMA = 1e-9, 1e9
+
+
+def make_prior(
+    name: str = "dp",
+    concentration: float | None = None,
+    concentration_prior: str | tuple[float, float] | None = "1,0.1",
+    discount: float | None = None,
+    max_clusters: int | None = None,
+) -> Prior:
+    """The prior that the command line's options describe. The errors name the options.
+
+    Parameters
+    ----------
+    name : {"dp", "pitman-yor", "finite"}
+    concentration : float or None
+        Its value, or the one that a chain starts from if it is resampled; None: 1.
+    concentration_prior : str, (float, float) or None
+        Shape and rate of the Gamma prior, also as text "1,0.1"; "fixed" or None: the concentration is fixed.
+    discount : float or None
+        Pitman-Yor's discount, fixed at this value; None: it is resampled, from the middle of its range on.
+    max_clusters : int or None
+        Number of components of the finite prior.
+
+    Raises
+    ------
+    UsageError
+        A value is out of range, or an option does not go with the prior.
+    """
+    if name not in PRIORS:
+        raise UsageError(f"--prior {name!r}: must be one of {', '.join(PRIORS)}")
+    if discount is not None and name != "pitman-yor":
+        raise UsageError(f"--discount {discount}: only --prior pitman-yor has a discount")
+    if max_clusters is not None and name != "finite":
+        raise UsageError(
+            f"--max-clusters {max_clusters}: only --prior finite has a largest number of clusters"
+        )
+    if discount is not None and not (is_number(discount) and 0 <= discount < 1):
+        raise UsageError(f"--discount {discount}: must be at least 0 and less than 1")
+    shape, rate = _parse_concentration_prior(concentration_prior)
+    alpha = 1.0 if concentration is None else concentration
+    lowest = 0.0
+    if name == "pitman-yor" and shape is None:
+        lowest = -1.0 if discount is None else -discount
+    if not (is_number(alpha) and alpha > lowest):
+        wanted = "must be a positive number" if lowest == 0 else f"must be more than {lowest:g}"
+        raise UsageError(f"--concentration {alpha}: {wanted}")
+    if not (SMALLEST <= abs(alpha) <= LARGEST or (alpha == 0 and lowest < 0)):
+        raise UsageError(
+            f"--concentration {alpha}: must be between {SMALLEST:g} and {LARGEST:g}, beyond which its products are no "
+            "longer numbers"
+        )
+    if shape is not None and rate is not None and not math.isfinite(log_gamma_density(alpha, shape, rate)):
+        raise UsageError(
+            f"--concentration-prior {shape:g},{rate:g}: has no density at the --concentration {alpha}, where chains "
+            "start"
+        )
+    if name == "dp":
+        return DirichletProcess(alpha, shape, rate)
+    if name == "pitman-yor":
+        start = (1.0 + max(0.0, -alpha)) / 2 if discount is None else discount
+        return PitmanYor(alpha, start, shape, rate, discount is None)
+    if max_clusters is None:
+        raise UsageError("--prior finite: needs --max-clusters, the largest number of clusters")
+    if not isinstance(max_clusters, Integral) or max_clusters < 1:
+        raise UsageError(f"--max-clusters {max_clusters}: must be a whole number from 1")
+    if max_clusters > MOST_COMPONENTS:
+        raise UsageError(
+            f"--max-clusters {max_clusters}: must be at most {MOST_COMPONENTS}: so many are like --prior dp"
+        )
+    return FiniteDirichlet(int(max_clusters), alpha, shape, rate)
+
+
+def _parse_concentration_prior(
+    given: str | tuple[float, float] | None,
+) -> tuple[float, float] | tuple[None, None]:
+    if given is None or given == "fixed":
+        return None, None
+    try:
+        shape, rate = map(float, given.split(",") if isinstance(given, str) else given)
+    except (TypeError, ValueError):
+        shape = rate = math.nan
+    if not (0 < shape < math.inf and 0 < rate < math.inf):
+        raise UsageError(
+            f"--concentration-prior {given!r}: must be 'fixed' or the shape and rate of a Gamma prior, like 1,0.1"
+        )
+    if not (min(shape, rate) >= LEAST_GAMMA and max(shape, rate) <= MOST_GAMMA):
+        raise UsageError(
+            f"--concentration-prior {given!r}: both must be between {LEAST_GAMMA:g} and {MOST_GAMMA:g}: beyond, the "
+            "prior fixes the concentration, for which there is 'fixed', or has all its mass at 0"
+        )
+    return shape, rate

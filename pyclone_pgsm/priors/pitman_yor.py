@@ -1,0 +1,142 @@
+"""The Pitman-Yor process."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.priors.common import (
+    check_gamma,
+    check_positive,
+    cumulative_logs,
+    is_number,
+    log_gamma_density,
+    log_product,
+    resample_concentration,
+    slice_sample,
+)
+
+
+@dataclass(frozen=True)
+class PitmanYor:
+    """Pitman-Yor process: log tau1(j) = sum_{m=1}^{j-1} log(alpha + d m), log tau2(n) = log Γ(n - d) / Γ(1 - d).
+
+    tau1 leaves out the factor alpha that every partition has (it is 0 or negative where alpha is), so that any alpha
+    above -d will do. d = 0 is the Dirichlet process.
+
+    Parameters
+    ----------
+    concentration : float
+        alpha > -d; positive if it is resampled.
+    discount : float
+        d, 0 <= d < 1.
+    shape, rate : float or None
+        Gamma prior of alpha; None keeps alpha fixed.
+    infer_discount : bool
+        Resample d, whose prior is uniform on (0, 1), or on (-alpha, 1) if alpha is fixed at a negative value.
+
+    Raises
+    ------
+    UsageError
+        A value outside its range.
+    """
+
+    concentration: float = 1.0
+    discount: float = 0.5
+    shape: float | None = 1.0
+    rate: float | None = 0.1
+    infer_discount: bool = True
+
+    name: ClassVar[str] = "pitman-yor"
+    hyperparameters: ClassVar[tuple[str, ...]] = ("concentration", "discount")
+
+    def __post_init__(self) -> None:
+        if not (is_number(self.discount) and 0 <= self.discount < 1):
+            raise UsageError(f"the discount must be at least 0 and less than 1, not {self.discount}")
+        check_gamma(self.shape, self.rate)
+        if self.shape is not None:
+            check_positive(self.concentration)
+        elif not (is_number(self.concentration) and self.concentration > -self.discount):
+            raise UsageError(
+                f"the concentration must be more than minus the discount, {-self.discount:g}, "
+                f"not {self.concentration}"
+            )
+
+    def values(self) -> tuple[float, ...]:
+        """alpha, d."""
+        return (self.concentration, self.discount)
+
+    def with_values(self, values: Sequence[float]) -> PitmanYor:
+        """The same prior at another alpha and d."""
+        concentration, discount = values
+        return replace(self, concentration=concentration, discount=discount)
+
+    def max_blocks(self, num_observations: int) -> int:
+        """T."""
+        return num_observations
+
+    def log_tau1(self, num_observations: int) -> NDArray[np.float64]:
+        """(T + 1,) log tau1(j), j = 0..T; entry 0 is never used."""
+        m = np.arange(1, num_observations)
+        return np.concatenate([[0.0], cumulative_logs(self.concentration + self.discount * m)])
+
+    def log_tau2(self, num_observations: int) -> NDArray[np.float64]:
+        """(T + 1,) log tau2(n), n = 0..T; entry 0 is never used."""
+        return np.concatenate([[0.0], cumulative_logs(np.arange(1, num_observations) - self.discount)])
+
+    @property
+    def _least_discount(self) -> float:
+        return max(0.0, -self.concentration)
+
+    def resample(self, sizes: NDArray[np.integer], rng: np.random.Generator) -> PitmanYor:
+        """Draw alpha given d, then d given alpha, each by a step of slice sampling."""
+        from scipy.special import gammaln
+
+        num_observations = int(sizes.sum())
+        m = np.arange(1, len(sizes))
+        size, count = np.unique(sizes, return_counts=True)
+
+        def log_new_blocks(concentration: float, discount: float) -> float:
+            return float(np.log(concentration + discount * m).sum())
+
+        prior = self
+        if self.shape is not None and self.rate is not None:
+            d = self.discount
+            concentration = resample_concentration(
+                self.concentration,
+                self.shape,
+                self.rate,
+                lambda x: log_new_blocks(x, d) - float(log_product(x, num_observations)),
+                rng,
+            )
+            prior = replace(prior, concentration=concentration)
+        if self.infer_discount:
+            alpha, least = prior.concentration, prior._least_discount
+            discount = slice_sample(
+                lambda d: log_new_blocks(alpha, d) + float(count @ (gammaln(size - d) - gammaln(1.0 - d))),
+                prior.discount,
+                rng,
+                least,
+                1.0,
+            )
+            prior = replace(prior, discount=discount)
+        return prior
+
+    def log_normaliser(self, num_observations: int) -> float:
+        """What makes the prior over partitions sum to 1, plus the log densities of alpha and d if resampled."""
+        log_p = -float(log_product(self.concentration, num_observations))
+        if self.shape is not None and self.rate is not None:
+            log_p += log_gamma_density(self.concentration, self.shape, self.rate)
+        if self.infer_discount:
+            log_p -= math.log1p(-self._least_discount)
+        return log_p
+
+    def to_dict(self, num_observations: int | None = None) -> dict[str, Any]:
+        """For :func:`prior_from_dict`."""
+        return {"name": self.name, **asdict(self)}
