@@ -17,12 +17,13 @@ import numpy as np
 
 from pyclone_pgsm import trace
 from pyclone_pgsm.analyses import run as analysis
+from pyclone_pgsm.analyses.plan import make_plan
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.models import DataMatrix
 from pyclone_pgsm.priors import DirichletProcess, Prior
 from pyclone_pgsm.sampling.chains import Settings, run_chains
 from pyclone_pgsm.simulate.tumour import SimulationOptions, simulate, write_simulation
-from pyclone_pgsm.trace.schema import seal
+from pyclone_pgsm.trace.structure import seal
 
 TUMOUR = SimulationOptions(mutations=40, samples=2, clusters=4, missing=0.1, copy_numbers="mixed")
 LEFT_OUT = [LeftOut("a.tsv", 7, "m7", "S1", "major_cn is 0"), LeftOut("b.tsv", None, "m8", "", "no data")]
@@ -102,7 +103,7 @@ def run_matrix(
     **settings: Any,
 ) -> Path:
     """Chains on a small matrix; returns the path."""
-    plan = analysis.make_plan(
+    plan = make_plan(
         data or matrix(likelihood),
         [],
         {"likelihood": likelihood, "parameters": parameters or {}},

@@ -11,14 +11,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pyclone_pgsm.analyses.plan import make_plan
 from pyclone_pgsm.analyses.precompile import compile_ahead
-from pyclone_pgsm.analyses.run import (
-    Interrupted,
-    Progress,
-    check_criterion,
-    make_plan,
-    start,
-)
+from pyclone_pgsm.analyses.results import check_criterion
+from pyclone_pgsm.analyses.run import Interrupted, Progress, start
 from pyclone_pgsm.errors import DataValueError, UsageError
 from pyclone_pgsm.inputs.matrix_text import numbered_names
 from pyclone_pgsm.likelihoods.registry import file_digest, is_likelihood_file

@@ -9,22 +9,23 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pyclone_pgsm.analyses.precompile import compile_ahead
+from pyclone_pgsm.cli.mistakes import mistakes_reported
 from pyclone_pgsm.cli.options import (
     CHAIN_OPTIONS,
     PRIOR_OPTIONS,
     SUMMARY_OPTIONS,
     WRITING_OPTIONS,
-    command_line,
-    default_folder,
-    mistakes_reported,
     output_option,
-    parse_formats,
-    parse_parameters,
-    progress_bars,
-    sampling_plan,
-    say,
     taking,
 )
+from pyclone_pgsm.cli.parsing import (
+    command_line,
+    default_folder,
+    parse_formats,
+    parse_parameters,
+    sampling_plan,
+)
+from pyclone_pgsm.cli.progress import progress_bars, say
 
 if TYPE_CHECKING:
     from pyclone_pgsm.likelihoods.registry import LikelihoodInfo
@@ -92,6 +93,8 @@ def cluster(
     with mistakes_reported():
         from pyclone_pgsm.analyses import clustering
         from pyclone_pgsm.analyses import run as analysis
+        from pyclone_pgsm.analyses.plan import make_plan
+        from pyclone_pgsm.analyses.results import CLUSTER_FILES, check_criterion, check_folder
         from pyclone_pgsm.errors import DataValueError
         from pyclone_pgsm.inputs.matrix import data_error, read_matrix
         from pyclone_pgsm.models import DataMatrix, find_table_likelihood
@@ -102,7 +105,7 @@ def cluster(
         find_table_likelihood(likelihood, parameters)
         settings, prior = sampling_plan(given)
         formats = parse_formats(given["formats"])
-        analysis.check_criterion(given["consensus"])
+        check_criterion(given["consensus"])
         matrix = read_matrix(data, id_column, ignore or ())
         rows = DataMatrix(matrix.row_names, matrix.column_names, matrix.values)
         stored = clustering.store(likelihood, parameters)
@@ -111,9 +114,9 @@ def cluster(
                 rows, stored["standardised"] = clustering.standardise(rows)
             settings = clustering.mixture_settings(settings).resolve(len(rows.values))
             compile_ahead(likelihood, settings, given["threads"])
-            analysis.check_folder(folder, given["force"], analysis.CLUSTER_FILES, [data, Path(settings.init)])
+            check_folder(folder, given["force"], CLUSTER_FILES, [data, Path(settings.init)])
             with progress_bars(given["quiet"], settings.chains) as progress:
-                plan = analysis.make_plan(rows, [], stored, settings, prior, threads=given["threads"])
+                plan = make_plan(rows, [], stored, settings, prior, threads=given["threads"])
                 result = analysis.fill_folder(
                     plan,
                     folder,

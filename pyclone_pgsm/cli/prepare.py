@@ -10,16 +10,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from pyclone_pgsm.cli.mistakes import mistakes_reported
 from pyclone_pgsm.cli.options import (
     TUMOUR_OPTIONS,
     WRITING_OPTIONS,
     Options,
-    default_folder,
-    mistakes_reported,
     option,
     output_option,
     taking,
 )
+from pyclone_pgsm.cli.parsing import default_folder
 from pyclone_pgsm.errors import InputError, Problem, UsageError
 
 if TYPE_CHECKING:

@@ -14,8 +14,9 @@ from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.models import names_of
 from pyclone_pgsm.posterior.checks import doubts_of_tumour
 from pyclone_pgsm.posterior.consensus import CRITERIA as CRITERIA
-from pyclone_pgsm.posterior.consensus import assignment_probability, coclustering, consensus, pear
+from pyclone_pgsm.posterior.consensus import assignment_probability, coclustering, consensus
 from pyclone_pgsm.posterior.diagnostics import FEWEST_DRAWS, effective_sample_size, split_rhat
+from pyclone_pgsm.posterior.expected_loss import pear
 from pyclone_pgsm.posterior.matching import match_clusters
 from pyclone_pgsm.posterior.mixture import MixtureSummary, cluster_parameters, size_order
 from pyclone_pgsm.posterior.predictive import Predictive

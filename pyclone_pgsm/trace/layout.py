@@ -9,7 +9,7 @@
     /chains/<k>/state   what the chain needs to go on: iterations done, labels, outliers, random generator, ...
 
 The first line of the file, before HDF5's own bytes, is the SHA-256 of all that follows from byte 512 on; a program that
-changes a trace must renew it (pyclone_pgsm.trace.schema.seal). Datasets and the structure of the file have HDF5's
+changes a trace must renew it (pyclone_pgsm.trace.structure.seal). Datasets and the structure of the file have HDF5's
 checksums, too. Texts are UTF-8 of a fixed length, filled with zero bytes.
 
 Format 3. Format 2, without that line, and with checksums of some datasets only, is still read, and becomes format 3

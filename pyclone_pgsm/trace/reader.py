@@ -20,7 +20,7 @@ from pyclone_pgsm.models import Data, DataMatrix, StoredModel, make_model, names
 from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS
 from pyclone_pgsm.sampling.chains import ChainState
 from pyclone_pgsm.stopping import held_back
-from pyclone_pgsm.trace import schema
+from pyclone_pgsm.trace import schema, structure
 from pyclone_pgsm.trace.options import OUTLIERS, RunOptions
 from pyclone_pgsm.trace.schema import FORMAT, MATRICES, SECOND_FORMAT, SERIES, dataset_name
 from pyclone_pgsm.trace.values import Fault, Values, check_names, shown, within
@@ -91,7 +91,7 @@ class Trace:
 
     def _open(self, path: Path, likelihood: str | None) -> None:
         try:
-            self._is_sealed = schema.check_seal(path)
+            self._is_sealed = structure.check_seal(path)
             self._file = h5py.File(path, "r")
         except Fault as fault:
             raise self._damage(fault) from fault
@@ -116,39 +116,39 @@ class Trace:
         config = file.get("config", getlink=True) if "config" in file else None
         if not isinstance(config, h5py.HardLink) or "format" not in file["config"].attrs:
             raise TraceError(f"{self.path}: an HDF5 file, but not a trace of pyclone-pgsm")
-        self.format = schema.text_attribute(file["config"], "config", "format")
+        self.format = structure.text_attribute(file["config"], "config", "format")
         if self.format not in (FORMAT, SECOND_FORMAT):
             raise TraceError(
                 f"{self.path}: a trace of format {shown(self.format)}; this version reads {FORMAT!r}"
             )
         if self.format == FORMAT and not self._is_sealed:
             raise Fault("", "its first line is not the checksum of the rest")
-        schema.check_structure(file, self.format == FORMAT)
-        schema.check_members(file, "", ("config", "data", "chains"))
-        self._read_config(schema.group_of(file, "", "config"))
-        self._read_data(schema.group_of(file, "", "data"))
-        chains = schema.group_of(file, "", "chains")
+        structure.check_structure(file, self.format == FORMAT)
+        structure.check_members(file, "", ("config", "data", "chains"))
+        self._read_config(structure.group_of(file, "", "config"))
+        self._read_data(structure.group_of(file, "", "data"))
+        chains = structure.group_of(file, "", "chains")
         names = [str(k) for k in range(min(self.options.settings.chains, len(chains) + 1))]
-        schema.check_members(chains, "chains", names)
+        structure.check_members(chains, "chains", names)
         self._seeds: list[int] = []
         self.chains = [self._read_chain(chains, name) for name in names]
 
     def _read_config(self, config: h5py.Group) -> None:
-        self.command = schema.text_attribute(config, "config", "command")
-        self.version = schema.text_attribute(config, "config", "version")
-        schema.check_members(config, "config", ())
-        text = schema.text_attribute(config, "config", "options")
+        self.command = structure.text_attribute(config, "config", "command")
+        self.version = structure.text_attribute(config, "config", "version")
+        structure.check_members(config, "config", ())
+        text = structure.text_attribute(config, "config", "options")
         try:
             self.options = RunOptions.from_json(text)
         except Fault as fault:
             where = ".".join(filter(None, ("config.options", fault.where)))
             raise Fault(where, fault.reason) from None
-        seed = schema.whole_attribute(config, "config", "seed")
+        seed = structure.whole_attribute(config, "config", "seed")
         if seed != self.options.settings.seed:
             raise Fault("config.seed", f"is {seed}, but that of the options is {self.options.settings.seed}")
 
     def _read_data(self, data: h5py.Group) -> None:
-        schema.check_members(data, "data", *schema.members_of_data(self.options))
+        structure.check_members(data, "data", *schema.members_of_data(self.options))
         self.left_out: list[LeftOut] = []
         if self.options.is_tumour:
             found = self._read_observations(data)
@@ -167,20 +167,20 @@ class Trace:
 
     @staticmethod
     def _texts(group: h5py.Group, name: str, length: int | None = None) -> list[str]:
-        return schema.read_texts(group, "data", name, length)
+        return structure.read_texts(group, "data", name, length)
 
     def _read_observations(self, data: h5py.Group) -> Observations:
         mutation_ids, sample_ids = self._texts(data, "mutation_ids"), self._texts(data, "sample_ids")
         shape = len(mutation_ids), len(sample_ids)
-        annotations = schema.group_of(data, "data", "annotations")
+        annotations = structure.group_of(data, "data", "annotations")
         grid_size = self.options.model["grid_size"]
         points = Values("float64", within(0.0, 1.0), "a prevalence")
         if not np.array_equal(
-            schema.read(data, "data", "grid", points, (grid_size,)), prevalence_grid(grid_size)
+            structure.read(data, "data", "grid", points, (grid_size,)), prevalence_grid(grid_size)
         ):
             raise Fault("data/grid", f"is not the grid of {grid_size} prevalences from 0 to 1")
         matrices: dict[str, Any] = {
-            name: schema.read(data, "data", name, kind, shape)
+            name: structure.read(data, "data", name, kind, shape)
             for name, kind in MATRICES.items()
             if name in data
         }
@@ -189,7 +189,7 @@ class Trace:
             sample_ids,
             **matrices,
             annotations={
-                str(name): schema.read_texts(annotations, "data/annotations", name, shape[0])
+                str(name): structure.read_texts(annotations, "data/annotations", name, shape[0])
                 for name in annotations
             },
         )
@@ -199,7 +199,7 @@ class Trace:
         check_names("data/row_names", row_names)
         check_names("data/column_names", column_names, distinct=False)
         number = Values("float64", lambda values: np.ones(values.shape, bool), "a number")
-        values = schema.read(data, "data", "values", number, (len(row_names), len(column_names)))
+        values = structure.read(data, "data", "values", number, (len(row_names), len(column_names)))
         if values.size == 0:
             raise Fault("data/values", "holds no number")
         standardised = self.options.model.get("standardised", {})
@@ -212,15 +212,15 @@ class Trace:
 
     def _read_chain(self, chains: h5py.Group, name: str) -> ChainTrace:
         where = f"chains/{name}"
-        chain = schema.group_of(chains, "chains", name)
-        schema.check_members(chain, where, schema.members_of_chain(self.options))
-        self._seeds.append(schema.whole_attribute(chain, where, "seed"))
+        chain = structure.group_of(chains, "chains", name)
+        structure.check_members(chain, where, schema.members_of_chain(self.options))
+        self._seeds.append(structure.whole_attribute(chain, where, "seed"))
         T = len(names_of(self.data))
-        rows = schema.dataset_of(chain, where, "labels", LABEL_TYPES, (None, T)).shape[0]
+        rows = structure.dataset_of(chain, where, "labels", LABEL_TYPES, (None, T)).shape[0]
         if self.options.has_outliers:
-            schema.dataset_of(chain, where, OUTLIERS, ("bool",), (rows, T))
+            structure.dataset_of(chain, where, OUTLIERS, ("bool",), (rows, T))
         found = {
-            series: schema.read(chain, where, series, kind, (rows,))
+            series: structure.read(chain, where, series, kind, (rows,))
             for series, kind in schema.series_of(self.options).items()
         }
         schema.check_iterations(f"{where}/iteration", found["iteration"], self.options)
@@ -370,11 +370,11 @@ class Trace:
 
     def _read_state(self, k: int) -> ChainState:
         options, where = self.options, f"chains/{k}/state"
-        group = schema.group_of(self._file["chains"][str(k)], f"chains/{k}", "state")
-        schema.check_members(group, where, schema.members_of_state(options))
+        group = structure.group_of(self._file["chains"][str(k)], f"chains/{k}", "state")
+        structure.check_members(group, where, schema.members_of_state(options))
         T = len(names_of(self.data))
         label = Values("int32", within(0, T, below=True), f"the number of a block, below {T}")
-        labels = schema.read(group, where, "labels", label, (T,))
+        labels = structure.read(group, where, "labels", label, (T,))
         schema.check_canonical(f"{where}/labels", labels[None, :], np.zeros(1, int))
         prior = options.first_prior
         blocks, most = int(labels.max()) + 1, prior.max_blocks(T)
@@ -382,16 +382,16 @@ class Trace:
             raise Fault(f"{where}/labels", f"has {blocks} blocks, but the prior allows {most} at most")
         outliers = None
         if options.has_outliers:
-            outliers = schema.read(group, where, OUTLIERS, MATRICES["has_data"], (T,))
+            outliers = structure.read(group, where, OUTLIERS, MATRICES["has_data"], (T,))
         proposal = options.settings.proposal
         anchors = ANCHOR_PROPOSALS[proposal](T)
         anchors.restore(schema.read_anchors(group, where, proposal, T))
-        iteration = schema.whole_attribute(group, where, "iteration")
+        iteration = structure.whole_attribute(group, where, "iteration")
         saved = len(self.chains[k].iteration)
         if iteration > options.settings.lengths[0] or iteration // options.settings.thin > saved:
             raise Fault(f"{where}.iteration", f"is {iteration}, but {saved} iterations are saved")
-        prior_values = schema.float_attribute(group, where, "prior", len(prior.hyperparameters))
-        values = schema.float_attribute(group, where, "hyperparameters", len(options.hyperparameters))
+        prior_values = structure.float_attribute(group, where, "prior", len(prior.hyperparameters))
+        values = structure.float_attribute(group, where, "hyperparameters", len(options.hyperparameters))
         for name, value in zip(options.hyperparameters, values):
             schema.values_of(options, name).check(
                 f"{where}.hyperparameters ({shown(name)})", np.array([value])
@@ -402,7 +402,7 @@ class Trace:
             labels,
             schema.check_prior_values(f"{where}.prior", prior, prior_values),
             values,
-            schema.read_generator(where, schema.text_attribute(group, where, "random_generator")),
+            schema.read_generator(where, structure.text_attribute(group, where, "random_generator")),
             anchors,
             outliers,
         )

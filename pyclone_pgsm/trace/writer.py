@@ -32,17 +32,8 @@ from pyclone_pgsm.stopping import held_back
 from pyclone_pgsm.trace import layout
 from pyclone_pgsm.trace.options import OUTLIERS, RunOptions
 from pyclone_pgsm.trace.reader import Trace
-from pyclone_pgsm.trace.schema import (
-    ANCHOR_ARRAYS,
-    FORMAT,
-    HEADER_BYTES,
-    MATRICES,
-    SERIES,
-    VERSIONS,
-    dataset_name,
-    describe,
-    seal,
-)
+from pyclone_pgsm.trace.schema import ANCHOR_ARRAYS, FORMAT, MATRICES, SERIES, dataset_name, describe
+from pyclone_pgsm.trace.structure import HEADER_BYTES, VERSIONS, seal
 from pyclone_pgsm.tumour.grid import prevalence_grid
 
 CHUNK_BYTES = 1 << 20

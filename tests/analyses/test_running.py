@@ -26,6 +26,7 @@ from small_runs import (
 )
 
 from pyclone_pgsm.analyses import run as analysis
+from pyclone_pgsm.analyses.plan import make_plan
 from pyclone_pgsm.errors import InputError, UsageError
 from pyclone_pgsm.priors import DirichletProcess, FiniteDirichlet, PitmanYor
 from pyclone_pgsm.sampling import chains
@@ -327,7 +328,7 @@ def test_start_from_a_file(tmp_path):
     model = tmp_path / "model.h5"
     observations, options = tumour(), analysis.ModelOptions()
     settings = Settings(iterations=60, burn_in=30, chains=2, init=str(file))
-    plan = analysis.make_plan(observations, [], options.store(observations), settings, DirichletProcess())
+    plan = make_plan(observations, [], options.store(observations), settings, DirichletProcess())
     for state in plan.states:
         np.testing.assert_array_equal(state.labels, np.arange(len(names)) % 3)
     assert run(model, init=str(file)).exists()

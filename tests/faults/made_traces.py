@@ -15,6 +15,7 @@ sys.path.append(str(Path(__file__).parents[1]))
 from small_runs import LEFT_OUT, edited, tumour
 
 from pyclone_pgsm.analyses import run as analysis
+from pyclone_pgsm.analyses.plan import Plan, make_plan
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.priors import DirichletProcess, Prior
 from pyclone_pgsm.sampling.chains import Records, Settings
@@ -32,7 +33,7 @@ def made_trace(
 ) -> Path:
     """A trace of a small tumour with 20 saved iterations of two chains, as anything but a sampler would make them."""
     data = tumour(MUTATIONS)
-    plan = analysis.make_plan(
+    plan = make_plan(
         data,
         LEFT_OUT,
         (model or analysis.ModelOptions(precision=None, grid_size=51)).store(data),
@@ -48,7 +49,7 @@ def made_trace(
     return path
 
 
-def _records(plan: analysis.Plan) -> Records:
+def _records(plan: Plan) -> Records:
     state = plan.states[0]
     outliers = [] if state.outliers is None else [np.zeros(MUTATIONS, bool)] * ROWS
     return Records(

@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 
 from pyclone_pgsm.analyses import memory
 from pyclone_pgsm.analyses.memory import Estimate, check_memory, estimate
-from pyclone_pgsm.analyses.run import ModelOptions
+from pyclone_pgsm.analyses.tumour import ModelOptions
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.likelihoods.bernoulli import Bernoulli

@@ -11,7 +11,7 @@ from small_runs import matrix
 from test_cli import call, refused
 
 from pyclone_pgsm.analyses import clustering
-from pyclone_pgsm.analyses import run as analysis
+from pyclone_pgsm.analyses.plan import make_plan
 from pyclone_pgsm.errors import TraceError
 from pyclone_pgsm.likelihoods.model import FixedModel
 from pyclone_pgsm.priors import DirichletProcess
@@ -35,7 +35,7 @@ def trace(plugin: Path, tmp_path: Path) -> Path:
     """Of that likelihood, with iterations that no sampler made."""
     data = matrix("counts")
     settings = Settings(iterations=20, burn_in=10, chains=1)
-    plan = analysis.make_plan(
+    plan = make_plan(
         data, [], clustering.store(f"{plugin}:PoissonGamma", {"rate": 0.05}), settings, DirichletProcess()
     )
     path = tmp_path / "t.h5"

@@ -12,7 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from pyclone_pgsm.analyses.clustering import standardise
-from pyclone_pgsm.analyses.run import ModelOptions
+from pyclone_pgsm.analyses.tumour import ModelOptions
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.errors import DataValueError, InputError, OutputError, UsageError
 from pyclone_pgsm.files import make_folder
@@ -345,7 +345,7 @@ def test_names_that_parquet_has_as_bytes(tmp_path: Path) -> None:
 
 def test_deep_json_is_no_matter_of_this_interpreter() -> None:
     """The limit is on the text, not what this version of Python can recurse into."""
-    from pyclone_pgsm.cli.options import parse_parameters
+    from pyclone_pgsm.cli.parsing import parse_parameters
 
     before = sys.getrecursionlimit()
     try:

@@ -12,6 +12,7 @@ import pytest
 from made_traces import OWN, ROWS, attribute, harm, made_trace, option, put, replace
 
 from pyclone_pgsm.analyses import run as analysis
+from pyclone_pgsm.analyses.results import write_pictures
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.models import make_model
@@ -19,6 +20,7 @@ from pyclone_pgsm.priors import CustomPrior, DirichletProcess, FiniteDirichlet, 
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import RunOptions, Trace, merge_traces
 from pyclone_pgsm.trace.schema import HYPERPARAMETERS
+from pyclone_pgsm.trace.writer import create_trace
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +41,7 @@ def refused(path: Path, folder: Path, thorough: bool = False) -> str:
     uses = [
         lambda: analysis.write_results(path, folder / "out", plots=False),
         lambda: analysis.resume(path, 100),
-        lambda: analysis.write_pictures(path, folder / "out", None, None, ("png",)),
+        lambda: write_pictures(path, folder / "out", None, None, ("png",)),
         lambda: merge_traces([path], folder / "all.h5"),
     ]
     for use in uses if thorough else uses[:1]:
@@ -377,5 +379,5 @@ def test_data_that_no_trace_can_hold_are_refused_at_the_start(whole, tmp_path):
         data, options, states = trace.observations, trace.options, trace.states()
     values = {**vars(data), "tumour_content": np.full_like(data.tumour_content, 7.0)}
     with pytest.raises(UsageError, match=r"a trace cannot hold this: data/tumour_content: \[0, 0\] is 7.0"):
-        analysis.create_trace(tmp_path / "t.h5", Observations(**values), [], options, "", states)
+        create_trace(tmp_path / "t.h5", Observations(**values), [], options, "", states)
     assert not list(tmp_path.iterdir())

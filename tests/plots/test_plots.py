@@ -19,7 +19,7 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from PIL import Image
 
-from pyclone_pgsm.analyses.run import PICTURES
+from pyclone_pgsm.analyses.results import PICTURES
 from pyclone_pgsm.errors import OutputError, UsageError
 from pyclone_pgsm.plots import (
     Traces,

@@ -9,17 +9,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.posterior import consensus as module
-from pyclone_pgsm.posterior.consensus import (
-    Effort,
-    assignment_probability,
-    canonical,
-    coclustering,
-    consensus,
-    expected_binder,
-    expected_vi,
-    pear,
-)
+from pyclone_pgsm.posterior import consensus_search as search_module
+from pyclone_pgsm.posterior import expected_loss
+from pyclone_pgsm.posterior.consensus import assignment_probability, coclustering, consensus
+from pyclone_pgsm.posterior.consensus_search import Effort
+from pyclone_pgsm.posterior.expected_loss import even, expected_binder, expected_vi, pear
 
 LOSSES = {"mpear": lambda draws, labels: -pear(draws, labels), "vi": expected_vi, "binder": expected_binder}
 SEARCHED = sorted(LOSSES)
@@ -98,7 +94,7 @@ def test_losses_and_probabilities_of_draws_taken_in_parts(monkeypatch: pytest.Mo
     labels = np.arange(12) % 4
     functions = [expected_vi, expected_binder, pear, assignment_probability]
     whole = [function(draws, labels) for function in functions]
-    monkeypatch.setattr(module, "CELLS", 30)
+    monkeypatch.setattr(expected_loss, "CELLS", 30)
     for function, expected in zip(functions, whole, strict=True):
         np.testing.assert_allclose(function(draws, labels), expected, rtol=1e-12)
 
@@ -140,7 +136,7 @@ def test_no_move_of_one_item_or_merge_improves_the_result(criterion: str) -> Non
     loss = LOSSES[criterion]
     least = loss(draws, found)
     clusters = found.max() + 1
-    most = max(len(np.unique(draw)) for draw in draws) + module.SPARE_CLUSTERS
+    most = max(len(np.unique(draw)) for draw in draws) + search_module.SPARE_CLUSTERS
     assert clusters <= most
     for item in range(60):
         for cluster in range(min(clusters + 1, most)):
@@ -165,7 +161,7 @@ def test_each_step_of_the_search_helps(step: str, monkeypatch: pytest.MonkeyPatc
         return float(np.mean([expected_vi(*pair) for pair in zip(problems, found, strict=True)]))
 
     complete = mean_loss()
-    monkeypatch.setattr(module._Search, step, lambda self: False)
+    monkeypatch.setattr(search_module.Search, step, lambda self: False)
     assert mean_loss() > complete + 1e-3
 
 
@@ -277,7 +273,7 @@ def test_all_alone_is_no_rival_where_so_many_clusters_are_not_allowed() -> None:
 @pytest.mark.parametrize("criterion", SEARCHED)
 def test_more_blocks_than_the_table_may_hold(criterion: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two mutations a block, in all draws; the table has room for far fewer clusters."""
-    monkeypatch.setattr(module, "TABLE_CELLS", 5_000)
+    monkeypatch.setattr(search_module, "TABLE_CELLS", 5_000)
     monkeypatch.setattr(module, "FINE", Effort(1e9, 1e9, 8))
     pairs = np.tile(np.arange(400) // 2, (60, 1))
     found = consensus(pairs, criterion, rng=np.random.default_rng(0))
@@ -308,7 +304,7 @@ def test_thinning_is_even() -> None:
     """Of 1,000 draws, of which the last 300 differ, 10 must contain 3 of these."""
     early, late = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
     draws = np.array([early] * 700 + [late] * 300)
-    thinned = draws[module._even(1000, 10)]
+    thinned = draws[even(1000, 10)]
     assert len(thinned) == 10
     assert (thinned == late).all(axis=1).sum() == 3
     np.testing.assert_array_equal(consensus(draws, "vi", rng=np.random.default_rng(0), max_draws=10), early)

@@ -18,7 +18,7 @@ import numpy as np
 from metrics import adjusted_rand
 from numpy.typing import NDArray
 
-from pyclone_pgsm.analyses.run import ModelOptions
+from pyclone_pgsm.analyses.tumour import ModelOptions
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.models import make_model
 from pyclone_pgsm.posterior.consensus import consensus

@@ -1,0 +1,170 @@
+"""A run before it begins: making its plan finds the mistakes of the user, and writes nothing."""
+
+from __future__ import annotations
+
+import copy
+import reprlib
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from numpy.typing import ArrayLike
+
+from pyclone_pgsm.analyses.memory import Estimate, check_memory, estimate
+from pyclone_pgsm.analyses.signals import stopped_by_signals
+from pyclone_pgsm.errors import DensityError, UsageError
+from pyclone_pgsm.inputs.labels import read_labels
+from pyclone_pgsm.inputs.observations import LeftOut
+from pyclone_pgsm.likelihoods.foreign import blamed
+from pyclone_pgsm.likelihoods.model import Model
+from pyclone_pgsm.models import TUMOUR, Data, StoredModel, make_model, names_of, num_columns
+from pyclone_pgsm.priors import Prior
+from pyclone_pgsm.samplers.initial import INITS, is_file
+from pyclone_pgsm.sampling.chains import (
+    ChainState,
+    Settings,
+    advance,
+    effective_threads,
+    rebuild_interval,
+    start_chain,
+)
+from pyclone_pgsm.trace import RunOptions
+
+
+@dataclass(frozen=True)
+class Plan:
+    """A run that is ready to begin; making it finds the user's mistakes, and writes nothing.
+
+    Attributes
+    ----------
+    data : Observations or DataMatrix
+    left_out : sequence of LeftOut
+    options : RunOptions
+        With resolved settings.
+    model : Model
+    states : list of ChainState
+        Where each chain begins.
+    memory : Estimate
+        What the run will need.
+    """
+
+    data: Data
+    left_out: Sequence[LeftOut]
+    options: RunOptions
+    model: Model
+    states: list[ChainState]
+    memory: Estimate
+
+
+def make_plan(
+    data: Data,
+    left_out: Sequence[LeftOut],
+    stored: StoredModel,
+    settings: Settings,
+    prior: Prior,
+    start_labels: ArrayLike | None = None,
+    threads: int | None = None,
+) -> Plan:
+    """Make the model and the first state of every chain.
+
+    Parameters
+    ----------
+    data : Observations or DataMatrix
+    left_out : sequence of LeftOut
+        Of a tumour.
+    stored : dict
+        Options of the model (see :mod:`pyclone_pgsm.models`).
+    settings : Settings
+    prior : Prior
+    start_labels : (T,) array of int or None
+        Where the chains start, in place of ``settings.init``.
+    threads : int or None
+        Chains that run at the same time, of which the memory depends; None: one a processor.
+
+    Raises
+    ------
+    UsageError
+        Options that cannot be, a start with more clusters than the prior allows or memory holds, or a run that needs
+        more memory than there is.
+    DataValueError
+        A value that the likelihood cannot take.
+    InputError
+        The file of a start cannot be used.
+    """
+    names = names_of(data)
+    settings = settings.resolve(len(names))
+    if start_labels is not None:
+        settings = replace(settings, init="given labels")
+    elif is_file(settings.init):
+        if not Path(settings.init).exists():
+            raise UsageError(f"--init {settings.init!r}: no such file; must be one of {INITS}")
+        start_labels = read_labels(Path(settings.init), names)
+    at_once = effective_threads(threads, settings.chains)
+    memory = estimate(data, stored, settings, at_once)
+    check_memory(memory)
+    model = make_model(data, stored)
+    if stored["likelihood"] != TUMOUR:  # only the likelihood itself knows the length of its statistic
+        memory = estimate(data, stored, settings, at_once, int(model.likelihood(()).stat_size()))
+        check_memory(memory)
+    options = RunOptions(
+        settings,
+        prior.to_dict(len(names) + 1),  # one more than there are: for the predictive density of new ones
+        stored,
+        model.hyperparameters,
+        rebuild_interval(model, num_columns(data)),
+    )
+    states = [start_chain(model, prior, settings, chain, start_labels) for chain in range(settings.chains)]
+    plan = Plan(data, left_out, options, model, states, memory)
+    _rehearse(plan)
+    return plan
+
+
+def _rehearse(plan: Plan) -> None:
+    """Run the first iteration of the first chain, and forget it: what cannot run is refused before a file is written.
+
+    Raises
+    ------
+    UsageError
+        A likelihood from elsewhere fails, or the joint density is not finite.
+    KeyboardInterrupt
+        By Ctrl-C or SIGTERM.
+    """
+    stop = threading.Event()
+    settings = replace(plan.options.settings, iterations=1, burn_in=0, thin=1)
+    state = copy.deepcopy(plan.states[0])
+    with (
+        stopped_by_signals(stop),
+        density_explained(plan.options),
+        blamed(plan.options.model["likelihood"]),
+    ):
+        advance(plan.model, settings, state, plan.options.rebuild, lambda _: True)
+    if stop.is_set():
+        raise KeyboardInterrupt
+
+
+@contextmanager
+def density_explained(options: RunOptions) -> Iterator[None]:
+    """Let the message of a joint density that is not finite name the options that it comes from."""
+    try:
+        yield
+    except DensityError as fault:
+        raise UsageError(f"{_named_options(options, fault.factor)}: {fault}; choose other values") from None
+
+
+def _named_options(options: RunOptions, factor: str) -> str:
+    """The options that decide on a factor of the joint density, with their values."""
+    model = options.model
+    if factor == "prior":
+        prior = {name: value for name, value in options.prior.items() if isinstance(value, float | int)}
+        return " ".join(
+            [f"--prior {options.prior['name']}", *(f"{name}={value:g}" for name, value in prior.items())]
+        )
+    if options.is_tumour:
+        names = ["genotype_prior", "density", "precision", "outlier_prob"]
+        return " ".join(
+            f"--{name.replace('_', '-')} {model[name]}" for name in names if model.get(name) is not None
+        )
+    given = [f"--param {name}={reprlib.repr(value)}" for name, value in model["parameters"].items()]
+    return " ".join([f"--likelihood {model['likelihood']!r}", *given])

@@ -1,0 +1,270 @@
+"""From a trace to an output folder: tables, pictures and ``run.json``."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.analyses import tables as outputs
+from pyclone_pgsm.analyses.memory import Estimate, estimate
+from pyclone_pgsm.errors import OutputError, TraceError, UsageError
+from pyclone_pgsm.files import (
+    check_new,
+    make_folder,
+    refuse_inputs,
+    remove,
+    replacing,
+    replacing_together,
+)
+from pyclone_pgsm.likelihoods.foreign import blamed
+from pyclone_pgsm.posterior.mixture import MixtureSummary
+from pyclone_pgsm.posterior.predictive import Predictive, has_predictive
+from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
+from pyclone_pgsm.posterior.summarize import (
+    CRITERIA,
+    Result,
+    predictive,
+    summarize,
+)
+from pyclone_pgsm.posterior.summary import Summary
+from pyclone_pgsm.sampling.chains import (
+    effective_threads,
+)
+from pyclone_pgsm.trace import RunOptions, Trace
+
+if TYPE_CHECKING:
+    from pyclone_pgsm.plots import Traces
+from pyclone_pgsm.analyses.run_json import run_report
+
+FOLDER_FILES = ("mutations.tsv", "clusters.tsv", "left_out.tsv", "run.json", "trace.h5")
+CLUSTER_FILES = ("assignments.tsv", "clusters.tsv", "run.json", "trace.h5")
+PICTURES = (
+    "cluster_prevalences",
+    "cluster_densities",
+    "prevalence_scatter",
+    "vaf_scatter",
+    "coclustering",
+    "traces",
+    "clusters",
+    "cluster_sizes",
+    "cluster_means",
+    "density",
+)
+"""Names of all pictures that there are."""
+PICTURED_DRAWS = 12  # partitions that the picture of a density is the mean of
+
+
+def folder_files(options: RunOptions) -> tuple[str, ...]:
+    """Names of the files of an output folder, without the pictures."""
+    return FOLDER_FILES if options.is_tumour else CLUSTER_FILES
+
+
+def check_criterion(criterion: str | None) -> None:
+    """Refuse an unknown criterion of the consensus partition; None is the default.
+
+    Raises
+    ------
+    UsageError
+    """
+    if criterion not in (None, *CRITERIA):
+        raise UsageError(f"--consensus {criterion!r}: must be one of {', '.join(CRITERIA)}")
+
+
+def check_folder(
+    folder: Path, force: bool, names: Sequence[str] = FOLDER_FILES, inputs: Sequence[Path] = ()
+) -> None:
+    """Refuse an output folder that holds results already, or whose files would replace what is read.
+
+    Parameters
+    ----------
+    folder : Path
+    force : bool
+    names : sequence of str
+        The files that will be written.
+    inputs : sequence of Path
+
+    Raises
+    ------
+    OutputError
+        One of them exists and `force` is False, or is an input; or the folder is a file, or could not be made.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder} is a file: give a folder with -o")
+    refuse_inputs([folder / name for name in names], inputs)
+    for name in (*names, "plots"):
+        check_new(folder / name, force)
+
+
+def write_results(
+    trace_path: Path,
+    folder: Path,
+    *,
+    criterion: str | None = None,
+    burn_in: int | None = None,
+    thresholds: Thresholds = DEFAULT_THRESHOLDS,
+    formats: Sequence[str] = ("png", "pdf"),
+    plots: bool = True,
+    timings: dict[str, float] | None = None,
+    memory: Estimate | None = None,
+    likelihood: str | None = None,
+) -> Result:
+    """Summarize a trace into the tables, ``run.json`` and the pictures of an output folder.
+
+    Parameters
+    ----------
+    trace_path : Path
+    folder : Path
+        Made if need be; files in it are replaced when all of the new ones are whole.
+    criterion : str or None
+        Of the consensus partition.
+    burn_in : int or None
+        None: that of the run.
+    thresholds : Thresholds
+        Of presence and clonality, for a tumour.
+    formats : sequence of {"png", "pdf"}
+    plots : bool
+    timings : dict of str to float
+        Seconds of earlier steps, noted in ``run.json``.
+    memory : Estimate or None
+        Noted in ``run.json``; None: that of the run with a chain a processor.
+    likelihood : str or None
+        The trace's likelihood if it is of a file (see :class:`~pyclone_pgsm.trace.Trace`).
+
+    Raises
+    ------
+    TraceError, OutputError, UsageError
+    """
+    check_criterion(criterion)
+    timings = dict(timings or {})
+    started = time.perf_counter()
+    with replacing_together(), Trace(trace_path, likelihood) as trace:
+        trace.check_likelihood()
+        trace.check()
+        with blamed(trace.options.model["likelihood"]):
+            result = summarize(trace, criterion, burn_in, thresholds)
+        timings["summarize"] = time.perf_counter() - started
+        make_folder(folder)
+        _remove_pictures(folder / "plots")
+        for name, table in outputs.tables(trace, result).items():
+            outputs.write_table(table, folder / name)
+        if plots:
+            started = time.perf_counter()
+            _draw(trace, result, folder / "plots", burn_in, formats)
+            timings["plots"] = time.perf_counter() - started
+        if memory is None:
+            settings = trace.options.settings
+            at_once = effective_threads(None, settings.chains)
+            memory = estimate(trace.data, trace.options.model, settings, at_once)
+        report = run_report(trace, result, criterion, burn_in, timings, memory)
+        with replacing(folder / "run.json") as temporary:
+            temporary.write_text(json.dumps(report, indent=2, allow_nan=False) + "\n")
+    return result
+
+
+def _draw(
+    trace: Trace, result: Result, folder: Path, burn_in: int | None, formats: Sequence[str]
+) -> list[Path]:
+    coclustering = (result.coclustered, result.coclustering)
+    traces = traces_of(trace, burn_in)
+    if isinstance(result.summary, Summary):
+        from pyclone_pgsm.plots import write_plots
+
+        return write_plots(folder, result.summary, coclustering, traces, formats=tuple(formats))
+    found = predictive(trace, result.chain_weights, burn_in, PICTURED_DRAWS)
+    return _draw_mixture(trace, result.summary, found, folder, coclustering, traces, formats)
+
+
+def _draw_mixture(
+    trace: Trace,
+    summary: MixtureSummary,
+    found: Predictive,
+    folder: Path,
+    coclustering: tuple[NDArray[np.int64], NDArray[np.float64]],
+    traces: Traces,
+    formats: Sequence[str],
+) -> list[Path]:
+    from pyclone_pgsm.plots.mixture import write_mixture_plots
+
+    name = trace.options.model["likelihood"]
+
+    def density(points: NDArray[np.float64]) -> NDArray[np.float64]:
+        return np.exp(found.log_density(points))
+
+    return write_mixture_plots(
+        folder,
+        name if name in ("normal", "bernoulli") else "other",
+        trace.matrix.values,
+        summary.labels,
+        summary.assignment_prob,
+        summary.parameters,
+        coclustering,
+        traces,
+        density if has_predictive(found.likelihood) else None,
+        tuple(formats),
+        row_names=summary.row_names,
+        column_names=summary.column_names,
+    )
+
+
+def write_pictures(
+    trace_path: Path,
+    folder: Path,
+    criterion: str | None,
+    burn_in: int | None,
+    formats: Sequence[str],
+    likelihood: str | None = None,
+) -> list[Path]:
+    """Draw the pictures of a trace. Parameters are those of :func:`write_results`.
+
+    Returns
+    -------
+    list of Path
+        The files written.
+    """
+    check_criterion(criterion)
+    with replacing_together(), Trace(trace_path, likelihood) as trace:
+        trace.check_likelihood()
+        trace.check()
+        result = summarize(trace, criterion, burn_in)
+        make_folder(folder)
+        _remove_pictures(folder)
+        return _draw(trace, result, folder, burn_in, formats)
+
+
+def _remove_pictures(folder: Path) -> None:
+    """So that no picture of an earlier result stands beside those of this one."""
+    for name in PICTURES:
+        for ending in ("png", "pdf"):
+            remove(folder / f"{name}.{ending}")
+
+
+def traces_of(trace: Trace, burn_in: int | None) -> Traces:
+    """The traced series of all chains as equally long rows, for the picture."""
+    from pyclone_pgsm.plots import Traces
+
+    chains = [chain for chain in trace.chains if len(chain.iteration)]
+    if not chains:
+        raise TraceError(f"{trace.path}: no chain has a saved iteration: resume the trace")
+    length = min(len(chain.iteration) for chain in chains)
+    iterations = chains[0].iteration[:length]
+    skip = trace.options.settings.lengths[1] if burn_in is None else burn_in
+
+    return Traces(
+        log_joint=np.array([chain.log_joint[:length] for chain in chains]),
+        num_clusters=np.array([chain.num_clusters[:length] for chain in chains]),
+        concentration=np.array([chain.concentration[:length] for chain in chains])
+        if trace.options.first_prior.hyperparameters
+        else None,
+        hyperparameters={
+            name: np.array([chain.hyperparameters[name][:length] for chain in chains])
+            for name in trace.options.hyperparameters
+        },
+        burn_in=int(np.sum(iterations <= skip)),
+        iterations=iterations,
+    )

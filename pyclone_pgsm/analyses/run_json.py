@@ -1,0 +1,97 @@
+"""What ``run.json`` says of a run."""
+
+from __future__ import annotations
+
+import json
+import math
+import platform
+from collections.abc import Sequence
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from pyclone_pgsm import __version__
+from pyclone_pgsm.analyses.memory import Estimate
+from pyclone_pgsm.models import names_of, num_columns
+from pyclone_pgsm.posterior.rows import kept_rows
+from pyclone_pgsm.posterior.summarize import (
+    DEFAULT_CRITERION,
+    Diagnostic,
+    Result,
+)
+from pyclone_pgsm.posterior.summary import Summary
+from pyclone_pgsm.trace import Trace
+
+DEPENDENCIES = ("numpy", "scipy", "pandas", "numba", "h5py", "matplotlib")
+
+
+def _number(value: float) -> float | str | None:
+    """A number as JSON can hold it."""
+    if math.isnan(value):
+        return None
+    if math.isinf(value):
+        return "inf" if value > 0 else "-inf"
+    return float(f"{value:.6g}")
+
+
+def _diagnostic(diagnostic: Diagnostic, hyperparameters: Sequence[str]) -> dict[str, Any]:
+    middle = "median" if diagnostic.name in hyperparameters else "mean"
+    return {
+        middle: _number(diagnostic.mean),
+        "lower": _number(diagnostic.lower),
+        "upper": _number(diagnostic.upper),
+        "rhat": _number(diagnostic.rhat),
+        "ess": _number(diagnostic.ess),
+    }
+
+
+def run_report(
+    trace: Trace,
+    result: Result,
+    criterion: str | None,
+    burn_in: int | None,
+    timings: dict[str, float],
+    memory: Estimate,
+) -> dict[str, Any]:
+    """Content of ``run.json``."""
+    options, data = trace.options, trace.data
+    counts = {"rows": len(names_of(data)), "columns": num_columns(data)}
+    if options.is_tumour:
+        counts = {
+            "samples": num_columns(data),
+            "mutations": len(names_of(data)),
+            "left_out": len(trace.left_out),
+        }
+    return {
+        "program": "pyclone-pgsm",
+        "version": __version__,
+        "command": trace.command,
+        "seed": options.settings.seed,
+        "options": json.loads(options.to_json().replace("Infinity", '"inf"')),
+        "consensus": criterion or DEFAULT_CRITERION,
+        "burn_in": options.settings.lengths[1] if burn_in is None else burn_in,
+        **(result.summary.thresholds._asdict() if isinstance(result.summary, Summary) else {}),
+        "counts": {
+            **counts,
+            "clusters": result.summary.num_clusters,
+            **({"outliers": int(np.sum(result.summary.labels < 0))} if options.has_outliers else {}),
+            "chains": len(trace.chains),
+            "saved_iterations": [len(rows) for rows in kept_rows(trace, burn_in)],
+        },
+        "diagnostics": {
+            diagnostic.name: _diagnostic(diagnostic, options.hyperparameters)
+            for diagnostic in result.diagnostics
+        },
+        "chain_weights": [_number(weight) for weight in result.chain_weights.tolist()],
+        "warnings": result.warnings,
+        "seconds": {
+            **{name: round(seconds, 3) for name, seconds in timings.items()},
+            "sampling_all_chains": round(float(sum(chain.seconds.sum() for chain in trace.chains)), 3),
+        },
+        "memory_estimate_mb": memory.in_megabytes(),
+        "versions": {
+            "python": platform.python_version(),
+            **{name: version(name) for name in DEPENDENCIES},
+        },
+    }

@@ -1,0 +1,195 @@
+"""The commands that cluster the mutations of a tumour: ``analyze``, ``validate`` and ``run``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pyclone_pgsm.analyses.precompile import compile_ahead
+from pyclone_pgsm.cli.mistakes import mistakes_reported
+from pyclone_pgsm.cli.options import (
+    CHAIN_OPTIONS,
+    DENSITY_OPTIONS,
+    PRIOR_OPTIONS,
+    STATE_OPTIONS,
+    SUMMARY_OPTIONS,
+    TUMOUR_OPTIONS,
+    WRITING_OPTIONS,
+    output_option,
+    taking,
+)
+from pyclone_pgsm.cli.parsing import (
+    command_line,
+    parse_formats,
+    parse_number,
+    sampling_plan,
+    state_thresholds,
+)
+from pyclone_pgsm.cli.prepare import (
+    SEGMENT_OPTIONS,
+    Inputs,
+    Tumour,
+    each_tumour,
+    folder_for,
+    read,
+    tumours,
+    warn,
+)
+from pyclone_pgsm.cli.progress import progress_bars, say
+from pyclone_pgsm.errors import OutputError, UsageError
+
+if TYPE_CHECKING:
+    from pyclone_pgsm.analyses.run import ModelOptions
+    from pyclone_pgsm.inputs.tumour_content import ContentOption
+
+
+def _model_options(given: dict[str, Any], content: ContentOption = None) -> ModelOptions:
+    from pyclone_pgsm.analyses.run import ModelOptions
+    from pyclone_pgsm.tumour.model import PER_SAMPLE
+
+    precision = given["precision"]
+    if given["density"] == "binomial" and precision != "infer":
+        raise UsageError(f"--precision {precision}: the binomial has none; leave out --density binomial")
+    return ModelOptions(
+        given["genotype_prior"],
+        given["density"],
+        precision if precision == PER_SAMPLE else parse_number("precision", precision, "infer", float),
+        parse_number("grid-size", given["grid_size"], "auto", int),
+        content,
+        given["outlier_prob"],
+        given["prevalence_prior"],
+    )
+
+
+@taking(
+    TUMOUR_OPTIONS,
+    SEGMENT_OPTIONS,
+    DENSITY_OPTIONS,
+    PRIOR_OPTIONS,
+    CHAIN_OPTIONS,
+    SUMMARY_OPTIONS,
+    STATE_OPTIONS,
+    WRITING_OPTIONS,
+)
+def analyze(
+    context: typer.Context,
+    inputs: Inputs = None,
+    out: Annotated[
+        Path | None, output_option("Output folder. \\[default: INPUT's name + _pyclone_pgsm]")
+    ] = None,
+) -> None:
+    """Everything: read, run the chains, and write clusters, prevalences, tables and pictures."""
+    given = context.params
+    with mistakes_reported():
+        settings, prior = sampling_plan(given)
+        compile_ahead("pyclone", settings, given["threads"])
+        from pyclone_pgsm.analyses import run as analysis
+        from pyclone_pgsm.analyses.results import check_criterion, check_folder
+
+        _model_options(given)
+        formats = parse_formats(given["formats"])
+        check_criterion(given["consensus"])
+        thresholds = state_thresholds(given)
+        found = tumours(inputs, given)
+
+    def work(tumour: Tumour, folder: Path) -> None:
+        reading = read(tumour, given)
+        resolved = settings.resolve(reading.observations.num_mutations)
+        check_folder(folder, given["force"], inputs=[*tumour.files, Path(settings.init)])
+        if not given["quiet"]:
+            warn(reading.warnings, tumour.name)
+        with progress_bars(given["quiet"], resolved.chains) as progress:
+            result = analysis.analyze(
+                reading.observations,
+                reading.left_out,
+                folder,
+                _model_options(given, reading.content),
+                resolved,
+                prior,
+                criterion=given["consensus"],
+                thresholds=thresholds,
+                threads=given["threads"],
+                command=command_line(),
+                progress=progress,
+                formats=formats,
+                plots=given["plots"],
+            )
+        if not given["quiet"]:
+            say(result, folder, len(reading.left_out), reading.notes)
+
+    each_tumour(found, out or folder_for(inputs, given), work, given["quiet"])
+
+
+@taking(TUMOUR_OPTIONS, SEGMENT_OPTIONS)
+def validate(context: typer.Context, inputs: Inputs = None) -> None:
+    """Read and check only; print what would be left out and why."""
+    given = context.params
+    with mistakes_reported():
+        from pyclone_pgsm.analyses.run import ModelOptions
+
+        ModelOptions(given["genotype_prior"])
+        found = tumours(inputs, given)
+
+    def work(tumour: Tumour, folder: Path) -> None:
+        from pyclone_pgsm.inputs.read_counts.tables import count_summary
+
+        reading = read(tumour, given)
+        warn(reading.warnings, tumour.name)
+        for line in [*count_summary(reading.observations, reading.left_out), *reading.notes]:
+            print(line)
+        for entry in reading.left_out:
+            place = f"{entry.file}, row {entry.row}" if entry.row is not None else entry.file
+            names = " ".join(filter(None, (entry.mutation_id, entry.sample_id)))
+            print(f"{place}: {names}: {entry.reason}")
+
+    each_tumour(found, Path(), work)
+
+
+@taking(TUMOUR_OPTIONS, SEGMENT_OPTIONS, DENSITY_OPTIONS, PRIOR_OPTIONS, CHAIN_OPTIONS, WRITING_OPTIONS)
+def run(
+    context: typer.Context,
+    out: Annotated[
+        Path, output_option("The trace, an HDF5 file; of several patients, a folder for theirs.", "TRACE")
+    ],
+    inputs: Inputs = None,
+) -> None:
+    """Chains only: write a trace."""
+    given = context.params
+    with mistakes_reported():
+        settings, prior = sampling_plan(given)
+        compile_ahead("pyclone", settings, given["threads"])
+        from pyclone_pgsm.analyses import run as analysis
+        from pyclone_pgsm.analyses.tumour import plan_tumour
+        from pyclone_pgsm.cli.messages import count
+        from pyclone_pgsm.files import check_new, make_folder, refuse_inputs
+        from pyclone_pgsm.locks import writing
+
+        _model_options(given)
+        found = tumours(inputs, given)
+
+    def trace_of(tumour: Tumour, place: Path) -> Path:
+        return place / "trace.h5" if tumour.name else place
+
+    def work(tumour: Tumour, place: Path) -> None:
+        trace = trace_of(tumour, place)
+        reading = read(tumour, given)
+        model = _model_options(given, reading.content)
+        resolved = settings.resolve(reading.observations.num_mutations)
+        if trace.is_dir():
+            raise OutputError(f"{trace} is a folder: give the name of a file with -o")
+        check_new(trace, given["force"])
+        refuse_inputs([trace], [*tumour.files, Path(settings.init)])
+        threads = given["threads"]
+        plan = plan_tumour(reading.observations, reading.left_out, model, resolved, prior, threads)
+        make_folder(trace.parent)
+        if not given["quiet"]:
+            warn(reading.warnings, tumour.name)
+        with writing(trace), progress_bars(given["quiet"], resolved.chains) as progress:
+            check_new(trace, given["force"])  # another run may have made it in the meantime
+            analysis.start(plan, trace, threads=threads, command=command_line(), progress=progress)
+        if not given["quiet"]:
+            print(f"{count(resolved.chains, 'chain')} written to {trace}")
+
+    each_tumour(found, out, work, given["quiet"])

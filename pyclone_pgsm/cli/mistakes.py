@@ -1,0 +1,75 @@
+"""How a user's mistakes are told, and with which exit code a command ends."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NoReturn
+
+import typer
+
+from pyclone_pgsm.errors import PycloneError
+from pyclone_pgsm.files import finished
+from pyclone_pgsm.jit.second_process import stop_precompiling
+from pyclone_pgsm.stopping import EXIT_CODE, Stopped
+
+
+def fail(message: str) -> NoReturn:
+    """Print a user's mistake and exit with code 2."""
+    print(f"pyclone-pgsm: {message}", file=sys.stderr)
+    raise typer.Exit(2)
+
+
+@contextmanager
+def mistakes_reported(trace: Path | None = None, where: str | None = None) -> Iterator[None]:
+    """Turn errors into messages and exit codes.
+
+    Parameters
+    ----------
+    trace : Path or None
+        One that is kept whatever happens.
+    where : str or None
+        Begins the message.
+    """
+    try:
+        yield
+    except PycloneError as mistake:
+        if where is None:  # otherwise other patients go on
+            stop_precompiling()
+        fail(f"{where}: {mistake}" if where else str(mistake))
+    except OSError as problem:
+        if problem.filename is None:
+            raise
+        message = f"{problem.filename}: {problem.strerror}"
+        fail(f"{where}: {message}" if where else message)
+    except MemoryError:
+        message = (
+            "the memory does not suffice: run fewer chains at a time (--threads 1), or on a larger machine"
+        )
+        fail(f"{where}: {message}" if where else message)
+    except (KeyboardInterrupt, Stopped):
+        fail_interrupted(trace if trace is not None and trace.is_file() else None)
+    except Exception as problem:
+        if type(problem).__name__ != "Interrupted":
+            raise
+        fail_interrupted(getattr(problem, "trace", None) or trace)
+
+
+def fail_interrupted(trace: Path | None) -> NoReturn:
+    """Print how to go on, if there is a trace, and exit with code 130."""
+    stop_precompiling()
+    message = "interrupted"
+    if trace is not None:
+        end = finished(trace)
+        folder = shlex.quote(str(end.parent)) if end.name == "trace.h5" else "FOLDER"
+        message += (
+            f"; the trace is kept: go on with pyclone-pgsm resume {shlex.quote(str(trace))}, "
+            f"then make the tables with pyclone-pgsm summarize {shlex.quote(str(end))} -o {folder}"
+        )
+        if end != trace:
+            message += " --force; the older results are unchanged"
+    print(f"pyclone-pgsm: {message}", file=sys.stderr)
+    raise typer.Exit(EXIT_CODE)

@@ -1,0 +1,117 @@
+"""Values of options: from the text on the command line to what the library takes."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import sys
+from collections.abc import Callable
+from dataclasses import fields
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from pyclone_pgsm.errors import UsageError
+
+if TYPE_CHECKING:
+    from pyclone_pgsm.posterior.states import Thresholds
+    from pyclone_pgsm.priors import Prior
+    from pyclone_pgsm.sampling.chains import Settings
+
+
+LONGEST_SHOWN = 60
+
+
+def parse_number(name: str, text: str, word: str, kind: type[float] | type[int]) -> Any:
+    """None for `word`, else the number."""
+    if text == word:
+        return None
+    try:
+        return kind(text)
+    except ValueError:
+        raise UsageError(f"--{name} {_short(text)}: must be {word!r} or a number") from None
+
+
+def _short(text: str, show: Callable[[str], str] = repr) -> str:
+    """A text for a message, not all of it if it is long."""
+    return show(text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "...")
+
+
+def _depth(value: Any) -> int:
+    """How deep lists stand within lists; deeper than 2 is 3."""
+    for depth in range(3):
+        if not isinstance(value, list | dict):
+            return depth
+        value = next((each for each in value if isinstance(each, list | dict)), None)
+    return 3
+
+
+def parse_parameters(texts: list[str] | None) -> dict[str, Any]:
+    """Values of ``--param NAME=VALUE``: numbers, words, or lists of them as in JSON."""
+    parameters: dict[str, Any] = {}
+    for text in texts or []:
+        name, equals, value = text.partition("=")
+        if not equals or not name.isidentifier() or not value:
+            raise UsageError(f"--param {text!r}: must be NAME=VALUE, like r0=0.1 or u0=[0,1.5]")
+        if name in parameters:
+            raise UsageError(f"--param {text!r}: {name} is given twice")
+        try:
+            parameters[name] = json.loads(value)
+        except RecursionError:
+            raise UsageError(
+                f"--param {_short(text)}: lists within lists are taken to a depth of 2, those of a matrix"
+            ) from None
+        except ValueError:
+            if value[0] in "[{":
+                raise UsageError(
+                    f"--param {_short(text)}: {_short(value, str)} is no list as in JSON, like [0,1.5]"
+                ) from None
+            parameters[name] = value
+        if _depth(parameters[name]) > 2:
+            raise UsageError(
+                f"--param {_short(text)}: lists within lists are taken to a depth of 2, those of a matrix"
+            )
+    return parameters
+
+
+def parse_formats(text: str) -> list[str]:
+    """Formats of the pictures."""
+    formats = [name.strip() for name in text.split(",")]
+    for name in formats:
+        if name not in ("png", "pdf"):
+            raise UsageError(f"--format {text!r}: must be png, pdf or png,pdf")
+    return formats
+
+
+def sampling_plan(given: dict[str, Any]) -> tuple[Settings, Prior]:
+    """Settings and partition prior from the options of a command."""
+    from pyclone_pgsm.priors import make_prior
+    from pyclone_pgsm.sampling.chains import Settings, effective_threads
+
+    names = [field.name for field in fields(Settings) if field.name in given]
+    settings = Settings(**{name: given[name] for name in names})
+    effective_threads(given["threads"], settings.chains)
+    discount = parse_number("discount", given["discount"], "infer", float)
+    prior = make_prior(
+        given["prior"], given["concentration"], given["concentration_prior"], discount, given["max_clusters"]
+    )
+    return settings, prior
+
+
+def state_thresholds(given: dict[str, Any]) -> Thresholds:
+    """Where presence and clonality begin, from the options of a command."""
+    from pyclone_pgsm.posterior.states import Thresholds
+
+    return Thresholds(given["present_above"], given["clonal_above"]).check()
+
+
+def default_folder(data: Path, ending: str = "_pyclone_pgsm") -> Path:
+    """The output folder if none is given: named after the first file of the data."""
+    stem = data.name
+    for suffix in (".gz", ".bgz", ".vcf", ".maf", ".tsv", ".csv", ".txt", ".npy", ".parquet"):
+        stem = stem.removesuffix(suffix)
+    return Path(stem + ending)
+
+
+def command_line() -> str:
+    """The command that runs, as in a shell."""
+    return shlex.join(["pyclone-pgsm", *sys.argv[1:]])

@@ -1,0 +1,145 @@
+"""The commands that work on a trace: ``resume``, ``merge``, ``summarize`` and ``plot``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pyclone_pgsm.cli.mistakes import mistakes_reported
+from pyclone_pgsm.cli.options import (
+    BURN_IN,
+    FORCE,
+    QUIET,
+    STATE_OPTIONS,
+    SUMMARY_OPTIONS,
+    THREADS,
+    WRITING_OPTIONS,
+    output_option,
+    taking,
+)
+from pyclone_pgsm.cli.parsing import parse_formats, state_thresholds
+from pyclone_pgsm.cli.progress import progress_bars, say
+from pyclone_pgsm.errors import OutputError
+
+FileLikelihood = Annotated[
+    str | None,
+    typer.Option(
+        "--likelihood",
+        metavar="FILE.py:CLASS",
+        help="Of a trace whose likelihood is the code of a file: that file. It is not run unless it is named here.",
+    ),
+]
+Existing = Annotated[Path, typer.Argument(metavar="TRACE", help="A trace made by run, analyze or cluster.")]
+
+
+def resume(
+    trace: Existing,
+    iterations: Annotated[
+        int | None, typer.Option("--iterations", help="New number of iterations in all, burn-in included.")
+    ] = None,
+    likelihood: FileLikelihood = None,
+    threads: THREADS = None,
+    quiet: QUIET = False,
+) -> None:
+    """Go on where a trace stopped or was killed, with the same result as without the stop."""
+    with mistakes_reported(trace):
+        from pyclone_pgsm.analyses import run as analysis
+        from pyclone_pgsm.cli.messages import count
+        from pyclone_pgsm.trace import Trace
+
+        with Trace(trace, likelihood) as opened:
+            chains = len(opened.chains)
+        with progress_bars(quiet, chains) as progress:
+            done = analysis.resume(
+                trace, iterations, threads=threads, progress=progress, likelihood=likelihood
+            )
+        if not quiet:
+            print(f"{count(chains, 'chain')} of {done:,} iterations in {trace}")
+
+
+def merge(
+    traces: Annotated[
+        list[Path], typer.Argument(metavar="TRACE...", help="Traces of the same data, with other seeds.")
+    ],
+    out: Annotated[Path, output_option("The merged trace.", "TRACE")],
+    force: FORCE = False,
+    quiet: QUIET = False,
+) -> None:
+    """Put chains that were run apart into one trace."""
+    with mistakes_reported():
+        from pyclone_pgsm.cli.messages import count
+        from pyclone_pgsm.files import refuse_existing, refuse_inputs
+        from pyclone_pgsm.trace import merge_traces
+
+        refuse_inputs([out], traces)
+        refuse_existing(out, force)
+        chains = merge_traces(traces, out)
+        if not quiet:
+            print(f"{count(chains, 'chain')} written to {out}")
+
+
+@taking(SUMMARY_OPTIONS, STATE_OPTIONS, WRITING_OPTIONS)
+def summarize(
+    context: typer.Context,
+    trace: Existing,
+    out: Annotated[Path, output_option("Output folder.")],
+    burn_in: BURN_IN = None,
+    likelihood: FileLikelihood = None,
+) -> None:
+    """Tables and pictures from a trace."""
+    with mistakes_reported(trace):
+        from pyclone_pgsm.analyses import run as analysis
+        from pyclone_pgsm.analyses.results import check_criterion, check_folder, folder_files
+        from pyclone_pgsm.trace import Trace
+
+        given = context.params
+        formats = parse_formats(given["formats"])
+        check_criterion(given["consensus"])
+        thresholds = state_thresholds(given)
+        with Trace(trace, likelihood) as opened:
+            opened.check_likelihood()
+            left_out = len(opened.left_out)
+            names = folder_files(opened.options)
+        check_folder(out, given["force"], [name for name in names if name != "trace.h5"])
+        result = analysis.write_results(
+            trace,
+            out,
+            criterion=given["consensus"],
+            burn_in=burn_in,
+            thresholds=thresholds,
+            formats=formats,
+            plots=given["plots"],
+            likelihood=likelihood,
+        )
+        if not given["quiet"]:
+            say(result, out, left_out)
+
+
+@taking({name: SUMMARY_OPTIONS[name] for name in ("consensus", "formats")}, WRITING_OPTIONS)
+def plot(
+    context: typer.Context,
+    trace: Existing,
+    out: Annotated[Path, output_option("Folder for the pictures.")],
+    burn_in: BURN_IN = None,
+    likelihood: FileLikelihood = None,
+) -> None:
+    """The pictures of a trace only."""
+    with mistakes_reported(trace):
+        from pyclone_pgsm.analyses.results import check_criterion, write_pictures
+        from pyclone_pgsm.files import remove_leftovers
+
+        given = context.params
+        formats = parse_formats(given["formats"])
+        check_criterion(given["consensus"])
+        if out.exists() and not out.is_dir():
+            raise OutputError(f"{out} is a file: give a folder with -o")
+        remove_leftovers(out)
+        if out.exists() and any(out.iterdir()) and not given["force"]:
+            raise OutputError(
+                f"{out} exists already and is not empty: use --force, or another folder with -o"
+            )
+        paths = write_pictures(trace, out, given["consensus"], burn_in, formats, likelihood)
+        if not given["quiet"]:
+            print(f"{len(paths)} pictures written to {out}")

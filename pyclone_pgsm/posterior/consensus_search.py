@@ -1,0 +1,265 @@
+"""The search for the partition with the least expected loss.
+
+It is greedy, in the manner of SALSO (Dahl, Johnson & Müller 2022, J. Comput. Graph. Stat. 31, 1189):
+an initial partition by sequential allocation in random order, or one of the best draws; sweeps that move each
+item to the cluster where the loss is least; merges of whole clusters; and the breaking up of clusters, whose
+items find new places. It is done several times on few draws, and the best result is improved on all of them.
+No array is larger than items by draws or blocks by clusters.
+
+Items with the same label in every draw are moved as one, and nothing is lost by it: as a function of how many
+of them are in the first of two clusters, each loss is concave, so the best place for all is the same.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.labels import canonical
+from pyclone_pgsm.posterior.expected_loss import by_cluster, even, loss_of, values_of
+from pyclone_pgsm.posterior.kernels import (
+    BLOCK,
+    CLUSTER,
+    OVERLAP,
+    UNPLACED,
+    Table,
+    gather_columns,
+    merge_gains,
+    number_blocks,
+    price,
+    relocate,
+    sweep,
+    total_sums,
+)
+
+TABLE_CELLS = 20_000_000  # blocks times clusters
+SPARE_CLUSTERS = 8  # the estimate may have this many clusters more than any draw
+CANDIDATES = 32  # draws whose own expected loss is computed
+TOLERANCE = 1e-11  # of the largest step of v: improvements below it are rounding errors
+
+
+class Effort(NamedTuple):
+    """Limits of a search, counted in items times draws times clusters (about 1e9 a second).
+
+    Attributes
+    ----------
+    sweep, total : float
+        For one sweep, and for all of them from one start.
+    draws : int
+        However large the sweep becomes, the draws are not thinned below this number.
+    """
+
+    sweep: float
+    total: float
+    draws: int
+
+
+COARSE = Effort(2.5e7, 1e9, 16)
+FINE = Effort(4e9, 1e10, 64)
+
+
+class Search:
+    """Greedy improvement of one partition of U items (groups of mutations that no draw separates).
+
+    Attributes
+    ----------
+    rows : (U, M) int32
+        Block of each item in each draw.
+    first : (M + 1,) int64
+        First block of each draw.
+    weight : (U,) int64
+        Mutations in each item.
+    group : (N,) int64
+        Item of each mutation.
+    example : (U,) int64
+        A mutation of each item.
+    labels : (U,) int64
+        The partition.
+    table : Table
+        Its counts.
+    work : int
+        What the sweeps of the latest :meth:`improve` have cost.
+    """
+
+    def __init__(
+        self,
+        draws: NDArray[np.integer],
+        criterion: str,
+        rng: np.random.Generator,
+        effort: Effort,
+        max_clusters: int | None = None,
+    ) -> None:
+        self.criterion = criterion
+        self.rng = rng
+        self.effort = effort
+        self.work = 0
+        self.num_mutations = draws.shape[1]
+        codes = np.array(draws, np.int32, order="C")
+        self.first = number_blocks(codes)
+        clusters = max_clusters or int(np.diff(self.first).max()) + SPARE_CLUSTERS
+        share = min(effort.sweep / (codes.size * clusters), TABLE_CELLS / (self.first[-1] * clusters))
+        if share < 1:
+            codes = codes[even(len(codes), max(effort.draws, int(share * len(codes))))]
+            self.first = number_blocks(codes)
+        self.num_draws = len(codes)
+        self._group(codes)
+        self.value = values_of(criterion, self.num_mutations)
+        self.step = np.diff(self.value)
+        blocks = int(self.first[-1])
+        clusters = min(clusters, len(self.weight), max(2, TABLE_CELLS // blocks))
+        self.labels = np.full(len(self.weight), UNPLACED)
+        self.table = Table(
+            count=np.zeros((blocks, clusters), np.int32),
+            gain=np.zeros((blocks, clusters)),
+            margin=np.zeros(blocks, np.int32),
+            size=np.zeros(clusters, np.int64),
+            sums=np.zeros(4),
+        )
+
+    def _group(self, codes: NDArray[np.int32]) -> None:
+        """Make items of the mutations whose columns have the same sum of random 64-bit numbers.
+
+        Different columns collide with a probability below N^2 / 2^65: 3e-8 for a million mutations.
+        """
+        key = self.rng.integers(0, 2**64, self.first[-1], dtype=np.uint64)
+        total = np.zeros(self.num_mutations, np.uint64)
+        for draw in codes:
+            total += key[draw]
+        _, example, group, weight = np.unique(
+            total, return_index=True, return_inverse=True, return_counts=True
+        )
+        order = np.argsort(example)
+        self.example, self.weight, self.group = example[order], weight[order], np.argsort(order)[group]
+        self.rows = np.empty((len(self.example), len(codes)), np.int32)
+        gather_columns(codes, self.example, self.rows)
+
+    @property
+    def loss(self) -> float:
+        """Expected loss of the partition, over the draws of this search."""
+        sums = self.table.sums
+        overlap, block = sums[OVERLAP] / self.num_draws, sums[BLOCK] / self.num_draws
+        return loss_of(self.criterion, overlap, sums[CLUSTER], block, self.num_mutations)
+
+    @property
+    def expanded(self) -> NDArray[np.int64]:
+        """The partition as (N,) labels of the mutations."""
+        return self.labels[self.group]
+
+    def best_draws(self) -> list[tuple[float, NDArray[np.int64]]]:
+        """Some draws as partitions of the items, with their expected losses, the least first."""
+        found = []
+        for m in np.arange(self.num_draws)[even(self.num_draws, CANDIDATES)]:
+            labels = (self.rows[:, m] - self.first[m]).astype(np.int64)
+            order, start = by_cluster(labels)
+            totals = total_sums(self.rows, self.weight, self.first[-1], order, start, self.value)
+            cluster = self.value[np.bincount(labels, self.weight).astype(np.int64)].sum()
+            overlap, block = np.array(totals) / self.num_draws
+            found.append((loss_of(self.criterion, overlap, cluster, block, self.num_mutations), labels))
+        return sorted(found, key=lambda pair: pair[0])
+
+    def holds(self, labels: NDArray[np.int64]) -> bool:
+        """Whether the table has room for the clusters of a partition."""
+        return int(labels.max()) < len(self.table.size)
+
+    def start_from(self, labels: NDArray[np.int64]) -> None:
+        """Make `labels` (U,) the partition; UNPLACED is allowed."""
+        self._relocate(np.arange(len(labels)), labels)
+
+    def start_empty(self) -> None:
+        """Make a partition by sequential allocation in random order."""
+        self.start_from(np.full(len(self.labels), UNPLACED))
+        self._sweep(np.arange(len(self.labels)))
+
+    def improve(self) -> None:
+        """Sweep, merge and break up until none of it lowers the loss or the effort is spent."""
+        items = np.arange(len(self.labels))
+        self.work = 0
+        improved = True
+        while improved and self.work < self.effort.total:
+            while self.work < self.effort.total and self._sweep(items) > 0:
+                pass
+            improved = self._merge() or self._break_up()
+
+    def _relocate(self, items: NDArray[np.int64], clusters: NDArray[np.int64]) -> None:
+        relocate(items, clusters, self.rows, self.weight, self.labels, self.table, self.value, self.step)
+
+    def _sweep(self, items: NDArray[np.int64]) -> int:
+        self.work += len(items) * self.num_draws * int(np.count_nonzero(self.table.size))
+        return sweep(
+            self.rng.permutation(items),
+            self.rows,
+            self.weight,
+            self.labels,
+            self.table,
+            self.value,
+            self.step,
+            self.criterion == "mpear",
+            TOLERANCE * self.step[-1],
+        )
+
+    def _merge(self) -> bool:
+        """Merge the two clusters that should most be one, as long as there are such. True if there were."""
+        merged = False
+        size = self.table.size
+        while True:
+            cost = price(self.table.sums, self.num_draws, self.criterion == "mpear")
+            together = self.value[np.minimum(size[:, None] + size, self.num_mutations)]
+            gain = merge_gains(self.table.count, self.value) / self.num_draws
+            gain -= cost * (together - self.value[size][:, None] - self.value[size])
+            gain[np.tril_indices(len(size))] = -np.inf
+            gain[size == 0] = -np.inf
+            gain[:, size == 0] = -np.inf
+            into, other = np.unravel_index(np.argmax(gain), gain.shape)
+            if gain[into, other] <= TOLERANCE * together[into, other]:
+                return merged
+            items = np.flatnonzero(self.labels == other)
+            self._relocate(items, np.full(len(items), into))
+            merged = True
+
+    def _break_up(self) -> bool:
+        """Take each cluster apart in turn and let its items find places, unless that does not pay.
+
+        True if it ever did.
+        """
+        paid = False
+        for k in self.rng.permutation(np.flatnonzero(self.table.size)):
+            items = np.flatnonzero(self.labels == k)
+            before = self.loss
+            self._relocate(items, np.full(len(items), UNPLACED))
+            self._sweep(items)
+            self._sweep(items)
+            if self.loss < before - TOLERANCE * abs(before):
+                paid = True
+            else:
+                self._relocate(items, np.full(len(items), k))
+        return paid
+
+
+def explore(search: Search, runs: int, max_clusters: int | None) -> NDArray[np.int64]:
+    """Best partition of several runs and of the draws looked at that have no more clusters: (N,) labels."""
+    candidates = search.best_draws()
+    if max_clusters is not None:
+        candidates = [(loss, labels) for loss, labels in candidates if labels.max() < max_clusters]
+    starts = [labels for _, labels in candidates if search.holds(labels)]
+    best_loss, best = candidates[0] if candidates else (np.inf, search.labels)
+    for run in range(runs):
+        if run % 2 == 1 and run // 2 < len(starts):
+            search.start_from(starts[run // 2])
+        else:
+            search.start_empty()
+        search.improve()
+        if search.loss < best_loss:
+            best_loss, best = search.loss, search.labels.copy()
+    return best[search.group]
+
+
+def refine(search: Search, labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Improve a partition (N,), found on few draws, on all."""
+    start = canonical(labels)[search.example]
+    if not search.holds(start):
+        return labels
+    search.start_from(start)
+    search.improve()
+    return search.expanded

@@ -1,0 +1,165 @@
+"""Posterior expected losses of a partition, given draws of it.
+
+M draws of a partition of N items are given. With A the mean over draws of the sum over clusters k and
+blocks j of v(n_kj), n_kj the number of items in both, B = sum_k v(n_k) over the clusters of the estimate, C
+the mean of sum_j v(n_j) over the blocks of the draws, and P = v(N), the posterior expected losses are
+
+=========  =============  ============================================  ===============================
+criterion  v(n)           expected loss                                 source
+=========  =============  ============================================  ===============================
+vi         n log2 n       (B + C - 2 A) / N, in bits                    Wade & Ghahramani 2018
+binder     n (n - 1) / 2  B + C - 2 A                                   Binder 1978
+mpear      n (n - 1) / 2  -(A - B C / P) / ((B + C) / 2 - B C / P)      Fritsch & Ickstadt 2009
+map                       minus the log joint density, of draws only
+=========  =============  ============================================  ===============================
+
+The index that mpear maximises is 0 for a single cluster, unless all draws have one (A = C and B = P), and for all
+items alone (A = B = 0): however rare, other draws beat them. So where most draws are one of these two, that is the
+estimate. It has the largest mean adjusted Rand index with the draws, which is 1 with its like, and 0 between these two
+and any other partition.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pyclone_pgsm.labels import canonical
+from pyclone_pgsm.posterior.kernels import (
+    gather_columns,
+    number_blocks,
+    total_sums,
+)
+
+CELLS = 100_000_000  # items times draws in memory at a time
+
+
+def expected_vi(draws: ArrayLike, labels: ArrayLike) -> float:
+    """Posterior expected variation of information of a partition, in bits (exact, not its lower bound).
+
+    Parameters
+    ----------
+    draws : (M, N) array of integers
+    labels : (N,) array of integers
+
+    Returns
+    -------
+    float
+        Between 0 and log2 N.
+
+    Raises
+    ------
+    ValueError
+        The shapes do not fit or the labels are not integers.
+    """
+    return loss_of("vi", *_mean_sums(draws, labels, "vi"))
+
+
+def expected_binder(draws: ArrayLike, labels: ArrayLike) -> float:
+    """Posterior expected number of pairs that are together in one of partition and draw, apart in the other.
+
+    Parameters, errors: as :func:`expected_vi`.
+
+    Returns
+    -------
+    float
+        Between 0 and N (N - 1) / 2.
+    """
+    return loss_of("binder", *_mean_sums(draws, labels, "binder"))
+
+
+def pear(draws: ArrayLike, labels: ArrayLike) -> float:
+    """Posterior expected adjusted Rand index of a partition, in the form of Fritsch & Ickstadt (2009).
+
+    The index of the posterior co-clustering probabilities, not the mean of the indices of the draws. Where it
+    is 0/0 (all draws and the partition have one cluster, or all have only singletons) it is 1.
+
+    Parameters, errors: as :func:`expected_vi`.
+
+    Returns
+    -------
+    float
+        At most 1.
+    """
+    return -loss_of("mpear", *_mean_sums(draws, labels, "mpear"))
+
+
+def checked(draws: ArrayLike) -> NDArray[np.integer]:
+    """Draws as a matrix of labels from 0 that fit into int32 and are not many more than items."""
+    draws = np.asarray(draws)
+    if draws.ndim != 2 or draws.size == 0:
+        raise ValueError(f"draws must be a matrix of draws by items, not empty; its shape is {draws.shape}")
+    if draws.dtype.kind not in "iu":
+        raise ValueError(f"draws must be integers, not {draws.dtype}")
+    if draws.min() < 0 or draws.max() > max(draws.size, np.iinfo(np.uint16).max):
+        return np.unique(draws, return_inverse=True)[1].reshape(draws.shape)
+    return draws
+
+
+def checked_labels(labels: ArrayLike, draws: NDArray[np.integer]) -> NDArray[np.int64]:
+    labels = np.asarray(labels)
+    if labels.shape != draws.shape[1:]:
+        raise ValueError(
+            f"labels must have one value for each of {draws.shape[1]} items; the shape is {labels.shape}"
+        )
+    if labels.dtype.kind not in "iu":
+        raise ValueError(f"labels must be integers, not {labels.dtype}")
+    return canonical(labels)
+
+
+def even(number: int, keep: int) -> NDArray[np.int64] | slice:
+    """Choose at most `keep` of `number` things, evenly spaced."""
+    if number <= keep:
+        return slice(None)
+    return (2 * np.arange(keep) + 1) * number // (2 * keep)
+
+
+def by_cluster(labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Items ordered by cluster, and where each of the clusters 0..K-1 starts in that order."""
+    order = np.argsort(labels, kind="stable")
+    return order, np.concatenate(([0], np.cumsum(np.bincount(labels))))
+
+
+def chunks(draws: NDArray[np.integer]) -> Iterator[tuple[NDArray[np.int32], int]]:
+    """Blocks of each item in some draws at a time, (N, m), and how many blocks these draws have."""
+    num_draws, num_items = draws.shape
+    size = max(1, CELLS // num_items)
+    for start in range(0, num_draws, size):
+        codes = np.array(draws[start : start + size], np.int32, order="C")
+        blocks = int(number_blocks(codes)[-1])
+        rows = np.empty(codes.T.shape, np.int32)
+        gather_columns(codes, np.arange(num_items), rows)
+        yield rows, blocks
+
+
+def values_of(criterion: str, num_items: int) -> NDArray[np.float64]:
+    """v(0), .., v(N + 1) of the criterion."""
+    n = np.arange(num_items + 2, dtype=np.float64)
+    return n * np.log2(np.maximum(n, 1.0)) if criterion == "vi" else n * (n - 1.0) / 2.0
+
+
+def loss_of(criterion: str, overlap: float, cluster: float, block: float, num_items: int) -> float:
+    """Expected loss from A, B and C."""
+    if criterion != "mpear":
+        distance = max(cluster + block - 2.0 * overlap, 0.0)
+        return distance / num_items if criterion == "vi" else distance
+    pairs = num_items * (num_items - 1) / 2
+    chance = cluster * block / pairs if pairs else 0.0
+    scale = 0.5 * (cluster + block) - chance
+    return -(overlap - chance) / scale if scale > 0.0 else -1.0
+
+
+def _mean_sums(draws: ArrayLike, labels: ArrayLike, criterion: str) -> tuple[float, float, float, int]:
+    """A, B, C and N."""
+    draws = checked(draws)
+    labels = checked_labels(labels, draws)
+    num_draws, num_items = draws.shape
+    value = values_of(criterion, num_items)
+    order, start = by_cluster(labels)
+    totals = np.zeros(2)
+    for rows, blocks in chunks(draws):
+        totals += total_sums(rows, np.ones(num_items, np.int64), blocks, order, start, value)
+    overlap, block = totals / num_draws
+    return float(overlap), float(value[np.diff(start)].sum()), float(block), num_items

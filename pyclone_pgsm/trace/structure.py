@@ -1,0 +1,271 @@
+"""The file of a trace as HDF5 has it: its checksums, groups, datasets and attributes, each checked when it is read.
+
+A file of format 3 begins with the SHA-256 of the rest, which is verified before HDF5 sees any of it: HDF5 may crash on
+a damaged file. For programs that read a trace without looking at that, every dataset has a checksum (Fletcher's, of
+HDF5), and so has the structure of the file (HDF5's own, from version 1.10 of its format on).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+from collections.abc import Iterator, Sequence
+from io import BufferedRandom, BufferedReader
+from pathlib import Path
+from typing import Any
+
+import h5py
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.trace.values import Fault, Values, shown
+
+HEADER = b"pyclone-pgsm trace; the bytes from 512 on have the SHA-256 "
+HEADER_BYTES = 512  # before HDF5's own, which passes over them
+VERSIONS = ("v110", "v110")
+"""Of the HDF5 format: the first whose structures all have checksums."""
+DEEPEST = 4  # /chains/<k>/state/labels
+LARGEST_CHUNK = 16 << 20  # bytes
+BEST_COMPRESSION = 1032  # of deflate: a byte never stands for more
+VARIABLE_LENGTH_BYTES = 16  # of where a text of variable length, as format 2 has them, stands
+FILTERS = (h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32)
+LARGEST_ATTRIBUTE = 1 << 24  # numbers
+LARGEST_INT = 2**63 - 1
+
+
+def _children(group: h5py.Group, where: str) -> Iterator[tuple[str, h5py.Group | h5py.Dataset]]:
+    """Paths and objects of a group, all of them its own."""
+    for name in group:
+        path = f"{where}/{name}" if where else str(name)
+        try:
+            link = group.get(name, getlink=True)
+        except TypeError:
+            link = None
+        if not isinstance(link, h5py.HardLink):
+            raise Fault(path, "is a link to another place; a trace holds everything itself")
+        item = group[name]
+        if not isinstance(item, h5py.Group | h5py.Dataset):
+            raise Fault(path, "is neither a group nor a dataset")
+        yield path, item
+
+
+def check_structure(file: h5py.File, is_checked: bool = False) -> None:
+    """Refuse what leads out of the file, or claims more than it holds, before anything is read.
+
+    Parameters
+    ----------
+    file : h5py.File
+    is_checked : bool
+        Every dataset must have a checksum.
+
+    Raises
+    ------
+    Fault
+        A soft or external link, external storage, a virtual dataset, an object with two names, a filter other than
+        HDF5's own, or a dataset with fewer chunks than its shape has.
+    """
+    seen: set[int] = set()
+    groups: list[tuple[str, Any]] = [("", file)]
+    while groups:
+        where, group = groups.pop()
+        for path, item in _children(group, where):
+            place = h5py.h5o.get_info(item.id).addr
+            if place in seen:
+                raise Fault(path, "is a second name of something else in this file")
+            seen.add(place)
+            if isinstance(item, h5py.Dataset):
+                _check_storage(path, item, is_checked)
+            elif path.count("/") + 1 < DEEPEST:
+                groups.append((path, item))
+            else:
+                raise Fault(path, "is a group where no group is expected")
+
+
+def _check_storage(where: str, dataset: h5py.Dataset, is_checked: bool) -> None:
+    if dataset.is_virtual or dataset.external:
+        raise Fault(where, "has its values in another file; a trace holds everything itself")
+    shape = dataset.shape
+    width = VARIABLE_LENGTH_BYTES if dataset.dtype.kind == "O" else dataset.dtype.itemsize
+    if not shape or width == 0:
+        raise Fault(where, "is no array")
+    creation = dataset.id.get_create_plist()
+    filters = [creation.get_filter(k)[0] for k in range(creation.get_nfilters())]
+    if not set(filters) <= set(FILTERS):
+        raise Fault(where, "is stored with a filter that no trace has")
+    if is_checked and h5py.h5z.FILTER_FLETCHER32 not in filters:
+        raise Fault(where, "has no checksum")
+    size, stored = math.prod(shape) * width, dataset.id.get_storage_size()
+    if dataset.chunks is None:
+        is_whole = stored == size
+    else:
+        if math.prod(dataset.chunks) * width > LARGEST_CHUNK:
+            raise Fault(where, f"has chunks of the shape {dataset.chunks}, which is too large")
+        chunks = math.prod(-(-length // step) for length, step in zip(shape, dataset.chunks))
+        is_whole = dataset.id.get_num_chunks() == chunks and size <= BEST_COMPRESSION * stored
+    if not is_whole:
+        raise Fault(where, f"is of the shape {shape}, but only {stored} bytes of it are there")
+
+
+def seal(path: Path) -> None:
+    """Write the checksum of a trace that was changed."""
+    with path.open("r+b") as file:
+        line = HEADER + _sha256(file).encode() + b"\n"
+        file.seek(0)
+        file.write(line.ljust(HEADER_BYTES, b"\0"))
+
+
+def check_seal(path: Path) -> bool:
+    """Whether a file begins with a checksum; its other bytes, of which HDF5 has seen none yet, then have it.
+
+    Raises
+    ------
+    Fault
+        They have not.
+    """
+    with path.open("rb") as file:
+        line, _, filling = file.read(HEADER_BYTES).partition(b"\n")
+        if not line.startswith(HEADER):
+            return False
+        if line != HEADER + _sha256(file).encode() or filling.strip(b"\0"):
+            reason = "its content does not have the checksum that stands in its first line"
+            raise Fault("", f"{reason} (or another program than pyclone-pgsm changed it)")
+        return True
+
+
+def _sha256(file: BufferedReader | BufferedRandom) -> str:
+    """Of all after the header."""
+    file.seek(HEADER_BYTES)
+    return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def attribute(item: h5py.Group | h5py.Dataset, where: str, name: str) -> Any:
+    """An attribute: a text, or a number or array of numbers.
+
+    Raises
+    ------
+    Fault
+        It is missing, or anything else.
+    """
+    path = f"{where}.{name}"
+    if name not in item.attrs:
+        raise Fault(path, "is missing")
+    found = item.attrs.get_id(name)
+    if found.dtype.kind not in "OSbiuf" or math.prod(found.shape or ()) > LARGEST_ATTRIBUTE:
+        raise Fault(path, "is neither a text nor an array of numbers")
+    if found.dtype.kind == "O" and (h5py.check_string_dtype(found.dtype) is None or found.shape != ()):
+        raise Fault(path, "is no text")
+    value = item.attrs[name]
+    if isinstance(value, bytes):
+        try:
+            return value.decode("utf-8")
+        except UnicodeDecodeError:
+            raise Fault(path, "is no UTF-8 text") from None
+    if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
+        raise Fault(path, "is no UTF-8 text")
+    return value
+
+
+def text_attribute(item: h5py.Group | h5py.Dataset, where: str, name: str) -> str:
+    """An attribute that is a text."""
+    value = attribute(item, where, name)
+    if not isinstance(value, str):
+        raise Fault(f"{where}.{name}", f"{shown(value)} is no text")
+    return value
+
+
+def whole_attribute(item: h5py.Group | h5py.Dataset, where: str, name: str, least: int = 0) -> int:
+    """An attribute that is a whole number."""
+    value = attribute(item, where, name)
+    if not isinstance(value, np.integer) or not least <= int(value) <= LARGEST_INT:
+        raise Fault(f"{where}.{name}", f"{shown(value)}; expected a whole number from {least}")
+    return int(value)
+
+
+def float_attribute(item: h5py.Group | h5py.Dataset, where: str, name: str, length: int) -> tuple[float, ...]:
+    """An attribute that is a list of so many numbers."""
+    value = np.asarray(attribute(item, where, name))
+    if value.dtype != np.float64 or value.shape != (length,):
+        raise Fault(f"{where}.{name}", f"{shown(value.tolist())}; expected {length} numbers")
+    return tuple(map(float, value))
+
+
+def check_members(group: h5py.Group, where: str, needed: Sequence[str], known: Sequence[str] = ()) -> None:
+    """Raise :class:`Fault` unless a group has these members, and no others."""
+    found = set(group)
+    for name in needed:
+        if name not in found:
+            raise Fault(f"{where}/{name}".lstrip("/"), "is missing")
+    for name in sorted(found - set(needed) - set(known)):
+        raise Fault(f"{where}/{name}".lstrip("/"), "is not known to this version")
+
+
+def group_of(parent: h5py.Group, where: str, name: str) -> h5py.Group:
+    """A member of a group that is one itself."""
+    item = parent[name]
+    if not isinstance(item, h5py.Group):
+        raise Fault(f"{where}/{name}".lstrip("/"), "is no group")
+    return item
+
+
+def dataset_of(
+    group: h5py.Group, where: str, name: str, kinds: Sequence[str], shape: tuple[int | None, ...]
+) -> h5py.Dataset:
+    """A dataset of a group, of one of these types and of this shape (None: any length). Nothing of it is read.
+
+    Raises
+    ------
+    Fault
+    """
+    path = f"{where}/{name}"
+    item = group[name]
+    if not isinstance(item, h5py.Dataset):
+        raise Fault(path, "is no dataset")
+    if item.dtype.kind not in "biuf" or item.dtype not in [np.dtype(kind) for kind in kinds]:
+        raise Fault(path, f"is of the type {item.dtype}, not {' or '.join(kinds)}")
+    if len(item.shape) != len(shape) or any(
+        length is not None and length != found for length, found in zip(shape, item.shape)
+    ):
+        expected = ", ".join("any" if length is None else str(length) for length in shape)
+        raise Fault(path, f"has the shape {item.shape}, not ({expected})")
+    return item
+
+
+def read(
+    group: h5py.Group, where: str, name: str, kind: Values, shape: tuple[int | None, ...]
+) -> NDArray[Any]:
+    """Values of a dataset, checked."""
+    values = content(dataset_of(group, where, name, (kind.dtype,), shape), f"{where}/{name}")
+    kind.check(f"{where}/{name}", values)
+    return values
+
+
+def content(dataset: h5py.Dataset, where: str) -> NDArray[Any]:
+    """All of a dataset.
+
+    Raises
+    ------
+    Fault
+        HDF5 finds it damaged.
+    """
+    try:
+        return dataset[:]
+    except (OSError, RuntimeError, ValueError) as problem:
+        raise Fault(where, f"cannot be read: {problem}") from problem
+
+
+def read_texts(group: h5py.Group, where: str, name: str, length: int | None = None) -> list[str]:
+    """Texts of a dataset of one dimension."""
+    path = f"{where}/{name}"
+    item = group[name]
+    if (
+        not isinstance(item, h5py.Dataset)
+        or h5py.check_string_dtype(item.dtype) is None
+        or len(item.shape) != 1
+    ):
+        raise Fault(path, "is no list of texts")
+    if length is not None and item.shape != (length,):
+        raise Fault(path, f"has {item.shape[0]} texts, not {length}")
+    try:
+        return [text.decode("utf-8") for text in content(item, path).tolist()]
+    except UnicodeDecodeError:
+        raise Fault(path, "is no UTF-8 text") from None
