@@ -10,9 +10,12 @@ import gzip
 import io
 import re
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TextIO
+from typing import BinaryIO, TextIO
 
+from pyclone_pgsm.errors import InputError
 from pyclone_pgsm.inputs.problems import FileProblems
 
 _GZIP = b"\x1f\x8b"
@@ -29,7 +32,7 @@ _BINARY = {
     b"PAR1": "a Parquet file; save it as tab-separated text",
     b"BAM": "a BAM file; {expected} is expected",
     b"CRAM": "a CRAM file; {expected} is expected",
-    b"BCF": "a BCF file; {expected} is expected",
+    b"BCF": "a BCF file; {expected} is expected. `bcftools view FILE` writes a BCF as VCF",
     b"\x89PNG": "a PNG picture; {expected} is expected",
     b"\xff\xd8\xff": "a JPEG picture; {expected} is expected",
     b"%PDF": "a PDF document; {expected} is expected",
@@ -67,7 +70,8 @@ def open_text(path: Path, problems: FileProblems, expected: str = "a table of re
         If there is no text to be had: no such file, a directory, no permission, damaged compression, binary
         content.
     """
-    content = _unpacked(_read(path, problems), problems)
+    with unpacked(path, problems) as file:
+        content = file.read()
     is_utf8 = _is_utf8(content)
     if b"\x00" in content or (not is_utf8 and _NEVER_IN_TEXT.search(content)):
         raise problems.give_up(f"this is {_by_signature(content, _BINARY, expected)}")
@@ -78,9 +82,41 @@ def open_text(path: Path, problems: FileProblems, expected: str = "a table of re
     return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", errors="replace", newline=None)
 
 
-def _read(path: Path, problems: FileProblems) -> bytes:
+@contextmanager
+def open_lines(path: Path, problems: FileProblems) -> Iterator[TextIO]:
+    """The lines of a file too large to hold in memory; bytes that are not UTF-8 come as U+FFFD.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be opened, or not be read to its end.
+    """
+    with unpacked(path, problems) as file:
+        yield io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline=None)
+
+
+def beginning(path: Path, size: int = 2**18) -> bytes:
+    """The first bytes of a file, unpacked, as far as they can be had; none of what is not a file."""
+    found = b""
+    with suppress(InputError, OSError, ValueError):
+        if path.is_file():
+            with unpacked(path, FileProblems(str(path))) as file:
+                while len(found) < size and (more := file.read1(size - len(found))):  # type: ignore[attr-defined]
+                    found += more
+    return found
+
+
+@contextmanager
+def unpacked(path: Path, problems: FileProblems) -> Iterator[BinaryIO]:
+    """The bytes of a file, without the gzip compression that its first bytes may tell of.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be opened, or what is done with the bytes meets damage.
+    """
     try:
-        return path.read_bytes()
+        packed = path.open("rb")
     except FileNotFoundError:
         raise problems.give_up("no such file") from None
     except IsADirectoryError:
@@ -88,20 +124,21 @@ def _read(path: Path, problems: FileProblems) -> bytes:
     except PermissionError:
         raise problems.give_up("no permission to read the file") from None
     except (OSError, ValueError) as fault:
-        raise problems.give_up(
-            f"the file cannot be read: {getattr(fault, 'strerror', None) or fault}"
-        ) from None
-
-
-def _unpacked(content: bytes, problems: FileProblems) -> bytes:
-    if not content.startswith(_GZIP):
-        return content
+        raise problems.give_up(_unreadable(fault)) from None
     try:
-        return gzip.decompress(content)
+        with packed:
+            is_gzip = packed.peek(len(_GZIP)).startswith(_GZIP)
+            yield gzip.GzipFile(fileobj=packed) if is_gzip else packed  # type: ignore[misc]
     except EOFError:
         raise problems.give_up("the gzip compression breaks off: the file is cut short") from None
-    except (OSError, zlib.error) as fault:
+    except (gzip.BadGzipFile, zlib.error) as fault:
         raise problems.give_up(f"the gzip compression is damaged: {fault}") from None
+    except OSError as fault:
+        raise problems.give_up(_unreadable(fault)) from None
+
+
+def _unreadable(fault: Exception) -> str:
+    return f"the file cannot be read: {getattr(fault, 'strerror', None) or fault}"
 
 
 def _is_utf8(content: bytes) -> bool:

@@ -12,7 +12,6 @@ from bad_values import BASES, faults, options_of
 
 
 def test_bad_values(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    pytest.importorskip("pysam")
     monkeypatch.chdir(tmp_path)
     assert faults(200, 17, tmp_path) == []
 

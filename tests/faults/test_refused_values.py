@@ -262,7 +262,6 @@ def test_fields_of_any_length(tmp_path: Path) -> None:
 
 
 def test_long_alleles_of_a_vcf(tmp_path: Path) -> None:
-    pytest.importorskip("pysam")
     names = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT\tS"
     (tmp_path / "m.vcf").write_text(
         f"##fileformat=VCFv4.2\n{names}\n1\t100\t.\tA\tA{'CG' * 100_000}\t.\tPASS\t.\tAD\t30,10\n"

@@ -375,7 +375,6 @@ MUTATIONS = {
 
 @pytest.mark.parametrize("trap", MUTATIONS)
 def test_mutations(tmp_path: Path, trap: str) -> None:
-    pytest.importorskip("pysam")
     from pyclone_pgsm.inputs.mutations import read_variants
 
     content, expected = MUTATIONS[trap]

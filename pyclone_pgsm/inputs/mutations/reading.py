@@ -59,7 +59,7 @@ def read_variants(
     InputError
         With everything wrong in all files.
     UsageError
-        If no file is given, a tumour sample is named that no file has, or pysam is needed and not installed.
+        If no file is given, a tumour sample is named that no file has.
     """
     given = [file if isinstance(file, VariantFile) else VariantFile(Path(file)) for file in files]
     options = options or VariantOptions()

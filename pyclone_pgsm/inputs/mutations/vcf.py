@@ -1,8 +1,10 @@
-"""VCF → mutations with read counts.
+"""VCF, plain or compressed with gzip or bgzip → mutations with read counts.
 
-Files without columns of samples hold one sample, whose reads INFO tells. Multi-allelic records are split. What a record
-does not tell (symbolic alleles, counts that are missing) is left out with the reason, and so is what a filter took
-exception to; what no VCF may have (a position that is no number, a count below 0) is an error.
+Of each record the columns #CHROM, POS, REF, ALT, FILTER and FORMAT are read, those of the chosen samples, and the read
+counts that INFO may tell; nothing else is looked at. Files without columns of samples hold one sample, whose reads INFO
+tells. Multi-allelic records are split. What a record does not tell (symbolic alleles, counts that are missing) is left
+out with the reason, and so is what a filter took exception to; what no VCF may have (a position that is no number, a
+count below 0) is an error.
 """
 
 from __future__ import annotations
@@ -11,21 +13,17 @@ import os
 import re
 from array import array
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from functools import partial
+from functools import lru_cache
 from pathlib import Path
-from types import ModuleType
-from typing import Any
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 
-from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.genome import harmonise_chromosome
 from pyclone_pgsm.inputs.mutations.counts import (
     IN_INFO,
     FaultError,
-    Scheme,
     UncountedError,
     in_info,
     scheme_of,
@@ -43,31 +41,32 @@ from pyclone_pgsm.inputs.mutations.model import (
     why_no_mutation,
 )
 from pyclone_pgsm.inputs.mutations.naming import choose_samples, file_stem
-from pyclone_pgsm.inputs.mutations.vcf_lines import (
-    DAMAGE,
+from pyclone_pgsm.inputs.mutations.vcf_header import (
+    COLUMNS,
     FIXED,
     WITHOUT_SAMPLES,
-    Feed,
     Header,
-    decoded,
-    fault_in,
-    note_cut_short,
-    numbered_lines,
+    column_names,
     read_header,
 )
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.problems import LISTED, FileProblems, input_error
+from pyclone_pgsm.inputs.text import open_lines
 
-Record = Any
-"""A ``pysam.VariantRecord``."""
-
+_MISSING = "."
+_NO_TEXT = "\ufffd"
+_NO_NAME = re.compile(r"[\s,]")
 _POSITION = re.compile(r"[0-9]{1,18}")
 _NO_POSITION = "no position; expected a whole number, 1 or more"
 _GENOTYPE = re.compile(r"[0-9.]*([/|][0-9.]*)*")
+_COUNTS_IN_INFO = re.compile(rf"(?<![^;])({'|'.join(IN_INFO)})=([^;]*)")
+
+_BGZIP = re.compile(rb"\x1f\x8b\x08\x04.{8}BC", re.DOTALL)
+_BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 
 
 def read_vcf(file: VariantFile, options: VariantOptions, problems: FileProblems) -> FileVariants:
-    """Read one VCF, plain or compressed.
+    """Read one VCF.
 
     Parameters
     ----------
@@ -82,30 +81,18 @@ def read_vcf(file: VariantFile, options: VariantOptions, problems: FileProblems)
     ------
     InputError
         If nothing can be read from the file.
-    UsageError
-        If pysam is not installed.
     """
-    library = _library()
-    lines = numbered_lines(file.path)
-    try:
+    with open_lines(file.path, problems) as text:
+        lines = ((number, line.rstrip("\n")) for number, line in enumerate(text, start=1))
         header = read_header(lines, problems)
-        note_cut_short(file.path, problems)
-    except DAMAGE as problem:
-        raise problems.give_up(fault_in(problem)) from None
-    names = header.samples or [file_stem(file.path)]
-    chosen = choose_samples(file, options, names, header.tumours, problems)
-    if problems:
-        raise input_error([problems])
-    collected = _Collected(names, chosen, options.all_filters, problems)
-    with _fed(library, lines, header) as (feed, source):
-        source.subset_samples([f"s{place}" for place in collected.places])
-        _collect(source, feed, collected)
-    _note_lines(feed, header, problems)
-    if collected.num_read != len(feed.rows):
-        problems.add(
-            "the records below cannot be told apart", feed.rows[min(collected.num_read, len(feed.rows)) - 1]
-        )
-    _note_unreadable(file.path, collected.unreadable, header, problems)
+        _note_cut_short(file.path, problems)
+        names = header.samples or [file_stem(file.path)]
+        chosen = choose_samples(file, options, names, header.tumours, problems)
+        if problems:
+            raise input_error([problems])
+        collected = _Collected(header, names, chosen, options.all_filters, problems)
+        for number, fields in _records(lines, header, problems):
+            collected.add(number, fields)
     if not len(collected) and not problems:
         no_counts = not header.samples and not collected.any_in_info
         raise problems.give_up(_no_samples(header) if no_counts else collected.why_nothing(), header.line)
@@ -118,84 +105,176 @@ def read_vcf(file: VariantFile, options: VariantOptions, problems: FileProblems)
     )
 
 
+def _note_cut_short(path: Path, problems: FileProblems) -> None:
+    """Note a file compressed with bgzip that lacks the block all such files end in."""
+    with path.open("rb") as file:
+        if _BGZIP.match(file.read(14)):
+            file.seek(-min(file.seek(0, os.SEEK_END), len(_BGZIP_END)), os.SEEK_END)
+            if file.read() != _BGZIP_END:
+                problems.add(
+                    "the mark that bgzip puts at the end is missing: the file is cut short. If it is not, unpack it "
+                    "and pack it again with bgzip"
+                )
+
+
 def _no_samples(header: Header) -> str:
     message = "this VCF has no samples, so it has no read counts"
     if header.width == len(WITHOUT_SAMPLES):
-        columns = f"the columns of a VCF are {', '.join(FIXED)} and the samples, separated by tabs"
-        message = f"{columns}; this one has no samples, so it has no read counts"
+        message = f"{COLUMNS}; this one has no samples, so it has no read counts"
     return f"{message}; nor has INFO of any record, as {' and '.join(IN_INFO)}"
 
 
-def _library() -> ModuleType:
-    try:
-        import pysam
-    except ImportError:
-        raise UsageError(
-            "reading VCF files needs pysam, which is not installed: pip install 'pyclone-pgsm[vcf]'"
-        ) from None
-    return pysam
+def _records(
+    lines: Iterator[tuple[int, str]], header: Header, problems: FileProblems
+) -> Iterator[tuple[int, list[str]]]:
+    """Line and fields of each record that has as many columns as the header; the others are noted."""
+    num_faults = 0
+    for number, line in lines:
+        fields = line.split("\t")
+        if len(fields) > header.width:
+            fields = line.rstrip("\t").split("\t")
+        if line.startswith("#"):
+            if line.startswith("#CHROM\t") and column_names(line)[len(FIXED) :] != header.samples:
+                message = "a second header, with other samples: were two files put together? Give them apart"
+                problems.add(message, number)
+                return
+        elif "\0" not in line and len(fields) == header.width:
+            yield number, fields
+        elif line.strip():
+            if num_faults < LISTED:
+                problems.add(_fault_of_line(line, len(fields), header.width), number)
+            else:
+                problems.unlisted += 1
+            num_faults += 1
 
 
-@contextmanager
-def _fed(library: ModuleType, lines: Iterator[tuple[int, str]], header: Header) -> Iterator[tuple[Feed, Any]]:
-    """The thread that writes records into a pipe, and the library's reader of it. The thread has ended afterwards."""
-    verbosity = library.set_verbosity(0)
-    outlet, inlet = os.pipe()
-    feed = Feed(lines, header, inlet)
-    feed.start()
-    try:
-        with os.fdopen(outlet, "rb") as pipe, library.VariantFile(pipe) as source:
-            yield feed, source
-    finally:
-        feed.join()
-        library.set_verbosity(verbosity)
+def _fault_of_line(line: str, found: int, expected: int) -> str:
+    if "\0" in line:
+        return "a byte of value 0 here: the file is damaged"
+    columns = f"{found} column{'s' if found > 1 else ''}"
+    return f"{columns} found, {expected} expected as in the line with the names"
 
 
-def _collect(source: Any, feed: Feed, collected: _Collected) -> None:
-    """Take all records that the library reads; the place of each in the pipe tells its line."""
-    for record in _records(source):
-        if collected.num_read == len(feed.rows):
-            return  # the library gives more than it got; read_vcf tells
-        row = feed.rows[collected.num_read]
-        collected.num_read += 1
-        if record is None:
-            collected.unreadable.append(row)
-            continue
-        try:
-            collected.add(row, record)
-        except UnicodeDecodeError:
-            collected.unreadable.append(row)
+class _Record(NamedTuple):
+    """One record, as far as it is used.
+
+    Attributes
+    ----------
+    row : int
+        Line of the file.
+    chrom, pos, ref, alts, filters
+        As they stand there; no alternate alleles and no filters where there is a dot.
+    info : dict of str to str
+        The fields `IN_INFO` that INFO has.
+    formats : tuple of str
+        Names of the fields of each sample.
+    samples : list of list of str
+        Texts of these fields in the chosen samples; a sample may leave out the last ones.
+    """
+
+    row: int
+    chrom: str
+    pos: int
+    ref: str
+    alts: list[str]
+    filters: list[str]
+    info: dict[str, str]
+    formats: tuple[str, ...]
+    samples: list[list[str]]
+
+    @property
+    def has_info(self) -> bool:
+        """Whether INFO tells read counts."""
+        return len(self.info) == len(IN_INFO)
+
+    def of_sample(self, place: int) -> Callable[[str], Sequence[str]]:
+        """The values of a field in one sample, by its name."""
+        texts = dict(zip(self.formats, self.samples[place]))
+        return lambda name: _values(texts.get(name))
+
+    def of_info(self, name: str) -> Sequence[str]:
+        """The values of a field of INFO."""
+        return _values(self.info.get(name))
 
 
-def _records(source: Any) -> Iterator[Record | None]:
-    """Each record, or None for one that the library cannot read."""
-    while True:
-        try:
-            record = next(source)
-        except StopIteration:
-            return
-        except Exception:  # the library promises no kind
-            record = None
-        yield record
+def _values(text: str | None) -> Sequence[str]:
+    return () if text is None else text.split(",")
+
+
+def _record(row: int, fields: Sequence[str], header: Header, places: Sequence[int]) -> _Record:
+    """Read one record, and of its samples those in some places.
+
+    Raises
+    ------
+    FaultError
+        If it is none that a VCF may have.
+    """
+    chrom, pos, _, ref, alts, _, filters, info = fields[: len(WITHOUT_SAMPLES)]
+    formats = fields[len(WITHOUT_SAMPLES)] if len(fields) > len(WITHOUT_SAMPLES) else _MISSING
+    for name, text in zip(("#CHROM", "REF", "ALT", "FILTER", "FORMAT"), (chrom, ref, alts, filters, formats)):
+        if _NO_TEXT in text:
+            raise FaultError(text, "not UTF-8", name)
+    if not chrom or _NO_NAME.search(chrom):
+        raise FaultError(chrom, "no name; expected a chromosome, such as 1, chr1 or X", "#CHROM")
+    if not _POSITION.fullmatch(pos):
+        raise FaultError(pos, _NO_POSITION, "POS")
+    keys = _format_keys(formats)
+    samples = [_sample(fields[len(FIXED) + place], keys, header.samples[place]) for place in places]
+    return _Record(
+        row,
+        chrom,
+        int(pos),
+        ref or _MISSING,
+        [] if alts in ("", _MISSING) else [alt or _MISSING for alt in alts.split(",")],
+        [] if filters in ("", _MISSING) else filters.split(";"),
+        dict(_COUNTS_IN_INFO.findall(info)),
+        () if formats in ("", _MISSING) else keys,
+        samples,
+    )
+
+
+@lru_cache(maxsize=1024)
+def _format_keys(formats: str) -> tuple[str, ...]:
+    keys = tuple(formats.split(":"))
+    if len(set(keys)) < len(keys):
+        raise FaultError(formats, "a field stands here twice", "FORMAT")
+    return keys
+
+
+def _sample(text: str, keys: Sequence[str], column: str) -> list[str]:
+    """The values of one sample."""
+    parts = text.split(":")
+    if len(parts) > len(keys):
+        message = f"{len(parts)} values found, {len(keys)} expected for the FORMAT {':'.join(keys)}"
+        raise FaultError(text, message, column)
+    if keys[0] == "GT" and not _GENOTYPE.fullmatch(parts[0]):
+        raise FaultError(parts[0], "no genotype; expected one such as 0/1", column)
+    if not text:
+        raise FaultError(text, "empty; expected values separated by colons, or a dot", column)
+    return parts
 
 
 class _Collected:
     """What was read from the records so far."""
 
     def __init__(
-        self, names: Sequence[str], chosen: dict[str, str], all_filters: bool, problems: FileProblems
+        self,
+        header: Header,
+        names: Sequence[str],
+        chosen: dict[str, str],
+        all_filters: bool,
+        problems: FileProblems,
     ) -> None:
-        self.places = [place for place, name in enumerate(names) if name in chosen]
         self.left_out: list[LeftOut] = []
-        self.unreadable: list[int] = []
         self.any_filter = self.any_in_info = False
-        # INFO does not say of which tumour it tells: there must be one, and at most a normal sample beside it
-        self._info_is_of_sample = len(self.places) == 1 and len(names) <= 2
-        self._names = [names[place] for place in self.places]
+        self._names = [name for name in names if name in chosen]
         self._sample_ids = [chosen[name] for name in self._names]
+        self._header = header
+        self._places = [place for place, name in enumerate(header.samples) if name in chosen]
+        # INFO does not say of which tumour it tells: there must be one, and at most a normal sample beside it
+        self._info_is_of_sample = len(self._names) == 1 and len(names) <= 2
         self._all_filters, self._problems = all_filters, problems
-        self.num_read = 0
-        self._num_filtered = self._num_faults = 0
+        self._num_read = self._num_filtered = self._num_faults = 0
         self._chroms: list[str] = []
         self._refs: list[str] = []
         self._alts: list[str] = []
@@ -205,34 +284,38 @@ class _Collected:
     def __len__(self) -> int:
         return len(self._rows)
 
-    def add(self, row: int, record: Record) -> None:
-        """Take one record."""
-        has_info = self._info_is_of_sample and all(name in record.info for name in IN_INFO)
-        self.any_in_info |= has_info
+    def add(self, row: int, fields: Sequence[str]) -> None:
+        """Take one record, of which these are the columns."""
+        self._num_read += 1
+        try:
+            record = _record(row, fields, self._header, self._places)
+        except FaultError as fault:
+            self._note(row, fault)
+            return
+        self.any_in_info |= record.has_info and self._info_is_of_sample
         try:
             self._check_filter(record)
             chrom, ref, alts = _alleles(record)
-            scheme = scheme_of(tuple(record.format.keys()))
         except UncountedError as why:
-            self._leave_out(row, record, str(why), ",".join(record.alts or "."))
+            self._leave_out(record, str(why), ",".join(record.alts) or _MISSING)
             return
         except FaultError as fault:
-            self._note(row, fault, fault.column)
+            self._note(row, fault)
             return
-        usable = [self._is_mutation(row, record, ref, alt) for alt in alts]
+        usable = [self._is_mutation(record, ref, alt) for alt in alts]
         if not any(usable):
             return
         if record.pos < 1:
-            self._note(row, FaultError(str(record.pos), _NO_POSITION, "POS"), "POS")
+            self._note(row, FaultError(str(record.pos), _NO_POSITION, "POS"))
             return
         for place, name in enumerate(self._names):
             try:
-                counts = _counts(record, place, ref, alts, scheme, has_info)
+                counts = self._counts(record, place, ref, alts)
             except UncountedError as why:
-                self._leave_out(row, record, str(why), ",".join(alts), self._sample_ids[place])
+                self._leave_out(record, str(why), ",".join(alts), self._sample_ids[place])
                 continue
             except FaultError as fault:
-                self._note(row, fault, fault.column or name)
+                self._note(row, fault, name)
                 continue
             for alt, (ref_count, alt_count), use in zip(alts, counts, usable):
                 if use:
@@ -245,39 +328,48 @@ class _Collected:
                     self._ref_counts.append(ref_count)
                     self._alt_counts.append(alt_count)
 
-    def _check_filter(self, record: Record) -> None:
-        filters = record.filter.keys()
-        if filters:
+    def _check_filter(self, record: _Record) -> None:
+        if record.filters:
             self.any_filter = True
-            failed = [name for name in filters if name not in PASSING_FILTERS]
+            failed = [name for name in record.filters if name not in PASSING_FILTERS]
             if failed and not self._all_filters:
                 self._num_filtered += 1
                 raise UncountedError(not_passed(failed))
 
-    def _is_mutation(self, row: int, record: Record, ref: str, alt: str) -> bool:
+    def _counts(self, record: _Record, place: int, ref: str, alts: Sequence[str]) -> list[tuple[int, int]]:
+        """The reads in one sample: as FORMAT tells them, else INFO."""
+        try:
+            fields = record.of_sample(place) if record.samples else lambda name: ()
+            return scheme_of(record.formats)(ref, alts, fields)
+        except UncountedError:
+            if not (record.has_info and self._info_is_of_sample):
+                raise
+            return in_info(ref, alts, record.of_info)
+
+    def _is_mutation(self, record: _Record, ref: str, alt: str) -> bool:
         why_not = why_no_mutation(ref, alt)
         if why_not:
-            self._leave_out(row, record, why_not, alt)
+            self._leave_out(record, why_not, alt)
         return not why_not
 
-    def _leave_out(self, row: int, record: Record, reason: str, alt: str, sample_id: str = "") -> None:
+    def _leave_out(self, record: _Record, reason: str, alt: str, sample_id: str = "") -> None:
         if not sample_id and len(self._sample_ids) == 1:
             sample_id = self._sample_ids[0]
         name = mutation_id(harmonise_chromosome(record.chrom), record.pos, record.ref, alt)
-        self.left_out.append(LeftOut(self._problems.file, row, name, sample_id, reason))
+        self.left_out.append(LeftOut(self._problems.file, record.row, name, sample_id, reason))
 
-    def _note(self, row: int, fault: FaultError, column: str) -> None:
+    def _note(self, row: int, fault: FaultError, column: str = "") -> None:
         if self._num_faults < LISTED:
-            self._problems.add(str(fault), row, column, fault.value)
+            self._problems.add(str(fault), row, fault.column or column, fault.value)
         else:
             self._problems.unlisted += 1
         self._num_faults += 1
 
     def why_nothing(self) -> str:
         """Why no record gave a mutation."""
-        if not self.num_read:
+        if not self._num_read:
             return "there are no records below the header"
-        text = f"none of the {self.num_read} records can be used"
+        text = f"none of the {self._num_read} records can be used"
         if self._num_filtered:
             text += f"; {self._num_filtered} did not pass the filters (--all-filters takes them)"
         other = next((item for item in self.left_out if not is_not_passed(item.reason)), None)
@@ -301,23 +393,11 @@ class _Collected:
         )
 
 
-def _counts(
-    record: Record, place: int, ref: str, alts: Sequence[str], scheme: Scheme, has_info: bool
-) -> list[tuple[int, int]]:
-    """The reads in one sample: as FORMAT tells them, else INFO."""
-    try:
-        return scheme(ref, alts, partial(_values, record.samples[place]))
-    except UncountedError:
-        if not has_info:
-            raise
-        return in_info(ref, alts, partial(_values, record.info))
-
-
-def _alleles(record: Record) -> tuple[str, str, list[str]]:
+def _alleles(record: _Record) -> tuple[str, str, list[str]]:
     """Chromosome, reference and alternate alleles of a record."""
     chrom = _checked(chromosome, record.chrom, "#CHROM")
     ref = _checked(allele, record.ref, "REF")
-    alts = [_checked(allele, text, "ALT") for text in record.alts or ()]
+    alts = [_checked(allele, text, "ALT") for text in record.alts]
     if not alts:
         raise UncountedError("there is no alternate allele")
     return chrom, ref, alts
@@ -328,64 +408,3 @@ def _checked(read: Callable[[str], str], text: str, column: str) -> str:
         return read(text)
     except ValueError as fault:
         raise FaultError(text, str(fault), column) from None
-
-
-def _values(fields: Any, name: str) -> Sequence[str | None]:
-    """The texts of a field of INFO, or of FORMAT in one sample; none if it is not there."""
-    value = fields.get(name)
-    if value is None:
-        return ()
-    return (value,) if isinstance(value, str) else value
-
-
-def _note_lines(feed: Feed, header: Header, problems: FileProblems) -> None:
-    """Note what the thread found wrong with lines."""
-    if feed.damage is not None:
-        raise problems.give_up(fault_in(feed.damage))
-    for place in problems.keep_first(range(len(feed.faults))):
-        row, message = feed.faults[place]
-        problems.add(message, row)
-    if feed.second_header is not None:
-        problems.add(
-            "a second header, with other samples: were two files put together? Give them apart",
-            feed.second_header,
-        )
-
-
-def _note_unreadable(path: Path, rows: Sequence[int], header: Header, problems: FileProblems) -> None:
-    """Look up the records that could not be read, and note what is wrong with them."""
-    wanted = set(problems.keep_first(rows))
-    if not wanted:
-        return
-    names = [*FIXED, *header.samples]
-    for row, line in numbered_lines(path):
-        if row in wanted:
-            column, value, message = _fault_of(line, names)
-            problems.add(message, row, column, value)
-            if row == max(wanted):
-                return
-
-
-def _fault_of(line: str, names: Sequence[str]) -> tuple[str | None, str | None, str]:
-    """Column, text and message of what is wrong with a record that has the right number of columns."""
-    fields = [decoded(field) for field in line.split("\t")[: len(names)]]
-    for name, field in zip(names, fields):
-        if "\ufffd" in field:
-            return name, field, "not UTF-8"
-    chrom, pos, formats = fields[0], fields[1], "".join(fields[len(WITHOUT_SAMPLES) : len(FIXED)])
-    if not chrom or re.search(r"[\s,]", chrom):
-        return "#CHROM", chrom, "no name; expected a chromosome, such as 1, chr1 or X"
-    if not _POSITION.fullmatch(pos):
-        return "POS", pos, _NO_POSITION
-    keys = formats.split(":")
-    if len(set(keys)) < len(keys):
-        return "FORMAT", formats, "a field stands here twice"
-    for name, field in zip(names[len(FIXED) :], fields[len(FIXED) :]):
-        parts = field.split(":")
-        if len(parts) > len(keys):
-            return name, field, f"{len(parts)} values found, {len(keys)} expected for the FORMAT {formats}"
-        if keys[0] == "GT" and not _GENOTYPE.fullmatch(parts[0]):
-            return name, parts[0], "no genotype; expected one such as 0/1"
-        if not field:
-            return name, field, "empty; expected values separated by colons, or a dot"
-    return None, None, "the record cannot be read as VCF"

@@ -5,7 +5,9 @@ from __future__ import annotations
 import gzip
 import tempfile
 from pathlib import Path
+from typing import Any
 
+import pysam
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -138,6 +140,54 @@ def test_round_trip(
     found = counts(read_content(gzip.compress(content, mtime=0) if packed else content))
     named_by_role = {name for name in samples if name.upper() in ("TUMOR", "TUMOUR", "DNA_TUMOR")}
     assert found == [("f" if name in named_by_role else name, *rest) for name, *rest in expected]
+
+
+def counted_by_htslib(path: Path, tumour: str) -> list[tuple[str, str, int, int]]:
+    """Sample, mutation and counts of ``AD`` of one sample, as htslib reads them."""
+    found = []
+    with pysam.VariantFile(str(path)) as source:
+        for row in source:
+            reference, *alternates = row.samples[tumour]["AD"]
+            for alt, reads in zip(row.alts, alternates):
+                found.append((tumour, f"{row.chrom}:{row.pos}:{row.ref}:{alt}", reference, reads))
+    return found
+
+
+sites = st.tuples(
+    st.integers(1, 2**31 - 2),
+    st.text("ACGT", min_size=1, max_size=5),
+    st.lists(st.text("ACGT", min_size=1, max_size=5), min_size=1, max_size=3, unique=True),
+    st.lists(st.integers(0, 2**20), min_size=4, max_size=4),
+    st.sampled_from(["GT:AD:DP", "AD", "GT:AD", "GT:DP:AD:XX"]),
+)
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(sites, min_size=1, max_size=8, unique_by=lambda site: site[:2]), st.booleans())
+def test_the_counts_are_those_that_htslib_reads(rows: list[Any], packed: bool) -> None:
+    values = {"GT": "0/1", "DP": "77", "XX": "3,.,5"}
+    records = []
+    for pos, ref, alts, depths, fields in rows:
+        alts = [alt for alt in alts if alt != ref] or [ref + "A"]
+        reads = ",".join(map(str, depths[: 1 + len(alts)]))
+        sample = ":".join(reads if name == "AD" else values[name] for name in fields.split(":"))
+        records.append(record(fields, sample, sample, pos=pos, ref=ref, alt=",".join(alts)))
+    meta = (
+        "##contig=<ID=1>",
+        "##tumor_sample=T",
+        '##FORMAT=<ID=AD,Number=R,Type=Integer,Description="reads">',
+        '##FORMAT=<ID=GT,Number=1,Type=String,Description="genotype">',
+        '##FORMAT=<ID=DP,Number=1,Type=Integer,Description="depth">',
+        '##FORMAT=<ID=XX,Number=.,Type=String,Description="others">',
+        '##INFO=<ID=DP,Number=1,Type=Integer,Description="depth">',
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.vcf"
+        path.write_text(vcf(*records, names=("N", "T"), meta=meta))
+        if packed:
+            pysam.tabix_compress(str(path), str(path.with_suffix(".gz")))
+            path = path.with_suffix(".gz")
+        assert counts(read_variants([path])) == counted_by_htslib(path, "T")
 
 
 def test_the_edits_find_what_they_should() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gzip
-import sys
 from pathlib import Path
 
 import pysam
@@ -11,8 +10,7 @@ import pytest
 from variant_files import counts, read, record, vcf, write
 
 from pyclone_pgsm.errors import InputError, UsageError
-from pyclone_pgsm.inputs.mutations import VariantFile, VariantOptions, read_variants
-from pyclone_pgsm.inputs.mutations import vcf as vcf_reader
+from pyclone_pgsm.inputs.mutations import VariantFile
 
 GOOD = record("AD", "30,10")
 
@@ -331,25 +329,3 @@ def test_damaged_compression(tmp_path: Path) -> None:
     bgzipped = _bgzipped(plain)
     without_end = write(tmp_path, bgzipped[:-28], "short.vcf.gz")
     assert "short.vcf.gz: the mark that bgzip puts at the end is missing" in message(without_end)
-
-
-def test_without_the_library(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setitem(sys.modules, "pysam", None)
-    with pytest.raises(UsageError) as caught:
-        read_variants([write(tmp_path, vcf(GOOD))], VariantOptions())
-    expected = "reading VCF files needs pysam, which is not installed: pip install 'pyclone-pgsm[vcf]'"
-    assert str(caught.value) == expected
-
-
-def test_the_library_is_silent_and_stays_as_it_was(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
-    before = pysam.set_verbosity(2)
-    path = write(tmp_path, vcf(GOOD, record("AD:AD", "3:4"), record("GT", "x/1")))
-    message(path)
-    assert pysam.set_verbosity(before) == 2
-    assert capfd.readouterr() == ("", "")
-
-
-def test_a_library_that_loses_records_is_noticed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(vcf_reader, "_records", lambda source: iter([next(source)]))
-    path = write(tmp_path, vcf(*(record("AD", "30,10", pos=pos) for pos in range(1, 50_001))))
-    assert message(path) == "t.vcf, row 3: the records below cannot be told apart"

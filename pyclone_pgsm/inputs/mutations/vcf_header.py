@@ -1,0 +1,112 @@
+"""The header of a VCF: the names of its columns, the tumour samples it declares, and the genome build."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from pyclone_pgsm.inputs.genome import LENGTHS, Build, harmonise_build, harmonise_chromosome
+from pyclone_pgsm.inputs.problems import FileProblems
+
+FIXED = ("#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", "FORMAT")
+"""The columns before those of the samples."""
+WITHOUT_SAMPLES = FIXED[:-1]
+"""The columns of a VCF that has no samples."""
+COLUMNS = f"the columns of a VCF are {', '.join(FIXED)} and the samples, separated by tabs"
+
+_CONTIG = re.compile(r"##contig=<(.*)>")
+_ID, _LENGTH = re.compile(r"(?:^|,)ID=([^,]+)"), re.compile(r"(?:^|,)length=(\d+)", re.IGNORECASE)
+_NAMED_BUILD = re.compile(r"##(?:reference|assembly)=(.*)|##contig=.*[<,]assembly=([^,>]+)")
+
+
+@dataclass(frozen=True)
+class Header:
+    """What stands above the records.
+
+    Attributes
+    ----------
+    line : int
+        Line of the file with the column names, counted from 1.
+    width : int
+        Columns of a record.
+    samples : list of str
+        Names of the sample columns; none where there are no such columns.
+    tumours : list of str
+        Names that ``##tumor_sample`` declares.
+    build : Build or None
+        Genome build by the lengths of the contigs, else by names.
+    """
+
+    line: int
+    width: int
+    samples: list[str]
+    tumours: list[str]
+    build: Build | None
+
+
+def read_header(lines: Iterator[tuple[int, str]], problems: FileProblems) -> Header:
+    """Read lines up to that with the column names.
+
+    Raises
+    ------
+    InputError
+        If there is no such line, or it cannot be used.
+    """
+    tumours: list[str] = []
+    named: set[Build] = set()
+    lengths: dict[str, int] = {}
+    for number, line in lines:
+        if line.startswith("##"):
+            _note_meta(line, tumours, named, lengths)
+        elif line.startswith("#"):
+            width, samples = _sample_names(line, number, problems)
+            return Header(number, width, samples, tumours, _build(named, lengths))
+        elif line.strip():
+            raise problems.give_up(
+                "records begin without a line of column names; expected is a line that begins with #CHROM",
+                number,
+            )
+    raise problems.give_up("the file ends without a line of column names, which begins with #CHROM")
+
+
+def column_names(line: str) -> list[str]:
+    """The names in a line of column names; separators at its end are none."""
+    return line.rstrip("\t ").split("\t")
+
+
+def _note_meta(line: str, tumours: list[str], named: set[Build], lengths: dict[str, int]) -> None:
+    if line.startswith("##tumor_sample="):
+        tumours.append(line.partition("=")[2].strip())
+    if (found := _NAMED_BUILD.match(line)) and (build := harmonise_build(found[1] or found[2])):
+        named.add(build)
+    if contig := _CONTIG.match(line):
+        name, length = _ID.search(contig[1]), _LENGTH.search(contig[1])
+        if name and length and len(length[1]) < 12:
+            lengths[harmonise_chromosome(name[1])] = int(length[1])
+
+
+def _build(named: set[Build], lengths: dict[str, int]) -> Build | None:
+    by_length = {
+        build
+        for build, known in LENGTHS.items()
+        if any(lengths.get(chrom) == length for chrom, length in known.items() if chrom != "MT")
+    }
+    found = by_length or named
+    return next(iter(found)) if len(found) == 1 else None
+
+
+def _sample_names(line: str, number: int, problems: FileProblems) -> tuple[int, list[str]]:
+    """The number of columns, and the names of those that are samples."""
+    names = column_names(line)
+    if tuple(names) == WITHOUT_SAMPLES:
+        return len(names), []
+    if tuple(names[: len(FIXED)]) != FIXED:
+        raise problems.give_up(COLUMNS, number, line)
+    samples = names[len(FIXED) :]
+    for name in dict.fromkeys(samples):
+        if samples.count(name) > 1:
+            raise problems.give_up("two columns have this name; rename one", number, name)
+        if not name.strip():
+            raise problems.give_up("a sample column without a name", number)
+    return len(names), samples
