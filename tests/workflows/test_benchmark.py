@@ -291,6 +291,7 @@ def test_calibration_of_a_folder(
         }
     )
     found.to_csv(tmp_path / "out" / "one" / "mutations.tsv", sep="\t", index=False)
-    assert calibration.main(arguments) == 0
+    assert calibration.main([*arguments, "--picture", str(tmp_path / "picture.png")]) == 0
+    assert (tmp_path / "picture.png").stat().st_size > 5000
     assert capsys.readouterr().out.splitlines()[-1] == "| all | 3 | 0.767 | 0.667 | 0.1367 |"
     assert pd.read_csv(tmp_path / "table.tsv", sep="\t")["mutations"].tolist() == [1, 1, 1, 3]

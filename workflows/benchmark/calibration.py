@@ -1,6 +1,6 @@
 """Is a mutation that is given the probability 0.9 of its cluster right nine times in ten?
 
-    python calibration.py RESULTS_FOLDER TRUTH_FOLDER [-o TABLE.tsv]
+    python calibration.py RESULTS_FOLDER TRUTH_FOLDER [-o TABLE.tsv] [--picture RELIABILITY.png]
 
 The first folder holds NAME/mutations.tsv for each NAME.truth.tsv (or NAME_truth.tsv) of the second, as `benchmark.py`
 leaves them. A mutation is right if its true cluster matches the cluster that it was given, by the rule that matches the
@@ -103,6 +103,33 @@ def markdown(table: pd.DataFrame) -> str:
     return "\n".join(lines)
 
 
+def draw(table: pd.DataFrame, path: Path) -> None:
+    """The reliability diagram: the share that is right in each bin, with its 95 % interval, over the mean probability."""
+    from matplotlib.figure import Figure
+    from scipy.stats import beta
+
+    bins = table.drop(index="all")
+    right = bins["right"] * bins["mutations"]
+    low, high = (beta.ppf(q, right + 0.5, bins["mutations"] - right + 0.5) for q in (0.025, 0.975))
+    figure = Figure(figsize=(4.0, 4.0), layout="constrained")
+    axes = figure.add_subplot()
+    axes.plot([0, 1], [0, 1], color="0.6", linestyle="--", linewidth=1.0)
+    axes.vlines(bins["probability"], low, high, color="C0")
+    axes.plot(bins["probability"], bins["right"], "o", color="C0")
+    for n, ((_, row), top) in enumerate(zip(bins.iterrows(), high, strict=True)):
+        axes.annotate(
+            f"{row['mutations']:,.0f}",
+            (row["probability"], top),
+            (0, 4 + 9 * (n % 2)),
+            textcoords="offset points",
+            ha="right",
+            fontsize=7,
+        )
+    axes.set(xlim=(0, 1.02), ylim=(0, 1.06), aspect="equal")
+    axes.set(xlabel="Probability of the mutation's cluster", ylabel="Share whose cluster is right")
+    figure.savefig(path, dpi=150)
+
+
 def judge_folders(results: Path, truths: Path) -> pd.DataFrame:
     """:func:`judged` of all results of a folder.
 
@@ -128,6 +155,7 @@ def main(arguments: Sequence[str]) -> int:
     parser.add_argument("results", type=Path, metavar="RESULTS_FOLDER")
     parser.add_argument("truths", type=Path, metavar="TRUTH_FOLDER")
     parser.add_argument("-o", "--out", type=Path, help="write the table to this TSV too")
+    parser.add_argument("--picture", type=Path, help="draw the reliability diagram into this file")
     given = parser.parse_args(arguments)
     try:
         found = judge_folders(given.results, given.truths)
@@ -137,6 +165,8 @@ def main(arguments: Sequence[str]) -> int:
     table = reliability(found["probability"].to_numpy(), found["right"].to_numpy())
     if given.out is not None:
         table.to_csv(given.out, sep="\t", float_format="%.6g")
+    if given.picture is not None:
+        draw(table, given.picture)
     print(markdown(table))
     return 0
 
