@@ -1,7 +1,6 @@
 """Partition priors: distributions over partitions, and the resampling of their hyperparameters."""
 
 from __future__ import annotations
-
 import __future__
 
 import inspect

@@ -104,7 +104,7 @@ def markdown(table: pd.DataFrame) -> str:
 
 
 def draw(table: pd.DataFrame, path: Path) -> None:
-    """The reliability diagram: the share that is right in each bin, with its 95 % interval, over the mean probability."""
+    """The reliability diagram: the share that is right in each bin, and its 95 % interval."""
     from matplotlib.figure import Figure
     from scipy.stats import beta
 
