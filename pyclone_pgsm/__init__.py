@@ -10,20 +10,33 @@ if TYPE_CHECKING:
     from pyclone_pgsm.analyses.clustering import cluster as cluster
     from pyclone_pgsm.estimator import SplitMergeMixture as SplitMergeMixture
     from pyclone_pgsm.inputs.read_counts.tables import read_tables as read_tables
+    from pyclone_pgsm.results import Result as Result
+    from pyclone_pgsm.results import open_trace as open_trace
     from pyclone_pgsm.sampling.settings import Settings as Settings
 
 __version__ = "0.1.0"
 
 _WHERE = {
     "Clustering": "pyclone_pgsm.analyses.clustering",
+    "Result": "pyclone_pgsm.results",
     "Settings": "pyclone_pgsm.sampling.settings",
     "SplitMergeMixture": "pyclone_pgsm.estimator",
     "cluster": "pyclone_pgsm.analyses.clustering",
+    "open_trace": "pyclone_pgsm.results",
     "read_tables": "pyclone_pgsm.inputs.read_counts.tables",
 }
 """The public names, each imported when it is first used: ``pyclone-pgsm --help`` needs none of them."""
 
-__all__ = ["Clustering", "Settings", "SplitMergeMixture", "__version__", "cluster", "read_tables"]
+__all__ = [
+    "Clustering",
+    "Result",
+    "Settings",
+    "SplitMergeMixture",
+    "__version__",
+    "cluster",
+    "open_trace",
+    "read_tables",
+]
 
 
 def __getattr__(name: str) -> Any:

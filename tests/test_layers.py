@@ -23,9 +23,9 @@ LAYERS = (
     {"models"},
     {"trace"},
     {"posterior"},
-    {"plots"},
+    {"plots", "exports", "scoring"},
     {"analyses", "simulate"},
-    {"estimator", "testing"},
+    {"estimator", "results", "testing"},
     {"cli"},
     {"__main__"},
 )

@@ -11,9 +11,8 @@ from pyclone_pgsm import __version__
 from pyclone_pgsm.cli.analyze import analyze, run, validate
 from pyclone_pgsm.cli.cluster import cluster, likelihoods
 from pyclone_pgsm.cli.environment import settle
-from pyclone_pgsm.cli.prepare import (
-    prepare,
-)
+from pyclone_pgsm.cli.handover import EXPORT_EXAMPLES, SCORE_EXAMPLES, export, score
+from pyclone_pgsm.cli.prepare import prepare
 from pyclone_pgsm.cli.simulate import simulate
 from pyclone_pgsm.cli.terminal import guarded
 from pyclone_pgsm.cli.traces import merge, plot, resume, summarize
@@ -58,6 +57,8 @@ for command in (
     simulate,
 ):
     app.command()(command)
+app.command(epilog=EXPORT_EXAMPLES)(export)
+app.command(epilog=SCORE_EXAMPLES)(score)
 
 
 def main() -> None:

@@ -31,9 +31,30 @@ __all__ = [
     "cluster_prevalences",
     "coclustering_heatmap",
     "prevalence_scatter",
+    "tumour_pictures",
     "vaf_scatter",
     "write_plots",
 ]
+
+
+def tumour_pictures(
+    summary: Summary,
+    coclustering: tuple[NDArray[np.int64], NDArray[np.floating]] | None,
+    traces: Traces | None,
+    max_pairs: int = MAX_PAIRS,
+) -> dict[str, Callable[[], Figure]]:
+    """What draws each picture of a run, by name; those of clusters if there are any. Parameters as of `write_plots`."""
+    pictures: dict[str, Callable[[], Figure]] = {}
+    if summary.num_clusters:  # not all mutations are outliers
+        pictures["cluster_prevalences"] = partial(cluster_prevalences, summary)
+        pictures["cluster_densities"] = partial(cluster_densities, summary)
+    pictures["prevalence_scatter"] = partial(prevalence_scatter, summary, max_pairs)
+    pictures["vaf_scatter"] = partial(vaf_scatter, summary, max_pairs)
+    if coclustering is not None:
+        pictures["coclustering"] = partial(coclustering_heatmap, summary, *coclustering)
+    if traces is not None:
+        pictures["traces"] = partial(chain_traces, traces)
+    return pictures
 
 
 def write_plots(
@@ -73,17 +94,7 @@ def write_plots(
         If a file cannot be written.
     """
     check_formats(formats)
-    pictures: dict[str, Callable[[], Figure]] = {}
-    if summary.num_clusters:  # not all mutations are outliers
-        pictures["cluster_prevalences"] = partial(cluster_prevalences, summary)
-        pictures["cluster_densities"] = partial(cluster_densities, summary)
-    pictures["prevalence_scatter"] = partial(prevalence_scatter, summary, max_pairs)
-    pictures["vaf_scatter"] = partial(vaf_scatter, summary, max_pairs)
-    if coclustering is not None:
-        pictures["coclustering"] = partial(coclustering_heatmap, summary, *coclustering)
-    if traces is not None:
-        pictures["traces"] = partial(chain_traces, traces)
-
+    pictures = tumour_pictures(summary, coclustering, traces, max_pairs)
     make_folder(folder)
     written = []
     for name, draw in pictures.items():

@@ -83,13 +83,7 @@ def write_mixture_plots(
     columns = numbered_names(D) if column_names is None else list(column_names)
     names = [str(t) for t in range(1, T + 1)] if row_names is None else list(row_names)
     data = Clustered(values, labels, columns)
-    pictures = _pictures(kind, data, probabilities, parameters, density)
-    pictures["cluster_sizes"] = partial(cluster_sizes, data, probabilities)
-    if coclustering is not None:
-        pictures["coclustering"] = partial(labels_heatmap, names, labels, str(data), *coclustering)
-    if traces is not None:
-        pictures["traces"] = partial(chain_traces, traces)
-
+    pictures = mixture_pictures(kind, data, names, probabilities, parameters, coclustering, traces, density)
     make_folder(folder)
     written = []
     for name, draw in pictures.items():
@@ -99,6 +93,27 @@ def write_mixture_plots(
             style.save(figure, path)
             written.append(path)
     return written
+
+
+def mixture_pictures(
+    kind: str,
+    data: Clustered,
+    names: Sequence[str],
+    probabilities: NDArray[np.float64],
+    parameters: Mapping[str, NDArray[np.float64]],
+    coclustering: tuple[NDArray[np.int64], NDArray[np.floating]] | None,
+    traces: Traces | None,
+    density: Density | None,
+) -> dict[str, Callable[[], Figure]]:
+    """What draws each picture of a mixture, by name; `names` are those of the rows, the others as of
+    `write_mixture_plots`."""
+    pictures = _pictures(kind, data, probabilities, parameters, density)
+    pictures["cluster_sizes"] = partial(cluster_sizes, data, probabilities)
+    if coclustering is not None:
+        pictures["coclustering"] = partial(labels_heatmap, names, data.labels, str(data), *coclustering)
+    if traces is not None:
+        pictures["traces"] = partial(chain_traces, traces)
+    return pictures
 
 
 def _pictures(

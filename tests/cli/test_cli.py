@@ -34,6 +34,8 @@ COMMANDS = (
     "merge",
     "summarize",
     "plot",
+    "export",
+    "score",
     "simulate",
 )
 

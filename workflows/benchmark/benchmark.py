@@ -14,18 +14,19 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from metrics import adjusted_rand, coverage, pair_precision_recall, rmse, v_measure
+
+from pyclone_pgsm.errors import PycloneError
+from pyclone_pgsm.scoring.metrics import adjusted_rand
+from pyclone_pgsm.scoring.truth import read_found, read_truth, score
 
 TRUTH_ENDINGS = (".truth.tsv", "_truth.tsv", ".expert.tsv")
-CLUSTER_COLUMNS = ("cluster", "truth_cluster")
-PREVALENCE_COLUMNS = ("ccf", "empirical_prevalence", "nominal_prevalence")
 SHOWN = {  # column of the table, and its format on the terminal
     "v_measure": "{:.3f}",
     "adjusted_rand": "{:.3f}",
@@ -34,6 +35,9 @@ SHOWN = {  # column of the table, and its format on the terminal
     "pair_recall": "{:.3f}",
     "rmse": "{:.4f}",
     "coverage": "{:.3f}",
+    "dream_1b": "{:.3f}",
+    "dream_1c": "{:.3f}",
+    "dream_2a": "{:.3f}",
     "clusters_found": "{:.4g}",
     "clusters_true": "{:.4g}",
     "mutations": "{:.4g}",
@@ -44,7 +48,7 @@ SHOWN = {  # column of the table, and its format on the terminal
 }
 
 
-class BenchmarkError(Exception):
+class BenchmarkError(PycloneError):
     """A file is missing or does not hold what it should."""
 
 
@@ -70,73 +74,6 @@ def find_cases(folder: Path, pattern: str = "*", limit: int | None = None) -> li
             f"{folder}: no truth {pattern}.truth.tsv, {pattern}_truth.tsv or {pattern}.expert.tsv here"
         )
     return cases[:limit]
-
-
-def _read(path: Path, columns: Sequence[str]) -> pd.DataFrame:
-    try:
-        table = pd.read_csv(path, sep="\t", dtype={"mutation_id": str, "sample_id": str})
-    except OSError as problem:
-        raise BenchmarkError(f"{path}: {problem.strerror}") from None
-    missing = [name for name in columns if name not in table.columns]
-    if missing:
-        raise BenchmarkError(f"{path}: no column {', '.join(missing)}")
-    return table
-
-
-def _first_of(names: Iterable[str], table: pd.DataFrame) -> str | None:
-    return next((name for name in names if name in table.columns), None)
-
-
-def read_truth(path: Path) -> pd.DataFrame:
-    """Truth with the columns mutation_id, cluster and, if it knows them, sample_id and ccf."""
-    table = _read(path, ["mutation_id"])
-    cluster, prevalence = _first_of(CLUSTER_COLUMNS, table), _first_of(PREVALENCE_COLUMNS, table)
-    if cluster is None:
-        raise BenchmarkError(f"{path}: no column {' or '.join(CLUSTER_COLUMNS)}")
-    renamed = table.rename(columns={cluster: "cluster"} | ({prevalence: "ccf"} if prevalence else {}))
-    if (renamed.groupby("mutation_id")["cluster"].nunique() > 1).any():
-        raise BenchmarkError(f"{path}: a mutation has different clusters in different rows")
-    return renamed[[name for name in ("mutation_id", "sample_id", "cluster", "ccf") if name in renamed]]
-
-
-def read_found(path: Path) -> pd.DataFrame:
-    """A table like mutations.tsv, of this program or of PyClone-VI."""
-    return _read(path, ["mutation_id", "sample_id", "cluster_id", "cellular_prevalence"])
-
-
-def score(truth: pd.DataFrame, found: pd.DataFrame) -> dict[str, float]:
-    """All that can be said of a result by its truth; NaN where the tables do not tell.
-
-    Clusters are compared over the mutations that both tables have, prevalences and intervals over the pairs
-    of mutation and sample. ``mutations_lost`` are those of the truth that the result does not have.
-    """
-    true_cluster = truth.groupby("mutation_id")["cluster"].first()
-    found_cluster = found.groupby("mutation_id")["cluster_id"].first()
-    common = true_cluster.index.intersection(found_cluster.index)
-    if len(common) == 0:
-        raise BenchmarkError("truth and result have no mutation in common")
-    true, guess = true_cluster[common].to_numpy(), found_cluster[common].to_numpy()
-    pair_precision, pair_recall = pair_precision_recall(true, guess)
-    scores = {
-        "v_measure": v_measure(true, guess),
-        "adjusted_rand": adjusted_rand(true, guess),
-        "pair_precision": pair_precision,
-        "pair_recall": pair_recall,
-        "rmse": np.nan,
-        "coverage": np.nan,
-        "clusters_found": found_cluster.nunique(),
-        "clusters_true": true_cluster.nunique(),
-        "mutations": len(true_cluster),
-        "samples": found["sample_id"].nunique(),
-        "mutations_lost": len(true_cluster) - len(common),
-    }
-    if {"ccf", "sample_id"} <= set(truth.columns):
-        both = truth.merge(found, on=["mutation_id", "sample_id"]).dropna(subset=["ccf"])
-        scores["rmse"] = rmse(both["ccf"], both["cellular_prevalence"])
-        lower, upper = "cellular_prevalence_lower", "cellular_prevalence_upper"
-        if lower in both and upper in both:
-            scores["coverage"] = coverage(both["ccf"], both[lower], both[upper])
-    return scores
 
 
 def expected_rand(trace: Path, found: pd.DataFrame, most: int = 100) -> float:
@@ -227,7 +164,7 @@ def benchmark(arguments: Sequence[str], options: Sequence[str]) -> int:
         for number, (case, future) in enumerate(running.items(), start=1):
             try:
                 scores[case.name] = future.result()
-            except BenchmarkError as problem:
+            except PycloneError as problem:
                 failed += 1
                 print(f"{number}/{len(cases)} {problem}", file=sys.stderr)
                 continue
@@ -284,7 +221,7 @@ def main(arguments: Sequence[str]) -> int:
             return score_existing(arguments[1:])
         end = arguments.index("--") if "--" in arguments else len(arguments)
         return benchmark(arguments[:end], arguments[end + 1 :])
-    except BenchmarkError as problem:
+    except PycloneError as problem:
         print(f"benchmark.py: {problem}", file=sys.stderr)
         return 2
 

@@ -16,11 +16,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from benchmark import BenchmarkError, find_cases, read_found, read_truth
+from benchmark import BenchmarkError, find_cases
 from numpy.typing import NDArray
 
+from pyclone_pgsm.errors import PycloneError
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.posterior.matching import match_clusters
+from pyclone_pgsm.scoring.truth import read_found, read_truth
 
 EDGES = (0.0, 0.25, 0.5, 0.75, 0.85, 0.95, 0.99, 1.0)
 """Ends of the bins; each but the last is without its upper end."""
@@ -50,7 +52,7 @@ def judged(truth: pd.DataFrame, found: pd.DataFrame) -> pd.DataFrame:
     Parameters
     ----------
     truth : DataFrame
-        As `benchmark.read_truth` gives it.
+        As `pyclone_pgsm.scoring.truth.read_truth` gives it.
     found : DataFrame
         A `mutations.tsv`.
     """
@@ -159,7 +161,7 @@ def main(arguments: Sequence[str]) -> int:
     given = parser.parse_args(arguments)
     try:
         found = judge_folders(given.results, given.truths)
-    except BenchmarkError as problem:
+    except PycloneError as problem:
         print(f"calibration.py: {problem}", file=sys.stderr)
         return 2
     table = reliability(found["probability"].to_numpy(), found["right"].to_numpy())

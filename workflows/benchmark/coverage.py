@@ -15,7 +15,6 @@ import argparse
 from dataclasses import dataclass
 
 import numpy as np
-from metrics import adjusted_rand
 from numpy.typing import NDArray
 
 from pyclone_pgsm.analyses.tumour import ModelOptions
@@ -26,6 +25,7 @@ from pyclone_pgsm.posterior.prevalence import block_posteriors, cluster_prevalen
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.sampling.chains import advance, start_chain
 from pyclone_pgsm.sampling.settings import Settings
+from pyclone_pgsm.scoring.metrics import adjusted_rand
 from pyclone_pgsm.simulate.tumour import draw_alt_counts
 from pyclone_pgsm.tumour.base_measure import DIRICHLET, SHAPE
 from pyclone_pgsm.tumour.model import PRECISION

@@ -20,11 +20,11 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from metrics import v_measure
 
 from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.sampling.settings import Settings
+from pyclone_pgsm.scoring.metrics import v_measure
 from pyclone_pgsm.simulate.tumour import Simulation, SimulationOptions, simulate
 
 OPTIONS = SimulationOptions(mutations=200, samples=3, clusters=6, copy_numbers="mixed", precision=200.0)

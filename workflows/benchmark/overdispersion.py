@@ -20,14 +20,15 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from benchmark import find_cases, read_truth
-from metrics import v_measure
+from benchmark import find_cases
 
 from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.read_counts.tables import read_tables
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.sampling.settings import Settings
+from pyclone_pgsm.scoring.metrics import v_measure
+from pyclone_pgsm.scoring.truth import read_truth
 from pyclone_pgsm.simulate.tumour import Simulation, SimulationOptions, simulate
 
 PRECISIONS: tuple[float | tuple[float, ...], ...] = (50.0, 200.0, 1000.0, (50.0, 200.0, 1000.0))

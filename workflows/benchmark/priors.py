@@ -17,8 +17,11 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from benchmark import BenchmarkError, Case, find_cases, read_truth, run_measured
-from metrics import adjusted_rand
+from benchmark import BenchmarkError, Case, find_cases, run_measured
+
+from pyclone_pgsm.errors import PycloneError
+from pyclone_pgsm.scoring.metrics import adjusted_rand
+from pyclone_pgsm.scoring.truth import read_truth
 
 PREVALENCE_PRIORS = ("uniform", "learned")
 DENSITIES = {
@@ -89,7 +92,7 @@ def main(arguments: Sequence[str]) -> int:
                 of_case = list(pool.map(lambda case: adjusted_rands(case, given.out, options), cases))
             for case, found in zip(cases, of_case):
                 rows[case.name] = {" ".join(filter(None, key)): value for key, value in found.items()}
-    except BenchmarkError as problem:
+    except PycloneError as problem:
         print(f"priors.py: {problem}", file=sys.stderr)
         return 2
     table = pd.DataFrame.from_dict(rows, orient="index")

@@ -18,13 +18,13 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-from metrics import v_measure
 from numpy.typing import NDArray
 
 from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.inputs.observations import SUBCLONAL, Observations
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.sampling.settings import Settings
+from pyclone_pgsm.scoring.metrics import v_measure
 from pyclone_pgsm.simulate.tumour import Simulation, SimulationOptions, simulate
 from pyclone_pgsm.tumour.grid import intern, likelihood_grid, prevalence_grid
 

@@ -29,9 +29,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.priors import DirichletProcess, FiniteDirichlet, Prior
 from pyclone_pgsm.sampling.chains import Settings, advance, rebuild_interval, start_chain
-
-sys.path.append(str(Path(__file__).resolve().parents[1] / "benchmark"))
-from metrics import v_measure
+from pyclone_pgsm.scoring.metrics import v_measure
 
 GROWTH = 1.1  # of the time between two looks at a chain
 ENDLESS = 1_000_000_000  # iterations; the anchor proposals adapt in the first half of them

@@ -1,0 +1,146 @@
+"""The commands that hand a result on: ``export`` and ``score``; the help of each ends in examples."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from pyclone_pgsm.cli.mistakes import mistakes_reported
+from pyclone_pgsm.cli.options import FORCE, QUIET, output_option
+
+FORMAT_NAMES = (
+    "pyclone, pyclone-vi, phyclone, pairtree, conipher, ctree, revolver, clonevol, citup, metient, maf, vcf, "
+    "cbioportal, parquet"
+)
+"""Those of `pyclone_pgsm.exports`, which the help must not import."""
+
+EXPORT_EXAMPLES = """Examples:
+
+pyclone-pgsm export OUT --format pairtree -o trees
+
+pyclone-pgsm export OUT --format maf --source tumour.maf -o tumour.ccf.maf
+
+pyclone-pgsm export OUT --format vcf --source S1=s1.vcf.gz -o s1.ccf.vcf.gz
+
+pyclone-pgsm export OUT --format metient --primary S1 -o sites.tsv"""
+
+SCORE_EXAMPLES = """Examples:
+
+pyclone-pgsm score OUT simulated.truth.tsv
+
+pyclone-pgsm score pyclone_vi.tsv simulated.truth.tsv"""
+
+Finished = Annotated[
+    Path,
+    typer.Argument(metavar="RESULT", help="An output folder of analyze, or a trace.", show_default=False),
+]
+
+
+def export(
+    result: Finished,
+    format: Annotated[
+        str, typer.Option("--format", metavar="NAME", help=f"{FORMAT_NAMES}.", show_default=False)
+    ],
+    out: Annotated[Path, output_option("The file; of a format of several files their folder.")],
+    patient: Annotated[
+        str, typer.Option("--patient", metavar="NAME", help="Name of the patient.")
+    ] = "patient",
+    primary: Annotated[
+        str | None,
+        typer.Option("--primary", metavar="SAMPLE", help="Sample of the primary tumour (metient)."),
+    ] = None,
+    source: Annotated[
+        str | None,
+        typer.Option(
+            "--source",
+            metavar="FILE|SAMPLE=FILE",
+            help="Your own VCF or MAF to annotate (vcf, maf, cbioportal).",
+        ),
+    ] = None,
+    drivers: Annotated[
+        Path | None,
+        typer.Option(
+            "--drivers",
+            metavar="FILE",
+            help="Genes or mutations that are drivers, one a line (ctree, revolver).",
+        ),
+    ] = None,
+    force: FORCE = False,
+    quiet: QUIET = False,
+) -> None:
+    """Write a result as another tool reads it; what the format cannot carry is told."""
+    with mistakes_reported():
+        from pyclone_pgsm.exports import check_output, find_format
+        from pyclone_pgsm.files import refuse_inputs
+        from pyclone_pgsm.results import open_trace
+
+        sample, path = _split(source)
+        chosen = find_format(format)
+        check_output(chosen, out, force)
+        written = [out / name for name in chosen.files] or [out]
+        refuse_inputs(
+            written, [each for each in (path, drivers, result, result / "trace.h5") if each is not None]
+        )
+        names = _lines(drivers) if drivers else []
+        notes = open_trace(result).export(
+            format,
+            out,
+            patient=patient,
+            primary=primary,
+            source=path,
+            source_sample=sample,
+            drivers=names,
+            force=force,
+        )
+        if not quiet:
+            print("\n".join([*notes, f"written: {', '.join(map(str, written))}"]))
+
+
+def _split(source: str | None) -> tuple[str | None, Path | None]:
+    """Sample and path of ``FILE`` or ``SAMPLE=FILE``."""
+    if source is None:
+        return None, None
+    sample, equals, path = source.partition("=")
+    return (None, Path(source)) if not equals or Path(source).exists() else (sample, Path(path))
+
+
+def _lines(path: Path) -> list[str]:
+    """Names, one a line; what follows a tab is not read."""
+    from pyclone_pgsm.errors import UsageError
+
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as problem:
+        raise UsageError(f"--drivers {path}: cannot be read: {problem}") from None
+    names = [line.partition("\t")[0].strip() for line in text.splitlines()]
+    found = [name for name in names if name and not name.startswith("#")]
+    if not found:
+        raise UsageError(f"--drivers {path}: has no name; expected a gene or mutation a line")
+    return found
+
+
+def score(
+    result: Annotated[
+        Path,
+        typer.Argument(
+            metavar="RESULT", help="An output folder of analyze, or a table like its mutations.tsv."
+        ),
+    ],
+    truth: Annotated[
+        Path,
+        typer.Argument(
+            metavar="TRUTH", help="A table mutation_id, cluster, and where known sample_id and ccf."
+        ),
+    ],
+) -> None:
+    """How well a result agrees with a known truth: clusters, prevalences, intervals."""
+    with mistakes_reported():
+        from pyclone_pgsm.scoring.truth import read_found, read_truth
+        from pyclone_pgsm.scoring.truth import score as compare
+
+        table = result / "mutations.tsv" if result.is_dir() else result
+        scores = compare(read_truth(truth), read_found(table))
+        for name, value in scores.items():
+            print(f"{name}\t{value:.6g}")

@@ -1,0 +1,96 @@
+"""Hand over to other tools: a format a file, all of them in `FORMATS`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.exports.answer import Answer, ExportOptions, Format
+from pyclone_pgsm.exports.clone_trees import CITUP, CLONEVOL, CTREE, REVOLVER
+from pyclone_pgsm.exports.conipher import CONIPHER
+from pyclone_pgsm.exports.maf import CBIOPORTAL, MAF
+from pyclone_pgsm.exports.metient import METIENT
+from pyclone_pgsm.exports.pairtree import PAIRTREE
+from pyclone_pgsm.exports.parquet import PARQUET
+from pyclone_pgsm.exports.phyclone import PHYCLONE
+from pyclone_pgsm.exports.pyclone import PYCLONE, PYCLONE_VI
+from pyclone_pgsm.exports.vcf import VCF
+from pyclone_pgsm.files import check_new, make_folder, replacing_together
+
+__all__ = ["FORMATS", "Answer", "ExportOptions", "Format", "check_output", "export", "find_format"]
+
+FORMATS: dict[str, Format] = {
+    each.name: each
+    for each in (
+        PYCLONE,
+        PYCLONE_VI,
+        PHYCLONE,
+        PAIRTREE,
+        CONIPHER,
+        CTREE,
+        REVOLVER,
+        CLONEVOL,
+        CITUP,
+        METIENT,
+        MAF,
+        VCF,
+        CBIOPORTAL,
+        PARQUET,
+    )
+}
+
+
+def find_format(name: str) -> Format:
+    """The format of a name.
+
+    Raises
+    ------
+    UsageError
+    """
+    if name not in FORMATS:
+        raise UsageError(f"--format {name!r}: must be one of {', '.join(FORMATS)}")
+    return FORMATS[name]
+
+
+def check_output(chosen: Format, out: Path, force: bool) -> None:
+    """Refuse an output that is there already, or is a folder where a file is written and the reverse.
+
+    Raises
+    ------
+    OutputError, UsageError
+    """
+    if not chosen.files:
+        if out.is_dir():
+            raise UsageError(f"-o {out}: is a folder; --format {chosen.name} writes one file: give its name")
+        check_new(out, force)
+        return
+    if out.exists() and not out.is_dir():
+        listed = " and ".join(chosen.files)
+        raise UsageError(f"-o {out}: is a file; --format {chosen.name} writes {listed}: give a folder")
+    for name in chosen.files:
+        check_new(out / name, force)
+
+
+def export(answer: Answer, chosen: Format, out: Path, options: ExportOptions) -> list[str]:
+    """Write a result in a format.
+
+    Parameters
+    ----------
+    answer : Answer
+    chosen : Format
+    out : Path
+        The file, or the folder of a format of several files; replaced if it is there.
+    options : ExportOptions
+
+    Returns
+    -------
+    list of str
+        What the format could not carry, a line each.
+
+    Raises
+    ------
+    UsageError, InputError, OutputError
+    """
+    with replacing_together():
+        make_folder(out if chosen.files else out.parent)
+        return chosen.write(answer, out, options)

@@ -1,0 +1,236 @@
+"""What the formats are written from, and what they share."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.files import replacing
+from pyclone_pgsm.inputs.observations import LeftOut, Observations
+from pyclone_pgsm.posterior.summary import Summary
+
+DIGITS = "%.6g"
+DEFAULT_PATIENT = "patient"
+
+
+@dataclass(frozen=True)
+class Answer:
+    """A finished analysis of a tumour of T mutations, D samples and K clusters.
+
+    Attributes
+    ----------
+    observations : Observations
+    summary : Summary
+    error_rate : float
+        Where ``observations.error_rate`` is NaN, the inferred one.
+    left_out : sequence of LeftOut
+    tables : mapping of str to DataFrame
+        Those of the output folder, by the names of their files.
+    """
+
+    observations: Observations
+    summary: Summary
+    error_rate: float = 0.001
+    left_out: Sequence[LeftOut] = ()
+    tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+
+    @property
+    def placed(self) -> NDArray[np.int64]:
+        """Mutations that belong to a cluster."""
+        return np.flatnonzero(self.summary.labels >= 0)
+
+    @property
+    def outliers(self) -> NDArray[np.int64]:
+        """Mutations that belong to none."""
+        return np.flatnonzero(self.summary.labels < 0)
+
+    @property
+    def prevalence(self) -> NDArray[np.float64]:
+        """(T, D) prevalence of each mutation's cluster; NaN of outliers."""
+        found = np.full(self.summary.mean.shape, np.nan)
+        found[self.placed] = self.summary.cluster_mean[self.summary.labels[self.placed]]
+        return found
+
+    @property
+    def tumour_copies(self) -> NDArray[np.float64]:
+        """(T, D) copies of the locus in a tumour cell, the mean of both copy-number states where there are two."""
+        data = self.observations
+        second = data.subclonal_major_cn + data.subclonal_minor_cn
+        share = data.subclonal_fraction
+        return (1.0 - share) * (data.major_cn + data.minor_cn) + share * second
+
+    @property
+    def mean_copies(self) -> NDArray[np.float64]:
+        """(T, D) copies of the locus in a cell of the sample, normal cells included."""
+        content = self.observations.tumour_content
+        return content * self.tumour_copies + (1.0 - content) * self.observations.normal_cn
+
+    @property
+    def mutant_copies(self) -> NDArray[np.int64]:
+        """(T, D) most probable mutant copies; 1 where the model does not say."""
+        return np.maximum(self.summary.multiplicity, 1)
+
+    @property
+    def variant_share(self) -> NDArray[np.float64]:
+        """(T, D) probability that a read of a cell with the mutation shows it: mutant copies over mean copies."""
+        return np.minimum(1.0, self.mutant_copies / np.maximum(self.mean_copies, 1e-9))
+
+    def annotation(self, name: str) -> list[str]:
+        """(T,) texts of an annotation, "" where it is unknown."""
+        return self.observations.annotations.get(name, [""] * self.observations.num_mutations)
+
+    def counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """(T, D) reads of the reference and of the variant, 0 where there are no data."""
+        data = self.observations
+        return np.where(data.has_data, data.ref_counts, 0), np.where(data.has_data, data.alt_counts, 0)
+
+
+class ExportOptions(NamedTuple):
+    """What a format may need besides the result. The names are those of the command line's options.
+
+    Attributes
+    ----------
+    patient : str
+        Name of the patient or tumour.
+    primary : str or None
+        The sample that is the primary tumour.
+    source : Path or None
+        The user's own file that is annotated.
+    source_sample : str or None
+        Of a file with one tumour sample, the sample that it is of.
+    drivers : frozenset of str
+        Genes and mutations that are drivers.
+    """
+
+    patient: str = DEFAULT_PATIENT
+    primary: str | None = None
+    source: Path | None = None
+    source_sample: str | None = None
+    drivers: frozenset[str] = frozenset()
+
+
+class Format(NamedTuple):
+    """A format, and how it is written.
+
+    Attributes
+    ----------
+    name : str
+        Of ``--format``.
+    summary : str
+        What it is, in a line.
+    files : tuple of str
+        Names of its files in the folder OUT; none: OUT is the only file.
+    write : callable
+        Takes an `Answer`, OUT and `ExportOptions`, writes, and returns what the format could not carry, a line each.
+    """
+
+    name: str
+    summary: str
+    files: tuple[str, ...]
+    write: Callable[[Answer, Path, ExportOptions], list[str]]
+
+
+def write_text(text: str, path: Path) -> None:
+    """Write a text file.
+
+    Raises
+    ------
+    OutputError
+    """
+    with replacing(path) as part:
+        part.write_text(text, encoding="utf-8", newline="")
+
+
+def write_table(table: pd.DataFrame, path: Path, missing: str = "") -> None:
+    """Write a tab-separated table with a header.
+
+    Raises
+    ------
+    OutputError
+    """
+    with replacing(path) as part:
+        table.to_csv(
+            part, sep="\t", index=False, float_format=DIGITS, lineterminator="\n", na_rep=missing, quoting=3
+        )
+
+
+def long_table(answer: Answer, rows: NDArray[np.int64], **columns: NDArray) -> pd.DataFrame:
+    """A row for each of some mutations and each sample: ``mutation_id``, ``sample_id`` and columns given as (T, D)."""
+    data = answer.observations
+    D = data.num_samples
+    table: dict[str, object] = {
+        "mutation_id": np.repeat(np.array(data.mutation_ids, object)[rows], D),
+        "sample_id": np.tile(np.array(data.sample_ids, object), len(rows)),
+    }
+    for name, values in columns.items():
+        table[name] = values[rows].ravel()
+    return pd.DataFrame(table)
+
+
+def each_sample(answer: Answer, values: NDArray) -> NDArray:
+    """(T, D) of a value a mutation."""
+    return np.repeat(np.asarray(values)[:, None], answer.observations.num_samples, axis=1)
+
+
+def count(number: int, thing: str) -> str:
+    """A number and its noun."""
+    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
+
+
+def note_outliers(answer: Answer, what: str = "are left out: the format has no place for them") -> list[str]:
+    """A line of what becomes of outliers, if there are any."""
+    number = len(answer.outliers)
+    return [f"{count(number, 'outlier')} (cluster -1) {what}"] if number else []
+
+
+def note_missing(answer: Answer, what: str) -> list[str]:
+    """A line of what stands where samples have no data of a mutation, if that is anywhere."""
+    number = int((~answer.observations.has_data).sum())
+    return [f"{count(number, 'mutation')} without data in a sample: {what}"] if number else []
+
+
+def note_two_states(answer: Answer, what: str) -> list[str]:
+    """A line of what becomes of subclonal copy numbers, if there are any."""
+    number = int((answer.observations.subclonal_fraction > 0).sum())
+    return [f"{count(number, 'row')} with subclonal copy number: {what}"] if number else []
+
+
+def note_uncertainty() -> list[str]:
+    """The line that a format has prevalences without their intervals."""
+    return ["intervals and probabilities of clusters have no place in the format"]
+
+
+def require_clusters(answer: Answer, name: str) -> None:
+    """Refuse a result of outliers alone.
+
+    Raises
+    ------
+    UsageError
+    """
+    if not len(answer.placed):
+        raise UsageError(f"--format {name}: there is no cluster: all mutations are outliers")
+
+
+def is_driver(answer: Answer, drivers: frozenset[str]) -> NDArray[np.bool_]:
+    """(T,) whether the gene or the mutation is named as a driver."""
+    pairs = zip(answer.observations.mutation_ids, answer.annotation("gene"))
+    return np.array([mutation in drivers or gene in drivers for mutation, gene in pairs], bool)
+
+
+def note_drivers(answer: Answer, drivers: frozenset[str]) -> list[str]:
+    """Lines on drivers that were not named, or not found."""
+    if not drivers:
+        return ["is.driver is FALSE everywhere: name drivers with --drivers FILE"]
+    known = {*answer.observations.mutation_ids, *answer.annotation("gene")}
+    unknown = sorted(drivers - known)
+    if not unknown:
+        return []
+    shown = ", ".join(unknown[:5]) + (" .." if len(unknown) > 5 else "")
+    return [f"{count(len(unknown), 'driver')} of --drivers not among genes or mutations: {shown}"]

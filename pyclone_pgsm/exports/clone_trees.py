@@ -1,0 +1,131 @@
+"""Tables of clusters for ctree, REVOLVER, ClonEvol and CITUP: cancer cell fractions of clusters in each sample."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pyclone_pgsm.exports.answer import (
+    Answer,
+    ExportOptions,
+    Format,
+    each_sample,
+    is_driver,
+    long_table,
+    note_drivers,
+    note_outliers,
+    note_uncertainty,
+    require_clusters,
+    write_table,
+    write_text,
+)
+from pyclone_pgsm.posterior.states import trunks
+
+FREQ, CLUSTERS = "freq.txt", "clusters.txt"
+R_BOOLEAN = np.array(["FALSE", "TRUE"], object)
+
+
+def _in_trunk(answer: Answer) -> tuple[NDArray[np.bool_], list[str]]:
+    """(T,) whether the mutation belongs to the trunk, and a line if there is none."""
+    summary = answer.summary
+    found = trunks(summary.cluster_prob_clonal, summary.cluster_size)
+    if not found:
+        return np.zeros(len(summary.labels), bool), [
+            "is.clonal is FALSE everywhere: no cluster is clonal in every sample"
+        ]
+    others = len(found) - 1
+    note = [f"is.clonal is TRUE of cluster {found[0]} alone, the largest of {others + 1} clonal ones"]
+    return summary.labels == found[0], note if others else []
+
+
+def _write_ctree(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
+    require_clusters(answer, "ctree")
+    summary = answer.summary
+    clonal, notes = _in_trunk(answer)
+    sizes = np.append(summary.cluster_size, 0)[summary.labels]
+    table = long_table(
+        answer,
+        answer.placed,
+        cluster=each_sample(answer, summary.labels),
+        nMuts=each_sample(answer, sizes),
+        **{
+            "is.driver": each_sample(answer, R_BOOLEAN[is_driver(answer, options.drivers).astype(int)]),
+            "is.clonal": each_sample(answer, R_BOOLEAN[clonal.astype(int)]),
+        },
+        CCF=answer.prevalence,
+    ).rename(columns={"mutation_id": "variantID"})
+    table["patientID"] = options.patient
+    order = ["patientID", "sample_id", "variantID", "cluster", "nMuts", "is.driver", "is.clonal", "CCF"]
+    write_table(table[order], out)
+    return [*note_outliers(answer), *notes, *note_drivers(answer, options.drivers), *note_uncertainty()]
+
+
+def _write_revolver(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
+    require_clusters(answer, "revolver")
+    rows, data = answer.placed, answer.observations
+    clonal, notes = _in_trunk(answer)
+    names = [name.translate(str.maketrans(":;", "__")) for name in data.sample_ids]
+    if names != data.sample_ids:
+        notes.append("':' and ';' in names of samples are '_': the format separates by them")
+    genes = answer.annotation("gene")
+    driver = is_driver(answer, options.drivers)
+    prevalence = answer.prevalence
+    table = pd.DataFrame(
+        {
+            "Misc": [data.mutation_ids[t] for t in rows],
+            "patientID": options.patient,
+            "variantID": [genes[t] or data.mutation_ids[t] for t in rows],
+            "cluster": answer.summary.labels[rows],
+            "is.driver": R_BOOLEAN[driver[rows].astype(int)],
+            "is.clonal": R_BOOLEAN[clonal[rows].astype(int)],
+            "CCF": [
+                ";".join(f"{name}:{value:.6g}" for name, value in zip(names, prevalence[t])) for t in rows
+            ],
+        }
+    )
+    write_table(table, out)
+    return [*note_outliers(answer), *notes, *note_drivers(answer, options.drivers), *note_uncertainty()]
+
+
+def _write_clonevol(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
+    require_clusters(answer, "clonevol")
+    rows, data, labels = answer.placed, answer.observations, answer.summary.labels
+    order = rows[np.argsort(labels[rows], kind="stable")]
+    columns: dict[str, object] = {
+        "cluster": labels[order] + 1,
+        "mutation_id": [data.mutation_ids[t] for t in order],
+        "gene": [answer.annotation("gene")[t] for t in order],
+    }
+    taken = [name for name in data.sample_ids if name in columns]
+    for d, name in enumerate(data.sample_ids):
+        columns[f"{name}.ccf" if taken else name] = 100.0 * answer.prevalence[order, d]
+    write_table(pd.DataFrame(columns), out)
+    notes = [f"columns of samples end in .ccf: a sample is called {taken[0]!r}"] if taken else []
+    return [
+        *note_outliers(answer),
+        *notes,
+        "cluster 1 is the one with the largest mean prevalence, which ClonEvol takes for the founding clone",
+        *note_uncertainty(),
+    ]
+
+
+def _write_citup(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
+    require_clusters(answer, "citup")
+    rows = answer.placed
+    values = ["\t".join(f"{value:.6g}" for value in row) for row in answer.prevalence[rows]]
+    write_text("\n".join(values) + "\n", out / FREQ)
+    write_text("\n".join(map(str, answer.summary.labels[rows])) + "\n", out / CLUSTERS)
+    return [
+        *note_outliers(answer),
+        "names have no place in the format: rows and columns are in the order of mutations.tsv",
+        *note_uncertainty(),
+    ]
+
+
+CTREE = Format("ctree", "ctree's table of clusters, a row a mutation and sample", (), _write_ctree)
+REVOLVER = Format("revolver", "REVOLVER's table of a patient", (), _write_revolver)
+CLONEVOL = Format("clonevol", "ClonEvol's table, prevalences in per cent", (), _write_clonevol)
+CITUP = Format("citup", "CITUP's frequencies and clusters", (FREQ, CLUSTERS), _write_citup)

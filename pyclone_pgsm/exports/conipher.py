@@ -1,0 +1,86 @@
+"""CONIPHER: the input table of its tree building."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.exports.answer import (
+    Answer,
+    ExportOptions,
+    Format,
+    each_sample,
+    note_missing,
+    note_outliers,
+    note_two_states,
+    require_clusters,
+    write_table,
+)
+
+COLUMNS = (
+    "CASE_ID", "SAMPLE", "CHR", "POS", "REF", "ALT", "REF_COUNT", "VAR_COUNT", "DEPTH", "CLUSTER", "CCF_PHYLO",
+    "CCF_OBS", "MUT_COPY", "COPY_NUMBER_A", "COPY_NUMBER_B", "ACF", "PLOIDY",
+)  # fmt: skip
+
+
+def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
+    require_clusters(answer, "conipher")
+    data, rows = answer.observations, answer.placed
+    places = {
+        name: np.array(answer.annotation(name), object)[rows] for name in ("chrom", "pos", "ref", "alt")
+    }
+    for name in ("chrom", "pos"):
+        if not all(places[name]):
+            unknown = data.mutation_ids[rows[int(np.argmin(places[name].astype(bool)))]]
+            raise UsageError(
+                f"--format conipher: needs the place of each mutation, and the column {name} of the input does not "
+                f"tell that of {unknown!r}"
+            )
+    notes = []
+    for name in ("ref", "alt"):
+        if not all(places[name]):
+            places[name] = np.where(places[name] == "", "N", places[name])
+            notes.append(f"{name.upper()} is N where the input does not tell the allele")
+    ref, alt = answer.counts()
+    seen = alt / np.maximum(ref + alt, 1) * answer.mean_copies / data.tumour_content
+    fraction = answer.summary.mean
+    seen = np.where(data.has_data, seen, fraction * answer.mutant_copies)
+    values = {
+        "REF_COUNT": ref,
+        "VAR_COUNT": alt,
+        "DEPTH": ref + alt,
+        "CLUSTER": each_sample(answer, answer.summary.labels + 1),
+        "CCF_PHYLO": answer.prevalence,
+        "CCF_OBS": seen / answer.mutant_copies,
+        "MUT_COPY": seen,
+        "COPY_NUMBER_A": data.major_cn,
+        "COPY_NUMBER_B": data.minor_cn,
+        "ACF": data.tumour_content,
+    }
+    D, case = data.num_samples, options.patient
+    samples = [name if name.startswith(case) else f"{case}_{name}" for name in data.sample_ids]
+    if samples != data.sample_ids:
+        notes.append(f"samples are named {case}_.., as CONIPHER wants their names to begin with CASE_ID")
+    table = pd.DataFrame(
+        {
+            "CASE_ID": case,
+            "SAMPLE": np.tile(np.array(samples, object), len(rows)),
+            **{column: np.repeat(places[name], D) for column, name in zip(COLUMNS[2:6], places)},
+            **{name: matrix[rows].ravel() for name, matrix in values.items()},
+            "PLOIDY": np.tile(answer.tumour_copies.mean(axis=0), len(rows)),
+        }
+    )
+    write_table(table[list(COLUMNS)], out)
+    return [
+        *notes,
+        *note_outliers(answer),
+        *note_missing(answer, "0 reads, and CCF_OBS and MUT_COPY from the model's prevalence"),
+        *note_two_states(answer, "copy numbers are those of the first state"),
+        "PLOIDY is the mean copy number at the mutations, not that of the genome",
+    ]
+
+
+CONIPHER = Format("conipher", "CONIPHER's input table", (), _write)

@@ -1,0 +1,142 @@
+"""The user's own MAF with columns added at its end; nothing else in it changes.
+
+``maf`` adds the prevalence of each mutation with its interval, and its cluster; ``cbioportal`` the columns that
+cBioPortal shows of allele-specific copy number and clonality.
+"""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from pyclone_pgsm.errors import InputError, Problem
+from pyclone_pgsm.exports.answer import Answer, ExportOptions, Format, count
+from pyclone_pgsm.exports.source import Mutations, given_source, samples_of
+from pyclone_pgsm.files import write_file
+from pyclone_pgsm.inputs.problems import FileProblems
+from pyclone_pgsm.inputs.text import open_text
+from pyclone_pgsm.posterior.states import CLONAL, SUBCLONAL, statuses
+
+COLUMNS = ("CCF", "CCF_lower", "CCF_upper", "cluster")
+ASCN = (
+    "ASCN.ASCN_METHOD", "ASCN.ASCN_INTEGER_COPY_NUMBER", "ASCN.TOTAL_COPY_NUMBER", "ASCN.MINOR_COPY_NUMBER",
+    "ASCN.CCF_EXPECTED_COPIES", "ASCN.CCF_EXPECTED_COPIES_UPPER", "ASCN.CLONAL", "ASCN.EXPECTED_ALT_COPIES",
+)  # fmt: skip
+NEEDED = ("chromosome", "start_position", "reference_allele", "tumor_seq_allele2", "tumor_sample_barcode")
+OTHER_ALLELE = "tumor_seq_allele1"
+UNKNOWN = "NA"
+
+
+class _Maf(NamedTuple):
+    """Lines of a MAF: those above the header, the header, and the rows below it."""
+
+    above: list[str]
+    header: list[str]
+    rows: list[list[str]]
+
+
+def _read(path: Path) -> _Maf:
+    problems = FileProblems(str(path))
+    with open_text(path, problems, "a MAF") as text:
+        lines = text.read().split("\n")
+    if lines and lines[-1] == "":
+        lines.pop()
+    start = next((i for i, line in enumerate(lines) if not line.startswith("#")), len(lines))
+    if start == len(lines):
+        raise InputError([Problem(str(path), "has no header; expected a MAF")])
+    header = lines[start].split("\t")
+    for name in NEEDED:
+        if name not in [each.lower() for each in header]:
+            message = f"this column is missing; the header has {len(header)} columns"
+            raise InputError([Problem(str(path), message, start + 1, name)])
+    rows = [line.split("\t") for line in lines[start + 1 :]]
+    for number, row in enumerate(rows, start=start + 2):
+        if len(row) != len(header):
+            message = f"has {len(row)} columns, and the header {len(header)}"
+            raise InputError([Problem(str(path), message, number)])
+    return _Maf(lines[:start], header, rows)
+
+
+def _annotate(
+    answer: Answer,
+    out: Path,
+    options: ExportOptions,
+    name: str,
+    columns: tuple[str, ...],
+    cells: Callable[[int, int], Iterator[str]],
+) -> list[str]:
+    """Write the MAF with columns added; `cells` gives the texts of a mutation in a sample."""
+    path = given_source(options, name, "MAF")
+    maf = _read(path)
+    at = {each.lower(): place for place, each in reversed(list(enumerate(maf.header)))}
+    chrom, pos, ref, alt, sample = (at[each] for each in NEEDED)
+    names = list(dict.fromkeys(row[sample] for row in maf.rows))
+    samples = samples_of(answer, path, options, names)
+    mutations = Mutations(answer)
+    unknown = [UNKNOWN] * len(columns)
+    added, absent = [], 0
+    for row in maf.rows:
+        variant = row[alt]
+        if variant == row[ref] and OTHER_ALLELE in at:
+            variant = row[at[OTHER_ALLELE]]
+        t = mutations.find(row[chrom], row[pos], row[ref], variant) if row[sample] in samples else None
+        absent += t is None
+        added.append(unknown if t is None else list(cells(t, samples[row[sample]])))
+    kept = [place for place, each in enumerate(maf.header) if each not in columns]
+    lines = [
+        *maf.above,
+        "\t".join([maf.header[place] for place in kept] + list(columns)),
+        *("\t".join([row[place] for place in kept] + new) for row, new in zip(maf.rows, added)),
+    ]
+    content = ("\n".join(lines) + "\n").encode()
+    write_file(out, gzip.compress(content, mtime=0) if out.suffix == ".gz" else content)
+    notes = [f"{count(absent, 'row')} of {path} are not in the result: {UNKNOWN}"] if absent else []
+    replaced = [each for each in maf.header if each in columns]
+    return notes + ([f"columns of {path} replaced: {', '.join(replaced)}"] if replaced else [])
+
+
+def _write_maf(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
+    summary = answer.summary
+
+    def cells(t: int, d: int) -> Iterator[str]:
+        for values in (summary.mean, summary.lower, summary.upper):
+            yield f"{values[t, d]:.6g}"
+        yield str(summary.labels[t])
+
+    return _annotate(answer, out, options, "maf", COLUMNS, cells)
+
+
+def _write_cbioportal(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
+    summary, data = answer.summary, answer.observations
+    words = {CLONAL: "CLONAL", SUBCLONAL: "SUBCLONAL"}
+    states = statuses(summary.prob_present, summary.prob_clonal)
+    total = answer.tumour_copies
+    minor = np.where(data.subclonal_fraction > 0.5, data.subclonal_minor_cn, data.minor_cn)
+
+    def cells(t: int, d: int) -> Iterator[str]:
+        yield "pyclone-pgsm"
+        yield f"{total[t, d]:.0f}"
+        yield f"{total[t, d]:.0f}"
+        yield str(minor[t, d])
+        yield f"{summary.mean[t, d]:.6g}"
+        yield f"{summary.upper[t, d]:.6g}"
+        yield words.get(states[t, d], "INDETERMINATE")
+        yield str(answer.mutant_copies[t, d])
+
+    notes = _annotate(answer, out, options, "cbioportal", ASCN, cells)
+    if (data.subclonal_fraction > 0).any():
+        notes.append(
+            "of two copy-number states, the mean total (rounded) and the minor copies of the larger one"
+        )
+    return [
+        *notes,
+        "lower ends of intervals and clusters have no place among the ASCN columns (--format maf)",
+    ]
+
+
+MAF = Format("maf", "your own MAF with CCF, CCF_lower, CCF_upper and cluster", (), _write_maf)
+CBIOPORTAL = Format("cbioportal", "your own MAF with cBioPortal's eight ASCN columns", (), _write_cbioportal)

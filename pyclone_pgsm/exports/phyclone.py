@@ -1,0 +1,81 @@
+"""PhyClone: its input table, and the clusters that it begins with.
+
+PhyClone leaves out a mutation that lacks a sample, so that each has a row in all of them. An outlier is a cluster of
+its own, with the probability that it is one.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+
+from pyclone_pgsm.exports.answer import (
+    Answer,
+    ExportOptions,
+    Format,
+    each_sample,
+    long_table,
+    note_missing,
+    note_outliers,
+    note_two_states,
+    write_table,
+)
+
+INPUT, CLUSTERS = "input.tsv", "clusters.tsv"
+
+
+def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
+    data, summary = answer.observations, answer.summary
+    ref, alt = answer.counts()
+    rows = np.arange(data.num_mutations)
+    reads = long_table(
+        answer,
+        rows,
+        ref_counts=ref,
+        alt_counts=alt,
+        major_cn=np.maximum(data.major_cn, 1),
+        minor_cn=data.minor_cn,
+        normal_cn=data.normal_cn,
+        tumour_content=data.tumour_content,
+        error_rate=np.where(np.isnan(data.error_rate), answer.error_rate, data.error_rate),
+    )
+    labels = summary.labels.copy()
+    labels[answer.outliers] = summary.num_clusters + np.arange(len(answer.outliers))
+    prevalence = np.where(np.isnan(answer.prevalence), summary.mean, answer.prevalence)
+    prob = np.zeros(len(labels)) if summary.outlier_prob is None else summary.outlier_prob
+    clusters = long_table(
+        answer,
+        rows,
+        cluster_id=each_sample(answer, labels),
+        cellular_prevalence=prevalence,
+        outlier_prob=each_sample(answer, prob),
+    )
+    chrom = np.array(answer.annotation("chrom"), object)
+    notes = []
+    if all(chrom):
+        reads["chrom"] = clusters["chrom"] = np.repeat(chrom, data.num_samples)
+        order = [
+            "mutation_id",
+            "cluster_id",
+            "sample_id",
+            "cellular_prevalence",
+            "chrom",
+            "outlier_prob",
+        ]
+    else:
+        order = ["mutation_id", "cluster_id", "sample_id", "cellular_prevalence", "outlier_prob"]
+        notes.append("no column chrom: the chromosome of some mutations is not known")
+    write_table(reads, out / INPUT)
+    write_table(clusters[order], out / CLUSTERS)
+    if summary.outlier_prob is None:
+        notes.append("outlier_prob is 0: the analysis had no outliers (--outlier-prob)")
+    return [
+        *notes,
+        *note_outliers(answer, "are clusters of their own"),
+        *note_missing(answer, "0 reads"),
+        *note_two_states(answer, "only the first state is in the table"),
+    ]
+
+
+PHYCLONE = Format("phyclone", "PhyClone's input and its clusters", (INPUT, CLUSTERS), _write)

@@ -1,0 +1,69 @@
+"""PyClone's and PyClone-VI's tables of results.
+
+PyClone: ``loci.tsv`` (a mutation and sample a row) and ``cluster.tsv``. PyClone-VI: one table with six columns, in
+which all mutations of a cluster have the prevalence of the cluster.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from pyclone_pgsm.exports.answer import (
+    Answer,
+    ExportOptions,
+    Format,
+    each_sample,
+    long_table,
+    note_outliers,
+    require_clusters,
+    write_table,
+)
+
+LOCI, CLUSTER = "loci.tsv", "cluster.tsv"
+
+
+def _write_pyclone(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
+    summary = answer.summary
+    loci = long_table(
+        answer,
+        answer.placed,
+        cluster_id=each_sample(answer, summary.labels),
+        cellular_prevalence=summary.mean,
+        cellular_prevalence_std=summary.std,
+        variant_allele_frequency=summary.vaf,
+    )
+    K, D = summary.cluster_mean.shape
+    clusters = pd.DataFrame(
+        {
+            "sample_id": np.repeat(np.array(summary.sample_ids, object), K),
+            "cluster_id": np.tile(np.arange(K), D),
+            "size": np.tile(summary.cluster_size, D),
+            "mean": summary.cluster_mean.T.ravel(),
+            "std": summary.cluster_std.T.ravel(),
+        }
+    )
+    write_table(loci, out / LOCI)
+    write_table(clusters, out / CLUSTER)
+    return note_outliers(answer)
+
+
+def _write_pyclone_vi(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
+    require_clusters(answer, "pyclone-vi")
+    summary = answer.summary
+    table = long_table(
+        answer,
+        answer.placed,
+        cluster_id=each_sample(answer, summary.labels),
+        cellular_prevalence=answer.prevalence,
+        cellular_prevalence_std=summary.cluster_std[summary.labels],
+        cluster_assignment_prob=each_sample(answer, summary.assignment_prob),
+    )
+    write_table(table, out)
+    return [*note_outliers(answer), "each mutation has the prevalence of its cluster, as PyClone-VI has it"]
+
+
+PYCLONE = Format("pyclone", "PyClone's tables of loci and clusters", (LOCI, CLUSTER), _write_pyclone)
+PYCLONE_VI = Format("pyclone-vi", "PyClone-VI's table of six columns", (), _write_pyclone_vi)

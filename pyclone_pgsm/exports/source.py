@@ -1,0 +1,96 @@
+"""The user's own file of mutations: which of its rows and samples are which of the result."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pyclone_pgsm.errors import InputError, Problem, UsageError
+from pyclone_pgsm.exports.answer import Answer, ExportOptions
+from pyclone_pgsm.inputs.mutations.model import VariantFile, VariantOptions, allele, chromosome, mutation_id
+from pyclone_pgsm.inputs.mutations.naming import choose_samples
+from pyclone_pgsm.inputs.problems import FileProblems, input_error
+
+
+def given_source(options: ExportOptions, name: str, kind: str) -> Path:
+    """The file to annotate.
+
+    Raises
+    ------
+    UsageError
+        It is not named, or not there.
+    """
+    if options.source is None:
+        raise UsageError(f"--format {name}: annotates your own {kind}: name it with --source FILE")
+    if not options.source.is_file():
+        raise UsageError(f"--source {options.source}: there is no such file")
+    return options.source
+
+
+def samples_of(
+    answer: Answer, path: Path, options: ExportOptions, names: Sequence[str], declared: Sequence[str] = ()
+) -> dict[str, int]:
+    """Place in the result of each sample of the file that is in it.
+
+    A sample is known by its name, or by ``--source SAMPLE=FILE``, or as the readers of mutations would name it.
+
+    Raises
+    ------
+    UsageError, InputError
+        None is in the result.
+    """
+    wanted = answer.observations.sample_ids
+    place = {name: d for d, name in enumerate(wanted)}
+    if options.source_sample is not None and options.source_sample not in place:
+        raise UsageError(
+            f"--source {options.source_sample}={path}: the samples of the result are {', '.join(wanted)}"
+        )
+    if options.source_sample is None and (found := {name: place[name] for name in names if name in place}):
+        return found
+    problems = FileProblems(str(path))
+    given = {options.source_sample: None} if options.source_sample is not None else {}
+    chosen = choose_samples(VariantFile(path, given), VariantOptions(), names, declared, problems)
+    if problems:
+        raise input_error([problems])
+    found = {name: place[given] for name, given in chosen.items() if given in place}
+    if not found:
+        message = f"none of its samples ({', '.join(names[:20])}) is in the result ({', '.join(wanted)}): "
+        raise InputError([Problem(str(path), message + "name it with --source SAMPLE=FILE")])
+    return found
+
+
+class Mutations:
+    """The mutations of a result, found by place and alleles."""
+
+    def __init__(self, answer: Answer) -> None:
+        data = answer.observations
+        self._by_id = {name: t for t, name in enumerate(data.mutation_ids)}
+        self._by_alleles: dict[str, int] = {}
+        self._by_place: dict[str, int] = {}
+        fields = (answer.annotation(name) for name in ("chrom", "pos", "ref", "alt"))
+        for t, (chrom, pos, ref, alt) in enumerate(zip(*fields)):
+            if not chrom or not pos:
+                continue
+            harmonised = chromosome(chrom)
+            if ref or alt:
+                self._by_alleles[mutation_id(harmonised, pos, allele(ref), allele(alt))] = t
+            else:
+                place = f"{harmonised}:{pos}"
+                self._by_place[place] = (
+                    -1 if place in self._by_place else t
+                )  # two mutations there: none is meant
+
+    def find(self, chrom: str, pos: str, ref: str, alt: str) -> int | None:
+        """Place of a mutation in the result; None if it is not there."""
+        try:
+            name, harmonised = (
+                mutation_id(chromosome(chrom), pos, allele(ref), allele(alt)),
+                chromosome(chrom),
+            )
+        except ValueError:
+            return None
+        for table, key in ((self._by_alleles, name), (self._by_id, name)):
+            if key in table:
+                return table[key]
+        found = self._by_place.get(f"{harmonised}:{pos}", -1)
+        return found if found >= 0 else None

@@ -1,0 +1,116 @@
+"""The user's own VCF with FORMAT ``CCF CCFL CCFU`` and INFO ``CLUSTER``; nothing else in it changes.
+
+Lines are edited as text, so that what is not added stays as it was, byte by byte.
+"""
+
+from __future__ import annotations
+
+import struct
+import zlib
+from pathlib import Path
+
+from pyclone_pgsm.errors import InputError, Problem
+from pyclone_pgsm.exports.answer import Answer, ExportOptions, Format, count
+from pyclone_pgsm.exports.source import Mutations, given_source, samples_of
+from pyclone_pgsm.files import write_file
+from pyclone_pgsm.inputs.mutations.vcf_header import FIXED, read_header
+from pyclone_pgsm.inputs.problems import FileProblems
+from pyclone_pgsm.inputs.text import unpacked
+
+KEYS = ("CCF", "CCFL", "CCFU")
+CLUSTER = "CLUSTER"
+HEADERS = (
+    '##INFO=<ID=CLUSTER,Number=A,Type=Integer,Description="Cluster of the mutation by pyclone-pgsm, -1: outlier">',
+    '##FORMAT=<ID=CCF,Number=A,Type=Float,Description="Cellular prevalence (cancer cell fraction) by pyclone-pgsm">',
+    '##FORMAT=<ID=CCFL,Number=A,Type=Float,Description="Lower end of the 95 % interval of CCF">',
+    '##FORMAT=<ID=CCFU,Number=A,Type=Float,Description="Upper end of the 95 % interval of CCF">',
+)
+BYTE_ORDER_MARK = "\xef\xbb\xbf"
+BLOCK = 65280  # bytes of a block of bgzip
+_DECLARED = tuple(line.partition(",")[0] + "," for line in HEADERS)
+
+
+def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
+    path = given_source(options, "vcf", "VCF")
+    problems = FileProblems(str(path))
+    with unpacked(path, problems) as file:
+        text = file.read().decode("latin-1")  # so that every byte is written as it was read
+    lines = text.removeprefix(BYTE_ORDER_MARK).replace("\r\n", "\n").removesuffix("\n").split("\n")
+    header = read_header(iter(enumerate(lines, start=1)), problems)
+    start = header.line - 1
+    if not header.samples:
+        raise InputError(
+            [Problem(str(path), "has no columns of samples, to which prevalences belong", header.line)]
+        )
+    names = lines[start].split("\t")
+    given = [name.encode("latin-1").decode("utf-8", "replace") for name in header.samples]
+    samples = samples_of(answer, path, options, given, header.tumours)
+    columns = {len(FIXED) + given.index(name): d for name, d in samples.items()}
+    mutations = Mutations(answer)
+    above = [line for line in lines[:start] if not line.startswith(_DECLARED)]
+    written = [*above, *HEADERS, lines[start]]
+    absent = 0
+    for number, line in enumerate(lines[start + 1 :], start=start + 2):
+        fields = line.split("\t")
+        if len(fields) != len(names):
+            if not line.strip():
+                continue
+            message = f"has {len(fields)} columns, and the header {len(names)}"
+            raise InputError([Problem(str(path), message, number)])
+        found = [mutations.find(fields[0], fields[1], fields[3], alt) for alt in fields[4].split(",")]
+        absent += all(t is None for t in found)
+        written.append("\t".join(_annotated(answer, fields, found, columns)))
+    _save("\n".join(written) + "\n", out)
+    return [f"{count(absent, 'record')} of {path} are not in the result: unchanged"] if absent else []
+
+
+def _annotated(
+    answer: Answer, fields: list[str], found: list[int | None], columns: dict[int, int]
+) -> list[str]:
+    """The fields of a record with what is known of its alleles, in the samples that stand in `columns`."""
+    if all(t is None for t in found):
+        return fields
+    summary = answer.summary
+    fields = list(fields)
+    infos = [each for each in fields[7].split(";") if each.partition("=")[0] != CLUSTER and each != "."]
+    clusters = ",".join("." if t is None else str(summary.labels[t]) for t in found)
+    fields[7] = ";".join([*infos, f"{CLUSTER}={clusters}"])
+    old = fields[8].split(":")
+    kept = [place for place, key in enumerate(old) if key not in KEYS and key != "."]
+    fields[8] = ":".join([old[place] for place in kept] + list(KEYS))
+    for column in range(len(FIXED), len(fields)):
+        values = fields[column].split(":")
+        values += ["."] * (len(old) - len(values))  # trailing fields may be dropped
+        d = columns.get(column)
+        if d is None:
+            new = ["."] * len(KEYS)
+        else:
+            new = [
+                ",".join("." if t is None else f"{matrix[t, d]:.6g}" for t in found)
+                for matrix in (summary.mean, summary.lower, summary.upper)
+            ]
+        fields[column] = ":".join([values[place] for place in kept] + new)
+    return fields
+
+
+def _save(text: str, out: Path) -> None:
+    """Write the VCF, compressed as bgzip does if its name ends in .gz or .bgz."""
+    content = text.encode("latin-1")
+    write_file(out, _bgzip(content) if out.suffix in (".gz", ".bgz") else content)
+
+
+def _bgzip(content: bytes) -> bytes:
+    """Blocks of gzip, each with its size in an extra field, the last of them empty (the SAM specification, 4.1)."""
+    starts = range(0, len(content), BLOCK)
+    return b"".join(_block(content[start : start + BLOCK]) for start in starts) + _block(b"")
+
+
+def _block(content: bytes) -> bytes:
+    squeeze = zlib.compressobj(6, zlib.DEFLATED, -zlib.MAX_WBITS)
+    packed = squeeze.compress(content) + squeeze.flush()
+    size = struct.pack("<H", len(packed) + 25)
+    head = bytes.fromhex("1f8b08040000000000ff060042430200") + size
+    return head + packed + struct.pack("<II", zlib.crc32(content), len(content))
+
+
+VCF = Format("vcf", "your own VCF with FORMAT CCF, CCFL, CCFU and INFO CLUSTER", (), _write)

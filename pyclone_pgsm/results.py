@@ -1,0 +1,293 @@
+"""A finished analysis from Python: `open_trace` gives a `Result` with tables, pictures, the report and exports."""
+
+from __future__ import annotations
+
+import html
+import json
+import math
+from collections.abc import Callable, Iterable
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pyclone_pgsm.analyses.results import check_criterion, traces_of
+from pyclone_pgsm.analyses.tables import tables
+from pyclone_pgsm.errors import TraceError, UsageError
+from pyclone_pgsm.exports import Answer, ExportOptions, check_output, export, find_format
+from pyclone_pgsm.exports.answer import DEFAULT_PATIENT
+from pyclone_pgsm.posterior.predictive import has_predictive
+from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
+from pyclone_pgsm.posterior.summarize import predictive, summarize
+from pyclone_pgsm.posterior.summary import Summary
+from pyclone_pgsm.trace import RunOptions, Trace
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+PICTURED_DRAWS = 12
+TRACE, RUN = "trace.h5", "run.json"
+DEFAULT_ERROR_RATE = 0.001
+
+
+class Plots:
+    """Pictures of a result, each a method without arguments that returns a matplotlib Figure: ``result.plot.traces()``.
+
+    ``dir(result.plot)`` lists them; in a notebook a Figure shows itself.
+    """
+
+    def __init__(self, pictures: Callable[[], dict[str, Callable[[], Figure]]]) -> None:
+        self._make = pictures
+
+    @cached_property
+    def _pictures(self) -> dict[str, Callable[[], Figure]]:
+        return self._make()
+
+    def __dir__(self) -> list[str]:
+        return sorted(self._pictures)
+
+    def __getattr__(self, name: str) -> Callable[[], Figure]:
+        if name.startswith("_"):
+            raise AttributeError(name)
+        if name not in self._pictures:
+            raise AttributeError(f"no picture {name!r}; there are {', '.join(sorted(self._pictures))}")
+        return self._pictures[name]
+
+
+class Result:
+    """A finished analysis of a tumour or of any other data. Made by :func:`open_trace`.
+
+    Attributes
+    ----------
+    path : Path
+        The trace.
+    options : RunOptions
+        Settings, prior and model of the run.
+    summary : Summary or MixtureSummary
+        All of the posterior as arrays.
+    warnings : list of str
+        What to know before trusting the result.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        consensus: str | None = None,
+        burn_in: int | None = None,
+        thresholds: Thresholds = DEFAULT_THRESHOLDS,
+        likelihood: str | None = None,
+    ) -> None:
+        check_criterion(consensus)
+        self.path = path
+        self._settings = (consensus, burn_in, thresholds)
+        self._likelihood = likelihood
+        with Trace(path, likelihood) as trace:
+            trace.check_likelihood()
+            trace.check()
+            self.options: RunOptions = trace.options
+            self._found = summarize(trace, consensus, burn_in, thresholds)
+            self._tables = tables(trace, self._found)
+            self._data = trace.data
+            self._left_out = trace.left_out
+            self._traces = traces_of(trace, burn_in)
+        self.summary = self._found.summary
+        self.warnings: list[str] = self._found.warnings
+
+    @property
+    def mutations(self) -> pd.DataFrame:
+        """``mutations.tsv``; of other data than a tumour ``assignments.tsv``. A copy of its own."""
+        return self._tables["mutations.tsv" if self.options.is_tumour else "assignments.tsv"].copy()
+
+    @property
+    def clusters(self) -> pd.DataFrame:
+        """``clusters.tsv``, a copy."""
+        return self._tables["clusters.tsv"].copy()
+
+    @property
+    def left_out(self) -> pd.DataFrame:
+        """``left_out.tsv`` of a tumour, a copy."""
+        if not self.options.is_tumour:
+            raise UsageError(f"{self.path}: nothing is left out but of a tumour's mutations")
+        return self._tables["left_out.tsv"].copy()
+
+    @property
+    def diagnostics(self) -> pd.DataFrame:
+        """One row a traced quantity: mean, lower and upper end of the 95 % interval, R-hat, effective sample size."""
+        names = ["name", "mean", "lower", "upper", "rhat", "ess"]
+        return pd.DataFrame(
+            [[getattr(each, name) for name in names] for each in self._found.diagnostics], columns=names
+        )
+
+    @cached_property
+    def plot(self) -> Plots:
+        """The pictures: ``result.plot.cluster_prevalences()`` and so on."""
+        return Plots(self._pictures)
+
+    def _pictures(self) -> dict[str, Callable[[], Figure]]:
+        coclustering = (self._found.coclustered, self._found.coclustering)
+        if isinstance(self.summary, Summary):
+            from pyclone_pgsm.plots import tumour_pictures
+
+            return tumour_pictures(self.summary, coclustering, self._traces)
+        from pyclone_pgsm.plots.mixture import KINDS, mixture_pictures
+        from pyclone_pgsm.plots.points import Clustered
+
+        with Trace(self.path, self._likelihood) as trace:
+            found = predictive(trace, self._found.chain_weights, self._settings[1], PICTURED_DRAWS)
+            values = trace.matrix.values
+
+        def density(points: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.exp(found.log_density(points))
+
+        name, summary = self.options.model["likelihood"], self.summary
+        return mixture_pictures(
+            name if name in KINDS else "other",
+            Clustered(values, summary.labels, summary.column_names),
+            summary.row_names,
+            summary.assignment_prob,
+            summary.parameters,
+            coclustering,
+            self._traces,
+            density if has_predictive(found.likelihood) else None,
+        )
+
+    def export(
+        self,
+        format: str,
+        out: Path | str,
+        *,
+        patient: str = DEFAULT_PATIENT,
+        primary: str | None = None,
+        source: Path | str | None = None,
+        source_sample: str | None = None,
+        drivers: Iterable[str] = (),
+        force: bool = False,
+    ) -> list[str]:
+        """Write the result in the format of another tool.
+
+        Parameters
+        ----------
+        format : str
+            A name in :data:`pyclone_pgsm.exports.FORMATS`.
+        out : Path or str
+            The file, or the folder of a format of several files.
+        patient : str
+            Name of the patient, for formats that have one.
+        primary : str or None
+            Sample of the primary tumour, for ``metient``.
+        source : Path, str or None
+            The VCF or MAF that ``vcf``, ``maf`` and ``cbioportal`` annotate.
+        source_sample : str or None
+            The sample that the only tumour sample of `source` is.
+        drivers : iterable of str
+            Genes and mutations that are drivers, for ``ctree`` and ``revolver``.
+        force : bool
+            Replace existing files.
+
+        Returns
+        -------
+        list of str
+            What the format could not carry, a line each.
+
+        Raises
+        ------
+        UsageError, InputError, OutputError
+        """
+        chosen, out = find_format(format), Path(out)
+        if not isinstance(self.summary, Summary):
+            raise UsageError(
+                f"--format {format}: is for tumours; {self.path} is of {self.options.model['likelihood']!r}"
+            )
+        check_output(chosen, out, force)
+        rates = {each.name: each.mean for each in self._found.diagnostics}
+        with Trace(self.path, self._likelihood) as trace:
+            data = trace.observations
+        answer = Answer(
+            data, self.summary, rates.get("error_rate", DEFAULT_ERROR_RATE), self._left_out, self._tables
+        )
+        named = None if source is None else Path(source)
+        options = ExportOptions(patient, primary, named, source_sample, frozenset(drivers))
+        return export(answer, chosen, out, options)
+
+    def __repr__(self) -> str:
+        things = "mutations" if self.options.is_tumour else "rows"
+        return f"Result({len(self.summary.labels)} {things} in {self.summary.num_clusters} clusters, from {self.path})"
+
+    def _repr_html_(self) -> str:
+        warnings = "".join(f"<li>{html.escape(warning)}</li>" for warning in self.warnings)
+        worst = max(
+            (each.rhat for each in self._found.diagnostics if not math.isnan(each.rhat)), default=math.nan
+        )
+        convergence = "too few draws for R-hat" if math.isnan(worst) else f"largest R-hat {worst:.3f}"
+        return (
+            f"<p><b>{html.escape(repr(self))}</b>; {convergence}</p>"
+            + (f"<ul>{warnings}</ul>" if warnings else "")
+            + self.clusters.to_html(index=False, escape=True, max_rows=40, float_format="{:.3f}".format)
+        )
+
+
+def open_trace(
+    path: Path | str,
+    *,
+    consensus: str | None = None,
+    burn_in: int | None = None,
+    thresholds: Thresholds | None = None,
+    likelihood: str | None = None,
+) -> Result:
+    """A result from an output folder or a trace.
+
+    Parameters
+    ----------
+    path : Path or str
+        An output folder of ``analyze`` or ``cluster``, whose ``run.json`` tells how it was summarized, or a trace.
+    consensus : str or None
+        Criterion of the consensus partition; None: that of the folder, else the default.
+    burn_in : int or None
+        Iterations to skip; None: those of the folder, else of the run.
+    thresholds : Thresholds or None
+        Of presence and clonality; None: those of the folder, else the defaults.
+    likelihood : str or None
+        The trace's likelihood if it is of a file (see :class:`~pyclone_pgsm.trace.Trace`).
+
+    Raises
+    ------
+    TraceError
+        There is no trace, or it is damaged.
+    UsageError
+        An option has a value that cannot be.
+    """
+    path = Path(path)
+    told: dict[str, Any] = {}
+    if path.is_dir():
+        if not (path / TRACE).is_file():
+            raise TraceError(f"{path}: holds no {TRACE}: give an output folder of analyze, or a trace")
+        told = _told(path / RUN)
+        path = path / TRACE
+    if thresholds is None:
+        thresholds = Thresholds(**{name: told[name] for name in Thresholds._fields if name in told})
+    return Result(
+        path,
+        consensus or told.get("consensus"),
+        told.get("burn_in") if burn_in is None else burn_in,
+        thresholds,
+        likelihood,
+    )
+
+
+def _told(path: Path) -> dict[str, Any]:
+    """What ``run.json`` tells; nothing if it is not there."""
+    if not path.exists():
+        return {}
+    try:
+        told = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as problem:
+        raise TraceError(f"{path}: cannot be read: {problem}: give the trace beside it instead") from None
+    kinds: dict[str, tuple[type, ...]] = {"consensus": (str,), "burn_in": (int,)}
+    kinds |= dict.fromkeys(Thresholds._fields, (int, float))
+    known = {name: told[name] for name in kinds if name in told} if isinstance(told, dict) else {"": None}
+    if not all(isinstance(value, kinds.get(name, ())) for name, value in known.items()):
+        raise TraceError(f"{path}: is not what analyze writes: give the trace beside it instead")
+    return known

@@ -1,0 +1,1 @@
+"""How well clusters and prevalences agree with a known truth."""

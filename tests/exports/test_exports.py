@@ -1,0 +1,504 @@
+"""Each format: its columns, types and the rules of its reader; and that nothing is dropped without a word."""
+
+from __future__ import annotations
+
+import csv
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from small_runs import run, tumour
+from typer.testing import CliRunner
+
+from pyclone_pgsm.analyses.tumour import ModelOptions
+from pyclone_pgsm.cli import app as cli
+from pyclone_pgsm.cli import handover
+from pyclone_pgsm.errors import InputError, OutputError, UsageError
+from pyclone_pgsm.exports import FORMATS
+from pyclone_pgsm.results import Result, open_trace
+
+BASES = "ACGT"
+
+
+@pytest.fixture(scope="module")
+def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """A tumour with missing data, copy-number changes, alleles, and an artefact that fits no cluster."""
+    data = tumour()
+    T = data.num_mutations
+    alt, ref = data.alt_counts.copy(), data.ref_counts.copy()
+    alt[0], ref[0] = [0, 100], [100, 0]
+    has = data.has_data.copy()
+    has[0] = True
+    annotations = {
+        "chrom": ["chr1" if t % 2 else "X" for t in range(T)],
+        "pos": [str(1000 + t) for t in range(T)],
+        "ref": [BASES[t % 4] for t in range(T)],
+        "alt": [BASES[(t + 1) % 4] for t in range(T)],
+        "gene": [f"GENE{t}" if t % 3 else "" for t in range(T)],
+    }
+    data = replace(data, alt_counts=alt, ref_counts=ref, has_data=has, annotations=annotations)
+    path = tmp_path_factory.mktemp("exports") / "trace.h5"
+    run(path, observations=data, model=ModelOptions(precision=200.0, outlier_prob=0.05))
+    found = open_trace(path)
+    assert found.summary.labels[0] == -1  # type: ignore[union-attr]
+    assert (found.summary.labels >= 0).sum() > 30
+    return found
+
+
+def read(path: Path, **options: object) -> pd.DataFrame:
+    return pd.read_csv(path, sep="\t", **options)
+
+
+def placed(result: Result) -> np.ndarray:
+    return np.flatnonzero(result.summary.labels >= 0)
+
+
+def says(notes: list[str], *words: str) -> bool:
+    return any(all(word in note for word in words) for note in notes)
+
+
+def test_the_help_names_every_format() -> None:
+    assert handover.FORMAT_NAMES.split(", ") == list(FORMATS)
+
+
+def test_pyclone(result: Result, tmp_path: Path) -> None:
+    notes = result.export("pyclone", tmp_path / "o")
+    loci, clusters = read(tmp_path / "o" / "loci.tsv"), read(tmp_path / "o" / "cluster.tsv")
+    assert list(loci) == [
+        "mutation_id",
+        "sample_id",
+        "cluster_id",
+        "cellular_prevalence",
+        "cellular_prevalence_std",
+        "variant_allele_frequency",
+    ]
+    assert list(clusters) == ["sample_id", "cluster_id", "size", "mean", "std"]
+    assert len(loci) == 2 * len(placed(result))
+    assert says(notes, "outlier", "left out")
+    sizes = loci.groupby(["sample_id", "cluster_id"]).size()
+    expected = clusters.set_index(["sample_id", "cluster_id"])["size"]
+    assert (sizes.sort_index() == expected.sort_index()).all()
+
+
+def test_pyclone_vi(result: Result, tmp_path: Path) -> None:
+    result.export("pyclone-vi", tmp_path / "o.tsv")
+    table = read(tmp_path / "o.tsv")
+    assert list(table) == [
+        "mutation_id",
+        "sample_id",
+        "cluster_id",
+        "cellular_prevalence",
+        "cellular_prevalence_std",
+        "cluster_assignment_prob",
+    ]
+    assert (table.groupby(["cluster_id", "sample_id"])["cellular_prevalence"].nunique() == 1).all()
+    assert table["cluster_id"].dtype == np.int64
+
+
+def test_phyclone(result: Result, tmp_path: Path) -> None:
+    notes = result.export("phyclone", tmp_path / "o")
+    reads, clusters = read(tmp_path / "o" / "input.tsv"), read(tmp_path / "o" / "clusters.tsv")
+    assert list(reads)[:9] == [
+        "mutation_id",
+        "sample_id",
+        "ref_counts",
+        "alt_counts",
+        "major_cn",
+        "minor_cn",
+        "normal_cn",
+        "tumour_content",
+        "error_rate",
+    ]
+    assert list(clusters) == [
+        "mutation_id",
+        "cluster_id",
+        "sample_id",
+        "cellular_prevalence",
+        "chrom",
+        "outlier_prob",
+    ]
+    assert len(reads) == len(clusters) == 80  # each mutation in each sample, or PhyClone drops it
+    assert reads.notna().all().all()
+    assert (reads["major_cn"] >= 1).all()
+    assert reads["error_rate"].between(0, 0.5, inclusive="neither").all()
+    assert (clusters.groupby("mutation_id")["cluster_id"].nunique() == 1).all()
+    alone = clusters[clusters["mutation_id"] == result.summary.mutation_ids[0]]
+    assert (alone["cluster_id"] >= result.summary.num_clusters).all()
+    assert (alone["outlier_prob"] > 0.5).all()
+    assert says(notes, "outlier", "of their own")
+    assert says(notes, "without data", "0 reads")
+
+
+def test_pairtree(result: Result, tmp_path: Path) -> None:
+    """The rules of Pairtree's own reader: vectors as long as the samples, shares from 0 to 1, each variant once."""
+    notes = result.export("pairtree", tmp_path / "o")
+    with open(tmp_path / "o" / "tumour.ssm") as file:
+        rows = list(csv.DictReader(file, delimiter="\t"))
+    params = json.loads((tmp_path / "o" / "tumour.params.json").read_text())
+    assert list(rows[0]) == ["id", "name", "var_reads", "total_reads", "var_read_prob"]
+    assert [row["id"] for row in rows] == [f"s{t}" for t in range(40)]
+    for row in rows:
+        var, total = (np.array(row[name].split(","), int) for name in ("var_reads", "total_reads"))
+        share = np.array(row["var_read_prob"].split(","), float)
+        assert len(var) == len(total) == len(share) == len(params["samples"]) == 2
+        assert (total >= var).all()
+        assert ((share > 0) & (share <= 1)).all()
+    named = [name for cluster in params["clusters"] for name in cluster] + params["garbage"]
+    assert sorted(named) == sorted(row["id"] for row in rows)
+    assert "s0" in params["garbage"]
+    assert all(params["clusters"])
+    assert says(notes, "garbage")
+
+
+def test_variant_share_of_diploid_and_gained_loci(result: Result) -> None:
+    from pyclone_pgsm.exports.answer import Answer
+
+    data = replace(
+        tumour(),
+        major_cn=np.full((40, 2), 1),
+        minor_cn=np.full((40, 2), 1),
+        normal_cn=np.full((40, 2), 2),
+        tumour_content=np.full((40, 2), 0.5),
+    )
+    summary = replace(result.summary, multiplicity=np.full((40, 2), 1))  # type: ignore[type-var]
+    assert np.allclose(Answer(data, summary).variant_share, 0.5)
+    gained = replace(data, major_cn=np.full((40, 2), 3))
+    assert np.allclose(
+        Answer(gained, summary).variant_share, 1 / 3
+    )  # 4 copies in half of the cells, 2 in the others
+    split = replace(
+        data,
+        subclonal_fraction=np.full((40, 2), 0.5),
+        subclonal_major_cn=np.full((40, 2), 3),
+        subclonal_minor_cn=np.full((40, 2), 1),
+    )
+    assert np.allclose(Answer(split, summary).mean_copies, 2.5)
+
+
+def test_conipher(result: Result, tmp_path: Path) -> None:
+    notes = result.export("conipher", tmp_path / "o.tsv", patient="P1")
+    table = read(tmp_path / "o.tsv", dtype={"CHR": str})
+    assert " ".join(table) == (
+        "CASE_ID SAMPLE CHR POS REF ALT REF_COUNT VAR_COUNT DEPTH CLUSTER CCF_PHYLO CCF_OBS MUT_COPY COPY_NUMBER_A "
+        "COPY_NUMBER_B ACF PLOIDY"
+    )
+    assert table["SAMPLE"].str.startswith("P1").all()
+    assert set(table["CLUSTER"]) == set(range(1, result.summary.num_clusters + 1))
+    for name in ("POS", "REF_COUNT", "VAR_COUNT", "DEPTH", "CLUSTER", "COPY_NUMBER_A", "COPY_NUMBER_B"):
+        assert table[name].dtype == np.int64
+    assert (table["DEPTH"] == table["REF_COUNT"] + table["VAR_COUNT"]).all()
+    assert table.notna().all().all()
+    assert says(notes, "P1_..")
+    seen = table[table["DEPTH"] > 0]
+    normal = tumour().normal_cn[placed(result)].ravel()[(table["DEPTH"] > 0).to_numpy()]
+    total = seen["COPY_NUMBER_A"] + seen["COPY_NUMBER_B"]
+    copies = seen["ACF"] * total + (1 - seen["ACF"]) * normal
+    assert np.allclose(seen["MUT_COPY"], seen["VAR_COUNT"] / seen["DEPTH"] * copies / seen["ACF"], rtol=1e-4)
+    assert (seen["MUT_COPY"] >= seen["CCF_OBS"] - 1e-6).all()
+
+
+def test_conipher_needs_places(tmp_path: Path) -> None:
+    bare = open_trace(
+        run(tmp_path / "t.h5", observations=replace(tumour(), annotations={}), iterations=20, burn_in=10)
+    )
+    with pytest.raises(UsageError, match="conipher: needs the place of each mutation, and the column chrom"):
+        bare.export("conipher", tmp_path / "o.tsv")
+    assert not (tmp_path / "o.tsv").exists()
+
+
+def test_ctree(result: Result, tmp_path: Path) -> None:
+    notes = result.export("ctree", tmp_path / "o.tsv", patient="P1", drivers=["GENE1", "NOWHERE"])
+    table = read(tmp_path / "o.tsv")
+    assert list(table) == [
+        "patientID",
+        "sample_id",
+        "variantID",
+        "cluster",
+        "nMuts",
+        "is.driver",
+        "is.clonal",
+        "CCF",
+    ]
+    assert table["is.driver"].dtype == table["is.clonal"].dtype == bool
+    assert table[table["is.driver"]]["variantID"].nunique() == 1
+    assert (table.groupby("cluster")["is.clonal"].nunique() == 1).all()
+    assert table[table["is.clonal"]]["cluster"].nunique() <= 1
+    assert (
+        table.groupby("cluster")["variantID"].nunique() == table.groupby("cluster")["nMuts"].first()
+    ).all()
+    assert says(notes, "NOWHERE")
+
+
+def test_revolver(result: Result, tmp_path: Path) -> None:
+    notes = result.export("revolver", tmp_path / "o.tsv")
+    table = read(tmp_path / "o.tsv")
+    assert list(table) == ["Misc", "patientID", "variantID", "cluster", "is.driver", "is.clonal", "CCF"]
+    samples = result.summary.sample_ids
+    for t, text in zip(placed(result), table["CCF"]):
+        pairs = [each.split(":") for each in text.split(";")]
+        assert [name for name, _ in pairs] == samples
+        expected = result.summary.cluster_mean[result.summary.labels[t]]
+        assert np.allclose([float(value) for _, value in pairs], expected, rtol=1e-5)
+    assert says(notes, "name drivers with --drivers")
+
+
+def test_clonevol(result: Result, tmp_path: Path) -> None:
+    result.export("clonevol", tmp_path / "o.tsv")
+    table = read(tmp_path / "o.tsv")
+    assert list(table) == ["cluster", "mutation_id", "gene", *result.summary.sample_ids]
+    assert sorted(set(table["cluster"])) == list(range(1, result.summary.num_clusters + 1))
+    first = table[table["cluster"] == 1][result.summary.sample_ids].iloc[0]
+    assert np.allclose(first, 100 * result.summary.cluster_mean[0], rtol=1e-5)
+
+
+def test_citup(result: Result, tmp_path: Path) -> None:
+    result.export("citup", tmp_path / "o")
+    values, clusters = (
+        np.loadtxt(tmp_path / "o" / "freq.txt"),
+        np.loadtxt(tmp_path / "o" / "clusters.txt", int),
+    )
+    assert values.shape == (len(placed(result)), 2)
+    assert set(clusters) == set(range(result.summary.num_clusters))
+    assert np.allclose(values, result.summary.cluster_mean[clusters], rtol=1e-5)
+
+
+def test_metient(result: Result, tmp_path: Path) -> None:
+    """The checks of the package's own reader: indices from 0 without gaps, one label each, known categories."""
+    with pytest.raises(UsageError, match="which sample is the primary tumour"):
+        result.export("metient", tmp_path / "o.tsv")
+    with pytest.raises(UsageError, match="--primary 'S9': the samples are"):
+        result.export("metient", tmp_path / "o.tsv", primary="S9")
+    first = result.summary.sample_ids[0]
+    notes = result.export("metient", tmp_path / "o.tsv", primary=first)
+    table = read(tmp_path / "o.tsv")
+    assert list(table) == [
+        "anatomical_site_index",
+        "anatomical_site_label",
+        "cluster_index",
+        "character_index",
+        "character_label",
+        "ref",
+        "var",
+        "var_read_prob",
+        "site_category",
+    ]
+    assert set(table["site_category"]) == {"primary", "metastasis"}
+    assert set(table[table["site_category"] == "primary"]["anatomical_site_label"]) == {first}
+    for index, label in (
+        ("anatomical_site_index", "anatomical_site_label"),
+        ("character_index", "character_label"),
+    ):
+        assert table[index].dtype == np.int64
+        assert set(table[index]) == set(range(table[index].nunique()))
+        assert (table.groupby(index)[label].nunique() == 1).all()
+        assert (table.groupby(label)[index].nunique() == 1).all()
+    assert set(table["cluster_index"]) == set(range(result.summary.num_clusters))
+    assert table["var_read_prob"].between(0, 1).all()
+    assert not table["character_label"].str.contains(":").any()
+    assert says(notes, "outlier")
+
+
+def maf(result: Result, path: Path) -> Path:
+    """A MAF of the result's mutations, of one that is not in it, and of a sample that is not."""
+    notes = result.left_out  # of other rows
+    assert len(notes)
+    data = result.mutations.drop_duplicates("mutation_id")
+    lines = ["#version 2.4", "Hugo_Symbol\tChromosome\tStart_Position\tReference_Allele\tTumor_Seq_Allele1\t"]
+    lines[1] += "Tumor_Seq_Allele2\tTumor_Sample_Barcode\tNote"
+    for row in data.itertuples():
+        for sample in (*result.summary.sample_ids, "OTHER"):
+            place = [row.gene, row.chrom, row.pos, row.ref, row.ref, row.alt, sample, " kept  as is "]
+            lines.append("\t".join(map(str, place)))
+    lines.append("\t".join(["NEW", "7", "5", "A", "A", "C", result.summary.sample_ids[0], ""]))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+def test_maf(result: Result, tmp_path: Path) -> None:
+    source = maf(result, tmp_path / "in.maf")
+    notes = result.export("maf", tmp_path / "out.maf", source=source)
+    before, after = source.read_text().splitlines(), (tmp_path / "out.maf").read_text().splitlines()
+    assert len(before) == len(after)
+    assert before[0] == after[0]
+    assert all(new.startswith(old + "\t") for old, new in zip(before[1:], after[1:]))  # nothing else changed
+    table = read(tmp_path / "out.maf", comment="#", dtype={"Chromosome": str})
+    assert list(table)[-4:] == ["CCF", "CCF_lower", "CCF_upper", "cluster"]
+    known = table[table["Tumor_Sample_Barcode"] != "OTHER"].iloc[:-1]
+    assert np.allclose(known["CCF"], result.summary.mean.ravel(), rtol=1e-5)
+    assert (known["cluster"] == np.repeat(result.summary.labels, 2)).all()
+    assert table[table["Tumor_Sample_Barcode"] == "OTHER"]["CCF"].isna().all()
+    assert says(notes, "41 rows", "not in the result")
+    assert result.export("maf", tmp_path / "twice.maf", source=tmp_path / "out.maf")  # its columns replaced
+    assert (tmp_path / "twice.maf").read_text() == (tmp_path / "out.maf").read_text()
+
+
+def test_cbioportal(result: Result, tmp_path: Path) -> None:
+    result.export("cbioportal", tmp_path / "out.maf", source=maf(result, tmp_path / "in.maf"))
+    table = read(tmp_path / "out.maf", comment="#", dtype=str, keep_default_na=False)
+    columns = [name for name in table if name.startswith("ASCN.")]
+    assert sorted(name.removeprefix("ASCN.") for name in columns) == [
+        "ASCN_INTEGER_COPY_NUMBER",
+        "ASCN_METHOD",
+        "CCF_EXPECTED_COPIES",
+        "CCF_EXPECTED_COPIES_UPPER",
+        "CLONAL",
+        "EXPECTED_ALT_COPIES",
+        "MINOR_COPY_NUMBER",
+        "TOTAL_COPY_NUMBER",
+    ]
+    known = table[table["ASCN.CLONAL"] != "NA"]
+    assert len(known) == 80
+    assert set(known["ASCN.CLONAL"]) <= {"CLONAL", "SUBCLONAL", "INDETERMINATE"}
+    assert len(set(known["ASCN.CLONAL"])) > 1
+    assert (known["ASCN.TOTAL_COPY_NUMBER"].astype(int) >= known["ASCN.MINOR_COPY_NUMBER"].astype(int)).all()
+    assert known["ASCN.CCF_EXPECTED_COPIES"].astype(float).between(0, 1).all()
+
+
+def vcf(result: Result, path: Path, samples: list[str]) -> Path:
+    """A VCF with a record of two alleles and one that is not in the result; fields dropped at the end of a column."""
+    lines = [
+        "##fileformat=VCFv4.2",
+        '##FILTER=<ID=PASS,Description="All filters passed">',
+        '##INFO=<ID=DP,Number=1,Type=Integer,Description="Depth">',
+        '##FORMAT=<ID=GT,Number=1,Type=String,Description="Genotype">',
+        '##FORMAT=<ID=AD,Number=R,Type=Integer,Description="Reads">',
+        "##contig=<ID=chr1,length=249250621>",
+        "##contig=<ID=chrX,length=155270560>",
+        "\t".join(["#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", "FORMAT", *samples]),
+    ]
+    for row in result.mutations.drop_duplicates("mutation_id").itertuples():
+        alt, reads = row.alt, "0/1:1,2"
+        if row.pos == "1002" or row.pos == 1002:
+            other = next(base for base in BASES if base not in (row.ref, row.alt))
+            alt, reads = f"{other},{row.alt}", "0/1:1,2,3"
+        chrom = "chr1" if row.chrom == "chr1" else "chrX"
+        values = [reads if column == 0 else "0/0" for column in range(len(samples))]
+        lines.append(
+            "\t".join([chrom, str(row.pos), ".", row.ref, alt, ".", "PASS", "DP=7", "GT:AD", *values])
+        )
+    lines.append("\t".join(["chr1", "99", ".", "A", "C", ".", "PASS", ".", "GT", *["0/1"] * len(samples)]))
+    path.write_text("\n".join(lines) + "\n")
+    return path
+
+
+@pytest.mark.parametrize("name", ["out.vcf", "out.vcf.gz"])
+def test_vcf(result: Result, tmp_path: Path, name: str) -> None:
+    pysam = pytest.importorskip("pysam")
+    samples = ["NORMAL", *result.summary.sample_ids]
+    source = vcf(result, tmp_path / "in.vcf", samples)
+    notes = result.export("vcf", tmp_path / name, source=source)
+    assert says(notes, "1 record", "unchanged")
+    place = {str(row.pos): t for t, row in enumerate(result.mutations.iloc[::2].itertuples())}
+    with pysam.VariantFile(str(source)) as before, pysam.VariantFile(str(tmp_path / name)) as after:
+        assert list(after.header.samples) == samples
+        records = list(zip(before, after, strict=True))
+        for old, new in records:
+            assert (old.chrom, old.pos, old.ref, old.alts) == (new.chrom, new.pos, new.ref, new.alts)
+            assert {key: new.info[key] for key in old.info} == dict(old.info)
+            for sample in samples:
+                kept = [key for key in old.format if old.samples[sample][key] != (None,)]
+                assert [new.samples[sample][key] for key in kept] == [
+                    old.samples[sample][key] for key in kept
+                ]
+            t = place.get(str(new.pos))
+            if t is None:
+                assert "CLUSTER" not in new.info
+                continue
+            allele = len(new.alts) - 1
+            assert new.info["CLUSTER"][allele] == result.summary.labels[t]
+            for d, sample in enumerate(result.summary.sample_ids):
+                found = [new.samples[sample][key][allele] for key in ("CCF", "CCFL", "CCFU")]
+                expected = [getattr(result.summary, key)[t, d] for key in ("mean", "lower", "upper")]
+                assert np.allclose(found, expected, rtol=1e-5)
+            assert new.samples["NORMAL"]["CCF"] in ((None,) * len(new.alts), (None,))
+        assert any(len(new.alts) == 2 and new.info["CLUSTER"][0] is None for _, new in records)
+    plain = tmp_path / "again.vcf"
+    if name == "out.vcf":
+        result.export("vcf", plain, source=tmp_path / name)  # its own fields are replaced, not doubled
+        assert plain.read_text() == (tmp_path / name).read_text()
+
+
+def test_vcf_of_a_named_sample(result: Result, tmp_path: Path) -> None:
+    source = vcf(result, tmp_path / "in.vcf", ["NORMAL", "TUMOR"])
+    with pytest.raises(InputError, match=r"none of its samples .* is in the result"):
+        result.export("vcf", tmp_path / "out.vcf", source=source)
+    sample = result.summary.sample_ids[1]
+    result.export("vcf", tmp_path / "out.vcf", source=source, source_sample=sample)
+    record = (tmp_path / "out.vcf").read_text().splitlines()[-2].split("\t")
+    assert record[9].endswith(":.:.:.")
+    assert float(record[10].split(":")[2]) == pytest.approx(result.summary.mean[-1, 1], rel=1e-5)
+
+
+def test_parquet(result: Result, tmp_path: Path) -> None:
+    pytest.importorskip("pyarrow")
+    assert result.export("parquet", tmp_path / "o") == []
+    for name, table in (
+        ("mutations", result.mutations),
+        ("clusters", result.clusters),
+        ("left_out", result.left_out),
+    ):
+        found = pd.read_parquet(tmp_path / "o" / f"{name}.parquet")
+        pd.testing.assert_frame_equal(found, table, check_dtype=False)
+
+
+def test_refused(result: Result, tmp_path: Path) -> None:
+    (tmp_path / "there").write_text("mine")
+    (tmp_path / "folder").mkdir()
+    for format, out, error, message in (
+        ("nexus", "o", UsageError, "--format 'nexus': must be one of pyclone, "),
+        ("clonevol", "there", OutputError, "exists already: use --force"),
+        ("clonevol", "folder", UsageError, "is a folder; --format clonevol writes one file"),
+        ("citup", "there", UsageError, "is a file; --format citup writes freq.txt and clusters.txt"),
+        ("maf", "o", UsageError, "annotates your own MAF: name it with --source"),
+        ("vcf", "o", UsageError, "annotates your own VCF: name it with --source"),
+    ):
+        with pytest.raises(error, match=message):
+            result.export(format, tmp_path / out)
+    (tmp_path / "broken.maf").write_text("Hugo_Symbol\tChromosome\nA\t1\n")
+    with pytest.raises(
+        InputError, match=r"broken\.maf, row 1, column start_position: this column is missing"
+    ):
+        result.export("maf", tmp_path / "o", source=tmp_path / "broken.maf")
+    (tmp_path / "broken.vcf").write_text("##fileformat=VCFv4.2\n")
+    with pytest.raises(InputError, match="ends without a line of column names"):
+        result.export("vcf", tmp_path / "o", source=tmp_path / "broken.vcf")
+    assert (tmp_path / "there").read_text() == "mine"
+    assert not (tmp_path / "o").exists()
+
+
+def test_command(result: Result, tmp_path: Path) -> None:
+    runner = CliRunner()
+    (tmp_path / "drivers.txt").write_text("# mine\nGENE1\n\n")
+    given = [
+        "--format",
+        "revolver",
+        "-o",
+        str(tmp_path / "r.tsv"),
+        "--drivers",
+        str(tmp_path / "drivers.txt"),
+    ]
+    done = runner.invoke(cli.app, ["export", str(result.path), *given])
+    assert done.exit_code == 0, done.output
+    assert "intervals and probabilities of clusters have no place in the format" in done.output
+    assert read(tmp_path / "r.tsv")["is.driver"].sum() == 1
+    again = runner.invoke(cli.app, ["export", str(result.path), *given])
+    assert again.exit_code == 2
+    empty = runner.invoke(cli.app, ["export", str(tmp_path), "--format", "citup", "-o", str(tmp_path / "c")])
+    assert empty.exit_code == 2
+
+
+def test_score_command(result: Result, tmp_path: Path) -> None:
+    result.mutations.to_csv(tmp_path / "mutations.tsv", sep="\t", index=False)
+    truth = result.mutations[["mutation_id", "sample_id"]].assign(
+        cluster=result.mutations["cluster_id"], ccf=result.mutations["cellular_prevalence"]
+    )
+    truth.to_csv(tmp_path / "truth.tsv", sep="\t", index=False)
+    done = CliRunner().invoke(cli.app, ["score", str(tmp_path), str(tmp_path / "truth.tsv")])
+    assert done.exit_code == 0, done.output
+    scores = dict(line.split("\t") for line in done.output.splitlines())
+    assert float(scores["v_measure"]) == float(scores["coverage"]) == float(scores["dream_1b"]) == 1.0
+    assert float(scores["rmse"]) < 1e-9
+    assert float(scores["dream_2a"]) == pytest.approx(1.0)

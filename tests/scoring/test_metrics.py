@@ -1,0 +1,83 @@
+"""The measures against values worked out by hand."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+from pyclone_pgsm.scoring import metrics
+
+
+def test_contingency() -> None:
+    assert metrics.contingency(["b", "a", "a", "b"], [7, 7, 9, 7]).tolist() == [[1, 1], [2, 0]]
+
+
+@pytest.mark.parametrize(
+    ("true", "found", "expected"),
+    [
+        ([0, 0, 1, 1], [1, 1, 0, 0], 1.0),
+        ([0, 0, 0, 0], [3, 3, 3, 3], 1.0),
+        ([0, 0, 1, 1], [0, 0, 0, 0], 0.0),
+        ([0, 0, 0, 0], [0, 0, 1, 1], 0.0),
+        ([0, 0, 1, 1], [0, 1, 0, 1], 0.0),
+        # homogeneous (1), completeness log 2 / log 4 = 1/2
+        ([0, 0, 1, 1], [0, 1, 2, 3], 2 / 3),
+        # homogeneity 1, completeness log 2 / (3/2 log 2) = 2/3
+        ([0, 0, 1, 1], [0, 0, 1, 2], 0.8),
+    ],
+)
+def test_v_measure(true: list[int], found: list[int], expected: float) -> None:
+    assert metrics.v_measure(true, found) == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("true", "found", "expected"),
+    [
+        ([0, 0, 1, 1], [1, 1, 0, 0], 1.0),
+        ([0, 0, 0, 0], [3, 3, 3, 3], 1.0),
+        ([0, 1, 2, 3], [3, 2, 1, 0], 1.0),
+        ([0], [5], 1.0),
+        ([0, 0, 1, 1], [0, 0, 0, 0], 0.0),
+        ([0, 0, 0, 0], [0, 1, 2, 3], 0.0),
+        # pairs: 1 together in both, 2 in the true, 1 in the found, 6 in all: (1 - 2/6)/(3/2 - 2/6)
+        ([0, 0, 1, 1], [0, 0, 1, 2], 4 / 7),
+        # (0 - 4/6)/(2 - 4/6)
+        ([0, 0, 1, 1], [0, 1, 0, 1], -0.5),
+        # counts [[2, 1], [0, 3]]: 4 in both, 6 in the true, 1 + 6 in the found, 15 in all
+        ([0, 0, 0, 1, 1, 1], [0, 0, 1, 1, 1, 1], (4 - 42 / 15) / (6.5 - 42 / 15)),
+    ],
+)
+def test_adjusted_rand(true: list[int], found: list[int], expected: float) -> None:
+    assert metrics.adjusted_rand(true, found) == pytest.approx(expected, abs=1e-12)
+
+
+def test_pair_precision_and_recall() -> None:
+    # pairs: 1 together in both, 2 in the true clusters, 3 in the found
+    assert metrics.pair_precision_recall([0, 0, 1, 1], [0, 0, 0, 1]) == (1 / 3, 1 / 2)
+    assert metrics.pair_precision_recall([0, 1], [0, 1]) == (1.0, 1.0)
+
+
+def test_measures_do_not_depend_on_names_or_order() -> None:
+    rng = np.random.default_rng(0)
+    true, found = rng.integers(5, size=200), rng.integers(7, size=200)
+    found[:150] = true[:150]
+    shuffled = rng.permutation(200)
+    names = np.array(list("zyxwvut"))[found]
+    for measure in (metrics.v_measure, metrics.adjusted_rand):
+        value = measure(true, found)
+        assert 0.3 < value < 0.9
+        assert measure(true[shuffled], names[shuffled]) == pytest.approx(value, abs=1e-12)
+        assert measure(found, true) == pytest.approx(value, abs=1e-12)
+
+
+def test_adjusted_rand_of_chance_is_zero_in_the_mean() -> None:
+    rng = np.random.default_rng(1)
+    values = [metrics.adjusted_rand(rng.integers(4, size=60), rng.integers(3, size=60)) for _ in range(400)]
+    assert abs(np.mean(values)) < 4 * np.std(values) / math.sqrt(400)
+
+
+def test_rmse_and_coverage() -> None:
+    assert metrics.rmse([0.0, 1.0], [0.3, 0.6]) == pytest.approx(math.sqrt((0.09 + 0.16) / 2))
+    assert metrics.coverage([0.0, 0.5, 1.0, 0.2], [0.0, 0.4, 0.9, 0.3], [0.1, 0.6, 0.99, 0.4]) == 0.5
