@@ -6,6 +6,7 @@ from pyclone_pgsm.errors import UsageError
 
 BOUNDS: dict[str, tuple[int, int, str]] = {
     "iterations": (1, 1_000_000_000, "no chain gets that far"),
+    "max_iterations": (2, 1_000_000_000, "no chain gets that far"),
     "burn_in": (0, 1_000_000_000, "no chain gets that far"),
     "thin": (1, 1_000_000_000, "no chain gets that far"),
     "chains": (1, 1000, "each has a state and a place in the trace"),

@@ -21,7 +21,8 @@ from pyclone_pgsm.analyses.plan import make_plan
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.models import DataMatrix
 from pyclone_pgsm.priors import DirichletProcess, Prior
-from pyclone_pgsm.sampling.chains import Settings, run_chains
+from pyclone_pgsm.sampling.chains import run_chains
+from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.simulate.tumour import SimulationOptions, simulate, write_simulation
 from pyclone_pgsm.trace.structure import seal
 

@@ -24,8 +24,7 @@ from pyclone_pgsm.posterior.predictive import Predictive, cluster_probabilities
 from pyclone_pgsm.posterior.rows import draw_rows, gather, read_partitions
 from pyclone_pgsm.posterior.summarize import Diagnostic, predictive, summarize
 from pyclone_pgsm.priors import DirichletProcess, Prior
-from pyclone_pgsm.sampling.chains import Settings
-from pyclone_pgsm.sampling.settings import MIXTURE_SCHEME, MIXTURE_THRESHOLD
+from pyclone_pgsm.sampling.settings import MIXTURE_SCHEME, MIXTURE_THRESHOLD, Settings
 from pyclone_pgsm.trace import ChainTrace, Trace
 
 KEPT_DRAWS = 1000

@@ -13,7 +13,7 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.machine import available, shown
 from pyclone_pgsm.models import Data, StoredModel, names_of, num_columns
-from pyclone_pgsm.sampling.settings import SAMPLERS, Settings
+from pyclone_pgsm.sampling.settings import APART, MANY, MOST_ALONE, SAMPLERS, Settings
 from pyclone_pgsm.tumour.grid import intern
 from pyclone_pgsm.tumour.model import KEPT_BYTES, PER_SAMPLE
 
@@ -113,7 +113,7 @@ def estimate(
         described = D * D if model["likelihood"] == "normal" else D
     size = 8 * (size if stat_size is None else stat_size)
     clusters = min(T, math.ceil(math.log2(T + 1)) + 1)
-    start = _clusters_at_start(settings.init, T)
+    start = _clusters_at_start(settings.start, T)
     # before a rebuild is done there are two of each
     blocks = threads * max(start, min(2 * clusters, T)) * size
     pool = min(2 * settings.particles + 8, 2 * T) if "pgsm" in SAMPLERS[settings.sampler] else 0
@@ -151,6 +151,8 @@ def _tables_of_matrix(T: int, D: int, model: StoredModel) -> tuple[int, int]:
 
 
 def _clusters_at_start(init: str, T: int) -> int:
+    if init == APART:
+        return T if T <= MOST_ALONE else MANY
     if init == "disconnected":
         return T
     if init.startswith("random"):

@@ -22,14 +22,9 @@ from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.models import TUMOUR, Data, StoredModel, make_model, names_of, num_columns
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.samplers.initial import INITS, is_file
-from pyclone_pgsm.sampling.chains import (
-    ChainState,
-    Settings,
-    advance,
-    effective_threads,
-    rebuild_interval,
-    start_chain,
-)
+from pyclone_pgsm.sampling.chain import ChainState, advance, rebuild_interval, start_chain
+from pyclone_pgsm.sampling.chains import effective_threads
+from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import RunOptions
 
 
@@ -97,10 +92,10 @@ def make_plan(
     settings = settings.resolve(len(names))
     if start_labels is not None:
         settings = replace(settings, init="given labels")
-    elif is_file(settings.init):
-        if not Path(settings.init).exists():
+    elif is_file(settings.start):
+        if not Path(settings.start).exists():
             raise UsageError(f"--init {settings.init!r}: no such file; must be one of {INITS}")
-        start_labels = read_labels(Path(settings.init), names)
+        start_labels = read_labels(Path(settings.start), names)
     at_once = effective_threads(threads, settings.chains)
     memory = estimate(data, stored, settings, at_once)
     check_memory(memory)

@@ -33,9 +33,7 @@ from pyclone_pgsm.posterior.summarize import (
     summarize,
 )
 from pyclone_pgsm.posterior.summary import Summary
-from pyclone_pgsm.sampling.chains import (
-    effective_threads,
-)
+from pyclone_pgsm.sampling.chains import effective_threads
 from pyclone_pgsm.trace import RunOptions, Trace
 
 if TYPE_CHECKING:

@@ -35,12 +35,9 @@ from pyclone_pgsm.posterior.summarize import (
     Result,
 )
 from pyclone_pgsm.priors import Prior
-from pyclone_pgsm.sampling.chains import (
-    ChainState,
-    Settings,
-    effective_threads,
-    run_chains,
-)
+from pyclone_pgsm.sampling.chain import ChainState
+from pyclone_pgsm.sampling.chains import effective_threads, run_chains
+from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.stopping import Stopped
 from pyclone_pgsm.trace import RunOptions, Trace, TraceWriter, create_trace, extend_trace, renew
 

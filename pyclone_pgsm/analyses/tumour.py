@@ -13,9 +13,7 @@ from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.inputs.tumour_content import ContentOption, check_uncertain, uncertain
 from pyclone_pgsm.models import TUMOUR, StoredModel
 from pyclone_pgsm.priors import Prior
-from pyclone_pgsm.sampling.chains import (
-    Settings,
-)
+from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
 from pyclone_pgsm.tumour.grid import DENSITIES, choose_grid_size, intern
 from pyclone_pgsm.tumour.model import PER_SAMPLE, PREVALENCE_PRIORS

@@ -97,7 +97,7 @@ def analyze(
     def work(tumour: Tumour, folder: Path) -> None:
         reading = read(tumour, given)
         resolved = settings.resolve(reading.observations.num_mutations)
-        check_folder(folder, given["force"], inputs=[*tumour.files, Path(settings.init)])
+        check_folder(folder, given["force"], inputs=[*tumour.files, Path(settings.start)])
         if not given["quiet"]:
             warn(reading.warnings, tumour.name)
         with progress_bars(given["quiet"], resolved.chains) as progress:
@@ -180,7 +180,7 @@ def run(
         if trace.is_dir():
             raise OutputError(f"{trace} is a folder: give the name of a file with -o")
         check_new(trace, given["force"])
-        refuse_inputs([trace], [*tumour.files, Path(settings.init)])
+        refuse_inputs([trace], [*tumour.files, Path(settings.start)])
         threads = given["threads"]
         plan = plan_tumour(reading.observations, reading.left_out, model, resolved, prior, threads)
         make_folder(trace.parent)

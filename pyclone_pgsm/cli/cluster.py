@@ -114,7 +114,7 @@ def cluster(
                 rows, stored["standardised"] = clustering.standardise(rows)
             settings = clustering.mixture_settings(settings).resolve(len(rows.values))
             compile_ahead(likelihood, settings, given["threads"])
-            check_folder(folder, given["force"], CLUSTER_FILES, [data, Path(settings.init)])
+            check_folder(folder, given["force"], CLUSTER_FILES, [data, Path(settings.start)])
             with progress_bars(given["quiet"], settings.chains) as progress:
                 plan = make_plan(rows, [], stored, settings, prior, threads=given["threads"])
                 result = analysis.fill_folder(

@@ -15,7 +15,7 @@ from pyclone_pgsm.errors import UsageError
 if TYPE_CHECKING:
     from pyclone_pgsm.posterior.states import Thresholds
     from pyclone_pgsm.priors import Prior
-    from pyclone_pgsm.sampling.chains import Settings
+    from pyclone_pgsm.sampling.settings import Settings
 
 
 LONGEST_SHOWN = 60
@@ -85,7 +85,8 @@ def parse_formats(text: str) -> list[str]:
 def sampling_plan(given: dict[str, Any]) -> tuple[Settings, Prior]:
     """Settings and partition prior from the options of a command."""
     from pyclone_pgsm.priors import make_prior
-    from pyclone_pgsm.sampling.chains import Settings, effective_threads
+    from pyclone_pgsm.sampling.chains import effective_threads
+    from pyclone_pgsm.sampling.settings import Settings
 
     names = [field.name for field in fields(Settings) if field.name in given]
     settings = Settings(**{name: given[name] for name in names})

@@ -130,6 +130,15 @@ class OutlierModel(Model, Protocol):
         ...
 
 
+@runtime_checkable
+class Watched(Protocol):
+    """A model with quantities of single observations that should agree between chains that have converged."""
+
+    def watched(self, likelihood: Any, partition: Partition) -> NDArray[np.float32]:
+        """(W,) quantities, always the same ones, in a given state."""
+        ...
+
+
 class FixedModel:
     """A model without hyperparameters: one likelihood.
 

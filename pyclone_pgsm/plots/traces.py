@@ -14,7 +14,7 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
 from pyclone_pgsm.plots import style
-from pyclone_pgsm.posterior.diagnostics import FEWEST_DRAWS, split_rhat
+from pyclone_pgsm.sampling.diagnostics import FEWEST_DRAWS, split_rhat
 from pyclone_pgsm.tumour.base_measure import is_weight
 
 WIDTH, BESIDE, HEIGHT = 6.4, 0.9, 1.15

@@ -15,7 +15,6 @@ from pyclone_pgsm.models import names_of
 from pyclone_pgsm.posterior.checks import doubts_of_tumour
 from pyclone_pgsm.posterior.consensus import CRITERIA as CRITERIA
 from pyclone_pgsm.posterior.consensus import assignment_probability, coclustering, consensus
-from pyclone_pgsm.posterior.diagnostics import FEWEST_DRAWS, effective_sample_size, split_rhat
 from pyclone_pgsm.posterior.expected_loss import pear
 from pyclone_pgsm.posterior.matching import match_clusters
 from pyclone_pgsm.posterior.mixture import MixtureSummary, cluster_parameters, size_order
@@ -38,6 +37,7 @@ from pyclone_pgsm.posterior.rows import (
 from pyclone_pgsm.posterior.stacking import weigh_chains
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.posterior.summary import Summary
+from pyclone_pgsm.sampling.diagnostics import FEWEST_DRAWS, effective_sample_size, split_rhat
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.tumour.base_measure import is_weight
 from pyclone_pgsm.tumour.grid import prevalence_grid

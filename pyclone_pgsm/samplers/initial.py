@@ -17,7 +17,7 @@ MOST_DIGITS = 9
 
 def is_file(init: str) -> bool:
     """Whether a start is none of those with a name, so the path of a file of labels."""
-    return init not in ("single", "disconnected", "random") and not init.startswith("random:")
+    return init not in ("single", "disconnected", "random", "apart") and not init.startswith("random:")
 
 
 def check_init(init: str) -> None:

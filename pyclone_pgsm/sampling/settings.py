@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -25,6 +26,38 @@ SAMPLERS: dict[str, tuple[str, ...]] = {
 TARGETS = ("annealed", "plain")
 MIXTURE_SCHEME, MIXTURE_THRESHOLD = "both-kinds", 0.1
 """Default resampling of the mixtures of :mod:`pyclone_pgsm.analyses.clustering`."""
+
+
+APART = "apart"
+"""The start of which each chain has another."""
+MANY, SOME, FEW = 50, 20, 5
+"""Random clusters of starts that are apart."""
+MOST_ALONE = 500
+"""Observations, above which no chain starts with a cluster of each: its first iterations would take too long."""
+
+
+def first_check(num_observations: int) -> int:
+    """Iterations after which it is first asked whether the chains have converged."""
+    return 250 if num_observations <= 4000 else 100
+
+
+def start_of(chain: int, init: str, num_observations: int, most_clusters: int) -> str:
+    """How a chain starts, of chains that may start apart: one of the other names of a start.
+
+    One cluster, many random ones, every observation alone (some random clusters, of many observations), and few random
+    ones, in turn. No start has more clusters than the prior allows, or than a quarter of the observations.
+    """
+    if init != APART:
+        return init
+    most = max(1, min(most_clusters, num_observations // 4))
+    alone = num_observations <= min(MOST_ALONE, most_clusters)
+    starts = (
+        "single",
+        f"random:{min(MANY, most)}",
+        "disconnected" if alone else f"random:{min(SOME, most)}",
+        f"random:{min(FEW, most)}",
+    )
+    return starts[chain % len(starts)]
 
 
 @dataclass(frozen=True)
@@ -54,16 +87,28 @@ class Settings:
         Intermediate targets of the particle Gibbs kernel.
     scans : int
         Restricted Gibbs scans between the launch state and the proposal of a restricted-gibbs move.
-    init : str
-        "single", "disconnected", "random", "random:K" or a file of labels (see :mod:`pyclone_pgsm.samplers.initial`).
-    iterations, burn_in : int or None
-        Iterations of a chain in all, and those of them that summaries skip. None: chosen by :meth:`resolve`.
+    init : str or None
+        "single", "disconnected", "random", "random:K", a file of labels (see :mod:`pyclone_pgsm.samplers.initial`), or
+        "apart", each chain in another way (:func:`start_of`). None: "single" for so many iterations, else "apart".
+    iterations : int or None
+        Of a chain in all. None: as many as it takes (:mod:`pyclone_pgsm.sampling.convergence`).
+    burn_in : int or None
+        Those of them that summaries skip. None: half of so many iterations; where it is found, the first that may be.
     thin : int
         Every how manieth iteration is saved.
     chains : int
     seed : int
     hyper_every : int or None
         Every how manieth iteration updates the likelihood's hyperparameters. None: chosen by :meth:`resolve`.
+    max_iterations : int or None
+        Of a chain that runs until it has converged, rounded up to tens. None: chosen by :meth:`resolve`.
+    max_time : float or None
+        Seconds after which chains that have not converged stop.
+    until_converged : bool
+        Whether chains run until they have converged; :meth:`resolve` says so if the number of iterations is None, and
+        ``iterations`` is then the largest number of them.
+    watch : bool
+        Whether what the rule for stopping looks at besides (:class:`~pyclone_pgsm.likelihoods.model.Watched`) is saved.
 
     Raises
     ------
@@ -81,13 +126,17 @@ class Settings:
     anchor_proposal: str | None = None
     targets: str = "annealed"
     scans: int = 5
-    init: str = "single"
+    init: str | None = None
     iterations: int | None = None
     burn_in: int | None = None
     thin: int = 1
     chains: int = 4
     seed: int = 1
     hyper_every: int | None = None
+    max_iterations: int | None = None
+    max_time: float | None = None
+    until_converged: bool = False
+    watch: bool = False
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -105,8 +154,10 @@ class Settings:
                 check_range(_option(name), value, least, most, reason)
         if self.resample_threshold is not None and not 0.0 <= self.resample_threshold <= 1.0:
             raise UsageError(f"--resample-threshold {self.resample_threshold}: must lie between 0 and 1")
-        check_init(self.init)
+        if self.init not in (None, APART):
+            check_init(str(self.init))
         self._check_anchors()
+        self._check_limits()
         if self.iterations is not None and self.burn_in is not None:
             self._check_lengths(self.iterations, self.burn_in)
 
@@ -119,6 +170,17 @@ class Settings:
             raise UsageError(
                 f"--anchors {self.anchors}: --anchor-proposal {self.anchor_proposal} draws two; use uniform"
             )
+
+    def _check_limits(self) -> None:
+        if self.max_time is not None and not 0.0 < self.max_time < math.inf:
+            raise UsageError(f"--max-time {self.max_time:g}: must be a positive number of seconds")
+        if self.iterations is not None and not self.until_converged:
+            for name in ("max_iterations", "max_time"):
+                if getattr(self, name) is not None:
+                    raise UsageError(
+                        f"{_option(name)} {getattr(self, name):g}: is for --iterations auto, not for "
+                        f"{self.iterations} iterations: leave one of the two out"
+                    )
 
     def _check_lengths(self, iterations: int, burn_in: int) -> None:
         if burn_in >= iterations:
@@ -133,26 +195,39 @@ class Settings:
     def resolve(self, num_observations: int) -> Settings:
         """The settings with numbers where the user gave none.
 
-        Iterations: 1,000, fewer for more than 1,500 observations, at least 150. Burn-in: half of them. Split-merge
-        moves an iteration: 4 with balanced anchors; for more than 5,000 observations, where they take long, 1 with
-        cluster-informed anchors; with more than two anchors uniform ones, as nothing else draws so many. Updates of
-        hyperparameters: in each iteration, or in every third for more than 1,000 observations.
+        Iterations: 1,000, fewer for more than 1,500 observations, at least 150. Burn-in: half of them. Where chains run
+        until they have converged: 10,000 iterations at most, fewer for more than 1,000 observations, at least 200; and
+        a burn-in, that in which proposals adapt, of half of the iterations at which the rule is first asked.
+        Split-merge moves an iteration: 4 with balanced anchors; for more than 5,000 observations, where they take long,
+        1 with cluster-informed anchors; with more than two anchors uniform ones, as nothing else draws so many. Updates
+        of hyperparameters: in each iteration, or in every third for more than 1,000 observations.
 
         Raises
         ------
         UsageError
             The burn-in leaves no iteration.
         """
-        iterations = self.iterations
-        if iterations is None:
-            iterations = max(150, min(1000, 1_500_000 // max(1, num_observations) // 10 * 10))
-        burn_in = iterations // 2 if self.burn_in is None else self.burn_in
+        until_converged = self.until_converged
+        if until_converged:
+            most = max(200, min(10_000, 10_000_000 // max(1, num_observations) // 10 * 10))
+            iterations = -(-(self.max_iterations or most) // 10) * 10
+            adapting = min(first_check(num_observations), iterations) // 2
+            burn_in = adapting if self.burn_in is None else self.burn_in
+        else:
+            iterations = self.iterations or max(
+                150, min(1000, 1_500_000 // max(1, num_observations) // 10 * 10)
+            )
+            burn_in = iterations // 2 if self.burn_in is None else self.burn_in
         self._check_lengths(iterations, burn_in)
         is_large = num_observations > 5000
         return replace(
             self,
             iterations=iterations,
             burn_in=burn_in,
+            max_iterations=iterations if until_converged else None,
+            until_converged=until_converged,
+            watch=self.watch or until_converged,
+            init=self.init or (APART if until_converged else "single"),
             moves=self.moves or (1 if is_large else 4),
             anchor_proposal=self.anchor_proposal
             or ("uniform" if self.anchors > 2 else "cluster" if is_large else "balanced"),
@@ -160,6 +235,11 @@ class Settings:
             resampling=self.scheme,
             resample_threshold=self.threshold,
         )
+
+    @property
+    def start(self) -> str:
+        """How chains start; of settings that were not resolved, as in a test, all in one cluster."""
+        return self.init or "single"
 
     @property
     def lengths(self) -> tuple[int, int]:

@@ -44,7 +44,8 @@ from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.contract import register
 from pyclone_pgsm.likelihoods.model import FixedModel
 from pyclone_pgsm.priors import DirichletProcess
-from pyclone_pgsm.sampling.chains import Settings, advance, start_chain
+from pyclone_pgsm.sampling.chain import advance, start_chain
+from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.testing.enumeration import chi_square_p_value, encode, enumerate_posterior
 
 ENUMERATED = 6  # observations of which all blocks and all partitions are looked at

@@ -18,7 +18,7 @@ from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.likelihoods.registry import file_digest, is_likelihood_file
 from pyclone_pgsm.models import Data, DataMatrix, StoredModel, make_model, names_of
 from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS
-from pyclone_pgsm.sampling.chains import ChainState
+from pyclone_pgsm.sampling.chain import ChainState
 from pyclone_pgsm.stopping import held_back
 from pyclone_pgsm.trace import schema, structure
 from pyclone_pgsm.trace.options import OUTLIERS, RunOptions

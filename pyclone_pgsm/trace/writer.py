@@ -27,7 +27,7 @@ from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.files import replacing
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.models import Data, DataMatrix, names_of
-from pyclone_pgsm.sampling.chains import ChainState, Records
+from pyclone_pgsm.sampling.chain import ChainState, Records
 from pyclone_pgsm.stopping import held_back
 from pyclone_pgsm.trace import layout
 from pyclone_pgsm.trace.options import OUTLIERS, RunOptions

@@ -142,6 +142,9 @@ class Contaminated:
     ) -> tuple[Values, PyClone]:
         return self._model.draw_conditionals(values, likelihood, partition, rng)
 
+    def watched(self, likelihood: PyClone, partition: Partition) -> NDArray[np.float32]:
+        return self._model.watched(likelihood, partition)
+
     def forget(self) -> None:
         self._model.forget()
 

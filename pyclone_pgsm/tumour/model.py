@@ -165,6 +165,16 @@ class _Latest(Generic[Key, Tables]):
             self._kept.clear()
 
 
+WATCHED = 100
+
+
+def watched_cells(num_mutations: int, num_samples: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """A hundred mutations (all, if there are fewer), each in a sample: drawn at random, the same in every run."""
+    rng = np.random.default_rng(num_mutations)
+    mutations = np.sort(rng.choice(num_mutations, min(WATCHED, num_mutations), replace=False))
+    return mutations, rng.integers(num_samples, size=len(mutations))
+
+
 @dataclass(frozen=True)
 class _Setting:
     """What the tables of a part of the observations are computed with; None: as the observations say."""
@@ -245,6 +255,7 @@ class PyCloneModel:
         self.order = np.argsort(table.index[:, 0], kind="stable")
         self._grid = _Latest(self._make_grid, 3 * len(self._parts))
         self._likelihood = _Latest(self._assemble, 3)
+        self._watched = watched_cells(*self.index.shape)
 
     def initial_values(self) -> tuple[float, ...]:
         starts = tuple(choice.start for choice in self._choices.values())
@@ -382,6 +393,18 @@ class PyCloneModel:
             )
 
         return xi
+
+    def watched(self, likelihood: PyClone, partition: Partition) -> NDArray[np.float32]:
+        """(W,) posterior means, given the partition, of the prevalences of :func:`watched_cells`.
+
+        Of an outlier it is that of the cluster whose label it has.
+        """
+        mutations, samples = self._watched
+        points = np.broadcast_to(prevalence_grid(self.grid_size), (1, *likelihood.log_base.shape))
+        means = compiled_for(component_probabilities, PyClone)(
+            likelihood, np.ascontiguousarray(points), partition
+        )
+        return means[partition.position[partition.labels[mutations]], samples, 0].astype(np.float32)
 
     def log_hyperprior(self, values: tuple[float, ...]) -> float:
         log_p = sum(choice.log_prior(value) for choice, value in zip(self._choices.values(), values))

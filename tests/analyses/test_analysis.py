@@ -20,7 +20,7 @@ from pyclone_pgsm.errors import OutputError, TraceError, UsageError
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.posterior.summarize import summarize
 from pyclone_pgsm.priors import DirichletProcess
-from pyclone_pgsm.sampling.chains import Settings
+from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import Trace
 
 

@@ -21,7 +21,7 @@ from pyclone_pgsm.likelihoods.normal import Normal
 from pyclone_pgsm.partition import build_partition, log_likelihood
 from pyclone_pgsm.posterior.predictive import Predictive
 from pyclone_pgsm.priors import CustomPrior, DirichletProcess, FiniteDirichlet, PitmanYor
-from pyclone_pgsm.sampling.chains import Settings
+from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import Trace
 
 PLUGIN = Path(__file__).parents[2] / "examples" / "poisson_gamma" / "pyclone_pgsm_poisson_gamma.py"

@@ -29,8 +29,9 @@ from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.analyses.plan import make_plan
 from pyclone_pgsm.errors import InputError, UsageError
 from pyclone_pgsm.priors import DirichletProcess, FiniteDirichlet, PitmanYor
-from pyclone_pgsm.sampling import chains
-from pyclone_pgsm.sampling.chains import Settings, effective_threads
+from pyclone_pgsm.sampling import iteration
+from pyclone_pgsm.sampling.chains import effective_threads
+from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.tumour import model as tumour_model
 
@@ -285,7 +286,7 @@ def test_settings_chosen_from_the_data():
 
 
 def test_start_that_needs_too_much_memory(tmp_path, monkeypatch):
-    monkeypatch.setattr("pyclone_pgsm.sampling.chains.LARGEST_START", 1000)
+    monkeypatch.setattr("pyclone_pgsm.sampling.chain.LARGEST_START", 1000)
     with pytest.raises(UsageError, match=r"--init disconnected: 40 clusters would need .* use --init single"):
         run(tmp_path / "t.h5", init="disconnected")
     assert list(tmp_path.iterdir()) == []
@@ -311,12 +312,12 @@ def test_anchor_proposal_follows_the_number_of_anchors(settings, proposal):
 )
 def test_steps_of_an_iteration(sampler, expected, monkeypatch):
     """Sweeps first, then moves, as many of each as the settings say."""
-    monkeypatch.setattr(chains, "_gibbs_step", lambda *_: "sweep")
-    monkeypatch.setattr(chains, "_split_merge_step", lambda *_: "move")
+    monkeypatch.setattr(iteration, "_gibbs_step", lambda *_: "sweep")
+    monkeypatch.setattr(iteration, "_split_merge_step", lambda *_: "move")
     settings = Settings(sampler=sampler, sweeps=2, moves=3)
     for T in (1, 2, 40):
         model = SimpleNamespace(num_observations=T, likelihood=lambda _: None)
-        steps = chains.make_steps(model, settings, SimpleNamespace(values=(), anchors=None))
+        steps = iteration.make_steps(model, settings, (), None)
         assert steps == (expected if T > 1 else ["sweep", "sweep"])
 
 

@@ -19,7 +19,7 @@ from typer.testing import CliRunner
 from pyclone_pgsm import __main__, __version__
 from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.cli import app as cli
-from pyclone_pgsm.sampling.chains import Settings
+from pyclone_pgsm.sampling.settings import Settings
 
 PLAIN = "from pyclone_pgsm.__main__ import main; main()"
 SHORT = ("--iterations", 40, "--burn-in", 20, "--chains", 2, "--threads", 1)

@@ -23,7 +23,7 @@ from seating import draw_seating, seating_probability
 
 from pyclone_pgsm.likelihoods.model import FixedModel
 from pyclone_pgsm.priors import DirichletProcess, FiniteDirichlet, PitmanYor
-from pyclone_pgsm.sampling.chains import advance, start_chain
+from pyclone_pgsm.sampling.chain import advance, start_chain
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.simulate.tumour import draw_alt_counts, draw_genotypes, variant_share
 from pyclone_pgsm.tumour import base_measure

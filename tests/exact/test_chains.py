@@ -21,7 +21,8 @@ from pyclone_pgsm.partition import PartitionPrior, build_partition, canonical_la
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.hyperparameters import resample_hyperparameters
-from pyclone_pgsm.sampling.chains import Records, Settings, advance, start_chain
+from pyclone_pgsm.sampling.chain import Records, advance, start_chain
+from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.tumour import model as tumour_model
 
 PRECISIONS = (3.0, 12.0, 60.0, np.inf)

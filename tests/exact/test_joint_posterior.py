@@ -28,7 +28,7 @@ from pyclone_pgsm.partition import PartitionPrior, build_partition, canonical_la
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.hyperparameters import resample_hyperparameters
-from pyclone_pgsm.sampling.chains import Settings
+from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.tumour import model as tumour_model
 from pyclone_pgsm.tumour.grid import intern
 from pyclone_pgsm.tumour.model import PER_SAMPLE, Choice, PyCloneModel

@@ -24,7 +24,8 @@ from test_outliers import DP, PROB, Kernels, key
 
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.priors import DirichletProcess
-from pyclone_pgsm.sampling.chains import Settings, advance, start_chain
+from pyclone_pgsm.sampling.chain import advance, start_chain
+from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.tumour import model as tumour_model
 from pyclone_pgsm.tumour.contaminated import Contaminated, log_any_share
 from pyclone_pgsm.tumour.model import Choice, PyCloneModel

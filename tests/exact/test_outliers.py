@@ -33,7 +33,8 @@ from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.hyperparameters import resample_hyperparameters
 from pyclone_pgsm.samplers.outliers import resample_outliers
 from pyclone_pgsm.samplers.particle_gibbs import make_block_pool, split_merge
-from pyclone_pgsm.sampling.chains import Records, Settings, advance, start_chain
+from pyclone_pgsm.sampling.chain import Records, advance, start_chain
+from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.tumour import model as tumour_model
 from pyclone_pgsm.tumour.contaminated import Contaminated, log_any_share
 from pyclone_pgsm.tumour.model import PyCloneModel

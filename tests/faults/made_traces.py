@@ -18,7 +18,8 @@ from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.analyses.plan import Plan, make_plan
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.priors import DirichletProcess, Prior
-from pyclone_pgsm.sampling.chains import Records, Settings
+from pyclone_pgsm.sampling.chain import Records
+from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import TraceWriter, create_trace
 
 ROWS, CLUSTERS, MUTATIONS = 20, 3, 40

@@ -15,7 +15,8 @@ from pyclone_pgsm.analyses.plan import make_plan
 from pyclone_pgsm.errors import TraceError
 from pyclone_pgsm.likelihoods.model import FixedModel
 from pyclone_pgsm.priors import DirichletProcess
-from pyclone_pgsm.sampling.chains import ChainState, Records, Settings
+from pyclone_pgsm.sampling.chain import ChainState, Records
+from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import Trace, TraceWriter, create_trace
 
 PLUGIN = Path(__file__).parents[2] / "examples" / "poisson_gamma" / "pyclone_pgsm_poisson_gamma.py"

@@ -24,7 +24,7 @@ from pyclone_pgsm.inputs.tumour_content import parse_tumour_content
 from pyclone_pgsm.models import DataMatrix
 from pyclone_pgsm.priors import make_prior
 from pyclone_pgsm.ranges import BOUNDS
-from pyclone_pgsm.sampling import chains
+from pyclone_pgsm.sampling import chain
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import Trace
 
@@ -144,7 +144,7 @@ def test_a_joint_density_that_is_not_finite(
 ) -> None:
     """Whatever it comes from, the first iteration tells, before a file is written."""
     patched = "log_prior" if factor == "prior" else "partition_log_likelihood"
-    monkeypatch.setattr(chains, patched, lambda *_: np.nan)
+    monkeypatch.setattr(chain, patched, lambda *_: np.nan)
     with pytest.raises(UsageError) as raised:
         run_matrix(tmp_path / "t.h5", parameters={"r0": 2.0})
     assert str(raised.value).startswith(named)
@@ -153,12 +153,12 @@ def test_a_joint_density_that_is_not_finite(
 
 
 def test_a_later_density_keeps_what_was_done(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = chains._log_joint
+    real = chain._log_joint
 
     def soon_infinite(log_prior: float, log_likelihood: float, iteration: int) -> float:
         return real(log_prior, log_likelihood if iteration < 40 else np.inf, iteration)
 
-    monkeypatch.setattr(chains, "_log_joint", soon_infinite)
+    monkeypatch.setattr(chain, "_log_joint", soon_infinite)
     many_segments(monkeypatch)
     with pytest.raises(UsageError, match="the log joint density is inf in iteration 40"):
         run_matrix(tmp_path / "t.h5", chains=1, threads=1)

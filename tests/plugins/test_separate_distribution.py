@@ -27,7 +27,8 @@ COUNTS = np.random.default_rng(3).poisson(MEANS[TRUTH]).astype(float)
 CHAIN = """
 import json, sys
 import numpy as np
-from pyclone_pgsm.sampling.chains import Settings, advance, start_chain
+from pyclone_pgsm.sampling.chain import advance, start_chain
+from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.likelihoods.model import FixedModel
 from pyclone_pgsm.likelihoods.registry import find_likelihood, installed_likelihoods
 from pyclone_pgsm.priors import DirichletProcess

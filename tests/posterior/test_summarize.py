@@ -21,7 +21,7 @@ from pyclone_pgsm.posterior.summarize import (
     summarize,
 )
 from pyclone_pgsm.priors import DirichletProcess
-from pyclone_pgsm.sampling.chains import Settings
+from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.simulate.tumour import SimulationOptions, simulate
 from pyclone_pgsm.trace import Trace
 

@@ -15,6 +15,7 @@ from enumeration import blocks_of
 from one_step import tables
 
 from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.partition import (
     Partition,
     PartitionPrior,
@@ -26,7 +27,6 @@ from pyclone_pgsm.partition import (
 )
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.particle_gibbs import make_block_pool, sample_permutation, split_merge
-from pyclone_pgsm.sampling.chains import canonical
 
 T = 40
 

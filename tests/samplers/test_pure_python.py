@@ -17,7 +17,8 @@ from cases import CASES, pyclone_model, two_samples_with_gaps
 
 from pyclone_pgsm.likelihoods.model import FixedModel, Model
 from pyclone_pgsm.priors import DirichletProcess
-from pyclone_pgsm.sampling.chains import Settings, advance, start_chain
+from pyclone_pgsm.sampling.chain import advance, start_chain
+from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.tumour.contaminated import Contaminated
 
 ITERATIONS = 150

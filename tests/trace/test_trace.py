@@ -17,7 +17,7 @@ from pyclone_pgsm.errors import OutputError, TraceError
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.priors import DirichletProcess
-from pyclone_pgsm.sampling.chains import Records
+from pyclone_pgsm.sampling.chain import Records
 from pyclone_pgsm.trace import FORMAT, SECOND_FORMAT, Trace, TraceWriter, merge_traces
 from pyclone_pgsm.tumour.base_measure import weight_names
 from pyclone_pgsm.tumour.model import content_choice

@@ -17,7 +17,8 @@ from pyclone_pgsm.likelihoods.pyclone import Lattice, PyClone, posterior_lattice
 from pyclone_pgsm.partition import Partition, build_partition
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.samplers.hyperparameters import partition_log_likelihood, resample_hyperparameters
-from pyclone_pgsm.sampling.chains import Settings, advance, start_chain
+from pyclone_pgsm.sampling.chain import advance, start_chain
+from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.simulate.tumour import SimulationOptions, simulate
 from pyclone_pgsm.tumour import model as tumour_model
 from pyclone_pgsm.tumour.contaminated import Contaminated, log_any_share

@@ -21,7 +21,7 @@ import pandas as pd
 import pytest
 
 from pyclone_pgsm.priors import DirichletProcess, FiniteDirichlet
-from pyclone_pgsm.sampling.chains import Settings
+from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.tumour.model import PyCloneModel
 
 FOLDER = Path(__file__).parents[2] / "workflows" / "paper"

@@ -39,9 +39,9 @@ from scipy.stats import multivariate_normal
 from speed import header, row
 
 from pyclone_pgsm.partition import canonical_labels
-from pyclone_pgsm.posterior.diagnostics import effective_sample_size
 from pyclone_pgsm.samplers.particle_gibbs import closure_of, log_add, sample_permutation
 from pyclone_pgsm.samplers.resampling import relative_ess
+from pyclone_pgsm.sampling.diagnostics import effective_sample_size
 from pyclone_pgsm.testing.enumeration import chi_square_p_value, encode, enumerate_posterior
 
 VARIANCE = 25.0

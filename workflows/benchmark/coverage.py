@@ -23,7 +23,7 @@ from pyclone_pgsm.models import make_model
 from pyclone_pgsm.posterior.consensus import consensus
 from pyclone_pgsm.posterior.prevalence import block_posteriors, cluster_prevalences
 from pyclone_pgsm.priors import DirichletProcess
-from pyclone_pgsm.sampling.chains import advance, start_chain
+from pyclone_pgsm.sampling.chain import advance, start_chain
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.scoring.metrics import adjusted_rand
 from pyclone_pgsm.simulate.tumour import draw_alt_counts

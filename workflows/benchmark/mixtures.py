@@ -31,7 +31,9 @@ from pyclone_pgsm.likelihoods.model import FixedModel
 from pyclone_pgsm.likelihoods.registry import find_likelihood
 from pyclone_pgsm.partition import PartitionPrior, build_partition
 from pyclone_pgsm.priors import DirichletProcess
-from pyclone_pgsm.sampling.chains import Settings, make_steps, start_chain
+from pyclone_pgsm.sampling.chain import start_chain
+from pyclone_pgsm.sampling.iteration import make_steps
+from pyclone_pgsm.sampling.settings import Settings
 
 COMPONENTS = 40
 WIDE = {"dim128": 7.0}
@@ -90,7 +92,7 @@ def seconds_to(
     settings = mixture_settings(Settings(chains=1, seed=seed)).resolve(len(X))
     prior = DirichletProcess()
     state = start_chain(model, prior, settings, 0)
-    steps = make_steps(model, settings, state)
+    steps = make_steps(model, settings, state.values, state.anchors)
     partition = compiled_for(build_partition, type(model.likelihood(())))(model.likelihood(()), state.labels)
     spent, reached, after = 0.0, np.inf, 0
     taken: list[list[float]] = [[] for _ in steps]

@@ -38,7 +38,8 @@ from pyclone_pgsm.samplers.anchors import uniform_anchors
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.particle_gibbs import make_block_pool, split_merge
 from pyclone_pgsm.samplers.resampling import SCHEMES
-from pyclone_pgsm.sampling.chains import Settings, advance, rebuild_interval, start_chain
+from pyclone_pgsm.sampling.chain import advance, rebuild_interval, start_chain
+from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.simulate.tumour import (
     SimulationOptions,
     draw_alt_counts,

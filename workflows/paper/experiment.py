@@ -28,7 +28,8 @@ from datasets import Data, Problem, load, split
 from numpy.typing import NDArray
 
 from pyclone_pgsm.priors import DirichletProcess, FiniteDirichlet, Prior
-from pyclone_pgsm.sampling.chains import Settings, advance, rebuild_interval, start_chain
+from pyclone_pgsm.sampling.chain import advance, rebuild_interval, start_chain
+from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.scoring.metrics import v_measure
 
 GROWTH = 1.1  # of the time between two looks at a chain

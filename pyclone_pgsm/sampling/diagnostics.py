@@ -1,4 +1,4 @@
-"""Have the chains mixed: rank-normalised split R-hat and bulk effective sample size.
+"""Have the chains mixed: rank-normalised split R-hat, bulk and tail effective sample size.
 
 Vehtari, Gelman, Simpson, Carpenter & Bürkner 2021, Bayesian Analysis 16, 667: "Rank-normalization, folding,
 and localization: an improved R-hat for assessing convergence of MCMC".
@@ -7,11 +7,11 @@ and localization: an improved R-hat for assessing convergence of MCMC".
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri
 
 FEWEST_DRAWS = 4
+TAILS = 0.05, 0.95
 ROUNDING = 1e-12
 """Values that differ by a smaller share count as equal: ranks would make differences of rounding errors."""
 
@@ -61,11 +61,36 @@ def effective_sample_size(x: ArrayLike) -> float:
         Too few draws, the wrong shape, or a value that is not finite.
     """
     halves = _split(_checked(x))
+    return float(halves.size) if np.all(halves == halves[0, 0]) else _size_of_mean(_normal_scores(halves))
+
+
+def tail_effective_sample_size(x: ArrayLike) -> float:
+    """Tail effective sample size: the smaller of those of the 5 % and the 95 % quantile.
+
+    That of a quantile is that of the share of the values up to it.
+
+    Parameters
+    ----------
+    x : (chains, draws) array of floats
+        As for :func:`effective_sample_size`.
+
+    Raises
+    ------
+    ValueError
+        Too few draws, the wrong shape, or a value that is not finite.
+    """
+    x = _checked(x)
+    sizes = []
+    for quantile in np.quantile(x, TAILS):
+        halves = _split((x <= quantile).astype(float))
+        sizes.append(float(halves.size) if np.all(halves == halves[0, 0]) else _size_of_mean(halves))
+    return min(sizes)
+
+
+def _size_of_mean(halves: NDArray[np.float64]) -> float:
+    """Effective sample size of the mean of split chains."""
     total = halves.size
-    if np.all(halves == halves[0, 0]):
-        return float(total)
-    rho = _autocorrelation(_normal_scores(halves))
-    tau = max(_geyer_sum(rho), 1.0 / np.log10(total))
+    tau = max(_geyer_sum(_autocorrelation(halves)), 1.0 / np.log10(total))
     return float(total / tau)
 
 
@@ -96,7 +121,9 @@ def _split(x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 def _normal_scores(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Normal quantiles of the average ranks over all chains."""
-    ranks = pd.Series(x.ravel()).rank().to_numpy().reshape(x.shape)
+    _, which, counts = np.unique(x, return_inverse=True, return_counts=True)
+    last = np.cumsum(counts)
+    ranks = (last - (counts - 1) / 2.0)[which].reshape(x.shape)
     return ndtri((ranks - 0.375) / (x.size + 0.25))
 
 

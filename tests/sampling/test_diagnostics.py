@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.signal import lfilter
 from scipy.stats import norm
 
-from pyclone_pgsm.posterior.diagnostics import effective_sample_size, split_rhat
+from pyclone_pgsm.sampling.diagnostics import effective_sample_size, split_rhat
 
 
 def autoregressive(rng: np.random.Generator, chains: int, draws: int, phi: float) -> NDArray[np.float64]:

@@ -1,0 +1,271 @@
+"""A chain: its state, its start, and :func:`advance`, which runs it on.
+
+An iteration takes the steps that the settings name (:func:`~pyclone_pgsm.sampling.iteration.make_steps`), then draws
+which mutations are outliers if the model has any, and the hyperparameters of the partition prior and of the likelihood.
+A chain is a function of its settings and its seed. Everything it needs to go on is a :class:`ChainState`; the
+statistics of the blocks are computed anew from the labels every ``rebuild`` iterations (which also keeps rounding
+errors from piling up), and chains are only ever stopped there. So a chain that was stopped and resumed gives the same
+bits as one that was not.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pyclone_pgsm.errors import DensityError, UsageError
+from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.labels import canonical
+from pyclone_pgsm.likelihoods.model import Model, OutlierModel, Values, Watched
+from pyclone_pgsm.partition import Partition, PartitionPrior, build_partition, log_prior
+from pyclone_pgsm.priors import Prior
+from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS, AnchorProposal
+from pyclone_pgsm.samplers.hyperparameters import partition_log_likelihood, resample_hyperparameters
+from pyclone_pgsm.samplers.initial import initial_labels
+from pyclone_pgsm.sampling.iteration import make_steps, outlier_step
+from pyclone_pgsm.sampling.settings import Settings, start_of
+
+LARGEST_START = 4 << 30  # bytes of block statistics that a start may need
+
+
+@dataclass
+class ChainState:
+    """All that a chain needs to go on.
+
+    Attributes
+    ----------
+    iteration : int
+        Iterations done.
+    labels : (T,) int32
+    prior : Prior
+        With the current values of its hyperparameters.
+    values : tuple of float
+        Current hyperparameters of the likelihood.
+    rng : numpy.random.Generator
+    anchors : AnchorProposal
+    outliers : (T,) bool or None
+        None if the model has none. They have labels like the others.
+    """
+
+    iteration: int
+    labels: NDArray[np.int32]
+    prior: Prior
+    values: Values
+    rng: np.random.Generator
+    anchors: AnchorProposal
+    outliers: NDArray[np.bool_] | None = None
+
+
+@dataclass
+class Records:
+    """Saved iterations of a chain, in order.
+
+    Attributes
+    ----------
+    iteration, num_clusters : list of int
+    labels : list of (T,) int32
+        Blocks numbered by first appearance; an outlier is a block of its own.
+    log_joint, seconds : list of float
+        ``seconds`` is the time that the iteration took.
+    prior_values : list of tuple of float
+        Hyperparameters of the partition prior, the concentration first.
+    values : list of tuple of float
+        Hyperparameters of the likelihood.
+    outliers : list of (T,) bool
+        Empty if the model has none. Blocks of outliers do not count in ``num_clusters``.
+    watched : list of (W,) float32
+        Empty unless the settings say so and the model has any.
+    """
+
+    iteration: list[int] = field(default_factory=list)
+    labels: list[NDArray[np.int32]] = field(default_factory=list)
+    num_clusters: list[int] = field(default_factory=list)
+    log_joint: list[float] = field(default_factory=list)
+    seconds: list[float] = field(default_factory=list)
+    prior_values: list[Values] = field(default_factory=list)
+    values: list[Values] = field(default_factory=list)
+    outliers: list[NDArray[np.bool_]] = field(default_factory=list)
+    watched: list[NDArray[np.float32]] = field(default_factory=list)
+
+    @property
+    def concentration(self) -> list[float]:
+        """Of the partition prior; NaN if it has none."""
+        return [values[0] if values else math.nan for values in self.prior_values]
+
+
+def rebuild_interval(model: Model, num_samples: int = 1) -> int:
+    """Iterations between two rebuilds: fewer for large data, where a chain should still stop soon."""
+    return max(1, min(10, 1_000_000 // max(1, model.num_observations * num_samples)))
+
+
+def start_chain(
+    model: Model,
+    prior: Prior,
+    settings: Settings,
+    chain: int,
+    start_labels: ArrayLike | None = None,
+) -> ChainState:
+    """The first state of chain number `chain`.
+
+    Parameters
+    ----------
+    model : Model
+    prior : Prior
+    settings : Settings
+    chain : int
+    start_labels : (T,) array of int or None
+        Where to start, in place of ``settings.init``; needed if that is a file's name (see
+        :func:`pyclone_pgsm.inputs.labels.read_labels`).
+
+    Raises
+    ------
+    UsageError
+        The start has more clusters than the prior allows or than fit in memory, or is a file that nobody read.
+    """
+    seeds = np.random.SeedSequence(settings.seed, spawn_key=(chain,))
+    rng = np.random.Generator(np.random.PCG64(seeds))
+    values = model.initial_values()
+    T = model.num_observations
+    init = start_of(chain, settings.start, T, prior.max_blocks(T))
+    labels = initial_labels(init if start_labels is None else start_labels, T, rng)
+    _check_start(init, labels, prior, model.likelihood(values).stat_size())
+    anchors = ANCHOR_PROPOSALS[settings.proposal](model.num_observations)
+    outliers = model.outliers if isinstance(model, OutlierModel) else None
+    return ChainState(0, labels, prior, values, rng, anchors, outliers)
+
+
+def _check_start(init: str, labels: NDArray[np.int32], prior: Prior, stat_size: int) -> None:
+    clusters = len(np.unique(labels))
+    needed = clusters * stat_size * 8
+    if needed > LARGEST_START:
+        raise UsageError(
+            f"--init {init}: {clusters} clusters would need {needed / 2**30:.1f} GB a chain; use --init single"
+        )
+    most = prior.max_blocks(len(labels))
+    if clusters > most:
+        raise UsageError(f"--init {init}: {clusters} clusters, but the prior allows {most} at most")
+
+
+def advance(
+    model: Model,
+    settings: Settings,
+    state: ChainState,
+    rebuild: int,
+    until: Callable[[int], bool],
+) -> tuple[ChainState, Records, bool]:
+    """Run a chain on from `state`.
+
+    Parameters
+    ----------
+    model : Model
+        An :class:`~pyclone_pgsm.likelihoods.model.OutlierModel` has outliers from half of the burn-in on: at
+        first, with few clusters, most mutations would pass for some.
+    settings : Settings
+        Resolved.
+    state : ChainState
+        Not changed, but for its generator and anchor proposal, which move on.
+    rebuild : int
+        Iterations between two rebuilds of the statistics.
+    until : callable
+        Asked with the number of iterations done wherever the chain may stop (multiples of `rebuild`); True stops it.
+
+    Returns
+    -------
+    state : ChainState
+        From which the chain can go on; where the number of iterations is no multiple of `rebuild`, the state at the
+        last multiple.
+    records : Records
+        The iterations that ``settings.thin`` lets through.
+    done : bool
+        All iterations are done.
+    """
+    T = model.num_observations
+    iterations, burn_in = settings.lengths
+    rng, prior, values = state.rng, state.prior, state.values
+    if isinstance(model, OutlierModel) and state.outliers is not None:
+        model = model.given(state.outliers)
+    likelihood = model.likelihood(values)
+    build = compiled_for(build_partition, type(likelihood))
+    steps = make_steps(model, settings, values, state.anchors)
+    tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))
+    records = Records()
+    checkpoint: ChainState | None = None
+
+    def state_now() -> ChainState:
+        labels = canonical(partition.labels).astype(np.int32)
+        outliers = model.outliers if isinstance(model, OutlierModel) else None
+        return ChainState(iteration, labels, prior, values, rng, state.anchors, outliers)
+
+    partition = build(likelihood, state.labels)
+    iteration = state.iteration
+    while iteration < iterations:
+        started = time.perf_counter()
+        if iteration % rebuild == 0 and iteration > state.iteration:
+            partition = build(likelihood, partition.labels)
+            if until(iteration):
+                break
+        if iterations - iteration == iterations % rebuild:
+            # the last iterations end between two rebuilds: a longer run must start again before them
+            checkpoint = copy.deepcopy(state_now())
+        for step in steps:
+            partition = step(likelihood, tables, partition, rng)
+        if iteration < burn_in:
+            state.anchors.adapt(likelihood, partition)
+        if isinstance(model, OutlierModel) and iteration >= burn_in // 2:
+            model, partition = outlier_step(model, values, tables, partition, rng)
+            likelihood = model.likelihood(values)
+        prior = prior.resample(partition.sizes[partition.sizes > 0], rng)
+        tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))
+        values, likelihood = model.draw_conditionals(values, likelihood, partition, rng)
+        if iteration % (settings.hyper_every or 1) == 0:
+            for _ in range(model.num_proposals):
+                values, likelihood, partition = resample_hyperparameters(
+                    model, values, likelihood, partition, rng
+                )
+        iteration += 1
+        if iteration % settings.thin == 0:
+            records.iteration.append(iteration)
+            _save_partition(records, model, partition)
+            records.prior_values.append(prior.values())
+            records.log_joint.append(
+                _log_joint(
+                    log_prior(tables, partition) + prior.log_normaliser(T),
+                    partition_log_likelihood(likelihood, partition) + model.log_hyperprior(values),
+                    iteration,
+                )
+            )
+            records.values.append(values)
+            if settings.watch and isinstance(model, Watched):
+                records.watched.append(model.watched(likelihood, partition))
+            records.seconds.append(time.perf_counter() - started)
+    return checkpoint or state_now(), records, iteration == iterations
+
+
+def _save_partition(records: Records, model: Model, partition: Partition) -> None:
+    if isinstance(model, OutlierModel):
+        records.labels.append(model.effective(partition.labels).astype(np.int32))
+        records.num_clusters.append(model.num_clusters(partition.labels))
+        records.outliers.append(model.outliers)
+    else:
+        records.labels.append(canonical(partition.labels).astype(np.int32))
+        records.num_clusters.append(int(partition.counter[0]))
+
+
+def _log_joint(log_prior: float, log_likelihood: float, iteration: int) -> float:
+    """The sum.
+
+    Raises
+    ------
+    DensityError
+        It is not finite.
+    """
+    log_joint = log_prior + log_likelihood
+    if not math.isfinite(log_joint):
+        raise DensityError("likelihood" if math.isfinite(log_prior) else "prior", log_joint, iteration)
+    return log_joint

@@ -1,0 +1,303 @@
+"""Have the chains run long enough? The rule by which they stop, as a function of what was drawn.
+
+It looks at quantities that do not depend on how blocks are numbered: the log joint density, the number of clusters, the
+entropy of their sizes, the share of the largest, the hyperparameters, and what a model lets it watch besides (of a
+tumour the prevalences of a hundred mutations). Of each quantity
+
+* the rank-normalised split R-hat must be at most 1.01, and
+* the bulk and the tail effective sample size at least 400 (Vehtari et al. 2021, see
+  :mod:`pyclone_pgsm.sampling.diagnostics`).
+
+Besides, the chains must agree on the partition itself: of a thousand random pairs of observations each chain says how
+often the two share a block, and over the pairs that are not always together, or never, in all of them, the standard
+deviation between the chains must be at most 0.01 in the mean. (That of splits of a phylogeny: Lakner et al. 2008, Syst.
+Biol. 57, 86.)
+
+The concentration and the discount of the partition prior are reported, not asked, and so is a hyperparameter where it
+makes no difference any more (:attr:`Rule.beyond`).
+
+The rule is asked at numbers of iterations that are fixed beforehand (:func:`checks`). As burn-in, at most half of the
+iterations, the shortest of a few is taken that fulfils it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.sampling.diagnostics import (
+    FEWEST_DRAWS,
+    effective_sample_size,
+    split_rhat,
+    tail_effective_sample_size,
+)
+from pyclone_pgsm.sampling.settings import first_check
+
+RHAT_LIMIT = 1.01
+ESS_LIMIT = 400.0
+COCLUSTERING_LIMIT = 0.01
+PAIRS = 1000
+MOST_DRAWS = 4000
+"""Of all chains together, after the burn-in; of more, every second, third, .. is looked at."""
+BURN_IN_SHARES = (0.1, 0.25, 0.5)
+WATCHED = "watched"
+"""Name of the worst of the watched quantities."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Which quantities are asked.
+
+    Attributes
+    ----------
+    reported : frozenset of str
+        Names of quantities that need not agree.
+    beyond : mapping of str to float
+        A quantity of this name, or of the name ``NAME:SAMPLE``, makes no difference above this: it is not asked if
+        97.5 % of its draws lie there.
+    """
+
+    reported: frozenset[str] = frozenset()
+    beyond: Mapping[str, float] = field(default_factory=dict)
+
+    def asks(self, name: str, values: NDArray[np.float64]) -> bool:
+        """Whether a quantity with these draws must agree."""
+        limit = self.beyond.get(name.partition(":")[0], np.inf)
+        return (
+            name not in self.reported and not float(np.quantile(values, 0.025, method="inverted_cdf")) > limit
+        )
+
+
+@dataclass(frozen=True)
+class Figure:
+    """Convergence of one quantity; NaN with too few draws."""
+
+    name: str
+    rhat: float
+    bulk_ess: float
+    tail_ess: float
+    is_asked: bool
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is as the rule wants it."""
+        return self.rhat <= RHAT_LIMIT and min(self.bulk_ess, self.tail_ess) >= ESS_LIMIT
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """What the rule says of chains.
+
+    Attributes
+    ----------
+    iterations, burn_in : int
+        Of a chain.
+    figures : tuple of Figure
+        Of every quantity; of the watched ones, of the worst.
+    coclustering_sd : float
+        Of a pair's probability to share a block between the chains, in the mean; NaN of a single chain.
+    """
+
+    iterations: int
+    burn_in: int
+    figures: tuple[Figure, ...]
+    coclustering_sd: float
+
+    @property
+    def failures(self) -> list[Figure]:
+        """Quantities that are asked and do not hold."""
+        return [figure for figure in self.figures if figure.is_asked and not figure.holds]
+
+    @property
+    def agree(self) -> bool:
+        """Whether the chains agree on the partition, as far as there are several."""
+        return not self.coclustering_sd > COCLUSTERING_LIMIT
+
+    @property
+    def converged(self) -> bool:
+        """Whether the rule holds."""
+        return not self.failures and self.agree
+
+
+class Draws(NamedTuple):
+    """Saved iterations of a chain: n rows.
+
+    Attributes
+    ----------
+    iteration : (n,) int64
+    series : dict of str to (n,) float64
+        By name.
+    watched : (n, W) float32
+    together : (n, P) bool
+        Whether the two of each pair share a block.
+    """
+
+    iteration: NDArray[np.int64]
+    series: dict[str, NDArray[np.float64]]
+    watched: NDArray[np.float32]
+    together: NDArray[np.bool_]
+
+    def after(self, burn_in: int, last: int, step: int) -> Draws:
+        """Every `step`-th row, from the last back to the burn-in."""
+        first, end = np.searchsorted(self.iteration, [burn_in, last], side="right")
+        rows = np.arange(end - 1, first - 1, -step)[::-1]
+        return Draws(
+            self.iteration[rows],
+            {name: values[rows] for name, values in self.series.items()},
+            self.watched[rows],
+            self.together[rows],
+        )
+
+
+def checks(num_observations: int) -> Iterator[int]:
+    """Numbers of iterations at which the rule is asked: 250, 500, 750, 1000, 1500, 2000, 3000, 4000, 6000, ..
+
+    Of many observations, whose iterations take long: 100, 200, 300, 400, 600, 800, ..
+    """
+    first = first_check(num_observations)
+    yield first
+    number = 2 * first
+    while True:
+        yield number
+        yield number * 3 // 2
+        number *= 2
+
+
+def pairs_of(num_observations: int) -> NDArray[np.int64]:
+    """(P, 2) pairs of different observations: at most a thousand, drawn at random, the same in every run."""
+    T = num_observations
+    if T * (T - 1) // 2 <= PAIRS:
+        return np.column_stack(np.triu_indices(T, 1)).astype(np.int64)
+    rng = np.random.default_rng(T)
+    first, second = rng.integers(T, size=PAIRS), rng.integers(T - 1, size=PAIRS)
+    return np.column_stack([first, second + (second >= first)])
+
+
+def summaries_of(labels: NDArray[np.integer]) -> tuple[float, float]:
+    """Entropy of the sizes of the blocks, and the share of the largest, of one partition (T,)."""
+    sizes = np.bincount(labels)
+    shares = sizes[sizes > 0] / len(labels)
+    return float(-(shares * np.log(shares)).sum()), float(shares.max())
+
+
+def judge(
+    chains: Sequence[Draws], rule: Rule, last: int, first_burn_in: int, burn_in: int | None = None
+) -> Verdict:
+    """What the rule says of the chains up to an iteration.
+
+    Parameters
+    ----------
+    chains : sequence of Draws
+    rule : Rule
+    last : int
+        Iterations after that do not count.
+    first_burn_in : int
+        Least burn-in, if it is not more than half of the iterations.
+    burn_in : int or None
+        The burn-in; None: the shortest of a few with which the rule holds, or half of the iterations.
+    """
+    if burn_in is not None:
+        return _figures(_kept(chains, burn_in, last), rule, last, burn_in)
+    half = last // 2
+    least = min(first_burn_in, half)
+    for candidate in sorted({max(least, int(share * last)) for share in BURN_IN_SHARES}):
+        kept = _kept(chains, candidate, last)
+        if _holds(kept, rule):
+            return _figures(kept, rule, last, candidate)
+    return _figures(_kept(chains, half, last), rule, last, half)
+
+
+def _kept(chains: Sequence[Draws], burn_in: int, last: int) -> list[Draws]:
+    """As many rows of each chain, the last ones; not more than are looked at."""
+    most = max(FEWEST_DRAWS, MOST_DRAWS // len(chains))
+    numbers = [np.searchsorted(chain.iteration, [burn_in, last], side="right") for chain in chains]
+    length = min(int(end - begin) for begin, end in numbers)
+    step = max(1, -(-length // most))
+    kept = [chain.after(burn_in, last, step) for chain in chains]
+    shortest = min(len(chain.iteration) for chain in kept)
+    return [
+        Draws(
+            chain.iteration[len(chain.iteration) - shortest :],
+            {name: values[len(values) - shortest :] for name, values in chain.series.items()},
+            chain.watched[len(chain.watched) - shortest :],
+            chain.together[len(chain.together) - shortest :],
+        )
+        for chain in kept
+    ]
+
+
+def _tables(kept: Sequence[Draws]) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    """Draws of each quantity, a row a chain; those of the watched ones last."""
+    for name in kept[0].series:
+        values = np.array([chain.series[name] for chain in kept])
+        if not np.isnan(values).all():  # a prior without a concentration
+            yield name, values
+    for column in range(kept[0].watched.shape[1]):
+        yield WATCHED, np.array([chain.watched[:, column] for chain in kept], float)
+
+
+def _ordered(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Only ranks matter; an infinite value is the largest, whatever the distance."""
+    if np.isinf(values).any():
+        return np.unique(values, return_inverse=True)[1].reshape(values.shape).astype(float)
+    return values
+
+
+def _figure(name: str, values: NDArray[np.float64], is_asked: bool) -> Figure:
+    if values.shape[1] < FEWEST_DRAWS:
+        return Figure(name, np.nan, np.nan, np.nan, is_asked)
+    table = _ordered(values)
+    return Figure(
+        name,
+        split_rhat(table),
+        effective_sample_size(table),
+        tail_effective_sample_size(table),
+        is_asked,
+    )
+
+
+def _holds(kept: Sequence[Draws], rule: Rule) -> bool:
+    """Whether the rule holds; the first quantity that does not ends the work."""
+    return (
+        len(kept[0].iteration) >= FEWEST_DRAWS
+        and all(
+            not rule.asks(name, values) or _figure(name, values, True).holds for name, values in _tables(kept)
+        )
+        and not coclustering_sd(kept) > COCLUSTERING_LIMIT
+    )
+
+
+def _figures(kept: Sequence[Draws], rule: Rule, last: int, burn_in: int) -> Verdict:
+    figures: list[Figure] = []
+    watched: list[Figure] = []
+    for name, values in _tables(kept):
+        is_asked = values.shape[1] > 0 and rule.asks(name, values)
+        (watched if name == WATCHED else figures).append(_figure(name, values, is_asked))
+    if watched:
+        figures.append(
+            Figure(
+                WATCHED,
+                max(figure.rhat for figure in watched),
+                min(figure.bulk_ess for figure in watched),
+                min(figure.tail_ess for figure in watched),
+                True,
+            )
+        )
+    return Verdict(last, burn_in, tuple(figures), coclustering_sd(kept))
+
+
+def coclustering_sd(kept: Sequence[Draws]) -> float:
+    """Mean over pairs of the standard deviation between chains of their probability to share a block.
+
+    Pairs that are together in all draws of all chains, or in none, do not count; if none is left, it is 0. NaN of a
+    single chain, or without draws.
+    """
+    if len(kept) < 2 or len(kept[0].iteration) == 0:
+        return float("nan")
+    shares = np.array([chain.together.mean(axis=0) for chain in kept])
+    varies = ~np.all(shares == 0.0, axis=0) & ~np.all(shares == 1.0, axis=0)
+    return float(shares[:, varies].std(axis=0, ddof=1).mean()) if varies.any() else 0.0

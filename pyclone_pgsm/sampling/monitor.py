@@ -1,0 +1,84 @@
+"""What chains have drawn so far, as far as the rule for stopping looks at it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.sampling.chain import Records
+from pyclone_pgsm.sampling.convergence import Draws, Rule, Verdict, judge, pairs_of, summaries_of
+
+SUMMARIES = "entropy", "largest_share"
+
+
+class Monitor:
+    """Keeps of each saved iteration what :func:`~pyclone_pgsm.sampling.convergence.judge` needs.
+
+    Parameters
+    ----------
+    num_observations, chains : int
+    names : sequence of str
+        Of the hyperparameters: those of the partition prior, then those of the likelihood.
+    rule : Rule
+    """
+
+    def __init__(self, num_observations: int, chains: int, names: Sequence[str], rule: Rule) -> None:
+        self.names = names
+        self.rule = rule
+        self._pairs = pairs_of(num_observations)
+        self._parts: list[list[Draws]] = [[] for _ in range(chains)]
+
+    def add(self, chain: int, records: Records) -> None:
+        """Take over a segment of a chain."""
+        if records.iteration:
+            values = [(*prior, *others) for prior, others in zip(records.prior_values, records.values)]
+            series = dict(zip(self.names, np.array(values, float).T))
+            series |= {
+                "log_joint": np.array(records.log_joint),
+                "num_clusters": np.array(records.num_clusters),
+            }
+            self.add_rows(
+                chain,
+                np.array(records.iteration),
+                series,
+                np.array(records.labels),
+                np.array(records.watched),
+            )
+
+    def add_rows(
+        self,
+        chain: int,
+        iteration: NDArray[np.int64],
+        series: dict[str, NDArray[np.float64]],
+        labels: NDArray[np.integer],
+        watched: NDArray[np.float32],
+    ) -> None:
+        """Take over n saved iterations, with labels (n, T) and what is watched (n, W), which may be empty."""
+        of_labels = np.array([summaries_of(row) for row in labels]).T
+        ordered = {name: np.asarray(series[name], float) for name in ("log_joint", "num_clusters")}
+        ordered |= dict(zip(SUMMARIES, of_labels))
+        ordered |= {name: np.asarray(series[name], float) for name in self.names}
+        together = labels[:, self._pairs[:, 0]] == labels[:, self._pairs[:, 1]]
+        self._parts[chain].append(
+            Draws(iteration, ordered, watched.reshape(len(labels), -1).astype(np.float32), together)
+        )
+
+    def judge(self, last: int, first_burn_in: int, burn_in: int | None = None) -> Verdict:
+        """See :func:`~pyclone_pgsm.sampling.convergence.judge`."""
+        for parts in self._parts:
+            parts[:] = [_joined(parts)] if parts else []
+        return judge([parts[0] for parts in self._parts if parts], self.rule, last, first_burn_in, burn_in)
+
+
+def _joined(parts: Sequence[Draws]) -> Draws:
+    """Of several segments; rows that were made twice, the same, count once."""
+    iteration = np.concatenate([part.iteration for part in parts])
+    rows = np.unique(iteration, return_index=True)[1]
+    return Draws(
+        iteration[rows],
+        {name: np.concatenate([part.series[name] for part in parts])[rows] for name in parts[0].series},
+        np.concatenate([part.watched for part in parts])[rows],
+        np.concatenate([part.together for part in parts])[rows],
+    )
