@@ -25,9 +25,9 @@ from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.likelihoods.foreign import blamed, check_answers
 from pyclone_pgsm.likelihoods.model import FixedModel, Model
 from pyclone_pgsm.likelihoods.registry import BUILT_IN, find_likelihood
-from pyclone_pgsm.tumour.contaminated import Contaminated, log_any_share
-from pyclone_pgsm.tumour.grid import intern
+from pyclone_pgsm.tumour.grid import deduplicate
 from pyclone_pgsm.tumour.model import PyCloneModel
+from pyclone_pgsm.tumour.outliers import TumourWithOutliers, log_any_share
 
 StoredModel = dict[str, Any]
 TUMOUR = "pyclone"
@@ -74,7 +74,7 @@ def make_model(data: Data, options: StoredModel) -> Model:
     """
     if isinstance(data, Observations):
         model = PyCloneModel(
-            intern(data),
+            deduplicate(data),
             options["grid_size"],
             options["genotype_prior"],
             options["density"],
@@ -84,7 +84,7 @@ def make_model(data: Data, options: StoredModel) -> Model:
             options.get("prevalence_prior", "uniform"),
         )
         prob = options.get("outlier_prob", 0.0)
-        return Contaminated(model, prob, log_any_share(data)) if prob else model
+        return TumourWithOutliers(model, prob, log_any_share(data)) if prob else model
     spec, parameters = options["likelihood"], options["parameters"]
     kind = find_table_likelihood(spec, parameters)
     with blamed(spec):

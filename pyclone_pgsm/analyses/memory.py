@@ -14,7 +14,7 @@ from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.machine import available, shown
 from pyclone_pgsm.models import Data, StoredModel, names_of, num_columns
 from pyclone_pgsm.sampling.settings import APART, MANY, MOST_ALONE, SAMPLERS, Settings
-from pyclone_pgsm.tumour.grid import intern
+from pyclone_pgsm.tumour.grid import deduplicate
 from pyclone_pgsm.tumour.model import KEPT_BYTES, PER_SAMPLE
 
 MEGABYTE = 1 << 20
@@ -132,7 +132,7 @@ def estimate(
 def _tables_of_tumour(data: Observations, model: StoredModel) -> tuple[int, int]:
     """Bytes of the tables of all settings that are kept or in use, and the length of a statistic."""
     G, D = model["grid_size"], data.num_samples
-    table = intern(data)
+    table = deduplicate(data)
     one = table.num_rows * (16 * G + 24 * CHUNKS)
     is_inferred = model["precision"] in (None, PER_SAMPLE) and model["density"] != "binomial"
     is_inferred = is_inferred or bool((table.error_rate != table.error_rate).any())

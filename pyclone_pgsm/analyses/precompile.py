@@ -89,7 +89,7 @@ def compile_summary(likelihood: Any, grid_size: int | None) -> None:
     from pyclone_pgsm.posterior.matching import match_clusters
     from pyclone_pgsm.posterior.prevalence import block_posteriors, cluster_prevalences, mutation_prevalences
     from pyclone_pgsm.posterior.reads import reads_given_clusters
-    from pyclone_pgsm.tumour.grid import intern, prevalence_grid
+    from pyclone_pgsm.tumour.grid import deduplicate, prevalence_grid
 
     labels = np.array([0, 0, 1, 1])
     draws = np.array([[0, 0, 1, 1], [0, 1, 1, 1]], np.uint8)
@@ -100,7 +100,7 @@ def compile_summary(likelihood: Any, grid_size: int | None) -> None:
         _, density = cluster_prevalences(blocks, draws, labels, grid_size)
         match_clusters(draws, labels)
         grid = prevalence_grid(grid_size)
-        reads_given_clusters([(intern(_two_reads()), 100.0)], labels, density, grid, "major")
+        reads_given_clusters([(deduplicate(_two_reads()), 100.0)], labels, density, grid, "major")
     assignment_probability(draws, labels)
     coclustering(draws, np.arange(4))
 

@@ -15,7 +15,7 @@ from pyclone_pgsm.models import TUMOUR, StoredModel
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
-from pyclone_pgsm.tumour.grid import DENSITIES, choose_grid_size, intern
+from pyclone_pgsm.tumour.grid import DENSITIES, choose_grid_size, deduplicate
 from pyclone_pgsm.tumour.model import PER_SAMPLE, PREVALENCE_PRIORS
 
 LEAST_PRECISION, MOST_PRECISION = 0.1, 1e9
@@ -39,7 +39,7 @@ class ModelOptions:
     tumour_content : float, Uncertain, mapping of sample to one of these, or None
         As :func:`pyclone_pgsm.inputs.read_counts.tables.read_tables` takes it; distributions are inferred.
     outlier_prob : float
-        Probability that a mutation is an outlier (:mod:`pyclone_pgsm.tumour.contaminated`), at least 0 and below 1.
+        Probability that a mutation is an outlier (:mod:`pyclone_pgsm.tumour.outliers`), at least 0 and below 1.
     prevalence_prior : {"learned", "uniform"}
         The prior of a cluster's prevalence in each sample (:mod:`pyclone_pgsm.tumour.base_measure`).
     """
@@ -89,7 +89,7 @@ class ModelOptions:
 
     def store(self, observations: Observations) -> StoredModel:
         """The options as a trace stores them, with the grid that is chosen for these data."""
-        grid_size = self.grid_size or choose_grid_size(observations, intern(observations).num_rows)
+        grid_size = self.grid_size or choose_grid_size(observations, deduplicate(observations).num_rows)
         contents = uncertain(self.tumour_content, observations.sample_ids)
         return {
             "likelihood": TUMOUR,

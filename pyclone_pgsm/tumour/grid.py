@@ -135,7 +135,7 @@ def _sort_codes(columns: list[NDArray[np.generic]]) -> NDArray[np.int64]:
     return codes
 
 
-def intern(observations: Observations) -> LocusTable:
+def deduplicate(observations: Observations) -> LocusTable:
     """Find the distinct observations.
 
     Parameters
@@ -296,7 +296,7 @@ def likelihood_grid(
     Parameters
     ----------
     table : LocusTable
-        From `intern`.
+        From `deduplicate`.
     grid_size : int
         G >= 2.
     genotype_prior : str
@@ -333,7 +333,7 @@ def likelihood_at(
     Parameters
     ----------
     table : LocusTable
-        U rows. Where rows with the same prevalences follow each other as in a table from `intern`, it is faster.
+        U rows. Where rows with the same prevalences follow each other as in a table from `deduplicate`, it is faster.
     prevalences : (n, P) float64
     places : (U,) int64
         Which of the n rows of `prevalences` belongs to each row of the table.

@@ -21,7 +21,7 @@ from enumeration import (
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.likelihoods.pyclone import PyClone, make_pyclone, with_base
 from pyclone_pgsm.likelihoods.registry import find_likelihood
-from pyclone_pgsm.tumour.grid import intern
+from pyclone_pgsm.tumour.grid import deduplicate
 from pyclone_pgsm.tumour.model import PyCloneModel
 
 PLUGIN = Path(__file__).parents[2] / "examples" / "poisson_gamma" / "pyclone_pgsm_poisson_gamma.py"
@@ -92,7 +92,7 @@ def pyclone_model(
     """A precision of None infers it; an infinite one is the binomial."""
     density = "binomial" if precision == np.inf else "beta-binomial"
     return PyCloneModel(
-        intern(data),
+        deduplicate(data),
         grid_size,
         genotype_prior,
         density,
@@ -145,7 +145,7 @@ def two_samples_with_missing_data() -> Case:
 
 
 def copy_numbers() -> Case:
-    """Several genotypes a mutation: Xi has several peaks, and repeated rows are interned."""
+    """Several genotypes a mutation: Xi has several peaks, and repeated rows are deduplicated."""
     alt = [[14], [14], [30], [9], [30], [21]]
     depth = [[60], [60], [60], [45], [60], [40]]
     data = observations(

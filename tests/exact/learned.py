@@ -23,8 +23,8 @@ from test_outliers import key, log_outlier
 
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.likelihoods.pyclone import PyClone
-from pyclone_pgsm.tumour.contaminated import Contaminated
 from pyclone_pgsm.tumour.model import PyCloneModel
+from pyclone_pgsm.tumour.outliers import TumourWithOutliers
 
 NODES = 4  # in each direction: exact up to degree 5 in the weights
 
@@ -145,7 +145,7 @@ class Joint:
 
 
 def enumerate_joint(
-    model: PyCloneModel | Contaminated,
+    model: PyCloneModel | TumourWithOutliers,
     data: Observations,
     precisions: dict[float, float],
     log_prior: Callable[[NDArray[np.int32]], float],
@@ -153,13 +153,15 @@ def enumerate_joint(
 ) -> Joint:
     """With outliers, if the model has any; `precisions` with their probabilities."""
     T = data.num_mutations
-    may_be = (False, True) if isinstance(model, Contaminated) else (False,)
-    prob = model.prob if isinstance(model, Contaminated) else 0.0
+    may_be = (False, True) if isinstance(model, TumourWithOutliers) else (False,)
+    prob = model.prob if isinstance(model, TumourWithOutliers) else 0.0
     rows, masses = [], []
     for precision, of_precision in precisions.items():
         values = (precision, *model.initial_values()[1:])
         likelihood: PyClone = (
-            model.full_likelihood(values) if isinstance(model, Contaminated) else model.likelihood(values)
+            model.full_likelihood(values)
+            if isinstance(model, TumourWithOutliers)
+            else model.likelihood(values)
         )
         xi = likelihood.xi + likelihood.xi_max[:, None]
         alone = log_outlier(pyclone_log_marginal(likelihood), data)

@@ -18,16 +18,16 @@ from test_outliers import (
     Kernels,
     _few_precisions,
     at_each_precision,
-    contaminated,
     enumerate_states,
     log_seating,
     p_value,
     two_samples,
+    with_outliers,
 )
 
 from pyclone_pgsm.likelihoods.pyclone import PyClone
 from pyclone_pgsm.samplers import outliers as outliers_module
-from pyclone_pgsm.tumour.contaminated import Contaminated, log_any_share
+from pyclone_pgsm.tumour.outliers import TumourWithOutliers, log_any_share
 
 __all__ = ["_few_precisions"]
 REPLICATES = 10_000
@@ -65,7 +65,7 @@ def faulty_sweep() -> Callable[..., Any]:
 @pytest.mark.parametrize("number", range(len(FAULTS) + 1))
 def test_a_fault_is_caught(number: int) -> None:
     """Number 0 is the sound kernel, made from the same source."""
-    model = contaminated(two_samples())
+    model = with_outliers(two_samples())
     states = enumerate_states(log_seating(DP), model.likelihood(()), two_samples())
 
     def sweep(*arguments: Any) -> Any:
@@ -77,7 +77,7 @@ def test_a_fault_is_caught(number: int) -> None:
 
 @pytest.mark.usefixtures("_few_precisions")
 def test_a_precision_that_takes_outliers_for_members_is_caught() -> None:
-    class Forgetful(Contaminated):
+    class Forgetful(TumourWithOutliers):
         def given(self, outliers: NDArray[np.bool_]) -> Forgetful:
             return Forgetful(self._model, self.prob, self._log_any, outliers)
 

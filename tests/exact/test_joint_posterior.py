@@ -30,7 +30,7 @@ from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.hyperparameters import resample_hyperparameters
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.tumour import model as tumour_model
-from pyclone_pgsm.tumour.grid import intern
+from pyclone_pgsm.tumour.grid import deduplicate
 from pyclone_pgsm.tumour.model import PER_SAMPLE, Choice, PyCloneModel
 
 T = 4
@@ -64,17 +64,17 @@ def two_samples(**options: float) -> Observations:
 def precision_and_error_rate() -> PyCloneModel:
     data = observations([[0], [1], [6], [9]], [[24], [30], [20], [28]])
     data.error_rate[:] = np.nan
-    return PyCloneModel(intern(data), G, "major", "beta-binomial", None)
+    return PyCloneModel(deduplicate(data), G, "major", "beta-binomial", None)
 
 
 def precision_of_each_sample() -> PyCloneModel:
-    return PyCloneModel(intern(two_samples()), G, "major", "beta-binomial", PER_SAMPLE, ("a", "b"))
+    return PyCloneModel(deduplicate(two_samples()), G, "major", "beta-binomial", PER_SAMPLE, ("a", "b"))
 
 
 def tumour_contents_and_precision() -> PyCloneModel:
     contents = {"a": Uncertain(0.6, 0.2), "b": Uncertain(0.9, 0.3)}  # of b, only the lower two are possible
     data = two_samples(major=2, minor=1)
-    return PyCloneModel(intern(data), G, "major", "beta-binomial", None, ("a", "b"), contents)
+    return PyCloneModel(deduplicate(data), G, "major", "beta-binomial", None, ("a", "b"), contents)
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,8 @@ from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.sampling.chain import advance, start_chain
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.tumour import model as tumour_model
-from pyclone_pgsm.tumour.contaminated import Contaminated, log_any_share
 from pyclone_pgsm.tumour.model import Choice, PyCloneModel
+from pyclone_pgsm.tumour.outliers import TumourWithOutliers, log_any_share
 
 T = 4
 G = 11
@@ -73,19 +73,19 @@ def log_any_concentration(labels: NDArray[np.int32]) -> float:
 
 @cache
 def joint_of(name: str, with_outliers: bool, num_triangles: int, log_prior: LogPrior = log_seating) -> Joint:
-    model: PyCloneModel | Contaminated = make_model(DATA[name]())
+    model: PyCloneModel | TumourWithOutliers = make_model(DATA[name]())
     if with_outliers:
-        model = contaminated(name)
+        model = with_outliers(name)
     return enumerate_joint(model, DATA[name](), PRECISIONS, log_prior, num_triangles)
 
 
-def contaminated(name: str) -> Contaminated:
+def with_outliers(name: str) -> TumourWithOutliers:
     data = DATA[name]()
-    return Contaminated(make_model(data), PROB, log_any_share(data))
+    return TumourWithOutliers(make_model(data), PROB, log_any_share(data))
 
 
 def p_value(
-    model: PyCloneModel | Contaminated, joint: Joint, kind: str, replicates: int = REPLICATES
+    model: PyCloneModel | TumourWithOutliers, joint: Joint, kind: str, replicates: int = REPLICATES
 ) -> float:
     """Of the test that a step from the posterior is still the posterior."""
     kernels = Kernels(model, DP)
@@ -165,7 +165,7 @@ def test_one_step_with_delayed_acceptance(monkeypatch: pytest.MonkeyPatch) -> No
     ],
 )
 def test_one_step_with_outliers(name: str, kind: str) -> None:
-    assert p_value(contaminated(name), joint_of(name, True, 2), kind) > 1e-4
+    assert p_value(with_outliers(name), joint_of(name, True, 2), kind) > 1e-4
 
 
 @pytest.mark.long
@@ -188,7 +188,7 @@ def test_a_chain_infers_everything_together(name: str, num_triangles: int) -> No
 def test_a_chain_with_outliers_infers_everything_together() -> None:
     """In what is saved, outliers are apart: partitions that differ in their outliers' blocks only are one."""
     joint = joint_of("one_sample", True, 2, log_any_concentration)
-    model = contaminated("one_sample")
+    model = with_outliers("one_sample")
     settings = Settings(iterations=30_500, burn_in=500, seed=3, hyper_every=1, particles=5, moves=1)
     state = start_chain(model, DirichletProcess(1.0), settings, 0)
     _, records, _ = advance(model, settings, state, 10, lambda _: False)

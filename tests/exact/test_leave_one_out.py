@@ -23,7 +23,7 @@ from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.partition import build_partition
 from pyclone_pgsm.posterior.stacking import Draw, log_densities, log_densities_given
 from pyclone_pgsm.priors import Prior
-from pyclone_pgsm.tumour.contaminated import Contaminated, log_any_share
+from pyclone_pgsm.tumour.outliers import TumourWithOutliers, log_any_share
 
 State = tuple[Draw, float]
 """A state, of which observations may be left out (label -1), and its log joint density."""
@@ -77,7 +77,7 @@ def test_densities_with_outliers_and_an_inferred_precision(prior: str) -> None:
     """Densities at different precisions compare: what the tables leave out depends on the precision."""
     data = two_samples()
     base = pyclone_model(data, 31, precision=None)
-    model = Contaminated(base, PROB, log_any_share(data))
+    model = TumourWithOutliers(base, PROB, log_any_share(data))
     precisions = {(10.0,): 0.3, (np.inf,): 0.7}
     marginals = {values: pyclone_log_marginal(base.likelihood(values)) for values in precisions}
     alone = {values: log_outlier(marginals[values], data) for values in precisions}

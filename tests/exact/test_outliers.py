@@ -36,8 +36,8 @@ from pyclone_pgsm.samplers.particle_gibbs import make_block_pool, split_merge
 from pyclone_pgsm.sampling.chain import Records, advance, start_chain
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.tumour import model as tumour_model
-from pyclone_pgsm.tumour.contaminated import Contaminated, log_any_share
 from pyclone_pgsm.tumour.model import PyCloneModel
+from pyclone_pgsm.tumour.outliers import TumourWithOutliers, log_any_share
 
 T = 4
 PROB = 0.3
@@ -147,7 +147,7 @@ class Kernels:
     """
 
     def __init__(
-        self, model: Contaminated | PyCloneModel, prior: Prior, sweep: Callable[..., Any] | None = None
+        self, model: TumourWithOutliers | PyCloneModel, prior: Prior, sweep: Callable[..., Any] | None = None
     ) -> None:
         self.model = model
         self.tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))
@@ -160,7 +160,7 @@ class Kernels:
     def step(
         self, kind: str, labels: Any, outliers: Any, values: tuple[float, ...], rng: np.random.Generator
     ) -> tuple[Any, Any, tuple[float, ...]]:
-        model = self.model.given(outliers) if isinstance(self.model, Contaminated) else self.model
+        model = self.model.given(outliers) if isinstance(self.model, TumourWithOutliers) else self.model
         likelihood = model.likelihood(values)
         partition = self.build(likelihood, labels)
         for part in kind.split("+"):
@@ -178,7 +178,7 @@ class Kernels:
             elif part == "weights":
                 values, likelihood = model.draw_conditionals(values, likelihood, partition, rng)
             else:
-                assert isinstance(model, Contaminated)
+                assert isinstance(model, TumourWithOutliers)
                 outliers = model.outliers.copy()
                 full, weights = model.full_likelihood(values), model.log_weights(values)
                 partition, _ = self.outliers(
@@ -212,8 +212,8 @@ def p_value(
     return chi_square_p_value(counts, probabilities)
 
 
-def contaminated(data: Observations, precision: float | None = np.inf) -> Contaminated:
-    return Contaminated(pyclone_model(data, 41, precision=precision), PROB, log_any_share(data))
+def with_outliers(data: Observations, precision: float | None = np.inf) -> TumourWithOutliers:
+    return TumourWithOutliers(pyclone_model(data, 41, precision=precision), PROB, log_any_share(data))
 
 
 @pytest.mark.parametrize(
@@ -229,14 +229,14 @@ def contaminated(data: Observations, precision: float | None = np.inf) -> Contam
 )
 def test_one_step_from_the_posterior_is_the_posterior(data: str, prior: str, kind: str) -> None:
     reads = DATA[data]()
-    model = contaminated(reads)
+    model = with_outliers(reads)
     states = enumerate_states(log_seating(PRIORS[prior]), model.likelihood(()), reads)
     assert p_value(Kernels(model, PRIORS[prior]), [states], [()], kind, REPLICATES) > 1e-4
 
 
 def test_constants_of_outliers_are_counted() -> None:
     """Data and outliers have the same probability, however it is split between likelihood and hyperprior."""
-    model = contaminated(two_samples())
+    model = with_outliers(two_samples())
     marginal = pyclone_log_marginal(model.likelihood(()))
     for flags in itertools.product((False, True), repeat=T):
         given = model.given(np.array(flags))
@@ -258,7 +258,7 @@ def _few_precisions(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def at_each_precision(
-    model: Contaminated, data: Observations, log_prior: Callable[[NDArray[np.int32]], float]
+    model: TumourWithOutliers, data: Observations, log_prior: Callable[[NDArray[np.int32]], float]
 ) -> list[States]:
     found = []
     for precision, p in zip(PRECISIONS, PRECISION_PRIOR):
@@ -273,14 +273,14 @@ def test_one_step_from_the_joint_posterior_with_the_precision(
     estimated_from: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tumour_model, "ESTIMATED_FROM", estimated_from)
-    model = contaminated(two_samples(), None)
+    model = with_outliers(two_samples(), None)
     assert model.has_estimates == (estimated_from == 0)
     states = at_each_precision(model, two_samples(), log_seating(DP))
     points = [(precision,) for precision in PRECISIONS]
     assert p_value(Kernels(model, DP), states, points, "outliers+precision+gibbs", REPLICATES) > 1e-4
 
 
-def run(model: Contaminated, settings: Settings) -> Records:
+def run(model: TumourWithOutliers, settings: Settings) -> Records:
     prior = DirichletProcess(1.0)
     _, records, done = advance(model, settings, start_chain(model, prior, settings, 0), 10, lambda _: False)
     assert done
@@ -291,7 +291,7 @@ def run(model: Contaminated, settings: Settings) -> Records:
 @pytest.mark.usefixtures("_few_precisions")
 def test_a_chain_reaches_the_posterior() -> None:
     """In what is saved outliers are apart: partitions that differ in their outliers' blocks only are one."""
-    model = contaminated(one_sample(), None)
+    model = with_outliers(one_sample(), None)
 
     def log_prior(labels: NDArray[np.int32]) -> float:
         sizes = np.bincount(labels)
@@ -319,7 +319,7 @@ def test_a_chain_reaches_the_posterior() -> None:
 @pytest.mark.usefixtures("_few_precisions")
 def test_the_log_joint_is_that_of_everything_unknown() -> None:
     """log p(y, c, o, alpha, s), with all constants."""
-    model = contaminated(two_samples(), None)
+    model = with_outliers(two_samples(), None)
     prior = DirichletProcess(1.0, 2.0, 0.5)
     settings = Settings(iterations=60, burn_in=1, hyper_every=1, seed=2)
     state = start_chain(model, prior, settings, 0)
@@ -342,7 +342,7 @@ def test_the_log_joint_is_that_of_everything_unknown() -> None:
 
 def test_impossible_blocks_stay_impossible() -> None:
     """One block at most: nobody opens another, not even as an outlier."""
-    model = contaminated(two_samples())
+    model = with_outliers(two_samples())
     one = CustomPrior(lambda j: np.where(j <= 1, 0.0, -np.inf), lambda n: 0.0 * n)
     kernels = Kernels(model, one)
     rng = np.random.default_rng(1)
@@ -356,7 +356,7 @@ def test_impossible_blocks_stay_impossible() -> None:
 
 
 def test_no_outlier_before_half_of_the_burn_in() -> None:
-    records = run(contaminated(two_samples()), Settings(iterations=60, burn_in=40, seed=1))
+    records = run(with_outliers(two_samples()), Settings(iterations=60, burn_in=40, seed=1))
     flags = np.array(records.outliers)
     assert not flags[:20].any()
     assert flags[20:].any()

@@ -15,7 +15,7 @@ from pyclone_pgsm.posterior.prevalence import (
 )
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.simulate.tumour import SimulationOptions, simulate
-from pyclone_pgsm.tumour.grid import intern, likelihood_grid
+from pyclone_pgsm.tumour.grid import deduplicate, likelihood_grid
 from pyclone_pgsm.tumour.model import PyCloneModel
 
 G, T, D = 41, 9, 3
@@ -42,7 +42,7 @@ def observations():
 @pytest.fixture(scope="module")
 def weights(observations) -> NDArray[np.float64]:
     """(M, T, D, G) posterior of each mutation's prevalence given each partition, in logs from the grid's xi."""
-    table = intern(observations)
+    table = deduplicate(observations)
     found = np.empty((len(DRAWS), T, D, G))
     for m, (labels, precision) in enumerate(zip(DRAWS, PRECISIONS)):
         xi = likelihood_grid(table, G, "major", "beta-binomial", precision).xi
@@ -61,7 +61,7 @@ def weights(observations) -> NDArray[np.float64]:
 
 @pytest.fixture(scope="module")
 def blocks(observations):
-    model = PyCloneModel(intern(observations), G, "major", "beta-binomial", None)
+    model = PyCloneModel(deduplicate(observations), G, "major", "beta-binomial", None)
     return block_posteriors((model.likelihood((p,)), labels) for p, labels in zip(PRECISIONS, DRAWS))
 
 

@@ -18,7 +18,7 @@ from pyclone_pgsm.posterior.reads import (
 )
 from pyclone_pgsm.simulate.tumour import variant_share
 from pyclone_pgsm.tumour.genotypes import genotype_states
-from pyclone_pgsm.tumour.grid import intern
+from pyclone_pgsm.tumour.grid import deduplicate
 
 
 def distribution(n: int, mean: float, s: float):
@@ -91,7 +91,7 @@ def test_against_sums_over_all_counts(s):
     )
     labels = np.array([0, 0, 1, 1, -1])
     grid = np.linspace(0, 1, 101)
-    found = reads_given_clusters([(intern(seen), s)], labels, densities(), grid, "major")
+    found = reads_given_clusters([(deduplicate(seen), s)], labels, densities(), grid, "major")
     for i, d in np.ndindex(5, 2):
         if labels[i] < 0 or not seen.has_data[i, d]:
             assert np.isnan([a[i, d] for a in (found.fit, found.expected, found.multiplicity_prob)]).all()
@@ -117,14 +117,14 @@ def test_against_sums_over_all_counts(s):
 def test_samples_apart_are_as_together():
     seen = observations([[40, 10], [3, 30]], [[100, 90], [40, 60]], [[1, 2], [3, 2]], [[1, 1], [0, 0]])
     labels, grid = np.array([0, 1]), np.linspace(0, 1, 101)
-    together = reads_given_clusters([(intern(seen), 80.0)], labels, densities(), grid, "major")
+    together = reads_given_clusters([(deduplicate(seen), 80.0)], labels, densities(), grid, "major")
     columns = [
         observations(
             *(getattr(seen, name)[:, [d]] for name in ("alt_counts", "depth", "major_cn", "minor_cn"))
         )
         for d in range(2)
     ]
-    parts = [(intern(column), 80.0) for column in columns]
+    parts = [(deduplicate(column), 80.0) for column in columns]
     apart = reads_given_clusters(parts, labels, densities(), grid, "major")
     for one, other in zip(together, apart):
         np.testing.assert_array_equal(one, other)
@@ -159,7 +159,7 @@ def test_two_states_of_copy_number():
     density = np.zeros((1, 1, 101))
     density[0, 0, 100] = 1.0
     found = reads_given_clusters(
-        [(intern(seen), math.inf)], np.array([0]), density, np.linspace(0, 1, 101), "major"
+        [(deduplicate(seen), math.inf)], np.array([0]), density, np.linspace(0, 1, 101), "major"
     )
     assert found.multiplicity[0, 0] == 2
     assert found.multiplicity_prob[0, 0] > 0.9
@@ -174,7 +174,7 @@ def test_fit_is_uniform_for_reads_from_the_model():
     density[0, 0, 40] = 1.0
     one = np.ones((n, 1))
     found = reads_given_clusters(
-        [(intern(observations(alt, depth, one, one)), math.inf)],
+        [(deduplicate(observations(alt, depth, one, one)), math.inf)],
         np.zeros(n, np.int64),
         density,
         np.linspace(0, 1, 101),

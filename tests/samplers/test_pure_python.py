@@ -19,7 +19,7 @@ from pyclone_pgsm.likelihoods.model import FixedModel, Model
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.sampling.chain import advance, start_chain
 from pyclone_pgsm.sampling.settings import Settings
-from pyclone_pgsm.tumour.contaminated import Contaminated
+from pyclone_pgsm.tumour.outliers import TumourWithOutliers
 
 ITERATIONS = 150
 SETTINGS: list[tuple[Any, ...]] = [
@@ -39,7 +39,7 @@ def labels(
     if prevalence_prior:
         model = pyclone_model(two_samples_with_gaps(), 41, prevalence_prior=prevalence_prior)
     if outlier_prob:
-        model = Contaminated(
+        model = TumourWithOutliers(
             pyclone_model(two_samples_with_gaps(), 41), outlier_prob, np.full(case.num_observations, -6.0)
         )
     prior = DirichletProcess()

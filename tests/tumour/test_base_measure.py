@@ -46,9 +46,9 @@ from pyclone_pgsm.tumour.base_measure import (
     log_prior_density,
     weight_names,
 )
-from pyclone_pgsm.tumour.contaminated import Contaminated, log_any_share
-from pyclone_pgsm.tumour.grid import intern
+from pyclone_pgsm.tumour.grid import deduplicate
 from pyclone_pgsm.tumour.model import PyCloneModel
+from pyclone_pgsm.tumour.outliers import TumourWithOutliers, log_any_share
 
 WEIGHTS = np.array([[0.7, 0.1, 0.2], [0.05, 0.9, 0.05]])
 OTHERS = np.array([[0.02, 0.5, 0.48], [0.6, 0.3, 0.1]])
@@ -234,7 +234,7 @@ def test_probabilities_of_components_by_their_definition(
 def test_outliers_tell_nothing_of_the_weights() -> None:
     """A block of nothing but outliers is one without data, and its component is drawn from the weights."""
     data = observations([[0, 0], [0, 0], [9, 9]], [[40, 40], [40, 40], [20, 20]])
-    model = Contaminated(
+    model = TumourWithOutliers(
         pyclone_model(data, 101, prevalence_prior="learned"),
         0.2,
         log_any_share(data),
@@ -269,7 +269,7 @@ def test_estimates_with_a_base_measure(weights: NDArray[np.float64]) -> None:
     made = simulate(options, np.random.default_rng(3))
     data = made.observations
     model = PyCloneModel(
-        intern(data), 201, "major", "beta-binomial", None, data.sample_ids, prevalence_prior="learned"
+        deduplicate(data), 201, "major", "beta-binomial", None, data.sample_ids, prevalence_prior="learned"
     )
     labels = made.cluster.astype(np.int32)
     choice = model._choices["precision"]

@@ -21,11 +21,11 @@ from pyclone_pgsm.sampling.chain import advance, start_chain
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.simulate.tumour import SimulationOptions, simulate
 from pyclone_pgsm.tumour import model as tumour_model
-from pyclone_pgsm.tumour.contaminated import Contaminated, log_any_share
 from pyclone_pgsm.tumour.estimate import POINTS, REACH, change_of_log_likelihood
-from pyclone_pgsm.tumour.grid import intern
+from pyclone_pgsm.tumour.grid import deduplicate
 from pyclone_pgsm.tumour.kernels import DEEPEST_TABLE
 from pyclone_pgsm.tumour.model import PER_SAMPLE, PRECISION, PyCloneModel
+from pyclone_pgsm.tumour.outliers import TumourWithOutliers, log_any_share
 
 
 def tumour(**options: object) -> tuple[Observations, NDArray[np.int32]]:
@@ -38,18 +38,20 @@ def tumour(**options: object) -> tuple[Observations, NDArray[np.int32]]:
 
 
 def make_model(data: Observations, precision: float | str | None, **contents: Uncertain) -> PyCloneModel:
-    return PyCloneModel(intern(data), 201, "major", "beta-binomial", precision, data.sample_ids, contents)
+    return PyCloneModel(
+        deduplicate(data), 201, "major", "beta-binomial", precision, data.sample_ids, contents
+    )
 
 
 def at(
-    model: PyCloneModel | Contaminated, values: tuple[float, ...], labels: NDArray[np.int32]
+    model: PyCloneModel | TumourWithOutliers, values: tuple[float, ...], labels: NDArray[np.int32]
 ) -> tuple[PyClone, Partition]:
     likelihood = model.likelihood(values)
     return likelihood, compiled_for(build_partition, PyClone)(likelihood, labels)
 
 
 def changes(
-    model: PyCloneModel | Contaminated,
+    model: PyCloneModel | TumourWithOutliers,
     labels: NDArray[np.int32],
     values: tuple[float, ...],
     proposal: tuple[float, ...],
@@ -127,7 +129,7 @@ def test_peaks_that_move_are_followed() -> None:
         depth=3000.0, absent=0.8, precision=np.inf, mutations=400, missing=0.0, subclonal=0.0
     )
     data.error_rate[:] = np.nan
-    model = PyCloneModel(intern(data), 1601, "major", "binomial", None)
+    model = PyCloneModel(deduplicate(data), 1601, "major", "binomial", None)
     values, proposal = (1e-4,), (1e-2,)
     before = posterior_lattice(*at(model, values, labels), POINTS, REACH)
     after = posterior_lattice(*at(model, proposal, labels), POINTS, REACH)
@@ -188,7 +190,7 @@ def test_very_deep_reads() -> None:
 def test_outliers(precision: str | None, number: int) -> None:
     data, labels = tumour()
     outliers = np.random.default_rng(1).permutation(300) < number
-    model = Contaminated(make_model(data, precision), 0.1, log_any_share(data), outliers)
+    model = TumourWithOutliers(make_model(data, precision), 0.1, log_any_share(data), outliers)
     values = (FINITE[32],) * (3 if precision else 1) + (1e-3,)
     for proposal in ((FINITE[16], *values[1:]), (*values[:-1], 5e-4)):
         assert agree(*changes(model, labels, values, proposal))
@@ -219,7 +221,7 @@ def test_estimates_do_not_keep_a_chain_from_climbing(monkeypatch: pytest.MonkeyP
     made = simulate(options, np.random.default_rng(4))
     contents = {"S2": Uncertain(0.6, 0.15)}
     model = PyCloneModel(
-        intern(made.observations), 201, "major", "beta-binomial", 200.0, ("S1", "S2"), contents
+        deduplicate(made.observations), 201, "major", "beta-binomial", 200.0, ("S1", "S2"), contents
     )
     values = model.initial_values()
     likelihood, partition = at(model, values, made.cluster.astype(np.int32))
@@ -245,7 +247,7 @@ def test_fewer_tables_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
     made, moved = [], []
     for estimated_from in (np.inf, 0):
         monkeypatch.setattr(tumour_model, "ESTIMATED_FROM", estimated_from)
-        model = CountingModel(intern(data), 201, "major", "beta-binomial", None, data.sample_ids)
+        model = CountingModel(deduplicate(data), 201, "major", "beta-binomial", None, data.sample_ids)
         settings = Settings(iterations=300, burn_in=0, hyper_every=1, seed=1, sampler="gibbs")
         state = replace(start_chain(model, DirichletProcess(1.0), settings, 0), labels=labels)
         _, records, _ = advance(model, settings, state, 1000, lambda _: False)

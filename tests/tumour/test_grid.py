@@ -25,7 +25,7 @@ from pyclone_pgsm.tumour.grid import (
     LocusTable,
     XiGrid,
     choose_grid_size,
-    intern,
+    deduplicate,
     likelihood_at,
     likelihood_grid,
     prevalence_grid,
@@ -83,7 +83,7 @@ def precisions(largest: float) -> st.SearchStrategy[float]:
 
 
 def check_against(reference, data: list[Row], grid_size: int, prior: str, precision: float) -> None:
-    table = intern(observations([[row] for row in data]))
+    table = deduplicate(observations([[row] for row in data]))
     grid = likelihood_grid(table, grid_size, prior, "beta-binomial", precision)
     for u in range(table.num_rows):
         expected = log_likelihoods(row_at(table, u), grid_size, prior, precision, reference)
@@ -126,7 +126,7 @@ def test_tiny_error_rates(error_rate: float, precision: float) -> None:
     check_against(log_pmf_sum, data, 5, "major", precision)
     # Here 1 - mean is the error rate itself, which no subtraction from 1 can tell.
     grid = likelihood_grid(
-        intern(observations([[Row(0, 3, 1, 0, 1, 1.0, error_rate)]])), 2, "major", "binomial", None
+        deduplicate(observations([[Row(0, 3, 1, 0, 1, 1.0, error_rate)]])), 2, "major", "binomial", None
     )
     np.testing.assert_allclose(absolute(grid, 0)[1], 3 * math.log(error_rate), rtol=1e-12)
 
@@ -154,7 +154,7 @@ def test_many_rows_in_one_group() -> None:
     """Dense counts and a grid of several blocks."""
     rng = np.random.default_rng(4)
     data = [Row(int(alt), int(ref), 2, 1, 2, 0.7) for alt, ref in rng.poisson((30, 60), (300, 2))]
-    table = intern(observations([[row] for row in data]))
+    table = deduplicate(observations([[row] for row in data]))
     grid = likelihood_grid(table, 301, "major", "beta-binomial", 150.0)
     for u in range(0, table.num_rows, 60):
         expected = log_likelihoods(row_at(table, u), 301, "major", 150.0)
@@ -164,7 +164,7 @@ def test_many_rows_in_one_group() -> None:
 @settings(max_examples=30, deadline=None)
 @given(groups(400), st.integers(2, 120), PRIORS, precisions(1e6))
 def test_parts_fit_together(data: list[Row], grid_size: int, prior: str, precision: float) -> None:
-    table = intern(observations([[row] for row in data]))
+    table = deduplicate(observations([[row] for row in data]))
     grid = likelihood_grid(table, grid_size, prior, "beta-binomial", precision)
     assert grid.xi.shape == grid.likelihood.shape == (table.num_rows, grid_size)
     assert grid.xi.dtype == np.float64
@@ -180,7 +180,7 @@ def test_parts_fit_together(data: list[Row], grid_size: int, prior: str, precisi
 @pytest.mark.parametrize("precision", [3.0, 2000.0, math.inf])
 def test_probabilities_sum_to_one(precision: float) -> None:
     depth = 37
-    table = intern(observations([[Row(alt, depth - alt, 3, 1, 2, 0.6)] for alt in range(depth + 1)]))
+    table = deduplicate(observations([[Row(alt, depth - alt, 3, 1, 2, 0.6)] for alt in range(depth + 1)]))
     grid = likelihood_grid(table, 11, "parental", "beta-binomial", precision)
     total = np.exp(grid.xi + grid.xi_max[:, None]).sum(axis=0)
     np.testing.assert_allclose(total, 1.0, rtol=1e-12)
@@ -194,7 +194,7 @@ def some_data() -> LocusTable:
         depth = int(rng.integers(1, 400)) if i % 10 else 50_000
         alt = int(rng.binomial(depth, rng.uniform(0.0, 0.6)))
         data.append([Row(alt, depth - alt, *copies[i % 4], tumour_content=0.7)])
-    return intern(observations(data))
+    return deduplicate(observations(data))
 
 
 @pytest.mark.parametrize("precision", [60.0, math.inf])
@@ -228,7 +228,7 @@ TWO_STATES = Row(31, 69, 1, 1, 2, 0.8, 1e-3, 3, 1, 0.3)
 def absolute_of(
     row: Row, prior: str = "major", precision: float = math.inf, grid_size: int = 21
 ) -> np.ndarray:
-    table = intern(observations([[row]]))
+    table = deduplicate(observations([[row]]))
     return absolute(likelihood_grid(table, grid_size, prior, "beta-binomial", precision), 0)
 
 
@@ -324,7 +324,7 @@ def test_large_precision_approaches_the_binomial() -> None:
 
 
 def test_zero_depth_is_flat() -> None:
-    grid = likelihood_grid(intern(observations([[Row(0, 0, 3, 1)]])), 5, "major", "beta-binomial", 50.0)
+    grid = likelihood_grid(deduplicate(observations([[Row(0, 0, 3, 1)]])), 5, "major", "beta-binomial", 50.0)
     np.testing.assert_allclose(absolute(grid, 0), 0.0, atol=1e-15)
 
 
@@ -333,7 +333,7 @@ def test_probabilities_of_two_states_sum_to_one(precision: float) -> None:
     depth = 37
     data = [Row(alt, depth - alt, 2, 1, 2, 0.6, 1e-3, 4, 2, 0.45) for alt in range(depth + 1)]
     grid = likelihood_grid(
-        intern(observations([[row] for row in data])), 11, "major", "beta-binomial", precision
+        deduplicate(observations([[row] for row in data])), 11, "major", "beta-binomial", precision
     )
     total = np.exp(grid.xi + grid.xi_max[:, None]).sum(axis=0)
     np.testing.assert_allclose(total, 1.0, rtol=1e-12)
@@ -367,11 +367,11 @@ def test_runs_uncompiled() -> None:
 import sys
 sys.path.insert(0, sys.argv[1])
 from xi_reference import Row, observations
-from pyclone_pgsm.tumour.grid import intern, likelihood_grid
+from pyclone_pgsm.tumour.grid import deduplicate, likelihood_grid
 import numpy as np
 data = [Row(5, 9, 2, 0), Row(30, 10, 2, 0), Row(2, 0), Row(9000, 40000), Row(900, 100, 9, 0),
         Row(5, 9, 2, 0, 2, 0.9, 1e-3, 1, 1, 0.4)]
-table = intern(observations([[row] for row in data]))
+table = deduplicate(observations([[row] for row in data]))
 for precision in (40.0, np.inf):
     grid = likelihood_grid(table, 4, "total", "beta-binomial", precision)
     print(*(value.hex() for value in (grid.xi + grid.xi_max[:, None]).ravel()))
@@ -387,7 +387,7 @@ for precision in (40.0, np.inf):
 
 
 def test_no_data_at_all() -> None:
-    table = intern(observations([[None, None]]))
+    table = deduplicate(observations([[None, None]]))
     assert table.num_rows == 0
     np.testing.assert_array_equal(table.index, [[-1, -1]])
     grid = likelihood_grid(table, 7, "major", "binomial", None)
@@ -414,15 +414,15 @@ def assert_sorted(unique: list[Row]) -> None:
     )
 )
 def test_interning_reconstructs(data: list[list[Row | None]]) -> None:
-    table = intern(observations(data))
+    table = deduplicate(observations(data))
     assert table.index.dtype == np.int32
     assert table.index.shape == (len(data), len(data[0]))
     for i, mutation in enumerate(data):
         for d, row in enumerate(mutation):
             u = table.index[i, d]
-            assert row is None if u == -1 else row_at(table, u) == row.interned
+            assert row is None if u == -1 else row_at(table, u) == row.deduplicated
     unique = [row_at(table, u) for u in range(table.num_rows)]
-    assert set(unique) == {row.interned for mutation in data for row in mutation if row is not None}
+    assert set(unique) == {row.deduplicated for mutation in data for row in mutation if row is not None}
     assert_sorted(unique)
 
 
@@ -430,7 +430,7 @@ def test_interning_survives_huge_values() -> None:
     """The product of the columns' ranges exceeds 64 bits."""
     big = 2**40
     data = [Row(big * a, big * r, major=m) for a in (0, 3) for r in (0, 5) for m in (1, big)]
-    table = intern(observations([[row] for row in data + data]))
+    table = deduplicate(observations([[row] for row in data + data]))
     assert table.num_rows == 8
     assert [row_at(table, u) for u in table.index[:, 0]] == data + data
     assert_sorted([row_at(table, u) for u in range(8)])

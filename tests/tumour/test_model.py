@@ -20,7 +20,7 @@ from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.likelihoods.pyclone import PyClone
 from pyclone_pgsm.tumour import model as tumour_model
-from pyclone_pgsm.tumour.grid import LocusTable, XiGrid, intern, likelihood_grid
+from pyclone_pgsm.tumour.grid import LocusTable, XiGrid, deduplicate, likelihood_grid
 from pyclone_pgsm.tumour.model import (
     ERROR_RATE,
     PER_SAMPLE,
@@ -126,7 +126,7 @@ def three_samples() -> Observations:
 
 
 def own_model(data: Observations, **contents: Uncertain) -> PyCloneModel:
-    return PyCloneModel(intern(data), 11, "major", "beta-binomial", PER_SAMPLE, SAMPLES, contents)
+    return PyCloneModel(deduplicate(data), 11, "major", "beta-binomial", PER_SAMPLE, SAMPLES, contents)
 
 
 def rows_of(likelihood: PyClone, d: int) -> np.ndarray:
@@ -177,14 +177,14 @@ def test_only_the_rows_of_the_sample_that_changes_are_computed(monkeypatch: pyte
 
 def test_a_sample_without_data() -> None:
     data = observations([[3, 0], [9, 0]], [[10, 0], [20, 0]], has_data=[[True, False]] * 2)
-    likelihood = PyCloneModel(intern(data), 11, "major", "beta-binomial", PER_SAMPLE, ("a", "b")).likelihood(
-        (10.0, 100.0)
-    )
+    likelihood = PyCloneModel(
+        deduplicate(data), 11, "major", "beta-binomial", PER_SAMPLE, ("a", "b")
+    ).likelihood((10.0, 100.0))
     assert likelihood.index.tolist() == [[0, -1], [1, -1]]
 
 
 def test_the_binomial_has_no_precision_of_a_sample() -> None:
-    model = PyCloneModel(intern(three_samples()), 11, "major", "binomial", PER_SAMPLE, SAMPLES)
+    model = PyCloneModel(deduplicate(three_samples()), 11, "major", "binomial", PER_SAMPLE, SAMPLES)
     assert model.hyperparameters == ("error_rate",)
 
 

@@ -38,7 +38,7 @@ class Row:
         )
 
     @property
-    def interned(self) -> Row:
+    def deduplicated(self) -> Row:
         """What a table of distinct rows says of it."""
         one_state = dataclasses.replace(self, subclonal_major=0, subclonal_minor=0, subclonal_fraction=0.0)
         return self if self.has_two_states else one_state

@@ -47,7 +47,7 @@ from pyclone_pgsm.simulate.tumour import (
     simulate,
     variant_share,
 )
-from pyclone_pgsm.tumour.grid import choose_grid_size, intern
+from pyclone_pgsm.tumour.grid import choose_grid_size, deduplicate
 from pyclone_pgsm.tumour.model import PyCloneModel
 
 PARTICLES, THRESHOLD = 20, 0.5
@@ -162,7 +162,7 @@ def run_chain(
 
 def binomial_model(observations: Observations, grid_size: int) -> PyCloneModel:
     """The model without overdispersion."""
-    return PyCloneModel(intern(observations), grid_size, "major", "binomial", None)
+    return PyCloneModel(deduplicate(observations), grid_size, "major", "binomial", None)
 
 
 class Floor:
@@ -289,7 +289,7 @@ def peak_memory() -> float:
 def measure_million() -> None:
     """A million mutations: iterations from the true clusters on, at 101 points and on the automatic grid."""
     observations, cluster = whole_genome(np.random.default_rng(1))
-    table = intern(observations)
+    table = deduplicate(observations)
     automatic = choose_grid_size(observations, table.num_rows)
     print(
         f"{MILLION} mutations, 1 sample, depth 60, {len(FOUR_STATES)} copy-number states, {table.num_rows} "

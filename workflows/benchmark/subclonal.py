@@ -26,7 +26,7 @@ from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.scoring.metrics import v_measure
 from pyclone_pgsm.simulate.tumour import Simulation, SimulationOptions, simulate
-from pyclone_pgsm.tumour.grid import intern, likelihood_grid, prevalence_grid
+from pyclone_pgsm.tumour.grid import deduplicate, likelihood_grid, prevalence_grid
 
 OPTIONS = SimulationOptions(
     mutations=400,
@@ -62,7 +62,7 @@ def alone(
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """(T, D) posterior mean of each mutation's prevalence given its own reads, and whether the truth is among the
     likeliest points of the grid that hold 95 %."""
-    table = intern(observations)
+    table = deduplicate(observations)
     weights = likelihood_grid(table, GRID, "major", "binomial", None).likelihood
     weights = (weights / weights.sum(axis=1, keepdims=True))[table.index]
     nearest = np.rint(true * (GRID - 1)).astype(int)

@@ -33,7 +33,7 @@ from pyclone_pgsm.partition import build_partition
 from pyclone_pgsm.posterior.predictive import Predictive, log_join_weights
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.simulate.tumour import SimulationOptions, simulate
-from pyclone_pgsm.tumour.grid import LocusTable, choose_grid_size, intern
+from pyclone_pgsm.tumour.grid import LocusTable, choose_grid_size, deduplicate
 from pyclone_pgsm.tumour.model import PyCloneModel
 
 HELD_OUT = 0.1
@@ -216,7 +216,7 @@ def simulate_tumour(seed: int = 1) -> TumourData:
         mutations=10_000, samples=4, clusters=10, depth=100, copy_numbers="mixed", absent=0.0
     )
     simulation = simulate(options, np.random.default_rng(seed))
-    table = intern(simulation.observations)
+    table = deduplicate(simulation.observations)
     grid_size = choose_grid_size(simulation.observations, table.num_rows)
     return TumourData(table, grid_size, simulation.cluster)
 

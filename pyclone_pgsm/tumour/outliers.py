@@ -45,7 +45,7 @@ def _log_either_way(alone: NDArray[np.float64], log_any: NDArray[np.float64]) ->
     return np.logaddexp(alone.sum(axis=1), log_any) - math.log(2.0)
 
 
-class Contaminated:
+class TumourWithOutliers:
     """The model given which mutations are outliers.
 
     Parameters
@@ -77,9 +77,9 @@ class Contaminated:
         self.num_observations = model.num_observations
         self.order = model.order
 
-    def given(self, outliers: NDArray[np.bool_]) -> Contaminated:
+    def given(self, outliers: NDArray[np.bool_]) -> TumourWithOutliers:
         """The same model with other outliers."""
-        return Contaminated(self._model, self.prob, self._log_any, outliers)
+        return TumourWithOutliers(self._model, self.prob, self._log_any, outliers)
 
     def initial_values(self) -> Values:
         return self._model.initial_values()
