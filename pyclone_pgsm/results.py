@@ -10,25 +10,21 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.analyses.results import check_criterion, traces_of
-from pyclone_pgsm.analyses.tables import tables
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.exports import Answer, ExportOptions, check_output, export, find_format
 from pyclone_pgsm.exports.answer import DEFAULT_PATIENT
-from pyclone_pgsm.posterior.predictive import has_predictive
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
-from pyclone_pgsm.posterior.summarize import predictive, summarize
+from pyclone_pgsm.posterior.summarize import SUMMARISERS, summarize
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.trace import RunOptions, Trace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-PICTURED_DRAWS = 12
 TRACE, RUN = "trace.h5", "run.json"
 DEFAULT_ERROR_RATE = 0.001
 
@@ -89,8 +85,8 @@ class Result:
             trace.check()
             self.options: RunOptions = trace.options
             self._found = summarize(trace, consensus, burn_in, thresholds)
-            self._tables = tables(trace, self._found)
-            self._data = trace.data
+            self._analysis = ANALYSES[trace.data.kind]
+            self._tables = self._analysis.tables(trace, self._found.summary)
             self._left_out = trace.left_out
             self._traces = traces_of(trace, burn_in)
         self.summary = self._found.summary
@@ -99,7 +95,7 @@ class Result:
     @property
     def mutations(self) -> pd.DataFrame:
         """``mutations.tsv``; of other data than a tumour ``assignments.tsv``. A copy of its own."""
-        return self._tables["mutations.tsv" if self.options.is_tumour else "assignments.tsv"].copy()
+        return self._tables[self._analysis.files[0]].copy()
 
     @property
     def clusters(self) -> pd.DataFrame:
@@ -109,7 +105,7 @@ class Result:
     @property
     def left_out(self) -> pd.DataFrame:
         """``left_out.tsv`` of a tumour, a copy."""
-        if not self.options.is_tumour:
+        if "left_out.tsv" not in self._tables:
             raise UsageError(f"{self.path}: nothing is left out but of a tumour's mutations")
         return self._tables["left_out.tsv"].copy()
 
@@ -127,32 +123,8 @@ class Result:
         return Plots(self._pictures)
 
     def _pictures(self) -> dict[str, Callable[[], Figure]]:
-        coclustering = (self._found.coclustered, self._found.coclustering)
-        if isinstance(self.summary, Summary):
-            from pyclone_pgsm.plots import tumour_pictures
-
-            return tumour_pictures(self.summary, coclustering, self._traces)
-        from pyclone_pgsm.plots.mixture import KINDS, mixture_pictures
-        from pyclone_pgsm.plots.points import Clustered
-
         with Trace(self.path, self._likelihood) as trace:
-            found = predictive(trace, self._found.chain_weights, self._settings[1], PICTURED_DRAWS)
-            values = trace.matrix.values
-
-        def density(points: NDArray[np.float64]) -> NDArray[np.float64]:
-            return np.exp(found.log_density(points))
-
-        name, summary = self.options.model["likelihood"], self.summary
-        return mixture_pictures(
-            name if name in KINDS else "other",
-            Clustered(values, summary.labels, summary.column_names),
-            summary.row_names,
-            summary.assignment_prob,
-            summary.parameters,
-            coclustering,
-            self._traces,
-            density if has_predictive(found.likelihood) else None,
-        )
+            return self._analysis.pictures(trace, self._found, self._traces, self._settings[1])
 
     def export(
         self,
@@ -199,7 +171,7 @@ class Result:
         chosen, out = find_format(format), Path(out)
         if not isinstance(self.summary, Summary):
             raise UsageError(
-                f"--format {format}: is for tumours; {self.path} is of {self.options.model['likelihood']!r}"
+                f"--format {format}: is for tumours; {self.path} is of {self.options.model.likelihood!r}"
             )
         check_output(chosen, out, force)
         rates = {each.name: each.mean for each in self._found.diagnostics}
@@ -213,7 +185,7 @@ class Result:
         return export(answer, chosen, out, options)
 
     def __repr__(self) -> str:
-        things = "mutations" if self.options.is_tumour else "rows"
+        things = f"{SUMMARISERS[self.summary.kind].observation}s"
         return f"Result({len(self.summary.labels)} {things} in {self.summary.num_clusters} clusters, from {self.path})"
 
     def _repr_html_(self) -> str:

@@ -19,11 +19,12 @@ from pyclone_pgsm import trace
 from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.analyses.plan import make_plan
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
-from pyclone_pgsm.models import DataMatrix
+from pyclone_pgsm.likelihoods.matrix import DataMatrix, MatrixOptions
 from pyclone_pgsm.priors import DirichletProcess, Prior
 from pyclone_pgsm.sampling.chains import run_chains
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.simulate.tumour import SimulationOptions, simulate, write_simulation
+from pyclone_pgsm.trace.matrix import MatrixData
 from pyclone_pgsm.trace.structure import seal
 
 TUMOUR = SimulationOptions(mutations=40, samples=2, clusters=4, missing=0.1, copy_numbers="mixed")
@@ -105,9 +106,7 @@ def run_matrix(
 ) -> Path:
     """Chains on a small matrix; returns the path."""
     plan = make_plan(
-        data or matrix(likelihood),
-        [],
-        {"likelihood": likelihood, "parameters": parameters or {}},
+        MatrixData(data or matrix(likelihood), MatrixOptions(likelihood, parameters or {})),
         Settings(**{"iterations": 60, "burn_in": 30, "chains": 2, **settings}),
         prior or DirichletProcess(),
     )

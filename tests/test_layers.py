@@ -20,7 +20,6 @@ LAYERS = (
     {"priors", "likelihoods", "inputs"},
     {"samplers", "tumour"},
     {"sampling"},
-    {"models"},
     {"trace"},
     {"posterior"},
     {"plots", "exports", "scoring"},
@@ -37,7 +36,7 @@ LEVEL = {part: level for level, parts in enumerate(LAYERS) for part in parts}
 UNKNOWN = {
     "samplers": {"inputs", "tumour", "files"},
     "sampling": {"inputs", "tumour", "files"},
-    "inputs": {"likelihoods", "models", "tumour", "samplers"},
+    "inputs": {"likelihoods", "tumour", "samplers"},
     "likelihoods": {"samplers", "inputs", "tumour"},
 }
 """What the engine, the readers and the likelihoods must not know, wherever it stands."""

@@ -17,15 +17,18 @@ from pyclone_pgsm.analyses.results import check_criterion
 from pyclone_pgsm.analyses.run import Interrupted, Progress, start
 from pyclone_pgsm.errors import DataValueError, UsageError
 from pyclone_pgsm.inputs.matrix_text import numbered_names
+from pyclone_pgsm.likelihoods.matrix import DataMatrix, MatrixOptions, find_table_likelihood
 from pyclone_pgsm.likelihoods.registry import file_digest, is_likelihood_file
-from pyclone_pgsm.models import DataMatrix, StoredModel, find_table_likelihood
+from pyclone_pgsm.posterior.convergence import Diagnostic
+from pyclone_pgsm.posterior.matrix import predictive
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.predictive import Predictive, cluster_probabilities
 from pyclone_pgsm.posterior.rows import draw_rows, gather, read_partitions
-from pyclone_pgsm.posterior.summarize import Diagnostic, predictive, summarize
+from pyclone_pgsm.posterior.summarize import summarize
 from pyclone_pgsm.priors import DirichletProcess, Prior
 from pyclone_pgsm.sampling.settings import MIXTURE_SCHEME, MIXTURE_THRESHOLD, Settings
 from pyclone_pgsm.trace import ChainTrace, Trace
+from pyclone_pgsm.trace.matrix import MatrixData
 
 KEPT_DRAWS = 1000
 KEPT_BYTES = 100 << 20  # of the labels of kept partitions
@@ -224,22 +227,15 @@ def cluster(
     data, settings, parameters = _as_matrix(X), mixture_settings(settings or Settings()), parameters or {}
     find_table_likelihood(likelihood, parameters)
     compile_ahead(likelihood, settings, threads)
-    plan = make_plan(
-        data,
-        [],
-        store(likelihood, parameters),
-        settings,
-        prior or DirichletProcess(),
-        start_labels,
-        threads,
-    )
+    rows = MatrixData(data, stored_options(likelihood, parameters))
+    plan = make_plan(rows, settings, prior or DirichletProcess(), start_labels, threads)
     with tempfile.TemporaryDirectory(prefix="pyclone-pgsm-") as folder:
         path = Path(folder) / "trace.h5" if trace is None else Path(trace)
         try:
             start(plan, path, threads=threads, command="pyclone_pgsm.cluster", progress=progress)
         except Interrupted:
             raise KeyboardInterrupt from None
-        with Trace(path, plan.options.model["likelihood"]) as opened:
+        with Trace(path, plan.options.model.likelihood) as opened:
             return _read(opened, criterion)
 
 
@@ -260,8 +256,7 @@ def mixture_settings(settings: Settings) -> Settings:
 
 def _read(trace: Trace, criterion: str) -> Clustering:
     result = summarize(trace, criterion)
-    summary = result.summary
-    assert isinstance(summary, MixtureSummary)
+    summary: MixtureSummary = result.summary
     weights = result.chain_weights
     rows = draw_rows(trace, None, max(20, min(KEPT_DRAWS, KEPT_BYTES // len(summary.labels))), weights)
     return Clustering(
@@ -293,16 +288,12 @@ def _as_matrix(X: ArrayLike) -> DataMatrix:
     return DataMatrix([str(row) for row in range(1, T + 1)], columns, values)
 
 
-def store(likelihood: str, parameters: dict[str, Any]) -> StoredModel:
+def stored_options(likelihood: str, parameters: dict[str, Any]) -> MatrixOptions:
     """A likelihood and its parameters as a trace stores them: a file by its whole path and its digest."""
     if not is_likelihood_file(likelihood):
-        return {"likelihood": likelihood, "parameters": parameters}
+        return MatrixOptions(likelihood, parameters)
     path, _, name = likelihood.rpartition(":")
-    return {
-        "likelihood": f"{Path(path).resolve()}:{name}",
-        "source": file_digest(likelihood),
-        "parameters": parameters,
-    }
+    return MatrixOptions(f"{Path(path).resolve()}:{name}", parameters, file_digest(likelihood))
 
 
 def standardise(data: DataMatrix) -> tuple[DataMatrix, dict[str, list[float]]]:

@@ -9,24 +9,16 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
+from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.machine import available, shown
-from pyclone_pgsm.models import Data, StoredModel, names_of, num_columns
 from pyclone_pgsm.sampling.settings import APART, MANY, MOST_ALONE, SAMPLERS, Settings
-from pyclone_pgsm.tumour.grid import deduplicate
-from pyclone_pgsm.tumour.model import KEPT_BYTES, PER_SAMPLE
+from pyclone_pgsm.trace.dataset import Dataset
 
 MEGABYTE = 1 << 20
 PROGRAM = 300 * MEGABYTE
 """Python, its libraries, and compiled code."""
 PICTURES = 90 * MEGABYTE
-VISITED = 30
-"""Sets of tables that chains visit, about, before they settle."""
-OBSERVATION = 250
-"""Bytes a mutation and sample: thirteen columns of 8 bytes, and as much while they are read."""
-CHUNKS = 64
-"""Chunks of the grid, of which the likelihood keeps the extremes."""
 DRAWS = 1000
 """Partitions that are read for the consensus."""
 LABEL_BYTES = 400 * MEGABYTE
@@ -85,16 +77,12 @@ def _megabytes(size: int) -> int:
     return -(-size // MEGABYTE)
 
 
-def estimate(
-    data: Data, model: StoredModel, settings: Settings, threads: int, stat_size: int | None = None
-) -> Estimate:
+def estimate(data: Dataset, settings: Settings, threads: int, stat_size: int | None = None) -> Estimate:
     """The memory that a run will need.
 
     Parameters
     ----------
-    data : Observations or DataMatrix
-    model : dict
-        Options of the model (see :mod:`pyclone_pgsm.models`).
+    data : Dataset
     settings : Settings
         Resolved.
     threads : int
@@ -102,16 +90,9 @@ def estimate(
     stat_size : int or None
         Length of a block's statistic; None: as the package's own likelihoods have it.
     """
-    T, D = len(names_of(data)), num_columns(data)
-    if isinstance(data, Observations):
-        tables, size = _tables_of_tumour(data, model)
-        held = T * D * OBSERVATION
-        described = 0
-    else:
-        tables, size = _tables_of_matrix(T, D, model)
-        held = T * D * 8 * 3
-        described = D * D if model["likelihood"] == "normal" else D
-    size = 8 * (size if stat_size is None else stat_size)
+    T = len(data.names)
+    needed = ANALYSES[data.kind].footprint(data)
+    size = 8 * (needed.stat_size if stat_size is None else stat_size)
     clusters = min(T, math.ceil(math.log2(T + 1)) + 1)
     start = _clusters_at_start(settings.start, T)
     # before a rebuild is done there are two of each
@@ -120,34 +101,13 @@ def estimate(
     found = math.ceil(math.log2(T + 1) / 4)
     return Estimate(
         program=PROGRAM,
-        data=held,
-        tables=tables,
+        data=needed.data,
+        tables=needed.tables,
         blocks=blocks,
         particles=threads * pool * size // 3,  # of those there is room for, about so many are ever in use
         labels=min(LABEL_BYTES, DRAWS * T * 2) + settings.chains * T * 16,
-        summary=PICTURES + (8 * found + 5) * described * 8,
+        summary=PICTURES + (8 * found + 5) * needed.described * 8,
     )
-
-
-def _tables_of_tumour(data: Observations, model: StoredModel) -> tuple[int, int]:
-    """Bytes of the tables of all settings that are kept or in use, and the length of a statistic."""
-    G, D = model["grid_size"], data.num_samples
-    table = deduplicate(data)
-    one = table.num_rows * (16 * G + 24 * CHUNKS)
-    is_inferred = model["precision"] in (None, PER_SAMPLE) and model["density"] != "binomial"
-    is_inferred = is_inferred or bool((table.error_rate != table.error_rate).any())
-    is_split = model["precision"] == PER_SAMPLE or bool(model.get("tumour_content"))
-    sets = 1
-    if is_inferred or is_split:
-        sets = max(3, min(VISITED, KEPT_BYTES // max(1, one))) + 1  # the one that is being made
-    return one * sets * (2 if is_split else 1), D * (2 * (G + CHUNKS) + 47)
-
-
-def _tables_of_matrix(T: int, D: int, model: StoredModel) -> tuple[int, int]:
-    """Bytes of what a likelihood keeps besides the data, and the length of a statistic, of the package's own."""
-    if model["likelihood"] == "normal":
-        return 8 * D * D, (D + 1) * (D + 2) // 2 + D + 5
-    return 8 * 6 * T, 2 + 2 * D
 
 
 def _clusters_at_start(init: str, T: int) -> int:

@@ -3,29 +3,28 @@
 from __future__ import annotations
 
 import copy
-import reprlib
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from numpy.typing import ArrayLike
 
+from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.analyses.memory import Estimate, check_memory, estimate
 from pyclone_pgsm.analyses.signals import stopped_by_signals
 from pyclone_pgsm.errors import DensityError, UsageError
 from pyclone_pgsm.inputs.labels import read_labels
-from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.likelihoods.model import Model
-from pyclone_pgsm.models import TUMOUR, Data, StoredModel, make_model, names_of, num_columns
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.samplers.initial import INITS, is_file
 from pyclone_pgsm.sampling.chain import ChainState, advance, rebuild_interval, start_chain
 from pyclone_pgsm.sampling.chains import effective_threads
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import RunOptions
+from pyclone_pgsm.trace.dataset import Dataset
 
 
 @dataclass(frozen=True)
@@ -34,8 +33,7 @@ class Plan:
 
     Attributes
     ----------
-    data : Observations or DataMatrix
-    left_out : sequence of LeftOut
+    data : Dataset
     options : RunOptions
         With resolved settings.
     model : Model
@@ -45,8 +43,7 @@ class Plan:
         What the run will need.
     """
 
-    data: Data
-    left_out: Sequence[LeftOut]
+    data: Dataset
     options: RunOptions
     model: Model
     states: list[ChainState]
@@ -54,9 +51,7 @@ class Plan:
 
 
 def make_plan(
-    data: Data,
-    left_out: Sequence[LeftOut],
-    stored: StoredModel,
+    data: Dataset,
     settings: Settings,
     prior: Prior,
     start_labels: ArrayLike | None = None,
@@ -66,11 +61,7 @@ def make_plan(
 
     Parameters
     ----------
-    data : Observations or DataMatrix
-    left_out : sequence of LeftOut
-        Of a tumour.
-    stored : dict
-        Options of the model (see :mod:`pyclone_pgsm.models`).
+    data : Dataset
     settings : Settings
     prior : Prior
     start_labels : (T,) array of int or None
@@ -88,7 +79,7 @@ def make_plan(
     InputError
         The file of a start cannot be used.
     """
-    names = names_of(data)
+    names = data.names
     settings = settings.resolve(len(names))
     if start_labels is not None:
         settings = replace(settings, init="given labels")
@@ -97,21 +88,21 @@ def make_plan(
             raise UsageError(f"--init {settings.init!r}: no such file; must be one of {INITS}")
         start_labels = read_labels(Path(settings.start), names)
     at_once = effective_threads(threads, settings.chains)
-    memory = estimate(data, stored, settings, at_once)
+    check_memory(estimate(data, settings, at_once))
+    model = data.make_model()
+    # only the likelihood itself knows the length of its statistic
+    stat_size = int(model.likelihood(model.initial_values()).stat_size())
+    memory = estimate(data, settings, at_once, stat_size)
     check_memory(memory)
-    model = make_model(data, stored)
-    if stored["likelihood"] != TUMOUR:  # only the likelihood itself knows the length of its statistic
-        memory = estimate(data, stored, settings, at_once, int(model.likelihood(()).stat_size()))
-        check_memory(memory)
     options = RunOptions(
         settings,
         prior.to_dict(len(names) + 1),  # one more than there are: for the predictive density of new ones
-        stored,
+        data.options,
         model.hyperparameters,
-        rebuild_interval(model, num_columns(data)),
+        rebuild_interval(model, data.num_columns),
     )
     states = [start_chain(model, prior, settings, chain, start_labels) for chain in range(settings.chains)]
-    plan = Plan(data, left_out, options, model, states, memory)
+    plan = Plan(data, options, model, states, memory)
     _rehearse(plan)
     return plan
 
@@ -131,8 +122,8 @@ def _rehearse(plan: Plan) -> None:
     state = copy.deepcopy(plan.states[0])
     with (
         stopped_by_signals(stop),
-        density_explained(plan.options),
-        blamed(plan.options.model["likelihood"]),
+        density_explained(plan.options, plan.data),
+        blamed(plan.options.model.likelihood),
     ):
         advance(plan.model, settings, state, plan.options.rebuild, lambda _: True)
     if stop.is_set():
@@ -140,26 +131,21 @@ def _rehearse(plan: Plan) -> None:
 
 
 @contextmanager
-def density_explained(options: RunOptions) -> Iterator[None]:
+def density_explained(options: RunOptions, data: Dataset) -> Iterator[None]:
     """Let the message of a joint density that is not finite name the options that it comes from."""
     try:
         yield
     except DensityError as fault:
-        raise UsageError(f"{_named_options(options, fault.factor)}: {fault}; choose other values") from None
+        raise UsageError(
+            f"{_named_options(options, data, fault.factor)}: {fault}; choose other values"
+        ) from None
 
 
-def _named_options(options: RunOptions, factor: str) -> str:
+def _named_options(options: RunOptions, data: Dataset, factor: str) -> str:
     """The options that decide on a factor of the joint density, with their values."""
-    model = options.model
-    if factor == "prior":
-        prior = {name: value for name, value in options.prior.items() if isinstance(value, float | int)}
-        return " ".join(
-            [f"--prior {options.prior['name']}", *(f"{name}={value:g}" for name, value in prior.items())]
-        )
-    if options.is_tumour:
-        names = ["genotype_prior", "density", "precision", "outlier_prob"]
-        return " ".join(
-            f"--{name.replace('_', '-')} {model[name]}" for name in names if model.get(name) is not None
-        )
-    given = [f"--param {name}={reprlib.repr(value)}" for name, value in model["parameters"].items()]
-    return " ".join([f"--likelihood {model['likelihood']!r}", *given])
+    if factor != "prior":
+        return ANALYSES[data.kind].named_options(options.model)
+    prior = {name: value for name, value in options.prior.items() if isinstance(value, float | int)}
+    return " ".join(
+        [f"--prior {options.prior['name']}", *(f"{name}={value:g}" for name, value in prior.items())]
+    )

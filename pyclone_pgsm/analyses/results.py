@@ -6,13 +6,13 @@ import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pyclone_pgsm.analyses import tables as outputs
+from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.analyses.memory import Estimate, estimate
+from pyclone_pgsm.analyses.tables import write_table
 from pyclone_pgsm.errors import OutputError, TraceError, UsageError
 from pyclone_pgsm.files import (
     check_new,
@@ -23,25 +23,19 @@ from pyclone_pgsm.files import (
     replacing_together,
 )
 from pyclone_pgsm.likelihoods.foreign import blamed
-from pyclone_pgsm.posterior.mixture import MixtureSummary
-from pyclone_pgsm.posterior.predictive import Predictive, has_predictive
+from pyclone_pgsm.posterior.consensus import CRITERIA
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.posterior.summarize import (
-    CRITERIA,
     Result,
-    predictive,
     summarize,
 )
-from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.sampling.chains import effective_threads
-from pyclone_pgsm.trace import RunOptions, Trace
+from pyclone_pgsm.trace import Trace
 
 if TYPE_CHECKING:
     from pyclone_pgsm.plots import Traces
 from pyclone_pgsm.analyses.run_json import run_report
 
-FOLDER_FILES = ("mutations.tsv", "clusters.tsv", "left_out.tsv", "run.json", "trace.h5")
-CLUSTER_FILES = ("assignments.tsv", "clusters.tsv", "run.json", "trace.h5")
 PICTURES = (
     "cluster_prevalences",
     "cluster_densities",
@@ -55,12 +49,6 @@ PICTURES = (
     "density",
 )
 """Names of all pictures that there are."""
-PICTURED_DRAWS = 12  # partitions that the picture of a density is the mean of
-
-
-def folder_files(options: RunOptions) -> tuple[str, ...]:
-    """Names of the files of an output folder, without the pictures."""
-    return FOLDER_FILES if options.is_tumour else CLUSTER_FILES
 
 
 def check_criterion(criterion: str | None) -> None:
@@ -74,9 +62,7 @@ def check_criterion(criterion: str | None) -> None:
         raise UsageError(f"--consensus {criterion!r}: must be one of {', '.join(CRITERIA)}")
 
 
-def check_folder(
-    folder: Path, force: bool, names: Sequence[str] = FOLDER_FILES, inputs: Sequence[Path] = ()
-) -> None:
+def check_folder(folder: Path, force: bool, names: Sequence[str], inputs: Sequence[Path] = ()) -> None:
     """Refuse an output folder that holds results already, or whose files would replace what is read.
 
     Parameters
@@ -111,7 +97,7 @@ def write_results(
     timings: dict[str, float] | None = None,
     memory: Estimate | None = None,
     likelihood: str | None = None,
-) -> Result:
+) -> Result[Any]:
     """Summarize a trace into the tables, ``run.json`` and the pictures of an output folder.
 
     Parameters
@@ -144,13 +130,13 @@ def write_results(
     with replacing_together(), Trace(trace_path, likelihood) as trace:
         trace.check_likelihood()
         trace.check()
-        with blamed(trace.options.model["likelihood"]):
+        with blamed(trace.options.model.likelihood):
             result = summarize(trace, criterion, burn_in, thresholds)
         timings["summarize"] = time.perf_counter() - started
         make_folder(folder)
         _remove_pictures(folder / "plots")
-        for name, table in outputs.tables(trace, result).items():
-            outputs.write_table(table, folder / name)
+        for name, table in ANALYSES[trace.data.kind].tables(trace, result.summary).items():
+            write_table(table, folder / name)
         if plots:
             started = time.perf_counter()
             _draw(trace, result, folder / "plots", burn_in, formats)
@@ -158,7 +144,7 @@ def write_results(
         if memory is None:
             settings = trace.options.settings
             at_once = effective_threads(None, settings.chains)
-            memory = estimate(trace.data, trace.options.model, settings, at_once)
+            memory = estimate(trace.data, settings, at_once)
         report = run_report(trace, result, criterion, burn_in, timings, memory)
         with replacing(folder / "run.json") as temporary:
             temporary.write_text(json.dumps(report, indent=2, allow_nan=False) + "\n")
@@ -166,48 +152,12 @@ def write_results(
 
 
 def _draw(
-    trace: Trace, result: Result, folder: Path, burn_in: int | None, formats: Sequence[str]
+    trace: Trace, result: Result[Any], folder: Path, burn_in: int | None, formats: Sequence[str]
 ) -> list[Path]:
-    coclustering = (result.coclustered, result.coclustering)
+    from pyclone_pgsm.plots.style import write_pictures as write
+
     traces = traces_of(trace, burn_in)
-    if isinstance(result.summary, Summary):
-        from pyclone_pgsm.plots import write_plots
-
-        return write_plots(folder, result.summary, coclustering, traces, formats=tuple(formats))
-    found = predictive(trace, result.chain_weights, burn_in, PICTURED_DRAWS)
-    return _draw_mixture(trace, result.summary, found, folder, coclustering, traces, formats)
-
-
-def _draw_mixture(
-    trace: Trace,
-    summary: MixtureSummary,
-    found: Predictive,
-    folder: Path,
-    coclustering: tuple[NDArray[np.int64], NDArray[np.float64]],
-    traces: Traces,
-    formats: Sequence[str],
-) -> list[Path]:
-    from pyclone_pgsm.plots.mixture import write_mixture_plots
-
-    name = trace.options.model["likelihood"]
-
-    def density(points: NDArray[np.float64]) -> NDArray[np.float64]:
-        return np.exp(found.log_density(points))
-
-    return write_mixture_plots(
-        folder,
-        name if name in ("normal", "bernoulli") else "other",
-        trace.matrix.values,
-        summary.labels,
-        summary.assignment_prob,
-        summary.parameters,
-        coclustering,
-        traces,
-        density if has_predictive(found.likelihood) else None,
-        tuple(formats),
-        row_names=summary.row_names,
-        column_names=summary.column_names,
-    )
+    return write(folder, ANALYSES[trace.data.kind].pictures(trace, result, traces, burn_in), formats)
 
 
 def write_pictures(

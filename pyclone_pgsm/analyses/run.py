@@ -10,12 +10,14 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
+from typing import Any, TypedDict, Unpack
 
 from pyclone_pgsm.analyses.memory import check_memory, estimate
-from pyclone_pgsm.analyses.plan import Plan, density_explained
+from pyclone_pgsm.analyses.plan import Plan, density_explained, make_plan
+from pyclone_pgsm.analyses.precompile import compile_ahead
 from pyclone_pgsm.analyses.results import write_results
 from pyclone_pgsm.analyses.signals import stopped_by_signals
-from pyclone_pgsm.analyses.tumour import ModelOptions, plan_tumour
+from pyclone_pgsm.analyses.tumour import ModelOptions as ModelOptions
 from pyclone_pgsm.errors import OutputError, TraceError, UsageError
 from pyclone_pgsm.files import (
     finished,
@@ -30,16 +32,20 @@ from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.locks import writing
-from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
+from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.posterior.summarize import (
     Result,
 )
+from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.sampling.chain import ChainState
 from pyclone_pgsm.sampling.chains import effective_threads, run_chains
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.stopping import Stopped
 from pyclone_pgsm.trace import RunOptions, Trace, TraceWriter, create_trace, extend_trace, renew
+from pyclone_pgsm.trace.dataset import Dataset
+from pyclone_pgsm.trace.tumour import TumourData
+from pyclone_pgsm.tumour.options import TUMOUR
 
 Progress = Callable[[int, int, int, int], None]
 """Called with the chain, the iterations it has done, those it is to do, and its number of clusters."""
@@ -61,6 +67,7 @@ class Interrupted(Exception):
 
 def _run(
     path: Path,
+    data: Dataset,
     model: Model,
     options: RunOptions,
     states: list[ChainState],
@@ -70,7 +77,7 @@ def _run(
     """Advance the chains of a trace to their end, or until interrupted."""
     stop = threading.Event()
     writer = TraceWriter(path, options.traced)
-    with stopped_by_signals(stop), density_explained(options), blamed(options.model["likelihood"]):
+    with stopped_by_signals(stop), density_explained(options, data), blamed(options.model.likelihood):
         steps = run_chains(
             model,
             options.settings,
@@ -128,10 +135,10 @@ def _sample(plan: Plan, out: Path, threads: int | None, command: str, progress: 
     """Run the chains of a plan, and return their trace: `out`, or its unfinished name if there is an older `out`."""
     path = unfinished(out) if out.exists() else out
     with writing(path):
-        create_trace(path, plan.data, plan.left_out, plan.options, command, plan.states)
+        create_trace(path, plan.data, plan.options, command, plan.states)
         try:
             with _resumable(path):
-                _run(path, plan.model, plan.options, plan.states, threads, progress)
+                _run(path, plan.data, plan.model, plan.options, plan.states, threads, progress)
         except UsageError:
             with Trace(path) as trace:
                 is_empty = not any(len(chain.iteration) for chain in trace.chains)
@@ -152,6 +159,20 @@ def _resumable(path: Path) -> Iterator[None]:
         raise OutputError(
             f"{problem}; {path} is kept: go on with pyclone-pgsm resume {shlex.quote(str(path))}"
         ) from problem
+
+
+def plan_tumour(
+    observations: Observations,
+    left_out: Sequence[LeftOut],
+    model_options: ModelOptions,
+    settings: Settings,
+    prior: Prior,
+    threads: int | None,
+) -> Plan:
+    """The plan of a tumour's run; see :func:`~pyclone_pgsm.analyses.plan.make_plan`."""
+    compile_ahead(TUMOUR, settings, threads)
+    data = TumourData(observations, list(left_out), model_options.resolve(observations))
+    return make_plan(data, settings, prior, threads=threads)
 
 
 def run(
@@ -250,16 +271,25 @@ def _resume(
             options = replace(options, settings=replace(options.settings, iterations=iterations))
         at_once = effective_threads(threads, len(states))
         if not is_done:
-            check_memory(estimate(trace.data, options.model, options.settings, at_once))
-        model = None if is_done else trace.model()
+            check_memory(estimate(trace.data, options.settings, at_once))
+        data, model = trace.data, None if is_done else trace.model()
     remove_leftovers(Path(os.path.realpath(path)).parent)
     with _resumable(path):
         if model is not None:
             renew(path)
             extend_trace(path, options)
-            _run(path, model, options, states, threads, progress)
+            _run(path, data, model, options, states, threads, progress)
     take_place(path, finished(path))
     return options.settings.lengths[0]
+
+
+class ResultOptions(TypedDict, total=False):
+    """How results are written: see :func:`~pyclone_pgsm.analyses.results.write_results`."""
+
+    criterion: str | None
+    thresholds: Thresholds
+    formats: Sequence[str]
+    plots: bool
 
 
 def analyze(
@@ -270,32 +300,19 @@ def analyze(
     settings: Settings,
     prior: Prior,
     *,
-    criterion: str | None = None,
-    thresholds: Thresholds = DEFAULT_THRESHOLDS,
     threads: int | None = None,
     command: str = "",
     progress: Progress | None = None,
-    formats: Sequence[str] = ("png", "pdf"),
-    plots: bool = True,
-) -> Result:
+    **results: Unpack[ResultOptions],
+) -> Result[Summary]:
     """Everything: chains, posterior, tables and pictures of a tumour into one folder.
 
-    Parameters are those of :func:`run` and :func:`write_results`.
+    Parameters are those of :func:`run` and, by name, ``criterion``, ``thresholds``, ``formats`` and ``plots`` of
+    :func:`~pyclone_pgsm.analyses.results.write_results`.
     """
     started = time.perf_counter()
     plan = plan_tumour(observations, left_out, model_options, settings, prior, threads)
-    return fill_folder(
-        plan,
-        folder,
-        started,
-        criterion=criterion,
-        thresholds=thresholds,
-        threads=threads,
-        command=command,
-        progress=progress,
-        formats=formats,
-        plots=plots,
-    )
+    return fill_folder(plan, folder, started, threads=threads, command=command, progress=progress, **results)
 
 
 def fill_folder(
@@ -303,14 +320,11 @@ def fill_folder(
     folder: Path,
     started: float,
     *,
-    criterion: str | None,
-    thresholds: Thresholds = DEFAULT_THRESHOLDS,
     threads: int | None,
     command: str,
     progress: Progress | None,
-    formats: Sequence[str],
-    plots: bool,
-) -> Result:
+    **results: Unpack[ResultOptions],
+) -> Result[Any]:
     """Run the chains of a plan and write an output folder.
 
     An older trace, tables and pictures stay until all the new ones are whole, and are then replaced together.
@@ -321,10 +335,10 @@ def fill_folder(
     folder : Path
     started : float
         When the making of the plan began, by ``time.perf_counter``.
-    criterion, thresholds, formats, plots
-        See :func:`write_results`.
     threads, command, progress
         See :func:`start`.
+    **results
+        See :func:`~pyclone_pgsm.analyses.results.write_results`.
     """
     make_folder(folder)
     with writing(folder / "trace.h5"):
@@ -334,13 +348,10 @@ def fill_folder(
             result = write_results(
                 trace,
                 folder,
-                criterion=criterion,
-                thresholds=thresholds,
-                formats=formats,
-                plots=plots,
                 timings=timings,
                 memory=plan.memory,
-                likelihood=plan.options.model["likelihood"],
+                likelihood=plan.options.model.likelihood,
+                **results,
             )
             take_place(trace, folder / "trace.h5")
     return result

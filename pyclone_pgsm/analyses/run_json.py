@@ -9,18 +9,15 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
-import numpy as np
-
 from pyclone_pgsm import __version__
+from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.analyses.memory import Estimate
-from pyclone_pgsm.models import names_of, num_columns
+from pyclone_pgsm.posterior.convergence import Diagnostic
 from pyclone_pgsm.posterior.rows import kept_rows
 from pyclone_pgsm.posterior.summarize import (
     DEFAULT_CRITERION,
-    Diagnostic,
     Result,
 )
-from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.trace import Trace
 
 DEPENDENCIES = ("numpy", "scipy", "pandas", "numba", "h5py", "matplotlib")
@@ -48,21 +45,15 @@ def _diagnostic(diagnostic: Diagnostic, hyperparameters: Sequence[str]) -> dict[
 
 def run_report(
     trace: Trace,
-    result: Result,
+    result: Result[Any],
     criterion: str | None,
     burn_in: int | None,
     timings: dict[str, float],
     memory: Estimate,
 ) -> dict[str, Any]:
     """Content of ``run.json``."""
-    options, data = trace.options, trace.data
-    counts = {"rows": len(names_of(data)), "columns": num_columns(data)}
-    if options.is_tumour:
-        counts = {
-            "samples": num_columns(data),
-            "mutations": len(names_of(data)),
-            "left_out": len(trace.left_out),
-        }
+    options = trace.options
+    analysis = ANALYSES[trace.data.kind]
     return {
         "program": "pyclone-pgsm",
         "version": __version__,
@@ -71,11 +62,9 @@ def run_report(
         "options": json.loads(options.to_json().replace("Infinity", '"inf"')),
         "consensus": criterion or DEFAULT_CRITERION,
         "burn_in": options.settings.lengths[1] if burn_in is None else burn_in,
-        **(result.summary.thresholds._asdict() if isinstance(result.summary, Summary) else {}),
+        **analysis.choices(result.summary),
         "counts": {
-            **counts,
-            "clusters": result.summary.num_clusters,
-            **({"outliers": int(np.sum(result.summary.labels < 0))} if options.has_outliers else {}),
+            **analysis.counts(trace, result.summary),
             "chains": len(trace.chains),
             "saved_iterations": [len(rows) for rows in kept_rows(trace, burn_in)],
         },

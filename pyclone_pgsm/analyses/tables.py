@@ -14,26 +14,9 @@ from pyclone_pgsm.files import replacing
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.states import statuses
-from pyclone_pgsm.posterior.summarize import Result
 from pyclone_pgsm.posterior.summary import Summary
-from pyclone_pgsm.trace import Trace
 
 DIGITS = "%.6g"
-
-
-def tables(trace: Trace, result: Result) -> dict[str, pd.DataFrame]:
-    """The tables of a result, by the names of their files."""
-    summary = result.summary
-    if isinstance(summary, Summary):
-        return {
-            "mutations.tsv": mutation_table(summary, trace.observations.annotations),
-            "clusters.tsv": cluster_table(summary),
-            "left_out.tsv": left_out_table(trace.left_out),
-        }
-    return {
-        "assignments.tsv": assignment_table(summary),
-        "clusters.tsv": mixture_table(summary),
-    }
 
 
 def mutation_table(summary: Summary, annotations: dict[str, list[str]] | None = None) -> pd.DataFrame:

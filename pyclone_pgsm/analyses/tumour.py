@@ -1,23 +1,43 @@
-"""What is special to the analysis of a tumour."""
+"""The analysis of a tumour: its model's options, tables, pictures, and lines for the terminal."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from pyclone_pgsm.analyses.plan import Plan, make_plan
-from pyclone_pgsm.analyses.precompile import compile_ahead
+import pandas as pd
+
+from pyclone_pgsm.analyses.analysis import Footprint
+from pyclone_pgsm.analyses.lines import cluster_lines, count
+from pyclone_pgsm.analyses.tables import cluster_table, left_out_table, mutation_table
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs.observations import LeftOut, Observations
+from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.tumour_content import ContentOption, check_uncertain, uncertain
-from pyclone_pgsm.models import TUMOUR, StoredModel
-from pyclone_pgsm.priors import Prior
-from pyclone_pgsm.sampling.settings import Settings
+from pyclone_pgsm.posterior.convergence import Diagnostic, is_precision
+from pyclone_pgsm.posterior.states import absent_everywhere, trunks
+from pyclone_pgsm.posterior.summarize import Result
+from pyclone_pgsm.posterior.summary import Summary
+from pyclone_pgsm.trace import Trace
+from pyclone_pgsm.trace.dataset import ModelOptions as StoredOptions
+from pyclone_pgsm.trace.tumour import TumourData
 from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
 from pyclone_pgsm.tumour.grid import DENSITIES, choose_grid_size, deduplicate
-from pyclone_pgsm.tumour.model import PER_SAMPLE, PREVALENCE_PRIORS
+from pyclone_pgsm.tumour.model import KEPT_BYTES, PER_SAMPLE, PREVALENCE_PRIORS
+from pyclone_pgsm.tumour.options import TumourOptions
 
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from pyclone_pgsm.plots import Traces
+
+VISITED = 30
+"""Sets of tables that chains visit, about, before they settle."""
+OBSERVATION = 250
+"""Bytes a mutation and sample: thirteen columns of 8 bytes, and as much while they are read."""
+CHUNKS = 64
+"""Chunks of the grid, of which the likelihood keeps the extremes."""
 LEAST_PRECISION, MOST_PRECISION = 0.1, 1e9
 LEAST_OUTLIERS = 1e-9
 
@@ -87,35 +107,142 @@ class ModelOptions:
                 "binomial)"
             )
 
-    def store(self, observations: Observations) -> StoredModel:
-        """The options as a trace stores them, with the grid that is chosen for these data."""
-        grid_size = self.grid_size or choose_grid_size(observations, deduplicate(observations).num_rows)
-        contents = uncertain(self.tumour_content, observations.sample_ids)
+    def resolve(self, observations: Observations) -> TumourOptions:
+        """The options with all that is chosen from the data."""
+        return TumourOptions(
+            self.genotype_prior,
+            self.density,
+            None if self.density == "binomial" else self.precision,
+            self.grid_size or choose_grid_size(observations, deduplicate(observations).num_rows),
+            self.prevalence_prior,
+            uncertain(self.tumour_content, observations.sample_ids),
+            self.outlier_prob,
+        )
+
+
+class TumourAnalysis:
+    """Prevalences of mutations in samples."""
+
+    kind: ClassVar[str] = TumourData.kind
+    files: ClassVar[tuple[str, ...]] = (
+        "mutations.tsv",
+        "clusters.tsv",
+        "left_out.tsv",
+        "run.json",
+        "trace.h5",
+    )
+
+    def footprint(self, data: TumourData) -> Footprint:
+        """Of all sets of tables that are kept or in use, and of the observations while they are read."""
+        observations, options = data.observations, data.options
+        G, D = options.grid_size, observations.num_samples
+        table = deduplicate(observations)
+        one = table.num_rows * (16 * G + 24 * CHUNKS)
+        is_inferred = options.precision in (None, PER_SAMPLE) and options.density != "binomial"
+        is_inferred = is_inferred or bool((table.error_rate != table.error_rate).any())
+        is_split = options.is_split_by_sample
+        sets = 1
+        if is_inferred or is_split:
+            sets = max(3, min(VISITED, KEPT_BYTES // max(1, one))) + 1  # the one that is being made
+        tables = one * sets * (2 if is_split else 1)
+        return Footprint(observations.num_mutations * D * OBSERVATION, tables, D * (2 * (G + CHUNKS) + 47), 0)
+
+    def named_options(self, options: StoredOptions) -> str:
+        """Of the model's options those that are not left out."""
+        model = options.to_dict()
+        names = ["genotype_prior", "density", "precision", "outlier_prob"]
+        return " ".join(
+            f"--{name.replace('_', '-')} {model[name]}" for name in names if model.get(name) is not None
+        )
+
+    def tables(self, trace: Trace, summary: Summary) -> dict[str, pd.DataFrame]:
+        """Mutations, clusters, and what was left out."""
         return {
-            "likelihood": TUMOUR,
-            "genotype_prior": self.genotype_prior,
-            "density": self.density,
-            "precision": None if self.density == "binomial" else self.precision,
-            "grid_size": grid_size,
-            "prevalence_prior": self.prevalence_prior,
-            **(
-                {"tumour_content": {sample: list(pair) for sample, pair in contents.items()}}
-                if contents
-                else {}
-            ),
-            **({"outlier_prob": self.outlier_prob} if self.outlier_prob else {}),
+            "mutations.tsv": mutation_table(summary, trace.observations.annotations),
+            "clusters.tsv": cluster_table(summary),
+            "left_out.tsv": left_out_table(trace.left_out),
         }
 
+    def pictures(
+        self, trace: Trace, result: Result[Summary], traces: Traces, burn_in: int | None
+    ) -> dict[str, Callable[[], Figure]]:
+        """Prevalences, reads, co-clustering, chains."""
+        from pyclone_pgsm.plots import tumour_pictures
 
-def plan_tumour(
-    observations: Observations,
-    left_out: Sequence[LeftOut],
-    model_options: ModelOptions,
-    settings: Settings,
-    prior: Prior,
-    threads: int | None,
-) -> Plan:
-    """The plan of a tumour's run; see :func:`make_plan`."""
-    compile_ahead(TUMOUR, settings, threads)
-    stored = model_options.store(observations)
-    return make_plan(observations, left_out, stored, settings, prior, threads=threads)
+        return tumour_pictures(result.summary, (result.coclustered, result.coclustering), traces)
+
+    def counts(self, trace: Trace, summary: Summary) -> dict[str, int]:
+        """Samples, mutations, what was left out, clusters, and outliers if there can be some."""
+        return {
+            "samples": trace.data.num_columns,
+            "mutations": len(trace.data.names),
+            "left_out": len(trace.left_out),
+            "clusters": summary.num_clusters,
+            **({"outliers": summary.num_outliers} if summary.outlier_prob is not None else {}),
+        }
+
+    def choices(self, summary: Summary) -> dict[str, Any]:
+        """Where presence and clonality begin."""
+        return summary.thresholds._asdict()
+
+    def lines(self, result: Result[Summary], left_out: int) -> list[str]:
+        """Clusters with their prevalences, the trunk, and what was inferred of samples and reads."""
+        return [*_summary_lines(result.summary, left_out), *_inferred_lines(result.diagnostics)]
+
+
+def _inferred_lines(diagnostics: Sequence[Diagnostic]) -> Iterator[str]:
+    yield from (_precision_line(d) for d in diagnostics if is_precision(d.name))
+    for d in diagnostics:
+        if d.name.startswith("tumour_content:"):
+            sample = d.name.partition(":")[2]
+            yield f"tumour content of {sample}: {d.mean:.3g} (95 % interval {d.lower:.3g} to {d.upper:.3g})"
+    for d in diagnostics:
+        if d.name == "error_rate":
+            yield f"error rate: {d.mean:g} (95 % interval {d.lower:g} to {d.upper:g})"
+
+
+def _precision_line(diagnostic: Diagnostic) -> str:
+    def text(value: float) -> str:
+        return "binomial" if math.isinf(value) else f"{value:.0f}"
+
+    sample = diagnostic.name.partition(":")[2]
+    return (
+        f"overdispersion{' of ' + sample if sample else ''}: precision {text(diagnostic.mean)} "
+        f"(95 % interval {text(diagnostic.lower)} to {text(diagnostic.upper)})"
+    )
+
+
+def _summary_lines(summary: Summary, left_out: int) -> list[str]:
+    cells = [
+        [f"{mean:.3f} [{lower:.3f}, {upper:.3f}]" for mean, lower, upper in zip(*columns)]
+        for columns in zip(summary.cluster_mean, summary.cluster_lower, summary.cluster_upper)
+    ]
+    return [
+        f"{count(len(summary.mutation_ids), 'mutation')} in {count(len(summary.sample_ids), 'sample')}: "
+        f"{count(summary.num_clusters, 'cluster')}"
+        + (
+            f", {count(summary.num_outliers, 'outlier')} (cluster -1)"
+            if summary.outlier_prob is not None
+            else ""
+        )
+        + (f"; {left_out} left out or changed (left_out.tsv)" if left_out else ""),
+        *cluster_lines(
+            summary.sample_ids, summary.cluster_size.tolist(), cells, 18, "samples", _marks(summary)
+        ),
+        _trunk_line(summary),
+    ]
+
+
+def _marks(summary: Summary) -> dict[int, str]:
+    """What stands behind the rows of clusters."""
+    return dict.fromkeys(absent_everywhere(summary.cluster_prob_present), "absent: probably artefacts")
+
+
+def _trunk_line(summary: Summary) -> str:
+    found = trunks(summary.cluster_prob_clonal, summary.cluster_size)
+    where = "every sample" if len(summary.sample_ids) > 1 else summary.sample_ids[0]
+    if not found:
+        return f"trunk: no cluster is clonal in {where}"
+    size = count(int(summary.cluster_size[found[0]]), "mutation")
+    several = f", the largest of {len(found)} such clusters" if len(found) > 1 else ""
+    return f"trunk: cluster {found[0]} ({size}), clonal in {where}{several}"

@@ -87,6 +87,7 @@ def analyze(
         compile_ahead("pyclone", settings, given["threads"])
         from pyclone_pgsm.analyses import run as analysis
         from pyclone_pgsm.analyses.results import check_criterion, check_folder
+        from pyclone_pgsm.analyses.tumour import TumourAnalysis
 
         _model_options(given)
         formats = parse_formats(given["formats"])
@@ -97,7 +98,7 @@ def analyze(
     def work(tumour: Tumour, folder: Path) -> None:
         reading = read(tumour, given)
         resolved = settings.resolve(reading.observations.num_mutations)
-        check_folder(folder, given["force"], inputs=[*tumour.files, Path(settings.start)])
+        check_folder(folder, given["force"], TumourAnalysis.files, [*tumour.files, Path(settings.start)])
         if not given["quiet"]:
             warn(reading.warnings, tumour.name)
         with progress_bars(given["quiet"], resolved.chains) as progress:
@@ -161,8 +162,7 @@ def run(
         settings, prior = sampling_plan(given)
         compile_ahead("pyclone", settings, given["threads"])
         from pyclone_pgsm.analyses import run as analysis
-        from pyclone_pgsm.analyses.tumour import plan_tumour
-        from pyclone_pgsm.cli.messages import count
+        from pyclone_pgsm.analyses.lines import count
         from pyclone_pgsm.files import check_new, make_folder, refuse_inputs
         from pyclone_pgsm.locks import writing
 
@@ -182,7 +182,7 @@ def run(
         check_new(trace, given["force"])
         refuse_inputs([trace], [*tumour.files, Path(settings.start)])
         threads = given["threads"]
-        plan = plan_tumour(reading.observations, reading.left_out, model, resolved, prior, threads)
+        plan = analysis.plan_tumour(reading.observations, reading.left_out, model, resolved, prior, threads)
         make_folder(trace.parent)
         if not given["quiet"]:
             warn(reading.warnings, tumour.name)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -93,11 +94,13 @@ def cluster(
     with mistakes_reported():
         from pyclone_pgsm.analyses import clustering
         from pyclone_pgsm.analyses import run as analysis
+        from pyclone_pgsm.analyses.matrix import MatrixAnalysis
         from pyclone_pgsm.analyses.plan import make_plan
-        from pyclone_pgsm.analyses.results import CLUSTER_FILES, check_criterion, check_folder
+        from pyclone_pgsm.analyses.results import check_criterion, check_folder
         from pyclone_pgsm.errors import DataValueError
         from pyclone_pgsm.inputs.matrix import data_error, read_matrix
-        from pyclone_pgsm.models import DataMatrix, find_table_likelihood
+        from pyclone_pgsm.likelihoods.matrix import DataMatrix, find_table_likelihood
+        from pyclone_pgsm.trace.matrix import MatrixData
 
         started = time.perf_counter()
         given = context.params
@@ -108,15 +111,16 @@ def cluster(
         check_criterion(given["consensus"])
         matrix = read_matrix(data, id_column, ignore or ())
         rows = DataMatrix(matrix.row_names, matrix.column_names, matrix.values)
-        stored = clustering.store(likelihood, parameters)
+        options = clustering.stored_options(likelihood, parameters)
         try:
             if standardise:
-                rows, stored["standardised"] = clustering.standardise(rows)
+                rows, columns = clustering.standardise(rows)
+                options = replace(options, standardised=columns)
             settings = clustering.mixture_settings(settings).resolve(len(rows.values))
             compile_ahead(likelihood, settings, given["threads"])
-            check_folder(folder, given["force"], CLUSTER_FILES, [data, Path(settings.start)])
+            check_folder(folder, given["force"], MatrixAnalysis.files, [data, Path(settings.start)])
             with progress_bars(given["quiet"], settings.chains) as progress:
-                plan = make_plan(rows, [], stored, settings, prior, threads=given["threads"])
+                plan = make_plan(MatrixData(rows, options), settings, prior, threads=given["threads"])
                 result = analysis.fill_folder(
                     plan,
                     folder,

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyclone_pgsm.posterior.summarize import Result
@@ -37,7 +37,7 @@ def progress_bars(quiet: bool, chains: int) -> Iterator[Callable[[int, int, int,
         yield update
 
 
-def say(result: Result, where: Path, left_out: int = 0, notes: Sequence[str] = ()) -> None:
+def say(result: Result[Any], where: Path, left_out: int = 0, notes: Sequence[str] = ()) -> None:
     """Print notes on what was read, and the summary of a result."""
     from pyclone_pgsm.cli.messages import summary_lines
 

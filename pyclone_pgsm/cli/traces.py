@@ -46,7 +46,7 @@ def resume(
     """Go on where a trace stopped or was killed, with the same result as without the stop."""
     with mistakes_reported(trace):
         from pyclone_pgsm.analyses import run as analysis
-        from pyclone_pgsm.cli.messages import count
+        from pyclone_pgsm.analyses.lines import count
         from pyclone_pgsm.trace import Trace
 
         with Trace(trace, likelihood) as opened:
@@ -69,7 +69,7 @@ def merge(
 ) -> None:
     """Put chains that were run apart into one trace."""
     with mistakes_reported():
-        from pyclone_pgsm.cli.messages import count
+        from pyclone_pgsm.analyses.lines import count
         from pyclone_pgsm.files import refuse_existing, refuse_inputs
         from pyclone_pgsm.trace import merge_traces
 
@@ -91,7 +91,8 @@ def summarize(
     """Tables and pictures from a trace."""
     with mistakes_reported(trace):
         from pyclone_pgsm.analyses import run as analysis
-        from pyclone_pgsm.analyses.results import check_criterion, check_folder, folder_files
+        from pyclone_pgsm.analyses.kinds import ANALYSES
+        from pyclone_pgsm.analyses.results import check_criterion, check_folder
         from pyclone_pgsm.trace import Trace
 
         given = context.params
@@ -101,7 +102,7 @@ def summarize(
         with Trace(trace, likelihood) as opened:
             opened.check_likelihood()
             left_out = len(opened.left_out)
-            names = folder_files(opened.options)
+            names = ANALYSES[opened.data.kind].files
         check_folder(out, given["force"], [name for name in names if name != "trace.h5"])
         result = analysis.write_results(
             trace,

@@ -14,12 +14,11 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from pyclone_pgsm.files import make_folder
 from pyclone_pgsm.plots.coclustering import coclustering_heatmap
 from pyclone_pgsm.plots.densities import cluster_densities
 from pyclone_pgsm.plots.prevalences import cluster_prevalences
 from pyclone_pgsm.plots.scatter import MAX_PAIRS, prevalence_scatter, vaf_scatter
-from pyclone_pgsm.plots.style import check_formats, cluster_colours, save
+from pyclone_pgsm.plots.style import cluster_colours, write_pictures
 from pyclone_pgsm.plots.traces import Traces, chain_traces
 from pyclone_pgsm.posterior.summary import Summary
 
@@ -93,14 +92,4 @@ def write_plots(
     OutputError
         If a file cannot be written.
     """
-    check_formats(formats)
-    pictures = tumour_pictures(summary, coclustering, traces, max_pairs)
-    make_folder(folder)
-    written = []
-    for name, draw in pictures.items():
-        figure = draw()
-        for suffix in formats:
-            path = folder / f"{name}.{suffix}"
-            save(figure, path)
-            written.append(path)
-    return written
+    return write_pictures(folder, tumour_pictures(summary, coclustering, traces, max_pairs), formats)

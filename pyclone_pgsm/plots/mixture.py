@@ -11,7 +11,6 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
-from pyclone_pgsm.files import make_folder
 from pyclone_pgsm.inputs.matrix_text import numbered_names
 from pyclone_pgsm.plots import style
 from pyclone_pgsm.plots.bernoulli import data_heatmap
@@ -78,21 +77,12 @@ def write_mixture_plots(
     OutputError
         If a file cannot be written.
     """
-    style.check_formats(formats)
     T, D = values.shape
     columns = numbered_names(D) if column_names is None else list(column_names)
     names = [str(t) for t in range(1, T + 1)] if row_names is None else list(row_names)
     data = Clustered(values, labels, columns)
     pictures = mixture_pictures(kind, data, names, probabilities, parameters, coclustering, traces, density)
-    make_folder(folder)
-    written = []
-    for name, draw in pictures.items():
-        figure = draw()
-        for suffix in formats:
-            path = folder / f"{name}.{suffix}"
-            style.save(figure, path)
-            written.append(path)
-    return written
+    return style.write_pictures(folder, pictures, formats)
 
 
 def mixture_pictures(

@@ -7,7 +7,7 @@ in any thread and leave the caller's own matplotlib alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from matplotlib.lines import Line2D
 from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.files import write_file
+from pyclone_pgsm.files import make_folder, write_file
 from pyclone_pgsm.posterior.summary import Summary
 
 DPI = 150
@@ -349,3 +349,40 @@ def save(figure: Figure, path: Path) -> None:
     image = BytesIO()
     figure.savefig(image, format=name, dpi=DPI, metadata=_METADATA[name], **options)
     write_file(path, image.getbuffer())
+
+
+def write_pictures(
+    folder: Path, pictures: Mapping[str, Callable[[], Figure]], formats: Sequence[str]
+) -> list[Path]:
+    """Draw pictures into a folder, which is made if need be.
+
+    Parameters
+    ----------
+    folder : Path
+    pictures : mapping of str to callable
+        What draws each picture, by name.
+    formats : sequence of str
+        Among "png" and "pdf".
+
+    Returns
+    -------
+    list of Path
+        The files written, ``<picture>.<format>``, picture by picture.
+
+    Raises
+    ------
+    UsageError
+        If a format is not known.
+    OutputError
+        If a file cannot be written.
+    """
+    check_formats(formats)
+    make_folder(folder)
+    written = []
+    for name, draw in pictures.items():
+        figure = draw()
+        for suffix in formats:
+            path = folder / f"{name}.{suffix}"
+            save(figure, path)
+            written.append(path)
+    return written

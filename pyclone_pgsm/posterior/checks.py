@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,7 +21,7 @@ harm."""
 
 
 def doubts_of_tumour(
-    summary: Summary, draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Any]
+    summary: Summary, draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Uncertain]
 ) -> list[str]:
     """Warnings of a tumour's result.
 
@@ -31,8 +30,8 @@ def doubts_of_tumour(
     summary : Summary
     draws : mapping of str to (M,) float64
         Posterior draws of each inferred hyperparameter.
-    contents : mapping of str to (float, float)
-        Mean and standard deviation of the tumour contents that are inferred, by sample.
+    contents : mapping of str to Uncertain
+        The tumour contents that are inferred, by sample.
     """
     return [*_misfits(summary), *_absent_clusters(summary), *_ends(draws, contents)]
 
@@ -86,7 +85,7 @@ def _absent_clusters(summary: Summary) -> Iterator[str]:
         )
 
 
-def _ends(draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Any]) -> Iterator[str]:
+def _ends(draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Uncertain]) -> Iterator[str]:
     for name, values in draws.items():
         kind, _, sample = name.partition(":")
         enough = SHARE_AT_END.get(kind, np.inf)
@@ -106,7 +105,7 @@ def _ends(draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Any])
                         "the true one with --error-rate"
                     )
         elif kind == "tumour_content" and sample in contents:
-            content = Uncertain(*contents[sample])
+            content = contents[sample]
             choice = content_choice(content)
             # a distribution that is cut off at 0 or 1 ends there by nature
             step = content.sd / 2.0

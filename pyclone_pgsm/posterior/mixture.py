@@ -9,7 +9,7 @@ of their means.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +38,7 @@ class MixtureSummary:
         likelihood's ``cluster_parameters`` names them; empty if it has none.
     """
 
+    kind: ClassVar[str] = "matrix"
     row_names: list[str]
     column_names: list[str]
     labels: NDArray[np.int64]

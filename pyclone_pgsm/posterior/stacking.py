@@ -34,7 +34,6 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.model import Model, OutlierModel, Values
-from pyclone_pgsm.models import names_of, num_columns
 from pyclone_pgsm.partition import Partition, PartitionPrior, build_partition
 from pyclone_pgsm.posterior.leave_one_out import log_densities_without
 from pyclone_pgsm.posterior.rows import series_of, thin
@@ -56,7 +55,7 @@ TOLERANCE = 1e-7
 
 
 def weigh_chains(
-    trace: Trace, rows: list[NDArray[np.int64]], rhat: Mapping[str, float]
+    trace: Trace, rows: list[NDArray[np.int64]], rhat: Mapping[str, float], observation: str = "observation"
 ) -> tuple[NDArray[np.float64], str | None]:
     """Weights of the chains: by stacking if they stay apart, else each draw counts alike.
 
@@ -67,6 +66,8 @@ def weigh_chains(
         Of each chain, after burn-in.
     rhat : mapping of str to float
         R-hat of the traced quantities.
+    observation : str
+        What is clustered, for the message.
 
     Returns
     -------
@@ -80,14 +81,13 @@ def weigh_chains(
     if len(rows) < 2 or lengths.min() < FEWEST_KEPT or not rhat.get(name, 0.0) > RHAT_APART:
         return lengths / lengths.sum(), None
     weights = stacking_weights(log_left_out_densities(trace, rows))
-    what = "mutation" if trace.options.is_tumour else "row"
     parts = [f"chain {k} {weights[k]:.2f}" for k in np.flatnonzero(weights)]
     dropped = [str(k) for k in np.flatnonzero(weights == 0.0)]
     if dropped:
         parts.append(f"{'chains' if len(dropped) > 1 else 'chain'} {_listed(dropped)} not used")
     said = (
         f"the chains stay apart (R-hat of {name} {rhat[name]:.2f}): they are weighted by how well they predict each "
-        f"{what} from the others: {', '.join(parts)}"
+        f"{observation} from the others: {', '.join(parts)}"
     )
     return weights, said
 
@@ -130,8 +130,8 @@ def log_left_out_densities(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArr
     rows : list of (n,) int64
         Of each chain, none of them empty.
     """
-    T = len(names_of(trace.data))
-    affordable = CELLS // (len(rows) * T * num_columns(trace.data))
+    T = len(trace.data.names)
+    affordable = CELLS // (len(rows) * T * trace.data.num_columns)
     rows = [thin([chosen], max(FEWEST_DRAWS, min(DRAWS, affordable)))[0] for chosen in rows]
     model = trace.model()
     draws = [draw for k, chosen in enumerate(rows) for draw in read_draws(trace, k, chosen)]
@@ -150,7 +150,7 @@ class Draw(NamedTuple):
     values: Values
     prior: Prior
     labels: NDArray[np.int32]
-    outliers: NDArray[np.bool_] | None
+    outliers: NDArray[np.bool_]
 
 
 def read_draws(trace: Trace, chain: int, rows: NDArray[np.int64]) -> Iterator[Draw]:
@@ -163,7 +163,7 @@ def read_draws(trace: Trace, chain: int, rows: NDArray[np.int64]) -> Iterator[Dr
         return list(zip(*series)) if series else [()] * len(rows)
 
     labels = trace.labels(chain, rows).astype(np.int32)
-    outliers: Any = trace.outliers(chain, rows) if options.has_outliers else [None] * len(rows)
+    outliers = trace.outliers(chain, rows)
     values, prior_values = columns(options.hyperparameters), columns(prior.hyperparameters)
     for m in range(len(rows)):
         yield Draw(chain, values[m], prior.with_values(prior_values[m]), labels[m], outliers[m])
@@ -171,7 +171,7 @@ def read_draws(trace: Trace, chain: int, rows: NDArray[np.int64]) -> Iterator[Dr
 
 def log_densities(model: Model, draw: Draw) -> NDArray[np.float64]:
     """(T,) log p(y_i | draw without i, y without y_i), also summed over whether i is an outlier."""
-    if isinstance(model, OutlierModel) and draw.outliers is not None:
+    if isinstance(model, OutlierModel):
         given = model.given(draw.outliers)
         partition = _build(given.likelihood(draw.values), draw.labels)
         partition.sizes[partition.labels[draw.outliers]] = 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +72,7 @@ class Summary:
     What is not given of these last ones is unknown: NaN, no second cluster, one peak.
     """
 
+    kind: ClassVar[str] = "tumour"
     mutation_ids: list[str]
     sample_ids: list[str]
     labels: NDArray[np.int64]

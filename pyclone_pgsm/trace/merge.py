@@ -8,17 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import h5py
-import numpy as np
 
 from pyclone_pgsm.errors import TraceError
 from pyclone_pgsm.files import replacing
-from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.locks import writing
-from pyclone_pgsm.models import Data, DataMatrix, names_of
+from pyclone_pgsm.trace.dataset import Dataset
+from pyclone_pgsm.trace.hyperparameters import dataset_name
 from pyclone_pgsm.trace.options import OUTLIERS, RunOptions
 from pyclone_pgsm.trace.reader import Trace
-from pyclone_pgsm.trace.schema import FORMAT, MATRICES, SERIES, dataset_name
-from pyclone_pgsm.trace.writer import append, create_chain, new_file, write_config, write_data, write_state
+from pyclone_pgsm.trace.schema import FORMAT, SERIES
+from pyclone_pgsm.trace.writer import append, create_chain, new_file, write_config, write_state
 
 
 def merge_traces(paths: Sequence[Path], out: Path) -> int:
@@ -63,7 +62,7 @@ def _write_merged(paths: Sequence[Path], out: Path) -> int:
     seen: dict[int, Path] = {}
     count = 0
     with Trace(paths[0]) as first, new_file(out) as merged:
-        write_data(merged, first.data, first.left_out, first.options)
+        first.data.write(merged.create_group("data"))
         chains = merged.create_group("chains")
         for path in paths:
             with Trace(path) as trace:
@@ -86,33 +85,14 @@ def _note_seeds(path: Path, seeds: Iterable[int], seen: dict[int, Path]) -> None
 
 def _copy_chain(trace: Trace, k: int, chains: h5py.Group, name: str) -> None:
     options, source = trace.options, trace.chains[k]
-    chain = create_chain(chains, name, len(names_of(trace.data)), options, trace.seed_of(k))
+    chain = create_chain(chains, name, len(trace.data.names), options, trace.seed_of(k))
     for rows in trace.blocks_of_rows(k):
-        columns: dict[str, Any] = {"labels": trace.labels(k, rows)}
-        if options.has_outliers:
-            columns[OUTLIERS] = trace.outliers(k, rows)
+        by_observation = {"labels": trace.labels, OUTLIERS: trace.outliers}
+        columns: dict[str, Any] = {name: by_observation[name](k, rows) for name in options.by_observation}
         columns |= {series: getattr(source, series)[rows] for series in SERIES}
         columns |= {dataset_name(series): source.hyperparameters[series][rows] for series in options.traced}
         append(chain, columns)
     write_state(chain, trace.states()[k])
-
-
-def _same_data(one: Data, other: Data) -> bool:
-    if isinstance(one, Observations) and isinstance(other, Observations):
-        return (
-            one.mutation_ids == other.mutation_ids
-            and one.sample_ids == other.sample_ids
-            and all(
-                np.array_equal(getattr(one, name), getattr(other, name), equal_nan=True) for name in MATRICES
-            )
-        )
-    if isinstance(one, DataMatrix) and isinstance(other, DataMatrix):
-        return (
-            one.row_names == other.row_names
-            and one.column_names == other.column_names
-            and np.array_equal(one.values, other.values)
-        )
-    return False
 
 
 def _must_agree(options: RunOptions) -> dict[str, Any]:
@@ -124,7 +104,7 @@ def _must_agree(options: RunOptions) -> dict[str, Any]:
             prior[name] = "resampled"
     settings = options.settings
     return {
-        **options.model,
+        **options.model.to_dict(),
         **{f"the prior's {name}": value for name, value in prior.items()},
         "iterations": settings.iterations,
         "burn_in": settings.burn_in,
@@ -133,8 +113,8 @@ def _must_agree(options: RunOptions) -> dict[str, Any]:
     }
 
 
-def _check_same(first: Path, options: RunOptions, data: Data, path: Path, trace: Trace) -> None:
-    if not _same_data(data, trace.data):
+def _check_same(first: Path, options: RunOptions, data: Dataset, path: Path, trace: Trace) -> None:
+    if not data.has_same_values(trace.data):
         raise TraceError(f"{path}: its data differ from those of {first}")
     mine, its = _must_agree(options), _must_agree(trace.options)
     for name in mine | its:

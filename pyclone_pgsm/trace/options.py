@@ -3,29 +3,21 @@
 from __future__ import annotations
 
 import json
-import math
 import typing
-from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs.tumour_content import LARGEST_SD
-from pyclone_pgsm.likelihoods.registry import is_likelihood_file
-from pyclone_pgsm.models import TUMOUR, StoredModel
 from pyclone_pgsm.priors import Prior, prior_from_dict
 from pyclone_pgsm.sampling.settings import Settings
-from pyclone_pgsm.trace.values import Fault, check_keys, check_types, has_control, is_number, shown
-from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
-from pyclone_pgsm.tumour.grid import DENSITIES
-from pyclone_pgsm.tumour.model import PER_SAMPLE, PREVALENCE_PRIORS
+from pyclone_pgsm.trace.dataset import ModelOptions
+from pyclone_pgsm.trace.kinds import kind_of
+from pyclone_pgsm.trace.values import Fault, check_keys, check_types, is_number, shown
 
 OUTLIERS = "outliers"
-LARGEST_GRID = 10_001
 LARGEST_REBUILD = 10
-DEEPEST_PARAMETER = 3
 
 
 @dataclass(frozen=True)
@@ -37,8 +29,8 @@ class RunOptions:
     settings : Settings
     prior : dict
         The partition prior at its start (see :func:`pyclone_pgsm.priors.prior_from_dict`).
-    model : dict
-        The likelihood and its parameters (see :mod:`pyclone_pgsm.models`).
+    model : ModelOptions
+        The likelihood and what determines it.
     hyperparameters : tuple of str
         Names of the likelihood's hyperparameters that are inferred.
     rebuild : int
@@ -47,24 +39,14 @@ class RunOptions:
 
     settings: Settings
     prior: dict[str, Any]
-    model: StoredModel
+    model: ModelOptions
     hyperparameters: tuple[str, ...]
     rebuild: int
 
     @property
-    def is_tumour(self) -> bool:
-        """Whether the data are a tumour's and not a matrix."""
-        return bool(self.model["likelihood"] == TUMOUR)
-
-    @property
-    def has_outliers(self) -> bool:
-        """Whether mutations may be outliers."""
-        return "outlier_prob" in self.model
-
-    @property
     def by_observation(self) -> tuple[str, ...]:
         """Names of the datasets that have a column an observation."""
-        return ("labels", OUTLIERS) if self.has_outliers else ("labels",)
+        return ("labels", OUTLIERS) if self.model.has_outliers else ("labels",)
 
     @property
     def first_prior(self) -> Prior:
@@ -78,7 +60,8 @@ class RunOptions:
 
     def to_json(self) -> str:
         values = {f.name: getattr(self, f.name) for f in fields(self)}
-        return json.dumps({**values, "settings": self.settings.to_dict()}, sort_keys=True, default=_plain)
+        plain = {"settings": self.settings.to_dict(), "model": self.model.to_dict()}
+        return json.dumps({**values, **plain}, sort_keys=True, default=_plain)
 
     @classmethod
     def from_json(cls, text: str) -> RunOptions:
@@ -97,7 +80,7 @@ class RunOptions:
         check_keys("", values, names, names)
         settings = _read_settings(values["settings"])
         _check_prior(values["prior"])
-        _check_model(values["model"])
+        model = _read_model(values["model"])
         hyperparameters = values["hyperparameters"]
         if not (isinstance(hyperparameters, list) and all(isinstance(name, str) for name in hyperparameters)):
             raise Fault("hyperparameters", f"{shown(hyperparameters)} is no list of names")
@@ -106,7 +89,7 @@ class RunOptions:
             raise Fault(
                 "rebuild", f"{shown(rebuild)}; expected a whole number between 1 and {LARGEST_REBUILD}"
             )
-        return cls(settings, values["prior"], values["model"], tuple(hyperparameters), rebuild)
+        return cls(settings, values["prior"], model, tuple(hyperparameters), rebuild)
 
 
 def _plain(value: Any) -> Any:
@@ -145,91 +128,7 @@ def _check_prior(values: Any) -> None:
         raise Fault("prior", str(problem)) from None
 
 
-def _is_share(value: object) -> bool:
-    return is_number(value) and 0.0 < typing.cast(float, value) < 1.0
-
-
-def _is_precision(value: object) -> bool:
-    return value is None or value == PER_SAMPLE or value == math.inf or (is_number(value) and value > 0)  # type: ignore[operator]
-
-
-def _is_grid_size(value: object) -> bool:
-    return type(value) is int and 2 <= value <= LARGEST_GRID
-
-
-def _is_content(value: object) -> bool:
-    return isinstance(value, dict) and all(map(_is_uncertain, value.values()))
-
-
-def _is_uncertain(pair: object) -> bool:
-    if not (isinstance(pair, list) and len(pair) == 2 and all(map(is_number, pair))):
-        return False
-    mean, sd = pair
-    return 0.0 < mean <= 1.0 and 0.0 < sd <= LARGEST_SD
-
-
-MODEL_OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "genotype_prior": (lambda value: value in GENOTYPE_PRIORS, f"one of {', '.join(GENOTYPE_PRIORS)}"),
-    "density": (lambda value: value in DENSITIES, f"one of {', '.join(DENSITIES)}"),
-    "precision": (_is_precision, f"null, {PER_SAMPLE!r} or a positive number"),
-    "grid_size": (_is_grid_size, f"a whole number between 2 and {LARGEST_GRID}"),
-    "prevalence_prior": (lambda value: value in PREVALENCE_PRIORS, f"one of {', '.join(PREVALENCE_PRIORS)}"),
-    "tumour_content": (_is_content, "an object of a mean and a standard deviation for each sample"),
-    "outlier_prob": (_is_share, "a number above 0 and below 1"),
-}
-"""Of a tumour's model: whether a value can be, and what is expected. The last three may be missing."""
-OPTIONAL = ("prevalence_prior", "tumour_content", "outlier_prob")
-
-
-def _check_model(values: Any) -> None:
+def _read_model(values: Any) -> ModelOptions:
     if not (isinstance(values, dict) and isinstance(values.get("likelihood"), str)):
         raise Fault("model", f"{shown(values)} names no likelihood")
-    if values["likelihood"] != TUMOUR:
-        _check_matrix_model(values)
-        return
-    check_keys(
-        "model",
-        values,
-        ("likelihood", *MODEL_OPTIONS),
-        [name for name in MODEL_OPTIONS if name not in OPTIONAL],
-    )
-    for name, (can_be, expected) in MODEL_OPTIONS.items():
-        if name in values and not can_be(values[name]):
-            raise Fault(f"model.{name}", f"{shown(values[name])}; expected {expected}")
-
-
-def _check_matrix_model(values: dict[str, Any]) -> None:
-    check_keys("model", values, ("likelihood", "parameters", "source", "standardised"), ("parameters",))
-    name, parameters = values["likelihood"], values["parameters"]
-    if not name or has_control(name):
-        raise Fault("model.likelihood", f"{shown(name)} names no likelihood")
-    if not isinstance(parameters, dict):
-        raise Fault("model.parameters", f"{shown(parameters)} is no JSON object")
-    for parameter, value in parameters.items():
-        if has_control(parameter) or not _is_parameter(value):
-            raise Fault(
-                "model.parameters", f"{shown(parameter)} is {shown(value)}; expected numbers or texts"
-            )
-    source = values.get("source")
-    if "source" in values and not (
-        is_likelihood_file(name)
-        and isinstance(source, str)
-        and len(source) == 64
-        and set(source) <= set("0123456789abcdef")
-    ):
-        raise Fault("model.source", f"{shown(source)} is no SHA-256 digest of a likelihood's file")
-    if "standardised" in values:
-        _check_standardised(values["standardised"])
-
-
-def _check_standardised(values: Any) -> None:
-    check_keys("model.standardised", values, ("mean", "sd"), ("mean", "sd"))
-    for name, numbers in values.items():
-        if not (isinstance(numbers, list) and all(map(is_number, numbers))):
-            raise Fault(f"model.standardised.{name}", f"{shown(numbers)} is no list of numbers")
-
-
-def _is_parameter(value: object, depth: int = 0) -> bool:
-    if isinstance(value, list):
-        return depth < DEEPEST_PARAMETER and all(_is_parameter(each, depth + 1) for each in value)
-    return value is None or isinstance(value, str | bool | float) or is_number(value)
+    return kind_of(values["likelihood"]).read_options(values)

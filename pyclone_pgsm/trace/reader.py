@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import h5py
 import numpy as np
@@ -14,20 +13,25 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import PycloneError, TraceError
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
+from pyclone_pgsm.likelihoods.matrix import DataMatrix
 from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.likelihoods.registry import file_digest, is_likelihood_file
-from pyclone_pgsm.models import Data, DataMatrix, StoredModel, make_model, names_of
 from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS
 from pyclone_pgsm.sampling.chain import ChainState
 from pyclone_pgsm.stopping import held_back
 from pyclone_pgsm.trace import schema, structure
+from pyclone_pgsm.trace.dataset import Dataset
+from pyclone_pgsm.trace.hyperparameters import check_weights, dataset_name
+from pyclone_pgsm.trace.kinds import kind_of
+from pyclone_pgsm.trace.matrix import MatrixData
 from pyclone_pgsm.trace.options import OUTLIERS, RunOptions
-from pyclone_pgsm.trace.schema import FORMAT, MATRICES, SECOND_FORMAT, SERIES, dataset_name
-from pyclone_pgsm.trace.values import Fault, Values, check_names, shown, within
-from pyclone_pgsm.tumour.grid import prevalence_grid
+from pyclone_pgsm.trace.schema import FORMAT, SECOND_FORMAT, SERIES
+from pyclone_pgsm.trace.tumour import TumourData
+from pyclone_pgsm.trace.values import Fault, Values, shown, within
 
 CHECKED_LABELS = 1 << 22  # read at the same time
 LABEL_TYPES = ("uint8", "uint16", "uint32")
+D = TypeVar("D", TumourData, MatrixData)
 
 
 @dataclass(frozen=True)
@@ -69,9 +73,7 @@ class Trace:
     options : RunOptions
     command, version : str
         What made the trace.
-    data : Observations or DataMatrix
-    left_out : list of LeftOut
-        Of a tumour; else empty.
+    data : Dataset
     chains : list of ChainTrace
 
     Raises
@@ -99,7 +101,8 @@ class Trace:
             raise TraceError(f"{path}: not a trace of pyclone-pgsm, or damaged: {problem}") from problem
         try:
             self._read()
-            self._model = self._trusted_model(likelihood)
+            self._likelihood = self._trusted_likelihood(likelihood)
+            self._model: Model | None = None
         except Fault as fault:
             self.close()
             raise self._damage(fault) from fault
@@ -147,138 +150,86 @@ class Trace:
         if seed != self.options.settings.seed:
             raise Fault("config.seed", f"is {seed}, but that of the options is {self.options.settings.seed}")
 
-    def _read_data(self, data: h5py.Group) -> None:
-        structure.check_members(data, "data", *schema.members_of_data(self.options))
-        self.left_out: list[LeftOut] = []
-        if self.options.is_tumour:
-            found = self._read_observations(data)
-            schema.check_observations("data", found, self.options)
-            schema.check_hyperparameters(self.options, found.sample_ids)
-            self.left_out = [
-                _left_out(place, text) for place, text in enumerate(self._texts(data, "left_out"))
-            ]
-            self.data: Data = found
-        else:
-            schema.check_hyperparameters(self.options, ())
-            self.data = self._read_matrix(data)
-        prior, T = self.options.prior, len(names_of(self.data))
+    def _read_data(self, group: h5py.Group) -> None:
+        self.data: Dataset = kind_of(self.options.model.likelihood).read(group, self.options.model)
+        self.data.check_hyperparameters(self.options.hyperparameters)
+        prior, T = self.options.prior, len(self.data.names)
         if prior.get("name") == "custom" and len(prior["log_tau2"]) != T + 1:
             raise Fault("config.options.prior.log_tau2", f"has {len(prior['log_tau2'])} numbers, not {T + 1}")
-
-    @staticmethod
-    def _texts(group: h5py.Group, name: str, length: int | None = None) -> list[str]:
-        return structure.read_texts(group, "data", name, length)
-
-    def _read_observations(self, data: h5py.Group) -> Observations:
-        mutation_ids, sample_ids = self._texts(data, "mutation_ids"), self._texts(data, "sample_ids")
-        shape = len(mutation_ids), len(sample_ids)
-        annotations = structure.group_of(data, "data", "annotations")
-        grid_size = self.options.model["grid_size"]
-        points = Values("float64", within(0.0, 1.0), "a prevalence")
-        if not np.array_equal(
-            structure.read(data, "data", "grid", points, (grid_size,)), prevalence_grid(grid_size)
-        ):
-            raise Fault("data/grid", f"is not the grid of {grid_size} prevalences from 0 to 1")
-        matrices: dict[str, Any] = {
-            name: structure.read(data, "data", name, kind, shape)
-            for name, kind in MATRICES.items()
-            if name in data
-        }
-        return Observations(
-            mutation_ids,
-            sample_ids,
-            **matrices,
-            annotations={
-                str(name): structure.read_texts(annotations, "data/annotations", name, shape[0])
-                for name in annotations
-            },
-        )
-
-    def _read_matrix(self, data: h5py.Group) -> DataMatrix:
-        row_names, column_names = self._texts(data, "row_names"), self._texts(data, "column_names")
-        check_names("data/row_names", row_names)
-        check_names("data/column_names", column_names, distinct=False)
-        number = Values("float64", lambda values: np.ones(values.shape, bool), "a number")
-        values = structure.read(data, "data", "values", number, (len(row_names), len(column_names)))
-        if values.size == 0:
-            raise Fault("data/values", "holds no number")
-        standardised = self.options.model.get("standardised", {})
-        for name, numbers in standardised.items():
-            if len(numbers) != len(column_names):
-                raise Fault(
-                    f"config.options.model.standardised.{name}", f"is not of {len(column_names)} numbers"
-                )
-        return DataMatrix(row_names, column_names, values)
 
     def _read_chain(self, chains: h5py.Group, name: str) -> ChainTrace:
         where = f"chains/{name}"
         chain = structure.group_of(chains, "chains", name)
         structure.check_members(chain, where, schema.members_of_chain(self.options))
         self._seeds.append(structure.whole_attribute(chain, where, "seed"))
-        T = len(names_of(self.data))
+        T = len(self.data.names)
         rows = structure.dataset_of(chain, where, "labels", LABEL_TYPES, (None, T)).shape[0]
-        if self.options.has_outliers:
+        if self.options.model.has_outliers:
             structure.dataset_of(chain, where, OUTLIERS, ("bool",), (rows, T))
         found = {
             series: structure.read(chain, where, series, kind, (rows,))
-            for series, kind in schema.series_of(self.options).items()
+            for series, kind in schema.series_of(self.data, self.options).items()
         }
         schema.check_iterations(f"{where}/iteration", found["iteration"], self.options)
         schema.check_concentration(
             f"{where}/concentration", found["concentration"], found.get("discount"), self.options.first_prior
         )
         hyperparameters = {name: found[dataset_name(name)] for name in self.options.traced}
-        schema.check_weights(where, hyperparameters)
+        check_weights(where, hyperparameters)
         return ChainTrace(**{name: found[name] for name in SERIES}, hyperparameters=hyperparameters)
 
     def _damage(self, reason: object) -> TraceError:
         return TraceError(f"{self.path}: the trace is damaged: {reason}")
 
-    def _trusted_model(self, likelihood: str | None) -> StoredModel | None:
-        """The options of the model, with the likelihood of a file as the user named it; None: it was not named."""
-        stored = self.options.model
-        spec = stored["likelihood"]
+    def _trusted_likelihood(self, likelihood: str | None) -> str | None:
+        """The likelihood's name, of a file as the user named it; None: it is of a file that was not named."""
+        spec = self.options.model.likelihood
         if not is_likelihood_file(spec):
             if likelihood not in (None, spec):
                 raise TraceError(f"{self.path}: --likelihood {likelihood!r}: the trace is of {spec!r}")
-            return stored
+            return spec
         if likelihood is None:
             return None
         if not is_likelihood_file(likelihood) or likelihood.rpartition(":")[2] != spec.rpartition(":")[2]:
             raise TraceError(f"{self.path}: --likelihood {likelihood!r}: the trace is of {spec!r}")
-        if "source" in stored and file_digest(likelihood) != stored["source"]:
+        source = self.options.model.to_dict().get("source")
+        if source is not None and file_digest(likelihood) != source:
             raise TraceError(
                 f"{self.path}: --likelihood {likelihood!r}: the file is not the one that the trace was made with "
                 f"({spec}): its content differs; give the file as it was then"
             )
-        return {**stored, "likelihood": likelihood}
+        return likelihood
 
-    def check_likelihood(self) -> None:
-        """Refuse a trace whose likelihood is code of a file that the user did not name.
+    def check_likelihood(self) -> str:
+        """The name of the likelihood, if it may be run: code of a file must have been named by the user.
 
         Raises
         ------
         TraceError
         """
-        if self._model is None:
-            spec = self.options.model["likelihood"]
+        if self._likelihood is None:
+            spec = self.options.model.likelihood
             raise TraceError(
                 f"{self.path}: its likelihood is the code of a file, {spec}, which a trace alone does not run: "
                 f"if it is yours, name it with --likelihood FILE.py:{spec.rpartition(':')[2]}"
             )
+        return self._likelihood
 
     def model(self) -> Model:
-        """The model of the data.
+        """The model of the data; it is made once.
 
         Raises
         ------
         TraceError
             The likelihood is of a file that the user did not name, or the stored options and data do not make a model.
         """
-        self.check_likelihood()
-        assert self._model is not None
+        if self._model is None:
+            self._model = self._make_model(self.check_likelihood())
+        return self._model
+
+    def _make_model(self, likelihood: str) -> Model:
         try:
-            model = make_model(self.data, self._model)
+            model = self.data.make_model(likelihood)
         except PycloneError as problem:
             raise TraceError(f"{self.path}: {problem}") from problem
         except Exception as problem:
@@ -292,6 +243,11 @@ class Trace:
         return model
 
     @property
+    def left_out(self) -> list[LeftOut]:
+        """What of the input is not part of the data."""
+        return self.data.left_out
+
+    @property
     def seeds(self) -> set[int]:
         """Of the runs that the chains come from."""
         return set(self._seeds)
@@ -303,21 +259,29 @@ class Trace:
     @property
     def observations(self) -> Observations:
         """The data of a tumour's trace."""
-        if not isinstance(self.data, Observations):
-            raise TraceError(f"{self.path}: a trace of {self.options.model['likelihood']}, not of a tumour")
-        return self.data
+        return self.data_of(TumourData).observations
 
     @property
     def matrix(self) -> DataMatrix:
-        """The data of any other trace."""
-        if not isinstance(self.data, DataMatrix):
-            raise TraceError(f"{self.path}: a trace of a tumour, not of a matrix")
+        """The data of a matrix's trace."""
+        return self.data_of(MatrixData).matrix
+
+    def data_of(self, kind: type[D]) -> D:
+        """The data, which must be of this kind.
+
+        Raises
+        ------
+        TraceError
+            They are not.
+        """
+        if not isinstance(self.data, kind):
+            raise TraceError(f"{self.path}: a trace of {self.options.model.likelihood}, not of a {kind.kind}")
         return self.data
 
     def labels(self, chain: int, rows: NDArray[np.int64]) -> NDArray[np.unsignedinteger[Any]]:
         """(len(rows), T) labels of saved rows (increasing) of a chain."""
         found = self._rows(chain, "labels", rows)
-        outliers = self.outliers(chain, rows) if self.options.has_outliers else None
+        outliers = self.outliers(chain, rows)
         where = f"chains/{chain}"
         try:
             schema.check_canonical(f"{where}/labels", found, rows)
@@ -328,7 +292,9 @@ class Trace:
         return found
 
     def outliers(self, chain: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """(len(rows), T) whether mutations are outliers in saved rows (increasing) of a chain."""
+        """(len(rows), T) whether observations are outliers in saved rows (increasing) of a chain: none, mostly."""
+        if not self.options.model.has_outliers:
+            return np.zeros((len(rows), len(self.data.names)), bool)
         return self._rows(chain, OUTLIERS, rows)
 
     def _rows(self, chain: int, name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
@@ -357,7 +323,7 @@ class Trace:
     def blocks_of_rows(self, chain: int) -> Iterator[NDArray[np.int64]]:
         """All rows of a chain, as many at a time as memory should hold."""
         total = len(self.chains[chain].iteration)
-        step = max(1, CHECKED_LABELS // len(names_of(self.data)))
+        step = max(1, CHECKED_LABELS // len(self.data.names))
         for begin in range(0, total, step):
             yield np.arange(begin, min(begin + step, total))
 
@@ -372,7 +338,7 @@ class Trace:
         options, where = self.options, f"chains/{k}/state"
         group = structure.group_of(self._file["chains"][str(k)], f"chains/{k}", "state")
         structure.check_members(group, where, schema.members_of_state(options))
-        T = len(names_of(self.data))
+        T = len(self.data.names)
         label = Values("int32", within(0, T, below=True), f"the number of a block, below {T}")
         labels = structure.read(group, where, "labels", label, (T,))
         schema.check_canonical(f"{where}/labels", labels[None, :], np.zeros(1, int))
@@ -381,8 +347,8 @@ class Trace:
         if blocks > most:
             raise Fault(f"{where}/labels", f"has {blocks} blocks, but the prior allows {most} at most")
         outliers = None
-        if options.has_outliers:
-            outliers = structure.read(group, where, OUTLIERS, MATRICES["has_data"], (T,))
+        if options.model.has_outliers:
+            outliers = structure.read(group, where, OUTLIERS, schema.FLAG, (T,))
         proposal = options.settings.proposal
         anchors = ANCHOR_PROPOSALS[proposal](T)
         anchors.restore(schema.read_anchors(group, where, proposal, T))
@@ -393,10 +359,10 @@ class Trace:
         prior_values = structure.float_attribute(group, where, "prior", len(prior.hyperparameters))
         values = structure.float_attribute(group, where, "hyperparameters", len(options.hyperparameters))
         for name, value in zip(options.hyperparameters, values):
-            schema.values_of(options, name).check(
+            self.data.allowed_values(name).check(
                 f"{where}.hyperparameters ({shown(name)})", np.array([value])
             )
-        schema.check_weights(f"{where}.hyperparameters", dict(zip(options.hyperparameters, values)))
+        check_weights(f"{where}.hyperparameters", dict(zip(options.hyperparameters, values)))
         return ChainState(
             iteration,
             labels,
@@ -415,18 +381,3 @@ class Trace:
 
     def __exit__(self, *_: object) -> None:
         self.close()
-
-
-def _left_out(place: int, text: str) -> LeftOut:
-    """One row of ``left_out.tsv``."""
-    try:
-        row = json.loads(text)
-        file, line, *others = row
-        is_right = isinstance(file, str) and (line is None or type(line) is int) and len(others) == 3
-        if is_right and all(isinstance(each, str) for each in others):
-            return LeftOut(*row)
-    except (ValueError, TypeError, RecursionError):
-        pass
-    raise Fault(
-        "data/left_out", f"[{place}] is {shown(text)}; expected [file, row, mutation_id, sample_id, reason]"
-    )

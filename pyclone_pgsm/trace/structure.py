@@ -31,6 +31,7 @@ VARIABLE_LENGTH_BYTES = 16  # of where a text of variable length, as format 2 ha
 FILTERS = (h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32)
 LARGEST_ATTRIBUTE = 1 << 24  # numbers
 LARGEST_INT = 2**63 - 1
+CHUNK_BYTES = 1 << 20  # of a dataset that is written
 
 
 def _children(group: h5py.Group, where: str) -> Iterator[tuple[str, h5py.Group | h5py.Dataset]]:
@@ -269,3 +270,26 @@ def read_texts(group: h5py.Group, where: str, name: str, length: int | None = No
         return [text.decode("utf-8") for text in content(item, path).tolist()]
     except UnicodeDecodeError:
         raise Fault(path, "is no UTF-8 text") from None
+
+
+def write_texts(group: h5py.Group, name: str, texts: Sequence[str]) -> None:
+    """UTF-8 of a fixed length: HDF5 has no checksum for texts of variable length."""
+    encoded = [text.encode("utf-8", "backslashreplace") for text in texts]
+    length = max(map(len, encoded), default=0) or 1
+    write_array(group, name, np.array(encoded, h5py.string_dtype("utf-8", length)))
+
+
+def write_array(group: h5py.Group, name: str, values: NDArray[Any]) -> None:
+    """A dataset that does not grow, in chunks, as only these have checksums."""
+    columns = tuple(max(1, min(length, CHUNK_BYTES // 8)) for length in values.shape[1:])
+    row_bytes = values.dtype.itemsize * int(np.prod(columns))
+    rows = max(1, min(len(values), CHUNK_BYTES // row_bytes))
+    group.create_dataset(
+        name,
+        data=values,
+        maxshape=None if values.size else (None,) * values.ndim,
+        chunks=(rows, *columns),
+        compression="gzip",
+        compression_opts=1,
+        fletcher32=True,
+    )

@@ -146,3 +146,9 @@ def check_types(where: str, found: Mapping[str, object], hints: Mapping[str, Any
 def is_number(value: object) -> bool:
     """Whether a value of JSON is a finite number."""
     return (type(value) is float and math.isfinite(value)) or (type(value) is int and abs(value) < 2**1000)
+
+
+def refuse(where: str, is_wrong: NDArray[np.bool_], reason: str) -> None:
+    """Raise :class:`Fault` with the first place where something is wrong."""
+    for place in np.argwhere(is_wrong)[:1].tolist():
+        raise Fault(where, f"[{', '.join(map(str, place))}] {reason}")

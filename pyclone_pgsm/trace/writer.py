@@ -20,23 +20,20 @@ from typing import Any
 
 import h5py
 import numpy as np
-from numpy.typing import NDArray
 
 from pyclone_pgsm import __version__
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.files import replacing
-from pyclone_pgsm.inputs.observations import LeftOut
-from pyclone_pgsm.models import Data, DataMatrix, names_of
 from pyclone_pgsm.sampling.chain import ChainState, Records
 from pyclone_pgsm.stopping import held_back
 from pyclone_pgsm.trace import layout
+from pyclone_pgsm.trace.dataset import Dataset
+from pyclone_pgsm.trace.hyperparameters import dataset_name, describe
 from pyclone_pgsm.trace.options import OUTLIERS, RunOptions
 from pyclone_pgsm.trace.reader import Trace
-from pyclone_pgsm.trace.schema import ANCHOR_ARRAYS, FORMAT, MATRICES, SERIES, dataset_name, describe
-from pyclone_pgsm.trace.structure import HEADER_BYTES, VERSIONS, seal
-from pyclone_pgsm.tumour.grid import prevalence_grid
+from pyclone_pgsm.trace.schema import ANCHOR_ARRAYS, FORMAT, SERIES
+from pyclone_pgsm.trace.structure import CHUNK_BYTES, HEADER_BYTES, VERSIONS, seal, write_array
 
-CHUNK_BYTES = 1 << 20
 SERIES_ROWS = 1024  # of a chunk
 FLUSH_SECONDS = 5.0
 FLUSH_SHARE = 0.05  # of the time may go into flushing
@@ -72,8 +69,7 @@ def changed_file(path: Path, content: Path) -> Iterator[h5py.File]:
 
 def create_trace(
     path: Path,
-    data: Data,
-    left_out: Sequence[LeftOut],
+    data: Dataset,
     options: RunOptions,
     command: str,
     states: Sequence[ChainState],
@@ -83,9 +79,7 @@ def create_trace(
     Parameters
     ----------
     path : Path
-    data : Observations or DataMatrix
-    left_out : sequence of LeftOut
-        Of a tumour.
+    data : Dataset
     options : RunOptions
     command : str
     states : sequence of ChainState
@@ -100,10 +94,10 @@ def create_trace(
     with replacing(path) as temporary:
         with new_file(temporary) as file:
             write_config(file, options, command)
-            write_data(file, data, left_out, options)
+            data.write(file.create_group("data"))
             chains = file.create_group("chains")
             for k, state in enumerate(states):
-                create_chain(chains, str(k), len(names_of(data)), options, options.settings.seed)
+                create_chain(chains, str(k), len(data.names), options, options.settings.seed)
                 write_state(chains[str(k)], state)
         try:
             with Trace(temporary) as written:
@@ -124,55 +118,6 @@ def write_config(file: h5py.File, options: RunOptions, command: str, version: st
     config.attrs["description"] = layout.__doc__ or ""
 
 
-def write_data(file: h5py.File, data: Data, left_out: Sequence[LeftOut], options: RunOptions) -> None:
-    """The group ``/data``."""
-    group = file.create_group("data")
-    if isinstance(data, DataMatrix):
-        group.attrs["description"] = "values: T rows x D columns, and their names"
-        _write_texts(group, "row_names", data.row_names)
-        _write_texts(group, "column_names", data.column_names)
-        _write_array(group, "values", data.values)
-        return
-    group.attrs["description"] = (
-        "T mutations x D samples; values where has_data is false are placeholders. "
-        "subclonal_fraction: share of the tumour cells that hold a second copy-number state, 0 where there is one. "
-        "grid: the cellular prevalences of the likelihood. "
-        "left_out: JSON, one list [file, row, mutation_id, sample_id, reason] a line of left_out.tsv"
-    )
-    _write_texts(group, "mutation_ids", data.mutation_ids)
-    _write_texts(group, "sample_ids", data.sample_ids)
-    for name, kind in MATRICES.items():
-        _write_array(group, name, np.asarray(getattr(data, name), kind.dtype))
-    annotations = group.create_group("annotations")
-    for name, texts in data.annotations.items():
-        _write_texts(annotations, name, texts)
-    _write_texts(group, "left_out", [json.dumps(row) for row in left_out])
-    _write_array(group, "grid", prevalence_grid(options.model["grid_size"]))
-
-
-def _write_texts(group: h5py.Group, name: str, texts: Sequence[str]) -> None:
-    """UTF-8 of a fixed length: HDF5 has no checksum for texts of variable length."""
-    encoded = [text.encode("utf-8", "backslashreplace") for text in texts]
-    length = max(map(len, encoded), default=0) or 1
-    _write_array(group, name, np.array(encoded, h5py.string_dtype("utf-8", length)))
-
-
-def _write_array(group: h5py.Group, name: str, values: NDArray[Any]) -> None:
-    """A dataset that does not grow, in chunks, as only these have checksums."""
-    columns = tuple(max(1, min(length, CHUNK_BYTES // 8)) for length in values.shape[1:])
-    row_bytes = values.dtype.itemsize * int(np.prod(columns))
-    rows = max(1, min(len(values), CHUNK_BYTES // row_bytes))
-    group.create_dataset(
-        name,
-        data=values,
-        maxshape=None if values.size else (None,) * values.ndim,
-        chunks=(rows, *columns),
-        compression="gzip",
-        compression_opts=1,
-        fletcher32=True,
-    )
-
-
 def create_chain(
     chains: h5py.Group, name: str, num_observations: int, options: RunOptions, seed: int
 ) -> h5py.Group:
@@ -180,7 +125,7 @@ def create_chain(
     chain = chains.create_group(name)
     chain.attrs["seed"] = seed
     _create_labels(chain, num_observations, np.dtype(np.uint8))
-    if options.has_outliers:
+    if options.model.has_outliers:
         text = "whether each mutation is an outlier; in the labels it is then a block of its own"
         _create_rows(chain, OUTLIERS, num_observations, np.dtype(bool), text)
     for series, kind in SERIES.items():
@@ -232,12 +177,12 @@ def write_state(chain: h5py.Group, state: ChainState) -> None:
     group.attrs["prior"] = np.array(state.prior.values(), float)
     group.attrs["hyperparameters"] = np.array(state.values, float)
     group.attrs["random_generator"] = np.bytes_(json.dumps(state.rng.bit_generator.state))
-    _write_array(group, "labels", np.asarray(state.labels, np.int32))
+    write_array(group, "labels", np.asarray(state.labels, np.int32))
     if state.outliers is not None:
-        _write_array(group, OUTLIERS, np.asarray(state.outliers, bool))
+        write_array(group, OUTLIERS, np.asarray(state.outliers, bool))
     types = {name: kind for arrays in ANCHOR_ARRAYS.values() for name, kind in arrays.items()}
     for name, array in state.anchors.state().items():
-        _write_array(group, name, np.asarray(array, types[name]))
+        write_array(group, name, np.asarray(array, types[name]))
 
 
 def append(chain: h5py.Group, columns: dict[str, Any]) -> None:

@@ -14,7 +14,8 @@ from small_runs import FIXED, LEFT_OUT, run, shorten, tumour
 
 from pyclone_pgsm import __version__
 from pyclone_pgsm.analyses import run as analysis
-from pyclone_pgsm.analyses.results import FOLDER_FILES, check_folder
+from pyclone_pgsm.analyses.results import check_folder
+from pyclone_pgsm.analyses.tumour import TumourAnalysis
 from pyclone_pgsm.cli.messages import summary_lines
 from pyclone_pgsm.errors import OutputError, TraceError, UsageError
 from pyclone_pgsm.inputs.tumour_content import Uncertain
@@ -64,7 +65,8 @@ def test_only_uncertain_tumour_contents_are_stored():
         (known, {sample: [0.8, 0.1] for sample in samples}),
         ({"S2": known, "S1": 0.5}, {"S2": [0.8, 0.1]}),
     ):
-        assert analysis.ModelOptions(tumour_content=option).store(tumour()).get("tumour_content") == expected
+        stored = analysis.ModelOptions(tumour_content=option).resolve(tumour()).to_dict()
+        assert stored.get("tumour_content") == expected
 
 
 def test_analyze(tmp_path):
@@ -81,7 +83,7 @@ def test_analyze(tmp_path):
         formats=("png",),
     )
     folder = tmp_path / "a" / "b"
-    assert {path.name for path in folder.iterdir()} == {*FOLDER_FILES, "plots"}
+    assert {path.name for path in folder.iterdir()} == {*TumourAnalysis.files, "plots"}
     assert {(chain, total) for chain, _, total, _ in calls} == {(0, 60), (1, 60)}
     assert {chain for chain, done, _, _ in calls if done == 60} == {0, 1}
     report = json.loads((folder / "run.json").read_text())
@@ -151,18 +153,18 @@ def test_nothing_after_the_burn_in_writes_nothing(trace, tmp_path):
 
 
 def test_check_folder(tmp_path):
-    check_folder(tmp_path / "new", False)
-    for name in (*FOLDER_FILES, "plots"):
+    check_folder(tmp_path / "new", False, TumourAnalysis.files)
+    for name in (*TumourAnalysis.files, "plots"):
         folder = tmp_path / f"with {name}"
         folder.mkdir()
         (folder / name).touch()
         with pytest.raises(OutputError, match=f"{name} exists already: use --force"):
-            check_folder(folder, False)
-        check_folder(folder, True)
+            check_folder(folder, False, TumourAnalysis.files)
+        check_folder(folder, True, TumourAnalysis.files)
         assert (folder / name).exists()
-    check_folder(tmp_path / "with trace.h5", False, FOLDER_FILES[:-1])
+    check_folder(tmp_path / "with trace.h5", False, TumourAnalysis.files[:-1])
     with pytest.raises(OutputError, match="is a file: give a folder with -o"):
-        check_folder(tmp_path / "with trace.h5" / "trace.h5", False)
+        check_folder(tmp_path / "with trace.h5" / "trace.h5", False, TumourAnalysis.files)
 
 
 def test_run_in_a_thread(trace, tmp_path):

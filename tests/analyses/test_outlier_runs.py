@@ -115,13 +115,15 @@ def test_the_trace(trace: Path) -> None:
                 assert (np.bincount(row)[row[flags]] == 1).all()
                 assert number == len(set(row[~flags]))
     with Trace(trace) as opened:
-        assert opened.options.has_outliers
+        assert opened.options.model.has_outliers
         assert opened.outliers(1, np.array([60, 199])).shape == (2, 60)
 
 
 def test_without_outliers_nothing_is_stored(tmp_path: Path) -> None:
     path = run(tmp_path / "t.h5", iterations=20, burn_in=10)
-    assert analysis.ModelOptions().store(tumour()) == analysis.ModelOptions(outlier_prob=0.0).store(tumour())
+    assert analysis.ModelOptions().resolve(tumour()) == analysis.ModelOptions(outlier_prob=0.0).resolve(
+        tumour()
+    )
     with h5py.File(path, "r") as file:
         assert "outlier" not in file["config"].attrs["options"]
         assert "outliers" not in file["chains/0"]

@@ -33,6 +33,7 @@ from pyclone_pgsm.sampling import iteration
 from pyclone_pgsm.sampling.chains import effective_threads
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import Trace
+from pyclone_pgsm.trace.tumour import TumourData
 from pyclone_pgsm.tumour import model as tumour_model
 
 ESTIMATED = analysis.ModelOptions(outlier_prob=0.1)  # and proposals judged by estimates
@@ -329,7 +330,9 @@ def test_start_from_a_file(tmp_path):
     model = tmp_path / "model.h5"
     observations, options = tumour(), analysis.ModelOptions()
     settings = Settings(iterations=60, burn_in=30, chains=2, init=str(file))
-    plan = make_plan(observations, [], options.store(observations), settings, DirichletProcess())
+    plan = make_plan(
+        TumourData(observations, [], options.resolve(observations)), settings, DirichletProcess()
+    )
     for state in plan.states:
         np.testing.assert_array_equal(state.labels, np.arange(len(names)) % 3)
     assert run(model, init=str(file)).exists()

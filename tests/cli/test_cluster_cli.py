@@ -13,8 +13,8 @@ from small_runs import matrix, run_matrix
 from test_cli import call, refused
 
 from pyclone_pgsm.analyses.tables import mixture_table
+from pyclone_pgsm.likelihoods.matrix import DataMatrix
 from pyclone_pgsm.likelihoods.registry import installed_likelihoods
-from pyclone_pgsm.models import DataMatrix
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.trace import Trace
 
@@ -171,7 +171,7 @@ def test_standardise(points, tmp_path):
     with Trace(out / "trace.h5") as trace:
         np.testing.assert_allclose(trace.matrix.values.mean(axis=0), 0, atol=1e-12)
         np.testing.assert_allclose(trace.matrix.values.std(axis=0), 1)
-        stored = trace.options.model["standardised"]
+        stored = trace.options.model.standardised
     np.testing.assert_allclose(stored["mean"], matrix().values.mean(axis=0))
     np.testing.assert_allclose(stored["sd"], matrix().values.std(axis=0))
     constant = write(tmp_path / "c.csv", DataMatrix(["a", "b"], ["x", "y"], np.array([[1.0, 3], [1, 4]])))

@@ -21,6 +21,7 @@ from pyclone_pgsm.priors import DirichletProcess, Prior
 from pyclone_pgsm.sampling.chain import Records
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import TraceWriter, create_trace
+from pyclone_pgsm.trace.tumour import TumourData
 
 ROWS, CLUSTERS, MUTATIONS = 20, 3, 40
 CONTENT = Uncertain(0.7, 0.1)
@@ -35,13 +36,13 @@ def made_trace(
     """A trace of a small tumour with 20 saved iterations of two chains, as anything but a sampler would make them."""
     data = tumour(MUTATIONS)
     plan = make_plan(
-        data,
-        LEFT_OUT,
-        (model or analysis.ModelOptions(precision=None, grid_size=51)).store(data),
+        TumourData(
+            data, LEFT_OUT, (model or analysis.ModelOptions(precision=None, grid_size=51)).resolve(data)
+        ),
         Settings(**{"iterations": ROWS, "burn_in": 10, "chains": 2, **settings}),
         prior or DirichletProcess(),
     )
-    create_trace(path, plan.data, plan.left_out, plan.options, "a test", plan.states)
+    create_trace(path, plan.data, plan.options, "a test", plan.states)
     writer = TraceWriter(path, plan.options.traced)
     for chain, state in enumerate(plan.states):
         state.iteration = ROWS

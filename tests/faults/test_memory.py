@@ -12,15 +12,18 @@ import pytest
 from typer.testing import CliRunner
 
 from pyclone_pgsm.analyses import memory
+from pyclone_pgsm.analyses.matrix import MatrixAnalysis
 from pyclone_pgsm.analyses.memory import Estimate, check_memory, estimate
 from pyclone_pgsm.analyses.tumour import ModelOptions
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.likelihoods.bernoulli import Bernoulli
+from pyclone_pgsm.likelihoods.matrix import DataMatrix, MatrixOptions
 from pyclone_pgsm.likelihoods.normal import Normal
 from pyclone_pgsm.machine import available
-from pyclone_pgsm.models import DataMatrix, make_model
 from pyclone_pgsm.sampling.settings import Settings
+from pyclone_pgsm.trace.matrix import MatrixData
+from pyclone_pgsm.trace.tumour import TumourData
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from small_runs import matrix, run_matrix, tumour, write_tumour
@@ -34,7 +37,7 @@ def zeros(T: int, D: int) -> DataMatrix:
 
 def of_matrix(T: int, D: int, threads: int = 2, likelihood: str = "normal", **settings: object) -> Estimate:
     resolved = Settings(**settings).resolve(T)  # type: ignore[arg-type]
-    return estimate(zeros(T, D), {"likelihood": likelihood, "parameters": {}}, resolved, threads)
+    return estimate(MatrixData(zeros(T, D), MatrixOptions(likelihood, {})), resolved, threads)
 
 
 def test_few_rows_of_many_columns() -> None:
@@ -55,22 +58,23 @@ def test_of_a_tumour() -> None:
     data = tumour()
     settings = Settings().resolve(data.num_mutations)
     inferred, fixed = (
-        ModelOptions(precision=s, grid_size=1001, prevalence_prior="uniform").store(data)
+        ModelOptions(precision=s, grid_size=1001, prevalence_prior="uniform").resolve(data)
         for s in (None, 200.0)
     )
     known = replace(data, error_rate=np.full(data.error_rate.shape, 1e-3))
-    assert estimate(known, fixed, settings, 2).tables * 20 < estimate(data, inferred, settings, 2).tables
-    likelihood = make_model(data, fixed).likelihood((1e-3,) if np.isnan(data.error_rate).any() else ())
-    assert (
-        estimate(data, fixed, settings, 1).blocks % (8 * likelihood.stat_size()) < 8 * data.num_samples * 200
-    )
+    least = estimate(TumourData(known, [], fixed), settings, 2).tables
+    assert least * 20 < estimate(TumourData(data, [], inferred), settings, 2).tables
+    likelihood = fixed.make_model(data).likelihood((1e-3,) if np.isnan(data.error_rate).any() else ())
+    needed = estimate(TumourData(data, [], fixed), settings, 1)
+    assert needed.blocks % (8 * likelihood.stat_size()) < 8 * data.num_samples * 200
 
 
 @pytest.mark.parametrize("D", [1, 2, 7, 40])
 def test_lengths_of_statistics(D: int) -> None:
     for likelihood, kind in (("normal", Normal), ("bernoulli", Bernoulli)):
         size = kind.from_data(np.zeros((5, D))).stat_size()
-        assert memory._tables_of_matrix(5, D, {"likelihood": likelihood})[1] == pytest.approx(size, abs=4)
+        needed = MatrixAnalysis().footprint(MatrixData(zeros(5, D), MatrixOptions(likelihood, {})))
+        assert needed.stat_size == pytest.approx(size, abs=4)
 
 
 def test_a_run_is_refused_before_anything_is_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -18,6 +18,7 @@ from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.sampling.chain import ChainState, Records
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import Trace, TraceWriter, create_trace
+from pyclone_pgsm.trace.matrix import MatrixData
 
 PLUGIN = Path(__file__).parents[2] / "examples" / "poisson_gamma" / "pyclone_pgsm_poisson_gamma.py"
 
@@ -34,13 +35,12 @@ def plugin(tmp_path: Path) -> Path:
 @pytest.fixture
 def trace(plugin: Path, tmp_path: Path) -> Path:
     """Of that likelihood, with iterations that no sampler made."""
-    data = matrix("counts")
+    options = clustering.stored_options(f"{plugin}:PoissonGamma", {"rate": 0.05})
+    data = MatrixData(matrix("counts"), options)
     settings = Settings(iterations=20, burn_in=10, chains=1)
-    plan = make_plan(
-        data, [], clustering.store(f"{plugin}:PoissonGamma", {"rate": 0.05}), settings, DirichletProcess()
-    )
+    plan = make_plan(data, settings, DirichletProcess())
     path = tmp_path / "t.h5"
-    create_trace(path, data, [], plan.options, "a test", plan.states)
+    create_trace(path, data, plan.options, "a test", plan.states)
     (state,) = plan.states
     state.iteration = 20
     writer = TraceWriter(path, plan.options.traced)

@@ -21,7 +21,7 @@ from pyclone_pgsm.inputs.read_counts.tables import read_tables
 from pyclone_pgsm.inputs.sample_sheet import read_sheet
 from pyclone_pgsm.inputs.segments.reading import read_segments
 from pyclone_pgsm.inputs.tumour_content import parse_tumour_content
-from pyclone_pgsm.models import DataMatrix
+from pyclone_pgsm.likelihoods.matrix import DataMatrix
 from pyclone_pgsm.priors import make_prior
 from pyclone_pgsm.ranges import BOUNDS
 from pyclone_pgsm.sampling import chain

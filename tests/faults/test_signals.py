@@ -32,7 +32,7 @@ def contents(folder: Path) -> dict[Path, bytes]:
 @pytest.mark.parametrize(
     ("command", "place", "call"),
     [
-        (["merge", "a.h5", "b.h5", "-o", "old.h5"], "trace.merge:_same_data", 1),
+        (["merge", "a.h5", "b.h5", "-o", "old.h5"], "trace.merge:_check_same", 1),
         (["merge", "a.h5", "b.h5", "-o", "old.h5"], "trace.merge:write_state", 1),
         (SUMMARIZE, "analyses.results:summarize", 1),
         (SUMMARIZE, "analyses.tables:write_table", 2),
@@ -40,7 +40,7 @@ def contents(folder: Path) -> dict[Path, bytes]:
         (["plot", "a.h5", "-o", "old_pictures", "--format", "png"], "plots.style:write_file", 4),
         (SIMULATE, "simulate.tumour:simulate", 1),
         (SIMULATE, "analyses.tables:write_table", 2),
-        (ANALYZE, "analyses.tumour:make_plan", 1),
+        (ANALYZE, "analyses.run:make_plan", 1),
         (ANALYZE, "analyses.run:create_trace", 1),
         (ANALYZE, "analyses.run:make_folder", 1),
         (CLUSTER, "analyses.plan:make_plan", 1),

@@ -15,11 +15,10 @@ from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.analyses.results import write_pictures
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.inputs.observations import Observations
-from pyclone_pgsm.models import make_model
 from pyclone_pgsm.priors import CustomPrior, DirichletProcess, FiniteDirichlet, PitmanYor
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import RunOptions, Trace, merge_traces
-from pyclone_pgsm.trace.schema import HYPERPARAMETERS
+from pyclone_pgsm.trace.hyperparameters import HYPERPARAMETERS
 from pyclone_pgsm.trace.writer import create_trace
 
 
@@ -370,14 +369,19 @@ def test_what_is_written_is_read(prior, proposal, tmp_path):
 
 def test_every_hyperparameter_of_a_model_is_known(rich):
     with Trace(rich) as trace:
-        names = make_model(trace.data, trace.options.model).hyperparameters
+        names = trace.data.make_model().hyperparameters
     assert {name.partition(":")[0] for name in names} <= set(HYPERPARAMETERS)
 
 
 def test_data_that_no_trace_can_hold_are_refused_at_the_start(whole, tmp_path):
     with Trace(whole) as trace:
-        data, options, states = trace.observations, trace.options, trace.states()
-    values = {**vars(data), "tumour_content": np.full_like(data.tumour_content, 7.0)}
+        data, options, states = trace.data, trace.options, trace.states()
+    values = {
+        **vars(data.observations),
+        "tumour_content": np.full_like(data.observations.tumour_content, 7.0),
+    }
     with pytest.raises(UsageError, match=r"a trace cannot hold this: data/tumour_content: \[0, 0\] is 7.0"):
-        create_trace(tmp_path / "t.h5", Observations(**values), [], options, "", states)
+        create_trace(
+            tmp_path / "t.h5", replace(data, observations=Observations(**values)), options, "", states
+        )
     assert not list(tmp_path.iterdir())

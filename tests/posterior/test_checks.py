@@ -8,6 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.posterior.checks import doubts_of_tumour, misfits
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.tumour.model import ERROR_RATE, PRECISION
@@ -48,7 +49,7 @@ def test_nothing_to_say(summary):
         "tumour_content:S": np.full(10, 0.7),
         "another": np.zeros(10),
     }
-    assert doubts_of_tumour(summary, draws, {"S": [0.7, 0.05]}) == []
+    assert doubts_of_tumour(summary, draws, {"S": Uncertain(0.7, 0.05)}) == []
 
 
 def test_what_counts_as_impossible():
@@ -113,9 +114,11 @@ def test_error_rate_at_an_end(summary, end, which):
 
 def test_tumour_content_at_an_end(summary):
     draws = {"tumour_content:S": np.full(10, 0.7 + 2.5 * 0.05)}
-    (warning,) = doubts_of_tumour(summary, draws, {"S": [0.7, 0.05]})
+    (warning,) = doubts_of_tumour(summary, draws, {"S": Uncertain(0.7, 0.05)})
     assert warning.startswith(
         "the tumour content of S is at the largest value that is tried, 0.825, in 100 % of"
     )
     assert "contradict 0.7±0.05" in warning
-    assert doubts_of_tumour(summary, {"tumour_content:S": np.full(10, 1.0)}, {"S": [0.95, 0.05]}) == []
+    assert (
+        doubts_of_tumour(summary, {"tumour_content:S": np.full(10, 1.0)}, {"S": Uncertain(0.95, 0.05)}) == []
+    )

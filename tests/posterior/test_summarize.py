@@ -11,15 +11,12 @@ import pytest
 
 from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.errors import TraceError, UsageError
+from pyclone_pgsm.posterior.consensus import CRITERIA
+from pyclone_pgsm.posterior.convergence import cell_quantiles, diagnose
 from pyclone_pgsm.posterior.matching import match_clusters
 from pyclone_pgsm.posterior.rows import kept_rows
-from pyclone_pgsm.posterior.summarize import (
-    CRITERIA,
-    cell_quantiles,
-    consensus_order,
-    diagnose,
-    summarize,
-)
+from pyclone_pgsm.posterior.summarize import summarize
+from pyclone_pgsm.posterior.tumour import consensus_order
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.simulate.tumour import SimulationOptions, simulate

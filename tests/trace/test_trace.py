@@ -116,7 +116,7 @@ def test_hyperparameters_of_samples(tmp_path):
         np.testing.assert_array_equal(file["data/subclonal_fraction"], data.subclonal_fraction)
     with Trace(path) as trace:
         assert trace.options.hyperparameters == (*names, *weight_names(["a/b%2F", "./x"]))
-        assert trace.options.model["tumour_content"] == {"a/b%2F": [0.7, 0.1]}
+        assert trace.data.options.tumour_content == {"a/b%2F": (0.7, 0.1)}
         for name in ("subclonal_major_cn", "subclonal_minor_cn", "subclonal_fraction"):
             np.testing.assert_array_equal(getattr(trace.observations, name), getattr(data, name))
         drawn = [trace.chains[0].hyperparameters[name] for name in names]

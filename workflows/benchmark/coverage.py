@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.analyses.tumour import ModelOptions
 from pyclone_pgsm.inputs.observations import Observations
-from pyclone_pgsm.models import make_model
 from pyclone_pgsm.posterior.consensus import consensus
 from pyclone_pgsm.posterior.prevalence import block_posteriors, cluster_prevalences
 from pyclone_pgsm.priors import DirichletProcess
@@ -81,15 +80,15 @@ def draw_tumour(mutations: int, samples: int, depth: int, rng: np.random.Generat
 def judge(tumour: Tumour, seed: int) -> tuple[NDArray[np.float64], float, float]:
     """Posterior probability below each true prevalence (T, D); the true and the expected index of the consensus."""
     data = tumour.observations
-    stored = ModelOptions().store(data)
-    model = make_model(data, stored)
+    options = ModelOptions().resolve(data)
+    model = options.make_model(data)
     settings = Settings(**{**SETTINGS.to_dict(), "seed": seed}).resolve(data.num_mutations)
     state = start_chain(model, DirichletProcess(), settings, 0)
     _, records, _ = advance(model, settings, state, 10, lambda _: False)
     kept = [k for k, done in enumerate(records.iteration) if done > settings.lengths[1]]
     draws = np.array([records.labels[k] for k in kept])
     blocks = block_posteriors((model.likelihood(records.values[k]), records.labels[k]) for k in kept)
-    G = stored["grid_size"]
+    G = options.grid_size
     _, density = cluster_prevalences(blocks, draws, np.arange(data.num_mutations), G)
     below = np.concatenate([np.zeros((*density.shape[:2], 1)), np.cumsum(density, axis=2)], axis=2)
     cell = np.rint(tumour.prevalence * (G - 1)).astype(int)[:, :, None]

@@ -1,0 +1,14 @@
+"""The kinds of data that can be analysed: one entry each."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from pyclone_pgsm.analyses.analysis import Analysis
+from pyclone_pgsm.analyses.matrix import MatrixAnalysis
+from pyclone_pgsm.analyses.tumour import TumourAnalysis
+
+ANALYSES: dict[str, Analysis[Any, Any]] = {
+    analysis.kind: analysis for analysis in (TumourAnalysis(), MatrixAnalysis())
+}
+"""By the name that data, summaries and analyses of a kind share."""

@@ -1,0 +1,114 @@
+"""The analysis of a matrix: tables, pictures, and lines for the terminal."""
+
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from pyclone_pgsm.analyses.analysis import Footprint
+from pyclone_pgsm.analyses.lines import cluster_lines, count
+from pyclone_pgsm.analyses.tables import assignment_table, mixture_table
+from pyclone_pgsm.posterior.matrix import predictive
+from pyclone_pgsm.posterior.mixture import SD, MixtureSummary
+from pyclone_pgsm.posterior.predictive import has_predictive
+from pyclone_pgsm.posterior.summarize import Result
+from pyclone_pgsm.trace import Trace
+from pyclone_pgsm.trace.dataset import ModelOptions
+from pyclone_pgsm.trace.matrix import MatrixData
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+    from pyclone_pgsm.plots import Traces
+
+PICTURED_DRAWS = 12  # partitions that the picture of a density is the mean of
+
+
+class MatrixAnalysis:
+    """Clusters of rows, and the parameters of their distributions."""
+
+    kind: ClassVar[str] = MatrixData.kind
+    files: ClassVar[tuple[str, ...]] = ("assignments.tsv", "clusters.tsv", "run.json", "trace.h5")
+
+    def footprint(self, data: MatrixData) -> Footprint:
+        """Of the values and a copy or two, and of what the package's own likelihoods keep besides."""
+        T, D = data.matrix.values.shape
+        if data.options.likelihood == "normal":
+            return Footprint(T * D * 8 * 3, 8 * D * D, (D + 1) * (D + 2) // 2 + D + 5, D * D)
+        return Footprint(T * D * 8 * 3, 8 * 6 * T, 2 + 2 * D, D)
+
+    def named_options(self, options: ModelOptions) -> str:
+        """The likelihood and its parameters."""
+        model = options.to_dict()
+        given = [f"--param {name}={reprlib.repr(value)}" for name, value in model["parameters"].items()]
+        return " ".join([f"--likelihood {model['likelihood']!r}", *given])
+
+    def tables(self, trace: Trace, summary: MixtureSummary) -> dict[str, pd.DataFrame]:
+        """Rows and clusters."""
+        return {"assignments.tsv": assignment_table(summary), "clusters.tsv": mixture_table(summary)}
+
+    def pictures(
+        self, trace: Trace, result: Result[MixtureSummary], traces: Traces, burn_in: int | None
+    ) -> dict[str, Callable[[], Figure]]:
+        """Clusters, their sizes and means, the density, co-clustering, chains."""
+        from pyclone_pgsm.plots.mixture import KINDS, mixture_pictures
+        from pyclone_pgsm.plots.points import Clustered
+
+        summary = result.summary
+        found = predictive(trace, result.chain_weights, burn_in, PICTURED_DRAWS)
+        name = trace.options.model.likelihood
+
+        def density(points: NDArray[np.float64]) -> NDArray[np.float64]:
+            return np.exp(found.log_density(points))
+
+        return mixture_pictures(
+            name if name in KINDS else "other",
+            Clustered(trace.matrix.values, summary.labels, summary.column_names),
+            summary.row_names,
+            summary.assignment_prob,
+            summary.parameters,
+            (result.coclustered, result.coclustering),
+            traces,
+            density if has_predictive(found.likelihood) else None,
+        )
+
+    def counts(self, trace: Trace, summary: MixtureSummary) -> dict[str, int]:
+        """Rows, columns and clusters."""
+        return {
+            "rows": len(trace.data.names),
+            "columns": trace.data.num_columns,
+            "clusters": summary.num_clusters,
+        }
+
+    def choices(self, summary: MixtureSummary) -> dict[str, Any]:
+        """Nothing."""
+        return {}
+
+    def lines(self, result: Result[MixtureSummary], left_out: int) -> list[str]:
+        """Clusters with the first of their parameters that has a number a column."""
+        return _summary_lines(result.summary)
+
+
+def _summary_lines(summary: MixtureSummary) -> list[str]:
+    K, D = summary.num_clusters, len(summary.column_names)
+    by_column = [name for name, values in summary.parameters.items() if values.shape == (K, D)]
+    cells: list[list[str]] = [[] for _ in range(K)]
+    names: list[str] = []
+    if by_column:
+        name = by_column[0]
+        names = [f"{name} of {column}" for column in summary.column_names]
+        cells = [[f"{value:.4g}" for value in row] for row in summary.parameters[name].tolist()]
+        if name + SD in summary.parameters:
+            sds = summary.parameters[name + SD].tolist()
+            cells = [
+                [f"{cell} ± {sd:.2g}" for cell, sd in zip(row, sd_row)] for row, sd_row in zip(cells, sds)
+            ]
+    return [
+        f"{count(len(summary.row_names), 'row')} of {count(D, 'column')}: {count(K, 'cluster')}",
+        *cluster_lines(names, summary.cluster_size.tolist(), cells, 12, "columns"),
+    ]

@@ -1,0 +1,100 @@
+"""A matrix of numbers, and the likelihood that clusters its rows."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.likelihoods.foreign import blamed, check_answers
+from pyclone_pgsm.likelihoods.model import FixedModel, Model
+from pyclone_pgsm.likelihoods.registry import BUILT_IN, find_likelihood
+
+
+@dataclass(frozen=True)
+class DataMatrix:
+    """Rows to cluster.
+
+    Attributes
+    ----------
+    row_names, column_names : list of str
+        Length T and D.
+    values : (T, D) float64
+    """
+
+    row_names: list[str]
+    column_names: list[str]
+    values: NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class MatrixOptions:
+    """The likelihood of a matrix, as a trace stores it.
+
+    Attributes
+    ----------
+    likelihood : str
+        Name in the registry, or ``/path/to/file.py:Class``.
+    parameters : dict
+        Of the likelihood's prior, by name: numbers, texts, or lists of them.
+    source : str or None
+        SHA-256 of the file that the likelihood is of.
+    standardised : dict of str to list of float, or None
+        ``mean`` and ``sd`` that the columns had before they were standardised.
+    """
+
+    has_outliers: ClassVar[bool] = False
+    likelihood: str
+    parameters: dict[str, Any]
+    source: str | None = None
+    standardised: dict[str, list[float]] | None = None
+
+    def to_dict(self) -> dict[str, Any]:
+        """The options as JSON can hold them."""
+        return {name: value for name, value in vars(self).items() if value is not None}
+
+    def renamed(self, likelihood: str) -> MatrixOptions:
+        """The same options with the likelihood's file in another place."""
+        return replace(self, likelihood=likelihood)
+
+    def make_model(self, data: DataMatrix) -> Model:
+        """The model of some rows.
+
+        Raises
+        ------
+        UsageError
+            The likelihood is not found, or its parameters cannot be.
+        DataValueError
+            A value that the likelihood cannot take.
+        """
+        kind = find_table_likelihood(self.likelihood, self.parameters)
+        with blamed(self.likelihood):
+            likelihood = kind.from_data(data.values, **self.parameters)
+        if self.likelihood not in BUILT_IN:
+            check_answers(self.likelihood, likelihood, len(data.values))
+        return FixedModel(likelihood, len(data.values))
+
+
+def find_table_likelihood(spec: str, parameters: Iterable[str]) -> Any:
+    """The likelihood class of a name, if it can be made from a matrix and has these parameters.
+
+    Raises
+    ------
+    UsageError
+    """
+    likelihood: Any = find_likelihood(spec)
+    if spec == "pyclone":
+        raise UsageError(f"--likelihood {spec}: is for tumours: use pyclone-pgsm analyze")
+    if not hasattr(likelihood, "from_data"):
+        raise UsageError(f"--likelihood {spec!r}: has no method from_data, so it cannot be made from a table")
+    known = list(inspect.signature(likelihood.from_data).parameters)[1:]
+    for name in parameters:
+        if name not in known:
+            listed = ", ".join(known) or "none"
+            raise UsageError(f"--param {name}: {spec} has no such parameter; its parameters: {listed}")
+    return likelihood

@@ -1,0 +1,86 @@
+"""The summary of a matrix's draws: consensus clusters and the parameters of their distributions."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.posterior.consensus import assignment_probability
+from pyclone_pgsm.posterior.convergence import Diagnostic
+from pyclone_pgsm.posterior.draws import Draws
+from pyclone_pgsm.posterior.mixture import MixtureSummary, cluster_parameters, size_order
+from pyclone_pgsm.posterior.predictive import Predictive
+from pyclone_pgsm.posterior.rows import (
+    draw_rows,
+    gather,
+    read_partitions,
+    thin,
+)
+from pyclone_pgsm.posterior.states import Thresholds
+from pyclone_pgsm.trace import Trace
+
+PREDICTIVE_DRAWS = 240
+
+
+PARAMETER_DRAWS = 100
+
+
+class MatrixSummariser:
+    """Consensus clusters of rows, and the parameters of their distributions."""
+
+    observation: ClassVar[str] = "row"
+
+    def summarise(self, draws: Draws, labels: NDArray[np.int64], thresholds: Thresholds) -> MixtureSummary:
+        """See :class:`~pyclone_pgsm.posterior.draws.Summariser`; there are no prevalences."""
+        trace = draws.trace
+        labels = size_order(labels)
+        rows = thin(draws.rows, min(PARAMETER_DRAWS, len(draws.partitions)))
+        return MixtureSummary(
+            trace.matrix.row_names,
+            trace.matrix.column_names,
+            labels,
+            assignment_probability(draws.partitions, labels),
+            np.bincount(labels),
+            cluster_parameters(trace.model().likelihood(()), read_partitions(trace, rows), labels),
+        )
+
+    def is_immaterial(self, trace: Trace, diagnostic: Diagnostic) -> bool:
+        """No quantity is."""
+        return False
+
+    def doubts(self, draws: Draws, summary: MixtureSummary) -> list[str]:
+        """None."""
+        return []
+
+
+def predictive(
+    trace: Trace,
+    weights: NDArray[np.float64],
+    burn_in: int | None = None,
+    most: int = PREDICTIVE_DRAWS,
+) -> Predictive:
+    """The posterior predictive density of a trace of a matrix.
+
+    Parameters
+    ----------
+    trace : Trace
+    weights : (chains,) float64
+        Share of each chain (:attr:`Result.chain_weights`).
+    burn_in : int or None
+        None: that of the run.
+    most : int
+        About so many of the saved partitions are used.
+
+    Raises
+    ------
+    UsageError, TraceError
+        See :func:`summarize`; or the trace is a tumour's.
+    """
+    thinned = draw_rows(trace, burn_in, most, weights)
+    prior = trace.options.first_prior
+    columns = zip(*(gather(trace, thinned, name) for name in prior.hyperparameters))
+    partitions = read_partitions(trace, thinned)
+    priors = [prior.with_values(values) for values in columns] or [prior] * len(partitions)
+    return Predictive(trace.model().likelihood(()), priors, partitions)

@@ -1,0 +1,132 @@
+"""The summary of a tumour's draws: consensus clusters and their prevalences."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.posterior.checks import doubts_of_tumour
+from pyclone_pgsm.posterior.convergence import Diagnostic, is_precision
+from pyclone_pgsm.posterior.draws import Draws
+from pyclone_pgsm.posterior.matching import match_clusters
+from pyclone_pgsm.posterior.prevalence import (
+    block_posteriors,
+    cluster_prevalences,
+    mutation_prevalences,
+)
+from pyclone_pgsm.posterior.reads import reads_given_clusters
+from pyclone_pgsm.posterior.rows import (
+    gather,
+    read_partitions,
+    thin,
+)
+from pyclone_pgsm.posterior.states import Thresholds
+from pyclone_pgsm.posterior.summary import Summary
+from pyclone_pgsm.trace import Trace
+from pyclone_pgsm.trace.tumour import TumourData
+from pyclone_pgsm.tumour.grid import prevalence_grid
+
+PREVALENCE_DRAWS = 240
+
+
+class TumourSummariser:
+    """Consensus clusters of mutations, their prevalences, and how the reads fit."""
+
+    observation: ClassVar[str] = "mutation"
+
+    def summarise(self, draws: Draws, labels: NDArray[np.int64], thresholds: Thresholds) -> Summary:
+        """See :class:`~pyclone_pgsm.posterior.draws.Summariser`."""
+        trace, rows = draws.trace, draws.rows
+        data = trace.data_of(TumourData)
+        options, observations = data.options, data.observations
+        grid_size = options.grid_size
+        thinned = thin(rows, min(PREVALENCE_DRAWS, len(draws.partitions)))
+        partitions = read_partitions(trace, thinned)
+        model: Any = trace.model()
+        names = trace.options.hyperparameters
+        values = list(zip(*(gather(trace, thinned, name) for name in names))) or [()] * len(partitions)
+        # draws at the same precision together: the tables are computed once each
+        order = sorted(range(len(partitions)), key=lambda m: values[m])
+        partitions = partitions[order]
+        blocks = block_posteriors(
+            (model.likelihood(tuple(map(float, values[m]))), partition)
+            for m, partition in zip(order, partitions)
+        )
+        clusters, _ = cluster_prevalences(blocks, partitions, labels, grid_size)
+        in_cluster = labels >= 0
+        labels[in_cluster] = consensus_order(labels[in_cluster], clusters.mean)
+        clusters, density = cluster_prevalences(blocks, partitions, labels, grid_size, thresholds)
+        mutations = mutation_prevalences(blocks, partitions, grid_size, thresholds)
+        grid = prevalence_grid(grid_size)
+        matches = match_clusters(draws.partitions, labels)
+        medians = tuple(
+            float(np.quantile(gather(trace, rows, name), 0.5, method="inverted_cdf")) for name in names
+        )
+        reads = reads_given_clusters(
+            model.observations(medians), labels, density, grid, options.genotype_prior
+        )
+
+        depth = np.where(observations.has_data, observations.depth, 0)
+        vaf = np.where(depth > 0, observations.alt_counts / np.maximum(depth, 1), np.nan)
+        return Summary(
+            observations.mutation_ids,
+            observations.sample_ids,
+            labels,
+            np.where(in_cluster, matches.own_prob, draws.outlier_prob),
+            *mutations[:4],
+            vaf,
+            depth,
+            np.bincount(labels[in_cluster]),
+            *clusters[:4],
+            grid,
+            density,
+            draws.outlier_prob if options.has_outliers else None,
+            prob_present=mutations.prob_present,
+            prob_clonal=mutations.prob_clonal,
+            cluster_prob_present=clusters.prob_present,
+            cluster_prob_clonal=clusters.prob_clonal,
+            peaks=mutations.peaks,
+            cluster_peaks=clusters.peaks,
+            second_cluster=matches.second,
+            second_prob=matches.second_prob,
+            multiplicity=reads.multiplicity,
+            multiplicity_prob=reads.multiplicity_prob,
+            fit=reads.fit,
+            expected_reads=reads.expected,
+            thresholds=thresholds,
+        )
+
+    def is_immaterial(self, trace: Trace, diagnostic: Diagnostic) -> bool:
+        """A precision far above the number of reads is as good as the binomial, whatever its value."""
+        return is_precision(diagnostic.name) and diagnostic.lower > 10.0 * _median_depth(trace.observations)
+
+    def doubts(self, draws: Draws, summary: Summary) -> list[str]:
+        """Reads that do not fit, clusters that are absent, hyperparameters at an end of their values."""
+        trace = draws.trace
+        inferred = {name: gather(trace, draws.rows, name) for name in trace.options.hyperparameters}
+        return doubts_of_tumour(summary, inferred, trace.data_of(TumourData).options.tumour_content)
+
+
+def _median_depth(observations: Observations) -> float:
+    return float(np.median(observations.depth[observations.has_data]))
+
+
+def consensus_order(labels: NDArray[np.int64], mean: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Renumber clusters from the largest mean prevalence down (ties: the larger, then the earlier, first).
+
+    Parameters
+    ----------
+    labels : (T,) int64
+        0..K-1.
+    mean : (K, D) float64
+        Prevalence of each cluster.
+    """
+    sizes = np.bincount(labels)
+    first = np.array([np.argmax(labels == k) for k in range(len(sizes))])
+    order = np.lexsort((first, -sizes, -np.round(mean.mean(axis=1), 9)))
+    rank = np.empty(len(order), np.int64)
+    rank[order] = np.arange(len(order))
+    return rank[labels]

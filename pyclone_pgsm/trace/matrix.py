@@ -1,0 +1,153 @@
+"""A matrix in a trace, and the options of its likelihood."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import h5py
+import numpy as np
+
+from pyclone_pgsm.inputs.observations import LeftOut
+from pyclone_pgsm.likelihoods.matrix import DataMatrix, MatrixOptions
+from pyclone_pgsm.likelihoods.model import Model
+from pyclone_pgsm.likelihoods.registry import is_likelihood_file
+from pyclone_pgsm.trace.dataset import Dataset
+from pyclone_pgsm.trace.hyperparameters import values_of
+from pyclone_pgsm.trace.structure import check_members, read, read_texts, write_array, write_texts
+from pyclone_pgsm.trace.values import Fault, Values, check_keys, check_names, has_control, is_number, shown
+
+DEEPEST_PARAMETER = 3
+
+
+@dataclass(frozen=True)
+class MatrixData:
+    """Rows of numbers.
+
+    Attributes
+    ----------
+    matrix : DataMatrix
+    options : MatrixOptions
+    """
+
+    kind: ClassVar[str] = "matrix"
+    matrix: DataMatrix
+    options: MatrixOptions
+
+    @property
+    def names(self) -> list[str]:
+        """Of the rows."""
+        return self.matrix.row_names
+
+    @property
+    def num_columns(self) -> int:
+        """Columns."""
+        return len(self.matrix.column_names)
+
+    @property
+    def left_out(self) -> list[LeftOut]:
+        """Nothing: a matrix is taken as a whole, or refused."""
+        return []
+
+    def make_model(self, likelihood: str | None = None) -> Model:
+        """The model of the rows, with the likelihood of a file that may have another name by now."""
+        options = self.options if likelihood is None else self.options.renamed(likelihood)
+        return options.make_model(self.matrix)
+
+    def has_same_values(self, other: Dataset) -> bool:
+        """Whether names and numbers are those of another matrix."""
+        if not isinstance(other, MatrixData):
+            return False
+        mine, its = self.matrix, other.matrix
+        return (
+            mine.row_names == its.row_names
+            and mine.column_names == its.column_names
+            and np.array_equal(mine.values, its.values)
+        )
+
+    def check_hyperparameters(self, names: tuple[str, ...]) -> None:
+        """Raise :class:`Fault` if there is one."""
+        if names:
+            raise Fault("config.options.hyperparameters", "a matrix's likelihood has none")
+
+    def allowed_values(self, hyperparameter: str) -> Values:
+        """What the values of a hyperparameter of the partition prior may be."""
+        return values_of(hyperparameter, {})
+
+    def write(self, group: h5py.Group) -> None:
+        """Write names and values."""
+        group.attrs["description"] = "values: T rows x D columns, and their names"
+        write_texts(group, "row_names", self.matrix.row_names)
+        write_texts(group, "column_names", self.matrix.column_names)
+        write_array(group, "values", self.matrix.values)
+
+    @classmethod
+    def read_options(cls, values: dict[str, Any]) -> MatrixOptions:
+        """The options of the likelihood, from JSON.
+
+        Raises
+        ------
+        Fault
+        """
+        _check_options(values)
+        return MatrixOptions(**values)
+
+    @classmethod
+    def read(cls, group: h5py.Group, options: MatrixOptions) -> MatrixData:
+        """The data in a group.
+
+        Raises
+        ------
+        Fault
+        """
+        check_members(group, "data", ("row_names", "column_names", "values"))
+        row_names, column_names = (read_texts(group, "data", name) for name in ("row_names", "column_names"))
+        check_names("data/row_names", row_names)
+        check_names("data/column_names", column_names, distinct=False)
+        number = Values("float64", lambda values: np.ones(values.shape, bool), "a number")
+        values = read(group, "data", "values", number, (len(row_names), len(column_names)))
+        if values.size == 0:
+            raise Fault("data/values", "holds no number")
+        for name, numbers in (options.standardised or {}).items():
+            if len(numbers) != len(column_names):
+                raise Fault(
+                    f"config.options.model.standardised.{name}", f"is not of {len(column_names)} numbers"
+                )
+        return cls(DataMatrix(row_names, column_names, values), options)
+
+
+def _check_options(values: dict[str, Any]) -> None:
+    check_keys("model", values, ("likelihood", "parameters", "source", "standardised"), ("parameters",))
+    name, parameters = values["likelihood"], values["parameters"]
+    if not name or has_control(name):
+        raise Fault("model.likelihood", f"{shown(name)} names no likelihood")
+    if not isinstance(parameters, dict):
+        raise Fault("model.parameters", f"{shown(parameters)} is no JSON object")
+    for parameter, value in parameters.items():
+        if has_control(parameter) or not _is_parameter(value):
+            raise Fault(
+                "model.parameters", f"{shown(parameter)} is {shown(value)}; expected numbers or texts"
+            )
+    source = values.get("source")
+    if "source" in values and not (
+        is_likelihood_file(name)
+        and isinstance(source, str)
+        and len(source) == 64
+        and set(source) <= set("0123456789abcdef")
+    ):
+        raise Fault("model.source", f"{shown(source)} is no SHA-256 digest of a likelihood's file")
+    if "standardised" in values:
+        _check_standardised(values["standardised"])
+
+
+def _check_standardised(values: Any) -> None:
+    check_keys("model.standardised", values, ("mean", "sd"), ("mean", "sd"))
+    for name, numbers in values.items():
+        if not (isinstance(numbers, list) and all(map(is_number, numbers))):
+            raise Fault(f"model.standardised.{name}", f"{shown(numbers)} is no list of numbers")
+
+
+def _is_parameter(value: object, depth: int = 0) -> bool:
+    if isinstance(value, list):
+        return depth < DEEPEST_PARAMETER and all(_is_parameter(each, depth + 1) for each in value)
+    return value is None or isinstance(value, str | bool | float) or is_number(value)

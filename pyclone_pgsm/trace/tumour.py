@@ -1,0 +1,271 @@
+"""The data of a tumour in a trace, and the options of its model."""
+
+from __future__ import annotations
+
+import json
+import math
+import typing
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import h5py
+import numpy as np
+
+from pyclone_pgsm.inputs import values as columns
+from pyclone_pgsm.inputs.observations import PRIORS_WITHOUT_COPY_NUMBERS, SUBCLONAL, LeftOut, Observations
+from pyclone_pgsm.inputs.read_counts.layout import ANNOTATIONS
+from pyclone_pgsm.inputs.tumour_content import LARGEST_SD
+from pyclone_pgsm.likelihoods.model import Model
+from pyclone_pgsm.trace.dataset import Dataset
+from pyclone_pgsm.trace.hyperparameters import HYPERPARAMETERS, values_of
+from pyclone_pgsm.trace.structure import check_members, group_of, read, read_texts, write_array, write_texts
+from pyclone_pgsm.trace.values import (
+    Fault,
+    Values,
+    check_keys,
+    check_names,
+    is_number,
+    of_share,
+    of_whole,
+    refuse,
+    shown,
+    within,
+)
+from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
+from pyclone_pgsm.tumour.grid import DENSITIES, prevalence_grid
+from pyclone_pgsm.tumour.model import PER_SAMPLE, PREVALENCE_PRIORS
+from pyclone_pgsm.tumour.options import TumourOptions
+
+LARGEST_GRID = 10_001
+
+MATRICES: dict[str, Values] = {
+    "ref_counts": of_whole(columns.READS),
+    "alt_counts": of_whole(columns.READS),
+    "major_cn": of_whole(columns.COPIES),
+    "minor_cn": of_whole(columns.COPIES),
+    "normal_cn": of_whole(columns.NORMAL_COPIES),
+    "tumour_content": of_share(columns.TUMOUR_CONTENT),
+    "error_rate": of_share(columns.ERROR_RATE, math.nan),
+    "has_data": Values("bool", within(0, 1), "true or false"),
+    "subclonal_major_cn": of_whole(columns.COPIES),
+    "subclonal_minor_cn": of_whole(columns.COPIES),
+    "subclonal_fraction": of_share(columns.SUBCLONAL_FRACTION, 0.0),
+}
+"""Datasets of ``/data`` with a row a mutation and a column a sample."""
+
+
+def _is_share(value: object) -> bool:
+    return is_number(value) and 0.0 < typing.cast(float, value) < 1.0
+
+
+def _is_precision(value: object) -> bool:
+    return value is None or value == PER_SAMPLE or value == math.inf or (is_number(value) and value > 0)  # type: ignore[operator]
+
+
+def _is_grid_size(value: object) -> bool:
+    return type(value) is int and 2 <= value <= LARGEST_GRID
+
+
+def _is_content(value: object) -> bool:
+    return isinstance(value, dict) and all(map(_is_uncertain, value.values()))
+
+
+def _is_uncertain(pair: object) -> bool:
+    if not (isinstance(pair, list) and len(pair) == 2 and all(map(is_number, pair))):
+        return False
+    mean, sd = pair
+    return 0.0 < mean <= 1.0 and 0.0 < sd <= LARGEST_SD
+
+
+MODEL_OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
+    "genotype_prior": (lambda value: value in GENOTYPE_PRIORS, f"one of {', '.join(GENOTYPE_PRIORS)}"),
+    "density": (lambda value: value in DENSITIES, f"one of {', '.join(DENSITIES)}"),
+    "precision": (_is_precision, f"null, {PER_SAMPLE!r} or a positive number"),
+    "grid_size": (_is_grid_size, f"a whole number between 2 and {LARGEST_GRID}"),
+    "prevalence_prior": (lambda value: value in PREVALENCE_PRIORS, f"one of {', '.join(PREVALENCE_PRIORS)}"),
+    "tumour_content": (_is_content, "an object of a mean and a standard deviation for each sample"),
+    "outlier_prob": (_is_share, "a number above 0 and below 1"),
+}
+"""Of a tumour's model: whether a value can be, and what is expected. The last three may be missing."""
+OPTIONAL = ("prevalence_prior", "tumour_content", "outlier_prob")
+
+
+@dataclass(frozen=True)
+class TumourData:
+    """Reads of mutations.
+
+    Attributes
+    ----------
+    observations : Observations
+    left_out : list of LeftOut
+        Rows and mutations of the input that are not among them, and what was changed.
+    options : TumourOptions
+    """
+
+    kind: ClassVar[str] = "tumour"
+    observations: Observations
+    left_out: list[LeftOut]
+    options: TumourOptions
+
+    @property
+    def names(self) -> list[str]:
+        """Of the mutations."""
+        return self.observations.mutation_ids
+
+    @property
+    def num_columns(self) -> int:
+        """Samples."""
+        return self.observations.num_samples
+
+    def make_model(self, likelihood: str | None = None) -> Model:
+        """The model of the mutations; there is only one likelihood."""
+        return self.options.make_model(self.observations)
+
+    def has_same_values(self, other: Dataset) -> bool:
+        """Whether names and reads are those of another tumour."""
+        if not isinstance(other, TumourData):
+            return False
+        mine, its = self.observations, other.observations
+        return (
+            mine.mutation_ids == its.mutation_ids
+            and mine.sample_ids == its.sample_ids
+            and all(
+                np.array_equal(getattr(mine, name), getattr(its, name), equal_nan=True) for name in MATRICES
+            )
+        )
+
+    def check_hyperparameters(self, names: tuple[str, ...]) -> None:
+        """Raise :class:`Fault` unless the names are of known kinds, and of samples of the tumour."""
+        where = "config.options.hyperparameters"
+        samples = self.observations.sample_ids
+        for sample in self.options.tumour_content:
+            if sample not in samples:
+                raise Fault("config.options.model.tumour_content", f"{shown(sample)} is no sample")
+        first: set[str] = set()
+        for name in names:
+            kind, colon, sample = name.partition(":")
+            known = HYPERPARAMETERS.get(kind)
+            if known is None or bool(colon) not in known.of_sample or (colon and sample not in samples):
+                raise Fault(where, f"{shown(name)} is no hyperparameter of this model")
+            if name in first:
+                raise Fault(where, f"{shown(name)} is there twice")
+            first.add(name)
+
+    def allowed_values(self, hyperparameter: str) -> Values:
+        """What the values of a hyperparameter may be."""
+        return values_of(hyperparameter, self.options.tumour_content)
+
+    def write(self, group: h5py.Group) -> None:
+        """Write names, reads, copy numbers and what was left out."""
+        data = self.observations
+        group.attrs["description"] = (
+            "T mutations x D samples; values where has_data is false are placeholders. "
+            "subclonal_fraction: share of the tumour cells that hold a second copy-number state, 0 where there is one. "
+            "grid: the cellular prevalences of the likelihood. "
+            "left_out: JSON, one list [file, row, mutation_id, sample_id, reason] a line of left_out.tsv"
+        )
+        write_texts(group, "mutation_ids", data.mutation_ids)
+        write_texts(group, "sample_ids", data.sample_ids)
+        for name, kind in MATRICES.items():
+            write_array(group, name, np.asarray(getattr(data, name), kind.dtype))
+        annotations = group.create_group("annotations")
+        for name, texts in data.annotations.items():
+            write_texts(annotations, name, texts)
+        write_texts(group, "left_out", [json.dumps(row) for row in self.left_out])
+        write_array(group, "grid", prevalence_grid(self.options.grid_size))
+
+    @classmethod
+    def read_options(cls, values: dict[str, Any]) -> TumourOptions:
+        """The options of the model, from JSON.
+
+        Raises
+        ------
+        Fault
+        """
+        needed = [name for name in MODEL_OPTIONS if name not in OPTIONAL]
+        check_keys("model", values, ("likelihood", *MODEL_OPTIONS), needed)
+        for name, (can_be, expected) in MODEL_OPTIONS.items():
+            if name in values and not can_be(values[name]):
+                raise Fault(f"model.{name}", f"{shown(values[name])}; expected {expected}")
+        return TumourOptions.from_dict(values)
+
+    @classmethod
+    def read(cls, group: h5py.Group, options: TumourOptions) -> TumourData:
+        """The data in a group.
+
+        Raises
+        ------
+        Fault
+        """
+        needed = [name for name in MATRICES if name not in SUBCLONAL]
+        texts = ("mutation_ids", "sample_ids", "annotations", "left_out", "grid")
+        check_members(group, "data", (*texts, *needed), tuple(SUBCLONAL))
+        observations = _read_observations(group, options.grid_size)
+        _check_observations("data", observations, options.genotype_prior)
+        left_out = [_left_out(*each) for each in enumerate(read_texts(group, "data", "left_out"))]
+        return cls(observations, left_out, options)
+
+
+def _read_observations(group: h5py.Group, grid_size: int) -> Observations:
+    mutation_ids, sample_ids = (read_texts(group, "data", name) for name in ("mutation_ids", "sample_ids"))
+    shape = len(mutation_ids), len(sample_ids)
+    annotations = group_of(group, "data", "annotations")
+    points = Values("float64", within(0.0, 1.0), "a prevalence")
+    if not np.array_equal(read(group, "data", "grid", points, (grid_size,)), prevalence_grid(grid_size)):
+        raise Fault("data/grid", f"is not the grid of {grid_size} prevalences from 0 to 1")
+    matrices: dict[str, Any] = {
+        name: read(group, "data", name, kind, shape) for name, kind in MATRICES.items() if name in group
+    }
+    return Observations(
+        mutation_ids,
+        sample_ids,
+        **matrices,
+        annotations={
+            str(name): read_texts(annotations, "data/annotations", name, shape[0]) for name in annotations
+        },
+    )
+
+
+def _check_observations(where: str, data: Observations, genotype_prior: str) -> None:
+    """Raise :class:`Fault` where the numbers of a tumour cannot be together."""
+    check_names(f"{where}/mutation_ids", data.mutation_ids)
+    check_names(f"{where}/sample_ids", data.sample_ids)
+    for name, texts in data.annotations.items():
+        if name not in ANNOTATIONS.values():
+            raise Fault(
+                f"{where}/annotations",
+                f"{shown(name)} is none of {', '.join(sorted(set(ANNOTATIONS.values())))}",
+            )
+        for place, text in enumerate(texts):
+            if any(letter in text for letter in "\t\n\r\0"):
+                raise Fault(
+                    f"{where}/annotations/{name}", f"[{place}] is {shown(text)}, more than a cell of a table"
+                )
+    for minor, major in (("minor_cn", "major_cn"), ("subclonal_minor_cn", "subclonal_major_cn")):
+        too_large = getattr(data, minor) > getattr(data, major)
+        refuse(f"{where}/{minor}", too_large, f"is more than {major}")
+    known = data.has_data
+    refuse(f"{where}/has_data", known & (data.depth == 0), "is true, but there are no reads")
+    if genotype_prior not in PRIORS_WITHOUT_COPY_NUMBERS:
+        without = (
+            known & (data.major_cn == 0) & ((data.subclonal_major_cn == 0) | (data.subclonal_fraction == 0))
+        )
+        refuse(f"{where}/has_data", without, "is true, but the tumour has no copy of the locus")
+    if not known.any():
+        raise Fault(f"{where}/has_data", "is nowhere true")
+
+
+def _left_out(place: int, text: str) -> LeftOut:
+    """One row of ``left_out.tsv``."""
+    try:
+        row = json.loads(text)
+        file, line, *others = row
+        is_right = isinstance(file, str) and (line is None or type(line) is int) and len(others) == 3
+        if is_right and all(isinstance(each, str) for each in others):
+            return LeftOut(*row)
+    except (ValueError, TypeError, RecursionError):
+        pass
+    raise Fault(
+        "data/left_out", f"[{place}] is {shown(text)}; expected [file, row, mutation_id, sample_id, reason]"
+    )

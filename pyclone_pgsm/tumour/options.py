@@ -1,0 +1,96 @@
+"""The model of a tumour as a run has it, and as its trace stores it: every choice is made."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.inputs.tumour_content import Uncertain
+from pyclone_pgsm.likelihoods.model import Model
+from pyclone_pgsm.tumour.grid import deduplicate
+from pyclone_pgsm.tumour.model import PER_SAMPLE, PyCloneModel
+from pyclone_pgsm.tumour.outliers import TumourWithOutliers, log_any_share
+
+TUMOUR = "pyclone"
+"""Name of the likelihood of a tumour."""
+
+
+@dataclass(frozen=True)
+class TumourOptions:
+    """PyClone's model of a tumour.
+
+    Attributes
+    ----------
+    genotype_prior : str
+        One of :data:`pyclone_pgsm.tumour.genotypes.GENOTYPE_PRIORS`.
+    density : {"beta-binomial", "binomial"}
+    precision : float, None or "infer-per-sample"
+        Of the beta-binomial. None: inferred, or there is none, as of the binomial.
+    grid_size : int
+        Points of the grid of prevalences.
+    prevalence_prior : {"learned", "uniform"}
+        Traces that name none were made with the uniform one.
+    tumour_content : dict of str to Uncertain
+        Of the samples whose content is inferred.
+    outlier_prob : float
+        Probability that a mutation is an outlier; 0 for a model without outliers.
+    """
+
+    likelihood: ClassVar[str] = TUMOUR
+    genotype_prior: str
+    density: str
+    precision: float | str | None
+    grid_size: int
+    prevalence_prior: str = "uniform"
+    tumour_content: dict[str, Uncertain] = field(default_factory=dict)
+    outlier_prob: float = 0.0
+
+    @property
+    def has_outliers(self) -> bool:
+        """Whether mutations may be outliers."""
+        return self.outlier_prob > 0.0
+
+    @property
+    def is_split_by_sample(self) -> bool:
+        """Whether a sample has hyperparameters of its own, so that its tables are its own, too."""
+        return self.precision == PER_SAMPLE or bool(self.tumour_content)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The options as JSON can hold them."""
+        return {
+            "likelihood": self.likelihood,
+            "genotype_prior": self.genotype_prior,
+            "density": self.density,
+            "precision": self.precision,
+            "grid_size": self.grid_size,
+            "prevalence_prior": self.prevalence_prior,
+            **({"tumour_content": self._contents()} if self.tumour_content else {}),
+            **({"outlier_prob": self.outlier_prob} if self.outlier_prob else {}),
+        }
+
+    def _contents(self) -> dict[str, list[float]]:
+        return {sample: list(content) for sample, content in self.tumour_content.items()}
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> TumourOptions:
+        """What :meth:`to_dict` gave."""
+        contents = values.get("tumour_content", {})
+        given = {name: value for name, value in values.items() if name != "likelihood"}
+        return cls(**{**given, "tumour_content": {name: Uncertain(*pair) for name, pair in contents.items()}})
+
+    def make_model(self, observations: Observations) -> Model:
+        """The model of some mutations."""
+        model = PyCloneModel(
+            deduplicate(observations),
+            self.grid_size,
+            self.genotype_prior,
+            self.density,
+            self.precision,
+            observations.sample_ids,
+            self.tumour_content,
+            self.prevalence_prior,
+        )
+        if not self.has_outliers:
+            return model
+        return TumourWithOutliers(model, self.outlier_prob, log_any_share(observations))
