@@ -1,40 +1,39 @@
-"""Mutation calls and copy-number segments → the table that `pyclone_pgsm.inputs.read_counts.tables` reads.
+"""Mutation calls and copy-number segments → observations, or the table that ``read_tables`` reads.
 
 The steps: the mutations of all files (`pyclone_pgsm.inputs.mutations`), the segments of all files
-(`pyclone_pgsm.inputs.segments`), which segments are of which sample, and their join. What is written, and what is read
-on directly, is the same text, so both ways give the same result.
+(`pyclone_pgsm.inputs.segments`), which segments are of which sample, and their join. The observations are the same as
+those of the table, if it is written and read again.
 """
 
 from __future__ import annotations
 
-import tempfile
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TypeVar
 
+import numpy as np
 import pandas as pd
 
 from pyclone_pgsm.analyses.tables import left_out_table, write_table
-from pyclone_pgsm.errors import InputError, Problem, UsageError
+from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.files import check_new, make_folder, refuse_inputs, replacing, replacing_together
+from pyclone_pgsm.inputs.columns import Column
 from pyclone_pgsm.inputs.genome import BUILDS, Build, Sex
-from pyclone_pgsm.inputs.mutations import VariantOptions, Variants, mutation_ids, read_variants
-from pyclone_pgsm.inputs.observations import LeftOut, Observations
+from pyclone_pgsm.inputs.mutations import VariantOptions, Variants, read_variants
+from pyclone_pgsm.inputs.observations import SUBCLONAL, LeftOut, Observations
+from pyclone_pgsm.inputs.problems import FileProblems, listed
+from pyclone_pgsm.inputs.read_counts.joining import lay_out
+from pyclone_pgsm.inputs.read_counts.rows import DEFAULT_ERROR_RATE, Rows, one_line
 from pyclone_pgsm.inputs.read_counts.suspicions import content_taken_as_one
-from pyclone_pgsm.inputs.read_counts.tables import read_tables
 from pyclone_pgsm.inputs.sample_sheet import Patient, SegmentFile
 from pyclone_pgsm.inputs.segments import Segments, combined, join, read_segments, sample_stem
-from pyclone_pgsm.inputs.tumour_content import ContentOption, means
+from pyclone_pgsm.inputs.tumour_content import ContentOption, checked_means
+from pyclone_pgsm.inputs.values import ERROR_RATE, checked
 from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
 
 TABLE, LEFT_OUT = "table.tsv", "left_out.tsv"
 """The files that `write_prepared` writes."""
-
-_SHOWN = 20
-
-Traceable = TypeVar("Traceable", LeftOut, Problem)
 
 
 @dataclass(frozen=True)
@@ -140,7 +139,7 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
         segments,
         sexes=options.sex or patient.sexes,
         builds=options.build,
-        tumour_content=means(content),
+        tumour_content=checked_means(content),
         fill_gaps="diploid" if options.fill_gaps else None,
         genotype_prior=options.genotype_prior,
     )
@@ -165,14 +164,14 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
 def observe(
     prepared: Prepared, *, error_rate: float | None = None, genotype_prior: str = "major"
 ) -> tuple[Observations, list[LeftOut]]:
-    """Read the joined table as if it had been written and were read again.
+    """Lay the joined mutations out as observations.
 
     Parameters
     ----------
     prepared : Prepared
         Mutations joined with segments.
     error_rate, genotype_prior
-        As `pyclone_pgsm.inputs.read_counts.tables.read_tables` takes them.
+        As `pyclone_pgsm.inputs.read_counts.tables.read_tables` takes them; the tumour content is that of the table.
 
     Returns
     -------
@@ -181,46 +180,47 @@ def observe(
     left_out : list of LeftOut
         All that was left out, with the files and rows that the user has.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / TABLE
-        _write_joined(prepared.table, path)
-        try:
-            observations, left_out = read_tables(
-                path,
-                tumour_content=prepared.tumour_content,
-                error_rate=error_rate,
-                genotype_prior=genotype_prior,
-            )
-        except InputError as error:
-            raise InputError(_traced(prepared, error.problems)) from None
-    return observations, [*prepared.left_out, *_traced(prepared, left_out)]
+    files = list(prepared.variants.table["file"].cat.categories)
+    observations, left_out = lay_out(
+        [_rows(prepared, file, checked("error rate", error_rate, ERROR_RATE)) for file in files],
+        [FileProblems(file) for file in files],
+        genotype_prior,
+    )
+    return observations, [*prepared.left_out, *left_out]
 
 
-def _traced(prepared: Prepared, items: Sequence[Traceable]) -> list[Traceable]:
-    """What was told of rows of the joined table, told of the rows of the user's files that they come from."""
-    rows_of = _rows_of(prepared) if items else []
-    given = prepared.variants.table
-    files, rows = given["file"].astype(object).tolist(), given["row"].tolist()
-    traced = []
-    for item in items:
-        line = item.row or 1
-        place = rows_of[line - 2] if line > 1 else 0
-        file, row = files[place], rows[place] if line > 1 else None
-        traced.append(
-            item._replace(file=file, row=row)
-            if isinstance(item, LeftOut)
-            else replace(item, file=file, row=row)
-        )
-    return traced
+def _rows(prepared: Prepared, file: str, error_rate: float | None) -> Rows:
+    """The joined mutations of one file, with the lines that they have there."""
+    given = prepared.variants.table.loc[prepared.table.index]
+    is_here = (given["file"] == file).to_numpy()
+    table = prepared.table[is_here]
+    numbers = {
+        name: table[name].to_numpy(np.int64)
+        for name in ("ref_counts", "alt_counts", "major_cn", "minor_cn", "normal_cn")
+    }
+    for name, kind in SUBCLONAL.items():
+        numbers[name] = table[name].fillna(0).to_numpy(kind) if name in table else np.zeros(len(table), kind)
+    return Rows(
+        file=file,
+        lines=given["row"].to_numpy()[is_here],
+        mutations=_column(table["mutation_id"]),
+        samples=_column(table["sample_id"]),
+        numbers={
+            **numbers,
+            "tumour_content": table["tumour_content"].to_numpy(np.float64),
+            "error_rate": np.full(len(table), DEFAULT_ERROR_RATE if error_rate is None else error_rate),
+        },
+        copies_column="major_cn",
+        named_after_file=False,
+        content_unknown=[],
+        annotations={name: _column(table[name], one_line) for name in ("chrom", "pos", "ref", "alt", "gene")},
+    )
 
 
-def _rows_of(prepared: Prepared) -> list[int]:
-    """Place among the mutations of each row of the joined table, which has some of them in the same order."""
-    given = prepared.variants.table
-    keys = zip(mutation_ids(given), given["sample_id"].astype(object))
-    numbered = enumerate(keys)
-    joined = zip(prepared.table["mutation_id"], prepared.table["sample_id"].astype(object))
-    return [next(place for place, key in numbered if key == wanted) for wanted in joined]
+def _column(texts: pd.Series, read: Callable[[str], str] = str.strip) -> Column:
+    """A column of a data frame, as reading it from a file gives it."""
+    codes, distinct = pd.factorize(texts.astype(str))
+    return Column([read(text) for text in distinct], codes.astype(np.int32))
 
 
 def write_prepared(prepared: Prepared, folder: Path) -> None:
@@ -265,7 +265,7 @@ def _said_content(patient: Patient, options: PrepareOptions, samples: Sequence[s
     unknown = [sample for sample in options.tumour_content if sample not in samples]
     if unknown:
         raise UsageError(
-            f"--tumour-content is given for {_listed(unknown)}, but the samples are {_listed(samples)}"
+            f"--tumour-content is given for {listed(unknown)}, but the samples are {listed(samples)}"
         )
     return {**patient.tumour_content, **options.tumour_content}
 
@@ -284,7 +284,7 @@ def _read_segments(
     unknown = [sample for sample in by_sample if sample is not None and sample not in samples]
     if unknown:
         raise UsageError(
-            f"segments are given for {_listed(unknown)}, but the samples of the mutations are {_listed(samples)}"
+            f"segments are given for {listed(unknown)}, but the samples of the mutations are {listed(samples)}"
         )
     parts: list[Segments] = []
     notes: list[str] = []
@@ -315,7 +315,7 @@ def _named(segments: Segments, samples: Sequence[str]) -> tuple[Segments, list[s
     if without:
         raise UsageError(
             f"{without[0]}: which sample are these segments of? Write -c SAMPLE={without[0]}; the samples are "
-            f"{_listed(samples)}"
+            f"{listed(samples)}"
         )
     return segments.named(names), [
         f"{file}: taken for the segments of {name!r}" for file, name in names.items()
@@ -366,8 +366,3 @@ def _purity_unknown(samples: Sequence[str], segments: Segments, content: Content
     told |= set(content if isinstance(content, Mapping) else samples if content is not None else ())
     unknown = [sample for sample in samples if sample not in told]
     return [content_taken_as_one(unknown)] if unknown else []
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = ", ".join(repr(name) for name in names[:_SHOWN])
-    return shown + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")

@@ -65,3 +65,14 @@ def input_error(found: Sequence[FileProblems]) -> InputError:
     """One error for all files, in the order given."""
     problems = [problem for file in found for problem in file.in_order()]
     return InputError(problems, unlisted=sum(file.unlisted for file in found))
+
+
+def counted(number: int, noun: str) -> str:
+    """ "1 sample", "2 samples"."""
+    return f"{number} {noun}" + ("" if number == 1 else "s")
+
+
+def listed(names: Sequence[str], most: int = 20, longest: int | None = None) -> str:
+    """The first names of a list, as messages show them, and how many more there are."""
+    text = ", ".join(repr(name[:longest]) for name in names[:most])
+    return text + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs.values import TUMOUR_CONTENT
+from pyclone_pgsm.inputs.values import TUMOUR_CONTENT, checked
 
 LEAST_SD, LARGEST_SD = 1e-6, 0.5
 _Z = tuple(step / 2.0 for step in range(-5, 6))
@@ -37,14 +37,25 @@ ContentOption = Content | Mapping[str, Content] | None
 """What the user says: of all samples, of some of them, or nothing."""
 
 
-def means(option: ContentOption) -> float | dict[str, float] | None:
-    """The option with a number in place of each distribution."""
-    if isinstance(option, Mapping):
-        return {sample: _mean(content) for sample, content in option.items()}
-    return None if option is None else _mean(option)
+def checked_means(option: ContentOption) -> float | dict[str, float] | None:
+    """The option with a number in place of each distribution.
+
+    Raises
+    ------
+    UsageError
+        If a number or a distribution cannot be a tumour content.
+    """
+    check_uncertain(option)
+    if not isinstance(option, Mapping):
+        return checked("tumour content", _mean(option), TUMOUR_CONTENT)
+    of_samples = {
+        sample: checked(f"tumour content of sample {sample!r}", _mean(content), TUMOUR_CONTENT)
+        for sample, content in option.items()
+    }
+    return {sample: share for sample, share in of_samples.items() if share is not None}
 
 
-def _mean(content: Content) -> float:
+def _mean(content: Content | None) -> float | None:
     return content.mean if isinstance(content, Uncertain) else content
 
 

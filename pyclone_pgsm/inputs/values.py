@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from numbers import Real as RealNumber
+
+from pyclone_pgsm.errors import UsageError
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}([,' ]\d{3})+", re.ASCII)
@@ -147,3 +150,22 @@ def finite_number(text: str, expected: str) -> float:
     else:
         fault = "not a number"
     raise ValueError(f"{fault}; expected {expected}")
+
+
+def checked(what: str, value: float | None, share: Share) -> float | None:
+    """A share that the user gives as an option; None stays None.
+
+    Raises
+    ------
+    UsageError
+        If it is no number or out of range.
+    """
+    if value is None:
+        return None
+    if isinstance(value, bool) or not isinstance(value, RealNumber):
+        raise UsageError(f"{what}: {value!r}: not a number; expected {share.expected}")
+    try:
+        share.check(float(value))
+    except ValueError as fault:
+        raise UsageError(f"{what}: {float(value):g}: {fault}") from None
+    return float(value)

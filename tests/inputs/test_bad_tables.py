@@ -9,13 +9,13 @@ import lzma
 import os
 import zipfile
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import pytest
 
 from pyclone_pgsm.errors import InputError, PycloneError, UsageError
 from pyclone_pgsm.inputs import problems
-from pyclone_pgsm.inputs.read_counts import tables
+from pyclone_pgsm.inputs.read_counts import joining
 from pyclone_pgsm.inputs.read_counts.tables import read_tables
 
 LONG = "mutation_id\tsample_id\tref_counts\talt_counts\tmajor_cn\tminor_cn\tnormal_cn"
@@ -322,10 +322,10 @@ def test_no_permission(tmp_path: Path) -> None:
 
 
 def test_permission_error_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def refuse(path: Path) -> bytes:
+    def refuse(path: Path, mode: str) -> BinaryIO:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(Path, "read_bytes", refuse)
+    monkeypatch.setattr(Path, "open", refuse)
     assert message_of(tmp_path / "t.tsv").endswith("t.tsv: no permission to read the file")
 
 
@@ -450,7 +450,7 @@ def test_nothing_left(tmp_path: Path) -> None:
 
 
 def test_ids_that_cannot_be_of_one_tumour(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tables, "_MOST_CELLS", 100)
+    monkeypatch.setattr(joining, "_MOST_CELLS", 100)
     rows = [f"m{i}\tS{i}\t1\t1\t1\t1\t2" for i in range(30)]
     message = error_in(tmp_path, table(*rows))
     assert "30 mutations and 30 samples in only 30 rows: is the right column named sample_id" in message

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from pyclone_pgsm.inputs.mutations.model import VariantFile, VariantOptions
-from pyclone_pgsm.inputs.problems import CONTROL, FileProblems
+from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, listed
 
 ROLES = frozenset({"TUMOR", "TUMOUR", "DNA_TUMOR"})
 """What Strelka, VarScan2, MuSE, SomaticSniper, RADIA and vcf2maf call the tumour, whoever's it is."""
 
 _ENDINGS = re.compile(r"(?<=.)\.(vcf|maf|tsv|csv|txt)$", re.IGNORECASE)
 _COMPRESSED = re.compile(r"(?<=.)\.(gz|bgz)$", re.IGNORECASE)
-_SHOWN = 20
 
 
 def file_stem(path: Path) -> str:
@@ -110,5 +109,4 @@ def told(names: Sequence[str]) -> str:
     """The names of samples, as messages tell them."""
     if not names:
         return "the file has no samples"
-    shown = ", ".join(repr(name[:60]) for name in names[:_SHOWN])
-    return f"the file has {shown}" + (f" and {len(names) - _SHOWN} more" if len(names) > _SHOWN else "")
+    return f"the file has {listed(names, longest=60)}"

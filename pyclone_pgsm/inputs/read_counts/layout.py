@@ -16,7 +16,7 @@ from collections.abc import Sequence
 
 from pyclone_pgsm.inputs.columns import TextTable
 from pyclone_pgsm.inputs.observations import SUBCLONAL
-from pyclone_pgsm.inputs.problems import FileProblems
+from pyclone_pgsm.inputs.problems import FileProblems, listed
 
 REQUIRED = ("mutation_id", "ref_counts", "alt_counts", "major_cn", "minor_cn", "normal_cn")
 SUBCLONAL_COLUMNS = tuple(SUBCLONAL)
@@ -86,7 +86,7 @@ _MEANS = {
 }
 """Other spellings of each column, the likeliest first; as `_plain` gives them."""
 
-_SHOWN_NAMES = 12
+_SHOWN_NAMES, _LONGEST_NAME = 12, 40
 
 
 def is_read(name: str) -> bool:
@@ -128,7 +128,7 @@ def note_header_problems(
     for name in missing:
         message = _missing(name, near[name], table.names)
         if name == missing[-1]:
-            message += f". The header has {_listed(table.names)}"
+            message += f". The header has {listed(table.names, _SHOWN_NAMES, _LONGEST_NAME)}"
         problems.add(message, table.header_line, name)
     if present := [name for name in SUBCLONAL_COLUMNS if name in table.names]:
         together = f"{', '.join(SUBCLONAL_COLUMNS)} go together, and {present[0]} is here"
@@ -155,7 +155,7 @@ def _not_a_header(table: TextTable) -> str:
     )
     if "mutation_id" in table.commented_names:
         return message + 'the line with these names above begins with "#" and is read as a comment'
-    return message + f"this row has {_listed(table.names)}"
+    return message + f"this row has {listed(table.names, _SHOWN_NAMES, _LONGEST_NAME)}"
 
 
 def _missing(name: str, near: str | None, names: Sequence[str]) -> str:
@@ -167,11 +167,6 @@ def _missing(name: str, near: str | None, names: Sequence[str]) -> str:
     if name in ("major_cn", "minor_cn") and "total_cn" in names:
         return f"{message}; total_cn alone is enough only for --genotype-prior total"
     return message
-
-
-def _listed(names: Sequence[str]) -> str:
-    text = ", ".join(repr(name[:40]) for name in names[:_SHOWN_NAMES])
-    return text + (f" and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else "")
 
 
 def _near_miss(column: str, names: Sequence[str]) -> str | None:

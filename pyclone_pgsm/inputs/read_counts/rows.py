@@ -318,6 +318,11 @@ def _is_empty(column: Column) -> NDArray[np.bool_]:
     return np.array([_is_no_value(text) for text in column.texts], dtype=bool)[column.codes]
 
 
+def one_line(text: str) -> str:
+    """An annotation without line breaks, control characters and white space that says nothing."""
+    return " ".join(CONTROL.sub(" ", text).split())
+
+
 def _annotations(table: TextTable) -> dict[str, Column]:
     ranks = {name: rank for rank, name in enumerate(ANNOTATIONS)}
     chosen: dict[str, str] = {}
@@ -326,6 +331,6 @@ def _annotations(table: TextTable) -> dict[str, Column]:
         if key and ranks[name.lower()] < ranks.get(chosen.get(key, "").lower(), len(ranks)):
             chosen[key] = name
     return {
-        key: Column([" ".join(CONTROL.sub(" ", text).split()) for text in column.texts], column.codes)
+        key: Column([one_line(text) for text in column.texts], column.codes)
         for key, column in ((key, table.columns[name]) for key, name in chosen.items())
     }

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.inputs.problems import listed
 
 FAR_ABOVE = 0.1
 """Distance of a variant allele frequency from the largest that copy numbers and tumour content allow, which is far."""
@@ -27,8 +28,6 @@ LEAST_MUTATIONS = 5
 
 LEAST_READS, LEAST_FREQUENCY = 5, 0.05
 """Variant reads, and their share, of a mutation that is present in a sample beyond doubt."""
-
-_SHOWN_SAMPLES = 20
 
 
 def suspicions(observations: Observations) -> list[str]:
@@ -50,12 +49,6 @@ def suspicions(observations: Observations) -> list[str]:
 def content_taken_as_one(samples: Sequence[str]) -> str:
     """What to say of samples whose tumour content is not told."""
     return f"tumour content of {listed(samples)} is not known and taken as 1"
-
-
-def listed(names: Sequence[str]) -> str:
-    """The names of samples, as messages tell them."""
-    shown = ", ".join(repr(name) for name in names[:_SHOWN_SAMPLES])
-    return shown + (f" and {len(names) - _SHOWN_SAMPLES} more" if len(names) > _SHOWN_SAMPLES else "")
 
 
 def _frequencies(observations: Observations) -> NDArray[np.float64]:

@@ -1,38 +1,24 @@
 """Tables of read counts and copy numbers → `Observations`, and what was left out and why.
 
-The steps: each file alone (`pyclone_pgsm.inputs.read_counts.rows`), then all together: ids are numbered in the order of
-their first appearance, no (mutation, sample) may stand twice, and the rows are laid out as T × D arrays.
+The steps: each file alone (`pyclone_pgsm.inputs.read_counts.rows`), then all together
+(`pyclone_pgsm.inputs.read_counts.joining`).
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
-from numbers import Real
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from pyclone_pgsm.errors import InputError, Problem, UsageError
-from pyclone_pgsm.inputs import values
-from pyclone_pgsm.inputs.columns import Column
-from pyclone_pgsm.inputs.observations import PRIORS_WITHOUT_COPY_NUMBERS, SUBCLONAL, LeftOut, Observations
-from pyclone_pgsm.inputs.problems import FileProblems, input_error
-from pyclone_pgsm.inputs.read_counts.rows import (
-    DEFAULT_ERROR_RATE,
-    DEFAULT_TUMOUR_CONTENT,
-    Options,
-    Rows,
-    read_rows,
-)
-from pyclone_pgsm.inputs.tumour_content import ContentOption, check_uncertain, means
-
-_MOST_CELLS = 2**26
-_MOST_CELLS_PER_ROW = 20
-_SHOWN_SAMPLES = 20
+from pyclone_pgsm.errors import InputError, UsageError
+from pyclone_pgsm.inputs.observations import LeftOut, Observations
+from pyclone_pgsm.inputs.problems import FileProblems, counted, listed
+from pyclone_pgsm.inputs.read_counts.joining import lay_out
+from pyclone_pgsm.inputs.read_counts.rows import Options, Rows, read_rows
+from pyclone_pgsm.inputs.tumour_content import ContentOption, checked_means
+from pyclone_pgsm.inputs.values import ERROR_RATE, checked
 
 
 def read_tables(
@@ -89,23 +75,15 @@ def read_tables(
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     if not given:
         raise UsageError("no input table given")
-    check_uncertain(tumour_content)
     options = Options(
-        _checked_tumour_content(means(tumour_content)),
-        _checked("error rate", error_rate, values.ERROR_RATE),
-        genotype_prior,
+        checked_means(tumour_content), checked("error rate", error_rate, ERROR_RATE), genotype_prior
     )
     found = [FileProblems(str(path)) for path in given]
-    joined = _join(_read_files([Path(path) for path in given], options, found))
-    if joined.is_too_sparse:
-        found[0].add(joined.why_too_sparse)
-    else:
-        _note_duplicates(joined, found)
-    if any(found):
-        raise input_error(found)
+    files = _read_files([Path(path) for path in given], options, found)
+    observations, left_out = lay_out(files, found, genotype_prior)
     if isinstance(tumour_content, Mapping):
-        _check_samples_known(tumour_content, joined.sample_ids)
-    return _lay_out(joined, genotype_prior)
+        _check_samples_known(tumour_content, observations.sample_ids)
+    return observations, left_out
 
 
 def count_summary(observations: Observations, left_out: Sequence[LeftOut]) -> list[str]:
@@ -126,13 +104,13 @@ def count_summary(observations: Observations, left_out: Sequence[LeftOut]) -> li
     has_data = observations.has_data
     mutations_left_out = sum(1 for item in left_out if item.mutation_id and not item.sample_id)
     lines = [
-        f"{_counted(observations.num_samples, 'sample')}, "
-        f"{_counted(observations.num_mutations, 'mutation')}, "
+        f"{counted(observations.num_samples, 'sample')}, "
+        f"{counted(observations.num_mutations, 'mutation')}, "
         f"{has_data.sum()} of {has_data.size} mutation-sample pairs with data, {mutations_left_out} left out"
     ]
     for place, sample in enumerate(observations.sample_ids):
         used = has_data[:, place]
-        line = f"{sample}: {_counted(int(used.sum()), 'mutation')} with data"
+        line = f"{sample}: {counted(int(used.sum()), 'mutation')} with data"
         if used.any():
             depth = np.median(observations.depth[used, place])
             content = observations.tumour_content[used, place]
@@ -144,42 +122,11 @@ def count_summary(observations: Observations, left_out: Sequence[LeftOut]) -> li
     return lines
 
 
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}" + ("" if number == 1 else "s")
-
-
-def _checked(what: str, value: float | None, share: values.Share) -> float | None:
-    """The option as a float; UsageError if it is no number or out of range."""
-    if value is None:
-        return None
-    if isinstance(value, bool | np.bool_) or not isinstance(value, Real):
-        raise UsageError(f"{what}: {value!r}: not a number; expected {share.expected}")
-    try:
-        share.check(float(value))
-    except ValueError as fault:
-        raise UsageError(f"{what}: {float(value):g}: {fault}") from None
-    return float(value)
-
-
-def _checked_tumour_content(
-    value: float | Mapping[str, float] | None,
-) -> float | dict[str, float] | None:
-    if not isinstance(value, Mapping):
-        return _checked("tumour content", value, values.TUMOUR_CONTENT)
-    checked = {
-        sample: _checked(f"tumour content of sample {sample!r}", share, values.TUMOUR_CONTENT)
-        for sample, share in value.items()
-    }
-    return {sample: share for sample, share in checked.items() if share is not None}
-
-
 def _check_samples_known(tumour_content: Mapping[str, object], sample_ids: Sequence[str]) -> None:
     unknown = [sample for sample in tumour_content if sample not in set(sample_ids)]
     if unknown:
-        known = ", ".join(repr(sample) for sample in sample_ids[:_SHOWN_SAMPLES])
-        more = f" and {len(sample_ids) - _SHOWN_SAMPLES} more" if len(sample_ids) > _SHOWN_SAMPLES else ""
         raise UsageError(
-            f"tumour content is given for {', '.join(map(repr, unknown))}, but the samples are {known}{more}"
+            f"tumour content is given for {', '.join(map(repr, unknown))}, but the samples are {listed(sample_ids)}"
         )
 
 
@@ -217,227 +164,3 @@ def _real_place(path: Path) -> str:
         return os.path.realpath(path)
     except (OSError, ValueError):
         return str(path)
-
-
-@dataclass(frozen=True)
-class _Joined:
-    """The rows of all files, R in all, with ids numbered over all of them."""
-
-    files: list[Rows]
-    mutation_ids: list[str]
-    sample_ids: list[str]
-    mutation: NDArray[np.int64]
-    sample: NDArray[np.int64]
-    file: NDArray[np.int64]
-    lines: NDArray[np.int64]
-
-    @property
-    def num_cells(self) -> int:
-        """T × D."""
-        return len(self.mutation_ids) * len(self.sample_ids)
-
-    @cached_property
-    def cell(self) -> NDArray[np.int64]:
-        """(R,) place of each row among the T × D cells."""
-        return self.mutation * len(self.sample_ids) + self.sample
-
-    @property
-    def is_too_sparse(self) -> bool:
-        """Whether the rows are so few for their mutations and samples that an id column must be wrong."""
-        return self.num_cells > max(_MOST_CELLS, _MOST_CELLS_PER_ROW * len(self.lines))
-
-    @property
-    def why_too_sparse(self) -> str:
-        """The text of that problem."""
-        return (
-            f"{len(self.mutation_ids)} mutations and {len(self.sample_ids)} samples in only "
-            f"{len(self.lines)} rows: is the right column named sample_id, and are they of one tumour?"
-        )
-
-    def numbers(self, name: str) -> NDArray:
-        """(R,) values of one column."""
-        return np.concatenate([rows.numbers[name] for rows in self.files])
-
-    def file_of(self, row: int) -> Rows:
-        """The file that a row comes from."""
-        return self.files[self.file[row]]
-
-
-def _join(files: list[Rows]) -> _Joined:
-    mutation_ids, mutation = _numbered_ids([rows.mutations for rows in files])
-    sample_ids, sample = _numbered_ids([rows.samples for rows in files])
-    return _Joined(
-        files=files,
-        mutation_ids=mutation_ids,
-        sample_ids=sample_ids,
-        mutation=mutation,
-        sample=sample,
-        file=np.repeat(np.arange(len(files)), [len(rows.lines) for rows in files]),
-        lines=_concatenated([rows.lines for rows in files]),
-    )
-
-
-def _numbered_ids(columns: Sequence[Column]) -> tuple[list[str], NDArray[np.int64]]:
-    """The distinct ids in the order of their first appearance, and the number of each row's id."""
-    number_of: dict[str, int] = {}
-    numbers = []
-    for column in columns:
-        of_text = [number_of.setdefault(text, len(number_of)) for text in column.texts]
-        numbers.append(np.array(of_text, dtype=np.int64)[column.codes])
-    return list(number_of), _concatenated(numbers)
-
-
-def _concatenated(arrays: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    return np.concatenate([np.empty(0, np.int64), *arrays])
-
-
-def _first_rows(keys: NDArray[np.int64], num_keys: int) -> NDArray[np.int64]:
-    """(num_keys,) first row with each key 0..num_keys-1; -1 where there is none."""
-    first = np.full(num_keys, -1, dtype=np.int64)
-    first[keys[::-1]] = np.arange(len(keys))[::-1]
-    return first
-
-
-def _note_duplicates(joined: _Joined, found: Sequence[FileProblems]) -> None:
-    first = _first_rows(joined.cell, joined.num_cells)[joined.cell]
-    has_ids = np.array([bool(text) for text in joined.mutation_ids], dtype=bool)[joined.mutation]
-    has_ids &= np.array([bool(text) for text in joined.sample_ids], dtype=bool)[joined.sample]
-    problems_of = {problems.file: problems for problems in reversed(found)}
-    repeated = (first != np.arange(len(first))) & has_ids
-    for place, rows in enumerate(joined.files):
-        problems = problems_of[rows.file]
-        for row in problems.keep_first(np.flatnonzero(repeated & (joined.file == place)).tolist()):
-            _note_duplicate(joined, row, int(first[row]), problems)
-
-
-def _note_duplicate(joined: _Joined, row: int, first: int, problems: FileProblems) -> None:
-    rows, before = joined.file_of(row), joined.file_of(first)
-    sample = joined.sample_ids[joined.sample[row]]
-    where = f"row {joined.lines[first]}" + (f" of {before.file}" if before is not rows else "")
-    message = f"a second row for this mutation in sample {sample!r}; the first is {where}. Keep one"
-    if rows.named_after_file and before is rows:
-        message += " (a table of several samples needs a column sample_id)"
-    mutation = joined.mutation_ids[joined.mutation[row]]
-    problems.add(message, int(joined.lines[row]), "mutation_id", mutation)
-
-
-def _lay_out(joined: _Joined, genotype_prior: str) -> tuple[Observations, list[LeftOut]]:
-    """T × D arrays of the rows, without the mutations that have no data in any sample."""
-    has_reads = joined.numbers("ref_counts") + joined.numbers("alt_counts") > 0
-    has_copies = (joined.numbers("major_cn") > 0) | (joined.numbers("subclonal_major_cn") > 0)
-    if genotype_prior in PRIORS_WITHOUT_COPY_NUMBERS:
-        has_copies = np.ones_like(has_copies)
-    has_data = _spread(joined, has_reads & has_copies, False)
-    kept = np.logical_or.reduce(has_data, axis=1)
-    if not kept.any():
-        raise InputError([_nothing_left(joined)])
-    left_out = [
-        *_cells_without_copies(joined, has_copies),
-        *_mutations_without_data(joined, kept, has_reads, has_copies),
-        *_samples_without_data(joined, has_data),
-    ]
-    unknown = {sample for rows in joined.files for sample in rows.content_unknown}
-    observations = Observations(
-        mutation_ids=[name for name, keep in zip(joined.mutation_ids, kept) if keep],
-        sample_ids=joined.sample_ids,
-        ref_counts=_spread(joined, joined.numbers("ref_counts"), 0)[kept],
-        alt_counts=_spread(joined, joined.numbers("alt_counts"), 0)[kept],
-        major_cn=_spread(joined, joined.numbers("major_cn"), 1)[kept],
-        minor_cn=_spread(joined, joined.numbers("minor_cn"), 1)[kept],
-        normal_cn=_spread(joined, joined.numbers("normal_cn"), 2)[kept],
-        tumour_content=_spread(joined, joined.numbers("tumour_content"), DEFAULT_TUMOUR_CONTENT)[kept],
-        error_rate=_spread(joined, joined.numbers("error_rate"), DEFAULT_ERROR_RATE)[kept],
-        has_data=has_data[kept],
-        annotations=_annotations(joined, kept),
-        content_unknown=[sample for sample in joined.sample_ids if sample in unknown],
-        **{name: _spread(joined, joined.numbers(name), 0)[kept] for name in SUBCLONAL},
-    )
-    return observations, left_out
-
-
-def _spread(joined: _Joined, of_rows: NDArray, otherwise: float) -> NDArray:
-    """(T, D) values of the rows, ``otherwise`` where there is none."""
-    table = np.full(joined.num_cells, otherwise, dtype=of_rows.dtype)
-    table[joined.cell] = of_rows
-    return table.reshape(len(joined.mutation_ids), len(joined.sample_ids))
-
-
-def _cells_without_copies(joined: _Joined, has_copies: NDArray[np.bool_]) -> list[LeftOut]:
-    return [
-        LeftOut(
-            joined.file_of(row).file,
-            int(joined.lines[row]),
-            joined.mutation_ids[joined.mutation[row]],
-            joined.sample_ids[joined.sample[row]],
-            f"{joined.file_of(row).copies_column} 0: a mutation cannot be modelled where the tumour has no "
-            "copy of the locus; treated as no data in this sample",
-        )
-        for row in np.flatnonzero(~has_copies).tolist()
-    ]
-
-
-def _mutations_without_data(
-    joined: _Joined,
-    kept: NDArray[np.bool_],
-    has_reads: NDArray[np.bool_],
-    has_copies: NDArray[np.bool_],
-) -> list[LeftOut]:
-    first = _first_rows(joined.mutation, len(kept))
-    without_copies = np.zeros(len(kept), dtype=bool)
-    without_copies[joined.mutation[~has_copies]] = True
-    without_reads = np.zeros(len(kept), dtype=bool)
-    without_reads[joined.mutation[has_copies & ~has_reads]] = True
-    left_out = []
-    for mutation in np.flatnonzero(~kept):
-        row = first[mutation]
-        rows = joined.file_of(row)
-        why = []
-        if without_reads[mutation]:
-            why.append("no reads")
-        if without_copies[mutation]:
-            why.append(f"no copy of the locus in the tumour ({rows.copies_column} 0)")
-        reason = f"no data in any sample: {' or '.join(why)}"
-        left_out.append(LeftOut(rows.file, int(joined.lines[row]), joined.mutation_ids[mutation], "", reason))
-    return left_out
-
-
-def _samples_without_data(joined: _Joined, has_data: NDArray[np.bool_]) -> list[LeftOut]:
-    first = _first_rows(joined.sample, len(joined.sample_ids))
-    reason = "no mutation has data in this sample: it is kept, but says nothing"
-    return [
-        LeftOut(joined.file_of(first[sample]).file, None, "", joined.sample_ids[sample], reason)
-        for sample in np.flatnonzero(~has_data.any(axis=0))
-    ]
-
-
-def _nothing_left(joined: _Joined) -> Problem:
-    return Problem(
-        joined.files[0].file,
-        f"none of the {_counted(len(joined.mutation_ids), 'mutation')} has data in any sample: every row has "
-        f"no reads or {joined.files[0].copies_column} 0",
-    )
-
-
-def _annotations(joined: _Joined, kept: NDArray[np.bool_]) -> dict[str, list[str]]:
-    """The first text that is not empty, for each mutation; columns that are empty throughout are not kept."""
-    keys = dict.fromkeys(key for rows in joined.files for key in rows.annotations)
-    annotations = {}
-    for key in keys:
-        texts = _annotation(joined, key)
-        if any(texts):
-            annotations[key] = [text for text, keep in zip(texts, kept) if keep]
-    return annotations
-
-
-def _annotation(joined: _Joined, key: str) -> list[str]:
-    texts = [""] * len(joined.mutation_ids)
-    for place, rows in enumerate(joined.files):
-        if key not in rows.annotations:
-            continue
-        column = rows.annotations[key]
-        is_filled = np.array([bool(text) for text in column.texts], dtype=bool)[column.codes]
-        codes = column.codes[is_filled]
-        first = _first_rows(joined.mutation[joined.file == place][is_filled], len(texts))
-        for mutation in np.flatnonzero(first >= 0):
-            texts[mutation] = texts[mutation] or column.texts[codes[first[mutation]]]
-    return texts

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from pyclone_pgsm.inputs.problems import listed
 from pyclone_pgsm.inputs.segments import alleles
 from pyclone_pgsm.inputs.segments.alleles import HATCHET_CLONES, Alleles, one_state
 from pyclone_pgsm.inputs.segments.cells import UNKNOWN, Cells
@@ -368,10 +369,6 @@ _SPELLED = {
 }  # fmt: skip
 """Plain names as their tools write them, for messages."""
 
-_SHOWN_NAMES = 12
-
 
 def _has(names: Sequence[str]) -> str:
-    text = ", ".join(repr(name[:40]) for name in names[:_SHOWN_NAMES])
-    more = f" and {len(names) - _SHOWN_NAMES} more" if len(names) > _SHOWN_NAMES else ""
-    return f"The header has {text}{more}"
+    return f"The header has {listed(names, most=12, longest=40)}"

@@ -78,7 +78,8 @@ def join(
     table : DataFrame
         The columns ``mutation_id sample_id ref_counts alt_counts major_cn minor_cn normal_cn tumour_content chrom pos
         ref alt gene``; where any mutation lies in a segment with two states, ``subclonal_major_cn subclonal_minor_cn
-        subclonal_fraction`` too, empty (NA) where there is one state.
+        subclonal_fraction`` too, empty (NA) where there is one state. The index is the place of each row among the
+        mutations given.
     left_out : list of LeftOut
         The mutations that were left out, and those in gaps that were filled, in the order of the mutations.
 
@@ -196,7 +197,7 @@ def _table(
 ) -> pd.DataFrame:
     content = [known[sample].tumour_content for sample in found.samples]
     of_sample = np.array([DEFAULT_TUMOUR_CONTENT if share is None else share for share in content])
-    of = given[kept].reset_index(drop=True)
+    of = given[kept]
     table = pd.DataFrame(
         {
             "mutation_id": [name for name, keep in zip(names, kept.tolist()) if keep],
@@ -213,7 +214,7 @@ def _table(
     fraction = states.second_fraction[kept]
     if (fraction > 0).any():
         one = fraction == 0
-        table["subclonal_major_cn"] = pd.Series(states.second_major[kept]).astype("Int64").mask(one)
-        table["subclonal_minor_cn"] = pd.Series(states.second_minor[kept]).astype("Int64").mask(one)
+        table["subclonal_major_cn"] = pd.arrays.IntegerArray(states.second_major[kept], one)
+        table["subclonal_minor_cn"] = pd.arrays.IntegerArray(states.second_minor[kept], one)
         table["subclonal_fraction"] = np.where(one, np.nan, fraction)
     return table

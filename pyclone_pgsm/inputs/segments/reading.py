@@ -18,7 +18,7 @@ from pyclone_pgsm.errors import InputError, UsageError
 from pyclone_pgsm.inputs.columns import Column
 from pyclone_pgsm.inputs.genome import CHROMOSOMES, builds_that_fit, harmonise_chromosome
 from pyclone_pgsm.inputs.observations import PRIORS_WITHOUT_COPY_NUMBERS, LeftOut
-from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, input_error
+from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, input_error, listed
 from pyclone_pgsm.inputs.segments.alleles import Alleles, of_states
 from pyclone_pgsm.inputs.segments.cells import MOST_OF_ALL, UNKNOWN, Cells
 from pyclone_pgsm.inputs.segments.formats import (
@@ -227,9 +227,7 @@ def _wanted(samples: Column, sample_id: str | None, problems: FileProblems) -> N
     if sample_id is None or len(names) <= 1:
         return np.ones(len(samples.codes), dtype=bool)
     if sample_id not in names:
-        shown = ", ".join(repr(name) for name in names[:20])
-        more = f" and {len(names) - 20} more" if len(names) > 20 else ""
-        raise problems.give_up(f"no segments of sample {sample_id!r}; the samples are {shown}{more}")
+        raise problems.give_up(f"no segments of sample {sample_id!r}; the samples are {listed(names)}")
     return np.array([name == sample_id for name in samples.texts], dtype=bool)[samples.codes]
 
 

@@ -12,11 +12,10 @@ from numpy.typing import NDArray
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.genome import BUILDS, CHROMOSOMES, LENGTHS, Build, Sex, builds_that_fit
 from pyclone_pgsm.inputs.mutations.model import Variants
+from pyclone_pgsm.inputs.problems import listed
 from pyclone_pgsm.inputs.segments.model import Hint, Segments
 
 _T = TypeVar("_T")
-
-_SHOWN_SAMPLES = 20
 
 
 class Sample(NamedTuple):
@@ -57,16 +56,11 @@ def rows_by_sample(segments: Segments, samples: Sequence[str]) -> dict[str, NDAr
         return {samples[0]: rows[""]}
     missing = [sample for sample in samples if sample not in rows]
     if len(missing) == len(samples) or (missing and "" in rows):
-        has = _listed([name for name in rows if name]) or "no sample that has a name"
+        has = listed([name for name in rows if name]) or "no sample that has a name"
         unnamed = "; some do not say of which sample they are" if "" in rows else ""
-        raise UsageError(f"no copy-number segments of {_listed(missing)}: those given are of {has}{unnamed}")
+        raise UsageError(f"no copy-number segments of {listed(missing)}: those given are of {has}{unnamed}")
     nothing = np.empty(0, dtype=np.int64)
     return {sample: rows.get(sample, nothing) for sample in samples}
-
-
-def _listed(names: Sequence[str]) -> str:
-    text = ", ".join(repr(name) for name in names[:_SHOWN_SAMPLES])
-    return text + (f" and {len(names) - _SHOWN_SAMPLES} more" if len(names) > _SHOWN_SAMPLES else "")
 
 
 def _hints(segments: Segments, rows: NDArray[np.int64]) -> list[Hint]:
