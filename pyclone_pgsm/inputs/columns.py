@@ -1,4 +1,7 @@
-"""From lines of text to columns: separator, header, quoting, and each row's line in the file.
+"""The reader of text tables: from a file to columns, with each row's line in the file.
+
+`pyclone_pgsm.inputs.text` undoes compression, encoding and line ends; here separator, header, comments and quoting are
+found out. A `Style` says what differs between kinds of tables.
 
 A column is kept as codes into its distinct texts. Counts, copy numbers and samples repeat, so that everything
 after this looks at each distinct text once, and a million rows are read in about a second.
@@ -8,23 +11,67 @@ from __future__ import annotations
 
 import csv
 import itertools
+import re
 from array import array
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TextIO
+from pathlib import Path
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.problems import FileProblems, input_error
+from pyclone_pgsm.inputs.text import open_text
 
 SEPARATORS = "\t,;"
+
+Record = tuple[int, list[str]]
+"""Line of the file on which a row begins, and its fields."""
 
 csv.field_size_limit(2**31 - 1)  # alleles of long insertions exceed the 131,072 characters of the library
 
 _CHUNK = 1024
 """Rows turned into codes at a time: few enough to stay in the processor's cache."""
+
+_LEAST_NAMES = 2
+"""Wanted names in a line that begins with "#" which make it the header."""
+
+
+class Headerless(NamedTuple):
+    """Tables that have no header: what the first row looks like, the names of the columns, and whose they are."""
+
+    first_row: re.Pattern[str]
+    names: tuple[str, ...]
+    title: str
+
+
+@dataclass(frozen=True)
+class Style:
+    """What tables of one kind look like.
+
+    Attributes
+    ----------
+    expected : str
+        What is told to be expected instead of a file of another kind.
+    is_wanted : callable
+        Says for a column name whether the column is to be kept.
+    may_have_one_column : bool
+        Whether a header without a separator is the name of the only column.
+    is_loose : bool
+        Whether the tables are written by callers in R and other languages: separators may be spaces, the header may
+        begin with "#", rows may begin with a name that the header does not have, or end in separators, and comments may
+        stand between rows.
+    headerless : Headerless, optional
+        Tables without a header that are read, too, if they are loose.
+    """
+
+    expected: str
+    is_wanted: Callable[[str], bool]
+    may_have_one_column: bool = False
+    is_loose: bool = False
+    headerless: Headerless | None = None
 
 
 @dataclass(frozen=True)
@@ -55,7 +102,7 @@ class TextTable:
     Attributes
     ----------
     header_line : int
-        Line of the file with the column names, counted from 1.
+        Line of the file with the column names, counted from 1; 0 if there is none.
     names : list of str
         All column names of the header.
     commented_names : list of str
@@ -73,8 +120,8 @@ class TextTable:
     lines: NDArray[np.int64]
 
 
-def read_columns(text: TextIO, is_wanted: Callable[[str], bool], problems: FileProblems) -> TextTable:
-    """Read a separated table.
+def read_columns(path: Path, style: Style, problems: FileProblems) -> TextTable:
+    """Read the wanted columns of a table.
 
     The separator (tab, comma or semicolon) is the one that makes most wanted column names of the header.
     Lines that begin with "#" above the header are comments; blank lines, and rows of empty fields only, are
@@ -82,10 +129,10 @@ def read_columns(text: TextIO, is_wanted: Callable[[str], bool], problems: FileP
 
     Parameters
     ----------
-    text : TextIO
-        The lines, each ended by "\\n".
-    is_wanted : callable
-        Says for a column name whether the column is to be kept.
+    path : Path
+        The file, plain or gzip-compressed.
+    style : Style
+        What such tables look like.
     problems : FileProblems
         Receives rows with too many or too few fields, quotes that are not closed, and wanted names that stand
         in the header twice; also a table without rows. The rows named are left out of the result.
@@ -93,61 +140,99 @@ def read_columns(text: TextIO, is_wanted: Callable[[str], bool], problems: FileP
     Raises
     ------
     InputError
-        If there is no header that can be read.
+        If there is no text, or no header that can be read.
     """
-    comment, header, header_line = _find_header(text, problems)
-    if not set(SEPARATORS) & set(header):
+    text = open_text(path, problems, style.expected)
+    start = _loose_start(list(text), style, problems) if style.is_loose else _start(text, style, problems)
+    names, header_line = start.names, start.header_line
+    _note_duplicates(names, style.is_wanted, header_line, problems)
+    places = {name: names.index(name) for name in names if style.is_wanted(name)}
+    lines: array[int] = array("q")
+    encoders = {place: _Encoder() for place in places.values()}
+    if encoders:
+        uneven: list[tuple[int, int]] = []
+        collect(_even(start.rows, len(names), lines, uneven), encoders)
+        if not lines and not uneven and not problems:
+            problems.add("the table has no rows below the header", header_line)
+        if uneven and not lines and all(found == len(names) + 1 for _, found in uneven):
+            problems.add(
+                f"every row has one field more ({len(names) + 1}) than the header ({len(names)}): a column of row "
+                "names without a name? In R, write the table with row.names = FALSE",
+                header_line,
+            )
+        else:
+            without = f"{style.headerless.title} without a header" if style.headerless else ""
+            note_uneven(uneven, len(names), "the header" if header_line else without, problems)
+    columns = {name: encoders[place].column() for name, place in places.items()}
+    return TextTable(header_line, names, start.commented_names, columns, np.array(lines, dtype=np.int64))
+
+
+class _Start(NamedTuple):
+    """What stands above the rows, and the rows."""
+
+    header_line: int
+    names: list[str]
+    commented_names: list[str]
+    rows: Iterator[Record]
+
+
+def _start(text: Iterator[str], style: Style, problems: FileProblems) -> _Start:
+    comment, header, header_line = skip_comments(text, "a header with the column names", problems)
+    separators = [each for each in SEPARATORS if each in header]
+    if not separators and not style.may_have_one_column:
         message = "a header is expected whose column names are separated by tabs, commas or semicolons"
         raise problems.give_up(message, header_line, header.strip())
-    separator = max(SEPARATORS, key=lambda each: _count_wanted(_split(header, each), is_wanted))
-    reader = csv.reader(
-        itertools.chain([header], text), delimiter=separator, skipinitialspace=True, strict=True
-    )
-    rows = numbered_records(reader, header_line, problems)
+
+    def num_names(separator: str) -> tuple[int, int]:
+        names = split(header, separator)
+        return sum(map(style.is_wanted, names)), len(names)
+
+    separator = max(separators or SEPARATORS[0], key=num_names)
+    rows = records(itertools.chain([header], text), separator, header_line, problems)
     header_row = next(rows, None)
     if header_row is None:
         raise input_error([problems])
     names = [name.strip() for name in header_row[1]]
-    _note_duplicates(names, is_wanted, header_line, problems)
-    kept = {name: names.index(name) for name in names if is_wanted(name)}
-    commented_names = [name.strip() for name in _split(comment.lstrip("#"), separator)]
-    if not kept:
-        return TextTable(header_line, names, commented_names, {}, np.empty(0, np.int64))
-    columns, lines = _collect(rows, kept, len(names), header_line, problems)
-    return TextTable(header_line, names, commented_names, columns, lines)
+    return _Start(header_line, names, split(comment.lstrip("#"), separator), rows)
 
 
-def _find_header(text: TextIO, problems: FileProblems) -> tuple[str, str, int]:
+def skip_comments(text: Iterator[str], expected: str, problems: FileProblems) -> tuple[str, str, int]:
+    """The last comment above the first line that is neither blank nor a comment, that line, and its number.
+
+    Raises
+    ------
+    InputError
+        If there is no such line.
+    """
     comment = ""
     for line_number, line in enumerate(text, start=1):
         if line.startswith("#"):
             comment = line
         elif line.strip():
             return comment, line, line_number
-    raise problems.give_up("the file is empty: a header with the column names is expected")
+    raise problems.give_up(f"the file is empty: {expected} is expected")
 
 
-def _split(line: str, separator: str) -> list[str]:
+def split(line: str, separator: str) -> list[str]:
+    """The fields of one line without surrounding white space; none if its quotes cannot be read."""
     try:
-        return next(csv.reader([line], delimiter=separator, skipinitialspace=True), [])
+        fields = next(csv.reader([line.rstrip("\n")], delimiter=separator, skipinitialspace=True), [])
     except csv.Error:
         return []
+    return [field.strip() for field in fields]
 
 
-def _count_wanted(names: list[str], is_wanted: Callable[[str], bool]) -> tuple[int, int]:
-    return sum(is_wanted(name.strip()) for name in names), len(names)
-
-
-def numbered_records(
-    reader: Iterator[list[str]], first_line: int, problems: FileProblems
-) -> Iterator[tuple[int, list[str]]]:
+def records(
+    lines: Iterable[str], separator: str, first_line: int, problems: FileProblems
+) -> Iterator[Record]:
     """Each record with the line on which it begins; ends at quoting that cannot be read."""
+    reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
     line = first_line
     while True:
         try:
             for fields in reader:
                 yield line, fields
-                line = first_line + reader.line_num  # type: ignore[attr-defined]
+                line = first_line + reader.line_num
         except csv.Error as fault:
             problems.add(_quoting_fault(str(fault)), line)
         return
@@ -163,41 +248,94 @@ def _quoting_fault(fault: str) -> str:
     return f"the row cannot be read, perhaps for a quotation mark that is not closed ({fault})"
 
 
-def _note_duplicates(
-    names: list[str], is_wanted: Callable[[str], bool], header_line: int, problems: FileProblems
-) -> None:
-    for name, times in Counter(names).items():
-        if times > 1 and is_wanted(name):
-            places = " and ".join(str(place) for place, each in enumerate(names, start=1) if each == name)
-            problems.add(
-                f"the header has this name more than once (columns {places}); keep one", header_line, name
-            )
+# --- tables of callers --------------------------------------------------------------------------------------
 
 
-def _collect(
-    rows: Iterator[tuple[int, list[str]]],
-    kept: dict[str, int],
-    width: int,
-    header_line: int,
-    problems: FileProblems,
-) -> tuple[dict[str, Column], NDArray[np.int64]]:
-    """The kept columns (name to place in the row) of all rows with the right number of fields."""
-    encoders = {name: _Encoder() for name in kept}
-    lines = array("q")
-    uneven: list[tuple[int, int]] = []
-    while chunk := list(itertools.islice(_even(rows, width, lines, uneven), _CHUNK)):
+def _loose_start(lines: Sequence[str], style: Style, problems: FileProblems) -> _Start:
+    first = _first_line(lines, style.is_wanted, problems)
+    if style.headerless is not None and style.headerless.first_row.fullmatch(lines[first]):
+        names, separator, header_line, below = list(style.headerless.names), ",", 0, first
+    else:
+        names, separator = _loose_names(lines[first])
+        header_line = below = first + 1
+    if len(names) < 2:
+        message = (
+            "a header is expected whose column names are separated by tabs, commas, semicolons or spaces"
+        )
+        raise problems.give_up(message, header_line, lines[first].strip())
+    rows = (
+        record
+        for record in records(lines[below:], separator, below + 1, problems)
+        if "".join(record[1]).strip() and not record[1][0].startswith("#")
+    )
+    first_row = list(itertools.islice(rows, 1))
+    if first_row and len(_without_blank_end(first_row[0][1], len(names))) == len(names) + 1:
+        names = ["", *names]
+    width = len(names)
+    trimmed = ((line, _without_blank_end(fields, width)) for line, fields in itertools.chain(first_row, rows))
+    return _Start(header_line, names, [], trimmed)
+
+
+def _first_line(lines: Sequence[str], is_wanted: Callable[[str], bool], problems: FileProblems) -> int:
+    """Place of the header, or of the first row if there is no header.
+
+    A line that begins with "#" is the header if it has wanted names, and more of them than the lines after it down to
+    the first that does not begin so.
+    """
+    candidates = []
+    for place, line in enumerate(lines):
+        if line.strip():
+            candidates.append(place)
+            if not line.startswith("#"):
+                break
+
+    def num_wanted(place: int) -> int:
+        return sum(map(is_wanted, _loose_names(lines[place])[0]))
+
+    possible = [
+        place for place in candidates if not lines[place].startswith("#") or num_wanted(place) >= _LEAST_NAMES
+    ]
+    if not possible:
+        raise problems.give_up("the file is empty: a header with the column names is expected")
+    return max(reversed(possible), key=num_wanted)
+
+
+def _loose_names(line: str) -> tuple[list[str], str]:
+    """The names in a line, without empty ones at its end, and their separator."""
+    text = line.lstrip("#").lstrip() if line.startswith("#") else line
+    separator = max(SEPARATORS, key=text.count)
+    names = split(text.strip(" \n"), separator if separator in text else " ")
+    return _without_blank_end(names, 0), separator if separator in text else " "
+
+
+def _without_blank_end(fields: list[str], width: int) -> list[str]:
+    """The fields, without those above a number that only separators at the end of the line made."""
+    end = len(fields)
+    while end > width and not fields[end - 1].strip():
+        end -= 1
+    return fields[:end]
+
+
+# --- rows ---------------------------------------------------------------------------------------------------
+
+
+class Store(Protocol):
+    """What is made of the texts of a column."""
+
+    def extend(self, texts: Sequence[str]) -> None:
+        """Take the texts of some more rows."""
+
+
+def collect(rows: Iterator[list[str]], columns: Mapping[int, Store]) -> None:
+    """Give the texts of some columns, by place, to what is made of them."""
+    while chunk := list(itertools.islice(rows, _CHUNK)):
         fields = list(zip(*chunk))
-        for name, place in kept.items():
-            encoders[name].extend(fields[place])
-    if not lines and not uneven and not problems:
-        problems.add("the table has no rows below the header", header_line)
-    _note_uneven(uneven, width, bool(lines), header_line, problems)
-    columns = {name: encoder.column() for name, encoder in encoders.items()}
-    return columns, np.array(lines, dtype=np.int64)
+        for place, column in columns.items():
+            column.extend(fields[place])
 
 
 def _even(
-    rows: Iterator[tuple[int, list[str]]], width: int, lines: array[int], uneven: list[tuple[int, int]]
+    rows: Iterator[Record], width: int, lines: array[int], uneven: list[tuple[int, int]]
 ) -> Iterator[list[str]]:
     """Rows of the right width, whose lines go to ``lines``; line and width of the others go to ``uneven``."""
     for line, fields in rows:
@@ -213,21 +351,22 @@ def _even(
             uneven.append((line, len(fields)))
 
 
-def _note_uneven(
-    uneven: list[tuple[int, int]], width: int, others: bool, header_line: int, problems: FileProblems
-) -> None:
-    if uneven and not others and all(found == width + 1 for _, found in uneven):
-        problems.add(
-            f"every row has one field more ({width + 1}) than the header ({width}): a column of row names "
-            "without a name? In R, write the table with row.names = FALSE",
-            header_line,
-        )
-        return
+def note_uneven(uneven: Sequence[tuple[int, int]], width: int, like: str, problems: FileProblems) -> None:
+    """Note rows, by line and width, that have not as many fields as the header or whatever tells the width."""
     for place in problems.keep_first(range(len(uneven))):
         line, found = uneven[place]
-        problems.add(
-            f"{found} field{'s' if found > 1 else ''} found, {width} expected as in the header", line
-        )
+        problems.add(f"{found} field{'s' if found > 1 else ''} found, {width} expected as in {like}", line)
+
+
+def _note_duplicates(
+    names: Sequence[str], is_wanted: Callable[[str], bool], header_line: int, problems: FileProblems
+) -> None:
+    for name, times in Counter(names).items():
+        if times > 1 and is_wanted(name):
+            places = " and ".join(str(place) for place, each in enumerate(names, start=1) if each == name)
+            problems.add(
+                f"the header has this name more than once (columns {places}); keep one", header_line, name
+            )
 
 
 class _Encoder:
@@ -238,7 +377,7 @@ class _Encoder:
         self._code_of.default_factory = self._code_of.__len__
         self._chunks: list[NDArray[np.int32]] = []
 
-    def extend(self, texts: tuple[str, ...]) -> None:
+    def extend(self, texts: Sequence[str]) -> None:
         self._chunks.append(np.fromiter(map(self._code_of.__getitem__, texts), np.int32, len(texts)))
 
     def column(self) -> Column:

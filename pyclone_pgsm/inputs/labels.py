@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from io import StringIO
 from pathlib import Path
-from typing import TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.inputs.columns import SEPARATORS, Column, TextTable, read_columns
+from pyclone_pgsm.inputs.columns import Column, Style, TextTable, read_columns
 from pyclone_pgsm.inputs.problems import FileProblems, input_error
-from pyclone_pgsm.inputs.text import open_text
 from pyclone_pgsm.labels import canonical
 
 CLUSTER_COLUMNS = ("cluster_id", "cluster", "label")
 ID_COLUMN = "mutation_id"
 
+_STYLE = Style("a table of read counts as text", bool, may_have_one_column=True)
 _NO_CLUSTER = frozenset({"", "na", "n/a", "nan", "null", "none"})
 _SHOWN_NAMES = 5
 
@@ -73,21 +71,10 @@ def read_labels(path: Path, names: Sequence[str] | None = None) -> NDArray[np.in
 
 
 def _read_table(path: Path, problems: FileProblems) -> TextTable:
-    table = read_columns(_open(path, problems), lambda name: bool(name), problems)
+    table = read_columns(path, _STYLE, problems)
     if problems:
         raise input_error([problems])
     return table
-
-
-def _open(path: Path, problems: FileProblems) -> TextIO:
-    """The text of a file; one column alone gets an empty one beside it, so that there is a separator."""
-    text = open_text(path, problems)
-    lines = text.read().split("\n")
-    header = next((line for line in lines if line.strip() and not line.startswith("#")), "")
-    if set(SEPARATORS) & set(header):
-        text.seek(0)
-        return text
-    return StringIO("".join(f"{line}\t\n" for line in lines))
 
 
 def _id_column(table: TextTable, where: str, has_names: bool) -> str | None:

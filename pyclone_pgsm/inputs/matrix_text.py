@@ -12,19 +12,18 @@ What a file does not say is found out from its first two lines, and refused wher
 
 from __future__ import annotations
 
-import csv
 import itertools
 import re
+from array import array
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TextIO
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs.columns import numbered_records
+from pyclone_pgsm.inputs.columns import Record, Store, collect, note_uneven, records, skip_comments, split
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, input_error
 from pyclone_pgsm.inputs.text import open_text
 from pyclone_pgsm.inputs.values import finite_number
@@ -47,9 +46,8 @@ _ID_NAME = re.compile(r"|id|index|unnamed: 0|row[._ ]?names?|__index_level_0__|.
 TABLE = "a table of numbers as text, NPY or Parquet"
 
 _SEPARATORS = "\t;,"
-
-_CHUNK = 1024
-"""Rows turned into numbers at a time: few enough to stay in the processor's cache."""
+_SAMPLE = 1024
+"""Lines at the beginning among which two that are not blank are looked for."""
 
 
 @dataclass(frozen=True)
@@ -97,12 +95,16 @@ def read_text(
     UsageError
         If there is no column of a name given.
     """
-    first_line, lines = _skip_comments(open_text(path, problems, TABLE), problems)
-    sample = list(itertools.islice(lines, _CHUNK))
+    text = open_text(path, problems, TABLE)
+    _, line, first_line = skip_comments(text, "a table of numbers", problems)
+    lines: Iterator[str] = itertools.chain([line], text)
+    sample = list(itertools.islice(lines, _SAMPLE))
     separator = _separator([line for line in sample if line.strip()][:2])
-    reader = _records(itertools.chain(sample, lines), separator)
-    records = numbered_records(reader, first_line, problems)
-    head = list(itertools.islice((record for record in records if record[1]), 2))
+    lines = itertools.chain(sample, lines)
+    if separator == " ":
+        lines = (line.strip().replace("\t", " ") + "\n" for line in lines)
+    rows = records(lines, separator, first_line, problems)
+    head = list(itertools.islice((record for record in rows if record[1]), 2))
     if not head:
         raise input_error([problems])
     first_rows = [fields for _, fields in head]
@@ -117,7 +119,7 @@ def read_text(
         note_name_problems(names, places, first_line, problems)
     perhaps_ids = perhaps_ids and ids is None and 0 in places
     layout = _Layout(names, first_line, header is not None, ids, perhaps_ids, places)
-    return _read_body(itertools.chain(head[len(head) - len(data) :], records), layout, problems)
+    return _read_body(itertools.chain(head[len(head) - len(data) :], rows), layout, problems)
 
 
 def choose(
@@ -167,24 +169,10 @@ def note_name_problems(
 # --- separator and header -----------------------------------------------------------------------------------
 
 
-def _skip_comments(text: TextIO, problems: FileProblems) -> tuple[int, Iterator[str]]:
-    """Number of the first line that is neither blank nor a comment, and the lines from it on."""
-    for number, line in enumerate(text, start=1):
-        if line.strip() and not line.startswith("#"):
-            return number, itertools.chain([line], text)
-    raise problems.give_up("the file is empty: a table of numbers is expected")
-
-
-def _records(lines: Iterator[str], separator: str) -> Iterator[list[str]]:
-    if separator == " ":
-        lines = (line.strip().replace("\t", " ") + "\n" for line in lines)
-    return csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
-
-
 def _separator(head: list[str]) -> str:
     """The separator of a table with these one or two first lines; a space stands for any white space."""
     for separator in _SEPARATORS:
-        widths = [_width(line, separator) for line in head]
+        widths = [len(split(line, separator)) for line in head]
         if widths[0] > 1 and widths[-1] in (widths[0], widths[0] + 1):
             return separator
     has_space = [len(line.split()) > 1 for line in head]
@@ -192,13 +180,6 @@ def _separator(head: list[str]) -> str:
         if separator in head[0] and (separator in head[-1] or not has_space[0]):
             return separator
     return " " if has_space[-1] else "\t"
-
-
-def _width(line: str, separator: str) -> int:
-    try:
-        return len(next(csv.reader([line], delimiter=separator, skipinitialspace=True), []))
-    except csv.Error:
-        return 0
 
 
 def _header(
@@ -294,21 +275,24 @@ class _Layout:
     places: list[int]
 
 
-@dataclass
 class _Numbers:
     """The numbers of one column, chunk by chunk, and the texts that are none."""
 
-    chunks: list[NDArray[np.float64]] = field(default_factory=list)
-    faults: list[tuple[int, str, str]] = field(default_factory=list)
-    """Line, text and what is wrong with it."""
+    def __init__(self) -> None:
+        self.size = 0
+        self.chunks: list[NDArray[np.float64]] = []
+        self.faults: list[tuple[int, str, str]] = []
+        """Place of the row, text and what is wrong with it."""
 
-    def extend(self, texts: Sequence[str], lines: Sequence[int]) -> None:
+    def extend(self, texts: Sequence[str]) -> None:
+        """Read the texts of some more rows."""
         numbers = _all_finite(texts)
         if numbers is None:
-            numbers = np.array([self._read(text.strip(), line) for text, line in zip(texts, lines)])
+            numbers = np.array([self._read(text.strip(), row) for row, text in enumerate(texts, self.size)])
         self.chunks.append(numbers)
+        self.size += len(texts)
 
-    def _read(self, text: str, line: int) -> float:
+    def _read(self, text: str, row: int) -> float:
         try:
             number = finite_number(text, EXPECTED)
             if np.isfinite(number):
@@ -316,7 +300,7 @@ class _Numbers:
             raise ValueError(f"too large; expected {EXPECTED}")
         except ValueError as fault:
             message = str(fault) + (NO_MISSING if str(fault).startswith("no value") else "")
-            self.faults.append((line, text, message))
+            self.faults.append((row, text, message))
             return np.nan
 
 
@@ -332,31 +316,24 @@ def _all_finite(texts: Sequence[str]) -> NDArray[np.float64] | None:
     return numbers if np.isfinite(numbers).all() else None
 
 
-def _read_body(
-    records: Iterator[tuple[int, list[str]]], layout: _Layout, problems: FileProblems
-) -> NamedColumns:
-    lines: list[int] = []
+def _read_body(rows: Iterator[Record], layout: _Layout, problems: FileProblems) -> NamedColumns:
+    lines: array[int] = array("q")
     uneven: list[tuple[int, int]] = []
     texts: list[str] = []
     columns = {place: _Numbers() for place in layout.places}
     place_of_texts = 0 if layout.perhaps_ids else layout.ids
-    even = _even(records, len(layout.names), uneven)
-    while chunk := list(itertools.islice(even, _CHUNK)):
-        chunk_lines, rows = zip(*chunk)
-        fields = list(zip(*rows))
-        lines += chunk_lines
-        if place_of_texts is not None:
-            texts += [text.strip() for text in fields[place_of_texts]]
-        for place, column in columns.items():
-            if place != place_of_texts:
-                column.extend(fields[place], chunk_lines)
-    _note_uneven(uneven, layout, problems)
+    stores: dict[int, Store] = {place: column for place, column in columns.items() if place != place_of_texts}
+    if place_of_texts is not None:
+        stores[place_of_texts] = texts
+    collect(_even(rows, len(layout.names), lines, uneven), stores)
+    texts = [text.strip() for text in texts]
+    note_uneven(uneven, len(layout.names), "the header" if layout.has_header else "the first row", problems)
 
     is_ids = layout.ids is not None or (layout.perhaps_ids and all(map(_is_row_name, texts)))
     if layout.perhaps_ids and is_ids:
         del columns[0]
     elif layout.perhaps_ids:
-        columns[0].extend(texts, lines)
+        columns[0].extend(texts)
     if not lines and not problems:
         where = "below the header" if layout.has_header else "in it"
         problems.add(f"the table has no rows {where}", layout.first_line)
@@ -365,7 +342,7 @@ def _read_body(
     for place, column in columns.items():
         name = layout.names[place] or str(place + 1)
         perhaps_ids = place == 0 and layout.has_header and len(layout.names) > 1
-        _note_faults(column, name, perhaps_ids, len(lines), problems)
+        _note_faults(column, name, perhaps_ids, lines, problems)
     return NamedColumns(
         names=[layout.names[place] for place in columns],
         row_names=texts if is_ids else None,
@@ -382,42 +359,32 @@ def _side_by_side(columns: Collection[_Numbers], num_rows: int) -> NDArray[np.fl
 
 
 def _even(
-    records: Iterator[tuple[int, list[str]]], width: int, uneven: list[tuple[int, int]]
-) -> Iterator[tuple[int, list[str]]]:
-    """Records of the right width; line and width of the others go to ``uneven``.
+    rows: Iterator[Record], width: int, lines: array[int], uneven: list[tuple[int, int]]
+) -> Iterator[list[str]]:
+    """Rows of the right width, whose lines go to ``lines``; line and width of the others go to ``uneven``.
 
-    Blank lines are skipped, but where a record has one field only and another follows, they are empty fields.
+    Blank lines are skipped, but where a row has one field only and another follows, they are empty fields.
     """
     blank: list[int] = []
-    for line, fields in records:
+    for line, fields in rows:
         if len(fields) == width:
-            for blank_line in blank:
-                yield blank_line, [""]
+            lines.extend([*blank, line])
+            yield from [[""]] * len(blank)
             blank.clear()
-            yield line, fields
+            yield fields
         elif fields:
             uneven.append((line, len(fields)))
         elif width == 1:
             blank.append(line)
 
 
-def _note_uneven(uneven: list[tuple[int, int]], layout: _Layout, problems: FileProblems) -> None:
-    where = "header" if layout.has_header else "first row"
-    for place in problems.keep_first(range(len(uneven))):
-        line, found = uneven[place]
-        problems.add(
-            f"{found} field{'s' if found > 1 else ''} found, {len(layout.names)} expected as in the {where}",
-            line,
-        )
-
-
 def _note_faults(
-    column: _Numbers, name: str, perhaps_ids: bool, num_rows: int, problems: FileProblems
+    column: _Numbers, name: str, perhaps_ids: bool, lines: Sequence[int], problems: FileProblems
 ) -> None:
-    if len(column.faults) == num_rows > 1 and not any(text for _, text, _ in column.faults):
+    if len(column.faults) == len(lines) > 1 and not any(text for _, text, _ in column.faults):
         problems.add("this column is empty; remove it (does a separator end the lines?)", None, name)
         return
     hint = _PERHAPS_NAMES if perhaps_ids else ""
     for place in problems.keep_first(range(len(column.faults))):
-        line, text, message = column.faults[place]
-        problems.add(message + (hint if message.startswith("not a number") else ""), line, name, text)
+        row, text, message = column.faults[place]
+        problems.add(message + (hint if message.startswith("not a number") else ""), lines[row], name, text)

@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs.columns import TextTable, read_columns
+from pyclone_pgsm.inputs.columns import Style, TextTable, read_columns
 from pyclone_pgsm.inputs.genome import Sex
 from pyclone_pgsm.inputs.mutations import VariantFile
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, input_error
-from pyclone_pgsm.inputs.text import open_text
 from pyclone_pgsm.inputs.tumour_content import Content, Uncertain, parse_tumour_content
 from pyclone_pgsm.inputs.values import NO_VALUE, TUMOUR_CONTENT
 
@@ -34,6 +33,7 @@ SEXES: dict[str, Sex] = {
     "xx": "female",
 }
 
+_STYLE = Style(f"a sample sheet with the columns {', '.join(REQUIRED)}", (REQUIRED + OPTIONAL).__contains__)
 _NO_FOLDER = re.compile(r"[\x00-\x1f\x7f-\x9f/\\:]|^\.+$")
 _LONGEST_FOLDER = 255
 """Bytes that the name of a file or folder may have on most file systems."""
@@ -103,11 +103,10 @@ def read_sheet(path: Path) -> list[Patient]:
         With everything wrong in the sheet. The files it names are not looked at.
     """
     problems = FileProblems(str(path))
-    expected = f"a sample sheet with the columns {', '.join(REQUIRED)}"
-    table = read_columns(open_text(path, problems, expected), (REQUIRED + OPTIONAL).__contains__, problems)
+    table = read_columns(path, _STYLE, problems)
     for name in REQUIRED:
         if name not in table.columns:
-            problems.add("this column is missing; expected is " + expected, table.header_line, name)
+            problems.add("this column is missing; expected is " + _STYLE.expected, table.header_line, name)
     if problems:
         raise input_error([problems])
     by_patient: dict[str, list[_Row]] = {}

@@ -232,10 +232,10 @@ def _check_observations(where: str, data: Observations, genotype_prior: str) -> 
     check_names(f"{where}/mutation_ids", data.mutation_ids)
     check_names(f"{where}/sample_ids", data.sample_ids)
     for name, texts in data.annotations.items():
-        if name not in ANNOTATIONS.values():
+        if name not in ANNOTATIONS:
             raise Fault(
                 f"{where}/annotations",
-                f"{shown(name)} is none of {', '.join(sorted(set(ANNOTATIONS.values())))}",
+                f"{shown(name)} is none of {', '.join(sorted(ANNOTATIONS))}",
             )
         for place, text in enumerate(texts):
             if any(letter in text for letter in "\t\n\r\0"):

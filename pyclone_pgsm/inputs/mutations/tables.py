@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs import values
-from pyclone_pgsm.inputs.columns import Column, TextTable, read_columns
+from pyclone_pgsm.inputs.cells import Cells, columns_by_part
+from pyclone_pgsm.inputs.columns import Style, read_columns
 from pyclone_pgsm.inputs.genome import Build, harmonise_build
 from pyclone_pgsm.inputs.mutations.model import (
     PASSING_FILTERS,
@@ -32,14 +32,13 @@ from pyclone_pgsm.inputs.mutations.naming import choose_samples, file_stem
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.problems import FileProblems, input_error
 from pyclone_pgsm.inputs.read_counts.layout import GENE_NAMES
-from pyclone_pgsm.inputs.text import open_text
 
 EXPECTED = "a VCF, a MAF, or a table with chrom, pos, ref, alt, sample_id, ref_counts and alt_counts"
 _ALLELES = ("ref", "alt")
 
 
 @dataclass(frozen=True)
-class Layout:
+class CallTable:
     """A kind of table.
 
     Attributes
@@ -56,12 +55,14 @@ class Layout:
     required: tuple[str, ...]
     without_counts: str
 
-    def is_wanted(self, name: str) -> bool:
-        """Whether a column of this name is read."""
-        return any(name.lower() in names for names in self.names.values())
+    @property
+    def style(self) -> Style:
+        """How its files look."""
+        known = {name for names in self.names.values() for name in names}
+        return Style(EXPECTED, lambda name: name.lower() in known)
 
 
-MAF = Layout(
+MAF = CallTable(
     {
         "chrom": ("chromosome",),
         "pos": ("start_position",),
@@ -78,7 +79,7 @@ MAF = Layout(
     ("chrom", "pos", "ref", "alt", "sample_id", "ref_counts", "alt_counts"),
     "a MAF without the reads of the two alleles cannot be used: a fraction alone does not tell them",
 )
-PLAIN = Layout(
+PLAIN = CallTable(
     {
         "chrom": ("chrom", "chromosome", "chr"),
         "pos": ("pos", "position"),
@@ -102,7 +103,7 @@ _TYPES = {"chrom": "category", "sample_id": "category"} | dict.fromkeys(
 
 
 def read_table(
-    file: VariantFile, layout: Layout, options: VariantOptions, problems: FileProblems
+    file: VariantFile, kind: CallTable, options: VariantOptions, problems: FileProblems
 ) -> FileVariants:
     """Read one table, plain or compressed, separated by tabs, commas or semicolons.
 
@@ -110,7 +111,7 @@ def read_table(
     ----------
     file : VariantFile
         The file, and which samples to read. A table without a column of samples holds one, named after the file.
-    layout : Layout
+    kind : CallTable
         The kind of table.
     options : VariantOptions
         What the user says of all files.
@@ -122,10 +123,11 @@ def read_table(
     InputError
         If nothing can be read from the file.
     """
-    table = read_columns(open_text(file.path, problems, EXPECTED), layout.is_wanted, problems)
-    cells = _Cells(table, layout, problems)
-    cells.note_missing_columns()
-    cells.note_empty_samples()
+    table = read_columns(file.path, kind.style, problems)
+    cells = Cells(table, columns_by_part(table.columns, kind.names), problems)
+    _note_missing_columns(cells, kind)
+    if "sample_id" in cells:
+        cells.read("sample_id", _sample_name, object)
     if problems:
         raise input_error([problems])
     names = cells.distinct("sample_id") or [file_stem(file.path)]
@@ -144,76 +146,29 @@ def read_table(
         left_out=_left_out(rows[~used], problems.file),
         names=names,
         build=_build(cells.distinct("build")),
-        unfiltered=cells.has("filter")
+        unfiltered="filter" in cells
         and all(text in PASSING_FILTERS - {"PASS"} for text in cells.distinct("filter")),
     )
 
 
-class _Cells:
-    """The columns of a table by what they are for."""
+def _note_missing_columns(cells: Cells, kind: CallTable) -> None:
+    """Note what the table must have and has not."""
+    for part in kind.required:
+        if part not in cells:
+            message = "this column is missing"
+            if part in ("ref_counts", "alt_counts"):
+                message += f"; {kind.without_counts}"
+            cells.problems.add(message, cells.table.header_line, kind.names[part][0])
+    if len(alleles := [part for part in _ALLELES if part not in cells]) == 1:
+        message = "this column is missing; give both ref and alt, or none of them"
+        cells.problems.add(message, cells.table.header_line, alleles[0])
 
-    def __init__(self, table: TextTable, layout: Layout, problems: FileProblems) -> None:
-        self.lines = table.lines
-        self._table, self._layout, self._problems = table, layout, problems
-        self._columns: dict[str, tuple[str, Column]] = {}
-        for role, names in layout.names.items():
-            found = [name for each in names for name in table.columns if name.lower() == each]
-            if found:
-                self._columns[role] = found[0], table.columns[found[0]]
 
-    def has(self, role: str) -> bool:
-        """Whether there is such a column."""
-        return role in self._columns
-
-    def name(self, role: str) -> str:
-        """What the file calls a column."""
-        return self._columns[role][0]
-
-    def note_missing_columns(self) -> None:
-        """Note what the table must have and has not."""
-        for role in self._layout.required:
-            if role not in self._columns:
-                message = "this column is missing"
-                if role in ("ref_counts", "alt_counts"):
-                    message += f"; {self._layout.without_counts}"
-                self._problems.add(message, self._table.header_line, self._layout.names[role][0])
-        if len(alleles := [role for role in _ALLELES if role not in self._columns]) == 1:
-            message = "this column is missing; give both ref and alt, or none of them"
-            self._problems.add(message, self._table.header_line, alleles[0])
-
-    def note_empty_samples(self) -> None:
-        """Note rows that do not tell their sample."""
-        if self.has("sample_id"):
-            self.checked("sample_id", _sample_name, np.ones(len(self.lines), dtype=bool))
-
-    def distinct(self, role: str) -> list[str]:
-        """The distinct texts of a column, none if it is not there."""
-        return list(dict.fromkeys(self._columns[role][1].texts)) if role in self._columns else []
-
-    def of_rows(self, role: str, read: Callable[[str], str], otherwise: str = "") -> NDArray[np.object_]:
-        """(R,) what each row's text stands for; ``otherwise`` in every row if there is no such column."""
-        if role not in self._columns:
-            return np.full(len(self.lines), otherwise, dtype=object)
-        column = self._columns[role][1]
-        return np.array([read(text) for text in column.texts], dtype=object)[column.codes]
-
-    def checked(self, role: str, read: Callable[[str], Any], matters: NDArray[np.bool_]) -> NDArray:
-        """(R,) what each row's text stands for; those that cannot be read are noted in the rows that matter."""
-        name, column = self._columns[role]
-        found, faults = [], {}
-        for place, text in enumerate(column.texts):
-            try:
-                found.append(read(text))
-            except ValueError as fault:
-                faults[place] = str(fault)
-                found.append(text)
-        is_faulty = np.zeros(len(column.texts), dtype=bool)
-        is_faulty[list(faults)] = True
-        rows = np.flatnonzero(is_faulty[column.codes] & matters).tolist()
-        for row in self._problems.keep_first(rows):
-            place = column.codes[row]
-            self._problems.add(faults[place], int(self.lines[row]), name, column.texts[place])
-        return np.array(found, dtype=object)[column.codes]
+def _of_rows(cells: Cells, part: str, read: Callable[[str], str], otherwise: str = "") -> NDArray[np.object_]:
+    """(R,) what each row's text stands for; ``otherwise`` in every row if there is no such column."""
+    if part not in cells:
+        return np.full(len(cells), otherwise, dtype=object)
+    return cells.read(part, read, object)
 
 
 def _sample_name(text: str) -> str:
@@ -231,34 +186,36 @@ def _why_filtered(text: str) -> str:
     return not_passed(failed) if failed else ""
 
 
-def _rows(cells: _Cells, chosen: Mapping[str, str], all_filters: bool) -> pd.DataFrame:
+def _rows(cells: Cells, chosen: Mapping[str, str], all_filters: bool) -> pd.DataFrame:
     """The rows of the chosen samples, and for each why it is not used, "" if it is."""
     only = next(iter(chosen.values()))
-    sample_ids = cells.of_rows("sample_id", lambda name: chosen.get(name, ""), only)
-    why_not = cells.of_rows("filter", lambda text: "" if all_filters else _why_filtered(text))
+    sample_ids = _of_rows(cells, "sample_id", lambda name: chosen.get(name, ""), only)
+    why_not = _of_rows(cells, "filter", lambda text: "" if all_filters else _why_filtered(text))
     matters = (sample_ids != "") & (why_not == "")
-    has_alleles = cells.has("ref")
-    nothing = np.full(len(cells.lines), "", dtype=object)
-    ref = cells.checked("ref", allele, matters) if has_alleles else nothing
-    alt = cells.checked("alt", allele, matters) if has_alleles else nothing
-    if cells.has("other_alt"):
-        alt = np.where(alt == ref, cells.checked("other_alt", allele, matters & (alt == ref)), alt)
-    ref_counts = cells.checked("ref_counts", _count, matters)
-    alt_counts = cells.checked("alt_counts", _count, matters)
+    has_alleles = "ref" in cells
+    nothing = np.full(len(cells), "", dtype=object)
+    ref = cells.read("ref", allele, object, matters=matters) if has_alleles else nothing
+    alt = cells.read("alt", allele, object, matters=matters) if has_alleles else nothing
+    if "other_alt" in cells:
+        alt = np.where(
+            alt == ref, cells.read("other_alt", allele, object, matters=matters & (alt == ref)), alt
+        )
+    ref_counts = cells.read("ref_counts", _count, object, matters=matters)
+    alt_counts = cells.read("alt_counts", _count, object, matters=matters)
     reasons = [
         why_not,
-        np.where(ref_counts == _NO_COUNT, f"{cells.name('ref_counts')} has no value", ""),
-        np.where(alt_counts == _NO_COUNT, f"{cells.name('alt_counts')} has no value", ""),
+        np.where(ref_counts == _NO_COUNT, f"{cells.column_of['ref_counts']} has no value", ""),
+        np.where(alt_counts == _NO_COUNT, f"{cells.column_of['alt_counts']} has no value", ""),
         _why_no_mutation(ref, alt) if has_alleles else nothing,
     ]
     rows = pd.DataFrame(
         {
-            "row": cells.lines,
-            "chrom": cells.checked("chrom", chromosome, matters),
-            "pos": cells.checked("pos", _POSITION, matters),
+            "row": cells.table.lines,
+            "chrom": cells.read("chrom", chromosome, object, matters=matters),
+            "pos": cells.read("pos", _POSITION, object, matters=matters),
             "ref": ref,
             "alt": alt,
-            "gene": cells.of_rows("gene", lambda text: " ".join(text.split())),
+            "gene": _of_rows(cells, "gene", lambda text: " ".join(text.split())),
             "sample_id": sample_ids,
             "ref_counts": ref_counts,
             "alt_counts": alt_counts,

@@ -37,18 +37,13 @@ GENE_NAMES = (
 """Names of a column with the gene of a mutation, in lower case; the first that a table has is taken."""
 
 ANNOTATIONS = {
-    "chrom": "chrom",
-    "chromosome": "chrom",
-    "chr": "chrom",
-    "pos": "pos",
-    "position": "pos",
-    "start": "pos",
-    "ref": "ref",
-    "alt": "alt",
-    **dict.fromkeys(GENE_NAMES, "gene"),
+    "chrom": ("chrom", "chromosome", "chr"),
+    "pos": ("pos", "position", "start"),
+    "ref": ("ref",),
+    "alt": ("alt",),
+    "gene": GENE_NAMES,
 }
-"""Column names, in lower case, that are kept as annotations, and the name they are kept under; the first that a table
-has is taken."""
+"""Annotations that are kept, and the names of their columns in lower case; the first that a table has is taken."""
 
 _MEANS = {
     "mutation_id": ("mutationid", "mutid", "mutation", "variantid", "snvid", "variant", "snv", "id"),
@@ -91,7 +86,9 @@ _SHOWN_NAMES, _LONGEST_NAME = 12, 40
 
 def is_read(name: str) -> bool:
     """Whether a column of this name is used for anything."""
-    return name in REQUIRED or name in OPTIONAL or name.lower() in ANNOTATIONS
+    return (
+        name in REQUIRED or name in OPTIONAL or any(name.lower() in names for names in ANNOTATIONS.values())
+    )
 
 
 def uses_total_only(names: Sequence[str], genotype_prior: str) -> bool:

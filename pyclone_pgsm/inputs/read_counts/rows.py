@@ -11,7 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs import values
-from pyclone_pgsm.inputs.columns import Column, TextTable, read_columns
+from pyclone_pgsm.inputs.cells import Cells, columns_by_part
+from pyclone_pgsm.inputs.columns import Column, Style, read_columns
 from pyclone_pgsm.inputs.observations import SUBCLONAL
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems
 from pyclone_pgsm.inputs.read_counts.layout import (
@@ -21,7 +22,6 @@ from pyclone_pgsm.inputs.read_counts.layout import (
     note_header_problems,
     uses_total_only,
 )
-from pyclone_pgsm.inputs.text import open_text
 
 DEFAULT_TUMOUR_CONTENT = 1.0
 DEFAULT_ERROR_RATE = float("nan")  # not told: the model infers it
@@ -41,6 +41,7 @@ _SECOND: dict[str, Callable[[str], float]] = {
     "subclonal_fraction": values.SUBCLONAL_FRACTION,
 }
 _FAULTY = -1
+_STYLE = Style("a table of read counts as text", is_read)
 
 
 @dataclass(frozen=True)
@@ -118,39 +119,29 @@ def read_rows(path: Path, options: Options, problems: FileProblems) -> Rows:
     InputError
         If the file cannot be read as a table at all.
     """
-    table = read_columns(open_text(path, problems), is_read, problems)
+    table = read_columns(path, _STYLE, problems)
     note_header_problems(table, options.genotype_prior, options.overridden, problems)
-    named_after_file = "sample_id" not in table.columns
-    mutations = _ids(table, "mutation_id", problems)
-    samples = _one_sample(path, table, problems) if named_after_file else _ids(table, "sample_id", problems)
+    cells = Cells(table, {name: name for name in table.columns}, problems)
+    named_after_file = "sample_id" not in cells
+    mutations = _ids(cells, "mutation_id")
+    samples = _one_sample(path, cells) if named_after_file else _ids(cells, "sample_id")
     numbers: dict[str, NDArray] = {
-        name: _whole(table, name, problems) for name in _WHOLE if name in table.columns
+        name: cells.read(name, read, np.int64, _FAULTY) for name, read in _WHOLE.items() if name in cells
     }
-    _merge_variant_counts(numbers, table, problems)
+    _merge_variant_counts(numbers, cells)
     total_only = uses_total_only(table.names, options.genotype_prior)
     if total_only:
         numbers["major_cn"] = numbers["total_cn"]
         numbers["minor_cn"] = np.zeros_like(numbers["total_cn"])
     else:
-        _note_minor_above_major(numbers, "minor_cn", "major_cn", table, problems)
-    numbers |= _second_states(table, problems)
+        _note_minor_above_major(numbers, "minor_cn", "major_cn", cells)
+    numbers |= _second_states(cells)
     content = _of_each_sample(options.tumour_content, samples)
+    error_rate = _of_each_sample(options.error_rate, samples)
     numbers["tumour_content"] = _share(
-        table,
-        "tumour_content",
-        content,
-        DEFAULT_TUMOUR_CONTENT,
-        values.TUMOUR_CONTENT,
-        problems,
+        cells, "tumour_content", values.TUMOUR_CONTENT, content, DEFAULT_TUMOUR_CONTENT
     )
-    numbers["error_rate"] = _share(
-        table,
-        "error_rate",
-        _of_each_sample(options.error_rate, samples),
-        DEFAULT_ERROR_RATE,
-        values.ERROR_RATE,
-        problems,
-    )
+    numbers["error_rate"] = _share(cells, "error_rate", values.ERROR_RATE, error_rate, DEFAULT_ERROR_RATE)
     return Rows(
         file=problems.file,
         lines=table.lines,
@@ -160,55 +151,46 @@ def read_rows(path: Path, options: Options, problems: FileProblems) -> Rows:
         copies_column="total_cn" if total_only else "major_cn",
         named_after_file=named_after_file,
         content_unknown=[]
-        if "tumour_content" in table.columns
+        if "tumour_content" in cells
         else list(dict.fromkeys(samples.texts[code] for code in np.unique(samples.codes[np.isnan(content)]))),
-        annotations=_annotations(table),
+        annotations={
+            kept_as: Column([one_line(text) for text in table.columns[name].texts], table.columns[name].codes)
+            for kept_as, name in columns_by_part(table.columns, ANNOTATIONS).items()
+        },
     )
 
 
-def _ids(table: TextTable, name: str, problems: FileProblems) -> Column:
-    if name not in table.columns:
-        return Column([""], np.zeros(len(table.lines), np.int32))
-    column = table.columns[name]
-    faults = {}
-    for place, text in enumerate(column.texts):
+def _ids(cells: Cells, name: str) -> Column:
+    def check(text: str) -> int:
         if not text:
-            faults[place] = f"empty; every row needs a {name}"
-        elif CONTROL.search(text):
-            faults[place] = f"a {name} may not contain tabs, line breaks or other control characters"
-    _note_faults(faults, table, name, problems)
-    return column
+            raise ValueError(f"empty; every row needs a {name}")
+        if CONTROL.search(text):
+            raise ValueError(f"a {name} may not contain tabs, line breaks or other control characters")
+        return 0
+
+    if name not in cells:
+        return Column([""], np.zeros(len(cells), np.int32))
+    cells.read(name, check, np.int8, _FAULTY)
+    return cells.column(name)
 
 
-def _one_sample(path: Path, table: TextTable, problems: FileProblems) -> Column:
+def _one_sample(path: Path, cells: Cells) -> Column:
     name = sample_name(path)
     if CONTROL.search(name) or not name.isprintable():
-        problems.add(f"the sample is named after the file, and {name!r} cannot be a name; rename the file")
-    return Column([name], np.zeros(len(table.lines), np.int32))
-
-
-def _whole(table: TextTable, name: str, problems: FileProblems) -> NDArray[np.int64]:
-    column = table.columns[name]
-    numbers, faults = _read_texts(column, _WHOLE[name], np.int64)
-    _note_faults(faults, table, name, problems)
-    return numbers[column.codes]
+        cells.problems.add(
+            f"the sample is named after the file, and {name!r} cannot be a name; rename the file"
+        )
+    return Column([name], np.zeros(len(cells), np.int32))
 
 
 def _share(
-    table: TextTable,
-    name: str,
-    given: NDArray[np.float64],
-    default: float,
-    reader: values.Share,
-    problems: FileProblems,
+    cells: Cells, name: str, reader: values.Share, given: NDArray[np.float64], default: float
 ) -> NDArray[np.float64]:
     """The given values; where they are NaN, those of the column; the default if there is no such column."""
-    if name not in table.columns:
-        return np.where(np.isnan(given), default, given)
-    column = table.columns[name]
-    numbers, faults = _read_texts(column, reader, np.float64)
-    _note_faults(faults, table, name, problems, matters=np.isnan(given))
-    return np.where(np.isnan(given), numbers[column.codes], given)
+    is_open = np.isnan(given)
+    if name not in cells:
+        return np.where(is_open, default, given)
+    return np.where(is_open, cells.read(name, reader, np.float64, _FAULTY, matters=is_open), given)
 
 
 def _of_each_sample(option: float | Mapping[str, float] | None, samples: Column) -> NDArray[np.float64]:
@@ -220,117 +202,52 @@ def _of_each_sample(option: float | Mapping[str, float] | None, samples: Column)
     return np.array(of_sample, dtype=np.float64)[samples.codes]
 
 
-def _read_texts(column: Column, read: Callable[[str], float], dtype: type) -> tuple[NDArray, dict[int, str]]:
-    """The number of each distinct text, and what is wrong with those that have none."""
-    numbers: NDArray = np.full(len(column.texts), _FAULTY, dtype=dtype)
-    faults = {}
-    for place, text in enumerate(column.texts):
-        try:
-            numbers[place] = read(text)
-        except ValueError as fault:
-            faults[place] = str(fault)
-    return numbers, faults
-
-
-def _note_faults(
-    faults: dict[int, str],
-    table: TextTable,
-    name: str,
-    problems: FileProblems,
-    matters: NDArray[np.bool_] | None = None,
-) -> None:
-    """Note the rows whose text is at fault; ``matters`` limits it to some rows."""
-    if not faults:
-        return
-    column = table.columns[name]
-    is_faulty = np.zeros(len(column.texts), dtype=bool)
-    is_faulty[list(faults)] = True
-    rows = is_faulty[column.codes] if matters is None else is_faulty[column.codes] & matters
-    for row in problems.keep_first(np.flatnonzero(rows).tolist()):
-        place = column.codes[row]
-        problems.add(faults[place], int(table.lines[row]), name, column.texts[place])
-
-
-def _merge_variant_counts(numbers: dict[str, NDArray], table: TextTable, problems: FileProblems) -> None:
+def _merge_variant_counts(numbers: dict[str, NDArray], cells: Cells) -> None:
     """Put ``var_counts`` under the name ``alt_counts``; where a table has both they must agree."""
     if "var_counts" not in numbers:
         return
     variant = numbers.pop("var_counts")
     alt = numbers.setdefault("alt_counts", variant)
-    differs = (alt != variant) & (alt != _FAULTY) & (variant != _FAULTY)
-    for row in problems.keep_first(np.flatnonzero(differs).tolist()):
-        problems.add(
-            f"alt_counts is {table.columns['alt_counts'].text_of(row)}; the two mean the same, so keep one",
-            int(table.lines[row]),
-            "var_counts",
-            table.columns["var_counts"].text_of(row),
-        )
+
+    def message(row: int) -> str:
+        text = cells.column("alt_counts").text_of(row)
+        return f"alt_counts is {text}; the two mean the same, so keep one"
+
+    cells.note((alt != variant) & (alt != _FAULTY) & (variant != _FAULTY), "var_counts", message)
 
 
-def _note_minor_above_major(
-    numbers: dict[str, NDArray], minor: str, major: str, table: TextTable, problems: FileProblems
-) -> None:
-    if not {major, minor} <= numbers.keys():
-        return
-    swapped = (numbers[minor] > numbers[major]) & (numbers[major] != _FAULTY)
-    for row in problems.keep_first(np.flatnonzero(swapped).tolist()):
-        problems.add(
-            f"larger than {major}, which is {table.columns[major].text_of(row)}; expected at most that",
-            int(table.lines[row]),
-            minor,
-            table.columns[minor].text_of(row),
-        )
+def _note_minor_above_major(numbers: dict[str, NDArray], minor: str, major: str, cells: Cells) -> None:
+    def message(row: int) -> str:
+        return f"larger than {major}, which is {cells.column(major).text_of(row)}; expected at most that"
+
+    if {major, minor} <= numbers.keys():
+        cells.note((numbers[minor] > numbers[major]) & (numbers[major] != _FAULTY), minor, message)
 
 
-def _second_states(table: TextTable, problems: FileProblems) -> dict[str, NDArray]:
+def _second_states(cells: Cells) -> dict[str, NDArray]:
     """The columns of a second copy-number state; 0 where a row leaves them empty, and without the columns."""
-    if not set(SUBCLONAL_COLUMNS) <= table.columns.keys():
-        return {name: np.zeros(len(table.lines), kind) for name, kind in SUBCLONAL.items()}
-    is_empty = {name: _is_empty(table.columns[name]) for name in SUBCLONAL_COLUMNS}
+    if not all(name in cells for name in SUBCLONAL_COLUMNS):
+        return {name: np.zeros(len(cells), kind) for name, kind in SUBCLONAL.items()}
+    is_empty = {name: cells.is_empty(name) for name in SUBCLONAL_COLUMNS}
     has_second = ~np.logical_and.reduce(list(is_empty.values()))
+
+    def message(row: int) -> str:
+        given = next(name for name in SUBCLONAL_COLUMNS if not is_empty[name][row])
+        return (
+            f"no value, but {given} is {cells.column(given).text_of(row)}; expected all of "
+            f"{', '.join(SUBCLONAL_COLUMNS)}, or none where there is one state"
+        )
+
     numbers = {}
     for name, kind in SUBCLONAL.items():
-        column = table.columns[name]
-        found, faults = _read_texts(column, _SECOND[name], kind)
-        faults = {place: fault for place, fault in faults.items() if not _is_no_value(column.texts[place])}
-        _note_faults(faults, table, name, problems)
+        found = cells.read(name, _SECOND[name], kind, _FAULTY, may_miss=True)
         nothing = np.where(has_second, _FAULTY, 0)
-        numbers[name] = np.where(is_empty[name], nothing, found[column.codes]).astype(kind)
-        for row in problems.keep_first(np.flatnonzero(is_empty[name] & has_second).tolist()):
-            given = next(other for other in SUBCLONAL_COLUMNS if not is_empty[other][row])
-            problems.add(
-                f"no value, but {given} is {table.columns[given].text_of(row)}; expected all of "
-                f"{', '.join(SUBCLONAL_COLUMNS)}, or none where there is one state",
-                int(table.lines[row]),
-                name,
-                column.text_of(row),
-            )
-    _note_minor_above_major(numbers, "subclonal_minor_cn", "subclonal_major_cn", table, problems)
+        numbers[name] = np.where(is_empty[name], nothing, found).astype(kind)
+        cells.note(is_empty[name] & has_second, name, message)
+    _note_minor_above_major(numbers, "subclonal_minor_cn", "subclonal_major_cn", cells)
     return numbers
-
-
-def _is_no_value(text: str) -> bool:
-    return text.lower() in values.NO_VALUE
-
-
-def _is_empty(column: Column) -> NDArray[np.bool_]:
-    """(R,) rows without a value."""
-    return np.array([_is_no_value(text) for text in column.texts], dtype=bool)[column.codes]
 
 
 def one_line(text: str) -> str:
     """An annotation without line breaks, control characters and white space that says nothing."""
     return " ".join(CONTROL.sub(" ", text).split())
-
-
-def _annotations(table: TextTable) -> dict[str, Column]:
-    ranks = {name: rank for rank, name in enumerate(ANNOTATIONS)}
-    chosen: dict[str, str] = {}
-    for name in table.columns:
-        key = ANNOTATIONS.get(name.lower())
-        if key and ranks[name.lower()] < ranks.get(chosen.get(key, "").lower(), len(ranks)):
-            chosen[key] = name
-    return {
-        key: Column([one_line(text) for text in column.texts], column.codes)
-        for key, column in ((key, table.columns[name]) for key, name in chosen.items())
-    }

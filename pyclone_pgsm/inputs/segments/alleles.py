@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.problems import input_error
-from pyclone_pgsm.inputs.segments.cells import UNKNOWN, Cells
+from pyclone_pgsm.inputs.segments.cells import UNKNOWN, SegmentCells
 
 HATCHET_CLONES = tuple(f"clone{number}" for number in range(1, 33))
 """Names of tumour clones; HATCHet infers a handful."""
@@ -127,7 +127,7 @@ def ordered(first: NDArray[np.int64], second: NDArray[np.int64]) -> tuple[NDArra
     return major, np.where(known, np.minimum(first, second), UNKNOWN)
 
 
-def of_pair(cells: Cells, first: str = "major", second: str = "minor") -> tuple[NDArray, NDArray]:
+def of_pair(cells: SegmentCells, first: str = "major", second: str = "minor") -> tuple[NDArray, NDArray]:
     """Alleles from two columns, whichever is the larger; the total alone where a column ``total`` has it."""
     major, minor = ordered(cells.copies(first), cells.copies(second))
     return with_totals(major, minor, cells.copies("total"))
@@ -142,7 +142,7 @@ def with_totals(
     return taken, np.where(certain, 0, minor)
 
 
-def of_total_and_minor(cells: Cells) -> tuple[NDArray, NDArray]:
+def of_total_and_minor(cells: SegmentCells) -> tuple[NDArray, NDArray]:
     """Alleles from the columns ``total`` and ``minor``."""
     total, minor = cells.copies("total"), cells.copies("minor")
     known = (total != UNKNOWN) & (minor != UNKNOWN)
@@ -169,12 +169,12 @@ def nearest(copies: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.where(np.isnan(copies), UNKNOWN, np.maximum(np.rint(np.nan_to_num(copies)), 0)).astype(np.int64)
 
 
-def of_real_pair(cells: Cells) -> Alleles:
+def of_real_pair(cells: SegmentCells) -> Alleles:
     """PURPLE 3: columns of real copy numbers of the two alleles."""
     return rounded(cells.real_copies("major"), cells.real_copies("minor"))
 
 
-def of_total_and_frequency(cells: Cells) -> Alleles:
+def of_total_and_frequency(cells: SegmentCells) -> Alleles:
     """PURPLE 2: the total c and the frequency f of the major allele, which then has c·f copies.
 
     f is at least 0.5 where it is known; a smaller one stands for "not known".
@@ -187,7 +187,7 @@ def of_total_and_frequency(cells: Cells) -> Alleles:
     return one_state(major, minor, real=np.where(np.isnan(known.real), only_total, known.real))
 
 
-def of_battenberg(cells: Cells) -> Alleles:
+def of_battenberg(cells: SegmentCells) -> Alleles:
     """Battenberg's solution A: one state, or two whose shares make up all tumour cells."""
     major, minor = ordered(cells.copies("major"), cells.copies("minor"))
     second_major, second_minor = ordered(cells.copies("second_major"), cells.copies("second_minor"))
@@ -212,7 +212,7 @@ def of_battenberg(cells: Cells) -> Alleles:
         )
 
 
-def of_hatchet(cells: Cells) -> Alleles:
+def of_hatchet(cells: SegmentCells) -> Alleles:
     """HATCHet: the copies of each clone, and its share of all cells of the sample, normal ones included.
 
     Raises
@@ -246,7 +246,7 @@ def of_hatchet(cells: Cells) -> Alleles:
     return of_states(states, np.nan_to_num(shares))
 
 
-def _note_other_purity(cells: Cells, normal: NDArray[np.float64]) -> None:
+def _note_other_purity(cells: SegmentCells, normal: NDArray[np.float64]) -> None:
     """Note rows whose share of normal cells is not that of the first row of the sample."""
     if "sample" not in cells or not len(cells):
         return

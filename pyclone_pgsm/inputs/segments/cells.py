@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs import values
-from pyclone_pgsm.inputs.columns import Column, TextTable
+from pyclone_pgsm.inputs.cells import Cells
+from pyclone_pgsm.inputs.columns import Headerless, Style, TextTable
 from pyclone_pgsm.inputs.problems import FileProblems
 
 UNKNOWN = -1
@@ -78,17 +79,26 @@ _PAIR = re.compile(r"\s*([^|]*?)\s*\|\s*([^|]*?)\s*")
 ALLELE_FREQUENCY = Real(0.0, 2.0, "the frequency of the major allele: 0.5 to 1, or 0 where it is not known")
 
 
-class Cells:
-    """The columns of one file, by the part that each plays.
+_CAVEMAN = Headerless(
+    re.compile(r'\s*\d+,\s*"?\w+"?(\s*,\s*\d+){6}\s*'),
+    ("segment_no", "chr", "start", "end", "normal_total", "normal_minor", "tumour_total", "tumour_minor"),
+    "ascatNgs' files",
+)
+"""ascatNgs' copynumber.caveman.csv, which has no header."""
 
-    Parameters
-    ----------
-    table : TextTable
-        R rows.
-    column_of : dict of str to str
-        Part ("chrom", "total", ...) to the name of its column in the header.
-    problems : FileProblems
-        Receives what is wrong.
+
+def plain(name: str) -> str:
+    """A column name in lower case, letters and digits only: how tools' spellings of one name are told to be one."""
+    return re.sub(r"[^a-z0-9]", "", name.lower())
+
+
+def style(expected: str, known: Collection[str]) -> Style:
+    """How callers write tables; of the columns, those with known plain names are wanted."""
+    return Style(expected, lambda name: plain(name) in known, is_loose=True, headerless=_CAVEMAN)
+
+
+class SegmentCells(Cells):
+    """The columns of a file of segments: numbers, each -1 or NaN where the cell is empty or there is no such column.
 
     Attributes
     ----------
@@ -96,85 +106,53 @@ class Cells:
         Parts that are shares of cells, and the rows in which a share above 1 was taken as 1.
     """
 
-    _NOTHING: ClassVar[dict[type, float]] = {np.int64: UNKNOWN, np.float64: np.nan}
-
     def __init__(self, table: TextTable, column_of: dict[str, str], problems: FileProblems) -> None:
-        self.table, self.column_of, self.problems = table, column_of, problems
+        super().__init__(table, column_of, problems)
         self.above_one: list[tuple[str, NDArray[np.bool_]]] = []
-
-    def __len__(self) -> int:
-        return len(self.table.lines)
-
-    def __contains__(self, part: str) -> bool:
-        return part in self.column_of
-
-    def column(self, part: str) -> Column:
-        """The texts of a part."""
-        return self.table.columns[self.column_of[part]]
 
     def position(self, part: str) -> NDArray[np.int64]:
         """(R,) positions; every row must have one."""
         return self._numbers(part, POSITION, np.int64, may_miss=False)
 
     def copies(self, part: str) -> NDArray[np.int64]:
-        """(R,) whole copy numbers, -1 where the cell is empty or there is no such column."""
+        """(R,) whole copy numbers."""
         return self._numbers(part, values.COPIES, np.int64)
 
     def normal_copies(self, part: str) -> NDArray[np.int64]:
-        """(R,) copy numbers of normal cells, -1 where the cell is empty or there is no such column."""
+        """(R,) copy numbers of normal cells."""
         return self._numbers(part, NORMAL_COPIES, np.int64)
 
     def real_copies(self, part: str) -> NDArray[np.float64]:
-        """(R,) copy numbers as they are, NaN where the cell is empty or there is no such column."""
+        """(R,) copy numbers as they are."""
         return self._numbers(part, REAL_COPIES, np.float64)
 
     def share(self, part: str) -> NDArray[np.float64]:
-        """(R,) shares of cells, NaN where the cell is empty or there is no such column."""
+        """(R,) shares of cells."""
         shares = self._numbers(part, SHARE_OF_CELLS, np.float64)
         if (above := shares > 1 + _ROUNDING).any():
             self.above_one.append((part, above))
         return np.clip(shares, 0.0, 1.0)
 
     def pair_of_copies(self, part: str) -> NDArray[np.int64]:
-        """(R, 2) copy numbers of two alleles written ``A|B``, -1 where the cell is empty."""
+        """(R, 2) copy numbers of two alleles written ``A|B``."""
         return self._numbers(part, _pair_of_copies, np.int64, shape=(2,))
 
     def allele_frequency(self, part: str) -> NDArray[np.float64]:
-        """(R,) frequencies of the major allele, NaN where the cell is empty or there is no such column."""
+        """(R,) frequencies of the major allele."""
         return self._numbers(part, ALLELE_FREQUENCY, np.float64)
-
-    def note(self, rows: NDArray[np.bool_], part: str, message: Callable[[int], str]) -> None:
-        """Note a problem in some rows; the message is made from the row 0..R-1."""
-        column = self.column(part)
-        for row in self.problems.keep_first(np.flatnonzero(rows).tolist()):
-            line = int(self.table.lines[row])
-            self.problems.add(message(row), line, self.column_of[part], column.text_of(row))
 
     def _numbers(
         self,
         part: str,
-        read: Callable[[str], float | tuple[float, float]],
+        read: Callable[[str], Any],
         dtype: type,
         may_miss: bool = True,
         shape: tuple[int, ...] = (),
     ) -> NDArray:
+        nothing = UNKNOWN if dtype is np.int64 else np.nan
         if part not in self:
-            return np.full((len(self), *shape), self._NOTHING[dtype], dtype=dtype)
-        column = self.column(part)
-        numbers: NDArray = np.full((len(column.texts), *shape), self._NOTHING[dtype], dtype=dtype)
-        faults = {}
-        for place, text in enumerate(column.texts):
-            if may_miss and text.lower() in values.NO_VALUE:
-                continue
-            try:
-                numbers[place] = read(text)
-            except ValueError as fault:
-                faults[place] = str(fault)
-        if faults:
-            is_faulty = np.zeros(len(column.texts), dtype=bool)
-            is_faulty[list(faults)] = True
-            self.note(is_faulty[column.codes], part, lambda row: faults[int(column.codes[row])])
-        return numbers[column.codes]
+            return np.full((len(self), *shape), nothing, dtype=dtype)
+        return self.read(part, read, dtype, nothing, may_miss=may_miss, shape=shape)
 
 
 def _pair_of_copies(text: str) -> tuple[int, int]:

@@ -1,6 +1,6 @@
 """The formats of copy-number segments that are known, and how a header tells them.
 
-A layout names the columns of one format as `pyclone_pgsm.inputs.segments.grid.plain` spells them. A file has the
+A layout names the columns of one format as `pyclone_pgsm.inputs.segments.cells.plain` spells them. A file has the
 first layout in `LAYOUTS` whose required columns it has; those with peculiar columns stand first.
 """
 
@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from pyclone_pgsm.inputs.cells import columns_by_part
 from pyclone_pgsm.inputs.problems import listed
 from pyclone_pgsm.inputs.segments import alleles
 from pyclone_pgsm.inputs.segments.alleles import HATCHET_CLONES, Alleles, one_state
-from pyclone_pgsm.inputs.segments.cells import UNKNOWN, Cells
-from pyclone_pgsm.inputs.segments.grid import plain
+from pyclone_pgsm.inputs.segments.cells import UNKNOWN, SegmentCells, plain, style
 
 _CHROM = ("chrom", "chr", "chromosome", "seqnames", "contig", "chromosomeindex")
 _START = ("start", "startpos", "startposition", "startpositionbp", "locstart", "chromstart")
@@ -28,21 +28,21 @@ _MINOR = ("minorcn", "minor", "minorcopynumber", "nminor")
 _TOTAL = ("totalcn", "totcn", "total", "copynumber", "cn", "tcn")
 
 
-def _pair(cells: Cells) -> Alleles:
+def _pair(cells: SegmentCells) -> Alleles:
     major, minor = alleles.of_pair(cells)
     return one_state(major, minor, cells.share("fraction"))
 
 
-def _total_and_minor(cells: Cells) -> Alleles:
+def _total_and_minor(cells: SegmentCells) -> Alleles:
     return one_state(*alleles.of_total_and_minor(cells))
 
 
-def _total(cells: Cells) -> Alleles:
+def _total(cells: SegmentCells) -> Alleles:
     unknown = np.full(len(cells), UNKNOWN, dtype=np.int64)
     return one_state(*alleles.with_totals(unknown, unknown, cells.copies("total")))
 
 
-def _generic(cells: Cells) -> Alleles:
+def _generic(cells: SegmentCells) -> Alleles:
     real = alleles.of_real_pair(cells)
     major, minor = alleles.with_totals(real.major, real.minor, alleles.nearest(cells.real_copies("total")))
     return one_state(
@@ -81,7 +81,7 @@ class Layout:
     format: str
     title: str
     required: Mapping[str, tuple[str, ...]]
-    read: Callable[[Cells], Alleles]
+    read: Callable[[SegmentCells], Alleles]
     place: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _PLACE)
     optional: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     zero_based: bool = False
@@ -101,13 +101,7 @@ class Layout:
 
     def columns(self, names: Sequence[str]) -> dict[str, str]:
         """Part to the column that plays it, of the names in a header."""
-        spelled = {plain(name): name for name in reversed(names)}
-        found = {}
-        for part, of in self.parts.items():
-            column = next((spelled[each] for each in of if each in spelled), None)
-            if column is not None:
-                found[part] = column
-        return found
+        return columns_by_part(names, self.parts, plain)
 
 
 def _place(start: str, end: str, chrom: tuple[str, ...] = _CHROM) -> dict[str, tuple[str, ...]]:
@@ -285,12 +279,10 @@ FORMATS = tuple(sorted({layout.format for layout in LAYOUTS}))
 _LOG_RATIOS = ("segmentmean", "segmean", "seglogr", "mean", "logratio", "medianlogr", "log2", "log2ratio")
 
 
-def is_known(name: str) -> bool:
-    """Whether a column of this plain name plays a part in any layout."""
-    return name in _KNOWN
-
-
 _KNOWN = {each for layout in LAYOUTS for of in layout.parts.values() for each in of}
+
+STYLE = style("a table of copy-number segments as text", _KNOWN)
+"""How files of segments look."""
 
 
 def recognise(names: Sequence[str], cn_format: str | None) -> Layout | None:

@@ -19,11 +19,10 @@ from pathlib import Path
 
 from pyclone_pgsm.errors import InputError
 from pyclone_pgsm.inputs import values
-from pyclone_pgsm.inputs.columns import TextTable
+from pyclone_pgsm.inputs.columns import TextTable, read_columns
 from pyclone_pgsm.inputs.genome import Sex
 from pyclone_pgsm.inputs.problems import FileProblems
-from pyclone_pgsm.inputs.segments.cells import Real
-from pyclone_pgsm.inputs.segments.grid import plain, read_grid
+from pyclone_pgsm.inputs.segments.cells import Real, plain, style
 from pyclone_pgsm.inputs.text import open_text
 
 
@@ -50,7 +49,7 @@ _PLOIDY = frozenset({"ploidy", "ploidyestimate"})
 _SEX = frozenset({"gender", "sex"})
 _SEXES: dict[str, Sex] = {"male": "male", "female": "female", "m": "male", "f": "female"}
 
-_EXPECTED = "the purity and ploidy of a sample"
+_STYLE = style("the purity and ploidy of a sample", _PURITY | _PLOIDY | _SEX)
 _COPIES = Real(0.0, values.LARGEST_COPY_NUMBER, "a ploidy: a number, 0 or more")
 
 _FIT_NAME = re.compile(r"purity|cellularity|confints|params|samplestatistics", re.IGNORECASE)
@@ -80,16 +79,11 @@ def is_fit(path: Path) -> bool:
         return False
     problems = FileProblems(str(path))
     try:
-        text = open_text(path, problems, _EXPECTED).read()
-        names = _plain_names(read_grid(path, is_wanted, problems))
+        text = open_text(path, problems, _STYLE.expected).read()
+        names = _plain_names(read_columns(path, _STYLE, problems))
     except InputError:
         return False
     return bool(_TITAN.search(text) or _RHO.search(text)) or (bool(names & _PURITY) and "start" not in names)
-
-
-def is_wanted(name: str) -> bool:
-    """Whether a column of this plain name is read."""
-    return name in _PURITY | _PLOIDY | _SEX
 
 
 def read_fit(path: Path, problems: FileProblems) -> Fit:
@@ -107,12 +101,12 @@ def read_fit(path: Path, problems: FileProblems) -> Fit:
     InputError
         If the file cannot be read.
     """
-    text = open_text(path, problems, _EXPECTED).read()
+    text = open_text(path, problems, _STYLE.expected).read()
     if _TITAN.search(text):
         return _of_titan(dict(_TITAN.findall(text)), problems)
     if _RHO.search(text):
         return _of_ascat(dict(_ASCAT.findall(text)), problems)
-    table = read_grid(path, is_wanted, problems)
+    table = read_columns(path, _STYLE, problems)
     names = _plain_names(table)
     is_sequenza = "ploidyestimate" in names  # lower bound, estimate, upper bound
     if not names & _PURITY:

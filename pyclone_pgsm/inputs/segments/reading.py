@@ -15,21 +15,20 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import InputError, UsageError
-from pyclone_pgsm.inputs.columns import Column
+from pyclone_pgsm.inputs.columns import Column, read_columns
 from pyclone_pgsm.inputs.genome import CHROMOSOMES, builds_that_fit, harmonise_chromosome
 from pyclone_pgsm.inputs.observations import PRIORS_WITHOUT_COPY_NUMBERS, LeftOut
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, input_error, listed
 from pyclone_pgsm.inputs.segments.alleles import Alleles, of_states
-from pyclone_pgsm.inputs.segments.cells import MOST_OF_ALL, UNKNOWN, Cells
+from pyclone_pgsm.inputs.segments.cells import MOST_OF_ALL, UNKNOWN, SegmentCells
 from pyclone_pgsm.inputs.segments.formats import (
     FORMATS,
+    STYLE,
     Layout,
-    is_known,
     recognise,
     why_not_recognised,
     why_totals_are_not_enough,
 )
-from pyclone_pgsm.inputs.segments.grid import read_grid
 from pyclone_pgsm.inputs.segments.model import COLUMNS, FAR, Hint, Segments, combined
 from pyclone_pgsm.inputs.segments.purity import Fit, fit_beside, is_fit, names_beside, read_fit
 
@@ -148,12 +147,12 @@ class _Options(NamedTuple):
 
 
 def _read_file(path: Path, options: _Options, problems: FileProblems) -> Segments:
-    grid = read_grid(path, is_known, problems)
-    header = grid.header_line or None
-    layout = recognise(grid.names, options.cn_format)
+    table = read_columns(path, STYLE, problems)
+    header = table.header_line or None
+    layout = recognise(table.names, options.cn_format)
     if layout is None:
-        raise problems.give_up(why_not_recognised(grid.names, options.cn_format), header)
-    cells = Cells(grid, layout.columns(grid.names), problems)
+        raise problems.give_up(why_not_recognised(table.names, options.cn_format), header)
+    cells = SegmentCells(table, layout.columns(table.names), problems)
     if not (layout.has_alleles or options.totals_do):
         raise problems.give_up(why_totals_are_not_enough(layout, cells.column_of["total"]), header)
     samples = _samples(cells, options.sample_id)
@@ -179,7 +178,7 @@ def _read_file(path: Path, options: _Options, problems: FileProblems) -> Segment
     )
 
 
-def _frame(cells: Cells, layout: Layout, samples: Column, alleles: Alleles) -> pd.DataFrame:
+def _frame(cells: SegmentCells, layout: Layout, samples: Column, alleles: Alleles) -> pd.DataFrame:
     """The rows as they stand in the file, in the columns of `Segments.table`."""
     has_second = alleles.second_fraction > 0
     columns = {
@@ -209,7 +208,7 @@ def _texts(column: Column) -> list[str]:
     return [column.texts[code] for code in column.codes.tolist()]
 
 
-def _samples(cells: Cells, sample_id: str | None) -> Column:
+def _samples(cells: SegmentCells, sample_id: str | None) -> Column:
     """The sample of each row, "" where the file has none."""
     if "sample" not in cells:
         return Column([""], np.zeros(len(cells), np.int32))
@@ -231,7 +230,7 @@ def _wanted(samples: Column, sample_id: str | None, problems: FileProblems) -> N
     return np.array([name == sample_id for name in samples.texts], dtype=bool)[samples.codes]
 
 
-def _chromosomes(cells: Cells) -> list[str]:
+def _chromosomes(cells: SegmentCells) -> list[str]:
     column = cells.column("chrom")
     names = [harmonise_chromosome(text) for text in column.texts]
     bad = np.array([not name or bool(CONTROL.search(name)) for name in names], dtype=bool)
@@ -239,7 +238,7 @@ def _chromosomes(cells: Cells) -> list[str]:
     return [names[code] for code in column.codes.tolist()]
 
 
-def _ploidy(cells: Cells) -> float | None:
+def _ploidy(cells: SegmentCells) -> float | None:
     """The ploidy where each row repeats it."""
     values = cells.real_copies("ploidy")
     return float(values[0]) if len(values) and not np.isnan(values[0]) else None
@@ -266,7 +265,7 @@ def _left_out(
     ]
 
 
-def _above_one(cells: Cells, frame: pd.DataFrame, used: NDArray[np.bool_]) -> list[LeftOut]:
+def _above_one(cells: SegmentCells, frame: pd.DataFrame, used: NDArray[np.bool_]) -> list[LeftOut]:
     """The segments whose share of the cells was above 1."""
     return [
         LeftOut(

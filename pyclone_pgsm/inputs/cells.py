@@ -1,0 +1,142 @@
+"""The columns of a table by the part that each plays, and their cells as values.
+
+Each distinct text of a column is read once. What cannot be read is noted with its row and column.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.inputs.columns import Column, TextTable
+from pyclone_pgsm.inputs.problems import FileProblems
+from pyclone_pgsm.inputs.values import NO_VALUE
+
+
+def columns_by_part(
+    names: Iterable[str], spellings: Mapping[str, Sequence[str]], plain: Callable[[str], str] = str.lower
+) -> dict[str, str]:
+    """Find the column of each part.
+
+    Parameters
+    ----------
+    names : iterable of str
+        The columns that there are.
+    spellings : mapping of str to sequence of str
+        Part to the names that its column may have, as ``plain`` gives them; the first that is there is taken.
+    plain : callable
+        From a name in a file to the one by which it is known.
+
+    Returns
+    -------
+    dict of str to str
+        Part to the name of its column, of the parts that have one.
+    """
+    spelled = {plain(name): name for name in reversed(list(names))}
+    found = ((part, (each for each in of if each in spelled)) for part, of in spellings.items())
+    return {part: spelled[first] for part, of in found if (first := next(of, None)) is not None}
+
+
+class Cells:
+    """The columns of one file, by the part that each plays.
+
+    Parameters
+    ----------
+    table : TextTable
+        R rows.
+    column_of : dict of str to str
+        Part ("chrom", "total", ...) to the name of its column in the header.
+    problems : FileProblems
+        Receives what is wrong.
+    """
+
+    def __init__(self, table: TextTable, column_of: dict[str, str], problems: FileProblems) -> None:
+        self.table, self.column_of, self.problems = table, column_of, problems
+
+    def __len__(self) -> int:
+        return len(self.table.lines)
+
+    def __contains__(self, part: str) -> bool:
+        return part in self.column_of
+
+    def column(self, part: str) -> Column:
+        """The texts of a part."""
+        return self.table.columns[self.column_of[part]]
+
+    def distinct(self, part: str) -> list[str]:
+        """The distinct texts of a part; none if there is no such column."""
+        return list(dict.fromkeys(self.column(part).texts)) if part in self else []
+
+    def note(self, rows: NDArray[np.bool_], part: str, message: Callable[[int], str]) -> None:
+        """Note a problem in some rows; the message is made from the row 0..R-1."""
+        column = self.column(part)
+        for row in self.problems.keep_first(np.flatnonzero(rows).tolist()):
+            line = int(self.table.lines[row])
+            self.problems.add(message(row), line, self.column_of[part], column.text_of(row))
+
+    def read(
+        self,
+        part: str,
+        read: Callable[[str], Any],
+        dtype: type,
+        otherwise: Any = None,
+        *,
+        may_miss: bool = False,
+        matters: NDArray[np.bool_] | None = None,
+        shape: tuple[int, ...] = (),
+    ) -> NDArray:
+        """Read a column.
+
+        Parameters
+        ----------
+        part : str
+            Which one; it must be there.
+        read : callable
+            From a text to its value; ValueError says what is wrong with it.
+        dtype : type
+            Of the values.
+        otherwise : optional
+            Value of texts that cannot be read; the text itself if None.
+        may_miss : bool
+            Whether texts that stand for no value are no fault.
+        matters : (R,) bool, optional
+            The rows of which faults are noted; all if not given.
+        shape : tuple of int
+            Of one value.
+
+        Returns
+        -------
+        (R, *shape) array
+        """
+        column = self.column(part)
+        values: NDArray = np.full((len(column.texts), *shape), otherwise, dtype=dtype)
+        faults: dict[int, str] = {}
+        for place, text in enumerate(column.texts):
+            if may_miss and is_no_value(text):
+                continue
+            try:
+                values[place] = read(text)
+            except ValueError as fault:
+                faults[place] = str(fault)
+                if otherwise is None:
+                    values[place] = text
+        if faults:
+            is_faulty = np.zeros(len(column.texts), dtype=bool)
+            is_faulty[list(faults)] = True
+            rows = is_faulty[column.codes]
+            of_row = column.codes
+            self.note(rows if matters is None else rows & matters, part, lambda row: faults[int(of_row[row])])
+        return values[column.codes]
+
+    def is_empty(self, part: str) -> NDArray[np.bool_]:
+        """(R,) rows without a value."""
+        column = self.column(part)
+        return np.array([is_no_value(text) for text in column.texts], dtype=bool)[column.codes]
+
+
+def is_no_value(text: str) -> bool:
+    """Whether a text stands for no value."""
+    return text.lower() in NO_VALUE
