@@ -23,7 +23,9 @@ from pyclone_pgsm.likelihoods.matrix import DataMatrix, MatrixOptions
 from pyclone_pgsm.priors import DirichletProcess, Prior
 from pyclone_pgsm.sampling.chains import run_chains
 from pyclone_pgsm.sampling.settings import Settings
-from pyclone_pgsm.simulate.tumour import SimulationOptions, simulate, write_simulation
+from pyclone_pgsm.simulate.options import SimulationOptions
+from pyclone_pgsm.simulate.tumour import simulate
+from pyclone_pgsm.simulate.writing import write_simulation
 from pyclone_pgsm.trace.matrix import MatrixData
 from pyclone_pgsm.trace.structure import seal
 

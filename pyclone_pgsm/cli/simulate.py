@@ -66,7 +66,8 @@ def simulate(
 ) -> None:
     """Data with a known truth: NAME.tsv, NAME.truth.tsv and NAME.json."""
     with mistakes_reported():
-        from pyclone_pgsm.simulate.tumour import SimulationOptions, write_simulation
+        from pyclone_pgsm.simulate.options import SimulationOptions
+        from pyclone_pgsm.simulate.writing import write_simulation
 
         options = SimulationOptions(
             mutations=mutations,

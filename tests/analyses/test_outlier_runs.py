@@ -26,7 +26,9 @@ from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.plots import coclustering_heatmap, prevalence_scatter, style, vaf_scatter, write_plots
 from pyclone_pgsm.posterior.summarize import summarize
 from pyclone_pgsm.posterior.summary import Summary
-from pyclone_pgsm.simulate.tumour import Simulation, SimulationOptions, simulate, write_simulation
+from pyclone_pgsm.simulate.options import SimulationOptions
+from pyclone_pgsm.simulate.tumour import Simulation, simulate
+from pyclone_pgsm.simulate.writing import write_simulation
 from pyclone_pgsm.trace import Trace, merge_traces
 
 OPTIONS = SimulationOptions(mutations=60, samples=3, clusters=3, artefacts=0.1, cluster_sizes="equal")

@@ -25,7 +25,7 @@ from pyclone_pgsm.likelihoods.model import FixedModel
 from pyclone_pgsm.priors import DirichletProcess, FiniteDirichlet, PitmanYor
 from pyclone_pgsm.sampling.chain import advance, start_chain
 from pyclone_pgsm.sampling.settings import Settings
-from pyclone_pgsm.simulate.tumour import draw_alt_counts, draw_genotypes, variant_share
+from pyclone_pgsm.simulate.reads import draw_alt_counts, draw_genotypes, variant_share
 from pyclone_pgsm.tumour import base_measure
 from pyclone_pgsm.tumour import model as tumour_model
 from pyclone_pgsm.tumour.model import Choice

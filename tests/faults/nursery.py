@@ -118,7 +118,7 @@ def main() -> None:
     for name in (
         "cli.app",
         "analyses.clustering",
-        "simulate.tumour",
+        "simulate.writing",
         "analyses.prepare",
         "likelihoods.normal",
         "inputs.matrix",

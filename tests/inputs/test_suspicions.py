@@ -13,7 +13,8 @@ from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.read_counts.suspicions import suspicions
 from pyclone_pgsm.inputs.read_counts.tables import read_tables
-from pyclone_pgsm.simulate.tumour import SimulationOptions, simulate
+from pyclone_pgsm.simulate.options import SimulationOptions
+from pyclone_pgsm.simulate.tumour import simulate
 
 HEADER = "mutation_id\tsample_id\tref_counts\talt_counts\tmajor_cn\tminor_cn\tnormal_cn"
 

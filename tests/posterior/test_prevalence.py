@@ -14,7 +14,8 @@ from pyclone_pgsm.posterior.prevalence import (
     mutation_prevalences,
 )
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
-from pyclone_pgsm.simulate.tumour import SimulationOptions, simulate
+from pyclone_pgsm.simulate.options import SimulationOptions
+from pyclone_pgsm.simulate.tumour import simulate
 from pyclone_pgsm.tumour.grid import deduplicate, likelihood_grid
 from pyclone_pgsm.tumour.model import PyCloneModel
 

@@ -19,7 +19,8 @@ from pyclone_pgsm.posterior.summarize import summarize
 from pyclone_pgsm.posterior.tumour import consensus_order
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.sampling.settings import Settings
-from pyclone_pgsm.simulate.tumour import SimulationOptions, simulate
+from pyclone_pgsm.simulate.options import SimulationOptions
+from pyclone_pgsm.simulate.tumour import simulate
 from pyclone_pgsm.trace import Trace
 
 

@@ -14,18 +14,17 @@ from scipy import stats
 
 from pyclone_pgsm.errors import OutputError, UsageError
 from pyclone_pgsm.inputs.read_counts.tables import read_tables
-from pyclone_pgsm.simulate.subclones import SecondStates, draw_second_states, draw_tree, draw_tree_prevalences
-from pyclone_pgsm.simulate.tumour import (
-    AUTOSOME_STATES,
-    X_STATES,
-    SimulationOptions,
-    _share_of_second_states,
+from pyclone_pgsm.simulate.genome import AUTOSOME_STATES, X_STATES
+from pyclone_pgsm.simulate.options import SimulationOptions
+from pyclone_pgsm.simulate.reads import (
     draw_alt_counts,
     draw_genotypes,
-    simulate,
+    share_of_second_states,
     variant_share,
-    write_simulation,
 )
+from pyclone_pgsm.simulate.subclones import SecondStates, draw_second_states, draw_tree, draw_tree_prevalences
+from pyclone_pgsm.simulate.tumour import simulate
+from pyclone_pgsm.simulate.writing import write_simulation
 from pyclone_pgsm.tumour.genotypes import TwoStates, genotype_states
 from pyclone_pgsm.tumour.kernels import mixture_mean, two_state_mean
 
@@ -300,10 +299,10 @@ def test_the_share_of_variant_reads_is_that_of_the_sampler() -> None:
     drawn = SecondStates(
         np.array([[2, 1]]), np.array([[0.4]]), np.array([[0.7]]), np.array([[0.4 * 2 + 0.3 * 1]])
     )
-    share = _share_of_second_states(drawn, np.array([2]), np.array([2]), np.array([0.6]), 0.01)
+    share = share_of_second_states(drawn, np.array([2]), np.array([2]), np.array([0.6]), 0.01)
     mutant = 0.6 * 1.1 / (0.4 * 2 + 0.6 * (0.6 * 2 + 0.4 * 3))
     assert share == pytest.approx(mutant * 0.99 + (1 - mutant) * 0.01)
-    exact = _share_of_second_states(drawn, np.array([2]), np.array([2]), np.array([0.6]), 1e-12)
+    exact = share_of_second_states(drawn, np.array([2]), np.array([2]), np.array([0.6]), 1e-12)
     state = TwoStates(2, 2, 3, first_mutant=2, other_mutant=1, share=0.4, is_strict=True, log_weight=0.0)
     mean, complement = np.empty(1), np.empty(1)
     two_state_mean(np.array(state), 0.6, 1e-12, np.array([0.7]), mean, complement)

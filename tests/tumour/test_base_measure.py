@@ -35,7 +35,8 @@ from pyclone_pgsm.partition import Partition, PartitionPrior, build_partition
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.hyperparameters import partition_log_likelihood
-from pyclone_pgsm.simulate.tumour import SimulationOptions, simulate
+from pyclone_pgsm.simulate.options import SimulationOptions
+from pyclone_pgsm.simulate.tumour import simulate
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.tumour.base_measure import (
     all_weights,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs.tumour_content import Uncertain, means, parse_tumour_content, uncertain
+from pyclone_pgsm.inputs.tumour_content import Uncertain, checked_means, parse_tumour_content, uncertain
 
 
 @pytest.mark.parametrize(
@@ -56,10 +56,10 @@ def test_texts_that_cannot_be(texts: list[str], message: str) -> None:
 
 def test_means_and_distributions() -> None:
     known = Uncertain(0.8, 0.1)
-    assert means(None) is None
-    assert means(0.7) == 0.7
-    assert means(known) == 0.8
-    assert means({"a": 0.7, "b": known}) == {"a": 0.7, "b": 0.8}
+    assert checked_means(None) is None
+    assert checked_means(0.7) == 0.7
+    assert checked_means(known) == 0.8
+    assert checked_means({"a": 0.7, "b": known}) == {"a": 0.7, "b": 0.8}
     assert uncertain(None, ["a"]) == uncertain(0.7, ["a"]) == {}
     assert uncertain(known, ["a", "b"]) == {"a": known, "b": known}
     assert uncertain({"a": 0.7, "b": known}, ["a", "b", "c"]) == {"b": known}

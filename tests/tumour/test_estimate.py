@@ -19,7 +19,8 @@ from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.samplers.hyperparameters import partition_log_likelihood, resample_hyperparameters
 from pyclone_pgsm.sampling.chain import advance, start_chain
 from pyclone_pgsm.sampling.settings import Settings
-from pyclone_pgsm.simulate.tumour import SimulationOptions, simulate
+from pyclone_pgsm.simulate.options import SimulationOptions
+from pyclone_pgsm.simulate.tumour import simulate
 from pyclone_pgsm.tumour import model as tumour_model
 from pyclone_pgsm.tumour.estimate import POINTS, REACH, change_of_log_likelihood
 from pyclone_pgsm.tumour.grid import deduplicate

@@ -12,7 +12,9 @@ import pandas as pd
 import pytest
 
 from pyclone_pgsm.sampling.settings import Settings
-from pyclone_pgsm.simulate.tumour import SimulationOptions, simulate, write_simulation
+from pyclone_pgsm.simulate.options import SimulationOptions
+from pyclone_pgsm.simulate.tumour import simulate
+from pyclone_pgsm.simulate.writing import write_simulation
 
 FOLDER = Path(__file__).parents[2] / "workflows" / "benchmark"
 SHORT = Settings(iterations=20, chains=1, hyper_every=1)

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from pyclone_pgsm.simulate.tumour import SimulationOptions, write_simulation
+from pyclone_pgsm.simulate.options import SimulationOptions
+from pyclone_pgsm.simulate.writing import write_simulation
 
 FOLDER = Path(__file__).parents[2] / "workflows" / "benchmark"
 

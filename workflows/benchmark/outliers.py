@@ -25,7 +25,8 @@ from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.scoring.metrics import v_measure
-from pyclone_pgsm.simulate.tumour import Simulation, SimulationOptions, simulate
+from pyclone_pgsm.simulate.options import SimulationOptions
+from pyclone_pgsm.simulate.tumour import Simulation, simulate
 
 OPTIONS = SimulationOptions(mutations=200, samples=3, clusters=6, copy_numbers="mixed", precision=200.0)
 PROBABILITIES = (0.0, 0.01, 0.05)

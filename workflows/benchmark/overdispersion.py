@@ -29,7 +29,8 @@ from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.scoring.metrics import v_measure
 from pyclone_pgsm.scoring.truth import read_truth
-from pyclone_pgsm.simulate.tumour import Simulation, SimulationOptions, simulate
+from pyclone_pgsm.simulate.options import SimulationOptions
+from pyclone_pgsm.simulate.tumour import Simulation, simulate
 
 PRECISIONS: tuple[float | tuple[float, ...], ...] = (50.0, 200.0, 1000.0, (50.0, 200.0, 1000.0))
 DENSITIES: dict[str, dict[str, Any]] = {

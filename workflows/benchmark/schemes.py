@@ -34,7 +34,8 @@ from pyclone_pgsm.partition import PartitionPrior, build_partition, log_likeliho
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.samplers.particle_gibbs import BlockPool, has_one_merged, make_block_pool, split_merge
 from pyclone_pgsm.samplers.resampling import SCHEMES
-from pyclone_pgsm.simulate.tumour import SimulationOptions, simulate
+from pyclone_pgsm.simulate.options import SimulationOptions
+from pyclone_pgsm.simulate.tumour import simulate
 
 RIGHT = 0.85
 EVIDENCE = 10.0

@@ -40,13 +40,9 @@ from pyclone_pgsm.samplers.particle_gibbs import make_block_pool, split_merge
 from pyclone_pgsm.samplers.resampling import SCHEMES
 from pyclone_pgsm.sampling.chain import advance, rebuild_interval, start_chain
 from pyclone_pgsm.sampling.settings import Settings
-from pyclone_pgsm.simulate.tumour import (
-    SimulationOptions,
-    draw_alt_counts,
-    draw_genotypes,
-    simulate,
-    variant_share,
-)
+from pyclone_pgsm.simulate.options import SimulationOptions
+from pyclone_pgsm.simulate.reads import draw_alt_counts, draw_genotypes, variant_share
+from pyclone_pgsm.simulate.tumour import simulate
 from pyclone_pgsm.tumour.grid import choose_grid_size, deduplicate
 from pyclone_pgsm.tumour.model import PyCloneModel
 

@@ -25,7 +25,8 @@ from pyclone_pgsm.inputs.observations import SUBCLONAL, Observations
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.scoring.metrics import v_measure
-from pyclone_pgsm.simulate.tumour import Simulation, SimulationOptions, simulate
+from pyclone_pgsm.simulate.options import SimulationOptions
+from pyclone_pgsm.simulate.tumour import Simulation, simulate
 from pyclone_pgsm.tumour.grid import deduplicate, likelihood_grid, prevalence_grid
 
 OPTIONS = SimulationOptions(

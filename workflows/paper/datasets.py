@@ -32,7 +32,8 @@ from pyclone_pgsm.likelihoods.registry import find_likelihood
 from pyclone_pgsm.partition import build_partition
 from pyclone_pgsm.posterior.predictive import Predictive, log_join_weights
 from pyclone_pgsm.priors import Prior
-from pyclone_pgsm.simulate.tumour import SimulationOptions, simulate
+from pyclone_pgsm.simulate.options import SimulationOptions
+from pyclone_pgsm.simulate.tumour import simulate
 from pyclone_pgsm.tumour.grid import LocusTable, choose_grid_size, deduplicate
 from pyclone_pgsm.tumour.model import PyCloneModel
 

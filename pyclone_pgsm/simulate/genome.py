@@ -1,0 +1,113 @@
+"""Places of simulated mutations on the genome, and copy numbers by segment."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.inputs.observations import SUBCLONAL
+
+AUTOSOMES = (
+    248,
+    242,
+    198,
+    190,
+    181,
+    170,
+    159,
+    145,
+    138,
+    133,
+    135,
+    133,
+    114,
+    107,
+    101,
+    90,
+    83,
+    80,
+    58,
+    64,
+    46,
+    50,
+)
+"""Lengths of the human chromosomes 1 to 22 in whole megabases."""
+X_CHROMOSOME = 156
+MEGABASE = 1_000_000
+AUTOSOME_STATES = {(1, 1): 0.45, (2, 1): 0.2, (1, 0): 0.13, (2, 0): 0.1, (2, 2): 0.07, (3, 1): 0.05}
+"""Major and minor copies of a segment of ``mixed`` copy numbers, and how often they come."""
+X_STATES = {(1, 0): 0.8, (2, 0): 0.2}
+"""The same for the X of a male, of which normal cells have one copy."""
+
+
+@dataclass(frozen=True)
+class Loci:
+    """Places of T mutations, sorted and all different.
+
+    Attributes
+    ----------
+    chromosome : (T,) int64
+        0..21, or 22 for X.
+    position : (T,) int64
+        Counted from 1.
+    """
+
+    chromosome: NDArray[np.int64]
+    position: NDArray[np.int64]
+
+
+def draw_loci(count: int, megabases: Sequence[int], rng: np.random.Generator) -> Loci:
+    ends = np.cumsum(megabases) * MEGABASE
+    places = np.sort(rng.choice(ends[-1], count, replace=False))
+    chromosome = np.searchsorted(ends, places, side="right")
+    starts = ends - np.array(megabases) * MEGABASE
+    return Loci(chromosome, places - starts[chromosome] + 1)
+
+
+@dataclass(frozen=True)
+class CopyNumbers:
+    """Copy numbers of T mutations' places before any event of a subclone, and numbers of their segments, (T,) each."""
+
+    major: NDArray[np.int64]
+    minor: NDArray[np.int64]
+    normal: NDArray[np.int64]
+    segment: NDArray[np.int64]
+
+    def columns(self, num_samples: int) -> dict[str, NDArray[Any]]:
+        """(T, D) copy numbers of the observations, with one state everywhere."""
+        shape = len(self.segment), num_samples
+        numbers = {"major_cn": self.major, "minor_cn": self.minor, "normal_cn": self.normal}
+        columns = {
+            name: np.repeat(each[:, np.newaxis], num_samples, axis=1) for name, each in numbers.items()
+        }
+        return columns | {name: np.zeros(shape, kind) for name, kind in SUBCLONAL.items()}
+
+
+def draw_copy_numbers(loci: Loci, megabases: Sequence[int], rng: np.random.Generator) -> CopyNumbers:
+    """Every chromosome has two segments, each with its own state."""
+    cut = rng.integers(1, np.array(megabases) * MEGABASE)
+    segment = (loci.position > cut[loci.chromosome]).astype(int)
+    copies = np.empty((len(megabases), 2, 2), np.int64)
+    for chromosome in range(len(megabases)):
+        table = AUTOSOME_STATES if chromosome < len(AUTOSOMES) else X_STATES
+        copies[chromosome] = rng.choice(np.array(list(table)), size=2, p=np.array(list(table.values())))
+    major, minor = copies[loci.chromosome, segment].T
+    normal = np.where(loci.chromosome < len(AUTOSOMES), 2, 1)
+    return CopyNumbers(major, minor, normal, 2 * loci.chromosome + segment)
+
+
+def draw_mutation_ids(
+    chrom: Sequence[str], position: NDArray[np.int64], rng: np.random.Generator
+) -> list[str]:
+    """Texts like ``chr1:12345:A>T``."""
+    bases = "ACGT"
+    ref = rng.integers(4, size=len(chrom))
+    alt = (ref + rng.integers(1, 4, size=len(chrom))) % 4
+    return [
+        f"{name}:{place}:{bases[r]}>{bases[a]}"
+        for name, place, r, a in zip(chrom, position.tolist(), ref.tolist(), alt.tolist())
+    ]

@@ -1,0 +1,191 @@
+"""What to simulate: the options, and which values they can have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.inputs.values import LEAST_SHARE
+
+COPY_NUMBERS = ("diploid", "mixed")
+CLUSTER_SIZES = ("dirichlet", "equal")
+CLONES = "clones"
+PREVALENCE_PRIORS = (CLONES, "learned", "uniform")
+LATER = {"subclonal": 0.0, "artefacts": 0.0, "prevalence_prior": CLONES}
+"""Options that are not noted at their default, which is what every simulation was before there were these options."""
+
+MOST_MUTATIONS = 100_000_000
+MOST_CELLS = 200_000_000
+MOST_PRECISION = 1e9
+
+
+@dataclass(frozen=True)
+class SimulationOptions:
+    """What to simulate. The names are those of the options of ``pyclone-pgsm simulate``.
+
+    Attributes
+    ----------
+    mutations, samples, clusters : int
+        T, D and K; each cluster has at least one mutation.
+    depth : float
+        Mean reads a mutation and sample, at least 1: one and a Poisson number more.
+    purity : float or sequence of float
+        Share of cancer cells, in (0, 1]: one number for all samples, or one a sample.
+    copy_numbers : {"diploid", "mixed"}
+        ``mixed``: each chromosome is cut in two, and each piece has one of `AUTOSOME_STATES`; some mutations
+        lie on the X of a male, where normal cells have one copy.
+    missing : float
+        Share of (mutation, sample) pairs without a row, exact but for rounding. Every mutation keeps a row,
+        so it is at most (D - 1)/D.
+    precision : float or sequence of float
+        s of the beta-binomial, infinite for the binomial: one number for all samples, or one a sample.
+    error_rate : float
+        Probability that a read shows the wrong allele, in (0, 0.5).
+    cluster_sizes : {"dirichlet", "equal"}
+        Weights from a flat Dirichlet distribution, or as equal as can be.
+    clonal : bool
+        One cluster has prevalence 1 in all samples.
+    absent : float
+        Probability that a subclonal cluster is absent (prevalence 0) in a sample, in [0, 1); in one sample,
+        drawn at random, it is always present. Other prevalences are uniform on (0, 1).
+    subclonal : float
+        Probability that a subclone has a copy-number event of its own on a segment, in [0, 1]. If it is not 0 the
+        prevalences are those of a tree of clones, and ``absent`` is the probability that a sample has no cell of a
+        clone, its descendants aside. It needs ``mixed`` copy numbers, a clonal cluster and another.
+    artefacts : float
+        Share of the mutations, exact but for rounding, that are artefacts: they belong to no cluster, and the expected
+        share of their variant reads is uniform on (0, 1), independently in each sample. In [0, 1).
+    prevalence_prior : {"clones", "learned", "uniform"}
+        ``clones``: prevalences as `clonal`, `absent` and `subclonal` say. The others are the priors of ``analyze``,
+        each cluster and sample independently, without regard to `clonal` and `absent`: ``learned``, weights of each
+        sample drawn first (:mod:`pyclone_pgsm.tumour.base_measure`), or ``uniform`` on (0, 1).
+
+    Raises
+    ------
+    UsageError
+        A value cannot be used; the text says what would be right.
+    """
+
+    mutations: int = 200
+    samples: int = 3
+    clusters: int = 6
+    depth: float = 100.0
+    purity: float | Sequence[float] = 0.8
+    copy_numbers: str = "diploid"
+    missing: float = 0.0
+    precision: float | Sequence[float] = math.inf
+    error_rate: float = 0.001
+    cluster_sizes: str = "dirichlet"
+    clonal: bool = True
+    absent: float = 0.2
+    subclonal: float = 0.0
+    artefacts: float = 0.0
+    prevalence_prior: str = CLONES
+
+    def __post_init__(self) -> None:
+        def check(name: str, right: bool, expected: str) -> None:
+            if not right:
+                option = "--" + name.replace("_", "-")
+                raise UsageError(f"{option} {getattr(self, name)}: must be {expected}")
+
+        check("mutations", 1 <= self.mutations <= MOST_MUTATIONS, f"between 1 and {MOST_MUTATIONS:,}")
+        check("samples", self.samples >= 1, "at least 1")
+        check(
+            "samples",
+            self.samples * self.mutations <= MOST_CELLS,
+            f"at most {MOST_CELLS // self.mutations:,} with --mutations {self.mutations}: a table has at most "
+            f"{MOST_CELLS:,} rows",
+        )
+        check(
+            "clusters",
+            1 <= self.clusters <= self.mutations,
+            f"between 1 and the number of mutations, {self.mutations}",
+        )
+        check("depth", 1 <= self.depth < 1e9, "at least 1 and below 1e9")
+        for share in self._by_sample("purity"):
+            if not 0 < share <= 1:
+                raise UsageError(f"--purity {share:g}: must be above 0 and at most 1")
+            if share < LEAST_SHARE:
+                raise UsageError(
+                    f"--purity {share:g}: must be at least {LEAST_SHARE:g}: no sample has reads enough to tell less"
+                )
+        check("copy_numbers", self.copy_numbers in COPY_NUMBERS, f"one of {', '.join(COPY_NUMBERS)}")
+        check("artefacts", 0 <= self.artefacts < 1, "at least 0 and below 1")
+        if self.num_artefacts and self.clusters > self.mutations - self.num_artefacts:
+            raise UsageError(
+                f"--artefacts {self.artefacts}: leaves fewer mutations than there are clusters, {self.clusters}"
+            )
+        most = (self.samples - 1) / self.samples
+        expected = (
+            f"between 0 and {math.floor(1000 * most) / 1000:g}, since every mutation keeps a row"
+            if most
+            else "0 with one sample"
+        )
+        check("missing", 0 <= self.missing <= most, expected)
+        for precision in self._by_sample("precision"):
+            if not precision >= 0.1:
+                raise UsageError(f"--precision {precision}: must be at least 0.1, or inf for the binomial")
+            if MOST_PRECISION < precision < math.inf:
+                raise UsageError(
+                    f"--precision {precision:g}: must be at most {MOST_PRECISION:g}, or inf for the binomial"
+                )
+        check("error_rate", 0 < self.error_rate < 0.5, "above 0 and below 0.5")
+        check(
+            "error_rate",
+            self.error_rate >= LEAST_SHARE,
+            f"at least {LEAST_SHARE:g}: no sample has reads enough to tell less",
+        )
+        check("cluster_sizes", self.cluster_sizes in CLUSTER_SIZES, f"one of {', '.join(CLUSTER_SIZES)}")
+        check("absent", 0 <= self.absent < 1, "at least 0 and below 1")
+        check("subclonal", 0 <= self.subclonal <= 1, "between 0 and 1")
+        check(
+            "prevalence_prior",
+            self.prevalence_prior in PREVALENCE_PRIORS,
+            f"one of {', '.join(PREVALENCE_PRIORS)}",
+        )
+        if self.subclonal > 0 and self.prevalence_prior != CLONES:
+            raise UsageError(
+                f"--prevalence-prior {self.prevalence_prior}: draws clusters independently, but --subclonal needs a "
+                f"tree of clones: use --prevalence-prior {CLONES} or --subclonal 0"
+            )
+        if self.subclonal > 0 and not (self.copy_numbers == "mixed" and self.clonal and self.clusters > 1):
+            raise UsageError(
+                f"--subclonal {self.subclonal}: needs --copy-numbers mixed, a clonal cluster and another"
+            )
+
+    def _by_sample(self, name: str) -> NDArray[np.float64]:
+        """The numbers of an option that is given once, or once a sample."""
+        numbers = np.atleast_1d(np.array(getattr(self, name), float))
+        if len(numbers) not in (1, self.samples):
+            raise UsageError(
+                f"--{name}: {len(numbers)} numbers for {self.samples} samples: "
+                "must be one number for all, or one a sample"
+            )
+        return numbers
+
+    @property
+    def num_artefacts(self) -> int:
+        """Mutations that belong to no cluster."""
+        return round(self.artefacts * self.mutations)
+
+    def purity_by_sample(self) -> NDArray[np.float64]:
+        """(D,) shares of cancer cells."""
+        return np.broadcast_to(self._by_sample("purity"), self.samples).copy()
+
+    def precision_by_sample(self) -> NDArray[np.float64]:
+        """(D,) precisions."""
+        return np.broadcast_to(self._by_sample("precision"), self.samples).copy()
+
+    def to_dict(self) -> dict[str, Any]:
+        """For JSON: an infinite precision is the text ``inf``; `LATER` options are there if not at their default."""
+        purity = [float(share) for share in self._by_sample("purity")]
+        precisions = ["inf" if math.isinf(s) else float(s) for s in self._by_sample("precision")]
+        precision = precisions[0] if len(precisions) == 1 else precisions
+        noted = {**asdict(self), "depth": float(self.depth), "purity": purity, "precision": precision}
+        return {name: noted[name] for name in noted if name not in LATER or noted[name] != LATER[name]}

@@ -1,0 +1,111 @@
+"""A simulated tumour as files: the table, the truth and the options."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from pyclone_pgsm import __version__
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.files import check_new, make_folder, replacing, replacing_together
+from pyclone_pgsm.inputs.observations import SUBCLONAL
+from pyclone_pgsm.machine import available, shown
+from pyclone_pgsm.ranges import BOUNDS, check_range
+from pyclone_pgsm.simulate.options import SimulationOptions
+from pyclone_pgsm.simulate.tumour import Simulation, simulate
+
+BYTES_PER_ROW = 600  # numbers and texts of a row of the table, about
+
+
+def _write_tables(simulation: Simulation, table: Path, truth: Path) -> None:
+    import pandas as pd
+
+    from pyclone_pgsm.analyses.tables import write_table
+
+    observations = simulation.observations
+    T, D = observations.has_data.shape
+    ids = {
+        "mutation_id": np.repeat(np.array(observations.mutation_ids, object), D),
+        "sample_id": np.tile(np.array(observations.sample_ids, object), T),
+    }
+    numbers = (
+        "ref_counts",
+        "alt_counts",
+        "major_cn",
+        "minor_cn",
+        "normal_cn",
+        "tumour_content",
+        "error_rate",
+    )
+    rows = {
+        **ids,
+        **{name: getattr(observations, name).ravel() for name in numbers},
+        **{name: np.repeat(np.array(texts, object), D) for name, texts in observations.annotations.items()},
+    }
+    has_second = observations.subclonal_fraction.ravel() > 0
+    if has_second.any():
+        for name in SUBCLONAL:
+            rows[name] = np.where(has_second, getattr(observations, name).ravel().astype(object), "")
+    write_table(pd.DataFrame(rows)[observations.has_data.ravel()], table)
+    true = {
+        "cluster": np.repeat(simulation.cluster, D),
+        "ccf": simulation.ccf.ravel(),
+    }
+    write_table(pd.DataFrame({**ids, **true}), truth)
+
+
+def write_simulation(
+    folder: Path, options: SimulationOptions, seed: int = 1, *, name: str = "simulated", force: bool = False
+) -> list[Path]:
+    """Draw a tumour and write ``NAME.tsv``, ``NAME.truth.tsv`` and ``NAME.json``: same seed, same bytes.
+
+    Parameters
+    ----------
+    folder : Path
+        Made if need be.
+    options : SimulationOptions
+    seed : int
+        At least 0.
+    name : str
+        NAME.
+    force : bool
+        Replace existing files.
+
+    Returns
+    -------
+    list of Path
+        The table in PyClone-VI's long format; the truth (``mutation_id sample_id cluster ccf``, with the rows
+        that the table lacks; artefacts have cluster -1 and no ccf); the options and seed, and of prevalences drawn
+        from the learned prior the weights: near 0, near 1, anywhere.
+
+    Raises
+    ------
+    UsageError
+        The seed or the name cannot be used.
+    OutputError
+        A file exists and `force` is False, or it cannot be written.
+    """
+    check_range("--seed", seed, *BOUNDS["seed"])
+    if Path(name).name != name or not name.strip("."):
+        raise UsageError(f"--name {name!r}: must be a file's name without folder, like tumour1")
+    paths = [folder / f"{name}{ending}" for ending in (".tsv", ".truth.tsv", ".json")]
+    for path in paths:
+        check_new(path, force)
+    needed, there = options.mutations * options.samples * BYTES_PER_ROW, available()
+    if there is not None and needed > there:
+        raise UsageError(
+            f"--mutations {options.mutations}: {options.samples} samples of so many need about {shown(needed)} of "
+            f"memory, and {shown(there)} are available: give fewer"
+        )
+    simulation = simulate(options, np.random.Generator(np.random.PCG64(seed)))
+    noted = {"program": "pyclone-pgsm simulate", "version": __version__, "seed": seed, **options.to_dict()}
+    if simulation.weights is not None:
+        noted["weights"] = dict(zip(simulation.observations.sample_ids, simulation.weights.tolist()))
+    with replacing_together():
+        make_folder(folder)
+        _write_tables(simulation, paths[0], paths[1])
+        with replacing(paths[2]) as temporary:
+            temporary.write_text(json.dumps(noted, indent=2) + "\n")
+    return paths
