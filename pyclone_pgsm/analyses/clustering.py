@@ -1,4 +1,24 @@
-"""Clustering of any matrix from Python: one function, :func:`cluster`, and what it gives, a :class:`Clustering`."""
+"""Clustering of any matrix from Python: one function, :func:`cluster`, and what it gives, a :class:`Clustering`.
+
+Examples
+--------
+Two clouds of points, far apart:
+
+>>> import numpy as np
+>>> from pyclone_pgsm.analyses.clustering import Settings, cluster
+>>> rng = np.random.default_rng(0)
+>>> X = np.concatenate([rng.normal(-5, 1, (30, 2)), rng.normal(5, 1, (20, 2))])
+>>> found = cluster(X, "normal", {"S0": 0.5}, settings=Settings(iterations=60, chains=2))
+>>> found.cluster_size
+array([30, 20])
+>>> found.parameters["mean"].round()
+array([[-5., -5.],
+       [ 5.,  5.]])
+>>> found.predict_proba([[4.0, 6.0]]).round(3)
+array([[0., 1.]])
+>>> bool(np.diff(found.log_predictive([[0.0, 0.0], [5.0, 5.0]]))[0] > 3)
+True
+"""
 
 from __future__ import annotations
 
@@ -203,25 +223,6 @@ def cluster(
         The trace cannot be written.
     KeyboardInterrupt
         By Ctrl-C; what was done is in the trace, if it is kept.
-
-    Examples
-    --------
-    Two clouds of points, far apart:
-
-    >>> import numpy as np
-    >>> from pyclone_pgsm.analyses.clustering import Settings, cluster
-    >>> rng = np.random.default_rng(0)
-    >>> X = np.concatenate([rng.normal(-5, 1, (30, 2)), rng.normal(5, 1, (20, 2))])
-    >>> found = cluster(X, "normal", {"S0": 0.5}, settings=Settings(iterations=60, chains=2))
-    >>> found.cluster_size
-    array([30, 20])
-    >>> found.parameters["mean"].round()
-    array([[-5., -5.],
-           [ 5.,  5.]])
-    >>> found.predict_proba([[4.0, 6.0]]).round(3)
-    array([[0., 1.]])
-    >>> bool(np.diff(found.log_predictive([[0.0, 0.0], [5.0, 5.0]]))[0] > 3)
-    True
     """
     check_criterion(criterion)
     data, settings, parameters = _as_matrix(X), mixture_settings(settings or Settings()), parameters or {}

@@ -16,6 +16,8 @@ from pyclone_pgsm.cli.options import (
     PRIOR_OPTIONS,
     SUMMARY_OPTIONS,
     WRITING_OPTIONS,
+    Options,
+    option,
     output_option,
     taking,
 )
@@ -34,7 +36,44 @@ if TYPE_CHECKING:
 MODEL = "Mixture"
 
 
-@taking(PRIOR_OPTIONS, CHAIN_OPTIONS, SUMMARY_OPTIONS, WRITING_OPTIONS)
+MIXTURE_OPTIONS: Options = {
+    "param": (
+        option(
+            list[str] | None,
+            "--param",
+            "A parameter of the likelihood (repeatable): a number, or a list as in JSON.",
+            MODEL,
+            "NAME=VALUE",
+        ),
+        None,
+    ),
+    "standardise": (
+        option(
+            bool,
+            "--standardise",
+            "Shift and scale each column to mean 0 and standard deviation 1; results are in these units.",
+            MODEL,
+        ),
+        False,
+    ),
+    "id_column": (
+        option(
+            str | None,
+            "--id-column",
+            "Column with the names of the rows. \\[default: the first, if its name or texts say so]",
+            MODEL,
+            "NAME",
+        ),
+        None,
+    ),
+    "ignore": (
+        option(list[str] | None, "--ignore", "A column to leave out (repeatable).", MODEL, "NAME"),
+        None,
+    ),
+}
+
+
+@taking(MIXTURE_OPTIONS, PRIOR_OPTIONS, CHAIN_OPTIONS, SUMMARY_OPTIONS, WRITING_OPTIONS)
 def cluster(
     context: typer.Context,
     data: Annotated[
@@ -56,40 +95,9 @@ def cluster(
     out: Annotated[
         Path | None, output_option("Output folder. \\[default: DATA's name + _pyclone_pgsm]")
     ] = None,
-    param: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--param",
-            metavar="NAME=VALUE",
-            help="A parameter of the likelihood (repeatable): a number, or a list as in JSON.",
-            rich_help_panel=MODEL,
-        ),
-    ] = None,
-    standardise: Annotated[
-        bool,
-        typer.Option(
-            "--standardise",
-            help="Shift and scale each column to mean 0 and standard deviation 1; results are in these units.",
-            rich_help_panel=MODEL,
-        ),
-    ] = False,
-    id_column: Annotated[
-        str | None,
-        typer.Option(
-            "--id-column",
-            metavar="NAME",
-            help="Column with the names of the rows. \\[default: the first, if its name or texts say so]",
-            rich_help_panel=MODEL,
-        ),
-    ] = None,
-    ignore: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--ignore", metavar="NAME", help="A column to leave out (repeatable).", rich_help_panel=MODEL
-        ),
-    ] = None,
 ) -> None:
     """Any table of numbers: read, run the chains, and write clusters, parameters, tables and pictures."""
+    given = context.params
     folder = out or default_folder(data)
     with mistakes_reported():
         from pyclone_pgsm.analyses import clustering
@@ -103,17 +111,16 @@ def cluster(
         from pyclone_pgsm.trace.matrix import MatrixData
 
         started = time.perf_counter()
-        given = context.params
-        parameters = parse_parameters(param)
+        parameters = parse_parameters(given["param"])
         find_table_likelihood(likelihood, parameters)
         settings, prior = sampling_plan(given)
         formats = parse_formats(given["formats"])
         check_criterion(given["consensus"])
-        matrix = read_matrix(data, id_column, ignore or ())
+        matrix = read_matrix(data, given["id_column"], given["ignore"] or ())
         rows = DataMatrix(matrix.row_names, matrix.column_names, matrix.values)
         options = clustering.stored_options(likelihood, parameters)
         try:
-            if standardise:
+            if given["standardise"]:
                 rows, columns = clustering.standardise(rows)
                 options = replace(options, standardised=columns)
             settings = clustering.mixture_settings(settings).resolve(len(rows.values))

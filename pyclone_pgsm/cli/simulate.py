@@ -2,90 +2,81 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from pyclone_pgsm.cli.mistakes import mistakes_reported
-from pyclone_pgsm.cli.options import (
-    FORCE,
-    QUIET,
-    SEED,
-    output_option,
-)
+from pyclone_pgsm.cli.options import SEED, WRITING_OPTIONS, Options, output_option, taking
 
 
-def simulate(
-    out: Annotated[Path, output_option("Folder for the files.", "DIR")],
-    mutations: Annotated[int, typer.Option(help="Mutations.")] = 200,
-    samples: Annotated[int, typer.Option(help="Samples.")] = 3,
-    clusters: Annotated[int, typer.Option(help="Clusters, each of at least one mutation.")] = 6,
-    depth: Annotated[float, typer.Option(help="Mean reads of a mutation in a sample.")] = 100.0,
-    purity: Annotated[
-        list[float] | None,
-        typer.Option(help="Share of cancer cells: once for all samples, or once a sample. \\[default: 0.8]"),
-    ] = None,
-    copy_numbers: Annotated[str, typer.Option(metavar="NAME", help="diploid or mixed.")] = "diploid",
-    missing: Annotated[float, typer.Option(help="Share of rows that are missing.")] = 0.0,
-    subclonal: Annotated[
-        float,
-        typer.Option(
-            help="Share of segments on which a subclone gained or lost a copy; needs mixed copy numbers."
+def _option(kind: Any, text: str, name: str | None = None, metavar: str | None = None) -> Any:
+    return Annotated[kind, typer.Option(*([name] if name else []), metavar=metavar, help=text)]
+
+
+SIMULATION_OPTIONS: Options = {
+    "mutations": (_option(int, "Mutations."), 200),
+    "samples": (_option(int, "Samples."), 3),
+    "clusters": (_option(int, "Clusters, each of at least one mutation."), 6),
+    "depth": (_option(float, "Mean reads of a mutation in a sample."), 100.0),
+    "purity": (
+        _option(
+            list[float] | None,
+            "Share of cancer cells: once for all samples, or once a sample. \\[default: 0.8]",
         ),
-    ] = 0.0,
-    precision: Annotated[
-        list[float] | None,
-        typer.Option(
+        None,
+    ),
+    "copy_numbers": (_option(str, "diploid or mixed.", metavar="NAME"), "diploid"),
+    "missing": (_option(float, "Share of rows that are missing."), 0.0),
+    "subclonal": (
+        _option(
+            float, "Share of segments on which a subclone gained or lost a copy; needs mixed copy numbers."
+        ),
+        0.0,
+    ),
+    "precision": (
+        _option(
+            list[float] | None,
+            "Precision of the beta-binomial, once for all samples, or once a sample; inf: binomial. \\[default: inf]",
             metavar="FLOAT|inf",
-            help="Precision of the beta-binomial, once for all samples, or once a sample; inf: binomial. "
-            "\\[default: inf]",
         ),
-    ] = None,
-    error_rate: Annotated[float, typer.Option(help="Sequencing error rate.")] = 0.001,
-    artefacts: Annotated[
-        float, typer.Option(help="Share of mutations that are artefacts and belong to no cluster.")
-    ] = 0.0,
-    cluster_sizes: Annotated[str, typer.Option(metavar="NAME", help="dirichlet or equal.")] = "dirichlet",
-    clonal: Annotated[
-        bool, typer.Option("--clonal/--no-clonal", help="One cluster is in all cells of all samples.")
-    ] = True,
-    absent: Annotated[float, typer.Option(help="Probability that a subclone is absent from a sample.")] = 0.2,
-    prevalence_prior: Annotated[
-        str,
-        typer.Option(
-            metavar="NAME",
-            help="Where prevalences come from: clones (as --clonal and --absent say), or the priors of analyze, each "
+        None,
+    ),
+    "error_rate": (_option(float, "Sequencing error rate."), 0.001),
+    "artefacts": (_option(float, "Share of mutations that are artefacts and belong to no cluster."), 0.0),
+    "cluster_sizes": (_option(str, "dirichlet or equal.", metavar="NAME"), "dirichlet"),
+    "clonal": (_option(bool, "One cluster is in all cells of all samples.", "--clonal/--no-clonal"), True),
+    "absent": (_option(float, "Probability that a subclone is absent from a sample."), 0.2),
+    "prevalence_prior": (
+        _option(
+            str,
+            "Where prevalences come from: clones (as --clonal and --absent say), or the priors of analyze, each "
             "cluster and sample independently: learned (weights in NAME.json) or uniform.",
+            metavar="NAME",
         ),
-    ] = "clones",
-    name: Annotated[str, typer.Option(help="Name of the files.")] = "simulated",
-    seed: SEED = 1,
-    force: FORCE = False,
-    quiet: QUIET = False,
+        "clones",
+    ),
+    "name": (_option(str, "Name of the files."), "simulated"),
+    "seed": (SEED, 1),
+}
+
+
+@taking(SIMULATION_OPTIONS, WRITING_OPTIONS)
+def simulate(
+    context: typer.Context, out: Annotated[Path, output_option("Folder for the files.", "DIR")]
 ) -> None:
     """Data with a known truth: NAME.tsv, NAME.truth.tsv and NAME.json."""
+    given = context.params
     with mistakes_reported():
         from pyclone_pgsm.simulate.options import SimulationOptions
         from pyclone_pgsm.simulate.writing import write_simulation
 
-        options = SimulationOptions(
-            mutations=mutations,
-            samples=samples,
-            clusters=clusters,
-            depth=depth,
-            purity=purity or 0.8,
-            copy_numbers=copy_numbers,
-            missing=missing,
-            subclonal=subclonal,
-            precision=precision or float("inf"),
-            error_rate=error_rate,
-            artefacts=artefacts,
-            cluster_sizes=cluster_sizes,
-            clonal=clonal,
-            absent=absent,
-            prevalence_prior=prevalence_prior,
+        chosen = {name: given[name] for name in (field.name for field in fields(SimulationOptions))}
+        chosen |= {"purity": given["purity"] or 0.8, "precision": given["precision"] or float("inf")}
+        paths = write_simulation(
+            out, SimulationOptions(**chosen), given["seed"], name=given["name"], force=given["force"]
         )
-        paths = write_simulation(out, options, seed, name=name, force=force)
-        if not quiet:
+        if not given["quiet"]:
             print("\n".join(map(str, paths)))
