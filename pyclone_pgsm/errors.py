@@ -1,4 +1,8 @@
-"""The errors a user can cause. The command line prints their text and exits with code 2."""
+"""The errors a user can cause. The command line prints their text and exits with code 2.
+
+Texts name parameters between backquotes, as in "`burn_in` -1: must be at least 0"; the command line writes its options
+in their place (:func:`pyclone_pgsm.cli.mistakes.with_options`).
+"""
 
 from __future__ import annotations
 

@@ -248,7 +248,7 @@ def check_new(path: Path, force: bool) -> None:
     """
     _destination(path)
     if path.exists() and not force:
-        raise OutputError(f"{path} exists already: use --force to replace it, or another name with -o")
+        raise OutputError(f"{path} exists already: use `force` to replace it, or another name with -o")
     folder = path.parent
     if folder.is_dir():
         return

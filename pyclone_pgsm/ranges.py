@@ -21,15 +21,15 @@ BOUNDS: dict[str, tuple[int, int, str]] = {
 """Least and largest value of each number of the settings, and why no more."""
 
 
-def check_range(option: str, value: int, least: int, most: int, reason: str) -> None:
+def check_range(parameter: str, value: int, least: int, most: int, reason: str) -> None:
     """Refuse a whole number that is out of range.
 
     Raises
     ------
     UsageError
-        Names the option, the bound, and for the upper one its reason.
+        Names the parameter, the bound, and for the upper one its reason.
     """
     if value < least:
-        raise UsageError(f"{option} {value}: must be at least {least}")
+        raise UsageError(f"`{parameter}` {value}: must be at least {least}")
     if value > most:
-        raise UsageError(f"{option} {value}: must be at most {most}: {reason}")
+        raise UsageError(f"`{parameter}` {value}: must be at most {most}: {reason}")

@@ -171,7 +171,7 @@ class Result:
         chosen, out = find_format(format), Path(out)
         if not isinstance(self.summary, Summary):
             raise UsageError(
-                f"--format {format}: is for tumours; {self.path} is of {self.options.model.likelihood!r}"
+                f"`format` {format}: is for tumours; {self.path} is of {self.options.model.likelihood!r}"
             )
         check_output(chosen, out, force)
         rates = {each.name: each.mean for each in self._found.diagnostics}

@@ -143,19 +143,19 @@ def test_prior_reaches_the_chains():
     ("given", "message"),
     [
         ({"likelihood": "norml"}, "is normal meant?"),
-        ({"parameters": {"s0": 1}}, "--param s0: normal has no such parameter"),
-        ({"prior": "finite"}, "--prior finite: needs --max-clusters"),
-        ({"prior": "best"}, "--prior 'best': must be one of dp, pitman-yor, finite"),
+        ({"parameters": {"s0": 1}}, "`parameters` s0: normal has no such parameter"),
+        ({"prior": "finite"}, "`prior` finite: needs `max_clusters`"),
+        ({"prior": "best"}, "`prior` 'best': must be one of dp, pitman-yor, finite"),
         (
             {"prior": FiniteDirichlet(4), "concentration": 2.0},
             "concentration=2.0 is for a prior given by name, not for FiniteDirichlet(max_components=4",
         ),
         ({"settings": {"chains": 3}}, "settings has 'chains'; it may have sweeps, moves, particles"),
         ({"settings": {"particle": 3}}, "settings has 'particle'; it may have"),
-        ({"settings": {"particles": 1}}, "--particles 1: must be at least 2"),
-        ({"iterations": 10, "burn_in": 10}, "--burn-in 10: must be less than the 10 iterations"),
-        ({"criterion": "best"}, "--consensus 'best': must be one of mpear"),
-        ({"threads": 0}, "--threads 0"),
+        ({"settings": {"particles": 1}}, "`particles` 1: must be at least 2"),
+        ({"iterations": 10, "burn_in": 10}, "`burn_in` 10: must be less than the 10 iterations"),
+        ({"criterion": "best"}, "`criterion` 'best': must be one of mpear"),
+        ({"threads": 0}, "`threads` 0"),
     ],
 )
 def test_refused_parameters(given, message):

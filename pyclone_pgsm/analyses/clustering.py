@@ -313,7 +313,7 @@ def standardise(data: DataMatrix) -> tuple[DataMatrix, dict[str, list[float]]]:
     mean, sd = values.mean(axis=0), values.std(axis=0)
     for column in np.flatnonzero(data.values.min(axis=0) == data.values.max(axis=0))[:1]:
         raise UsageError(
-            f"--standardise: all values of column {data.column_names[column]} are equal: leave it out with --ignore"
+            f"`standardise`: all values of column {data.column_names[column]} are equal: leave it out with `ignore`"
         )
     standardised = (values - mean) / sd
     for column in range(standardised.shape[1]):

@@ -45,8 +45,8 @@ class MatrixAnalysis:
     def named_options(self, options: ModelOptions) -> str:
         """The likelihood and its parameters."""
         model = options.to_dict()
-        given = [f"--param {name}={reprlib.repr(value)}" for name, value in model["parameters"].items()]
-        return " ".join([f"--likelihood {model['likelihood']!r}", *given])
+        given = [f"`parameters` {name}={reprlib.repr(value)}" for name, value in model["parameters"].items()]
+        return " ".join([f"`likelihood` {model['likelihood']!r}", *given])
 
     def tables(self, trace: Trace, summary: MixtureSummary) -> dict[str, pd.DataFrame]:
         """Rows and clusters."""

@@ -147,13 +147,13 @@ _WHAT = {
     "labels": "the saved partitions",
     "summary": "the parameters of the clusters",
 }
-_CHAINS = "run fewer chains at a time (--threads 1), start with fewer clusters (--init single), or leave columns out"
+_CHAINS = "run fewer chains at a time (`threads` 1), start with fewer clusters (`init` single), or leave columns out"
 _REMEDY = {
     "program": "end other programs",
     "data": "leave out mutations, samples or columns",
-    "tables": "give a coarser grid (--grid-size), a fixed --precision and --error-rate, or leave columns out",
+    "tables": "give a coarser grid (`grid_size`), a fixed `precision` and `error_rate`, or leave columns out",
     "blocks": _CHAINS,
-    "particles": f"give fewer --particles, {_CHAINS}",
+    "particles": f"give fewer `particles`, {_CHAINS}",
     "labels": "leave out rows",
     "summary": "leave columns out, or reduce them to fewer, such as principal components",
 }

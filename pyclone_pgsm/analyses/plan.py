@@ -85,7 +85,7 @@ def make_plan(
         settings = replace(settings, init="given labels")
     elif is_file(settings.start):
         if not Path(settings.start).exists():
-            raise UsageError(f"--init {settings.init!r}: no such file; must be one of {INITS}")
+            raise UsageError(f"`init` {settings.init!r}: no such file; must be one of {INITS}")
         start_labels = read_labels(Path(settings.start), names)
     at_once = effective_threads(threads, settings.chains)
     check_memory(estimate(data, settings, at_once))
@@ -147,5 +147,5 @@ def _named_options(options: RunOptions, data: Dataset, factor: str) -> str:
         return ANALYSES[data.kind].named_options(options.model)
     prior = {name: value for name, value in options.prior.items() if isinstance(value, float | int)}
     return " ".join(
-        [f"--prior {options.prior['name']}", *(f"{name}={value:g}" for name, value in prior.items())]
+        [f"`prior` {options.prior['name']}", *(f"{name}={value:g}" for name, value in prior.items())]
     )

@@ -70,12 +70,12 @@ class PrepareOptions:
     def __post_init__(self) -> None:
         for name, value, known in (
             ("sex", self.sex, ("female", "male")),
-            ("genome-build", self.build, BUILDS),
-            ("fill-gaps", self.fill_gaps, ("diploid",)),
-            ("genotype-prior", self.genotype_prior, GENOTYPE_PRIORS),
+            ("build", self.build, BUILDS),
+            ("fill_gaps", self.fill_gaps, ("diploid",)),
+            ("genotype_prior", self.genotype_prior, GENOTYPE_PRIORS),
         ):
             if value is not None and value not in known:
-                raise UsageError(f"--{name} {value!r}: must be {' or '.join(known)}")
+                raise UsageError(f"`{name}` {value!r}: must be {' or '.join(known)}")
 
 
 @dataclass(frozen=True)
@@ -265,7 +265,7 @@ def _said_content(patient: Patient, options: PrepareOptions, samples: Sequence[s
     unknown = [sample for sample in options.tumour_content if sample not in samples]
     if unknown:
         raise UsageError(
-            f"--tumour-content is given for {listed(unknown)}, but the samples are {listed(samples)}"
+            f"`tumour_content` is given for {listed(unknown)}, but the samples are {listed(samples)}"
         )
     return {**patient.tumour_content, **options.tumour_content}
 

@@ -59,7 +59,7 @@ def check_criterion(criterion: str | None) -> None:
     UsageError
     """
     if criterion not in (None, *CRITERIA):
-        raise UsageError(f"--consensus {criterion!r}: must be one of {', '.join(CRITERIA)}")
+        raise UsageError(f"`criterion` {criterion!r}: must be one of {', '.join(CRITERIA)}")
 
 
 def check_folder(folder: Path, force: bool, names: Sequence[str], inputs: Sequence[Path] = ()) -> None:

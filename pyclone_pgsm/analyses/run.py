@@ -265,7 +265,7 @@ def _resume(
         if iterations is not None:
             if iterations < total:
                 raise UsageError(
-                    f"--iterations {iterations}: {path} is meant to have {total}; give at least that"
+                    f"`iterations` {iterations}: {path} is meant to have {total}; give at least that"
                 )
             is_done = is_done and iterations == total
             options = replace(options, settings=replace(options.settings, iterations=iterations))

@@ -75,35 +75,35 @@ class ModelOptions:
     def __post_init__(self) -> None:
         if self.genotype_prior not in GENOTYPE_PRIORS:
             raise UsageError(
-                f"--genotype-prior {self.genotype_prior!r}: must be one of {', '.join(GENOTYPE_PRIORS)}"
+                f"`genotype_prior` {self.genotype_prior!r}: must be one of {', '.join(GENOTYPE_PRIORS)}"
             )
         if self.density not in DENSITIES:
-            raise UsageError(f"--density {self.density!r}: must be one of {', '.join(DENSITIES)}")
+            raise UsageError(f"`density` {self.density!r}: must be one of {', '.join(DENSITIES)}")
         if self.prevalence_prior not in PREVALENCE_PRIORS:
             raise UsageError(
-                f"--prevalence-prior {self.prevalence_prior!r}: must be one of {', '.join(PREVALENCE_PRIORS)}"
+                f"`prevalence_prior` {self.prevalence_prior!r}: must be one of {', '.join(PREVALENCE_PRIORS)}"
             )
         if self.precision not in (None, PER_SAMPLE):
             self._check_precision(self.precision)
         check_uncertain(self.tumour_content)
         if self.grid_size is not None and not 11 <= self.grid_size <= 10_001:
-            raise UsageError(f"--grid-size {self.grid_size}: must be 'auto' or between 11 and 10001")
+            raise UsageError(f"`grid_size` {self.grid_size}: must be 'auto' or between 11 and 10001")
         if not 0.0 <= self.outlier_prob < 1.0:
-            raise UsageError(f"--outlier-prob {self.outlier_prob}: must be at least 0 and below 1")
+            raise UsageError(f"`outlier_prob` {self.outlier_prob}: must be at least 0 and below 1")
         if self.outlier_prob and not LEAST_OUTLIERS <= self.outlier_prob <= 1.0 - LEAST_OUTLIERS:
             raise UsageError(
-                f"--outlier-prob {self.outlier_prob}: must be 0, or between {LEAST_OUTLIERS:g} and 1 - "
+                f"`outlier_prob` {self.outlier_prob}: must be 0, or between {LEAST_OUTLIERS:g} and 1 - "
                 f"{LEAST_OUTLIERS:g}: nearer to 0 or 1 no number of mutations would tell the difference"
             )
 
     @staticmethod
     def _check_precision(precision: object) -> None:
         if not (isinstance(precision, int | float) and precision > 0):
-            raise UsageError(f"--precision {precision}: must be 'infer', {PER_SAMPLE!r} or a positive number")
+            raise UsageError(f"`precision` {precision}: must be 'infer', {PER_SAMPLE!r} or a positive number")
         if not (LEAST_PRECISION <= precision <= MOST_PRECISION or precision == math.inf):
             raise UsageError(
-                f"--precision {precision}: must be between {LEAST_PRECISION:g}, below which nearly all reads of a "
-                f"mutation would be of one allele, and {MOST_PRECISION:g}, above which it is the binomial (--density "
+                f"`precision` {precision}: must be between {LEAST_PRECISION:g}, below which nearly all reads of a "
+                f"mutation would be of one allele, and {MOST_PRECISION:g}, above which it is the binomial (`density` "
                 "binomial)"
             )
 
@@ -151,9 +151,7 @@ class TumourAnalysis:
         """Of the model's options those that are not left out."""
         model = options.to_dict()
         names = ["genotype_prior", "density", "precision", "outlier_prob"]
-        return " ".join(
-            f"--{name.replace('_', '-')} {model[name]}" for name in names if model.get(name) is not None
-        )
+        return " ".join(f"`{name}` {model[name]}" for name in names if model.get(name) is not None)
 
     def tables(self, trace: Trace, summary: Summary) -> dict[str, pd.DataFrame]:
         """Mutations, clusters, and what was left out."""

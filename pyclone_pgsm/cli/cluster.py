@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pyclone_pgsm.analyses.precompile import compile_ahead
-from pyclone_pgsm.cli.mistakes import mistakes_reported
+from pyclone_pgsm.cli.mistakes import mistakes_reported, with_options
 from pyclone_pgsm.cli.options import (
     CHAIN_OPTIONS,
     PRIOR_OPTIONS,
@@ -156,7 +156,7 @@ def likelihoods() -> None:
 
 def _lines(info: LikelihoodInfo) -> list[str]:
     if info.problem:
-        return [f"{info.name}  ({info.source})", f"    cannot be used: {info.problem}"]
+        return [f"{info.name}  ({info.source})", f"    cannot be used: {with_options(info.problem)}"]
     use = "cluster" if info.takes_tables else "analyze" if info.name == "pyclone" else "not from tables"
     lines = [f"{info.name}  ({info.source}; {use})", f"    {info.summary}"]
     return lines + [f"    --param {_parameter(name, value)}" for name, value in info.parameters.items()]

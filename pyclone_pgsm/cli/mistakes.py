@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from collections.abc import Iterator
@@ -15,6 +16,18 @@ from pyclone_pgsm.errors import PycloneError
 from pyclone_pgsm.files import finished
 from pyclone_pgsm.jit.second_process import stop_precompiling
 from pyclone_pgsm.stopping import EXIT_CODE, Stopped
+
+OPTIONS = {"criterion": "consensus", "parameters": "param", "build": "genome-build"}
+"""Options that have another name than the parameter of the library."""
+
+
+def with_options(text: str) -> str:
+    """The text of an error with options in place of parameters: ``--burn-in -1: must be at least 0``."""
+    return re.sub("`([a-z_]+)`", lambda found: _option(found.group(1)), text)
+
+
+def _option(parameter: str) -> str:
+    return "--" + OPTIONS.get(parameter, parameter).replace("_", "-")
 
 
 def fail(message: str) -> NoReturn:
@@ -39,7 +52,7 @@ def mistakes_reported(trace: Path | None = None, where: str | None = None) -> It
     except PycloneError as mistake:
         if where is None:  # otherwise other patients go on
             stop_precompiling()
-        fail(f"{where}: {mistake}" if where else str(mistake))
+        fail(with_options(f"{where}: {mistake}" if where else str(mistake)))
     except OSError as problem:
         if problem.filename is None:
             raise

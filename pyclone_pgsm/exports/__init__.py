@@ -48,7 +48,7 @@ def find_format(name: str) -> Format:
     UsageError
     """
     if name not in FORMATS:
-        raise UsageError(f"--format {name!r}: must be one of {', '.join(FORMATS)}")
+        raise UsageError(f"`format` {name!r}: must be one of {', '.join(FORMATS)}")
     return FORMATS[name]
 
 
@@ -61,12 +61,12 @@ def check_output(chosen: Format, out: Path, force: bool) -> None:
     """
     if not chosen.files:
         if out.is_dir():
-            raise UsageError(f"-o {out}: is a folder; --format {chosen.name} writes one file: give its name")
+            raise UsageError(f"-o {out}: is a folder; `format` {chosen.name} writes one file: give its name")
         check_new(out, force)
         return
     if out.exists() and not out.is_dir():
         listed = " and ".join(chosen.files)
-        raise UsageError(f"-o {out}: is a file; --format {chosen.name} writes {listed}: give a folder")
+        raise UsageError(f"-o {out}: is a file; `format` {chosen.name} writes {listed}: give a folder")
     for name in chosen.files:
         check_new(out / name, force)
 

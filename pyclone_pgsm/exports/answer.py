@@ -215,7 +215,7 @@ def require_clusters(answer: Answer, name: str) -> None:
     UsageError
     """
     if not len(answer.placed):
-        raise UsageError(f"--format {name}: there is no cluster: all mutations are outliers")
+        raise UsageError(f"`format` {name}: there is no cluster: all mutations are outliers")
 
 
 def is_driver(answer: Answer, drivers: frozenset[str]) -> NDArray[np.bool_]:

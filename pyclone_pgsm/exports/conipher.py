@@ -36,7 +36,7 @@ def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
         if not all(places[name]):
             unknown = data.mutation_ids[rows[int(np.argmin(places[name].astype(bool)))]]
             raise UsageError(
-                f"--format conipher: needs the place of each mutation, and the column {name} of the input does not "
+                f"`format` conipher: needs the place of each mutation, and the column {name} of the input does not "
                 f"tell that of {unknown!r}"
             )
     notes = []

@@ -32,10 +32,10 @@ def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     primary = samples[0] if len(samples) == 1 else options.primary
     if primary is None:
         raise UsageError(
-            f"--format metient: which sample is the primary tumour? Give --primary, one of {', '.join(samples)}"
+            f"`format` metient: which sample is the primary tumour? Give `primary`, one of {', '.join(samples)}"
         )
     if primary not in samples:
-        raise UsageError(f"--primary {primary!r}: the samples are {', '.join(samples)}")
+        raise UsageError(f"`primary` {primary!r}: the samples are {', '.join(samples)}")
     ref, alt = answer.counts()
     table = long_table(
         answer,

@@ -14,7 +14,7 @@ FILES = ("mutations.parquet", "clusters.parquet", "left_out.parquet")
 
 def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     if find_spec("pyarrow") is None:
-        raise UsageError("--format parquet: needs pyarrow: pip install 'pyclone-pgsm[parquet]'")
+        raise UsageError("`format` parquet: needs pyarrow: pip install 'pyclone-pgsm[parquet]'")
     for name in FILES:
         with replacing(out / name) as part:
             answer.tables[name.replace(".parquet", ".tsv")].to_parquet(part, index=False, engine="pyarrow")

@@ -21,9 +21,9 @@ def given_source(options: ExportOptions, name: str, kind: str) -> Path:
         It is not named, or not there.
     """
     if options.source is None:
-        raise UsageError(f"--format {name}: annotates your own {kind}: name it with --source FILE")
+        raise UsageError(f"`format` {name}: annotates your own {kind}: name it with `source` FILE")
     if not options.source.is_file():
-        raise UsageError(f"--source {options.source}: there is no such file")
+        raise UsageError(f"`source` {options.source}: there is no such file")
     return options.source
 
 
@@ -43,7 +43,7 @@ def samples_of(
     place = {name: d for d, name in enumerate(wanted)}
     if options.source_sample is not None and options.source_sample not in place:
         raise UsageError(
-            f"--source {options.source_sample}={path}: the samples of the result are {', '.join(wanted)}"
+            f"`source` {options.source_sample}={path}: the samples of the result are {', '.join(wanted)}"
         )
     if options.source_sample is None and (found := {name: place[name] for name in names if name in place}):
         return found
@@ -55,7 +55,7 @@ def samples_of(
     found = {name: place[given] for name, given in chosen.items() if given in place}
     if not found:
         message = f"none of its samples ({', '.join(names[:20])}) is in the result ({', '.join(wanted)}): "
-        raise InputError([Problem(str(path), message + "name it with --source SAMPLE=FILE")])
+        raise InputError([Problem(str(path), message + "name it with `source` SAMPLE=FILE")])
     return found
 
 

@@ -188,7 +188,7 @@ def _content(text: str) -> Content:
     try:
         content = parse_tumour_content([text])
     except UsageError as fault:
-        raise ValueError(str(fault).removeprefix(f"--tumour-content {text!r}: ")) from None
+        raise ValueError(str(fault).removeprefix(f"`tumour_content` {text!r}: ")) from None
     if not isinstance(content, float | Uncertain):
         raise ValueError("expected one number, like 0.8 or 0.8±0.05")
     if isinstance(content, float):

@@ -75,7 +75,7 @@ def check_uncertain(option: ContentOption) -> None:
     for content in option.values() if isinstance(option, Mapping) else [option]:
         if not isinstance(content, Uncertain):
             continue
-        text = f"--tumour-content {content.mean:g}±{content.sd:g}"
+        text = f"`tumour_content` {content.mean:g}±{content.sd:g}"
         try:
             TUMOUR_CONTENT.check(content.mean)
         except ValueError as fault:
@@ -116,20 +116,20 @@ def parse_tumour_content(texts: Sequence[str] | None) -> ContentOption:
             numbers = [_number(number) for number in _PLUS_MINUS.split(content, maxsplit=1)]
         except ValueError:
             raise UsageError(
-                f"--tumour-content {text!r}: must be a number or SAMPLE=number, like S1=0.8; "
+                f"`tumour_content` {text!r}: must be a number or SAMPLE=number, like S1=0.8; "
                 "or with its standard deviation, like S1=0.8±0.05"
             ) from None
         value = Uncertain(*numbers) if len(numbers) == 2 else numbers[0]
         if equals:
             if sample in by_sample:
-                raise UsageError(f"--tumour-content {text!r}: sample {sample!r} is given twice")
+                raise UsageError(f"`tumour_content` {text!r}: sample {sample!r} is given twice")
             by_sample[sample] = value
         elif everywhere is not None:
-            raise UsageError("--tumour-content: one number for all samples is enough")
+            raise UsageError("`tumour_content`: one number for all samples is enough")
         else:
             everywhere = value
     if by_sample and everywhere is not None:
-        raise UsageError("--tumour-content: give one number for all samples, or one for each, not both")
+        raise UsageError("`tumour_content`: give one number for all samples, or one for each, not both")
     option = by_sample or everywhere
     check_uncertain(option)
     return option

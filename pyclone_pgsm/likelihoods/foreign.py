@@ -63,7 +63,7 @@ def blamed(spec: str) -> Iterator[None]:
     except Exception as problem:
         if spec in BUILT_IN:
             raise
-        raise UsageError(f"--likelihood {spec!r}: {cause(problem, spec)}") from problem
+        raise UsageError(f"`likelihood` {spec!r}: {cause(problem, spec)}") from problem
 
 
 def cause(problem: BaseException, spec: str) -> str:
@@ -122,7 +122,7 @@ def check_answers(spec: str, likelihood: Any, num_observations: int) -> None:
         size = likelihood.stat_size()
     if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 1:
         raise UsageError(
-            f"--likelihood {spec!r}: stat_size() gives {size!r}; it must be a whole number, 1 or more"
+            f"`likelihood` {spec!r}: stat_size() gives {size!r}; it must be a whole number, 1 or more"
         )
     if size > LARGEST_TRIED:  # whether there is memory for it is told elsewhere
         return
@@ -139,12 +139,12 @@ def check_answers(spec: str, likelihood: Any, num_observations: int) -> None:
                 )
                 answers["log_predictive_without"] = likelihood.log_predictive_without(stat, i)
         except IndexError as problem:  # compiled, it would read or write somewhere else in memory
-            raise UsageError(f"--likelihood {spec!r}: {cause(problem, spec)}") from problem
+            raise UsageError(f"`likelihood` {spec!r}: {cause(problem, spec)}") from problem
         except Exception:  # compiled code differs in what it raises; the first iteration will tell
             return
         for method, answer in answers.items():
             if not (isinstance(answer, float | int | np.number) and answer < math.inf):
                 raise UsageError(
-                    f"--likelihood {spec!r}: {method} gives {answer!r} for observation {i} (counted from 0); it must "
+                    f"`likelihood` {spec!r}: {method} gives {answer!r} for observation {i} (counted from 0); it must "
                     "be the log of a density"
                 )

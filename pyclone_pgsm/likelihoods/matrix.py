@@ -89,12 +89,12 @@ def find_table_likelihood(spec: str, parameters: Iterable[str]) -> Any:
     """
     likelihood: Any = find_likelihood(spec)
     if spec == "pyclone":
-        raise UsageError(f"--likelihood {spec}: is for tumours: use pyclone-pgsm analyze")
+        raise UsageError(f"`likelihood` {spec}: is for tumours: use pyclone-pgsm analyze")
     if not hasattr(likelihood, "from_data"):
-        raise UsageError(f"--likelihood {spec!r}: has no method from_data, so it cannot be made from a table")
+        raise UsageError(f"`likelihood` {spec!r}: has no method from_data, so it cannot be made from a table")
     known = list(inspect.signature(likelihood.from_data).parameters)[1:]
     for name in parameters:
         if name not in known:
             listed = ", ".join(known) or "none"
-            raise UsageError(f"--param {name}: {spec} has no such parameter; its parameters: {listed}")
+            raise UsageError(f"`parameters` {name}: {spec} has no such parameter; its parameters: {listed}")
     return likelihood

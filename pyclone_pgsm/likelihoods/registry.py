@@ -84,7 +84,7 @@ def file_digest(spec: str) -> str:
         The file cannot be read.
     """
     path = Path(spec.rpartition(":")[0])
-    return hashlib.sha256(_source_of(f"--likelihood {spec!r}", path)).hexdigest()
+    return hashlib.sha256(_source_of(f"`likelihood` {spec!r}", path)).hexdigest()
 
 
 def _source_of(who: str, path: Path) -> bytes:
@@ -111,7 +111,7 @@ def find_likelihood(spec: str) -> type:
     if path.endswith(".py"):
         return _from_file(spec, Path(path), class_name)
     if spec.endswith(".py"):
-        raise UsageError(f"--likelihood {spec!r}: name the class in the file, too: {spec}:Class")
+        raise UsageError(f"`likelihood` {spec!r}: name the class in the file, too: {spec}:Class")
     if spec in BUILT_IN:
         return _built_in(spec)
     if spec in REGISTRY:
@@ -120,7 +120,7 @@ def find_likelihood(spec: str) -> type:
     if not offered:
         raise UsageError(_unknown(spec))
     if len(offered) > 1:
-        raise UsageError(f"--likelihood {spec!r}: {' and '.join(map(_source, offered))} have this name")
+        raise UsageError(f"`likelihood` {spec!r}: {' and '.join(map(_source, offered))} have this name")
     return _from_entry_point(next(iter(offered)))
 
 
@@ -155,7 +155,7 @@ def _unknown(spec: str) -> str:
     close = difflib.get_close_matches(spec.lower(), names, n=1)
     meant = f" (is {close[0]} meant?)" if close else ""
     listed = ", ".join(names)
-    return f"--likelihood {spec!r}: there is none of this name{meant}; known are {listed}, and path/to/file.py:Class"
+    return f"`likelihood` {spec!r}: there is none of this name{meant}; known are {listed}, and path/to/file.py:Class"
 
 
 def _built_in(name: str) -> type:
@@ -169,7 +169,7 @@ def _source(point: EntryPoint) -> str:
 
 
 def _from_entry_point(point: EntryPoint) -> type:
-    who = f"--likelihood {point.name!r} of {_source(point)}"
+    who = f"`likelihood` {point.name!r} of {_source(point)}"
     try:
         likelihood = point.load()
     except (Exception, SystemExit) as error:
@@ -178,7 +178,7 @@ def _from_entry_point(point: EntryPoint) -> type:
 
 
 def _from_file(spec: str, path: Path, name: str) -> type:
-    who = f"--likelihood {spec!r}"
+    who = f"`likelihood` {spec!r}"
     source = _source_of(who, path)
     try:
         module = _import_file(path.resolve(), source)

@@ -26,14 +26,14 @@ def kept_rows(trace: Trace, burn_in: int | None = None) -> list[NDArray[np.int64
         No chain has any.
     """
     if burn_in is not None:
-        check_range("--burn-in", burn_in, *BOUNDS["burn_in"])
+        check_range("burn_in", burn_in, *BOUNDS["burn_in"])
     skip = trace.options.settings.lengths[1] if burn_in is None else burn_in
     rows = [np.flatnonzero(chain.iteration > skip) for chain in trace.chains]
     if not any(len(chosen) for chosen in rows):
         last = max((int(chain.iteration[-1]) for chain in trace.chains if len(chain.iteration)), default=0)
         raise TraceError(
             f"{trace.path}: no iteration after the burn-in of {skip} (the chains have {last}): "
-            "resume it, or choose a smaller --burn-in"
+            "resume it, or choose a smaller `burn_in`"
         )
     return rows
 

@@ -35,11 +35,11 @@ class Thresholds(NamedTuple):
         """
         if not 0.0 <= self.present_above < 1.0:
             raise UsageError(
-                f"--present-above {self.present_above:g}: must be a prevalence, at least 0 and below 1"
+                f"`present_above` {self.present_above:g}: must be a prevalence, at least 0 and below 1"
             )
         if not self.present_above < self.clonal_above < 1.0:
             raise UsageError(
-                f"--clonal-above {self.clonal_above:g}: must be a prevalence above --present-above "
+                f"`clonal_above` {self.clonal_above:g}: must be a prevalence above `present_above` "
                 f"({self.present_above:g}) and below 1"
             )
         return self

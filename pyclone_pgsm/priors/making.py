@@ -46,15 +46,15 @@ def make_prior(
         A value is out of range, or an option does not go with the prior.
     """
     if name not in PRIORS:
-        raise UsageError(f"--prior {name!r}: must be one of {', '.join(PRIORS)}")
+        raise UsageError(f"`prior` {name!r}: must be one of {', '.join(PRIORS)}")
     if discount is not None and name != "pitman-yor":
-        raise UsageError(f"--discount {discount}: only --prior pitman-yor has a discount")
+        raise UsageError(f"`discount` {discount}: only `prior` pitman-yor has a discount")
     if max_clusters is not None and name != "finite":
         raise UsageError(
-            f"--max-clusters {max_clusters}: only --prior finite has a largest number of clusters"
+            f"`max_clusters` {max_clusters}: only `prior` finite has a largest number of clusters"
         )
     if discount is not None and not (is_number(discount) and 0 <= discount < 1):
-        raise UsageError(f"--discount {discount}: must be at least 0 and less than 1")
+        raise UsageError(f"`discount` {discount}: must be at least 0 and less than 1")
     shape, rate = _parse_concentration_prior(concentration_prior)
     alpha = 1.0 if concentration is None else concentration
     lowest = 0.0
@@ -62,15 +62,15 @@ def make_prior(
         lowest = -1.0 if discount is None else -discount
     if not (is_number(alpha) and alpha > lowest):
         wanted = "must be a positive number" if lowest == 0 else f"must be more than {lowest:g}"
-        raise UsageError(f"--concentration {alpha}: {wanted}")
+        raise UsageError(f"`concentration` {alpha}: {wanted}")
     if not (SMALLEST <= abs(alpha) <= LARGEST or (alpha == 0 and lowest < 0)):
         raise UsageError(
-            f"--concentration {alpha}: must be between {SMALLEST:g} and {LARGEST:g}, beyond which its products are no "
+            f"`concentration` {alpha}: must be between {SMALLEST:g} and {LARGEST:g}, beyond which its products are no "
             "longer numbers"
         )
     if shape is not None and rate is not None and not math.isfinite(log_gamma_density(alpha, shape, rate)):
         raise UsageError(
-            f"--concentration-prior {shape:g},{rate:g}: has no density at the --concentration {alpha}, where chains "
+            f"`concentration_prior` {shape:g},{rate:g}: has no density at the `concentration` {alpha}, where chains "
             "start"
         )
     if name == "dp":
@@ -79,12 +79,12 @@ def make_prior(
         start = (1.0 + max(0.0, -alpha)) / 2 if discount is None else discount
         return PitmanYor(alpha, start, shape, rate, discount is None)
     if max_clusters is None:
-        raise UsageError("--prior finite: needs --max-clusters, the largest number of clusters")
+        raise UsageError("`prior` finite: needs `max_clusters`, the largest number of clusters")
     if not isinstance(max_clusters, Integral) or max_clusters < 1:
-        raise UsageError(f"--max-clusters {max_clusters}: must be a whole number from 1")
+        raise UsageError(f"`max_clusters` {max_clusters}: must be a whole number from 1")
     if max_clusters > MOST_COMPONENTS:
         raise UsageError(
-            f"--max-clusters {max_clusters}: must be at most {MOST_COMPONENTS}: so many are like --prior dp"
+            f"`max_clusters` {max_clusters}: must be at most {MOST_COMPONENTS}: so many are like `prior` dp"
         )
     return FiniteDirichlet(int(max_clusters), alpha, shape, rate)
 
@@ -100,11 +100,11 @@ def _parse_concentration_prior(
         shape = rate = math.nan
     if not (0 < shape < math.inf and 0 < rate < math.inf):
         raise UsageError(
-            f"--concentration-prior {given!r}: must be 'fixed' or the shape and rate of a Gamma prior, like 1,0.1"
+            f"`concentration_prior` {given!r}: must be 'fixed' or the shape and rate of a Gamma prior, like 1,0.1"
         )
     if not (min(shape, rate) >= LEAST_GAMMA and max(shape, rate) <= MOST_GAMMA):
         raise UsageError(
-            f"--concentration-prior {given!r}: both must be between {LEAST_GAMMA:g} and {MOST_GAMMA:g}: beyond, the "
+            f"`concentration_prior` {given!r}: both must be between {LEAST_GAMMA:g} and {MOST_GAMMA:g}: beyond, the "
             "prior fixes the concentration, for which there is 'fixed', or has all its mass at 0"
         )
     return shape, rate

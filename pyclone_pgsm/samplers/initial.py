@@ -29,11 +29,11 @@ def check_init(init: str) -> None:
         The text is empty, or the K of random:K is no number above 0.
     """
     if not init.strip() or (init.startswith("random:") and not re.fullmatch("random:0*[1-9][0-9]*", init)):
-        raise UsageError(f"--init {init!r}: must be one of {INITS}")
+        raise UsageError(f"`init` {init!r}: must be one of {INITS}")
     number = init.removeprefix("random:").lstrip("0")
     if init.startswith("random:") and len(number) > MOST_DIGITS:
         raise UsageError(
-            f"--init {init[:40]}: must have at most {MOST_DIGITS} digits, more clusters than there are mutations"
+            f"`init` {init[:40]}: must have at most {MOST_DIGITS} digits, more clusters than there are mutations"
         )
 
 
@@ -70,7 +70,7 @@ def initial_labels(
     if init == "disconnected":
         return np.arange(num_observations, dtype=np.int32)
     if is_file(init):
-        raise UsageError(f"--init {init!r}: must be one of {INITS}")
+        raise UsageError(f"`init` {init!r}: must be one of {INITS}")
     num_clusters = int(init.partition(":")[2] or RANDOM_CLUSTERS)
     return canonical(rng.integers(num_clusters, size=num_observations)).astype(np.int32)
 

@@ -147,13 +147,13 @@ class Settings:
         ):
             if getattr(self, name) not in known:
                 names = ", ".join(filter(None, known))
-                raise UsageError(f"{_option(name)} {getattr(self, name)!r}: must be one of {names}")
+                raise UsageError(f"`{name}` {getattr(self, name)!r}: must be one of {names}")
         for name, (least, most, reason) in BOUNDS.items():
             value = getattr(self, name)
             if value is not None:
-                check_range(_option(name), value, least, most, reason)
+                check_range(name, value, least, most, reason)
         if self.resample_threshold is not None and not 0.0 <= self.resample_threshold <= 1.0:
-            raise UsageError(f"--resample-threshold {self.resample_threshold}: must lie between 0 and 1")
+            raise UsageError(f"`resample_threshold` {self.resample_threshold}: must lie between 0 and 1")
         if self.init not in (None, APART):
             check_init(str(self.init))
         self._check_anchors()
@@ -165,31 +165,31 @@ class Settings:
         if self.anchors == 2:
             return
         if "pgsm" not in SAMPLERS[self.sampler]:
-            raise UsageError(f"--anchors {self.anchors}: --sampler {self.sampler} has two; use mixed or pgsm")
+            raise UsageError(f"`anchors` {self.anchors}: `sampler` {self.sampler} has two; use mixed or pgsm")
         if self.anchor_proposal not in (None, "uniform"):
             raise UsageError(
-                f"--anchors {self.anchors}: --anchor-proposal {self.anchor_proposal} draws two; use uniform"
+                f"`anchors` {self.anchors}: `anchor_proposal` {self.anchor_proposal} draws two; use uniform"
             )
 
     def _check_limits(self) -> None:
         if self.max_time is not None and not 0.0 < self.max_time < math.inf:
-            raise UsageError(f"--max-time {self.max_time:g}: must be a positive number of seconds")
+            raise UsageError(f"`max_time` {self.max_time:g}: must be a positive number of seconds")
         if self.iterations is not None and not self.until_converged:
             for name in ("max_iterations", "max_time"):
                 if getattr(self, name) is not None:
                     raise UsageError(
-                        f"{_option(name)} {getattr(self, name):g}: is for --iterations auto, not for "
+                        f"`{name}` {getattr(self, name):g}: is for `iterations` auto, not for "
                         f"{self.iterations} iterations: leave one of the two out"
                     )
 
     def _check_lengths(self, iterations: int, burn_in: int) -> None:
         if burn_in >= iterations:
             raise UsageError(
-                f"--burn-in {burn_in}: must be less than the {iterations} iterations, which include it"
+                f"`burn_in` {burn_in}: must be less than the {iterations} iterations, which include it"
             )
         if iterations // self.thin == burn_in // self.thin:
             raise UsageError(
-                f"--thin {self.thin}: no iteration between the burn-in's {burn_in} and the last, {iterations}, is saved"
+                f"`thin` {self.thin}: no iteration between the burn-in's {burn_in} and the last, {iterations}, is saved"
             )
 
     def resolve(self, num_observations: int) -> Settings:
@@ -266,7 +266,3 @@ class Settings:
     def to_dict(self) -> dict[str, Any]:
         """For the trace and ``run.json``."""
         return asdict(self)
-
-
-def _option(name: str) -> str:
-    return "--" + name.replace("_", "-")

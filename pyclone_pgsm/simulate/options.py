@@ -91,7 +91,7 @@ class SimulationOptions:
     def __post_init__(self) -> None:
         def check(name: str, right: bool, expected: str) -> None:
             if not right:
-                option = "--" + name.replace("_", "-")
+                option = f"`{name}`"
                 raise UsageError(f"{option} {getattr(self, name)}: must be {expected}")
 
         check("mutations", 1 <= self.mutations <= MOST_MUTATIONS, f"between 1 and {MOST_MUTATIONS:,}")
@@ -99,7 +99,7 @@ class SimulationOptions:
         check(
             "samples",
             self.samples * self.mutations <= MOST_CELLS,
-            f"at most {MOST_CELLS // self.mutations:,} with --mutations {self.mutations}: a table has at most "
+            f"at most {MOST_CELLS // self.mutations:,} with `mutations` {self.mutations}: a table has at most "
             f"{MOST_CELLS:,} rows",
         )
         check(
@@ -110,16 +110,16 @@ class SimulationOptions:
         check("depth", 1 <= self.depth < 1e9, "at least 1 and below 1e9")
         for share in self._by_sample("purity"):
             if not 0 < share <= 1:
-                raise UsageError(f"--purity {share:g}: must be above 0 and at most 1")
+                raise UsageError(f"`purity` {share:g}: must be above 0 and at most 1")
             if share < LEAST_SHARE:
                 raise UsageError(
-                    f"--purity {share:g}: must be at least {LEAST_SHARE:g}: no sample has reads enough to tell less"
+                    f"`purity` {share:g}: must be at least {LEAST_SHARE:g}: no sample has reads enough to tell less"
                 )
         check("copy_numbers", self.copy_numbers in COPY_NUMBERS, f"one of {', '.join(COPY_NUMBERS)}")
         check("artefacts", 0 <= self.artefacts < 1, "at least 0 and below 1")
         if self.num_artefacts and self.clusters > self.mutations - self.num_artefacts:
             raise UsageError(
-                f"--artefacts {self.artefacts}: leaves fewer mutations than there are clusters, {self.clusters}"
+                f"`artefacts` {self.artefacts}: leaves fewer mutations than there are clusters, {self.clusters}"
             )
         most = (self.samples - 1) / self.samples
         expected = (
@@ -130,10 +130,10 @@ class SimulationOptions:
         check("missing", 0 <= self.missing <= most, expected)
         for precision in self._by_sample("precision"):
             if not precision >= 0.1:
-                raise UsageError(f"--precision {precision}: must be at least 0.1, or inf for the binomial")
+                raise UsageError(f"`precision` {precision}: must be at least 0.1, or inf for the binomial")
             if MOST_PRECISION < precision < math.inf:
                 raise UsageError(
-                    f"--precision {precision:g}: must be at most {MOST_PRECISION:g}, or inf for the binomial"
+                    f"`precision` {precision:g}: must be at most {MOST_PRECISION:g}, or inf for the binomial"
                 )
         check("error_rate", 0 < self.error_rate < 0.5, "above 0 and below 0.5")
         check(
@@ -151,12 +151,12 @@ class SimulationOptions:
         )
         if self.subclonal > 0 and self.prevalence_prior != CLONES:
             raise UsageError(
-                f"--prevalence-prior {self.prevalence_prior}: draws clusters independently, but --subclonal needs a "
-                f"tree of clones: use --prevalence-prior {CLONES} or --subclonal 0"
+                f"`prevalence_prior` {self.prevalence_prior}: draws clusters independently, but `subclonal` needs a "
+                f"tree of clones: use `prevalence_prior` {CLONES} or `subclonal` 0"
             )
         if self.subclonal > 0 and not (self.copy_numbers == "mixed" and self.clonal and self.clusters > 1):
             raise UsageError(
-                f"--subclonal {self.subclonal}: needs --copy-numbers mixed, a clonal cluster and another"
+                f"`subclonal` {self.subclonal}: needs `copy_numbers` mixed, a clonal cluster and another"
             )
 
     def _by_sample(self, name: str) -> NDArray[np.float64]:
@@ -164,7 +164,7 @@ class SimulationOptions:
         numbers = np.atleast_1d(np.array(getattr(self, name), float))
         if len(numbers) not in (1, self.samples):
             raise UsageError(
-                f"--{name}: {len(numbers)} numbers for {self.samples} samples: "
+                f"`{name}`: {len(numbers)} numbers for {self.samples} samples: "
                 "must be one number for all, or one a sample"
             )
         return numbers

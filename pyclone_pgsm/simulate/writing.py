@@ -87,16 +87,16 @@ def write_simulation(
     OutputError
         A file exists and `force` is False, or it cannot be written.
     """
-    check_range("--seed", seed, *BOUNDS["seed"])
+    check_range("seed", seed, *BOUNDS["seed"])
     if Path(name).name != name or not name.strip("."):
-        raise UsageError(f"--name {name!r}: must be a file's name without folder, like tumour1")
+        raise UsageError(f"`name` {name!r}: must be a file's name without folder, like tumour1")
     paths = [folder / f"{name}{ending}" for ending in (".tsv", ".truth.tsv", ".json")]
     for path in paths:
         check_new(path, force)
     needed, there = options.mutations * options.samples * BYTES_PER_ROW, available()
     if there is not None and needed > there:
         raise UsageError(
-            f"--mutations {options.mutations}: {options.samples} samples of so many need about {shown(needed)} of "
+            f"`mutations` {options.mutations}: {options.samples} samples of so many need about {shown(needed)} of "
             f"memory, and {shown(there)} are available: give fewer"
         )
     simulation = simulate(options, np.random.Generator(np.random.PCG64(seed)))

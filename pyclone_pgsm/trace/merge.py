@@ -79,7 +79,7 @@ def _write_merged(paths: Sequence[Path], out: Path) -> int:
 
 def _note_seeds(path: Path, seeds: Iterable[int], seen: dict[int, Path]) -> None:
     for seed in sorted(seeds & seen.keys()):
-        raise TraceError(f"{path}: its seed {seed} is also that of {seen[seed]}: run it with another --seed")
+        raise TraceError(f"{path}: its seed {seed} is also that of {seen[seed]}: run it with another `seed`")
     seen |= dict.fromkeys(seeds, path)
 
 

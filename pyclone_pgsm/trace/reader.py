@@ -186,16 +186,16 @@ class Trace:
         spec = self.options.model.likelihood
         if not is_likelihood_file(spec):
             if likelihood not in (None, spec):
-                raise TraceError(f"{self.path}: --likelihood {likelihood!r}: the trace is of {spec!r}")
+                raise TraceError(f"{self.path}: `likelihood` {likelihood!r}: the trace is of {spec!r}")
             return spec
         if likelihood is None:
             return None
         if not is_likelihood_file(likelihood) or likelihood.rpartition(":")[2] != spec.rpartition(":")[2]:
-            raise TraceError(f"{self.path}: --likelihood {likelihood!r}: the trace is of {spec!r}")
+            raise TraceError(f"{self.path}: `likelihood` {likelihood!r}: the trace is of {spec!r}")
         source = self.options.model.to_dict().get("source")
         if source is not None and file_digest(likelihood) != source:
             raise TraceError(
-                f"{self.path}: --likelihood {likelihood!r}: the file is not the one that the trace was made with "
+                f"{self.path}: `likelihood` {likelihood!r}: the file is not the one that the trace was made with "
                 f"({spec}): its content differs; give the file as it was then"
             )
         return likelihood
@@ -211,7 +211,7 @@ class Trace:
             spec = self.options.model.likelihood
             raise TraceError(
                 f"{self.path}: its likelihood is the code of a file, {spec}, which a trace alone does not run: "
-                f"if it is yours, name it with --likelihood FILE.py:{spec.rpartition(':')[2]}"
+                f"if it is yours, name it with `likelihood` FILE.py:{spec.rpartition(':')[2]}"
             )
         return self._likelihood
 

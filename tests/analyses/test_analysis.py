@@ -37,17 +37,17 @@ def cut(trace: Path, path: Path, lengths: tuple[int, ...]) -> Path:
 
 def test_options_that_cannot_be():
     for values, message in (
-        ({"genotype_prior": "x"}, "--genotype-prior 'x': must be one of major"),
-        ({"density": "x"}, "--density 'x': must be one of"),
-        ({"precision": 0.0}, "--precision 0.0: must be 'infer', 'infer-per-sample' or a positive number"),
+        ({"genotype_prior": "x"}, "`genotype_prior` 'x': must be one of major"),
+        ({"density": "x"}, "`density` 'x': must be one of"),
+        ({"precision": 0.0}, "`precision` 0.0: must be 'infer', 'infer-per-sample' or a positive number"),
         (
             {"precision": "per-sample"},
-            "--precision per-sample: must be 'infer', 'infer-per-sample' or a positive",
+            "`precision` per-sample: must be 'infer', 'infer-per-sample' or a positive",
         ),
-        ({"grid_size": 10}, "--grid-size 10: must be 'auto' or between 11 and 10001"),
+        ({"grid_size": 10}, "`grid_size` 10: must be 'auto' or between 11 and 10001"),
         (
             {"tumour_content": {"a": Uncertain(0.5, -1.0)}},
-            "--tumour-content 0.5±-1: the standard deviation must",
+            "`tumour_content` 0.5±-1: the standard deviation must",
         ),
     ):
         with pytest.raises(UsageError) as caught:
@@ -158,7 +158,7 @@ def test_check_folder(tmp_path):
         folder = tmp_path / f"with {name}"
         folder.mkdir()
         (folder / name).touch()
-        with pytest.raises(OutputError, match=f"{name} exists already: use --force"):
+        with pytest.raises(OutputError, match=f"{name} exists already: use `force`"):
             check_folder(folder, False, TumourAnalysis.files)
         check_folder(folder, True, TumourAnalysis.files)
         assert (folder / name).exists()

@@ -138,7 +138,9 @@ def test_parameters_are_those_of_the_likelihood():
     np.testing.assert_array_equal(*joints)
     with pytest.raises(UsageError, match="r0 must be a number above 0, not -1"):
         cluster(matrix().values, "normal", {"r0": -1}, settings=SHORT)
-    with pytest.raises(UsageError, match="--param s0: normal has no such parameter; its parameters: nu0, r0"):
+    with pytest.raises(
+        UsageError, match="`parameters` s0: normal has no such parameter; its parameters: nu0, r0"
+    ):
         cluster(matrix().values, "normal", {"s0": 1}, settings=SHORT)
 
 
@@ -187,8 +189,8 @@ def test_values_that_the_likelihood_cannot_take():
 @pytest.mark.parametrize(
     ("likelihood", "message"),
     [
-        ("norml", "--likelihood 'norml': there is none of this name (is normal meant?)"),
-        ("pyclone", "--likelihood pyclone: is for tumours: use pyclone-pgsm analyze"),
+        ("norml", "`likelihood` 'norml': there is none of this name (is normal meant?)"),
+        ("pyclone", "`likelihood` pyclone: is for tumours: use pyclone-pgsm analyze"),
         ("nowhere.py:X", "nowhere.py"),
     ],
 )
@@ -199,7 +201,7 @@ def test_no_likelihood(likelihood, message):
 
 
 def test_unknown_criterion():
-    with pytest.raises(UsageError, match="--consensus 'best': must be one of mpear"):
+    with pytest.raises(UsageError, match="`criterion` 'best': must be one of mpear"):
         cluster(matrix().values, criterion="best")
 
 

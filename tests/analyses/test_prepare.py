@@ -146,19 +146,19 @@ def test_tumour_content_option_before_sheet_before_caller(tmp_path: Path) -> Non
     assert uncertain.table["tumour_content"].tolist() == [0.6]
     assert uncertain.tumour_content == {"T": Uncertain(0.6, 0.1)}
     assert not any("is not known" in note for note in uncertain.notes)
-    with pytest.raises(UsageError, match="--tumour-content is given for 'U', but the samples are 'T'"):
+    with pytest.raises(UsageError, match="`tumour_content` is given for 'U', but the samples are 'T'"):
         prepared(tmp_path, calls, tumour_content={"U": 0.5})
 
 
 @pytest.mark.parametrize(
     ("option", "expected"),
     [
-        ({"sex": "other"}, "--sex 'other': must be female or male"),
-        ({"build": "hg19"}, "--genome-build 'hg19': must be GRCh37 or GRCh38"),
-        ({"fill_gaps": "yes"}, "--fill-gaps 'yes': must be diploid"),
+        ({"sex": "other"}, "`sex` 'other': must be female or male"),
+        ({"build": "hg19"}, "`build` 'hg19': must be GRCh37 or GRCh38"),
+        ({"fill_gaps": "yes"}, "`fill_gaps` 'yes': must be diploid"),
         (
             {"genotype_prior": "x"},
-            "--genotype-prior 'x': must be major or parental or total or ab or bb or no-zygosity",
+            "`genotype_prior` 'x': must be major or parental or total or ab or bb or no-zygosity",
         ),
     ],
 )

@@ -141,7 +141,7 @@ def test_resume_of_a_finished_run_changes_nothing(tmp_path):
 def test_resume_refuses_fewer_iterations(tmp_path):
     path = run(tmp_path / "t.h5", iterations=20, burn_in=3)
     before = path.read_bytes()
-    with pytest.raises(UsageError, match=r"--iterations 19: .*t\.h5 is meant to have 20"):
+    with pytest.raises(UsageError, match=r"`iterations` 19: .*t\.h5 is meant to have 20"):
         analysis.resume(path, 19)
     assert path.read_bytes() == before
 
@@ -239,31 +239,31 @@ def test_threads():
     assert effective_threads(3, 8) == 3
     assert effective_threads(9, 4) == 4
     assert 1 <= effective_threads(None, 1000) <= 1000
-    with pytest.raises(UsageError, match="--threads 0: must be at least 1"):
+    with pytest.raises(UsageError, match="`threads` 0: must be at least 1"):
         effective_threads(0, 4)
 
 
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"sampler": "foo"}, "--sampler 'foo': must be one of mixed, pgsm, gibbs"),
-        ({"anchor_proposal": "foo"}, "--anchor-proposal 'foo': must be one of uniform, cluster"),
-        ({"targets": "foo"}, "--targets 'foo': must be one of annealed, plain"),
-        ({"resampling": "foo"}, "--resampling 'foo': must be one of multinomial, stratified"),
-        ({"init": ""}, "--init '': must be one of single, disconnected, random"),
-        ({"init": "random:0"}, "--init 'random:0': must be one of single, disconnected, random"),
-        ({"sweeps": 0}, "--sweeps 0: must be at least 1"),
-        ({"moves": 0}, "--moves 0: must be at least 1"),
-        ({"scans": -1}, "--scans -1: must be at least 0"),
-        ({"anchors": 1}, "--anchors 1: must be at least 2"),
-        ({"anchors": 3, "sampler": "sams"}, "--anchors 3: --sampler sams has two; use mixed or pgsm"),
-        ({"anchors": 3, "anchor_proposal": "cluster"}, "--anchors 3: --anchor-proposal cluster draws two"),
-        ({"particles": 1}, "--particles 1: must be at least 2"),
-        ({"chains": 0}, "--chains 0: must be at least 1"),
-        ({"seed": -1}, "--seed -1: must be at least 0"),
-        ({"resample_threshold": 1.5}, "--resample-threshold 1.5: must lie between 0 and 1"),
-        ({"iterations": 10, "burn_in": 10}, "--burn-in 10: must be less than the 10 iterations"),
-        ({"iterations": 10, "burn_in": 5, "thin": 11}, "--thin 11: no iteration between"),
+        ({"sampler": "foo"}, "`sampler` 'foo': must be one of mixed, pgsm, gibbs"),
+        ({"anchor_proposal": "foo"}, "`anchor_proposal` 'foo': must be one of uniform, cluster"),
+        ({"targets": "foo"}, "`targets` 'foo': must be one of annealed, plain"),
+        ({"resampling": "foo"}, "`resampling` 'foo': must be one of multinomial, stratified"),
+        ({"init": ""}, "`init` '': must be one of single, disconnected, random"),
+        ({"init": "random:0"}, "`init` 'random:0': must be one of single, disconnected, random"),
+        ({"sweeps": 0}, "`sweeps` 0: must be at least 1"),
+        ({"moves": 0}, "`moves` 0: must be at least 1"),
+        ({"scans": -1}, "`scans` -1: must be at least 0"),
+        ({"anchors": 1}, "`anchors` 1: must be at least 2"),
+        ({"anchors": 3, "sampler": "sams"}, "`anchors` 3: `sampler` sams has two; use mixed or pgsm"),
+        ({"anchors": 3, "anchor_proposal": "cluster"}, "`anchors` 3: `anchor_proposal` cluster draws two"),
+        ({"particles": 1}, "`particles` 1: must be at least 2"),
+        ({"chains": 0}, "`chains` 0: must be at least 1"),
+        ({"seed": -1}, "`seed` -1: must be at least 0"),
+        ({"resample_threshold": 1.5}, "`resample_threshold` 1.5: must lie between 0 and 1"),
+        ({"iterations": 10, "burn_in": 10}, "`burn_in` 10: must be less than the 10 iterations"),
+        ({"iterations": 10, "burn_in": 5, "thin": 11}, "`thin` 11: no iteration between"),
     ],
 )
 def test_settings_that_cannot_be(values, message):
@@ -280,7 +280,7 @@ def test_settings_chosen_from_the_data():
     assert (few.moves, few.proposal, few.hyper_every) == (4, "balanced", 1)
     assert (many.moves, many.proposal, many.hyper_every) == (1, "cluster", 3)
     assert Settings(iterations=7).resolve(100).lengths == (7, 3)
-    with pytest.raises(UsageError, match="--burn-in 1000: must be less than the 1000 iterations"):
+    with pytest.raises(UsageError, match="`burn_in` 1000: must be less than the 1000 iterations"):
         Settings(burn_in=1000).resolve(100)
     with pytest.raises(ValueError, match="resolve"):
         _ = Settings().lengths
@@ -288,7 +288,7 @@ def test_settings_chosen_from_the_data():
 
 def test_start_that_needs_too_much_memory(tmp_path, monkeypatch):
     monkeypatch.setattr("pyclone_pgsm.sampling.chain.LARGEST_START", 1000)
-    with pytest.raises(UsageError, match=r"--init disconnected: 40 clusters would need .* use --init single"):
+    with pytest.raises(UsageError, match=r"`init` disconnected: 40 clusters would need .* use `init` single"):
         run(tmp_path / "t.h5", init="disconnected")
     assert list(tmp_path.iterdir()) == []
 
@@ -340,13 +340,13 @@ def test_start_from_a_file(tmp_path):
     file.write_text("\n".join(lines[:-2]))
     with pytest.raises(InputError, match=r"start\.tsv.*no row for 2 of the 40 observations"):
         run(tmp_path / "t.h5", init=str(file))
-    with pytest.raises(UsageError, match=r"--init 'nowhere': no such file; must be one of single, disconn"):
+    with pytest.raises(UsageError, match=r"`init` 'nowhere': no such file; must be one of single, disconn"):
         run(tmp_path / "t.h5", init="nowhere")
     assert not (tmp_path / "t.h5").exists()
 
 
 def test_start_with_more_clusters_than_the_prior_allows(tmp_path):
-    with pytest.raises(UsageError, match="--init disconnected: 40 clusters, but the prior allows 6 at most"):
+    with pytest.raises(UsageError, match="`init` disconnected: 40 clusters, but the prior allows 6 at most"):
         run(tmp_path / "t.h5", init="disconnected", prior=FiniteDirichlet(6))
     assert run(
         tmp_path / "t.h5", init="random:6", prior=FiniteDirichlet(6), iterations=20, burn_in=3

@@ -19,6 +19,7 @@ from typer.testing import CliRunner
 from pyclone_pgsm import __main__, __version__
 from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.cli import app as cli
+from pyclone_pgsm.cli.mistakes import with_options
 from pyclone_pgsm.sampling.settings import Settings
 
 PLAIN = "from pyclone_pgsm.__main__ import main; main()"
@@ -526,3 +527,10 @@ def test_module_is_run_as_installed():
 
     (entry,) = [e for e in entry_points(group="console_scripts") if e.name == "pyclone-pgsm"]
     assert entry.load() is __main__.main
+
+
+def test_the_command_line_names_options_where_the_library_names_parameters() -> None:
+    text = "`burn_in` -1: must be less; `criterion` 'x' and a file named a`b stay readable"
+    assert (
+        with_options(text) == "--burn-in -1: must be less; --consensus 'x' and a file named a`b stay readable"
+    )

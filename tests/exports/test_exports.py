@@ -269,7 +269,7 @@ def test_metient(result: Result, tmp_path: Path) -> None:
     """The checks of the package's own reader: indices from 0 without gaps, one label each, known categories."""
     with pytest.raises(UsageError, match="which sample is the primary tumour"):
         result.export("metient", tmp_path / "o.tsv")
-    with pytest.raises(UsageError, match="--primary 'S9': the samples are"):
+    with pytest.raises(UsageError, match="`primary` 'S9': the samples are"):
         result.export("metient", tmp_path / "o.tsv", primary="S9")
     first = result.summary.sample_ids[0]
     notes = result.export("metient", tmp_path / "o.tsv", primary=first)
@@ -448,12 +448,12 @@ def test_refused(result: Result, tmp_path: Path) -> None:
     (tmp_path / "there").write_text("mine")
     (tmp_path / "folder").mkdir()
     for format, out, error, message in (
-        ("nexus", "o", UsageError, "--format 'nexus': must be one of pyclone, "),
-        ("clonevol", "there", OutputError, "exists already: use --force"),
-        ("clonevol", "folder", UsageError, "is a folder; --format clonevol writes one file"),
-        ("citup", "there", UsageError, "is a file; --format citup writes freq.txt and clusters.txt"),
-        ("maf", "o", UsageError, "annotates your own MAF: name it with --source"),
-        ("vcf", "o", UsageError, "annotates your own VCF: name it with --source"),
+        ("nexus", "o", UsageError, "`format` 'nexus': must be one of pyclone, "),
+        ("clonevol", "there", OutputError, "exists already: use `force`"),
+        ("clonevol", "folder", UsageError, "is a folder; `format` clonevol writes one file"),
+        ("citup", "there", UsageError, "is a file; `format` citup writes freq.txt and clusters.txt"),
+        ("maf", "o", UsageError, "annotates your own MAF: name it with `source`"),
+        ("vcf", "o", UsageError, "annotates your own VCF: name it with `source`"),
     ):
         with pytest.raises(error, match=message):
             result.export(format, tmp_path / out)

@@ -160,7 +160,7 @@ def test_the_own_likelihoods_are_not_blamed() -> None:
         raise ZeroDivisionError
     with pytest.raises(OSError, match="full"), blamed("a.py:B"):
         raise OSError("full")
-    with pytest.raises(UsageError, match=r"^--likelihood 'a.py:B': ValueError: why$"), blamed("a.py:B"):
+    with pytest.raises(UsageError, match=r"^`likelihood` 'a.py:B': ValueError: why$"), blamed("a.py:B"):
         raise ValueError("why\nmore")
     assert len(cause(ValueError("x" * 9000), "a.py:B")) < LONGEST + 10
 

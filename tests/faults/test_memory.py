@@ -92,9 +92,9 @@ def test_a_run_is_refused_before_anything_is_made(tmp_path: Path, monkeypatch: p
 @pytest.mark.parametrize(
     ("part", "remedy"),
     [
-        ("tables", "--grid-size"),
-        ("blocks", "--threads 1"),
-        ("particles", "--particles"),
+        ("tables", "`grid_size`"),
+        ("blocks", "`threads` 1"),
+        ("particles", "`particles`"),
         ("summary", "leave columns out"),
         ("data", "leave out mutations"),
         ("labels", "leave out rows"),

@@ -137,7 +137,7 @@ def test_simulations(tmp_path: Path, options: str, message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("factor", "named"), [("prior", "--prior dp"), ("likelihood", "--likelihood 'normal' --param r0=2")]
+    ("factor", "named"), [("prior", "`prior` dp"), ("likelihood", "`likelihood` 'normal' `parameters` r0=2")]
 )
 def test_a_joint_density_that_is_not_finite(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, factor: str, named: str

@@ -105,9 +105,9 @@ def test_an_unknown_name_is_answered_with_the_known_ones(distribute: Distribute)
     distribute("extra", {"gamma-something": "extra:Class"})
     listed = "known are bernoulli, gamma-something, normal, pyclone, and path/to/file.py:Class"
     assert message("Nromal") == (
-        f"--likelihood 'Nromal': there is none of this name (is normal meant?); {listed}"
+        f"`likelihood` 'Nromal': there is none of this name (is normal meant?); {listed}"
     )
-    assert message("xyz") == f"--likelihood 'xyz': there is none of this name; {listed}"
+    assert message("xyz") == f"`likelihood` 'xyz': there is none of this name; {listed}"
 
 
 # from files
@@ -265,7 +265,7 @@ def test_why_a_file_cannot_be_imported(tmp_path: Path, text: str, reason: str) -
     file.write_text(text)
     expected = reason.format(file=file)
     before = set(sys.modules)
-    assert message(f"{file}:Class") == f"--likelihood '{file}:Class': cannot be imported: {expected}"
+    assert message(f"{file}:Class") == f"`likelihood` '{file}:Class': cannot be imported: {expected}"
     assert not [name for name in set(sys.modules) - before if name.startswith("bad_")]
     file.write_text(PLUGIN.read_text())
     assert find_likelihood(f"{file}:PoissonGamma").__qualname__ == "PoissonGamma"
@@ -274,30 +274,30 @@ def test_why_a_file_cannot_be_imported(tmp_path: Path, text: str, reason: str) -
 def test_a_file_or_class_that_is_not_there(tmp_path: Path) -> None:
     missing = tmp_path / "no.py"
     assert (
-        message(f"{missing}:Class") == f"--likelihood '{missing}:Class': {missing}: No such file or directory"
+        message(f"{missing}:Class") == f"`likelihood` '{missing}:Class': {missing}: No such file or directory"
     )
     folder = tmp_path / "folder.py"
     folder.mkdir()
-    assert message(f"{folder}:Class") == f"--likelihood '{folder}:Class': {folder}: Is a directory"
+    assert message(f"{folder}:Class") == f"`likelihood` '{folder}:Class': {folder}: Is a directory"
 
     file = tmp_path / "plugin.py"
     copy_of_plugin(tmp_path)
-    assert message(str(file)) == f"--likelihood '{file}': name the class in the file, too: {file}:Class"
+    assert message(str(file)) == f"`likelihood` '{file}': name the class in the file, too: {file}:Class"
     there = f"{file} has no class 'Poison'; the classes there: PoissonGamma"
-    assert message(f"{file}:Poison") == f"--likelihood '{file}:Poison': {there}"
+    assert message(f"{file}:Poison") == f"`likelihood` '{file}:Poison': {there}"
     assert find_likelihood(f"{file}:PoissonGamma")
-    assert message(f"{file}:Poison") == f"--likelihood '{file}:Poison': {there}"
+    assert message(f"{file}:Poison") == f"`likelihood` '{file}:Poison': {there}"
     file.write_text("import pathlib\nfrom pathlib import Path\nThing = 3\n")
     assert (
         message(f"{file}:Thing")
-        == f"--likelihood '{file}:Thing': {file} has no class 'Thing'; the classes there: none"
+        == f"`likelihood` '{file}:Thing': {file} has no class 'Thing'; the classes there: none"
     )
 
 
 def test_a_class_that_does_not_keep_the_contract(tmp_path: Path) -> None:
     spec = copy_of_plugin(tmp_path, ("def remove(self, stat, i)", "def take_out(self, stat, i)"))
     assert message(spec) == (
-        f"--likelihood '{spec}': PoissonGamma is not a likelihood: the method remove(self, stat, i) is missing"
+        f"`likelihood` '{spec}': PoissonGamma is not a likelihood: the method remove(self, stat, i) is missing"
     )
 
 
@@ -331,7 +331,7 @@ def test_one_that_is_broken_does_not_break_the_others(distribute: Distribute) ->
     assert {name for name in infos if name not in broken} >= set(BUILT_IN)
 
     def who(name: str, value: str) -> str:
-        return f"--likelihood '{name}' of broken 1.2 ({value})"
+        return f"`likelihood` '{name}' of broken 1.2 ({value})"
 
     assert infos["no-import"].problem == (
         f"{who('no-import', 'broken_module:Class')}: cannot be imported: "
@@ -360,7 +360,7 @@ def test_a_name_that_two_have(distribute: Distribute) -> None:
     distribute("first", {"counts": "counting_module:PoissonGamma"})
     distribute("second", {"counts": "counting_module:PoissonGamma", "normal": "counting_module:PoissonGamma"})
     assert message("counts") == (
-        "--likelihood 'counts': second 1.2 (counting_module:PoissonGamma) and "
+        "`likelihood` 'counts': second 1.2 (counting_module:PoissonGamma) and "
         "first 1.2 (counting_module:PoissonGamma) have this name"
     )
     assert find_likelihood("normal").__module__ == "pyclone_pgsm.likelihoods.normal"

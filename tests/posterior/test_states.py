@@ -31,12 +31,12 @@ def test_absent_everywhere():
 @pytest.mark.parametrize(
     ("thresholds", "message"),
     [
-        ((-0.1, 0.95), "--present-above -0.1: must be a prevalence, at least 0 and below 1"),
-        ((1.0, 0.95), "--present-above 1: must be a prevalence"),
-        ((float("nan"), 0.95), "--present-above nan: must be a prevalence"),
-        ((0.5, 0.5), r"--clonal-above 0.5: must be a prevalence above --present-above \(0.5\) and below 1"),
-        ((0.01, 1.0), "--clonal-above 1: must be a prevalence above"),
-        ((0.01, float("nan")), "--clonal-above nan: must be"),
+        ((-0.1, 0.95), "`present_above` -0.1: must be a prevalence, at least 0 and below 1"),
+        ((1.0, 0.95), "`present_above` 1: must be a prevalence"),
+        ((float("nan"), 0.95), "`present_above` nan: must be a prevalence"),
+        ((0.5, 0.5), r"`clonal_above` 0.5: must be a prevalence above `present_above` \(0.5\) and below 1"),
+        ((0.01, 1.0), "`clonal_above` 1: must be a prevalence above"),
+        ((0.01, float("nan")), "`clonal_above` nan: must be"),
     ],
 )
 def test_thresholds_that_cannot_be(thresholds, message):

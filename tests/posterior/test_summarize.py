@@ -53,7 +53,7 @@ def test_kept_rows():
         kept_rows(trace, 6)
     with pytest.raises(TraceError, match="the chains have 0"):
         kept_rows(fake(chain([])))
-    with pytest.raises(UsageError, match="--burn-in -1: must be at least 0"):
+    with pytest.raises(UsageError, match="`burn_in` -1: must be at least 0"):
         kept_rows(trace, -1)
 
 

@@ -86,7 +86,7 @@ def test_labels_that_do_not_fit(labels: object, message: str) -> None:
 )
 def test_starts_that_mean_nothing(init: str) -> None:
     expected = (
-        f"--init {init!r}: must be one of single, disconnected, random, random:K with K clusters, or a file "
+        f"`init` {init!r}: must be one of single, disconnected, random, random:K with K clusters, or a file "
     )
     for refuse in (check_init, lambda text: initial_labels(text, 3, rng())):
         with pytest.raises(UsageError) as caught:

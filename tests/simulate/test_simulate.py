@@ -478,52 +478,52 @@ def test_cluster_sizes() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"mutations": 0}, "--mutations 0: must be between 1 and 100,000,000"),
-        ({"mutations": 10**10}, "--mutations 10000000000: must be between 1 and 100,000,000"),
-        ({"samples": 0}, "--samples 0: must be at least 1"),
-        ({"clusters": 0}, "--clusters 0: must be between 1 and the number of mutations, 200"),
-        ({"clusters": 201}, "--clusters 201: must be between 1 and the number of mutations, 200"),
-        ({"depth": 0.5}, "--depth 0.5: must be at least 1 and below 1e9"),
-        ({"depth": math.nan}, "--depth nan: must be at least 1 and below 1e9"),
-        ({"purity": 0.0}, "--purity 0: must be above 0 and at most 1"),
-        ({"purity": (0.5, 70.0, 0.5)}, "--purity 70: must be above 0 and at most 1"),
+        ({"mutations": 0}, "`mutations` 0: must be between 1 and 100,000,000"),
+        ({"mutations": 10**10}, "`mutations` 10000000000: must be between 1 and 100,000,000"),
+        ({"samples": 0}, "`samples` 0: must be at least 1"),
+        ({"clusters": 0}, "`clusters` 0: must be between 1 and the number of mutations, 200"),
+        ({"clusters": 201}, "`clusters` 201: must be between 1 and the number of mutations, 200"),
+        ({"depth": 0.5}, "`depth` 0.5: must be at least 1 and below 1e9"),
+        ({"depth": math.nan}, "`depth` nan: must be at least 1 and below 1e9"),
+        ({"purity": 0.0}, "`purity` 0: must be above 0 and at most 1"),
+        ({"purity": (0.5, 70.0, 0.5)}, "`purity` 70: must be above 0 and at most 1"),
         (
             {"purity": (0.5, 0.6)},
-            "--purity: 2 numbers for 3 samples: must be one number for all, or one a sample",
+            "`purity`: 2 numbers for 3 samples: must be one number for all, or one a sample",
         ),
-        ({"copy_numbers": "triploid"}, "--copy-numbers triploid: must be one of diploid, mixed"),
-        ({"missing": 0.7}, "--missing 0.7: must be between 0 and 0.666, since every mutation keeps a row"),
-        ({"missing": 0.1, "samples": 1}, "--missing 0.1: must be 0 with one sample"),
-        ({"precision": 0.0}, "--precision 0.0: must be at least 0.1, or inf for the binomial"),
-        ({"precision": math.nan}, "--precision nan: must be at least 0.1, or inf for the binomial"),
-        ({"error_rate": 0.5}, "--error-rate 0.5: must be above 0 and below 0.5"),
-        ({"cluster_sizes": "even"}, "--cluster-sizes even: must be one of dirichlet, equal"),
-        ({"absent": 1.0}, "--absent 1.0: must be at least 0 and below 1"),
-        ({"precision": (50.0, 0.0, 1.0)}, "--precision 0.0: must be at least 0.1, or inf for the binomial"),
+        ({"copy_numbers": "triploid"}, "`copy_numbers` triploid: must be one of diploid, mixed"),
+        ({"missing": 0.7}, "`missing` 0.7: must be between 0 and 0.666, since every mutation keeps a row"),
+        ({"missing": 0.1, "samples": 1}, "`missing` 0.1: must be 0 with one sample"),
+        ({"precision": 0.0}, "`precision` 0.0: must be at least 0.1, or inf for the binomial"),
+        ({"precision": math.nan}, "`precision` nan: must be at least 0.1, or inf for the binomial"),
+        ({"error_rate": 0.5}, "`error_rate` 0.5: must be above 0 and below 0.5"),
+        ({"cluster_sizes": "even"}, "`cluster_sizes` even: must be one of dirichlet, equal"),
+        ({"absent": 1.0}, "`absent` 1.0: must be at least 0 and below 1"),
+        ({"precision": (50.0, 0.0, 1.0)}, "`precision` 0.0: must be at least 0.1, or inf for the binomial"),
         (
             {"precision": (50.0, 60.0)},
-            "--precision: 2 numbers for 3 samples: must be one number for all, or one a sample",
+            "`precision`: 2 numbers for 3 samples: must be one number for all, or one a sample",
         ),
-        ({"artefacts": 1.0}, "--artefacts 1.0: must be at least 0 and below 1"),
-        ({"artefacts": math.nan}, "--artefacts nan: must be at least 0 and below 1"),
+        ({"artefacts": 1.0}, "`artefacts` 1.0: must be at least 0 and below 1"),
+        ({"artefacts": math.nan}, "`artefacts` nan: must be at least 0 and below 1"),
         (
             {"artefacts": 0.9, "clusters": 21},
-            "--artefacts 0.9: leaves fewer mutations than there are clusters, 21",
+            "`artefacts` 0.9: leaves fewer mutations than there are clusters, 21",
         ),
-        ({"subclonal": 1.5}, "--subclonal 1.5: must be between 0 and 1"),
-        ({"prevalence_prior": "beta"}, "--prevalence-prior beta: must be one of clones, learned, uniform"),
+        ({"subclonal": 1.5}, "`subclonal` 1.5: must be between 0 and 1"),
+        ({"prevalence_prior": "beta"}, "`prevalence_prior` beta: must be one of clones, learned, uniform"),
         (
             {"subclonal": 0.5, "copy_numbers": "mixed", "prevalence_prior": "learned"},
-            "--prevalence-prior learned: draws clusters independently, but --subclonal needs a tree of clones: "
-            "use --prevalence-prior clones or --subclonal 0",
+            "`prevalence_prior` learned: draws clusters independently, but `subclonal` needs a tree of clones: "
+            "use `prevalence_prior` clones or `subclonal` 0",
         ),
         (
             {"subclonal": 0.5},
-            "--subclonal 0.5: needs --copy-numbers mixed, a clonal cluster and another",
+            "`subclonal` 0.5: needs `copy_numbers` mixed, a clonal cluster and another",
         ),
         (
             {"subclonal": 0.5, "copy_numbers": "mixed", "clonal": False},
-            "--subclonal 0.5: needs --copy-numbers mixed, a clonal cluster and another",
+            "`subclonal` 0.5: needs `copy_numbers` mixed, a clonal cluster and another",
         ),
     ],
 )
@@ -534,7 +534,7 @@ def test_options_that_cannot_be_used(options: dict[str, Any], message: str) -> N
 
 
 def test_seed_and_name_that_cannot_be_used(tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match=r"^--seed -1: must be at least 0$"):
+    with pytest.raises(UsageError, match=r"^`seed` -1: must be at least 0$"):
         write_simulation(tmp_path, SimulationOptions(), -1)
     for name in ("", ".", "..", "a/b"):
         with pytest.raises(UsageError, match="must be a file's name without folder, like tumour1"):

@@ -30,22 +30,22 @@ def test_parse(texts: list[str] | None, expected: object) -> None:
     [
         (
             ["half"],
-            "--tumour-content 'half': must be a number or SAMPLE=number, like S1=0.8; or with its standard",
+            "`tumour_content` 'half': must be a number or SAMPLE=number, like S1=0.8; or with its standard",
         ),
-        (["S1=0.8±"], "--tumour-content 'S1=0.8±': must be a number or SAMPLE=number"),
-        (["0.8±0.1±0.1"], "--tumour-content '0.8±0.1±0.1': must be a number"),
-        (["S1=0.8", "S1=0.7"], "--tumour-content 'S1=0.7': sample 'S1' is given twice"),
-        (["0.8", "0.7"], "--tumour-content: one number for all samples is enough"),
-        (["0.8", "S1=0.7"], "--tumour-content: give one number for all samples, or one for each, not both"),
+        (["S1=0.8±"], "`tumour_content` 'S1=0.8±': must be a number or SAMPLE=number"),
+        (["0.8±0.1±0.1"], "`tumour_content` '0.8±0.1±0.1': must be a number"),
+        (["S1=0.8", "S1=0.7"], "`tumour_content` 'S1=0.7': sample 'S1' is given twice"),
+        (["0.8", "0.7"], "`tumour_content`: one number for all samples is enough"),
+        (["0.8", "S1=0.7"], "`tumour_content`: give one number for all samples, or one for each, not both"),
         (
             ["80±5"],
-            "--tumour-content 80±5: the mean is out of range; expected the share of cancer cells in the",
+            "`tumour_content` 80±5: the mean is out of range; expected the share of cancer cells in the",
         ),
         (["S1=80±5"], "If this is a percentage, write 0.8"),
-        (["0.8±0"], "--tumour-content 0.8±0: the standard deviation must be above 0 and at most 0.5"),
-        (["0.8+-0.6"], "--tumour-content 0.8±0.6: the standard deviation must be above 0 and at most 0.5"),
-        (["0.8±nan"], "--tumour-content 0.8±nan: the standard deviation must be above 0"),
-        (["nan±0.1"], "--tumour-content nan±0.1: the mean is out of range"),
+        (["0.8±0"], "`tumour_content` 0.8±0: the standard deviation must be above 0 and at most 0.5"),
+        (["0.8+-0.6"], "`tumour_content` 0.8±0.6: the standard deviation must be above 0 and at most 0.5"),
+        (["0.8±nan"], "`tumour_content` 0.8±nan: the standard deviation must be above 0"),
+        (["nan±0.1"], "`tumour_content` nan±0.1: the mean is out of range"),
     ],
 )
 def test_texts_that_cannot_be(texts: list[str], message: str) -> None:

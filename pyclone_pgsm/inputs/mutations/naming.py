@@ -54,7 +54,7 @@ def choose_samples(
     tumours = _tumours(options, names, declared)
     if not file.samples:
         if not tumours:
-            problems.add(f"which sample is the tumour? Name it with --tumour-sample; {told(names)}")
+            problems.add(f"which sample is the tumour? Name it with `tumour_sample`; {told(names)}")
         chosen = {name: _own_name(name, file.path) for name in tumours}
     else:
         chosen = {}
@@ -95,7 +95,7 @@ def _named(
         return tumours[0]
     else:
         problems.add(
-            f"which sample is {sample_id!r}? Name it with --tumour-sample, or in a column tumour_sample of the sample "
+            f"which sample is {sample_id!r}? Name it with `tumour_sample`, or in a column tumour_sample of the sample "
             f"sheet; {told(names)}"
         )
     return None

@@ -120,7 +120,7 @@ def _check_names(options: VariantOptions, names: Sequence[str], incomplete: bool
     unknown = [name for name in options.tumour_samples if name not in set(names)]
     if unknown and not incomplete:
         raise UsageError(
-            f"--tumour-sample {unknown[0]!r}: no file has this sample; {told(list(dict.fromkeys(names)))}"
+            f"`tumour_sample` {unknown[0]!r}: no file has this sample; {told(list(dict.fromkeys(names)))}"
         )
 
 

@@ -140,8 +140,8 @@ def note_header_problems(
 
 _OR_ELSE = {
     "sample_id": ", or remove it if the file holds one sample, which is then named after the file",
-    "tumour_content": ", or set --tumour-content, which overrides any column",
-    "error_rate": ", or set --error-rate, which overrides any column",
+    "tumour_content": ", or set `tumour_content`, which overrides any column",
+    "error_rate": ", or set `error_rate`, which overrides any column",
 }
 
 
@@ -162,7 +162,7 @@ def _missing(name: str, near: str | None, names: Sequence[str]) -> str:
     if near is not None:
         return f"{message}; is it the one named {near!r}? Then rename it"
     if name in ("major_cn", "minor_cn") and "total_cn" in names:
-        return f"{message}; total_cn alone is enough only for --genotype-prior total"
+        return f"{message}; total_cn alone is enough only for `genotype_prior` total"
     return message
 
 

@@ -97,7 +97,7 @@ def read_segments(
         raise UsageError("no file of copy-number segments given")
     if cn_format is not None and cn_format not in FORMATS:
         raise UsageError(
-            f"--cn-format {cn_format!r}: no known format of copy-number segments; known are {', '.join(FORMATS)}"
+            f"`cn_format` {cn_format!r}: no known format of copy-number segments; known are {', '.join(FORMATS)}"
         )
     found = {path: FileProblems(str(path)) for path in given}
     fits = {path: _fit(path, found[path]) for path in found if is_fit(path)}

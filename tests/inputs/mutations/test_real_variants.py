@@ -60,7 +60,7 @@ def test_varscan_left_out() -> None:
 
 
 def test_tumour_is_asked_for() -> None:
-    with pytest.raises(InputError, match="Name it with --tumour-sample; the file has 'c-tumor', 'c-normal'"):
+    with pytest.raises(InputError, match="Name it with `tumour_sample`; the file has 'c-tumor', 'c-normal'"):
         read(data("vcf/phylowgs_vardict.vcf"))
 
 

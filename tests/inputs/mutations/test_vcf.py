@@ -113,7 +113,7 @@ def test_tumour_by_option(tmp_path: Path) -> None:
     assert {row[0] for row in counts(read(path, other, tumour_samples=("A",)))} == {"A", "C"}
     with pytest.raises(UsageError) as caught:
         read(path, tumour_samples=("D",))
-    assert str(caught.value) == "--tumour-sample 'D': no file has this sample; the file has 'A', 'B'"
+    assert str(caught.value) == "`tumour_sample` 'D': no file has this sample; the file has 'A', 'B'"
 
 
 @pytest.mark.parametrize("role", ["TUMOR", "TUMOUR", "tumor", "DNA_TUMOR"])
@@ -124,7 +124,7 @@ def test_tumour_by_the_name_callers_give_is_named_after_the_file(role: str, tmp_
 
 def test_tumour_is_never_guessed(tmp_path: Path) -> None:
     path = write(tmp_path, vcf(record("AD", "50,0", "30,10"), names=("A", "B")))
-    expected = "t.vcf: which sample is the tumour? Name it with --tumour-sample; the file has 'A', 'B'"
+    expected = "t.vcf: which sample is the tumour? Name it with `tumour_sample`; the file has 'A', 'B'"
     assert message(path) == expected
 
 
@@ -138,7 +138,7 @@ def test_samples_under_other_names(tmp_path: Path) -> None:
     assert "t.vcf: no sample 'C' here; the file has 'A', 'B'" in message(VariantFile(path, {"S1": "C"}))
     assert "'B' is asked for as 'S1' and as 'S2'" in message(VariantFile(path, {"S1": None, "S2": None}))
     unclear = write(tmp_path, vcf(record("AD", "50,0", "30,10"), names=("A", "B")), "u.vcf")
-    expected = "u.vcf: which sample is 'S1'? Name it with --tumour-sample, or in a column tumour_sample of the sample"
+    expected = "u.vcf: which sample is 'S1'? Name it with `tumour_sample`, or in a column tumour_sample of the sample"
     assert expected in message(VariantFile(unclear, {"S1": None}))
     assert "'S\\t1' cannot be the name of a sample" in message(VariantFile(path, {"S\t1": None}))
 

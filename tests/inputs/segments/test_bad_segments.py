@@ -182,7 +182,7 @@ def test_format_that_does_not_fit(tmp_path: Path) -> None:
 def test_unknown_format(tmp_path: Path) -> None:
     with pytest.raises(
         UsageError,
-        match=r"--cn-format 'absolute': no known format of copy-number segments; known are ascat, bat",
+        match=r"`cn_format` 'absolute': no known format of copy-number segments; known are ascat, bat",
     ):
         read_segments(tmp_path / "s.tsv", "absolute")
 
