@@ -33,9 +33,7 @@ from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.locks import writing
 from pyclone_pgsm.posterior.states import Thresholds
-from pyclone_pgsm.posterior.summarize import (
-    Result,
-)
+from pyclone_pgsm.posterior.summarize import Result
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.sampling.chain import ChainState

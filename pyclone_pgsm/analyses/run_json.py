@@ -14,10 +14,7 @@ from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.analyses.memory import Estimate
 from pyclone_pgsm.posterior.convergence import Diagnostic
 from pyclone_pgsm.posterior.rows import kept_rows
-from pyclone_pgsm.posterior.summarize import (
-    DEFAULT_CRITERION,
-    Result,
-)
+from pyclone_pgsm.posterior.summarize import DEFAULT_CRITERION, Result
 from pyclone_pgsm.trace import Trace
 
 DEPENDENCIES = ("numpy", "scipy", "pandas", "numba", "h5py", "matplotlib")

@@ -80,7 +80,7 @@ def analyze(
         Path | None, output_option("Output folder. \\[default: INPUT's name + _pyclone_pgsm]")
     ] = None,
 ) -> None:
-    """Everything: read, run the chains, and write clusters, prevalences, tables and pictures."""
+    """Cluster the mutations of a tumour: read, run the chains, write clusters, prevalences, tables and pictures."""
     given = context.params
     with mistakes_reported():
         settings, prior = sampling_plan(given)
@@ -125,7 +125,7 @@ def analyze(
 
 @taking(TUMOUR_OPTIONS, SEGMENT_OPTIONS)
 def validate(context: typer.Context, inputs: Inputs = None) -> None:
-    """Read and check only; print what would be left out and why."""
+    """Read and check the input only; print what would be left out, and why."""
     given = context.params
     with mistakes_reported():
         from pyclone_pgsm.analyses.run import ModelOptions
@@ -156,7 +156,7 @@ def run(
     ],
     inputs: Inputs = None,
 ) -> None:
-    """Chains only: write a trace."""
+    """Run the chains only, and write their trace."""
     given = context.params
     with mistakes_reported():
         settings, prior = sampling_plan(given)

@@ -96,7 +96,7 @@ def cluster(
         Path | None, output_option("Output folder. \\[default: DATA's name + _pyclone_pgsm]")
     ] = None,
 ) -> None:
-    """Any table of numbers: read, run the chains, and write clusters, parameters, tables and pictures."""
+    """Cluster the rows of any table of numbers: read, run the chains, and write clusters, parameters and pictures."""
     given = context.params
     folder = out or default_folder(data)
     with mistakes_reported():
@@ -146,7 +146,7 @@ def cluster(
 
 
 def likelihoods() -> None:
-    """The likelihoods that cluster knows, plugins included, and their parameters."""
+    """List the likelihoods that cluster can use, plugins included, with their parameters."""
     with mistakes_reported():
         from pyclone_pgsm.likelihoods.registry import installed_likelihoods
 

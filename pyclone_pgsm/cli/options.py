@@ -88,13 +88,16 @@ DENSITY_OPTIONS: Options = {
         option(
             str,
             "--precision",
-            "Precision of the beta-binomial: one for all reads, one of each sample, or a number.",
+            "Precision of the beta-binomial: inferred, one for all reads or one of each sample, or a given number.",
             MODEL,
             "infer|infer-per-sample|FLOAT",
         ),
         "infer",
     ),
-    "grid_size": (option(str, "--grid-size", "Grid points of the prevalence.", MODEL, "auto|INT"), "auto"),
+    "grid_size": (
+        option(str, "--grid-size", "Points of the grid of prevalences.", MODEL, "auto|INT"),
+        "auto",
+    ),
     "prevalence_prior": (
         option(
             str,
@@ -137,7 +140,9 @@ PRIOR_OPTIONS: Options = {
         "infer",
     ),
     "max_clusters": (
-        option(int | None, "--max-clusters", "Components of the finite prior; it needs them.", PRIOR),
+        option(
+            int | None, "--max-clusters", "Number of components of the finite prior, which needs it.", PRIOR
+        ),
         None,
     ),
 }
@@ -146,7 +151,7 @@ SEED = option(int, "--seed", "Seed of the random numbers.", CHAINS)
 THREADS = option(
     int | None,
     "--threads",
-    "Chains run at the same time; no influence on the result. \\[default: processors]",
+    "Chains that run at the same time; they give the same result whatever their number. \\[default: processors]",
     CHAINS,
 )
 CHAIN_OPTIONS: Options = {
@@ -161,17 +166,20 @@ CHAIN_OPTIONS: Options = {
         ),
         "mixed",
     ),
-    "sweeps": (option(int, "--sweeps", "Gibbs sweeps an iteration.", CHAINS), 1),
+    "sweeps": (option(int, "--sweeps", "Gibbs sweeps in each iteration.", CHAINS), 1),
     "moves": (
         option(
             int | None,
             "--moves",
-            "Split-merge moves an iteration. \\[default: 4; 1 for large data]",
+            "Split-merge moves in each iteration. \\[default: 4; 1 for large data]",
             CHAINS,
         ),
         None,
     ),
-    "particles": (option(int, "--particles", "Particles of a pgsm move.", CHAINS), 20),
+    "particles": (
+        option(int, "--particles", "Particles of a particle Gibbs split-merge (pgsm) move.", CHAINS),
+        20,
+    ),
     "resample_threshold": (
         option(
             float | None,
@@ -234,7 +242,7 @@ CHAIN_OPTIONS: Options = {
     "seed": (SEED, 1),
 }
 FORCE = option(bool, "--force", "Replace existing output.", OUTPUT)
-QUIET = option(bool, "--quiet|-q", "No progress, no summary.", OUTPUT)
+QUIET = option(bool, "--quiet|-q", "Show no progress and print no summary.", OUTPUT)
 WRITING_OPTIONS: Options = {"force": (FORCE, False), "quiet": (QUIET, False)}
 SUMMARY_OPTIONS: Options = {
     "consensus": (

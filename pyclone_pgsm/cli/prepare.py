@@ -11,14 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pyclone_pgsm.cli.mistakes import mistakes_reported
-from pyclone_pgsm.cli.options import (
-    TUMOUR_OPTIONS,
-    WRITING_OPTIONS,
-    Options,
-    option,
-    output_option,
-    taking,
-)
+from pyclone_pgsm.cli.options import TUMOUR_OPTIONS, WRITING_OPTIONS, Options, option, output_option, taking
 from pyclone_pgsm.cli.parsing import default_folder
 from pyclone_pgsm.errors import InputError, Problem, UsageError
 

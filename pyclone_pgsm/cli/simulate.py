@@ -67,7 +67,7 @@ SIMULATION_OPTIONS: Options = {
 def simulate(
     context: typer.Context, out: Annotated[Path, output_option("Folder for the files.", "DIR")]
 ) -> None:
-    """Data with a known truth: NAME.tsv, NAME.truth.tsv and NAME.json."""
+    """Simulate data with a known truth: NAME.tsv, NAME.truth.tsv and NAME.json."""
     given = context.params
     with mistakes_reported():
         from pyclone_pgsm.simulate.options import SimulationOptions

@@ -28,7 +28,8 @@ FileLikelihood = Annotated[
     typer.Option(
         "--likelihood",
         metavar="FILE.py:CLASS",
-        help="Of a trace whose likelihood is the code of a file: that file. It is not run unless it is named here.",
+        help="The file with the code of the likelihood, for a trace that was made with one. Such code is run only if "
+        "you name it here.",
     ),
 ]
 Existing = Annotated[Path, typer.Argument(metavar="TRACE", help="A trace made by run, analyze or cluster.")]
@@ -88,7 +89,7 @@ def summarize(
     burn_in: BURN_IN = None,
     likelihood: FileLikelihood = None,
 ) -> None:
-    """Tables and pictures from a trace."""
+    """Write the tables and pictures of a trace."""
     with mistakes_reported(trace):
         from pyclone_pgsm.analyses import run as analysis
         from pyclone_pgsm.analyses.kinds import ANALYSES
@@ -126,7 +127,7 @@ def plot(
     burn_in: BURN_IN = None,
     likelihood: FileLikelihood = None,
 ) -> None:
-    """The pictures of a trace only."""
+    """Draw the pictures of a trace only."""
     with mistakes_reported(trace):
         from pyclone_pgsm.analyses.results import check_criterion, write_pictures
         from pyclone_pgsm.files import remove_leftovers

@@ -12,9 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.posterior.consensus_search import COARSE, FINE, Search, explore, refine
 from pyclone_pgsm.posterior.expected_loss import CELLS, by_cluster, checked, checked_labels, chunks, even
-from pyclone_pgsm.posterior.kernels import (
-    count_company,
-)
+from pyclone_pgsm.posterior.kernels import count_company
 
 CRITERIA = ("mpear", "vi", "binder", "map")
 

@@ -9,9 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.posterior.rows import (
-    gather,
-)
+from pyclone_pgsm.posterior.rows import gather
 from pyclone_pgsm.sampling.diagnostics import FEWEST_DRAWS, effective_sample_size, split_rhat
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.tumour.model import PRECISION

@@ -27,11 +27,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.labels import canonical
-from pyclone_pgsm.posterior.kernels import (
-    gather_columns,
-    number_blocks,
-    total_sums,
-)
+from pyclone_pgsm.posterior.kernels import gather_columns, number_blocks, total_sums
 
 CELLS = 100_000_000  # items times draws in memory at a time
 

@@ -12,12 +12,7 @@ from pyclone_pgsm.posterior.convergence import Diagnostic
 from pyclone_pgsm.posterior.draws import Draws
 from pyclone_pgsm.posterior.mixture import MixtureSummary, cluster_parameters, size_order
 from pyclone_pgsm.posterior.predictive import Predictive
-from pyclone_pgsm.posterior.rows import (
-    draw_rows,
-    gather,
-    read_partitions,
-    thin,
-)
+from pyclone_pgsm.posterior.rows import draw_rows, gather, read_partitions, thin
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.trace import Trace
 

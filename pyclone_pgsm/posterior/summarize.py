@@ -15,14 +15,7 @@ from pyclone_pgsm.posterior.convergence import Diagnostic, diagnose
 from pyclone_pgsm.posterior.draws import Draws, Summariser
 from pyclone_pgsm.posterior.expected_loss import pear
 from pyclone_pgsm.posterior.matrix import MatrixSummariser
-from pyclone_pgsm.posterior.rows import (
-    gather,
-    kept_rows,
-    read_outliers,
-    read_partitions,
-    thin,
-    weighted_rows,
-)
+from pyclone_pgsm.posterior.rows import gather, kept_rows, read_outliers, read_partitions, thin, weighted_rows
 from pyclone_pgsm.posterior.stacking import weigh_chains
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.posterior.tumour import TumourSummariser

@@ -12,17 +12,9 @@ from pyclone_pgsm.posterior.checks import doubts_of_tumour
 from pyclone_pgsm.posterior.convergence import Diagnostic, is_precision
 from pyclone_pgsm.posterior.draws import Draws
 from pyclone_pgsm.posterior.matching import match_clusters
-from pyclone_pgsm.posterior.prevalence import (
-    block_posteriors,
-    cluster_prevalences,
-    mutation_prevalences,
-)
+from pyclone_pgsm.posterior.prevalence import block_posteriors, cluster_prevalences, mutation_prevalences
 from pyclone_pgsm.posterior.reads import reads_given_clusters
-from pyclone_pgsm.posterior.rows import (
-    gather,
-    read_partitions,
-    thin,
-)
+from pyclone_pgsm.posterior.rows import gather, read_partitions, thin
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.trace import Trace
