@@ -111,7 +111,7 @@ class InputError(PycloneError):
     """
 
     def __init__(self, problems: Sequence[Problem], unlisted: int = 0) -> None:
-        self.problems = list(problems)
+        self.problems, self.unlisted = list(problems), unlisted
         lines = [str(problem) for problem in self.problems[:SHOWN]]
         others = len(self.problems) + unlisted - len(lines)
         if others:

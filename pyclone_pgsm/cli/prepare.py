@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -178,6 +179,26 @@ def warn(warnings: Sequence[str], patient: str = "") -> None:
         print(f"pyclone-pgsm: {of_patient}warning: {line}", file=sys.stderr)
 
 
+@contextmanager
+def _options_named(given: Mapping[str, Any]) -> Iterator[None]:
+    """Put the option before the name of a file that is wrong as a whole, where an option gives the file."""
+    try:
+        yield
+    except InputError as error:
+        option_of = {str(given["samples"]): "--samples"}
+        for text in given["segments"] or ():
+            option_of |= dict.fromkeys((text, text.partition("=")[2]), "--segments")
+        raise InputError(
+            [
+                replace(problem, file=f"{option_of[problem.file]} {problem.file}")
+                if problem.row is None and problem.file in option_of
+                else problem
+                for problem in error.problems
+            ],
+            error.unlisted,
+        ) from None
+
+
 def tumours(inputs: Sequence[Path] | None, given: Mapping[str, Any]) -> list[Tumour]:
     """The tumours that a command names.
 
@@ -201,7 +222,8 @@ def tumours(inputs: Sequence[Path] | None, given: Mapping[str, Any]) -> list[Tum
     if given["samples"] is not None:
         if inputs or given["segments"]:
             raise UsageError("--samples names all files: leave out INPUT and -c")
-        return _of_sheet(given["samples"], content)
+        with _options_named(given):
+            return _of_sheet(given["samples"], content)
     if not inputs:
         raise UsageError(
             "no INPUT: give tables of read counts, mutations with -c, or a sample sheet with --samples"
@@ -316,7 +338,8 @@ def read(tumour: Tumour, given: Mapping[str, Any]) -> Reading:
 def _prepared(tumour: Tumour, patient: Patient, given: Mapping[str, Any]) -> Prepared:
     from pyclone_pgsm.analyses.prepare import prepare
 
-    return prepare(patient, replace(prepare_options(given), tumour_content=tumour.content))
+    with _options_named(given):
+        return prepare(patient, replace(prepare_options(given), tumour_content=tumour.content))
 
 
 def prepare_options(given: Mapping[str, Any]) -> PrepareOptions:

@@ -24,7 +24,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.columns import Record, Store, collect, note_uneven, records, skip_comments, split
-from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, input_error
+from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, input_error, listed
 from pyclone_pgsm.inputs.text import open_text
 from pyclone_pgsm.inputs.values import finite_number
 
@@ -132,10 +132,12 @@ def choose(
     UsageError
         If there is no column of a name given.
     """
-    for name in [*([] if id_column is None else [id_column]), *ignore]:
+    given = {"id_column": () if id_column is None else (id_column,), "ignore": ignore}
+    for parameter, name in ((parameter, name) for parameter, named in given.items() for name in named):
         if name not in names:
-            shown = ", ".join(map(repr, names[:12])) + (", ..." if len(names) > 12 else "")
-            raise UsageError(f"{file}: there is no column {name!r}; the columns are {shown}")
+            raise UsageError(
+                f"{file}: {parameter}: there is no column {name!r}; the columns are {listed(names, most=12)}"
+            )
     ids: int | None = None
     if id_column is not None:
         ids = list(names).index(id_column)
