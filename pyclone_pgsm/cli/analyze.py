@@ -27,7 +27,8 @@ from pyclone_pgsm.cli.parsing import (
     sampling_plan,
     state_thresholds,
 )
-from pyclone_pgsm.cli.prepare import (
+from pyclone_pgsm.cli.progress import progress_bars, say
+from pyclone_pgsm.cli.tumours import (
     SEGMENT_OPTIONS,
     Inputs,
     Tumour,
@@ -37,7 +38,6 @@ from pyclone_pgsm.cli.prepare import (
     tumours,
     warn,
 )
-from pyclone_pgsm.cli.progress import progress_bars, say
 from pyclone_pgsm.errors import OutputError, UsageError
 
 if TYPE_CHECKING:

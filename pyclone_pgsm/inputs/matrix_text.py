@@ -136,7 +136,7 @@ def choose(
     for parameter, name in ((parameter, name) for parameter, named in given.items() for name in named):
         if name not in names:
             raise UsageError(
-                f"{file}: {parameter}: there is no column {name!r}; the columns are {listed(names, most=12)}"
+                f"{file}: `{parameter}`: there is no column {name!r}; the columns are {listed(names, most=12)}"
             )
     ids: int | None = None
     if id_column is not None:

@@ -9,35 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from pyclone_pgsm.inputs.genome import AUTOSOMES as NAMES
+from pyclone_pgsm.inputs.genome import LENGTHS
 from pyclone_pgsm.inputs.observations import SUBCLONAL
 
-AUTOSOMES = (
-    248,
-    242,
-    198,
-    190,
-    181,
-    170,
-    159,
-    145,
-    138,
-    133,
-    135,
-    133,
-    114,
-    107,
-    101,
-    90,
-    83,
-    80,
-    58,
-    64,
-    46,
-    50,
-)
-"""Lengths of the human chromosomes 1 to 22 in whole megabases."""
-X_CHROMOSOME = 156
 MEGABASE = 1_000_000
+AUTOSOMES = tuple(LENGTHS["GRCh38"][name] // MEGABASE for name in NAMES)
+"""Lengths of the human chromosomes 1 to 22 in whole megabases."""
+X_CHROMOSOME = LENGTHS["GRCh38"]["X"] // MEGABASE
 AUTOSOME_STATES = {(1, 1): 0.45, (2, 1): 0.2, (1, 0): 0.13, (2, 0): 0.1, (2, 2): 0.07, (3, 1): 0.05}
 """Major and minor copies of a segment of ``mixed`` copy numbers, and how often they come."""
 X_STATES = {(1, 0): 0.8, (2, 0): 0.2}

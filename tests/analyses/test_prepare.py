@@ -486,7 +486,7 @@ def test_sheet(tmp_path: Path) -> None:
         ("P,R1,a.vcf,s.tsv,R1=0.5,", "row 2, column tumour_content: 'R1=0.5': expected one number, like 0.8"),
         (
             "P,R1,a.vcf,s.tsv,0.5±2,",
-            "row 2, column tumour_content: '0.5±2': --tumour-content 0.5±2: the standard",
+            "row 2, column tumour_content: '0.5±2': `tumour_content` 0.5±2: the standard",
         ),
         ("P,R1,a.vcf,s.tsv,,both", "row 2, column sex: 'both': expected male or female"),
         (

@@ -127,7 +127,7 @@ def test_id_column_anywhere_and_ignored_columns(tmp_path: Path) -> None:
 def test_an_option_that_names_no_column(tmp_path: Path, content: str | bytes, option: Any) -> None:
     with pytest.raises(
         UsageError,
-        match=r"t\.csv: (id_column|ignore): there is no column '[zx]'; the columns are 'x1?', '(y|x2)'$",
+        match=r"t\.csv: `(id_column|ignore)`: there is no column '[zx]'; the columns are 'x1?', '(y|x2)'$",
     ):
         read(tmp_path, content, **option)
 

@@ -54,7 +54,9 @@ def choose_samples(
     tumours = _tumours(options, names, declared)
     if not file.samples:
         if not tumours:
-            problems.add(f"which sample is the tumour? Name it with `tumour_sample`; {told(names)}")
+            problems.add(
+                f"which sample is the tumour? Name it with `tumour_sample`; {samples_of_file(names)}"
+            )
         chosen = {name: _own_name(name, file.path) for name in tumours}
     else:
         chosen = {}
@@ -88,7 +90,7 @@ def _named(
     if name is not None:
         if name in names:
             return name
-        problems.add(f"no sample {name!r} here; {told(names)}")
+        problems.add(f"no sample {name!r} here; {samples_of_file(names)}")
     elif sample_id in names:
         return sample_id
     elif len(tumours) == 1:
@@ -96,7 +98,7 @@ def _named(
     else:
         problems.add(
             f"which sample is {sample_id!r}? Name it with `tumour_sample`, or in a column tumour_sample of the sample "
-            f"sheet; {told(names)}"
+            f"sheet; {samples_of_file(names)}"
         )
     return None
 
@@ -105,7 +107,7 @@ def _own_name(name: str, path: Path) -> str:
     return file_stem(path) if name.upper() in ROLES else name
 
 
-def told(names: Sequence[str]) -> str:
+def samples_of_file(names: Sequence[str]) -> str:
     """The names of samples, as messages tell them."""
     if not names:
         return "the file has no samples"

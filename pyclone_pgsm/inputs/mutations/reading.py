@@ -22,7 +22,7 @@ from pyclone_pgsm.inputs.mutations.model import (
     mutation_id,
     mutation_ids,
 )
-from pyclone_pgsm.inputs.mutations.naming import told
+from pyclone_pgsm.inputs.mutations.naming import samples_of_file
 from pyclone_pgsm.inputs.mutations.tables import EXPECTED, MAF, PLAIN, read_table
 from pyclone_pgsm.inputs.mutations.vcf import read_vcf
 from pyclone_pgsm.inputs.observations import LeftOut
@@ -120,7 +120,7 @@ def _check_names(options: VariantOptions, names: Sequence[str], incomplete: bool
     unknown = [name for name in options.tumour_samples if name not in set(names)]
     if unknown and not incomplete:
         raise UsageError(
-            f"`tumour_sample` {unknown[0]!r}: no file has this sample; {told(list(dict.fromkeys(names)))}"
+            f"`tumour_sample` {unknown[0]!r}: no file has this sample; {samples_of_file(list(dict.fromkeys(names)))}"
         )
 
 

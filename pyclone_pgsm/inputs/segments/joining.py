@@ -28,18 +28,18 @@ from pyclone_pgsm.inputs.genome import Build, Sex, normal_copies
 from pyclone_pgsm.inputs.mutations.model import Variants, mutation_ids
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.read_counts.rows import DEFAULT_TUMOUR_CONTENT
+from pyclone_pgsm.inputs.segments.exclusions import FillGaps, exclusions_of
 from pyclone_pgsm.inputs.segments.found import Found
 from pyclone_pgsm.inputs.segments.intervals import NONE
 from pyclone_pgsm.inputs.segments.model import Segments
 from pyclone_pgsm.inputs.segments.reading import looks_at_no_alleles
-from pyclone_pgsm.inputs.segments.reasons import FillGaps, reasons_of
 from pyclone_pgsm.inputs.segments.samples import (
     Sample,
     build_of,
     check_same_build,
     hinted,
+    resolved,
     rows_by_sample,
-    told,
     used_samples,
 )
 from pyclone_pgsm.inputs.segments.states import EXCESS, States, states_of_tumour
@@ -98,9 +98,9 @@ def join(
     rows = rows_by_sample(segments, samples)
     known = {
         sample: Sample(
-            told(sexes, sample, hinted(segments, rows[sample], "sex")),
-            told(builds, sample) or build_of(variants, segments, rows[sample], sample),
-            told(tumour_content, sample, hinted(segments, rows[sample], "purity")),
+            resolved(sexes, sample, hinted(segments, rows[sample], "sex")),
+            resolved(builds, sample) or build_of(variants, segments, rows[sample], sample),
+            resolved(tumour_content, sample, hinted(segments, rows[sample], "purity")),
         )
         for sample in samples
     }
@@ -109,10 +109,10 @@ def join(
     found = Found.of(given, segments, rows)
     normal_cn = _normal_copies(found, known)
     states = _states(found, known, normal_cn, genotype_prior)
-    reasons = reasons_of(found, known, normal_cn, states, fill_gaps)
-    kept = reasons.is_kept
+    exclusions = exclusions_of(found, known, normal_cn, states, fill_gaps)
+    kept = exclusions.is_kept
     names = mutation_ids(given)
-    left_out = reasons.left_out(given, names)
+    left_out = exclusions.left_out(given, names)
     if not kept.any():
         raise InputError([_nothing_left(given, left_out)])
     return _table(given, names, kept, found, known, normal_cn, states), left_out

@@ -26,7 +26,7 @@ class Sample(NamedTuple):
     tumour_content: float | None
 
 
-def told(option: Mapping[str, _T] | _T | None, sample: str, hinted: _T | None = None) -> _T | None:
+def resolved(option: Mapping[str, _T] | _T | None, sample: str, hinted: _T | None = None) -> _T | None:
     """What an option, one value or one a sample, says of a sample; else the hint."""
     value = option.get(sample) if isinstance(option, Mapping) else option
     return hinted if value is None else value
@@ -74,8 +74,8 @@ def _hints(segments: Segments, rows: NDArray[np.int64]) -> list[Hint]:
 
 def hinted(segments: Segments, rows: NDArray[np.int64], what: str):  # type: ignore[no-untyped-def]
     """What the files of these segments say, if they agree."""
-    told = {getattr(hint, what) for hint in _hints(segments, rows)} - {None}
-    return told.pop() if len(told) == 1 else None
+    found = {getattr(hint, what) for hint in _hints(segments, rows)} - {None}
+    return found.pop() if len(found) == 1 else None
 
 
 def build_of(variants: Variants, segments: Segments, rows: NDArray[np.int64], sample: str) -> Build | None:

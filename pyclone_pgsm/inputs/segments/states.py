@@ -82,10 +82,10 @@ def states_of_tumour(
     normal = np.stack([normal_cn - normal_cn // 2, normal_cn // 2], axis=1)
     states = np.stack([first, second, normal], axis=1)
     others = np.zeros(len(shares)) if others is None else others
-    told = shares.sum(axis=1, keepdims=True) + others[:, None]
-    listed = np.maximum(told, 1.0)
-    held = np.concatenate([shares / listed, 1 - told / listed], axis=1)
-    others = others / listed[:, 0]
+    known = shares.sum(axis=1, keepdims=True) + others[:, None]
+    all_cells = np.maximum(known, 1.0)
+    held = np.concatenate([shares / all_cells, 1 - known / all_cells], axis=1)
+    others = others / all_cells[:, 0]
     for one, other in ((0, 1), (0, 2), (1, 2)):
         same = (states[:, one] == states[:, other]).all(axis=1)
         held[same, one] += held[same, other]

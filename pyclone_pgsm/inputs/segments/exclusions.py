@@ -33,7 +33,7 @@ _BUILD_UNKNOWN = (
 )
 
 
-class Reasons:
+class Exclusions:
     """Why each mutation is left out or changed: the first reason that applies.
 
     Attributes
@@ -89,61 +89,61 @@ class Reasons:
         ]
 
 
-def reasons_of(
+def exclusions_of(
     found: Found,
     known: Mapping[str, Sample],
     normal_cn: NDArray[np.int64],
     states: States,
     fill_gaps: FillGaps | None,
-) -> Reasons:
-    reasons = Reasons(len(found.given))
+) -> Exclusions:
+    exclusions = Exclusions(len(found.given))
     chrom = found.given["chrom"]
-    reasons.add(~found.has_segments[found.sample], _NO_SEGMENTS)
-    reasons.add((chrom == "MT").to_numpy(), _MITOCHONDRION)
+    exclusions.add(~found.has_segments[found.sample], _NO_SEGMENTS)
+    exclusions.add((chrom == "MT").to_numpy(), _MITOCHONDRION)
     in_gap = found.segment == NONE
     if fill_gaps is None:
-        reasons.add(in_gap, _GAP)
-    _add_normal(reasons, found, known, normal_cn)
-    reasons.add(in_gap, _FILLED, is_kept=True)
-    _add_contradictions(reasons, found)
-    _add_unknown(reasons, found, states)
-    return reasons
+        exclusions.add(in_gap, _GAP)
+    _add_normal(exclusions, found, known, normal_cn)
+    exclusions.add(in_gap, _FILLED, is_kept=True)
+    _add_contradictions(exclusions, found)
+    _add_unknown(exclusions, found, states)
+    return exclusions
 
 
 def _add_normal(
-    reasons: Reasons, found: Found, known: Mapping[str, Sample], normal_cn: NDArray[np.int64]
+    exclusions: Exclusions, found: Found, known: Mapping[str, Sample], normal_cn: NDArray[np.int64]
 ) -> None:
     """Mutations where normal cells have no copies, or unknown ones."""
     said = found.take("normal_cn") != NONE
-    reasons.add((normal_cn == 0) & said, _NONE_IN_NORMAL)
-    doubtful = reasons.open(normal_cn <= 0)
+    exclusions.add((normal_cn == 0) & said, _NONE_IN_NORMAL)
+    doubtful = exclusions.open(normal_cn <= 0)
     column = found.given["chrom"].cat
     codes = column.codes.to_numpy()
     for code in np.unique(codes[doubtful]).tolist():
         name = str(column.categories[code])
         here = doubtful & (codes == code)
         if name not in ("X", "Y"):
-            reasons.add(here, _NO_CONTIG.format(chrom=name))
+            exclusions.add(here, _NO_CONTIG.format(chrom=name))
             continue
         for place, sample in enumerate(found.samples):
             sex = known[sample].sex
             of = here & (found.sample == place)
             if sex is not None:
                 of_sex = {"female": "woman", "male": "man"}[sex]
-                reasons.add(of & (normal_cn == 0), _NO_COPIES.format(sex=of_sex, chrom=name))
+                exclusions.add(of & (normal_cn == 0), _NO_COPIES.format(sex=of_sex, chrom=name))
             unknown = _SEX_UNKNOWN if sex is None else _BUILD_UNKNOWN
-            reasons.add(of & (normal_cn < 0), unknown.format(chrom=name))
+            exclusions.add(of & (normal_cn < 0), unknown.format(chrom=name))
 
 
-def _add_contradictions(reasons: Reasons, found: Found) -> None:
+def _add_contradictions(exclusions: Exclusions, found: Found) -> None:
     def text(pair: tuple[int, int]) -> str:
         rivals = " and ".join(_where(found.segments, row) for row in pair)
         return f"two segments with different copy numbers hold it: {rivals}"
 
-    reasons.add_each(found.rival != NONE, found.segment, found.rival, text)
+    exclusions.add_each(found.rival != NONE, found.segment, found.rival, text)
 
 
-def _add_unknown(reasons: Reasons, found: Found, states: States) -> None:
+def _add_unknown(exclusions: Exclusions, found: Found, states: States) -> None:
     """Mutations in segments that do not tell the copies of each allele, or tell more than two states."""
     totals = found.segments["major_cn"].to_numpy()
 
@@ -172,10 +172,10 @@ def _add_unknown(reasons: Reasons, found: Found, states: States) -> None:
 
     has_segment = found.segment != NONE
     without_alleles = has_segment & ((states.minor < 0) | (states.second_minor < 0))
-    reasons.add_each(without_alleles, found.segment, found.segment, unknown)
-    reasons.add_each(has_segment & states.too_many, found.segment, found.segment, too_many)
+    exclusions.add_each(without_alleles, found.segment, found.segment, unknown)
+    exclusions.add_each(has_segment & states.too_many, found.segment, found.segment, too_many)
     more = has_segment & (states.not_modelled > 0)
-    reasons.add_each(more, found.segment, found.segment, nearly_two, is_kept=True)
+    exclusions.add_each(more, found.segment, found.segment, nearly_two, is_kept=True)
 
 
 def _where(segments: pd.DataFrame, row: int) -> str:

@@ -1,0 +1,424 @@
+"""The tumours that a command works on: which files are given for each, and how they are read."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from pyclone_pgsm.cli.mistakes import mistakes_reported
+from pyclone_pgsm.cli.options import (
+    Options,
+    option,
+)
+from pyclone_pgsm.cli.parsing import default_folder
+from pyclone_pgsm.errors import InputError, Problem, UsageError
+
+if TYPE_CHECKING:
+    from pyclone_pgsm.analyses.prepare import Prepared, PrepareOptions
+    from pyclone_pgsm.inputs.observations import LeftOut, Observations
+    from pyclone_pgsm.inputs.sample_sheet import Patient
+    from pyclone_pgsm.inputs.tumour_content import ContentOption
+
+SEGMENTS = "Mutations and segments (VCF, MAF)"
+
+Inputs = Annotated[
+    list[Path] | None,
+    typer.Argument(
+        metavar="INPUT",
+        help="Tables of read counts: PyClone-VI's long format, or PyClone's, one file a sample; TSV or CSV, .gz too. "
+        "With -c: mutations, as VCF, MAF or a table chrom pos ref alt sample_id ref_counts alt_counts; FILE or "
+        "SAMPLE=FILE.",
+        show_default=False,
+    ),
+]
+
+SEGMENT_OPTIONS: Options = {
+    "segments": (
+        option(
+            list[str] | None,
+            "-c|--segments",
+            "Copy-number segments of the mutations (repeatable): one file a sample, or one with a column of samples.",
+            SEGMENTS,
+            "FILE|SAMPLE=FILE",
+        ),
+        None,
+    ),
+    "samples": (
+        option(
+            Path | None,
+            "--samples",
+            "Sample sheet in place of INPUT and -c: sample_id, mutations, segments, and where wanted tumour_content, "
+            "sex, tumour_sample, patient_id. With patient_id each patient is run, in a folder of its own.",
+            SEGMENTS,
+            "SHEET",
+        ),
+        None,
+    ),
+    "tumour_sample": (
+        option(
+            list[str] | None,
+            "--tumour-sample",
+            "Name of a tumour sample in a VCF or MAF that does not tell (repeatable).",
+            SEGMENTS,
+            "NAME",
+        ),
+        None,
+    ),
+    "all_filters": (
+        option(bool, "--all-filters", "Take mutations whatever their FILTER, not only PASS.", SEGMENTS),
+        False,
+    ),
+    "cn_format": (
+        option(
+            str | None,
+            "--cn-format",
+            "Format of the segments: ascat, battenberg, facets, sequenza, purple, cnvkit, titan, generic, .. "
+            "\\[default: found out]",
+            SEGMENTS,
+            "NAME",
+        ),
+        None,
+    ),
+    "sex": (
+        option(
+            str | None,
+            "--sex",
+            "Sex of the patient, for the copies of X and Y in normal cells; wins over the segments' and the sheet's.",
+            SEGMENTS,
+            "male|female",
+        ),
+        None,
+    ),
+    "genome_build": (
+        option(
+            str | None,
+            "--genome-build",
+            "Genome build of mutations and segments. \\[default: found out]",
+            SEGMENTS,
+            "GRCh37|GRCh38",
+        ),
+        None,
+    ),
+    "fill_gaps": (
+        option(
+            str | None,
+            "--fill-gaps",
+            "diploid: mutations in no segment have the copies of normal cells. \\[default: they are left out]",
+            SEGMENTS,
+            "diploid",
+        ),
+        None,
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Tumour:
+    """One tumour that a command is to work on.
+
+    Attributes
+    ----------
+    tables : list of Path
+        Tables of read counts; none if there are mutations with segments.
+    patient : Patient or None
+        Mutations with segments.
+    content : float, Uncertain, mapping of sample to one of these, or None
+        What ``--tumour-content`` says of its samples.
+    """
+
+    tables: list[Path]
+    patient: Patient | None
+    content: ContentOption
+
+    @property
+    def files(self) -> list[Path]:
+        """All that is read of it."""
+        if self.patient is None:
+            return self.tables
+        return [
+            *(file.path for file in self.patient.mutations),
+            *(file.path for file in self.patient.segments),
+        ]
+
+    @property
+    def name(self) -> str:
+        """Name of the patient, "" if there is only one."""
+        return self.patient.name if self.patient is not None else ""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was read of one tumour.
+
+    Attributes
+    ----------
+    observations : Observations
+    left_out : list of LeftOut
+    content : float, Uncertain, mapping of sample to one of these, or None
+        Tumour content as options and sample sheet say it.
+    notes : list of str
+        What the user may want to know, a line each.
+    warnings : list of str
+        What the user should look at, a line each.
+    """
+
+    observations: Observations
+    left_out: list[LeftOut]
+    content: ContentOption
+    notes: list[str]
+    warnings: list[str]
+
+
+def warn(warnings: Sequence[str], patient: str = "") -> None:
+    """Print warnings on stderr, after the name of the patient if there is one."""
+    of_patient = f"patient {patient}: " if patient else ""
+    for line in warnings:
+        print(f"pyclone-pgsm: {of_patient}warning: {line}", file=sys.stderr)
+
+
+@contextmanager
+def _options_named(given: Mapping[str, Any]) -> Iterator[None]:
+    """Put the option before the name of a file that is wrong as a whole, where an option gives the file."""
+    try:
+        yield
+    except InputError as error:
+        option_of = {str(given["samples"]): "--samples"}
+        for text in given["segments"] or ():
+            option_of |= dict.fromkeys((text, text.partition("=")[2]), "--segments")
+        raise InputError(
+            [
+                replace(problem, file=f"{option_of[problem.file]} {problem.file}")
+                if problem.row is None and problem.file in option_of
+                else problem
+                for problem in error.problems
+            ],
+            error.unlisted,
+        ) from None
+
+
+def tumours(inputs: Sequence[Path] | None, given: Mapping[str, Any]) -> list[Tumour]:
+    """The tumours that a command names.
+
+    Parameters
+    ----------
+    inputs : sequence of Path or None
+        The arguments.
+    given : mapping of str to Any
+        All parameters of the command, among them those of `SEGMENT_OPTIONS` and ``tumour_content``.
+
+    Raises
+    ------
+    UsageError
+        If they contradict each other, or there are none.
+    InputError
+        If the sample sheet cannot be used, or a file needs segments.
+    """
+    from pyclone_pgsm.inputs.tumour_content import parse_tumour_content
+
+    content = parse_tumour_content(given["tumour_content"])
+    if given["samples"] is not None:
+        if inputs or given["segments"]:
+            raise UsageError("--samples names all files: leave out INPUT and -c")
+        with _options_named(given):
+            return _of_sheet(given["samples"], content)
+    if not inputs:
+        raise UsageError(
+            "no INPUT: give tables of read counts, mutations with -c, or a sample sheet with --samples"
+        )
+    if given["segments"]:
+        return [Tumour([], _of_files(inputs, given["segments"]), content)]
+    _check_tables(inputs, given)
+    return [Tumour(list(inputs), None, content)]
+
+
+def _of_sheet(path: Path, content: ContentOption) -> list[Tumour]:
+    from pyclone_pgsm.inputs.sample_sheet import read_sheet
+
+    patients = read_sheet(path)
+    if not isinstance(content, Mapping):
+        return [Tumour([], patient, content) for patient in patients]
+    samples = {patient.name: patient.sample_ids for patient in patients}
+    known = {sample for names in samples.values() for sample in names}
+    for sample in content:
+        if sample not in known:
+            raise UsageError(f"--tumour-content is given for {sample!r}, which is no sample of {path}")
+    return [
+        Tumour([], patient, {name: content[name] for name in samples[patient.name] if name in content})
+        for patient in patients
+    ]
+
+
+def _of_files(inputs: Sequence[Path], segments: Sequence[str]) -> Patient:
+    """Mutations and segments; segments may stand among the arguments, as in ``-c *.segments.txt``."""
+    from pyclone_pgsm.inputs.mutations import VariantFile
+    from pyclone_pgsm.inputs.mutations.kinds import kind_of
+    from pyclone_pgsm.inputs.sample_sheet import Patient, SegmentFile
+
+    named = [_named(str(text)) for text in inputs]
+    of_segments = [_named(text) for text in segments]
+    for _, path in of_segments:
+        if path in [other for _, other in named] and kind_of(path) != "segments":
+            raise UsageError(
+                f"{path}: given as mutations and as segments (-c); give the two as files of their own"
+            )
+    of_segments += [(sample, path) for sample, path in named if kind_of(path) == "segments"]
+    mutations: dict[Path, dict[str, str | None]] = {}
+    for sample, path in named:
+        if (sample, path) not in of_segments:
+            mutations.setdefault(path, {}).update({sample: None} if sample else {})
+    return Patient(
+        "",
+        tuple(VariantFile(path, samples) for path, samples in mutations.items()),
+        tuple(SegmentFile(path, sample) for sample, path in of_segments),
+    )
+
+
+def _named(text: str) -> tuple[str | None, Path]:
+    """Sample and file of SAMPLE=FILE; a file that has such a name is taken as it is."""
+    sample, equals, file = text.partition("=")
+    if not equals or Path(text).exists():
+        return None, Path(text)
+    if not sample or not file:
+        raise UsageError(f"{text!r}: INPUT and --segments must be FILE or SAMPLE=FILE")
+    return sample, Path(file)
+
+
+def _check_tables(inputs: Sequence[Path], given: Mapping[str, Any]) -> None:
+    """Refuse mutations without segments, and options that only mutations with segments have."""
+    from pyclone_pgsm.inputs.mutations.kinds import MUTATIONS, kind_of
+
+    kinds = {path: kind_of(path) for path in inputs}
+    problems = [
+        Problem(
+            str(path),
+            "mutations without copy numbers: give copy-number segments of their samples with -c, or a table that has "
+            "both",
+        )
+        for path, kind in kinds.items()
+        if kind in MUTATIONS
+    ]
+    if problems:
+        raise InputError(problems)
+    for name in SEGMENT_OPTIONS:
+        if given[name]:
+            raise UsageError(
+                f"--{name.replace('_', '-')} is for mutations with segments (-c), not for tables"
+            )
+
+
+def read(tumour: Tumour, given: Mapping[str, Any]) -> Reading:
+    """Read a tumour, whatever it comes as.
+
+    Raises
+    ------
+    InputError, UsageError
+        Whatever is wrong with files and options.
+    """
+    from pyclone_pgsm.inputs.read_counts.suspicions import content_taken_as_one, suspicions
+    from pyclone_pgsm.inputs.read_counts.tables import read_tables
+
+    how = {"error_rate": given["error_rate"], "genotype_prior": given["genotype_prior"]}
+    if tumour.patient is None:
+        observations, left_out = read_tables(tumour.tables, tumour_content=tumour.content, **how)
+        unknown = observations.content_unknown
+        notes = [content_taken_as_one(unknown)] if unknown else []
+        warnings = [*notes, *suspicions(observations)]
+        return Reading(observations, left_out, tumour.content, notes, warnings)
+    from pyclone_pgsm.analyses.prepare import observe
+
+    prepared = join(tumour, tumour.patient, given)
+    observations, left_out = observe(prepared, **how)
+    warnings = [*prepared.warnings, *suspicions(observations)]
+    return Reading(observations, left_out, prepared.tumour_content, prepared.notes, warnings)
+
+
+def join(tumour: Tumour, patient: Patient, given: Mapping[str, Any]) -> Prepared:
+    """Join the mutations and segments of one tumour.
+
+    Raises
+    ------
+    InputError, UsageError
+        Whatever is wrong with files and options.
+    """
+    from pyclone_pgsm.analyses.prepare import prepare
+
+    with _options_named(given):
+        return prepare(patient, replace(prepare_options(given), tumour_content=tumour.content))
+
+
+def prepare_options(given: Mapping[str, Any]) -> PrepareOptions:
+    """The options of a command for mutations and segments.
+
+    Raises
+    ------
+    UsageError
+        If one has a value that cannot be.
+    """
+    from pyclone_pgsm.analyses.prepare import PrepareOptions
+
+    return PrepareOptions(
+        tumour_samples=tuple(given["tumour_sample"] or ()),
+        all_filters=given["all_filters"],
+        cn_format=given["cn_format"],
+        sex=given["sex"],
+        build=given["genome_build"],
+        fill_gaps=given["fill_gaps"],
+        genotype_prior=given["genotype_prior"],
+    )
+
+
+def folder_for(
+    inputs: Sequence[Path] | None, given: Mapping[str, Any], ending: str = "_pyclone_pgsm"
+) -> Path:
+    """The output folder if none is given."""
+    first = given["samples"] or (inputs[0] if inputs else Path("tumour"))
+    if given["segments"] and not first.exists():
+        first = Path(str(first).rpartition("=")[2])
+    return default_folder(first, ending)
+
+
+def each_tumour(
+    found: Sequence[Tumour],
+    out: Path,
+    work: Callable[[Tumour, Path], None],
+    quiet: bool = False,
+) -> None:
+    """Do the work of a command for each tumour: in the folder ``out``, or each patient in one of its own below.
+
+    A patient whose files are at fault fails alone: its message is printed, the others go on, and the exit code is 2.
+
+    Parameters
+    ----------
+    found : sequence of Tumour
+        One without a name, or any number with names.
+    out : Path
+        The folder.
+    work : callable
+        Does the work for a tumour in a folder.
+    quiet : bool
+        Do not print the names of patients.
+    """
+    failed = []
+    for tumour in found:
+        folder = out / tumour.name
+        if tumour.name and not quiet:
+            print(f"patient {tumour.name}")
+        try:
+            with mistakes_reported(where=f"patient {tumour.name}" if tumour.name else None):
+                work(tumour, folder)
+        except typer.Exit as end:
+            if end.exit_code != 2 or not tumour.name:
+                raise
+            failed.append(tumour.name)
+    if failed:
+        print(
+            f"pyclone-pgsm: {len(failed)} of {len(found)} patients failed: {', '.join(failed)}",
+            file=sys.stderr,
+        )
+        raise typer.Exit(2)
