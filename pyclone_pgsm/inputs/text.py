@@ -8,15 +8,18 @@ from __future__ import annotations
 
 import gzip
 import io
+import os
 import re
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import BinaryIO, TextIO, TypeVar
 
 from pyclone_pgsm.errors import InputError
 from pyclone_pgsm.inputs.problems import FileProblems
+
+T = TypeVar("T")
 
 _GZIP = b"\x1f\x8b"
 
@@ -93,6 +96,41 @@ def open_lines(path: Path, problems: FileProblems) -> Iterator[TextIO]:
     """
     with unpacked(path, problems) as file:
         yield io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline=None)
+
+
+def read_each(
+    paths: Sequence[Path], found: Sequence[FileProblems], read: Callable[[int], T]
+) -> list[tuple[int, T]]:
+    """Read several files, one after the other.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        The files.
+    found : sequence of FileProblems
+        Those of each file; receives that a file is given twice.
+    read : callable
+        From the place of a file to what it holds. InputError says that nothing can be had from it.
+
+    Returns
+    -------
+    list of (int, what was read)
+        Of the files that could be read, and of those given twice the first.
+    """
+    first: dict[str, str] = {}
+    results = []
+    for place, (path, problems) in enumerate(zip(paths, found)):
+        try:
+            real = os.path.realpath(path)
+        except (OSError, ValueError):  # no file can have this name, which reading it tells
+            real = str(path)
+        if real in first:
+            problems.add(f"this file is given twice (the first time as {first[real]!r}); give it once")
+            continue
+        first[real] = problems.file
+        with suppress(InputError):
+            results.append((place, read(place)))
+    return results
 
 
 def beginning(path: Path, size: int = 2**18) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -10,7 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pyclone_pgsm.errors import InputError, UsageError
+from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.mutations.kinds import kind_of
 from pyclone_pgsm.inputs.mutations.model import (
     COLUMNS,
@@ -27,7 +26,7 @@ from pyclone_pgsm.inputs.mutations.tables import EXPECTED, MAF, PLAIN, read_tabl
 from pyclone_pgsm.inputs.mutations.vcf import read_vcf
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.problems import FileProblems, input_error
-from pyclone_pgsm.inputs.text import open_text
+from pyclone_pgsm.inputs.text import open_text, read_each
 
 _MUTATION = ["chrom", "pos", "ref", "alt", "sample_id"]
 
@@ -66,7 +65,12 @@ def read_variants(
     if not given:
         raise UsageError("no file of mutations given")
     found = [FileProblems(str(file.path)) for file in given]
-    read = _read_files(given, options, found)
+    places = read_each(
+        [file.path for file in given],
+        found,
+        lambda place: _read_file(given[place], options, found[place]),
+    )
+    read = [(found[place].file, each) for place, each in places]
     _check_names(options, [name for _, each in read for name in each.names], any(found))
     if any(found):
         raise input_error(found)
@@ -74,24 +78,6 @@ def read_variants(
     if any(found):
         raise input_error(found)
     return _put_together(read)
-
-
-def _read_files(
-    files: Sequence[VariantFile], options: VariantOptions, found: Sequence[FileProblems]
-) -> list[tuple[str, FileVariants]]:
-    read: list[tuple[str, FileVariants]] = []
-    seen: dict[str, str] = {}
-    for file, problems in zip(files, found):
-        place = os.path.realpath(file.path)
-        if place in seen:
-            problems.add(f"this file is given twice (the first time as {seen[place]!r}); give it once")
-            continue
-        seen[place] = problems.file
-        try:
-            read.append((problems.file, _read_file(file, options, problems)))
-        except InputError:
-            continue
-    return read
 
 
 def _read_file(file: VariantFile, options: VariantOptions, problems: FileProblems) -> FileVariants:

@@ -6,17 +6,17 @@ The steps: each file alone (`pyclone_pgsm.inputs.read_counts.rows`), then all to
 
 from __future__ import annotations
 
-import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
-from pyclone_pgsm.errors import InputError, UsageError
+from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.inputs.problems import FileProblems, counted, listed
 from pyclone_pgsm.inputs.read_counts.joining import lay_out
 from pyclone_pgsm.inputs.read_counts.rows import Options, Rows, read_rows
+from pyclone_pgsm.inputs.text import read_each
 from pyclone_pgsm.inputs.tumour_content import ContentOption, checked_means
 from pyclone_pgsm.inputs.values import ERROR_RATE, checked
 
@@ -133,34 +133,16 @@ def _check_samples_known(tumour_content: Mapping[str, object], sample_ids: Seque
 def _read_files(paths: Sequence[Path], options: Options, found: Sequence[FileProblems]) -> list[Rows]:
     """All files that can be read; of those that are the same, or named after the same sample, the first."""
     files: list[Rows] = []
-    seen: dict[str, str] = {}
     named: dict[str, str] = {}
-    for path, problems in zip(paths, found):
-        place = _real_place(path)
-        if place in seen:
-            problems.add(f"this file is given twice (the first time as {seen[place]!r}); give it once")
-            continue
-        seen[place] = problems.file
-        try:
-            rows = read_rows(path, options, problems)
-        except InputError:
-            continue
+    for place, rows in read_each(paths, found, lambda place: read_rows(paths[place], options, found[place])):
         sample = rows.samples.texts[0] if rows.named_after_file else None
         if sample in named:
-            problems.add(
+            found[place].add(
                 f"the sample is named after the file, {sample!r}, and so is that of {named[sample]!r}; "
                 "rename one of the two files, or add a column sample_id"
             )
             continue
         if sample is not None:
-            named[sample] = problems.file
+            named[sample] = rows.file
         files.append(rows)
     return files
-
-
-def _real_place(path: Path) -> str:
-    """The path without links and detours; as it is if no file can have it, which reading it will tell."""
-    try:
-        return os.path.realpath(path)
-    except (OSError, ValueError):
-        return str(path)

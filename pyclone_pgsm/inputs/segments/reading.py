@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
@@ -31,6 +29,7 @@ from pyclone_pgsm.inputs.segments.formats import (
 )
 from pyclone_pgsm.inputs.segments.model import COLUMNS, FAR, Hint, Segments, combined
 from pyclone_pgsm.inputs.segments.purity import Fit, fit_beside, is_fit, names_beside, read_fit
+from pyclone_pgsm.inputs.text import read_each
 
 _PURITY = "purity"
 """A further column of the rows of a file that tells the purity of their samples."""
@@ -99,36 +98,29 @@ def read_segments(
         raise UsageError(
             f"`cn_format` {cn_format!r}: no known format of copy-number segments; known are {', '.join(FORMATS)}"
         )
-    found = {path: FileProblems(str(path)) for path in given}
-    fits = {path: _fit(path, found[path]) for path in found if is_fit(path)}
-    if len(fits) == len(found):
+    found = [FileProblems(str(path)) for path in given]
+    has_fit = [is_fit(path) for path in given]
+    if all(has_fit):
         raise UsageError("only files with the purity of samples are given, no copy-number segments")
     options = _Options(cn_format, sample_id, looks_at_no_alleles(genotype_prior))
-    read: dict[Path, Segments] = {}
-    for path, problems in found.items():
-        if given.count(path) > 1 or any(_same(path, other) for other in read):
-            problems.add("this file is given twice; give it once")
-        elif path not in fits:
-            with suppress(InputError):
-                read[path] = _read_file(path, options, problems)
-    _note_doubles(read, found)
-    if fits and not any(found.values()):
-        _assign(fits, read, found)
-    if any(found.values()):
-        raise input_error(list(found.values()))
-    return combined(list(read.values()))
+
+    def read(place: int) -> Segments | Fit:
+        path, problems = given[place], found[place]
+        return _fit(path, problems) if has_fit[place] else _read_file(path, options, problems)
+
+    files = read_each(given, found, read)
+    parts = {place: each for place, each in files if isinstance(each, Segments)}
+    _note_doubles(parts, found)
+    if not any(found):
+        _assign({place: each for place, each in files if isinstance(each, Fit)}, parts, found)
+    if any(found):
+        raise input_error(found)
+    return combined(list(parts.values()))
 
 
 def looks_at_no_alleles(genotype_prior: str) -> bool:
     """Whether a genotype prior does with total copy numbers, or with none."""
     return genotype_prior == "total" or genotype_prior in PRIORS_WITHOUT_COPY_NUMBERS
-
-
-def _same(path: Path, other: Path) -> bool:
-    try:
-        return os.path.realpath(path) == os.path.realpath(other)
-    except (OSError, ValueError):
-        return False
 
 
 def _fit(path: Path, problems: FileProblems) -> Fit:
@@ -366,14 +358,15 @@ def _first(rows: pd.DataFrame, name: str) -> float | None:
     return float(rows[name].to_numpy()[0]) if name in rows else None
 
 
-def _assign(fits: dict[Path, Fit], read: dict[Path, Segments], found: dict[Path, FileProblems]) -> None:
+def _assign(fits: dict[int, Fit], read: dict[int, Segments], found: Sequence[FileProblems]) -> None:
     """Put each fit that was given to the segments it belongs to: by its name, or because there is only one file."""
-    for path, fit in fits.items():
-        owners = [each for each in read if path.name in names_beside(each.name)]
+    names = [Path(problems.file).name for problems in found]
+    for place, fit in fits.items():
+        owners = [each for each in read if names[place] in names_beside(names[each])]
         if not owners and len(read) == 1 and len(fits) == 1:
             owners = list(read)
         if len(owners) != 1:
-            found[path].add(
+            found[place].add(
                 "which segments does this purity belong to? Their file is expected to have the name that the caller "
                 "gives it, or to be the only one"
             )
@@ -383,16 +376,16 @@ def _assign(fits: dict[Path, Fit], read: dict[Path, Segments], found: dict[Path,
         read[owners[0]] = replace(part, hints=[replace(hint, **given) for hint in part.hints])
 
 
-def _note_doubles(read: dict[Path, Segments], found: dict[Path, FileProblems]) -> None:
+def _note_doubles(read: dict[int, Segments], found: Sequence[FileProblems]) -> None:
     """Note samples whose segments of one chromosome stand in two files."""
     seen: dict[tuple[str, str], str] = {}
-    for path, segments in read.items():
+    for place, segments in read.items():
         of = segments.table[["sample_id", "chrom"]].drop_duplicates()
         pairs = [(str(sample), str(chrom)) for sample, chrom in zip(of["sample_id"], of["chrom"]) if sample]
         double = next((pair for pair in pairs if pair in seen), None)
         if double is not None:
             sample, chrom = double
-            found[path].add(
+            found[place].add(
                 f"segments of chromosome {chrom} of sample {sample!r} stand in {seen[double]}, too; keep one"
             )
-        seen |= dict.fromkeys(pairs, str(path))
+        seen |= dict.fromkeys(pairs, found[place].file)
