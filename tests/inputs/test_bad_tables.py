@@ -216,7 +216,7 @@ def test_bad_header(tmp_path: Path, header: str, expected: str) -> None:
 @pytest.mark.parametrize("name", ["tumor_content", "Tumour_Content", "purity", "tumour_contents"])
 def test_overlooked_tumour_content(tmp_path: Path, name: str) -> None:
     content = table(GOOD + "\t0.5", header=f"{LONG}\t{name}")
-    expected = f"row 1, column {name}: rename this column to tumour_content, or set --tumour-content, which"
+    expected = f"row 1, column {name}: rename this column to tumour_content, or set `tumour_content`, which"
     assert expected in error_in(tmp_path, content)
     assert expected in error_in(tmp_path, content, tumour_content={"S1": 0.7})
     observations, _ = read_tables(tmp_path / "t.tsv", tumour_content=0.7)
