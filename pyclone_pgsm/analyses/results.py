@@ -191,7 +191,7 @@ def traces_of(trace: Trace, burn_in: int | None) -> Traces:
         raise TraceError(f"{trace.path}: no chain has a saved iteration: resume the trace")
     length = min(len(chain.iteration) for chain in chains)
     iterations = chains[0].iteration[:length]
-    skip = trace.options.settings.lengths[1] if burn_in is None else burn_in
+    skip = trace.burn_in if burn_in is None else burn_in
 
     return Traces(
         log_joint=np.array([chain.log_joint[:length] for chain in chains]),

@@ -15,6 +15,7 @@ from typing import Any, TypedDict, Unpack
 from pyclone_pgsm.analyses.memory import check_memory, estimate
 from pyclone_pgsm.analyses.plan import Plan, density_explained, make_plan
 from pyclone_pgsm.analyses.precompile import compile_ahead
+from pyclone_pgsm.analyses.prolong import prolonged
 from pyclone_pgsm.analyses.results import write_results
 from pyclone_pgsm.analyses.signals import stopped_by_signals
 from pyclone_pgsm.analyses.tumour import ModelOptions as ModelOptions
@@ -35,12 +36,14 @@ from pyclone_pgsm.locks import writing
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.posterior.summarize import Result
 from pyclone_pgsm.posterior.summary import Summary
+from pyclone_pgsm.posterior.verdict import monitor_of
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.sampling.chain import ChainState
-from pyclone_pgsm.sampling.chains import effective_threads, run_chains
+from pyclone_pgsm.sampling.chains import Segment, effective_threads, run_chains, run_until_converged
+from pyclone_pgsm.sampling.convergence import End, next_check
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.stopping import Stopped
-from pyclone_pgsm.trace import RunOptions, Trace, TraceWriter, create_trace, extend_trace, renew
+from pyclone_pgsm.trace import RunOptions, Trace, TraceWriter, create_trace, extend_trace, finish_trace, renew
 from pyclone_pgsm.trace.dataset import Dataset
 from pyclone_pgsm.trace.tumour import TumourData
 from pyclone_pgsm.tumour.options import TUMOUR
@@ -74,26 +77,45 @@ def _run(
 ) -> None:
     """Advance the chains of a trace to their end, or until interrupted."""
     stop = threading.Event()
+    settings = options.settings
     writer = TraceWriter(path, options.traced)
+    end: End | None = None
+
+    def steps() -> Iterator[Segment]:
+        nonlocal end
+        run = model, settings, states, options.rebuild, effective_threads(threads, len(states)), stop
+        if not settings.until_converged:
+            yield from run_chains(*run)
+            return
+        with Trace(path) as trace:
+            monitor = monitor_of(trace)
+        end = yield from run_until_converged(run_chains, *run, monitor)
+
     with stopped_by_signals(stop), density_explained(options, data), blamed(options.model.likelihood):
-        steps = run_chains(
-            model,
-            options.settings,
-            states,
-            options.rebuild,
-            effective_threads(threads, len(states)),
-            stop,
-        )
         interrupted = False
-        for chain, state, records, done in steps:
+        for chain, state, records, done in steps():
             writer.add(chain, state, records)
             interrupted |= not done and stop.is_set()
             if progress and records.iteration:
-                progress(chain, records.iteration[-1], options.settings.lengths[0], records.num_clusters[-1])
+                total = settings.lengths[0]
+                if settings.until_converged:
+                    total = min(total, next_check(records.iteration[-1], model.num_observations))
+                progress(chain, records.iteration[-1], total, records.num_clusters[-1])
         writer.flush()
     model.forget()
-    if interrupted:
+    if interrupted or (settings.until_converged and end is None):
         raise Interrupted(path)
+    if end is not None:
+        finish_trace(path, _ended(options, end))
+
+
+def _ended(options: RunOptions, end: End) -> RunOptions:
+    """Options of a run that went on until it had converged, or could not."""
+    most = options.settings.lengths[0]
+    is_full = end.iterations > most - options.rebuild
+    stopped = "converged" if end.converged else "max-iterations" if is_full else "max-time"
+    settings = replace(options.settings, iterations=end.iterations, burn_in=end.burn_in)
+    return replace(options, settings=settings, stopped=stopped)
 
 
 def start(
@@ -209,8 +231,10 @@ def run(
 
 def resume(
     path: Path,
-    iterations: int | None = None,
+    iterations: int | str | None = None,
     *,
+    max_iterations: int | None = None,
+    max_time: float | None = None,
     threads: int | None = None,
     progress: Progress | None = None,
     likelihood: str | None = None,
@@ -221,8 +245,13 @@ def resume(
     ----------
     path : Path
         One with an unfinished name (:func:`pyclone_pgsm.files.unfinished`) takes the place of the older in the end.
-    iterations : int or None
-        New number of iterations in all; None: as the trace says.
+    iterations : int, "auto" or None
+        New number of iterations in all; "auto": until the chains have converged; None: as the trace says.
+    max_iterations : int or None
+        Of chains that run until they have converged. None: as the trace says; or, if they have done that many, twice
+        as many.
+    max_time : float or None
+        Seconds, likewise; chains that stopped for it are given no new limit if it is None.
     likelihood : str or None
         The trace's likelihood if it is of a file (see :class:`~pyclone_pgsm.trace.Trace`).
 
@@ -240,12 +269,12 @@ def resume(
     if not path.exists():
         raise TraceError(f"{path}: there is no such file")
     with writing(path), writing(finished(path)):
-        return _resume(path, iterations, threads, progress, likelihood)
+        return _resume(path, (iterations, max_iterations, max_time), threads, progress, likelihood)
 
 
 def _resume(
     path: Path,
-    iterations: int | None,
+    limits: tuple[int | str | None, int | None, float | None],
     threads: int | None,
     progress: Progress | None,
     likelihood: str | None,
@@ -255,18 +284,8 @@ def _resume(
         trace.check()
         options = trace.options
         states = trace.states()
-        total = options.settings.lengths[0]
-        is_done = all(
-            len(chain.iteration) and chain.iteration[-1] + options.settings.thin > total
-            for chain in trace.chains
-        )
-        if iterations is not None:
-            if iterations < total:
-                raise UsageError(
-                    f"`iterations` {iterations}: {path} is meant to have {total}; give at least that"
-                )
-            is_done = is_done and iterations == total
-            options = replace(options, settings=replace(options.settings, iterations=iterations))
+        longer = prolonged(trace, *limits)
+        is_done, options = longer is None, longer or options
         at_once = effective_threads(threads, len(states))
         if not is_done:
             check_memory(estimate(trace.data, options.settings, at_once))
@@ -278,7 +297,8 @@ def _resume(
             extend_trace(path, options)
             _run(path, data, model, options, states, threads, progress)
     take_place(path, finished(path))
-    return options.settings.lengths[0]
+    with Trace(finished(path), likelihood) as trace:
+        return trace.options.settings.lengths[0]
 
 
 class ResultOptions(TypedDict, total=False):

@@ -14,7 +14,12 @@ from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.analyses.memory import Estimate
 from pyclone_pgsm.posterior.convergence import Diagnostic
 from pyclone_pgsm.posterior.rows import kept_rows
-from pyclone_pgsm.posterior.summarize import DEFAULT_CRITERION, Result
+from pyclone_pgsm.posterior.summarize import (
+    DEFAULT_CRITERION,
+    Result,
+)
+from pyclone_pgsm.sampling.convergence import COCLUSTERING_LIMIT, ESS_LIMIT, RHAT_LIMIT, Verdict
+from pyclone_pgsm.sampling.settings import start_of
 from pyclone_pgsm.trace import Trace
 
 DEPENDENCIES = ("numpy", "scipy", "pandas", "numba", "h5py", "matplotlib")
@@ -40,6 +45,38 @@ def _diagnostic(diagnostic: Diagnostic, hyperparameters: Sequence[str]) -> dict[
     }
 
 
+def _convergence(verdict: Verdict) -> dict[str, Any]:
+    """Each figure of the rule, and its limit."""
+    return {
+        "iterations": verdict.iterations,
+        "burn_in": verdict.burn_in,
+        "limits": {
+            "rhat": RHAT_LIMIT,
+            "bulk_ess": ESS_LIMIT,
+            "tail_ess": ESS_LIMIT,
+            "coclustering_sd": COCLUSTERING_LIMIT,
+        },
+        "coclustering_sd": _number(verdict.coclustering_sd),
+        "quantities": {
+            figure.name: {
+                "rhat": _number(figure.rhat),
+                "bulk_ess": _number(figure.bulk_ess),
+                "tail_ess": _number(figure.tail_ess),
+                "asked": figure.is_asked,
+                "holds": figure.holds,
+            }
+            for figure in verdict.figures
+        },
+    }
+
+
+def _starts(trace: Trace) -> list[str]:
+    """How each chain started."""
+    T, start = len(trace.data.names), trace.options.settings.start
+    most = trace.options.first_prior.max_blocks(T)
+    return [start_of(k, start, T, most) for k in range(len(trace.chains))]
+
+
 def run_report(
     trace: Trace,
     result: Result[Any],
@@ -58,13 +95,17 @@ def run_report(
         "seed": options.settings.seed,
         "options": json.loads(options.to_json().replace("Infinity", '"inf"')),
         "consensus": criterion or DEFAULT_CRITERION,
-        "burn_in": options.settings.lengths[1] if burn_in is None else burn_in,
+        "burn_in": trace.burn_in if burn_in is None else burn_in,
         **analysis.choices(result.summary),
         "counts": {
             **analysis.counts(trace, result.summary),
             "chains": len(trace.chains),
             "saved_iterations": [len(rows) for rows in kept_rows(trace, burn_in)],
         },
+        "stopped": options.stopped,
+        "converged": result.convergence.converged,
+        "convergence": _convergence(result.convergence),
+        "starts": _starts(trace),
         "diagnostics": {
             diagnostic.name: _diagnostic(diagnostic, options.hyperparameters)
             for diagnostic in result.diagnostics

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pyclone_pgsm.analyses.precompile import compile_ahead
-from pyclone_pgsm.cli.mistakes import mistakes_reported
+from pyclone_pgsm.cli.mistakes import mistakes_reported, require_convergence
 from pyclone_pgsm.cli.options import (
     CHAIN_OPTIONS,
     DENSITY_OPTIONS,
@@ -119,8 +119,12 @@ def analyze(
             )
         if not given["quiet"]:
             say(result, folder, len(reading.left_out), reading.notes)
+        if not result.convergence.converged:
+            apart.append(str(folder))
 
+    apart: list[str] = []
     each_tumour(found, out or folder_for(inputs, given), work, given["quiet"])
+    require_convergence(given, apart)
 
 
 @taking(TUMOUR_OPTIONS, SEGMENT_OPTIONS)
@@ -165,6 +169,9 @@ def run(
         from pyclone_pgsm.analyses.lines import count
         from pyclone_pgsm.files import check_new, make_folder, refuse_inputs
         from pyclone_pgsm.locks import writing
+        from pyclone_pgsm.posterior.verdict import verdict_line, verdict_of
+        from pyclone_pgsm.trace import Trace
+        from pyclone_pgsm.tumour.options import TUMOUR
 
         _model_options(given)
         found = tumours(inputs, given)
@@ -189,7 +196,14 @@ def run(
         with writing(trace), progress_bars(given["quiet"], resolved.chains) as progress:
             check_new(trace, given["force"])  # another run may have made it in the meantime
             analysis.start(plan, trace, threads=threads, command=command_line(), progress=progress)
+        with Trace(trace, TUMOUR) as opened:
+            verdict = verdict_of(opened)
+        if not verdict.converged:
+            apart.append(str(trace))
         if not given["quiet"]:
+            print(verdict_line(verdict))
             print(f"{count(resolved.chains, 'chain')} written to {trace}")
 
+    apart: list[str] = []
     each_tumour(found, out, work, given["quiet"])
+    require_convergence(given, apart)

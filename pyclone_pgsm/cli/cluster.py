@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pyclone_pgsm.analyses.precompile import compile_ahead
-from pyclone_pgsm.cli.mistakes import mistakes_reported, with_options
+from pyclone_pgsm.cli.mistakes import mistakes_reported, require_convergence, with_options
 from pyclone_pgsm.cli.options import (
     CHAIN_OPTIONS,
     PRIOR_OPTIONS,
@@ -143,6 +143,7 @@ def cluster(
             raise data_error(matrix, fault) from None
         if not given["quiet"]:
             say(result, folder)
+    require_convergence(given, [] if result.convergence.converged else [str(folder)])
 
 
 def likelihoods() -> None:

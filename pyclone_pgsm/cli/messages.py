@@ -7,6 +7,7 @@ from typing import Any
 
 from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.posterior.summarize import Result
+from pyclone_pgsm.posterior.verdict import verdict_line
 from pyclone_pgsm.tumour.base_measure import is_weight
 
 
@@ -20,5 +21,6 @@ def summary_lines(result: Result[Any], left_out: int) -> list[str]:
         convergence.append(f"weights of the prevalence prior at most {max(weights):.2f}")
     if convergence:
         lines.append(f"R-hat (agreement of the chains, good below 1.05): {', '.join(convergence)}")
+    lines.append(verdict_line(result.convergence))
     lines += [f"warning: {warning}" for warning in result.warnings]
     return lines

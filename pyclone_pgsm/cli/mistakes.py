@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 import shlex
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 import typer
 
@@ -28,6 +28,7 @@ def with_options(text: str) -> str:
 
 def _option(parameter: str) -> str:
     return "--" + OPTIONS.get(parameter, parameter).replace("_", "-")
+NOT_CONVERGED = 3
 
 
 def fail(message: str) -> NoReturn:
@@ -86,3 +87,10 @@ def fail_interrupted(trace: Path | None) -> NoReturn:
             message += " --force; the older results are unchanged"
     print(f"pyclone-pgsm: {message}", file=sys.stderr)
     raise typer.Exit(EXIT_CODE)
+
+
+def require_convergence(given: Mapping[str, Any], not_converged: Sequence[str]) -> None:
+    """End with exit code 3 if convergence is asked for and some results, told by their places, have not converged."""
+    if given["require_convergence"] and not_converged:
+        print(f"pyclone-pgsm: not converged: {', '.join(not_converged)}", file=sys.stderr)
+        raise typer.Exit(NOT_CONVERGED)

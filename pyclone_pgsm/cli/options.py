@@ -154,6 +154,22 @@ THREADS = option(
     "Chains that run at the same time; they give the same result whatever their number. \\[default: processors]",
     CHAINS,
 )
+MAX_ITERATIONS = option(
+    int | None,
+    "--max-iterations",
+    "Iterations after which chains that have not converged stop. \\[default: 10000; fewer for more than 1000 "
+    "mutations, at least 200]",
+    CHAINS,
+)
+MAX_TIME = option(
+    float | None, "--max-time", "Seconds after which chains that have not converged stop.", CHAINS, "SECONDS"
+)
+REQUIRE_CONVERGENCE = option(
+    bool,
+    "--require-convergence",
+    "End with exit code 3, the results written, if the chains have not converged.",
+    CHAINS,
+)
 CHAIN_OPTIONS: Options = {
     "sampler": (
         option(
@@ -218,23 +234,28 @@ CHAIN_OPTIONS: Options = {
     "scans": (option(int, "--scans", "Restricted Gibbs scans of a restricted-gibbs move.", CHAINS), 5),
     "init": (
         option(
-            str,
+            str | None,
             "--init",
-            "single, disconnected, random, random:K, or a table with a column cluster_id.",
+            "single, disconnected, random, random:K, apart (each chain in another way), or a table with a column "
+            "cluster_id. \\[default: apart; single for a number of iterations]",
             CHAINS,
             "NAME|FILE",
         ),
-        "single",
+        None,
     ),
     "iterations": (
         option(
-            int | None,
+            str,
             "--iterations",
-            "Iterations of each chain, burn-in included. \\[default: 1000; fewer for large data, at least 150]",
+            "Iterations of each chain, burn-in included; auto: until the chains have converged.",
             CHAINS,
+            "auto|INT",
         ),
-        None,
+        "auto",
     ),
+    "max_iterations": (MAX_ITERATIONS, None),
+    "max_time": (MAX_TIME, None),
+    "require_convergence": (REQUIRE_CONVERGENCE, False),
     "burn_in": (BURN_IN, None),
     "thin": (option(int, "--thin", "Save every n-th iteration.", CHAINS), 1),
     "chains": (option(int, "--chains", "Independent chains.", CHAINS), 4),

@@ -89,7 +89,8 @@ def sampling_plan(given: dict[str, Any]) -> tuple[Settings, Prior]:
     from pyclone_pgsm.sampling.settings import Settings
 
     names = [field.name for field in fields(Settings) if field.name in given]
-    settings = Settings(**{name: given[name] for name in names})
+    iterations = parse_number("iterations", given["iterations"], "auto", int)
+    settings = Settings(**{name: given[name] for name in names} | {"iterations": iterations})
     effective_threads(given["threads"], settings.chains)
     discount = parse_number("discount", given["discount"], "infer", float)
     prior = make_prior(

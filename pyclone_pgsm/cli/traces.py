@@ -7,11 +7,14 @@ from typing import Annotated
 
 import typer
 
-from pyclone_pgsm.cli.mistakes import mistakes_reported
+from pyclone_pgsm.cli.mistakes import mistakes_reported, require_convergence
 from pyclone_pgsm.cli.options import (
     BURN_IN,
     FORCE,
+    MAX_ITERATIONS,
+    MAX_TIME,
     QUIET,
+    REQUIRE_CONVERGENCE,
     STATE_OPTIONS,
     SUMMARY_OPTIONS,
     THREADS,
@@ -19,7 +22,7 @@ from pyclone_pgsm.cli.options import (
     output_option,
     taking,
 )
-from pyclone_pgsm.cli.parsing import parse_formats, state_thresholds
+from pyclone_pgsm.cli.parsing import parse_formats, parse_number, state_thresholds
 from pyclone_pgsm.cli.progress import progress_bars, say
 from pyclone_pgsm.errors import OutputError
 
@@ -38,8 +41,17 @@ Existing = Annotated[Path, typer.Argument(metavar="TRACE", help="A trace made by
 def resume(
     trace: Existing,
     iterations: Annotated[
-        int | None, typer.Option("--iterations", help="New number of iterations in all, burn-in included.")
+        str | None,
+        typer.Option(
+            "--iterations",
+            metavar="auto|INT",
+            help="New number of iterations in all, burn-in included; auto: until the chains have converged. "
+            "\\[default: as the trace says]",
+        ),
     ] = None,
+    max_iterations: MAX_ITERATIONS = None,
+    max_time: MAX_TIME = None,
+    require: REQUIRE_CONVERGENCE = False,
     likelihood: FileLikelihood = None,
     threads: THREADS = None,
     quiet: QUIET = False,
@@ -48,16 +60,33 @@ def resume(
     with mistakes_reported(trace):
         from pyclone_pgsm.analyses import run as analysis
         from pyclone_pgsm.analyses.lines import count
+        from pyclone_pgsm.files import finished
+        from pyclone_pgsm.posterior.verdict import verdict_line, verdict_of
+        from pyclone_pgsm.sampling.settings import Settings
         from pyclone_pgsm.trace import Trace
 
+        Settings(max_iterations=max_iterations, max_time=max_time)
+        total: int | str | None = iterations
+        if iterations not in (None, "auto"):
+            total = Settings(iterations=parse_number("iterations", iterations, "auto", int)).iterations
         with Trace(trace, likelihood) as opened:
             chains = len(opened.chains)
         with progress_bars(quiet, chains) as progress:
             done = analysis.resume(
-                trace, iterations, threads=threads, progress=progress, likelihood=likelihood
+                trace,
+                total,
+                max_iterations=max_iterations,
+                max_time=max_time,
+                threads=threads,
+                progress=progress,
+                likelihood=likelihood,
             )
+        with Trace(finished(trace), likelihood) as opened:
+            verdict = verdict_of(opened)
         if not quiet:
+            print(verdict_line(verdict))
             print(f"{count(chains, 'chain')} of {done:,} iterations in {trace}")
+    require_convergence({"require_convergence": require}, [] if verdict.converged else [str(trace)])
 
 
 def merge(

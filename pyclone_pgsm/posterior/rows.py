@@ -27,7 +27,7 @@ def kept_rows(trace: Trace, burn_in: int | None = None) -> list[NDArray[np.int64
     """
     if burn_in is not None:
         check_range("burn_in", burn_in, *BOUNDS["burn_in"])
-    skip = trace.options.settings.lengths[1] if burn_in is None else burn_in
+    skip = trace.burn_in if burn_in is None else burn_in
     rows = [np.flatnonzero(chain.iteration > skip) for chain in trace.chains]
     if not any(len(chosen) for chosen in rows):
         last = max((int(chain.iteration[-1]) for chain in trace.chains if len(chain.iteration)), default=0)

@@ -19,6 +19,8 @@ from pyclone_pgsm.posterior.rows import gather, kept_rows, read_outliers, read_p
 from pyclone_pgsm.posterior.stacking import weigh_chains
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.posterior.tumour import TumourSummariser
+from pyclone_pgsm.posterior.verdict import verdict_line, verdict_of
+from pyclone_pgsm.sampling.convergence import Verdict
 from pyclone_pgsm.sampling.diagnostics import FEWEST_DRAWS
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.tumour.base_measure import is_weight
@@ -62,6 +64,8 @@ class Result(Generic[S_co]):
         What the user should know before trusting the result.
     chain_weights : (chains,) float64
         Share of each chain in the result (see :mod:`pyclone_pgsm.posterior.stacking`).
+    convergence : Verdict
+        Whether the chains have converged, with each figure.
     """
 
     summary: S_co
@@ -70,18 +74,27 @@ class Result(Generic[S_co]):
     coclustering: NDArray[np.float64]
     warnings: list[str]
     chain_weights: NDArray[np.float64]
+    convergence: Verdict
+
+
+def _doubts_of_length(trace: Trace, verdict: Verdict) -> list[str]:
+    """A warning of chains that are not done, or that have not converged though they should."""
+    settings = trace.options.settings
+    if settings.until_converged:
+        return [] if verdict.converged else [f"{verdict_line(verdict)}: resume the trace"]
+    wanted = settings.lengths[0]
+    saved = wanted // settings.thin * settings.thin
+    short = [str(k) for k, chain in enumerate(trace.chains) if saved not in chain.iteration[-1:]]
+    if short:
+        return [f"chains {', '.join(short)} have not done all {wanted} iterations: resume the trace"]
+    return []
 
 
 def _doubts_of_chains(
     trace: Trace, diagnostics: list[Diagnostic], rows: list[NDArray[np.int64]]
 ) -> list[str]:
-    """Warnings of chains that are not done, that disagree, or that are too short to tell."""
+    """Warnings of chains that disagree, or that are too short to tell."""
     warnings = []
-    wanted = trace.options.settings.lengths[0]
-    saved = wanted // trace.options.settings.thin * trace.options.settings.thin
-    short = [str(k) for k, chain in enumerate(trace.chains) if saved not in chain.iteration[-1:]]
-    if short:
-        warnings.append(f"chains {', '.join(short)} have not done all {wanted} iterations: resume the trace")
     worst_weight = max(
         (d for d in diagnostics if is_weight(d.name)), key=lambda d: np.nan_to_num(d.rhat), default=None
     )
@@ -148,13 +161,16 @@ def summarize(
     )
     summary = summariser.summarise(draws, labels, thresholds)
     items = np.arange(T) if T <= PICTURED else np.sort(rng.choice(T, PICTURED, replace=False))
+    verdict = verdict_of(trace, burn_in)
     warnings = [
+        *_doubts_of_length(trace, verdict),
         *_doubts_of_chains(trace, diagnostics, kept),
         *([weights_said] if weights_said else []),
         *_disagreement(draws, criterion, summary.labels, rng),
         *summariser.doubts(draws, summary),
     ]
-    return Result(summary, diagnostics, items, coclustering(draws.partitions, items), warnings, weights)
+    together = coclustering(draws.partitions, items)
+    return Result(summary, diagnostics, items, together, warnings, weights, verdict)
 
 
 def _read_draws(trace: Trace, rows: list[NDArray[np.int64]]) -> Draws:

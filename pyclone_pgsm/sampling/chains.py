@@ -15,7 +15,7 @@ from typing import NamedTuple
 from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.ranges import check_range
 from pyclone_pgsm.sampling.chain import ChainState, Records, advance
-from pyclone_pgsm.sampling.convergence import Verdict, checks
+from pyclone_pgsm.sampling.convergence import End, checks
 from pyclone_pgsm.sampling.monitor import Monitor
 from pyclone_pgsm.sampling.settings import Settings
 
@@ -118,7 +118,7 @@ def run_until_converged(
     threads: int,
     stop: threading.Event,
     monitor: Monitor,
-) -> Generator[Segment, None, Verdict | None]:
+) -> Generator[Segment, None, End | None]:
     """Advance all chains in blocks, each up to the next number at which the rule is asked, until it holds.
 
     All chains reach that number before it is asked, and what it looks at are draws up to there: when chains stop is a
@@ -136,7 +136,7 @@ def run_until_converged(
 
     Returns
     -------
-    Verdict or None
+    End or None
         None if interrupted.
     """
     states = list(states)
@@ -149,21 +149,21 @@ def run_until_converged(
         farthest = max(state.iteration for state in states)
         if target < most and (target < farthest or target <= first_burn_in):
             continue
-        for end in (deadline, NEVER):
-            if end is NEVER and deadline.is_over:
+        for limit in (deadline, NEVER):
+            if limit is NEVER and deadline.is_over:
                 target = max(state.iteration for state in states)
             block = replace(settings, iterations=target, burn_in=min(first_burn_in, target - 1))
             for chain, state, records, done in run(
-                model, block, states, rebuild, threads, stop, deadline=end
+                model, block, states, rebuild, threads, stop, deadline=limit
             ):
                 states[chain] = copy.deepcopy(state)
                 monitor.add(chain, records)
                 yield chain, state, records, done
             if stop.is_set():
                 return None
-        verdict = monitor.judge(target, first_burn_in)
-        if verdict.converged or target >= most or deadline.is_over:
-            return verdict
+        end = monitor.find_end(target, first_burn_in)
+        if end.converged or target >= most or deadline.is_over:
+            return end
     raise AssertionError("the numbers of iterations never end")
 
 

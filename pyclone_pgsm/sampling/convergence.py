@@ -167,6 +167,11 @@ def checks(num_observations: int) -> Iterator[int]:
         number *= 2
 
 
+def next_check(iterations: int, num_observations: int) -> int:
+    """The first of them that is not below a number of iterations."""
+    return next(check for check in checks(num_observations) if check >= iterations)
+
+
 def pairs_of(num_observations: int) -> NDArray[np.int64]:
     """(P, 2) pairs of different observations: at most a thousand, drawn at random, the same in every run."""
     T = num_observations
@@ -184,31 +189,61 @@ def summaries_of(labels: NDArray[np.integer]) -> tuple[float, float]:
     return float(-(shares * np.log(shares)).sum()), float(shares.max())
 
 
-def judge(
-    chains: Sequence[Draws], rule: Rule, last: int, first_burn_in: int, burn_in: int | None = None
-) -> Verdict:
-    """What the rule says of the chains up to an iteration.
+class End(NamedTuple):
+    """Where chains stop.
+
+    Attributes
+    ----------
+    iterations, burn_in : int
+        Of a chain.
+    converged : bool
+        Whether the rule holds; if not, the burn-in is half of the iterations.
+    """
+
+    iterations: int
+    burn_in: int
+    converged: bool
+
+
+def find_end(chains: Sequence[Draws], rule: Rule, last: int, first_burn_in: int) -> End:
+    """Whether the rule holds after an iteration, with the shortest burn-in of a few with which it does.
 
     Parameters
     ----------
     chains : sequence of Draws
     rule : Rule
     last : int
-        Iterations after that do not count.
+        Later iterations do not count.
     first_burn_in : int
         Least burn-in, if it is not more than half of the iterations.
-    burn_in : int or None
-        The burn-in; None: the shortest of a few with which the rule holds, or half of the iterations.
     """
-    if burn_in is not None:
-        return _figures(_kept(chains, burn_in, last), rule, last, burn_in)
     half = last // 2
     least = min(first_burn_in, half)
-    for candidate in sorted({max(least, int(share * last)) for share in BURN_IN_SHARES}):
-        kept = _kept(chains, candidate, last)
-        if _holds(kept, rule):
-            return _figures(kept, rule, last, candidate)
-    return _figures(_kept(chains, half, last), rule, last, half)
+    for burn_in in sorted({max(least, int(share * last)) for share in BURN_IN_SHARES}):
+        if _holds(_kept(chains, burn_in, last), rule):
+            return End(last, burn_in, True)
+    return End(last, half, False)
+
+
+def judge(chains: Sequence[Draws], rule: Rule, last: int, burn_in: int) -> Verdict:
+    """What the rule says of the iterations after the burn-in and up to the last."""
+    kept = _kept(chains, burn_in, last)
+    figures = []
+    for name, values in _series(kept):
+        is_asked = values.shape[1] > 0 and rule.asks(name, values)
+        figures.append(_figure(name, values, is_asked))
+    watched = [_figure(WATCHED, values, True) for values in _watched(kept)]
+    if watched:
+        figures.append(
+            Figure(
+                WATCHED,
+                max(figure.rhat for figure in watched),
+                min(figure.bulk_ess for figure in watched),
+                min(figure.tail_ess for figure in watched),
+                True,
+            )
+        )
+    return Verdict(last, burn_in, tuple(figures), coclustering_sd(kept))
 
 
 def _kept(chains: Sequence[Draws], burn_in: int, last: int) -> list[Draws]:
@@ -230,14 +265,18 @@ def _kept(chains: Sequence[Draws], burn_in: int, last: int) -> list[Draws]:
     ]
 
 
-def _tables(kept: Sequence[Draws]) -> Iterator[tuple[str, NDArray[np.float64]]]:
-    """Draws of each quantity, a row a chain; those of the watched ones last."""
+def _series(kept: Sequence[Draws]) -> Iterator[tuple[str, NDArray[np.float64]]]:
+    """Names and draws of each quantity but the watched ones, a row a chain."""
     for name in kept[0].series:
         values = np.array([chain.series[name] for chain in kept])
         if not np.isnan(values).all():  # a prior without a concentration
             yield name, values
+
+
+def _watched(kept: Sequence[Draws]) -> Iterator[NDArray[np.float64]]:
+    """Draws of each watched quantity, a row a chain."""
     for column in range(kept[0].watched.shape[1]):
-        yield WATCHED, np.array([chain.watched[:, column] for chain in kept], float)
+        yield np.array([chain.watched[:, column] for chain in kept], float)
 
 
 def _ordered(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -265,29 +304,11 @@ def _holds(kept: Sequence[Draws], rule: Rule) -> bool:
     return (
         len(kept[0].iteration) >= FEWEST_DRAWS
         and all(
-            not rule.asks(name, values) or _figure(name, values, True).holds for name, values in _tables(kept)
+            not rule.asks(name, values) or _figure(name, values, True).holds for name, values in _series(kept)
         )
         and not coclustering_sd(kept) > COCLUSTERING_LIMIT
+        and all(_figure(WATCHED, values, True).holds for values in _watched(kept))
     )
-
-
-def _figures(kept: Sequence[Draws], rule: Rule, last: int, burn_in: int) -> Verdict:
-    figures: list[Figure] = []
-    watched: list[Figure] = []
-    for name, values in _tables(kept):
-        is_asked = values.shape[1] > 0 and rule.asks(name, values)
-        (watched if name == WATCHED else figures).append(_figure(name, values, is_asked))
-    if watched:
-        figures.append(
-            Figure(
-                WATCHED,
-                max(figure.rhat for figure in watched),
-                min(figure.bulk_ess for figure in watched),
-                min(figure.tail_ess for figure in watched),
-                True,
-            )
-        )
-    return Verdict(last, burn_in, tuple(figures), coclustering_sd(kept))
 
 
 def coclustering_sd(kept: Sequence[Draws]) -> float:

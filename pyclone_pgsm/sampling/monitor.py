@@ -8,13 +8,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.sampling.chain import Records
-from pyclone_pgsm.sampling.convergence import Draws, Rule, Verdict, judge, pairs_of, summaries_of
+from pyclone_pgsm.sampling.convergence import (
+    Draws,
+    End,
+    Rule,
+    Verdict,
+    find_end,
+    judge,
+    pairs_of,
+    summaries_of,
+)
 
 SUMMARIES = "entropy", "largest_share"
 
 
 class Monitor:
-    """Keeps of each saved iteration what :func:`~pyclone_pgsm.sampling.convergence.judge` needs.
+    """Keeps of each saved iteration what the rule needs.
 
     Parameters
     ----------
@@ -65,11 +74,18 @@ class Monitor:
             Draws(iteration, ordered, watched.reshape(len(labels), -1).astype(np.float32), together)
         )
 
-    def judge(self, last: int, first_burn_in: int, burn_in: int | None = None) -> Verdict:
+    def find_end(self, last: int, first_burn_in: int) -> End:
+        """See :func:`~pyclone_pgsm.sampling.convergence.find_end`."""
+        return find_end(self._draws(), self.rule, last, first_burn_in)
+
+    def judge(self, last: int, burn_in: int) -> Verdict:
         """See :func:`~pyclone_pgsm.sampling.convergence.judge`."""
+        return judge(self._draws(), self.rule, last, burn_in)
+
+    def _draws(self) -> list[Draws]:
         for parts in self._parts:
-            parts[:] = [_joined(parts)] if parts else []
-        return judge([parts[0] for parts in self._parts if parts], self.rule, last, first_burn_in, burn_in)
+            parts[:] = [_joined(parts)]
+        return [parts[0] for parts in self._parts]
 
 
 def _joined(parts: Sequence[Draws]) -> Draws:

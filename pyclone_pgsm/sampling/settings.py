@@ -195,9 +195,9 @@ class Settings:
     def resolve(self, num_observations: int) -> Settings:
         """The settings with numbers where the user gave none.
 
-        Iterations: 1,000, fewer for more than 1,500 observations, at least 150. Burn-in: half of them. Where chains run
-        until they have converged: 10,000 iterations at most, fewer for more than 1,000 observations, at least 200; and
-        a burn-in, that in which proposals adapt, of half of the iterations at which the rule is first asked.
+        Iterations: until the chains have converged, 10,000 at most, fewer for more than 1,000 observations, at least
+        200; the burn-in is found, and proposals adapt for half of the iterations at which the rule is first asked. Of a
+        given number of iterations the burn-in is half.
         Split-merge moves an iteration: 4 with balanced anchors; for more than 5,000 observations, where they take long,
         1 with cluster-informed anchors; with more than two anchors uniform ones, as nothing else draws so many. Updates
         of hyperparameters: in each iteration, or in every third for more than 1,000 observations.
@@ -207,16 +207,14 @@ class Settings:
         UsageError
             The burn-in leaves no iteration.
         """
-        until_converged = self.until_converged
+        until_converged = self.until_converged or self.iterations is None
         if until_converged:
             most = max(200, min(10_000, 10_000_000 // max(1, num_observations) // 10 * 10))
             iterations = -(-(self.max_iterations or most) // 10) * 10
             adapting = min(first_check(num_observations), iterations) // 2
             burn_in = adapting if self.burn_in is None else self.burn_in
         else:
-            iterations = self.iterations or max(
-                150, min(1000, 1_500_000 // max(1, num_observations) // 10 * 10)
-            )
+            iterations = self.iterations or 0
             burn_in = iterations // 2 if self.burn_in is None else self.burn_in
         self._check_lengths(iterations, burn_in)
         is_large = num_observations > 5000

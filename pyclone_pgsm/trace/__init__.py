@@ -11,3 +11,4 @@ from pyclone_pgsm.trace.schema import SECOND_FORMAT as SECOND_FORMAT
 from pyclone_pgsm.trace.writer import TraceWriter as TraceWriter
 from pyclone_pgsm.trace.writer import create_trace as create_trace
 from pyclone_pgsm.trace.writer import extend_trace as extend_trace
+from pyclone_pgsm.trace.writer import finish_trace as finish_trace

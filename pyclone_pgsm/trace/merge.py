@@ -14,7 +14,7 @@ from pyclone_pgsm.files import replacing
 from pyclone_pgsm.locks import writing
 from pyclone_pgsm.trace.dataset import Dataset
 from pyclone_pgsm.trace.hyperparameters import dataset_name
-from pyclone_pgsm.trace.options import OUTLIERS, RunOptions
+from pyclone_pgsm.trace.options import OUTLIERS, WATCHED, RunOptions
 from pyclone_pgsm.trace.reader import Trace
 from pyclone_pgsm.trace.schema import FORMAT, SERIES
 from pyclone_pgsm.trace.writer import append, create_chain, new_file, write_config, write_state
@@ -60,7 +60,7 @@ def renew(path: Path) -> None:
 
 def _write_merged(paths: Sequence[Path], out: Path) -> int:
     seen: dict[int, Path] = {}
-    count = 0
+    count = longest = 0
     with Trace(paths[0]) as first, new_file(out) as merged:
         first.data.write(merged.create_group("data"))
         chains = merged.create_group("chains")
@@ -69,10 +69,12 @@ def _write_merged(paths: Sequence[Path], out: Path) -> int:
                 trace.check()
                 _check_same(paths[0], first.options, first.data, path, trace)
                 _note_seeds(path, trace.seeds, seen)
+                longest = max(longest, trace.options.settings.lengths[0])
                 for k in range(len(trace.chains)):
                     _copy_chain(trace, k, chains, str(count))
                     count += 1
-        options = replace(first.options, settings=replace(first.options.settings, chains=count))
+        settings = replace(first.options.settings, chains=count, iterations=longest)
+        options = replace(first.options, settings=settings, stopped=None)  # together they are asked anew
         write_config(merged, options, first.command, first.version)
     return count
 
@@ -89,6 +91,8 @@ def _copy_chain(trace: Trace, k: int, chains: h5py.Group, name: str) -> None:
     for rows in trace.blocks_of_rows(k):
         by_observation = {"labels": trace.labels, OUTLIERS: trace.outliers}
         columns: dict[str, Any] = {name: by_observation[name](k, rows) for name in options.by_observation}
+        if options.has_watched:
+            columns[WATCHED] = trace.watched(k, rows)
         columns |= {series: getattr(source, series)[rows] for series in SERIES}
         columns |= {dataset_name(series): source.hyperparameters[series][rows] for series in options.traced}
         append(chain, columns)
@@ -106,8 +110,10 @@ def _must_agree(options: RunOptions) -> dict[str, Any]:
     return {
         **options.model.to_dict(),
         **{f"the prior's {name}": value for name, value in prior.items()},
-        "iterations": settings.iterations,
-        "burn_in": settings.burn_in,
+        "until_converged": settings.until_converged,
+        "watch": settings.watch,
+        "iterations": None if settings.until_converged else settings.iterations,
+        "burn_in": None if settings.until_converged else settings.burn_in,
         "thin": settings.thin,
         "anchor_proposal": settings.proposal,
     }

@@ -15,8 +15,11 @@ from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace.dataset import ModelOptions
 from pyclone_pgsm.trace.kinds import kind_of
 from pyclone_pgsm.trace.values import Fault, check_keys, check_types, is_number, shown
+from pyclone_pgsm.tumour.options import TUMOUR
 
 OUTLIERS = "outliers"
+WATCHED = "watched"
+STOPPED = ("converged", "max-iterations", "max-time")
 LARGEST_REBUILD = 10
 
 
@@ -35,6 +38,10 @@ class RunOptions:
         Names of the likelihood's hyperparameters that are inferred.
     rebuild : int
         Iterations between two rebuilds of the statistics.
+    stopped : str or None
+        Why chains that run until they have converged are at their end: one of :data:`STOPPED`. Iterations and burn-in
+        of the settings are then those that they have, and that which was found. None: they are not, or are of so many
+        iterations.
     """
 
     settings: Settings
@@ -42,11 +49,17 @@ class RunOptions:
     model: ModelOptions
     hyperparameters: tuple[str, ...]
     rebuild: int
+    stopped: str | None = None
 
     @property
     def by_observation(self) -> tuple[str, ...]:
         """Names of the datasets that have a column an observation."""
         return ("labels", OUTLIERS) if self.model.has_outliers else ("labels",)
+
+    @property
+    def has_watched(self) -> bool:
+        """Whether prevalences of some mutations are saved, which the rule for stopping looks at."""
+        return self.model.likelihood == TUMOUR and self.settings.watch
 
     @property
     def first_prior(self) -> Prior:
@@ -77,7 +90,7 @@ class RunOptions:
         except (ValueError, RecursionError) as problem:
             raise Fault("", f"no JSON: {type(problem).__name__}: {problem}") from None
         names = [field.name for field in fields(cls)]
-        check_keys("", values, names, names)
+        check_keys("", values, names, [name for name in names if name != "stopped"])
         settings = _read_settings(values["settings"])
         _check_prior(values["prior"])
         model = _read_model(values["model"])
@@ -89,7 +102,10 @@ class RunOptions:
             raise Fault(
                 "rebuild", f"{shown(rebuild)}; expected a whole number between 1 and {LARGEST_REBUILD}"
             )
-        return cls(settings, values["prior"], model, tuple(hyperparameters), rebuild)
+        stopped = values.get("stopped")
+        if stopped is not None and stopped not in STOPPED:
+            raise Fault("stopped", f"{shown(stopped)}; expected null or one of {', '.join(STOPPED)}")
+        return cls(settings, values["prior"], model, tuple(hyperparameters), rebuild, stopped)
 
 
 def _plain(value: Any) -> Any:

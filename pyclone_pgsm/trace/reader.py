@@ -24,7 +24,7 @@ from pyclone_pgsm.trace.dataset import Dataset
 from pyclone_pgsm.trace.hyperparameters import check_weights, dataset_name
 from pyclone_pgsm.trace.kinds import kind_of
 from pyclone_pgsm.trace.matrix import MatrixData
-from pyclone_pgsm.trace.options import OUTLIERS, RunOptions
+from pyclone_pgsm.trace.options import OUTLIERS, WATCHED, RunOptions
 from pyclone_pgsm.trace.schema import FORMAT, SECOND_FORMAT, SERIES
 from pyclone_pgsm.trace.tumour import TumourData
 from pyclone_pgsm.trace.values import Fault, Values, shown, within
@@ -166,6 +166,8 @@ class Trace:
         rows = structure.dataset_of(chain, where, "labels", LABEL_TYPES, (None, T)).shape[0]
         if self.options.model.has_outliers:
             structure.dataset_of(chain, where, OUTLIERS, ("bool",), (rows, T))
+        if self.options.has_watched:
+            structure.dataset_of(chain, where, WATCHED, ("float32",), (rows, None))
         found = {
             series: structure.read(chain, where, series, kind, (rows,))
             for series, kind in schema.series_of(self.data, self.options).items()
@@ -296,6 +298,23 @@ class Trace:
         if not self.options.model.has_outliers:
             return np.zeros((len(rows), len(self.data.names)), bool)
         return self._rows(chain, OUTLIERS, rows)
+
+    def watched(self, chain: int, rows: NDArray[np.int64]) -> NDArray[np.float32]:
+        """(len(rows), W) prevalences in saved rows (increasing) of a chain; W is 0 where they are not saved."""
+        if not self.options.has_watched:
+            return np.zeros((len(rows), 0), np.float32)
+        found = self._rows(chain, WATCHED, rows)
+        if not np.isfinite(found).all():
+            raise self._damage(f"chains/{chain}/{WATCHED} has a value that is not finite")
+        return found
+
+    @property
+    def burn_in(self) -> int:
+        """Iterations to skip: as the run says; of chains that were interrupted before it was found, half."""
+        settings = self.options.settings
+        if settings.until_converged and self.options.stopped is None:
+            return min((int(c.iteration[-1]) for c in self.chains if len(c.iteration)), default=0) // 2
+        return settings.lengths[1]
 
     def _rows(self, chain: int, name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
         try:

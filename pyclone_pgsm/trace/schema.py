@@ -20,7 +20,7 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.trace.dataset import Dataset
 from pyclone_pgsm.trace.hyperparameters import dataset_name
-from pyclone_pgsm.trace.options import RunOptions
+from pyclone_pgsm.trace.options import WATCHED, RunOptions
 from pyclone_pgsm.trace.structure import LARGEST_INT, read
 from pyclone_pgsm.trace.values import Fault, Values, refuse, shown, within
 
@@ -205,7 +205,8 @@ def series_of(data: Dataset, options: RunOptions) -> dict[str, Values]:
 
 def members_of_chain(options: RunOptions) -> tuple[str, ...]:
     """Names of all that a chain's group has."""
-    return (*options.by_observation, *SERIES, *map(dataset_name, options.traced), "state")
+    watched = (WATCHED,) if options.has_watched else ()
+    return (*options.by_observation, *watched, *SERIES, *map(dataset_name, options.traced), "state")
 
 
 def members_of_state(options: RunOptions) -> tuple[str, ...]:

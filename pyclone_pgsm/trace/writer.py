@@ -29,10 +29,11 @@ from pyclone_pgsm.stopping import held_back
 from pyclone_pgsm.trace import layout
 from pyclone_pgsm.trace.dataset import Dataset
 from pyclone_pgsm.trace.hyperparameters import dataset_name, describe
-from pyclone_pgsm.trace.options import OUTLIERS, RunOptions
+from pyclone_pgsm.trace.options import OUTLIERS, WATCHED, RunOptions
 from pyclone_pgsm.trace.reader import Trace
 from pyclone_pgsm.trace.schema import ANCHOR_ARRAYS, FORMAT, SERIES
 from pyclone_pgsm.trace.structure import CHUNK_BYTES, HEADER_BYTES, VERSIONS, seal, write_array
+from pyclone_pgsm.tumour.model import watched_cells
 
 SERIES_ROWS = 1024  # of a chunk
 FLUSH_SECONDS = 5.0
@@ -128,6 +129,10 @@ def create_chain(
     if options.model.has_outliers:
         text = "whether each mutation is an outlier; in the labels it is then a block of its own"
         _create_rows(chain, OUTLIERS, num_observations, np.dtype(bool), text)
+    if options.has_watched:
+        number = len(watched_cells(num_observations, 1)[0])
+        text = "prevalences of some mutations, each in a sample, given the state of the chain"
+        _create_rows(chain, WATCHED, number, np.dtype(np.float32), text)
     for series, kind in SERIES.items():
         _create_series(chain, series, kind.dtype, kind.description)
     for series in options.traced:
@@ -212,6 +217,7 @@ def _columns(records: Records, traced: Sequence[str]) -> dict[str, Any]:
         **{name: getattr(records, name) for name in SERIES},
         **dict(zip(map(dataset_name, traced), zip(*others))),
         **({OUTLIERS: np.array(records.outliers)} if records.outliers else {}),
+        **({WATCHED: np.array(records.watched)} if records.watched else {}),
     }
 
 
@@ -289,5 +295,12 @@ def extend_trace(path: Path, options: RunOptions) -> None:
         file["config"].attrs["options"] = options.to_json()
         for chain in file["chains"].values():
             keep = int(np.searchsorted(chain["iteration"][:], chain["state"].attrs["iteration"], "right"))
-            for name in (*options.by_observation, *SERIES, *map(dataset_name, options.traced)):
+            watched = (WATCHED,) if options.has_watched else ()
+            for name in (*options.by_observation, *watched, *SERIES, *map(dataset_name, options.traced)):
                 chain[name].resize(keep, axis=0)
+
+
+def finish_trace(path: Path, options: RunOptions) -> None:
+    """Store why chains that ran until they had converged stopped, and with how many iterations and what burn-in."""
+    with replacing(path) as temporary, changed_file(temporary, path) as file:
+        file["config"].attrs["options"] = options.to_json()

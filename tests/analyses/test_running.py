@@ -274,14 +274,17 @@ def test_settings_that_cannot_be(values, message):
 
 def test_settings_chosen_from_the_data():
     few, many = Settings().resolve(100), Settings().resolve(10**6)
-    assert few.lengths == (1000, 500)
-    assert many.lengths[0] < 1000
-    assert many.lengths[1] == many.lengths[0] // 2
+    assert few.lengths == (10_000, 125)
+    assert many.lengths == (200, 50)
+    assert few.until_converged
+    assert few.resolve(100) == few
+    assert not Settings(iterations=7).resolve(100).until_converged
     assert (few.moves, few.proposal, few.hyper_every) == (4, "balanced", 1)
     assert (many.moves, many.proposal, many.hyper_every) == (1, "cluster", 3)
     assert Settings(iterations=7).resolve(100).lengths == (7, 3)
+    assert Settings(burn_in=500).resolve(100).lengths == (10_000, 500)
     with pytest.raises(UsageError, match="`burn_in` 1000: must be less than the 1000 iterations"):
-        Settings(burn_in=1000).resolve(100)
+        Settings(burn_in=1000, max_iterations=995).resolve(100)
     with pytest.raises(ValueError, match="resolve"):
         _ = Settings().lengths
 

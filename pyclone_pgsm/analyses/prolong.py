@@ -1,0 +1,100 @@
+"""For how long the chains of a trace go on."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.sampling.settings import Settings
+from pyclone_pgsm.trace import RunOptions, Trace
+
+
+def prolonged(
+    trace: Trace,
+    iterations: int | str | None = None,
+    max_iterations: int | None = None,
+    max_time: float | None = None,
+) -> RunOptions | None:
+    """The options of a trace whose chains go on; None if there is nothing to do.
+
+    Parameters
+    ----------
+    trace : Trace
+    iterations, max_iterations, max_time
+        See :func:`pyclone_pgsm.analyses.run.resume`.
+
+    Raises
+    ------
+    UsageError
+        Fewer iterations are asked for than the trace is meant to have, or limits that do not go together.
+    """
+    if isinstance(iterations, int):
+        for name, value in (("max_iterations", max_iterations), ("max_time", max_time)):
+            if value is not None:
+                raise UsageError(
+                    f"`{name}` {value:g}: is for `iterations` auto, not for {iterations} iterations: leave one of the "
+                    "two out"
+                )
+        return _for_so_many(trace, iterations)
+    if iterations == "auto" or trace.options.settings.until_converged:
+        return _until_converged(trace, max_iterations, max_time)
+    if max_iterations is not None or max_time is not None:
+        raise UsageError(
+            f"{trace.path}: its chains have a fixed number of iterations: give `iterations` auto, too, to let them run "
+            "until they have converged"
+        )
+    return _for_so_many(trace, trace.options.settings.lengths[0])
+
+
+def _longest(trace: Trace) -> int:
+    return max((int(chain.iteration[-1]) for chain in trace.chains if len(chain.iteration)), default=0)
+
+
+def _for_so_many(trace: Trace, iterations: int) -> RunOptions | None:
+    options, settings = trace.options, trace.options.settings
+    total, burn_in = settings.lengths
+    if settings.until_converged and options.stopped is None:
+        total = _longest(trace)
+        burn_in = max(burn_in, iterations // 2)
+    if iterations < total:
+        raise UsageError(
+            f"`iterations` {iterations}: {trace.path} is meant to have {total}; give at least that"
+        )
+    is_done = all(
+        len(chain.iteration) and chain.iteration[-1] + settings.thin > iterations for chain in trace.chains
+    )
+    if is_done and not settings.until_converged:
+        return None
+    settings = replace(
+        settings,
+        iterations=iterations,
+        burn_in=burn_in,
+        until_converged=False,
+        max_iterations=None,
+        max_time=None,
+    )
+    return replace(options, settings=settings, stopped=None)
+
+
+def _until_converged(trace: Trace, max_iterations: int | None, max_time: float | None) -> RunOptions | None:
+    options, settings = trace.options, trace.options.settings
+    if options.stopped == "converged":
+        return None
+    done = _longest(trace)
+    if not settings.until_converged:
+        most = Settings().resolve(len(trace.data.names)).lengths[0]
+        most = max(most, 2 * done)
+    elif options.stopped == "max-iterations":
+        most = 2 * done
+    else:
+        most = settings.max_iterations or settings.lengths[0]
+    if max_iterations is not None:
+        if max_iterations < done:
+            raise UsageError(f"`max_iterations` {max_iterations}: {trace.path} has {done} already; give more")
+        most = -(-max_iterations // 10) * 10
+    if max_time is None and options.stopped is None:
+        max_time = settings.max_time
+    settings = replace(
+        settings, iterations=most, max_iterations=most, max_time=max_time, until_converged=True
+    )
+    return replace(options, settings=settings, stopped=None)

@@ -1,0 +1,211 @@
+"""Chains that run until they have converged: threads, kills, limits, and what is said of it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from small_runs import FIXED, bits, many_segments, run, run_matrix, shorten, write_tumour
+from typer.testing import CliRunner
+
+from pyclone_pgsm.analyses import run as analysis
+from pyclone_pgsm.cli import app as cli
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.posterior.verdict import monitor_of, verdict_line, verdict_of
+from pyclone_pgsm.sampling import chain, convergence, settings
+from pyclone_pgsm.sampling.settings import Settings, start_of
+from pyclone_pgsm.trace import Trace, merge_traces
+
+AUTO: dict[str, Any] = {"iterations": None, "burn_in": None, "chains": 3}
+
+
+@pytest.fixture
+def _easy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule that small runs fulfil, asked after 20, 40, 60, 80, 120, .. iterations."""
+    for module in (settings, convergence):
+        monkeypatch.setattr(module, "first_check", lambda _: 20)
+    monkeypatch.setattr(convergence, "RHAT_LIMIT", 1.1)
+    monkeypatch.setattr(convergence, "ESS_LIMIT", 40.0)
+    monkeypatch.setattr(convergence, "COCLUSTERING_LIMIT", 0.05)
+
+
+@pytest.mark.usefixtures("_easy")
+def test_when_chains_stop_depends_on_the_draws_alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not on threads, segments, or where the run was killed; so does every bit."""
+    whole = run(tmp_path / "whole.h5", threads=3, model=FIXED, **AUTO)
+    expected = bits(whole)
+    with Trace(whole) as trace:
+        options, verdict = trace.options, verdict_of(trace)
+        done = options.settings.lengths[0]
+        assert options.stopped == "converged"
+        assert verdict.converged
+        assert [chain.iteration[-1] for chain in trace.chains] == [done] * 3
+        assert done in (20, 40, 60, 80, 120, 160, 240, 320, 480, 640)
+        assert trace.burn_in <= done // 2
+        before = monitor_of(trace)
+        number = next(n for n in (10, 20, 30, 40, 60, 80, 120, 160, 240, 320) if 2 * n >= done)
+        assert done <= 20 or not before.find_end(number if number < done else done - 20, 10).converged
+    many_segments(monkeypatch)
+    assert bits(run(tmp_path / "one.h5", threads=1, model=FIXED, **AUTO)) == expected
+
+
+@pytest.mark.usefixtures("_easy")
+def test_resume_after_a_kill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Killed at any flush: what goes on from there ends with the bits of the whole run."""
+    kept: list[bytes] = []
+    many_segments(monkeypatch, lambda path: kept.append(path.read_bytes()))
+    whole = bits(run(tmp_path / "whole.h5", threads=2, model=FIXED, **AUTO))
+    monkeypatch.undo()
+    for module in (settings, convergence):
+        monkeypatch.setattr(module, "first_check", lambda _: 20)
+    monkeypatch.setattr(convergence, "RHAT_LIMIT", 1.1)
+    monkeypatch.setattr(convergence, "ESS_LIMIT", 40.0)
+    monkeypatch.setattr(convergence, "COCLUSTERING_LIMIT", 0.05)
+    assert len(kept) > 6
+    for number, content in enumerate([*kept[:: max(1, len(kept) // 5)], kept[-1]]):
+        path = tmp_path / f"{number}.h5"
+        path.write_bytes(content)
+        analysis.resume(path, threads=2)
+        assert bits(path) == whole
+
+
+def test_limits_and_going_on(tmp_path: Path) -> None:
+    """Not converged within the limits is said; resume goes on, and gives the bits of a run with the larger limit."""
+    path = run(tmp_path / "t.h5", model=FIXED, max_iterations=500, **AUTO)
+    with Trace(path) as trace:
+        assert trace.options.stopped == "max-iterations"
+        assert trace.options.settings.lengths == (500, 250)
+        verdict = verdict_of(trace)
+        assert not verdict.converged
+        assert verdict_line(verdict).startswith(
+            "not converged after 500 iterations, burn-in 250: R-hat at most 1."
+        )
+    with pytest.raises(UsageError, match=r"`max_iterations` 400: .* has 500 already"):
+        analysis.resume(path, max_iterations=400)
+    assert analysis.resume(path, max_iterations=750) == 750
+    assert bits(path) == bits(run(tmp_path / "longer.h5", model=FIXED, max_iterations=750, **AUTO))
+    assert analysis.resume(path, 800) == 800
+    with Trace(path) as trace:
+        assert trace.options.stopped is None
+        assert not trace.options.settings.until_converged
+        assert trace.burn_in == 375  # as it was
+    with pytest.raises(UsageError, match="give `iterations` auto"):
+        analysis.resume(path, max_time=1.0)
+    assert analysis.resume(path, "auto", max_iterations=810) == 810
+
+
+def test_time_limit(tmp_path: Path) -> None:
+    path = run(tmp_path / "t.h5", model=FIXED, max_time=0.001, **AUTO)
+    with Trace(path) as trace:
+        assert trace.options.stopped == "max-time"
+        assert len({int(chain.iteration[-1]) for chain in trace.chains}) == 1
+        done = trace.options.settings.lengths[0]
+        assert done < 250
+    assert analysis.resume(path, max_time=0.001) > done
+
+
+@pytest.mark.usefixtures("_easy")
+def test_merged_chains_are_asked_together(tmp_path: Path) -> None:
+    paths = [run(tmp_path / f"{seed}.h5", model=FIXED, seed=seed, **AUTO) for seed in (1, 2)]
+    merged = tmp_path / "all.h5"
+    assert merge_traces(paths, merged) == 6
+    with Trace(merged) as trace:
+        shortest = min(int(chain.iteration[-1]) for chain in trace.chains)
+        longest = max(int(chain.iteration[-1]) for chain in trace.chains)
+        assert trace.options.stopped is None
+        assert trace.burn_in == shortest // 2
+    analysis.resume(merged)
+    with Trace(merged) as trace:
+        assert trace.options.stopped == "converged"
+        assert {int(chain.iteration[-1]) for chain in trace.chains} == {trace.options.settings.lengths[0]}
+        assert trace.options.settings.lengths[0] >= longest
+
+
+def test_chains_start_apart() -> None:
+    assert [start_of(k, "apart", 400, 400) for k in range(5)] == [
+        "single",
+        "random:50",
+        "disconnected",
+        "random:5",
+        "single",
+    ]
+    assert [start_of(k, "apart", 10_000, 10_000) for k in range(4)] == [
+        "single",
+        "random:50",
+        "random:20",
+        "random:5",
+    ]
+    assert [start_of(k, "apart", 100, 3) for k in range(4)] == ["single", "random:3", "random:3", "random:3"]
+    assert start_of(1, "random:7", 100, 100) == "random:7"
+
+
+def test_adaptation_ends_before_the_first_draws_that_may_count(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The proposals of a chain are fixed from half of the first number at which the rule is asked."""
+    adapted: list[int] = []
+
+    class Anchors(chain.ANCHOR_PROPOSALS["balanced"]):  # type: ignore[misc]
+        def adapt(self, likelihood: Any, partition: Any) -> None:
+            adapted.append(1)
+            super().adapt(likelihood, partition)
+
+    monkeypatch.setitem(chain.ANCHOR_PROPOSALS, "balanced", Anchors)
+    run_matrix(tmp_path / "t.h5", **{**AUTO, "chains": 1, "max_iterations": 250})
+    assert len(adapted) == 125
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"max_iterations": 1}, "`max_iterations` 1: must be at least 2"),
+        ({"max_time": 0.0}, "`max_time` 0: must be a positive number"),
+        ({"max_time": np.inf}, "`max_time` inf: must be a positive number"),
+        ({"iterations": 5, "max_time": 3.0}, "`max_time` 3: is for `iterations` auto, not for 5 iterations"),
+        ({"iterations": 5, "max_iterations": 9}, "`max_iterations` 9: is for `iterations` auto"),
+    ],
+)
+def test_limits_that_cannot_be(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(UsageError) as caught:
+        Settings(**values)
+    assert str(caught.value).startswith(message)
+
+
+def test_the_command_says_so(tmp_path: Path) -> None:
+    """Each figure and its limit in run.json, a line on the terminal, a warning, and exit code 3 where wanted."""
+    table, out = write_tumour(tmp_path), tmp_path / "out"
+    options = ["--max-iterations", "60", "--chains", "2", "--no-plots", "--precision", "200", "-o", str(out)]
+    ended = CliRunner().invoke(cli.app, ["analyze", str(table), *options, "--require-convergence"])
+    assert ended.exit_code == 3, ended.output
+    assert "\nnot converged after 60 iterations, burn-in 30: " in ended.output
+    assert f"pyclone-pgsm: not converged: {out}" in ended.output
+    told = json.loads((out / "run.json").read_text())
+    assert told["converged"] is False
+    assert told["stopped"] == "max-iterations"
+    assert told["starts"] == ["single", "random:10"]
+    assert told["burn_in"] == told["convergence"]["burn_in"] == 30
+    assert told["convergence"]["limits"] == {
+        "rhat": 1.01,
+        "bulk_ess": 400.0,
+        "tail_ess": 400.0,
+        "coclustering_sd": 0.01,
+    }
+    quantities = told["convergence"]["quantities"]
+    assert {"log_joint", "num_clusters", "entropy", "largest_share", "watched"} <= set(quantities)
+    assert not quantities["concentration"]["asked"]
+    assert not quantities["watched"]["holds"]
+    assert told["warnings"][0].startswith("not converged after 60 iterations")
+    assert (out / "mutations.tsv").exists()
+
+    trace = out / "trace.h5"
+    ended = CliRunner().invoke(
+        cli.app, ["resume", str(trace), "--max-iterations", "80", "--require-convergence"]
+    )
+    assert ended.exit_code == 3, ended.output
+    assert "2 chains of 80 iterations" in ended.output
+    shorten(trace, [40, 50])
+    with Trace(trace) as opened:
+        assert verdict_of(opened).iterations == 40
