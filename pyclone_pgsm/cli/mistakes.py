@@ -28,6 +28,8 @@ def with_options(text: str) -> str:
 
 def _option(parameter: str) -> str:
     return "--" + OPTIONS.get(parameter, parameter).replace("_", "-")
+
+
 NOT_CONVERGED = 3
 
 

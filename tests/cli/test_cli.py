@@ -204,7 +204,7 @@ def test_mistakes_with_force_keep_what_is_there(table, trace, tmp_path):
     out = tmp_path / "out"
     call("analyze", table, "-o", out, *SHORT, "--no-plots")
     before = {path: path.read_bytes() for path in out.iterdir()}
-    assert "--burn-in 1000" in refused("analyze", table, "-o", out, "--force", "--burn-in", 1000)
+    assert "--burn-in 10000" in refused("analyze", table, "-o", out, "--force", "--burn-in", 10_000)
     assert "--seed -1" in refused("analyze", table, "-o", out, "--force", "--seed", -1)
     assert "burn-in of 60" in refused("summarize", trace, "-o", out, "--force", "--burn-in", 60)
     assert {path: path.read_bytes() for path in out.iterdir()} == before
@@ -327,7 +327,7 @@ def test_run_equals_analyze(table, tmp_path):
         ("--resample-threshold 2", "--resample-threshold 2.0: must lie between 0 and 1"),
         ("--iterations 0", "--iterations 0: must be at least 1"),
         ("--iterations 100 --burn-in 100", "--burn-in 100: must be less than the 100 iterations"),
-        ("--burn-in 5000", "--burn-in 5000: must be less than the 1000 iterations"),
+        ("--burn-in 10000", "--burn-in 10000: must be less than the 10000 iterations"),
         ("--burn-in -1", "--burn-in -1: must be at least 0"),
         ("--thin 0", "--thin 0: must be at least 1"),
         ("--iterations 100 --thin 101", "--thin 101: no iteration between the burn-in"),

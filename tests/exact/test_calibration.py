@@ -9,7 +9,9 @@ also for the number of clusters and the prevalence of a mutation. Among equal va
 from __future__ import annotations
 
 import sys
+import threading
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -23,12 +25,17 @@ from seating import draw_seating, seating_probability
 
 from pyclone_pgsm.likelihoods.model import FixedModel
 from pyclone_pgsm.priors import DirichletProcess, FiniteDirichlet, PitmanYor
-from pyclone_pgsm.sampling.chain import advance, start_chain
+from pyclone_pgsm.sampling import convergence
+from pyclone_pgsm.sampling import settings as settings_module
+from pyclone_pgsm.sampling.chain import Records, advance, start_chain
+from pyclone_pgsm.sampling.chains import run_chains, run_until_converged
+from pyclone_pgsm.sampling.convergence import Rule
+from pyclone_pgsm.sampling.monitor import Monitor
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.simulate.reads import draw_alt_counts, draw_genotypes, variant_share
 from pyclone_pgsm.tumour import base_measure
 from pyclone_pgsm.tumour import model as tumour_model
-from pyclone_pgsm.tumour.model import Choice
+from pyclone_pgsm.tumour.model import Choice, PyCloneModel
 
 T = 10
 SHAPE, RATE = 2.0, 0.1  # of the Gamma distribution of a block's Poisson mean
@@ -147,8 +154,17 @@ def _few_precisions(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tumour_model, "PRECISION", few)
 
 
-def ranks_of_a_tumour(replicate: int) -> list[int]:
-    """Of everything in `RANKED`, in one simulated tumour of two samples."""
+class Simulated(NamedTuple):
+    """A tumour of two samples: its model, what is true of it, a mutation and a sample to look at, and a generator."""
+
+    model: PyCloneModel
+    truth: tuple[float, ...]
+    who: int
+    where: int
+    rng: np.random.Generator
+
+
+def simulated_tumour(replicate: int) -> Simulated:
     rng = np.random.default_rng((8, replicate))
     prior = draw_hyperparameters(PRIORS[0], rng)
     labels = draw_seating(prior, T, rng)
@@ -170,25 +186,37 @@ def ranks_of_a_tumour(replicate: int) -> list[int]:
     log_joint = log_density(prior) + np.log(seating_probability(prior, labels))
     log_joint += sum(map(log_marginal, blocks_of(labels.tolist())))
     log_joint += np.log(PRECISION_PRIOR[PRECISIONS.index(precision)]) + np.log(6 * weights[:, 2]).sum()
-
-    settings = Settings(**OF_TUMOUR, seed=replicate)
-    start = start_chain(model, PRIORS[0], settings, 0)
-    _, records, _ = advance(model, settings, start, 10, lambda _: False)
     who, d = int(rng.integers(T)), int(rng.integers(2))
-    draws = []
-    for k in range(-DRAWS, 0):
-        likelihood = model.likelihood(records.values[k])
-        members = records.labels[k] == records.labels[k][who]
-        S = likelihood.log_base[d] + likelihood.xi[likelihood.index[members, d]].sum(axis=0)
-        posterior = np.exp(S - S.max())
-        point = rng.choice(G, p=posterior / posterior.sum())
-        number = records.num_clusters[k]
-        draws.append(
-            (*records.prior_values[k], *records.values[k], number, point / (G - 1), records.log_joint[k])
-        )
     truth = (*prior.values(), *values, labels.max() + 1, prevalence[labels[who], d], log_joint)
-    less, equal = (np.array(draws) < truth).sum(axis=0), (np.array(draws) == truth).sum(axis=0)
-    return (less + rng.integers(equal + 1)).tolist()
+    return Simulated(model, truth, who, d, rng)
+
+
+def draw_of(tumour: Simulated, records: Records, k: int) -> tuple[float, ...]:
+    """Everything in `RANKED` in a saved iteration."""
+    model, _, who, d, rng = tumour
+    likelihood = model.likelihood(records.values[k])
+    members = records.labels[k] == records.labels[k][who]
+    S = likelihood.log_base[d] + likelihood.xi[likelihood.index[members, d]].sum(axis=0)
+    posterior = np.exp(S - S.max())
+    point = rng.choice(G, p=posterior / posterior.sum())
+    number = records.num_clusters[k]
+    return *records.prior_values[k], *records.values[k], number, point / (G - 1), records.log_joint[k]
+
+
+def ranks_among(draws: list[tuple[float, ...]], tumour: Simulated) -> list[int]:
+    assert len(draws) == DRAWS
+    less = (np.array(draws) < tumour.truth).sum(axis=0)
+    equal = (np.array(draws) == tumour.truth).sum(axis=0)
+    return (less + tumour.rng.integers(equal + 1)).tolist()
+
+
+def ranks_of_a_tumour(replicate: int) -> list[int]:
+    """Of everything in `RANKED`, in one simulated tumour."""
+    tumour = simulated_tumour(replicate)
+    settings = Settings(**OF_TUMOUR, seed=replicate)
+    start = start_chain(tumour.model, PRIORS[0], settings, 0)
+    _, records, _ = advance(tumour.model, settings, start, 10, lambda _: False)
+    return ranks_among([draw_of(tumour, records, k) for k in range(-DRAWS, 0)], tumour)
 
 
 @pytest.mark.long
@@ -210,3 +238,55 @@ def test_another_prior_of_prevalences_is_noticed(
     monkeypatch.setattr(base_measure, what, assumed)
     p = uniformity([ranks_of_a_tumour(replicate) for replicate in range(200)])
     assert p.min() < 1e-6, dict(zip(RANKED, p))
+
+
+# ---------------------------------------------------------------- the rule for stopping
+
+RULED = {"particles": 4, "moves": 1, "anchor_proposal": "balanced", "hyper_every": 1, "chains": 2}
+FIRST_CHECK = 20
+
+
+@pytest.fixture
+def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A rule that is content sooner than the real one, and asked more often: what bias there is would be larger."""
+    for module in (settings_module, convergence):
+        monkeypatch.setattr(module, "first_check", lambda _: FIRST_CHECK)
+    monkeypatch.setattr(convergence, "RHAT_LIMIT", 1.1)
+    monkeypatch.setattr(convergence, "ESS_LIMIT", 40.0)
+    monkeypatch.setattr(convergence, "COCLUSTERING_LIMIT", 0.05)
+
+
+def ranks_where_the_rule_stops(replicate: int) -> tuple[list[int], int]:
+    """Of everything in `RANKED` among draws of all chains, after the burn-in that was found; and the iterations."""
+    tumour = simulated_tumour(replicate)
+    model = tumour.model
+    settings = Settings(**RULED, seed=replicate).resolve(T)
+    states = [start_chain(model, PRIORS[0], settings, k) for k in range(settings.chains)]
+    monitor = Monitor(
+        T, len(states), ("concentration", *model.hyperparameters), Rule(frozenset(["concentration"]))
+    )
+    chains = [Records() for _ in states]
+    steps = run_until_converged(run_chains, model, settings, states, 10, 1, threading.Event(), monitor)
+    while True:
+        try:
+            chain, _, records, _ = next(steps)
+        except StopIteration as stop:
+            end = stop.value
+            break
+        for name, values in vars(records).items():
+            getattr(chains[chain], name).extend(values)
+    assert end.converged
+    rows = [(k, row) for k in range(len(chains)) for row in range(end.burn_in, end.iterations)]
+    chosen = tumour.rng.choice(len(rows), DRAWS, replace=False)
+    draws = [draw_of(tumour, chains[rows[m][0]], rows[m][1]) for m in chosen]
+    return ranks_among(draws, tumour), end.iterations
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("_few_precisions", "_hasty")
+def test_stopping_by_the_rule_keeps_the_calibration() -> None:
+    """To stop when a diagnostic is content could prefer draws that agree by chance."""
+    found = [ranks_where_the_rule_stops(replicate) for replicate in range(200)]
+    assert len({iterations for _, iterations in found}) > 3  # it is the rule that stops, not a limit
+    p = uniformity([ranks for ranks, _ in found])
+    assert p.min() > 1e-3, dict(zip(RANKED, p))
