@@ -49,7 +49,9 @@ def test_what_grows_with_what() -> None:
     small = of_matrix(1000, 10)
     assert of_matrix(1000, 10, threads=1).blocks == small.blocks // 2
     assert of_matrix(1000, 10, particles=200).particles > 4 * small.particles
-    assert of_matrix(1000, 10, init="disconnected").blocks > 40 * small.blocks
+    single = of_matrix(1000, 10, init="single")
+    assert of_matrix(1000, 10, init="disconnected").blocks > 40 * single.blocks
+    assert 2 * single.blocks < small.blocks < 3 * single.blocks  # chains start apart, one with 50 clusters
     assert of_matrix(1000, 10, sampler="gibbs").particles == 0
     assert of_matrix(1_000_000, 10).labels > 100 * small.labels
 

@@ -41,7 +41,7 @@ def fake(*chains: SimpleNamespace, burn_in: int = 2) -> Any:
     options = SimpleNamespace(
         settings=SimpleNamespace(lengths=(10, burn_in)), hyperparameters=names, traced=names
     )
-    return SimpleNamespace(path="t.h5", chains=chains, options=options)
+    return SimpleNamespace(path="t.h5", chains=chains, options=options, burn_in=burn_in)
 
 
 def test_kept_rows():
