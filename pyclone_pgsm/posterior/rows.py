@@ -79,9 +79,13 @@ def read_partitions(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[Any]
     return np.concatenate([trace.labels(k, chosen) for k, chosen in enumerate(rows) if len(chosen)])
 
 
-def read_outliers(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[np.bool_]:
-    """(M, T) which mutations are outliers at rows of each chain."""
-    return np.concatenate([trace.outliers(k, chosen) for k, chosen in enumerate(rows) if len(chosen)])
+def outlier_share(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[np.float64]:
+    """(T,) share of the rows of all chains in which each observation is an outlier; 0 if the model has none."""
+    count = np.zeros(len(trace.data.names))
+    if trace.options.model.has_outliers:
+        for k, chosen in enumerate(rows):
+            count += trace.outliers(k, chosen).sum(axis=0)
+    return count / sum(map(len, rows))
 
 
 def series_of(chain: ChainTrace, name: str) -> NDArray[Any]:

@@ -15,7 +15,7 @@ from pyclone_pgsm.posterior.convergence import Diagnostic, diagnose
 from pyclone_pgsm.posterior.draws import Draws, Summariser
 from pyclone_pgsm.posterior.expected_loss import pear
 from pyclone_pgsm.posterior.matrix import MatrixSummariser
-from pyclone_pgsm.posterior.rows import gather, kept_rows, read_outliers, read_partitions, thin, weighted_rows
+from pyclone_pgsm.posterior.rows import gather, kept_rows, outlier_share, read_partitions, thin, weighted_rows
 from pyclone_pgsm.posterior.stacking import weigh_chains
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.posterior.tumour import TumourSummariser
@@ -176,8 +176,7 @@ def summarize(
 def _read_draws(trace: Trace, rows: list[NDArray[np.int64]]) -> Draws:
     """Of all rows as many partitions as a consensus needs and memory holds."""
     thinned = thin(rows, max(20, min(CONSENSUS_DRAWS, LABEL_BYTES // len(trace.data.names))))
-    outlier_prob = read_outliers(trace, thinned).mean(axis=0)
-    return Draws(trace, rows, read_partitions(trace, thinned), outlier_prob)
+    return Draws(trace, rows, read_partitions(trace, thinned), outlier_share(trace, thinned))
 
 
 def _most_probable(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[np.int64]:

@@ -296,7 +296,7 @@ class Trace:
     def outliers(self, chain: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
         """(len(rows), T) whether observations are outliers in saved rows (increasing) of a chain: none, mostly."""
         if not self.options.model.has_outliers:
-            return np.zeros((len(rows), len(self.data.names)), bool)
+            return np.broadcast_to(np.False_, (len(rows), len(self.data.names)))
         return self._rows(chain, OUTLIERS, rows)
 
     def watched(self, chain: int, rows: NDArray[np.int64]) -> NDArray[np.float32]:
