@@ -21,6 +21,7 @@ from test_plots import make_coclustering, make_summary, make_traces, texts
 
 from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.cli.messages import summary_lines
+from pyclone_pgsm.cli.mistakes import with_options
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.plots import coclustering_heatmap, prevalence_scatter, style, vaf_scatter, write_plots
@@ -266,7 +267,7 @@ def test_probabilities_that_cannot_be(prob: str, table: Path, tmp_path: Path) ->
     assert str(caught.value) == message
     for verb in ("analyze", "run"):
         told = refused(verb, table, "-o", tmp_path / "out", "--outlier-prob", prob)
-        assert told == f"pyclone-pgsm: {message}\n"
+        assert told == f"pyclone-pgsm: {with_options(message)}\n"
     assert not list(tmp_path.iterdir())
 
 
