@@ -8,7 +8,6 @@ from typing import Any, ClassVar, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.posterior.convergence import Diagnostic
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.trace import Trace
 
@@ -59,10 +58,6 @@ class Summariser(Protocol[S]):
         thresholds : Thresholds
             Of presence and clonality, for data that have prevalences.
         """
-        ...
-
-    def is_immaterial(self, trace: Trace, diagnostic: Diagnostic) -> bool:
-        """Whether chains may disagree on a quantity without harm."""
         ...
 
     def doubts(self, draws: Draws, summary: S) -> list[str]:

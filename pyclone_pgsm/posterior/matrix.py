@@ -8,7 +8,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.posterior.consensus import assignment_probability
-from pyclone_pgsm.posterior.convergence import Diagnostic
 from pyclone_pgsm.posterior.draws import Draws
 from pyclone_pgsm.posterior.mixture import MixtureSummary, cluster_parameters, size_order
 from pyclone_pgsm.posterior.predictive import Predictive
@@ -40,10 +39,6 @@ class MatrixSummariser:
             np.bincount(labels),
             cluster_parameters(trace.model().likelihood(()), read_partitions(trace, rows), labels),
         )
-
-    def is_immaterial(self, trace: Trace, diagnostic: Diagnostic) -> bool:
-        """No quantity is."""
-        return False
 
     def doubts(self, draws: Draws, summary: MixtureSummary) -> list[str]:
         """None."""

@@ -98,13 +98,15 @@ def _doubts_of_chains(
     worst_weight = max(
         (d for d in diagnostics if is_weight(d.name)), key=lambda d: np.nan_to_num(d.rhat), default=None
     )
-    summariser = SUMMARISERS[trace.data.kind]
+    immaterial_above = trace.data.immaterial_above
     for diagnostic in diagnostics:
         if diagnostic.name in trace.options.first_prior.hyperparameters:
             continue
         if is_weight(diagnostic.name) and diagnostic is not worst_weight:
             continue
-        if diagnostic.rhat > RHAT_LIMIT and not summariser.is_immaterial(trace, diagnostic):
+        if diagnostic.lower > immaterial_above.get(diagnostic.name.partition(":")[0], np.inf):
+            continue
+        if diagnostic.rhat > RHAT_LIMIT:
             who = "the chains disagree" if len(rows) > 1 else "the chain has not settled"
             rhat = np.ceil(1000.0 * diagnostic.rhat) / 1000.0
             warnings.append(

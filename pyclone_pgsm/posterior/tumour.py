@@ -7,9 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.posterior.checks import doubts_of_tumour
-from pyclone_pgsm.posterior.convergence import Diagnostic, is_precision
 from pyclone_pgsm.posterior.draws import Draws
 from pyclone_pgsm.posterior.matching import match_clusters
 from pyclone_pgsm.posterior.prevalence import block_posteriors, cluster_prevalences, mutation_prevalences
@@ -17,7 +15,6 @@ from pyclone_pgsm.posterior.reads import reads_given_clusters
 from pyclone_pgsm.posterior.rows import gather, read_partitions, thin
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.posterior.summary import Summary
-from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.trace.tumour import TumourData
 from pyclone_pgsm.tumour.grid import prevalence_grid
 
@@ -91,19 +88,11 @@ class TumourSummariser:
             thresholds=thresholds,
         )
 
-    def is_immaterial(self, trace: Trace, diagnostic: Diagnostic) -> bool:
-        """A precision far above the number of reads is as good as the binomial, whatever its value."""
-        return is_precision(diagnostic.name) and diagnostic.lower > 10.0 * _median_depth(trace.observations)
-
     def doubts(self, draws: Draws, summary: Summary) -> list[str]:
         """Reads that do not fit, clusters that are absent, hyperparameters at an end of their values."""
         trace = draws.trace
         inferred = {name: gather(trace, draws.rows, name) for name in trace.options.hyperparameters}
         return doubts_of_tumour(summary, inferred, trace.data_of(TumourData).options.tumour_content)
-
-
-def _median_depth(observations: Observations) -> float:
-    return float(np.median(observations.depth[observations.has_data]))
 
 
 def consensus_order(labels: NDArray[np.int64], mean: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -4,26 +4,16 @@ from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from pyclone_pgsm.posterior.rows import series_of
 from pyclone_pgsm.sampling.convergence import COCLUSTERING_LIMIT, ESS_LIMIT, RHAT_LIMIT, Rule, Verdict
 from pyclone_pgsm.sampling.monitor import Monitor
 from pyclone_pgsm.trace import RunOptions, Trace
 from pyclone_pgsm.trace.dataset import Dataset
-from pyclone_pgsm.trace.tumour import TumourData
-
-BINOMIAL = 10.0
-"""A precision above this many times the median depth is as good as the binomial, whatever its value."""
 
 
 def rule_of(data: Dataset, options: RunOptions) -> Rule:
     """Of what the chains of a run are asked."""
-    beyond = {}
-    if isinstance(data, TumourData):
-        depth = data.observations.depth[data.observations.has_data]
-        beyond["precision"] = BINOMIAL * float(np.median(depth))
-    return Rule(frozenset(options.first_prior.hyperparameters), beyond)
+    return Rule(frozenset(options.first_prior.hyperparameters), data.immaterial_above)
 
 
 def monitor_of(trace: Trace) -> Monitor:

@@ -95,11 +95,11 @@ class Settings:
     burn_in : int or None
         Those of them that summaries skip. None: half of so many iterations; where it is found, the first that may be.
     thin : int
-        Every how manieth iteration is saved.
+        Each iteration whose number is a multiple of this is saved.
     chains : int
     seed : int
     hyper_every : int or None
-        Every how manieth iteration updates the likelihood's hyperparameters. None: chosen by :meth:`resolve`.
+        The likelihood's hyperparameters are updated in one of so many iterations. None: chosen by :meth:`resolve`.
     max_iterations : int or None
         Of a chain that runs until it has converged, rounded up to tens. None: chosen by :meth:`resolve`.
     max_time : float or None

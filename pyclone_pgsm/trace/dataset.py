@@ -60,6 +60,11 @@ class Dataset(Protocol):
         """What of the input is not part of the data."""
         ...
 
+    @property
+    def immaterial_above(self) -> dict[str, float]:
+        """By kind of hyperparameter the value above which all values mean the same."""
+        ...
+
     def make_model(self, likelihood: str | None = None) -> Model:
         """The model of the data.
 

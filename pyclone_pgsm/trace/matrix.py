@@ -49,6 +49,11 @@ class MatrixData:
         """Nothing: a matrix is taken as a whole, or refused."""
         return []
 
+    @property
+    def immaterial_above(self) -> dict[str, float]:
+        """There are no hyperparameters."""
+        return {}
+
     def make_model(self, likelihood: str | None = None) -> Model:
         """The model of the rows, with the likelihood of a file that may have another name by now."""
         options = self.options if likelihood is None else self.options.renamed(likelihood)

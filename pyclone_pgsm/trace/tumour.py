@@ -38,6 +38,8 @@ from pyclone_pgsm.tumour.model import PER_SAMPLE, PREVALENCE_PRIORS
 from pyclone_pgsm.tumour.options import TumourOptions
 
 LARGEST_GRID = 10_001
+BINOMIAL = 10.0
+"""A precision above this many times the median depth is as good as the binomial, whatever its value."""
 
 MATRICES: dict[str, Values] = {
     "ref_counts": of_whole(columns.READS),
@@ -117,6 +119,12 @@ class TumourData:
     def num_columns(self) -> int:
         """Samples."""
         return self.observations.num_samples
+
+    @property
+    def immaterial_above(self) -> dict[str, float]:
+        """A precision far above the number of reads is as good as the binomial."""
+        depth = self.observations.depth[self.observations.has_data]
+        return {"precision": BINOMIAL * float(np.median(depth))}
 
     def make_model(self, likelihood: str | None = None) -> Model:
         """The model of the mutations; there is only one likelihood."""
