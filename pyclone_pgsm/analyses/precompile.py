@@ -62,8 +62,10 @@ def compile_move(likelihood: Any, scheme: str) -> None:
     from pyclone_pgsm.jit.compiling import compiled_for
     from pyclone_pgsm.partition import Partition, PartitionPrior
     from pyclone_pgsm.priors import DirichletProcess
-    from pyclone_pgsm.samplers.particle_gibbs import has_one_merged, make_block_pool, split_merge
+    from pyclone_pgsm.samplers.particle_blocks import make_block_pool
+    from pyclone_pgsm.samplers.particles import SMCSettings, has_one_merged
     from pyclone_pgsm.samplers.resampling import SCHEMES
+    from pyclone_pgsm.samplers.split_merge import split_merge
 
     kind = type(likelihood)
     prior = DirichletProcess()
@@ -77,8 +79,8 @@ def compile_move(likelihood: Any, scheme: str) -> None:
     pool = make_block_pool(2, likelihood.stat_size())
     move = compiled_for(split_merge, kind)
     rng = np.random.default_rng(0)
-    number, one_merged = SCHEMES.index(scheme), has_one_merged(scheme)
-    move(likelihood, tables, partition, np.array([0, 1]), 2, 0.5, True, number, one_merged, pool, rng)
+    settings = SMCSettings(2, 0.5, True, SCHEMES.index(scheme))
+    move(likelihood, tables, partition, np.array([0, 1]), settings, has_one_merged(scheme), pool, rng)
 
 
 def compile_summary(likelihood: Any, grid_size: int | None) -> None:

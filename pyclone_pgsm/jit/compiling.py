@@ -37,7 +37,7 @@ KERNELS = (
     "jit/compiling.py",
     "jit/linking.py",
     "partition.py",
-    "likelihoods/*.py",
+    "likelihoods/**/*.py",
     "posterior/kernels.py",
     "posterior/leave_one_out.py",
     "posterior/predictive.py",

@@ -24,10 +24,6 @@ method                                             meaning
                                                    an array, a value each. By default a loop
 ``kind(self, i)``                                  optional, for speed: a number from 0 on that only observations that
                                                    equal each other share; by default i
-``clear_sketch(self, stat)``                       optional, for speed: the empty block, for a block that only
-                                                   grows and is then forgotten. Its predictives may be NaN, which asks
-                                                   for a proper statistic. By default ``clear``
-``is_sketch(self, stat)``                          optional, with the last: whether the statistic began so
 ``log_predictive_new(self, stat, x)``              optional, for held-out data and densities: log L(x | y_b) of a new
                                                    observation x, (D,) float64, with all its factors; for an empty
                                                    block its prior predictive
@@ -75,8 +71,6 @@ METHODS: dict[str, tuple[str, ...]] = {
     "log_marginal": ("self", "stat"),
     "log_predictives": ("self", "stats", "slots", "i", "negligible", "out"),
     "kind": ("self", "i"),
-    "clear_sketch": ("self", "stat"),
-    "is_sketch": ("self", "stat"),
 }
 OPTIONAL_METHODS: dict[str, tuple[str, ...]] = {"log_predictive_new": ("self", "stat", "x")}
 
@@ -123,18 +117,6 @@ def _log_predictives(self, stats, slots, i, negligible, out):  # type: ignore[no
 
 
 @leaf
-def _clear_sketch(self, stat):  # type: ignore[no-untyped-def]
-    """The default of the optional method."""
-    self.clear(stat)
-
-
-@leaf
-def _is_sketch(self, stat):  # type: ignore[no-untyped-def]
-    """The default of the optional method."""
-    return False
-
-
-@leaf
 def _kind(self, i):  # type: ignore[no-untyped-def]
     """The default of the optional method."""
     return i
@@ -143,8 +125,6 @@ def _kind(self, i):  # type: ignore[no-untyped-def]
 DEFAULTS = {
     "log_predictives": _log_predictives,
     "kind": _kind,
-    "clear_sketch": _clear_sketch,
-    "is_sketch": _is_sketch,
 }
 REGISTRY: dict[str, type] = {}
 

@@ -14,7 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.jit.compiling import compiled, compiled_for, inner
-from pyclone_pgsm.likelihoods.pyclone import HI, LO, TAIL, PyClone
+from pyclone_pgsm.likelihoods.pyclone import PyClone
+from pyclone_pgsm.likelihoods.pyclone.statistic import part_of
 from pyclone_pgsm.partition import build_partition
 from pyclone_pgsm.posterior.mixture import block_shares
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
@@ -97,10 +98,9 @@ def _windows(stats, num_blocks, num_samples, grid_size, num_chunks):
     filled = 0
     for b in range(num_blocks):
         for d in range(num_samples):
-            start = d * (2 * (G + num_chunks) + TAIL)
-            tail = start + 2 * G + num_chunks
-            left = int(stats[b, tail + LO])
-            window = stats[b, start + G + left : start + G + int(stats[b, tail + HI])]
+            part = part_of(0, d, G, num_chunks)
+            left, right = int(stats[b, part.lo]), int(stats[b, part.hi])
+            window = stats[b, part.weights + left : part.weights + right]
             lo, hi = _trim(window)
             low[b, d] = left + lo
             length[b, d] = hi - lo

@@ -31,11 +31,8 @@ SLACK = 3.0
 LARGEST = 300.0
 COARSE = 9.0  # choices this many nats below are only counted at first
 SMALLEST = 1e-300  # for a uniform number that is divided by
-JOINING, STAYING, SMALL = (
-    1,
-    2,
-    4,
-)  # bits of what is known: two predictives; and that the weight of joining is small
+JOINING, STAYING, SMALL = 1, 2, 4
+"""Bits of what is known: two predictives; and that the weight of joining is small."""
 
 
 class Known(NamedTuple):
@@ -49,17 +46,40 @@ class Known(NamedTuple):
         What is known: JOINING, STAYING; or that the weight is below exp(-COARSE) of what it is relative to: SMALL.
     weight : (C,) float64
         Of joining the block.
-    asked, cuts, answers : (C,)
-        Slots that predictives are wanted of, below which these are negligible, and these.
+    slots, cutoffs, results : (C,)
+        Workspace of the predictives: of which blocks, below which value they are negligible, and what they are.
     """
 
     joining: np.ndarray
     staying: np.ndarray
     flags: np.ndarray
     weight: np.ndarray
-    asked: np.ndarray
-    cuts: np.ndarray
-    answers: np.ndarray
+    slots: np.ndarray
+    cutoffs: np.ndarray
+    results: np.ndarray
+
+
+class Visit(NamedTuple):
+    """An observation that chooses its block.
+
+    Attributes
+    ----------
+    i, own : int
+        The observation, and the slot of its block.
+    is_alone : bool
+        Whether it is alone there.
+    u : float
+        Uniform in [0, 1): decides on the block.
+    log_p_own, log_p_new : float
+        log weight of staying (-inf if alone), and of a new block.
+    """
+
+    i: int
+    own: int
+    is_alone: bool
+    u: float
+    log_p_own: float
+    log_p_new: float
 
 
 @inner(nogil=True)
@@ -76,66 +96,143 @@ def nothing_known(capacity):
 
 
 @inner(**LEAF)
+def keep_flags(partition, known, flags):
+    """Forget all but these flags of all blocks."""
+    for b in range(partition.counter[0]):
+        known.flags[partition.active[b]] &= flags
+
+
+@inner(**LEAF)
+def log_size_ratio(log_tau2, size):
+    """log tau2(n + 1) / tau2(n)."""
+    return log_tau2[size + 1] - log_tau2[size]
+
+
+@inner(**LEAF)
 def relative_weight(log_p):
     """exp(log_p), 0 where negligible."""
     return math.exp(log_p) if log_p > -NEGLIGIBLE - SLACK else 0.0
 
 
 @inner(**LEAF)
-def stays_for_certain(likelihood, log_tau2, partition, own, i, log_p_own, log_p_new, u, asked, cuts, answers):
-    """Whether u < weight_own / total, mostly from bounds: no block needs its exact weight if all are small enough.
+def start_visit(likelihood, prior, partition, i, log_new, known, u):
+    """The observation with its weights of staying and of a new block; `log_new` is log L(y_i)."""
+    labels, sizes, stats, _, _, counter = partition
+    log_tau1, log_tau2 = prior.log_tau1, prior.log_tau2
+    own = np.int64(labels[i])
+    is_alone = sizes[own] == 1
+    num_others = counter[0] - 1 if is_alone else counter[0]
+    log_p_new = log_new + log_tau2[1]
+    if num_others > 0:
+        log_p_new += log_tau1[num_others + 1] - log_tau1[num_others]
+    log_p_own = -np.inf
+    if not is_alone:
+        if not known.flags[own] & STAYING:
+            known.staying[own] = likelihood.log_predictive_without(stats[own], i)
+            known.flags[own] |= STAYING
+        log_p_own = known.staying[own] + log_tau2[sizes[own]] - log_tau2[sizes[own] - 1]
+    return Visit(i, own, is_alone, u, log_p_own, log_p_new)
 
-    Parameters
-    ----------
-    likelihood : NamedTuple
-    log_tau2 : (T + 1,) float64
-    partition : Partition
-    own, i : int
-        The slot of the observation's block, and the observation.
-    log_p_own, log_p_new : float
-        log weight of staying, and of a new block.
-    u : float
-        Uniform in [0, 1).
-    asked, cuts, answers : (C,) int64, (C,) float64, (C,) float64
-        Room.
-    """
+
+@inner(**LEAF)
+def stays_for_certain(likelihood, log_tau2, partition, visit, known):
+    """Whether u < weight_own / total, mostly from bounds: no block needs its exact weight if all are small enough."""
     _, sizes, stats, active, _, counter = partition
+    slots, cutoffs, results = known.slots, known.cutoffs, known.results
     num_others = counter[0] - 1
-    rest = (1.0 - u) / max(u, SMALLEST) - math.exp(min(log_p_new - log_p_own, LARGEST))  # in units of own's
+    # what the other blocks may weigh, in units of the own one
+    rest = (1.0 - visit.u) / max(visit.u, SMALLEST) - math.exp(
+        min(visit.log_p_new - visit.log_p_own, LARGEST)
+    )
     if rest <= 0.0 or num_others == 0:
         return rest > 0.0
     share = rest / (num_others + 1)
-    log_share = log_p_own + math.log(share)
+    log_share = visit.log_p_own + math.log(share)
     count = 0
     for b in range(counter[0]):
-        if active[b] != own:
+        if active[b] != visit.own:
             size = sizes[active[b]]
-            asked[count] = active[b]
-            cuts[count] = log_share - log_tau2[size + 1] + log_tau2[size]
+            slots[count] = active[b]
+            cutoffs[count] = log_share - log_tau2[size + 1] + log_tau2[size]
             count += 1
-    likelihood.log_predictives(stats, asked[:count], i, cuts, answers)
+    likelihood.log_predictives(stats, slots[:count], visit.i, cutoffs, results)
     for b in range(count):
         weight = share
-        if answers[b] >= cuts[b]:
-            weight *= math.exp(min(answers[b] - cuts[b], LARGEST))
+        if results[b] >= cutoffs[b]:
+            weight *= math.exp(min(results[b] - cutoffs[b], LARGEST))
         rest -= weight
     return rest > 0.0
 
 
 @inner(**LEAF)
-def draw_block(partition, own, weight, weight_own, weight_new, u, hidden):
+def predict_others(likelihood, log_tau2, partition, visit, base, depth, known):
+    """Weights of joining the other blocks that are not known well enough, relative to exp(`base`).
+
+    Weights more than `depth` nats below are negligible: at the depth COARSE they are only counted.
+
+    Returns
+    -------
+    best : float
+        Largest log weight that was found.
+    num_small : int
+        Blocks whose weight is small, and not known.
+    """
+    _, sizes, stats, active, _, counter = partition
+    flags, slots, cutoffs, results = known.flags, known.slots, known.cutoffs, known.results
+    enough = JOINING | SMALL if depth == COARSE else JOINING
+    best = -np.inf
+    count = num_small = 0
+    for b in range(counter[0]):
+        slot = active[b]
+        if slot == visit.own:
+            continue
+        if flags[slot] & enough == SMALL:
+            num_small += 1
+        elif not flags[slot] & enough:
+            slots[count] = slot
+            cutoffs[count] = base - depth - log_size_ratio(log_tau2, sizes[slot])
+            count += 1
+    if count == 0:
+        return best, num_small
+    likelihood.log_predictives(stats, slots[:count], visit.i, cutoffs, results)
+    for b in range(count):
+        slot = slots[b]
+        known.joining[slot] = results[b]
+        log_p = results[b] + log_tau2[sizes[slot] + 1] - log_tau2[sizes[slot]]
+        known.weight[slot] = relative_weight(log_p - base)
+        flags[slot] &= STAYING
+        if results[b] < cutoffs[b] and depth == COARSE:
+            flags[slot] |= SMALL
+            known.weight[slot] = 0.0
+            num_small += 1
+        else:
+            flags[slot] |= JOINING
+            best = max(best, log_p)
+    return best, num_small
+
+
+@inner(**LEAF)
+def rescale(log_tau2, partition, base, known):
+    """Let all weights that are known be relative to exp(`base`)."""
+    for b in range(partition.counter[0]):
+        slot = partition.active[b]
+        if known.flags[slot] & JOINING:
+            size = partition.sizes[slot]
+            log_p = known.joining[slot] + log_tau2[size + 1] - log_tau2[size]
+            known.weight[slot] = relative_weight(log_p - base)
+
+
+@inner(**LEAF)
+def draw_block(partition, visit, weight, weight_own, weight_new, hidden):
     """The block that u picks: the own one comes first, then the others, then a new one.
 
     Parameters
     ----------
     partition : Partition
-    own : int
-        Slot of the observation's block.
+    visit : Visit
     weight : (C,) float64
         Of each other block, by its slot.
     weight_own, weight_new : float
-    u : float
-        Uniform in [0, 1).
     hidden : float
         Bound on what is missing in the sum of `weight`.
 
@@ -147,13 +244,14 @@ def draw_block(partition, own, weight, weight_own, weight_new, u, hidden):
         Whether u picks it whatever is missing.
     """
     _, _, _, active, _, counter = partition
+    own, u = visit.own, visit.u
     total = weight_own + weight_new
     for b in range(counter[0]):
         slot = active[b]
         total += weight[slot] if slot != own else 0.0
     left = u * total - weight_own
     if left < 0.0:
-        return np.int64(own), left + u * hidden < 0.0
+        return own, left + u * hidden < 0.0
     for b in range(counter[0]):
         slot = active[b]
         if slot != own:
@@ -164,7 +262,54 @@ def draw_block(partition, own, weight, weight_own, weight_new, u, hidden):
 
 
 @inner(**LEAF)
-def visit(likelihood, prior, partition, order, first, about, rng):
+def choose_block(likelihood, log_tau2, partition, visit, base, known):
+    """The slot that the observation chooses, -1 for a new block; and what the known weights are relative to.
+
+    Small weights are computed only where they could make a difference.
+    """
+    target = visit.own
+    for depth in (COARSE, NEGLIGIBLE + SLACK):
+        best, num_small = predict_others(likelihood, log_tau2, partition, visit, base, depth, known)
+        if best > base + LARGEST:
+            base = best
+            rescale(log_tau2, partition, base, known)
+        weight_own = relative_weight(visit.log_p_own - base)
+        weight_new = relative_weight(visit.log_p_new - base)
+        hidden = num_small * math.exp(-COARSE)
+        target, is_sure = draw_block(partition, visit, known.weight, weight_own, weight_new, hidden)
+        if is_sure:
+            break
+    return target, base
+
+
+@inner(**LEAF)
+def move(likelihood, log_tau2, partition, visit, target, log_new, base, known):
+    """Take the observation out of its block and put it into another; what is known changes with them."""
+    labels, sizes, stats, _, _, _ = partition
+    joining, staying, flags, weight, _, _, _ = known
+    i, own = visit.i, visit.own
+    if target < 0:
+        target = open_slot(partition)
+        likelihood.clear(stats[target])
+        joining[target] = log_new
+    sizes[own] -= 1
+    if visit.is_alone:
+        close_slot(partition, own)
+    else:
+        likelihood.remove(stats[own], i)
+        joining[own] = staying[own]
+        flags[own] = JOINING
+        log_p = joining[own] + log_tau2[sizes[own] + 1] - log_tau2[sizes[own]]
+        weight[own] = relative_weight(log_p - base)
+    likelihood.add(stats[target], i)
+    sizes[target] += 1
+    labels[i] = target
+    staying[target] = joining[target]
+    flags[target] = STAYING
+
+
+@inner(**LEAF)
+def visit_all(likelihood, prior, partition, order, first, known, rng):
     """Visit ``order[first], ..`` as long as there is a free slot.
 
     Returns
@@ -173,118 +318,34 @@ def visit(likelihood, prior, partition, order, first, about, rng):
         Where in the order it stopped.
     moved : int
     """
-    labels, sizes, stats, active, _, counter = partition
-    joining, staying, known, weight, asked, cuts, answers = about
-    log_tau1 = prior.log_tau1
     log_tau2 = prior.log_tau2
     moved = 0
     kind = -1
     log_new = base = np.inf
     for t in range(first, len(order)):
-        num_blocks = counter[0]
-        if num_blocks == len(sizes):
+        if partition.counter[0] == len(partition.sizes):
             return t, moved
         i = order[t]
         u = rng.random()
-        own = labels[i]
-        alone = sizes[own] == 1
-        num_others = num_blocks - 1 if alone else num_blocks
-        is_single = False
+        is_single = False  # of its kind, and so worth no more than one look
         if likelihood.kind(i) != kind:
             kind = likelihood.kind(i)
             is_single = t + 1 == len(order) or likelihood.kind(order[t + 1]) != kind
             log_new = likelihood.log_prior_predictive(i)
             base = np.inf
-            for b in range(num_blocks):
-                known[active[b]] = 0
-
-        # a new block, and the own one
-        log_p_new = log_new + log_tau2[1]
-        if num_others > 0:
-            log_p_new += log_tau1[num_others + 1] - log_tau1[num_others]
-        log_p_own = -np.inf
-        if not alone:
-            if not known[own] & STAYING:
-                staying[own] = likelihood.log_predictive_without(stats[own], i)
-                known[own] |= STAYING
-            log_p_own = staying[own] + log_tau2[sizes[own]] - log_tau2[sizes[own] - 1]
-            if is_single and stays_for_certain(
-                likelihood, log_tau2, partition, own, i, log_p_own, log_p_new, u, asked, cuts, answers
-            ):
-                continue
-        best = max(log_p_new, log_p_own)
+            keep_flags(partition, known, 0)
+        visit = start_visit(likelihood, prior, partition, i, log_new, known, u)
+        may_be_certain = is_single and not visit.is_alone
+        if may_be_certain and stays_for_certain(likelihood, log_tau2, partition, visit, known):
+            continue
+        best = max(visit.log_p_new, visit.log_p_own)
         if best < base - SLACK or best > base + LARGEST:
             base = best
-            for b in range(num_blocks):
-                known[active[b]] &= STAYING
-
-        # the other blocks: those not known yet are predicted together; draw. Small weights are looked at only where
-        # they could make a difference
-        target = own
-        for depth, enough in ((COARSE, JOINING | SMALL), (NEGLIGIBLE + SLACK, JOINING)):
-            count = num_small = 0
-            for b in range(num_blocks):
-                slot = active[b]
-                if slot == own:
-                    continue
-                if known[slot] & enough == SMALL:
-                    num_small += 1
-                elif not known[slot] & enough:
-                    asked[count] = slot
-                    ratio = log_tau2[sizes[slot] + 1] - log_tau2[sizes[slot]]
-                    cuts[count] = base - depth - ratio
-                    count += 1
-            if count > 0:
-                likelihood.log_predictives(stats, asked[:count], i, cuts, answers)
-                for b in range(count):
-                    slot = asked[b]
-                    joining[slot] = answers[b]
-                    log_p = joining[slot] + log_tau2[sizes[slot] + 1] - log_tau2[sizes[slot]]
-                    weight[slot] = relative_weight(log_p - base)
-                    known[slot] &= STAYING
-                    if answers[b] < cuts[b] and depth == COARSE:
-                        known[slot] |= SMALL
-                        weight[slot] = 0.0
-                        num_small += 1
-                    else:
-                        known[slot] |= JOINING
-                        best = max(best, log_p)
-                if best > base + LARGEST:
-                    base = best
-                    for b in range(num_blocks):
-                        slot = active[b]
-                        if known[slot] & JOINING:
-                            log_p = joining[slot] + log_tau2[sizes[slot] + 1] - log_tau2[sizes[slot]]
-                            weight[slot] = relative_weight(log_p - base)
-            weight_own = relative_weight(log_p_own - base)
-            weight_new = relative_weight(log_p_new - base)
-            hidden = num_small * math.exp(-COARSE)
-            target, is_sure = draw_block(partition, own, weight, weight_own, weight_new, u, hidden)
-            if is_sure:
-                break
-
-        if target == own or (target < 0 and alone):
-            continue
-        if target < 0:
-            target = open_slot(partition)
-            likelihood.clear(stats[target])
-            joining[target] = log_new
-        sizes[own] -= 1
-        if alone:
-            close_slot(partition, own)
-        else:
-            likelihood.remove(stats[own], i)
-            joining[own] = staying[own]
-            known[own] = JOINING
-            weight[own] = relative_weight(
-                joining[own] + log_tau2[sizes[own] + 1] - log_tau2[sizes[own]] - base
-            )
-        likelihood.add(stats[target], i)
-        sizes[target] += 1
-        labels[i] = target
-        staying[target] = joining[target]
-        known[target] = STAYING
-        moved += 1
+            keep_flags(partition, known, STAYING)
+        target, base = choose_block(likelihood, log_tau2, partition, visit, base, known)
+        if target != visit.own and not (target < 0 and visit.is_alone):
+            move(likelihood, log_tau2, partition, visit, target, log_new, base, known)
+            moved += 1
     return len(order), moved
 
 
@@ -312,7 +373,7 @@ def gibbs_sweep(likelihood, prior, partition, order, rng):
     visited = np.int64(0)
     while visited < len(order):
         partition = with_free_slots(partition, 1)
-        about = nothing_known(len(partition.sizes))
-        visited, newly_moved = visit(likelihood, prior, partition, order, visited, about, rng)
+        known = nothing_known(len(partition.sizes))
+        visited, newly_moved = visit_all(likelihood, prior, partition, order, visited, known, rng)
         moved += newly_moved
     return partition, moved

@@ -13,7 +13,7 @@ gamma_t the target on sigma_1 .. sigma_t:
     annealed:  1 for t <= s;  gamma_s^{zeta_t} gamma_t / gamma_s for t > s,  zeta_t = (t - s)/(n - s);
                for n = s there is no later step and gamma_s enters the weight whole
 
-As with two anchors (:mod:`~pyclone_pgsm.samplers.particle_gibbs`) the kernel keeps unique particles with
+As with two anchors (:mod:`~pyclone_pgsm.samplers.conditional_smc`) the kernel keeps unique particles with
 multiplicities, in the order of their paths, and blocks that particles share. A particle's blocks are numbered in the
 order in which they were opened.
 """
@@ -27,15 +27,15 @@ import numpy as np
 
 from pyclone_pgsm.jit.compiling import inner
 from pyclone_pgsm.partition import close_slot, copy_row, fill_block, open_slot, with_free_slots
-from pyclone_pgsm.samplers.particle_gibbs import (
-    draw_particle,
+from pyclone_pgsm.samplers.particle_blocks import (
+    answer,
+    ask,
     extend,
     make_block_pool,
-    predict,
     release_block,
     take_block,
-    weigh,
 )
+from pyclone_pgsm.samplers.particles import Weights, draw_particle, weigh
 from pyclone_pgsm.samplers.resampling import (
     OPTIMAL,
     relative_ess,
@@ -61,6 +61,8 @@ class Particles(NamedTuple):
         Where in the pool they are.
     path : (R,) int32
         s times the parent's number plus the number of the block that the last observation joined.
+    num, reference : int
+        Number of particles, and which of them the conditioned path belongs to.
     """
 
     copies: np.ndarray
@@ -69,18 +71,29 @@ class Particles(NamedTuple):
     num_blocks: np.ndarray
     blocks: np.ndarray
     path: np.ndarray
+    num: int
+    reference: int
 
 
 @inner(nogil=True)
-def make_particles(room, num_anchors):
+def make_particles(size, num_anchors):
+    """One particle, without blocks yet, and space for `size`."""
     return Particles(
-        np.zeros(room, np.int64),
-        np.zeros(room),
-        np.zeros(room),
-        np.zeros(room, np.int64),
-        np.zeros((room, num_anchors), np.int64),
-        np.zeros(room, np.int32),
+        np.zeros(size, np.int64),
+        np.zeros(size),
+        np.zeros(size),
+        np.zeros(size, np.int64),
+        np.zeros((size, num_anchors), np.int64),
+        np.zeros(size, np.int32),
+        np.int64(1),
+        np.int64(0),
     )
+
+
+@inner(nogil=True)
+def with_number(particles, num, reference):
+    copies, log_w, log_gamma, num_blocks, blocks, path, _, _ = particles
+    return Particles(copies, log_w, log_gamma, num_blocks, blocks, path, np.int64(num), np.int64(reference))
 
 
 @inner(nogil=True)
@@ -124,34 +137,37 @@ def closure_of_anchors(rng, labels, anchors, num_slots):
 
 
 @inner(nogil=True)
-def attachments(likelihood, log_tau2, pool, particles, num, i):
-    """log_join[block] = log tau2(|b| + 1) / tau2(|b|) + log L(y_i | b) of each block that particles hold."""
+def predict_joins(likelihood, log_tau2, particles, pool, i):
+    """``pool.log_join`` of all blocks that particles hold."""
     pool.log_join[:] = np.nan
     count = 0
-    for p in range(num):
+    for p in range(particles.num):
         for k in range(particles.num_blocks[p]):
-            block = particles.blocks[p, k]
-            if np.isnan(pool.log_join[block]):
-                pool.log_join[block] = log_tau2[pool.sizes[block] + 1] - log_tau2[pool.sizes[block]]
-                pool.slots[count] = block
-                pool.cuts[count] = -np.inf
-                count += 1
-    predict(likelihood, pool.stats, pool.slots[:count], i, pool.cuts, pool.values)
-    for b in range(count):
-        pool.log_join[pool.slots[b]] += pool.values[b]
+            count = ask(pool, log_tau2, particles.blocks[p, k], count, -np.inf)
+    answer(likelihood, pool, count, i)
 
 
 @inner(nogil=True)
-def close_ranks(pool, particles, num, reference):
-    """Drop the particles without copies. Returns how many are left, and the number of the conditioned one."""
+def open_block(likelihood, log_tau2, pool, i):
+    """An empty block of the pool that particles may open with observation i."""
+    fresh = take_block(pool)
+    likelihood.clear(pool.stats[fresh])
+    pool.sizes[fresh] = 0
+    pool.log_join[fresh] = log_tau2[1] + likelihood.log_prior_predictive(i)
+    return fresh
+
+
+@inner(nogil=True)
+def compact(particles, pool):
+    """Drop the particles that have no copies left."""
     alive = 0
     new_reference = 0
-    for p in range(num):
-        if particles.copies[p] == 0 and p != reference:
+    for p in range(particles.num):
+        if particles.copies[p] == 0 and p != particles.reference:
             for k in range(particles.num_blocks[p]):
                 release_block(pool, particles.blocks[p, k])
             continue
-        if p == reference:
+        if p == particles.reference:
             new_reference = alive
         particles.copies[alive] = particles.copies[p]
         particles.log_w[alive] = particles.log_w[p]
@@ -160,71 +176,124 @@ def close_ranks(pool, particles, num, reference):
         particles.path[alive] = particles.path[p]
         copy_row(particles.blocks, p, particles.blocks, alive)
         alive += 1
-    return alive, new_reference
+    return with_number(particles, alive, new_reference)
 
 
 @inner(nogil=True)
-def propose(
-    rng, scheme, pool, particles, num, reference, reference_choice, fresh, log_open, anneal, children
-):
-    """All children that are drawn, or with the optimal scheme all there are.
+def resample_if_uneven(rng, settings, particles, is_last, weights, pool):
+    """The resampling step, after the children were made: with the optimal scheme where there are more than N."""
+    copies, log_w, num, reference = particles.copies, particles.log_w, particles.num, particles.reference
+    multiplicities, w = weights
+    if settings.scheme == OPTIMAL:
+        if num <= settings.num_particles:
+            return particles
+        resample_optimal(rng, log_w, w, num, settings.num_particles, reference, copies, multiplicities)
+        return compact(particles, pool)
+    if is_last:
+        return particles
+    weigh(particles, 0, weights)
+    if relative_ess(w, multiplicities, 0, num) >= settings.threshold:
+        return particles
+    for p in range(num):
+        w[p] *= multiplicities[p]
+    resample(rng, settings.scheme, w, num, settings.num_particles, reference, copies)
+    for p in range(num):
+        log_w[p] = 0.0
+    return compact(particles, pool)
+
+
+@inner(nogil=True)
+def weigh_choices(particles, p, fresh, log_open, anneal, pool, log_step, log_gamma):
+    """What each block that particle p may join, and a new one, adds to its weight; returns how many there are.
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-    scheme : int
-    pool : BlockPool
-        With ``log_join`` of all blocks.
     particles : Particles
-        Of which there are `num`; they lose their blocks to the children.
-    num, reference, reference_choice : int
-        The conditioned particle, and the block that it joins.
+    p : int
     fresh : int
         An empty block to open, -1 after the anchors.
     log_open : (s + 1,) float64
         log weight of opening one more block than k; -inf where the prior rules it out.
     anneal : float
         -1 for plain targets, 0 for annealed ones up to t = s, and 1 / (n - s) from there on.
+    pool : BlockPool
+        With ``log_join`` of all blocks.
+    log_step, log_gamma : (s,) float64
+        Result: the increment of the log weight, and ``log_gamma`` after it.
+    """
+    k = particles.num_blocks[p]
+    choices = k + 1 if fresh >= 0 and log_open[k] > -np.inf else k
+    for choice in range(choices):
+        if choice < k:
+            log_step[choice] = pool.log_join[particles.blocks[p, choice]]
+        else:
+            log_step[choice] = pool.log_join[fresh] + log_open[k]
+        log_gamma[choice] = particles.log_gamma[p]
+        if anneal == 0.0:
+            log_gamma[choice] += log_step[choice]
+            log_step[choice] = 0.0
+        elif anneal > 0.0:
+            log_step[choice] += anneal * log_gamma[choice]
+    return choices
+
+
+@inner(nogil=True)
+def add_child(particles, p, choice, fresh, pool, children, new_num):
+    """Let child number `new_num` hold the blocks of its parent p, and a new one if that is its choice."""
+    k = particles.num_blocks[p]
+    children.num_blocks[new_num] = k
+    children.path[new_num] = particles.blocks.shape[1] * p + choice
+    copy_row(particles.blocks, p, children.blocks, new_num)
+    if choice == k:
+        children.blocks[new_num, k] = fresh
+        children.num_blocks[new_num] = k + 1
+    for b in range(children.num_blocks[new_num]):
+        pool.references[children.blocks[new_num, b]] += 1
+
+
+@inner(nogil=True)
+def propose(rng, scheme, particles, reference_choice, fresh, log_open, anneal, children, pool):
+    """All children that are drawn, or with the optimal scheme all there are.
+
+    Parameters
+    ----------
+    rng : numpy.random.Generator
+    scheme : int
+    particles : Particles
+        They lose their blocks to the children.
+    reference_choice : int
+        The block that the conditioned particle joins.
+    fresh, log_open, anneal, pool
+        See :func:`weigh_choices`.
     children : Particles
-        Result.
+        Where to put them.
 
     Returns
     -------
-    num, reference : int
-        Of the children.
+    Particles
+        The children.
     """
     s = particles.blocks.shape[1]
     log_step = np.empty(s)
     log_gamma = np.empty(s)
-    weights = np.empty(s)
+    p_join = np.empty(s)
     joining = np.empty(s, np.int64)
     new_num = 0
     new_reference = 0
-    for p in range(num):
-        k = particles.num_blocks[p]
-        choices = k + 1 if fresh >= 0 and log_open[k] > -np.inf else k
+    for p in range(particles.num):
+        choices = weigh_choices(particles, p, fresh, log_open, anneal, pool, log_step, log_gamma)
         best = -np.inf
         for choice in range(choices):
-            if choice < k:
-                log_step[choice] = pool.log_join[particles.blocks[p, choice]]
-            else:
-                log_step[choice] = pool.log_join[fresh] + log_open[k]
-            log_gamma[choice] = particles.log_gamma[p]
-            if anneal == 0.0:
-                log_gamma[choice] += log_step[choice]
-                log_step[choice] = 0.0
-            elif anneal > 0.0:
-                log_step[choice] += anneal * log_gamma[choice]
             best = max(best, log_step[choice])
         total = 0.0
         for choice in range(choices):
-            weights[choice] = math.exp(log_step[choice] - best)
-            total += weights[choice]
+            p_join[choice] = math.exp(log_step[choice] - best)
+            total += p_join[choice]
         log_sum = best + math.log(total)
         if scheme != OPTIMAL:
-            resample_multinomial(rng, weights, choices, particles.copies[p], joining)
+            resample_multinomial(rng, p_join, choices, particles.copies[p], joining)
         for choice in range(choices):
-            on_path = p == reference and choice == reference_choice
+            on_path = p == particles.reference and choice == reference_choice
             if scheme == OPTIMAL:
                 count = 0 if on_path else 1
                 log_weight = log_step[choice]
@@ -236,24 +305,58 @@ def propose(
             children.copies[new_num] = count
             children.log_w[new_num] = particles.log_w[p] + log_weight
             children.log_gamma[new_num] = log_gamma[choice]
-            children.num_blocks[new_num] = k
-            children.path[new_num] = s * p + choice
-            copy_row(particles.blocks, p, children.blocks, new_num)
-            if choice == k:
-                children.blocks[new_num, k] = fresh
-                children.num_blocks[new_num] = k + 1
-            for b in range(children.num_blocks[new_num]):
-                pool.references[children.blocks[new_num, b]] += 1
+            add_child(particles, p, choice, fresh, pool, children, new_num)
             if on_path:
                 new_reference = new_num
             new_num += 1
-    for p in range(num):
+    for p in range(particles.num):
         for b in range(particles.num_blocks[p]):
             release_block(pool, particles.blocks[p, b])
-    return new_num, new_reference
+    return with_number(children, new_num, new_reference)
 
 
-def split_merge_many(likelihood, prior, partition, anchors, num_particles, threshold, annealed, scheme, rng):
+@inner(nogil=True)
+def merge_all(likelihood, partition, slots, num_before, sigma):
+    """Put all that share a block with an anchor into the first of these blocks."""
+    for b in range(1, num_before):
+        close_slot(partition, slots[b])
+    if num_before > 1:
+        fill_block(likelihood, partition.stats[slots[0]], sigma)
+    for i in sigma:
+        partition.labels[i] = slots[0]
+    partition.sizes[slots[0]] = len(sigma)
+
+
+@inner(nogil=True)
+def put_blocks(partition, sigma, slots, num_before, particles, chosen, path, pool):
+    """Put the blocks of the particle `chosen`, and the allocations along its path, into the partition."""
+    s = particles.blocks.shape[1]
+    num_after = particles.num_blocks[chosen]
+    for b in range(num_after, num_before):
+        close_slot(partition, slots[b])
+    for b in range(num_after):
+        if b >= num_before:
+            slots[b] = open_slot(partition)
+        block = particles.blocks[chosen, b]
+        copy_row(pool.stats, block, partition.stats, slots[b])
+        partition.sizes[slots[b]] = pool.sizes[block]
+    for t in range(len(sigma) - 1, -1, -1):
+        partition.labels[sigma[t]] = slots[path[t, chosen] % s]
+        chosen = path[t, chosen] // s
+    return num_after
+
+
+@inner(nogil=True)
+def weights_of_opening(prior, num_others, num_anchors):
+    """log tau1(k' + k + 1) / tau1(k' + k) for k = 0 .. s blocks besides the k' others; 0 for the first block."""
+    log_open = np.zeros(num_anchors + 1)
+    for k in range(1, num_anchors):
+        log_tau1 = prior.log_tau1[num_others + k + 1]
+        log_open[k] = log_tau1 - prior.log_tau1[num_others + k] if log_tau1 > -np.inf else -np.inf
+    return log_open
+
+
+def split_merge_many(likelihood, prior, partition, anchors, settings, rng):
     """Algorithm 1 with the particle Gibbs kernel of Algorithm 3, for two anchors or more.
 
     Parameters
@@ -267,15 +370,9 @@ def split_merge_many(likelihood, prior, partition, anchors, num_particles, thres
         Changed in place; do not use it afterwards.
     anchors : (s,) int64
         Different observations, drawn without a look at the partition.
-    num_particles : int
-        N, from 2 to 10,000; should be much more than the partitions of s anchors.
-    threshold : float
-        Resample where the relative effective sample size falls below it: 0 never, above 1 always. (The optimal scheme
-        has no use for it.)
-    annealed : bool
-        Annealed or plain intermediate targets.
-    scheme : int
-        Position in :data:`~pyclone_pgsm.samplers.resampling.SCHEMES`; not that of "both-kinds", which is for two.
+    settings : SMCSettings
+        N should be much more than the partitions of s anchors. The scheme is not "both-kinds", which is for two; the
+        optimal one has no use for the threshold.
     rng : numpy.random.Generator
 
     Returns
@@ -286,92 +383,44 @@ def split_merge_many(likelihood, prior, partition, anchors, num_particles, thres
     """
     s = len(anchors)
     partition = with_free_slots(partition, s)
-    labels, sizes, stats = partition.labels, partition.sizes, partition.stats
-    sigma, slots, num_before, number = closure_of_anchors(rng, labels, anchors, len(sizes))
+    sigma, slots, num_before, number = closure_of_anchors(
+        rng, partition.labels, anchors, len(partition.sizes)
+    )
     n = len(sigma)
     num_others = partition.counter[0] - num_before
     if prior.log_tau1[num_others + num_before] == -np.inf:
-        for b in range(1, num_before):
-            close_slot(partition, slots[b])
-        if num_before > 1:
-            fill_block(likelihood, stats[slots[0]], sigma)
-        for i in sigma:
-            labels[i] = slots[0]
-        sizes[slots[0]] = n
+        merge_all(likelihood, partition, slots, num_before, sigma)
         return partition, num_before, 1
-    log_open = np.zeros(s + 1)  # the first block must be opened
-    for k in range(1, s):
-        log_tau1 = prior.log_tau1[num_others + k + 1]
-        log_open[k] = log_tau1 - prior.log_tau1[num_others + k] if log_tau1 > -np.inf else -np.inf
-
-    room = s * num_particles + 2
-    particles = make_particles(room, s)
-    children = make_particles(room, s)
-    multiplicities = np.zeros(room, np.int64)
-    w = np.zeros(room)
-    path = np.empty((n, num_particles), np.int32)
-    pool = make_block_pool(num_particles, likelihood.stat_size(), s)
-    particles.copies[0] = num_particles - 1
-    num = 1
-    reference = 0
+    log_open = weights_of_opening(prior, num_others, s)
+    size = s * settings.num_particles + 2
+    particles, children = make_particles(size, s), make_particles(size, s)
+    particles.copies[0] = settings.num_particles - 1
+    weights = Weights(np.zeros(size, np.int64), np.zeros(size))
+    path = np.empty((n, settings.num_particles), np.int32)
+    pool = make_block_pool(settings.num_particles, likelihood.stat_size(), s)
 
     for t in range(n):
         i = sigma[t]
-        attachments(likelihood, prior.log_tau2, pool, particles, num, i)
-        fresh = -1
-        if t < s:
-            fresh = take_block(pool)
-            likelihood.clear(pool.stats[fresh])
-            pool.sizes[fresh] = 0
-            pool.log_join[fresh] = prior.log_tau2[1] + likelihood.log_prior_predictive(i)
+        predict_joins(likelihood, prior.log_tau2, particles, pool, i)
+        fresh = open_block(likelihood, prior.log_tau2, pool, i) if t < s else -1
         anneal = -1.0
-        if annealed:
+        if settings.annealed:
             anneal = 0.0 if t < s else 1.0 / (n - s)
-        choice = number[labels[i]]
-        num, reference = propose(
-            rng, scheme, pool, particles, num, reference, choice, fresh, log_open, anneal, children
-        )
-        particles, children = children, particles
-
-        if scheme == OPTIMAL:
-            if num > num_particles:
-                resample_optimal(
-                    rng, particles.log_w, w, num, num_particles, reference, particles.copies, multiplicities
-                )
-                num, reference = close_ranks(pool, particles, num, reference)
-        elif t < n - 1:
-            weigh(particles.log_w, particles.copies, reference, 0, num, multiplicities, w)
-            if relative_ess(w, multiplicities, 0, num) < threshold:
-                for p in range(num):
-                    w[p] *= multiplicities[p]
-                resample(rng, scheme, w, num, num_particles, reference, particles.copies)
-                for p in range(num):
-                    particles.log_w[p] = 0.0
-                num, reference = close_ranks(pool, particles, num, reference)
-        if num == 1 and particles.num_blocks[0] == 1 and t >= s - 1:
+        choice = number[partition.labels[i]]
+        proposed = propose(rng, settings.scheme, particles, choice, fresh, log_open, anneal, children, pool)
+        proposed = resample_if_uneven(rng, settings, proposed, t == n - 1, weights, pool)
+        if proposed.num == 1 and proposed.num_blocks[0] == 1 and t >= s - 1:
             return partition, 1, 1  # all particles are, and stay, in one block, where the closure already is
-        extend(likelihood, pool, particles.blocks, particles.path, 0, num, i)
+        extend(likelihood, pool, proposed.blocks, proposed.path, 0, proposed.num, i)
         if fresh >= 0:
             release_block(pool, fresh)
-        for p in range(num):
-            path[t, p] = particles.path[p]
+        for p in range(proposed.num):
+            path[t, p] = proposed.path[p]
+        particles, children = proposed, particles
 
-    if annealed and n == s:
-        for p in range(num):
+    if settings.annealed and n == s:
+        for p in range(particles.num):
             particles.log_w[p] += particles.log_gamma[p]
-    chosen = draw_particle(rng, particles.log_w, particles.copies, reference, num, multiplicities, w)
-
-    # put it into the partition
-    num_after = particles.num_blocks[chosen]
-    for b in range(num_after, num_before):
-        close_slot(partition, slots[b])
-    for b in range(num_after):
-        if b >= num_before:
-            slots[b] = open_slot(partition)
-        block = particles.blocks[chosen, b]
-        copy_row(pool.stats, block, stats, slots[b])
-        sizes[slots[b]] = pool.sizes[block]
-    for t in range(n - 1, -1, -1):
-        labels[sigma[t]] = slots[path[t, chosen] % s]
-        chosen = path[t, chosen] // s
+    chosen = draw_particle(rng, particles, weights)
+    num_after = put_blocks(partition, sigma, slots, num_before, particles, chosen, path, pool)
     return partition, num_before, num_after

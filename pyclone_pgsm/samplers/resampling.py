@@ -12,12 +12,12 @@ which q > 0 and nothing depends on which particle is the conditioned one, their 
 
 Let particle p own an interval of length e_p = N w_p / sum w of the line [0, N), for N particles in all.
 
-    multinomial   O_p is the number of N teeth, uniform on the line, in the interval of p. Given the conditioned path:
-                  N - 1 teeth besides its own
-    stratified    a tooth uniform on each [k, k + 1)
-    systematic    a tooth on each [k, k + 1), all equally far from k. Of these two a tooth drawn at random among those
-                  in the interval of p is uniform on it: so the conditioned path's own tooth is drawn first, uniform
-                  on its interval, then the others given that one (Chopin and Singh 2015)
+    multinomial   O_p is the number of N points, uniform on the line, in the interval of p. Given the conditioned path:
+                  N - 1 points besides its own
+    stratified    a point uniform on each stratum [k, k + 1)
+    systematic    a point on each stratum, all equally far from k. Of these two a point drawn at random among those in
+                  the interval of p is uniform on it: so the conditioned path's own point is drawn first, uniform on
+                  its interval, then the others given that one (Chopin and Singh 2015)
     optimal       For discrete spaces: all children of N particles are made, each with its weight. Of more than N those
                   with a weight above c stay as they are, where sum_p min(1, w_p / c) = N. Of the others each stays with
                   probability w_p / c, by systematic resampling, and has weight c from then on (Fearnhead and Clifford
@@ -84,7 +84,7 @@ def resample_multinomial(rng, weights, num, total, offspring):
 
 
 @inner(**LEAF)
-def resample_comb(rng, weights, first, num, total, reference, systematic, offspring):
+def resample_stratified(rng, weights, first, num, total, reference, systematic, offspring):
     """Stratified or systematic resampling of `total` particles given the conditioned path.
 
     Parameters
@@ -97,7 +97,7 @@ def resample_comb(rng, weights, first, num, total, reference, systematic, offspr
     reference : int
         The conditioned particle; below `first` if it is none of these.
     systematic : bool
-        All teeth at the same offset, or each at its own.
+        All points at the same offset from their strata, or each at its own.
     offspring : (P,) int64
         Result: the offspring of each, the conditioned path left out.
     """
@@ -113,18 +113,18 @@ def resample_comb(rng, weights, first, num, total, reference, systematic, offspr
         sum_of_weights += weights[p]
     scale = total / sum_of_weights
     offset = rng.random()
-    own = -1  # the conditioned path's tooth
+    own = -1  # the stratum of the conditioned path's point
     if reference >= first:
-        tooth = scale * (before + offset * weights[reference])
-        own = min(int(tooth), total - 1)
-        offset = tooth - own
+        point = scale * (before + offset * weights[reference])
+        own = min(int(point), total - 1)
+        offset = point - own
     p = first
     end = scale * weights[first]
     for k in range(total):
         if k == own:
             continue
-        tooth = k + (offset if systematic else rng.random())
-        while tooth >= end and p < last:
+        point = k + (offset if systematic else rng.random())
+        while point >= end and p < last:
             p += 1
             end += scale * weights[p]
         offspring[p] += 1
@@ -139,7 +139,7 @@ def resample(rng, scheme, weights, num, total, reference, offspring):
     if scheme == MULTINOMIAL:
         resample_multinomial(rng, weights, num, total - 1, offspring)
     else:
-        resample_comb(rng, weights, 0, num, total, reference, scheme == SYSTEMATIC, offspring)
+        resample_stratified(rng, weights, 0, num, total, reference, scheme == SYSTEMATIC, offspring)
 
 
 @inner(**LEAF)
@@ -185,7 +185,7 @@ def resample_optimal(rng, log_w, w, num, total, reference, copies, offspring):
     log_w : (P,) float64
         Log weights of the first `num`, changed for those that stay.
     w, offspring : (P,) float64, (P,) int64
-        Scratch.
+        Workspace.
     num, total, reference : int
     copies : (P,) int64
         1 for a particle, 0 for one that has gone and for the conditioned one; 0 afterwards for those that go.
@@ -201,7 +201,7 @@ def resample_optimal(rng, log_w, w, num, total, reference, copies, offspring):
         if w[p] > cutoff:
             w[p] = 0.0
     drawn = reference if w[reference] > 0.0 else -1
-    resample_comb(rng, w, 0, num, total - above, drawn, True, offspring)
+    resample_stratified(rng, w, 0, num, total - above, drawn, True, offspring)
     for p in range(num):
         if w[p] > 0.0:
             copies[p] = min(offspring[p], copies[p])

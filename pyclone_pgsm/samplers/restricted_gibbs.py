@@ -8,7 +8,7 @@ visited in the order sigma, and each joins one of the two blocks b without it wi
 
 One more scan from the launch state makes the split that is proposed, and the product of its probabilities is
 q(split | launch state). Of a merge, q is that of the scan which leads from a launch state, drawn in the same way, to
-the current split. Acceptance: :mod:`pyclone_pgsm.samplers.split_merge`.
+the current split. Acceptance: :mod:`pyclone_pgsm.samplers.split_proposals`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ import numpy as np
 
 from pyclone_pgsm.jit.compiling import inner
 from pyclone_pgsm.partition import with_free_slots
-from pyclone_pgsm.samplers.particle_gibbs import closure_of
-from pyclone_pgsm.samplers.split_merge import (
+from pyclone_pgsm.samplers.split_merge import closure_of
+from pyclone_pgsm.samplers.split_proposals import (
     SLOTS,
     choose_side,
     draw_log_uniform,

@@ -6,7 +6,7 @@ the two blocks b so far with probability proportional to
     tau2(|b| + 1) / tau2(|b|) L(y_i | y_b).
 
 The product of these probabilities is q(split | sigma). Of a merge, q is that of the path which leads back to the
-current split. Acceptance: :mod:`pyclone_pgsm.samplers.split_merge`.
+current split. Acceptance: :mod:`pyclone_pgsm.samplers.split_proposals`.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ import numpy as np
 
 from pyclone_pgsm.jit.compiling import inner
 from pyclone_pgsm.partition import with_free_slots
-from pyclone_pgsm.samplers.particle_gibbs import closure_of
-from pyclone_pgsm.samplers.split_merge import (
+from pyclone_pgsm.samplers.split_merge import closure_of
+from pyclone_pgsm.samplers.split_proposals import (
     SLOTS,
     choose_side,
     draw_log_uniform,

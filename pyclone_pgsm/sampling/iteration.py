@@ -15,10 +15,12 @@ from pyclone_pgsm.samplers.anchors import AnchorProposal
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.many_anchors import split_merge_many
 from pyclone_pgsm.samplers.outliers import resample_outliers
-from pyclone_pgsm.samplers.particle_gibbs import has_one_merged, make_block_pool, split_merge
+from pyclone_pgsm.samplers.particle_blocks import make_block_pool
+from pyclone_pgsm.samplers.particles import SMCSettings, has_one_merged
 from pyclone_pgsm.samplers.resampling import SCHEMES
 from pyclone_pgsm.samplers.restricted_gibbs import restricted_gibbs
 from pyclone_pgsm.samplers.sams import sams
+from pyclone_pgsm.samplers.split_merge import split_merge
 from pyclone_pgsm.sampling.settings import SAMPLERS, Settings
 
 Step = Callable[[Any, PartitionPrior, Partition, np.random.Generator], Partition]
@@ -88,20 +90,16 @@ def _split_merge_move(
         return sams, ()
     if kind == "restricted-gibbs":
         return restricted_gibbs, (settings.scans,)
-    particle_gibbs = (
+    smc = SMCSettings(
         settings.particles,
         settings.threshold,
         settings.targets == "annealed",
         SCHEMES.index(settings.scheme),
     )
     if settings.anchors > 2:
-        return split_merge_many, particle_gibbs
-    one_merged = has_one_merged(settings.scheme)
-    return split_merge, (
-        *particle_gibbs,
-        one_merged,
-        make_block_pool(settings.particles, likelihood.stat_size()),
-    )
+        return split_merge_many, (smc,)
+    pool = make_block_pool(settings.particles, likelihood.stat_size())
+    return split_merge, (smc, has_one_merged(settings.scheme), pool)
 
 
 def outlier_step(

@@ -17,7 +17,6 @@ leave-one-out      ``log_predictive_without`` is the predictive given the others
 kind               observations that share their ``kind`` have the same predictives
 negligible         a predictive above it is exact, one below it stays below
 log_predictives    gives what predicting block by block gives
-sketch             predictives of a sketch are exact or NaN
 new observations   ``log_predictive_new`` is the predictive with all its factors, and ``log_constant`` those left out
 compiled           compiled code gives what the same code gives as plain Python
 posterior          chains leave the posterior, enumerated over all partitions, as it is
@@ -161,33 +160,6 @@ def predictive(likelihood, members, i, negligible):  # type: ignore[no-untyped-d
     likelihood.clear(stat)
     likelihood.add_many(stat, members)
     return likelihood.log_predictive(stat, i, negligible)
-
-
-def predictives_of_sketch(likelihood, members, at_once, i):  # type: ignore[no-untyped-def]
-    """``log_predictive`` of i given a sketch as it grows.
-
-    Parameters
-    ----------
-    likelihood : NamedTuple
-    members : (n,) int64
-    at_once : int
-        How many of them come first, by ``add_many`` if there are any.
-    i : int
-
-    Returns
-    -------
-    (n - at_once,) float64
-        After each of the others.
-    """
-    stat = np.full(likelihood.stat_size(), np.nan)
-    likelihood.clear_sketch(stat)
-    if at_once > 0:
-        likelihood.add_many(stat, members[:at_once])
-    values = np.empty(len(members) - at_once)
-    for m in range(len(values)):
-        likelihood.add(stat, members[at_once + m])
-        values[m] = likelihood.log_predictive(stat, i, -np.inf)
-    return values
 
 
 def predictives_of_blocks(likelihood, labels, slots, i, negligible):  # type: ignore[no-untyped-def]
@@ -471,22 +443,6 @@ def check_log_predictives(it: Examination) -> None:
                 raise it.fault(f"{where}: writes more than {len(exact)} values")
 
 
-def check_sketch(it: Examination) -> None:
-    for order, i in growing_blocks(it):
-        for at_once in {0, len(order) // 2}:
-            given = predictives_of_sketch(it.likelihood, np.array(order), at_once, i)
-            for m, value in enumerate(given, at_once + 1):
-                exact = it.answers(tuple(sorted(order[:m])))[i]
-                pair = ("log_predictive of a sketch", value), ("that of a block", exact)
-                if not np.isnan(value):
-                    it.must_be_equal(f"observation {i}, block {show(order[:m])}", *pair)
-
-
-def growing_blocks(it: Examination) -> list[tuple[list[int], int]]:
-    """Members of each block in the order in which they come, and an observation outside, if there is one."""
-    return [(it.shuffled(block), i) for block in it.blocks for i in it.outside(block)[:1]]
-
-
 def several_blocks(it: Examination) -> list[tuple[NDArray[np.int64], NDArray[np.int64], int]]:
     """Random labels, slots and an observation for :func:`predictives_of_blocks`."""
     drawn = []
@@ -523,7 +479,6 @@ def check_compiled(it: Examination) -> None:
     try:
         compare_answers(it)
         compare_log_predictives(it)
-        compare_sketches(it)
         if hasattr(it.likelihood, "log_predictive_new"):
             compare_log_predictive_new(it)
     except (NumbaError, UnsupportedBytecodeError) as error:
@@ -553,17 +508,6 @@ def compare_log_predictives(it: Examination) -> None:
         for b in range(len(pure)):
             pair = ("log_predictives compiled", machine[b]), ("that as plain Python", pure[b])
             it.must_be_equal(f"observation {i}", *pair)
-
-
-def compare_sketches(it: Examination) -> None:
-    ask = it.compile(predictives_of_sketch)
-    for order, i in growing_blocks(it):
-        pure = predictives_of_sketch(it.likelihood, np.array(order), 0, i)
-        machine = ask(it.likelihood, np.array(order), 0, i)
-        for m, (value, other) in enumerate(zip(machine, pure), 1):
-            pair = ("log_predictive compiled", value), ("that as plain Python", other)
-            if not (np.isnan(value) and np.isnan(other)):
-                it.must_be_equal(f"observation {i}, sketch of {show(order[:m])}", *pair)
 
 
 def compare_log_predictive_new(it: Examination) -> None:
@@ -626,7 +570,6 @@ PROPERTIES: dict[str, Callable[[Examination], None]] = {
     "kind": check_kind,
     "negligible": check_negligible,
     "log_predictives": check_log_predictives,
-    "sketch": check_sketch,
     "new observations": check_new_observations,
     "compiled": check_compiled,
     "posterior": check_posterior,

@@ -186,7 +186,7 @@ def bells(place: list[float], width: list[float]) -> PyClone:
 
 
 def narrow() -> Case:
-    """Two places, and likelihoods so narrow that a particle's sketch of one place does not know of the other."""
+    """Two places, and likelihoods so narrow that the window of one place does not hold the other."""
     made = bells([0.300, 0.306, 0.303, 0.300, 0.700, 0.703], [0.004, 0.004, 0.005, 0.006, 0.003, 0.003])
     return Case(made, pyclone_log_marginal(made), 6, 30.0)
 

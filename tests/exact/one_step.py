@@ -21,8 +21,10 @@ from pyclone_pgsm.priors import DirichletProcess, Prior
 from pyclone_pgsm.samplers.anchors import AnchorProposal, ClusterInformedAnchors, UniformAnchors
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.many_anchors import split_merge_many
-from pyclone_pgsm.samplers.particle_gibbs import has_one_merged, make_block_pool, split_merge
+from pyclone_pgsm.samplers.particle_blocks import make_block_pool
+from pyclone_pgsm.samplers.particles import SMCSettings, has_one_merged
 from pyclone_pgsm.samplers.resampling import SCHEMES
+from pyclone_pgsm.samplers.split_merge import split_merge
 
 DIFFERENT_ANCHORS = 5_000
 
@@ -68,10 +70,7 @@ def make_steps(build: Any, sweep: Any, move: Any) -> Callable[..., Any]:
         anchors,
         sweeps,
         moves,
-        particles,
-        threshold,
-        annealed,
-        scheme,
+        settings,
         one_merged,
         pool,
         rng,
@@ -91,10 +90,7 @@ def make_steps(build: Any, sweep: Any, move: Any) -> Callable[..., Any]:
                     prior,
                     partition,
                     anchors[r, m],
-                    particles,
-                    threshold,
-                    annealed,
-                    scheme,
+                    settings,
                     one_merged,
                     pool,
                     rng,
@@ -113,12 +109,10 @@ compiled_split_merge_many = numba.njit(nogil=True)(split_merge_many)
 
 @numba.njit(nogil=True)
 def move_many(  # type: ignore[no-untyped-def]
-    likelihood, prior, partition, anchors, particles, threshold, annealed, scheme, one_merged, pool, rng
+    likelihood, prior, partition, anchors, settings, one_merged, pool, rng
 ):
     """The kernel for many anchors, with the arguments of that for two."""
-    return compiled_split_merge_many(
-        likelihood, prior, partition, anchors, particles, threshold, annealed, scheme, rng
-    )
+    return compiled_split_merge_many(likelihood, prior, partition, anchors, settings, rng)
 
 
 @cache
@@ -192,10 +186,7 @@ def p_value(
         ),
         kernel.sweeps,
         kernel.moves,
-        kernel.particles,
-        kernel.threshold,
-        kernel.annealed,
-        SCHEMES.index(kernel.scheme),
+        SMCSettings(kernel.particles, kernel.threshold, kernel.annealed, SCHEMES.index(kernel.scheme)),
         one_merged,
         make_block_pool(kernel.particles, likelihood.stat_size()),
         rng,

@@ -52,13 +52,12 @@ SHOWN_BY = {
     "tau2 left out of the merged particle's weight": ("counts_of_three", Kernel(moves=1, particles=2)),
     "split annealed too slowly": ("counts_of_three", Kernel(moves=1, particles=2)),
     "path traced through the wrong parent": ("counts", Kernel(moves=1, particles=20)),
-    "sketch that cannot tell is believed": ("narrow", Kernel(moves=1, particles=20)),
 }
 # ... and those of the other ways to resample.
 SHOWN_BY_SCHEME = {
-    "teeth do not know of the conditioned path": ("counts", scheme("systematic", 4)),
-    "unit of the conditioned path has another tooth": ("counts", scheme("systematic", 4)),
-    "conditioned path's unit drawn without its weight": ("counts", scheme("systematic", 4)),
+    "points do not know of the conditioned path": ("counts", scheme("systematic", 4)),
+    "stratum of the conditioned path has another point": ("counts", scheme("systematic", 4)),
+    "conditioned path's stratum drawn without its weight": ("counts", scheme("systematic", 4)),
     "conditioned path kept in addition": ("counts", scheme("optimal", 2)),
     "survivors keep a weight below c": ("counts", scheme("optimal", 2)),
     "children weighed like their parent": ("counts", scheme("optimal", 20)),
@@ -66,7 +65,7 @@ SHOWN_BY_SCHEME = {
     "resampled split particles all have the whole weight": ("counts", scheme("both-kinds", 5)),
     "kind that was not let go keeps its weight": ("counts", scheme("both-kinds", 5)),
 }
-SMALL = {"teeth do not know of the conditioned path", "unit of the conditioned path has another tooth"}
+SMALL = {"points do not know of the conditioned path", "stratum of the conditioned path has another point"}
 THREE = Kernel(moves=1, particles=5, anchors=3, many=True)
 SHOWN_BY_MANY = {
     "annealing of n = |s| left out": ("counts_of_three", THREE),

@@ -32,7 +32,9 @@ from pyclone_pgsm.samplers.anchors import uniform_anchors
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.hyperparameters import resample_hyperparameters
 from pyclone_pgsm.samplers.outliers import resample_outliers
-from pyclone_pgsm.samplers.particle_gibbs import make_block_pool, split_merge
+from pyclone_pgsm.samplers.particle_blocks import make_block_pool
+from pyclone_pgsm.samplers.particles import SMCSettings
+from pyclone_pgsm.samplers.split_merge import split_merge
 from pyclone_pgsm.sampling.chain import Records, advance, start_chain
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.tumour import model as tumour_model
@@ -169,7 +171,14 @@ class Kernels:
             elif part == "pgsm":
                 anchors = uniform_anchors(T, 2, rng)
                 partition, _, _ = self.move(
-                    likelihood, self.tables, partition, anchors, 5, 0.5, True, 0, False, self.pool, rng
+                    likelihood,
+                    self.tables,
+                    partition,
+                    anchors,
+                    SMCSettings(5, 0.5, True, 0),
+                    False,
+                    self.pool,
+                    rng,
                 )
             elif part == "precision":
                 values, likelihood, partition = resample_hyperparameters(

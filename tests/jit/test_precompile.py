@@ -21,7 +21,7 @@ from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.bernoulli import Bernoulli
 from pyclone_pgsm.likelihoods.normal import Normal
 from pyclone_pgsm.likelihoods.pyclone import PyClone
-from pyclone_pgsm.samplers.particle_gibbs import split_merge
+from pyclone_pgsm.samplers.split_merge import split_merge
 from pyclone_pgsm.sampling.settings import Settings
 
 
@@ -94,7 +94,7 @@ def test_waits_for_what_is_being_compiled(tmp_path, monkeypatch):
 
     def next_file(_: float) -> None:
         folder.mkdir(exist_ok=True)
-        (folder / f"particle_gibbs.{next(files)}").touch()
+        (folder / f"split_merge.{next(files)}").touch()
 
     monkeypatch.setattr(second_process.time, "sleep", next_file)
     second_process.await_precompiled(split_merge, Normal)

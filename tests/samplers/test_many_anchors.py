@@ -20,8 +20,10 @@ from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.partition import Partition, PartitionPrior
 from pyclone_pgsm.samplers.many_anchors import closure_of_anchors, split_merge_many
-from pyclone_pgsm.samplers.particle_gibbs import has_one_merged, make_block_pool, split_merge
+from pyclone_pgsm.samplers.particle_blocks import make_block_pool
+from pyclone_pgsm.samplers.particles import SMCSettings, has_one_merged
 from pyclone_pgsm.samplers.resampling import SCHEMES
+from pyclone_pgsm.samplers.split_merge import split_merge
 
 OF_MANY = [scheme for scheme in SCHEMES if scheme != "both-kinds"]
 
@@ -32,7 +34,7 @@ class Mover:
     def __init__(self, case: Any, scheme: str, annealed: bool = True, particles: int = 10) -> None:
         self.case = case
         self.scheme = scheme
-        self.arguments = (particles, 0.5, annealed, SCHEMES.index(scheme))
+        self.settings = SMCSettings(particles, 0.5, annealed, SCHEMES.index(scheme))
         self.pool = make_block_pool(particles, case.likelihood.stat_size())
 
     def __call__(
@@ -46,7 +48,7 @@ class Mover:
         likelihood = self.case.likelihood
         kernel = compiled_for(split_merge_many if many else split_merge, type(likelihood))
         more = (rng,) if many else (has_one_merged(self.scheme), self.pool, rng)
-        return kernel(likelihood, prior, partition, anchors, *self.arguments, *more)
+        return kernel(likelihood, prior, partition, anchors, self.settings, *more)
 
 
 @pytest.mark.parametrize("scheme", OF_MANY)

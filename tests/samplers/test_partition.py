@@ -25,8 +25,11 @@ from pyclone_pgsm.partition import (
     log_prior,
     members_by_block,
 )
+from pyclone_pgsm.samplers.conditional_smc import sample_permutation
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
-from pyclone_pgsm.samplers.particle_gibbs import make_block_pool, sample_permutation, split_merge
+from pyclone_pgsm.samplers.particle_blocks import make_block_pool
+from pyclone_pgsm.samplers.particles import SMCSettings
+from pyclone_pgsm.samplers.split_merge import split_merge
 
 T = 40
 
@@ -76,7 +79,7 @@ def test_moves_keep_the_state_consistent(make: Any, concentration: float, anneal
         before = int(partition.counter[0])
         anchors = rng.choice(T, 2, replace=False)
         partition, num_before, num_after = move(
-            case.likelihood, prior, partition, anchors, 15, 0.5, annealed, 0, None, pool, rng
+            case.likelihood, prior, partition, anchors, SMCSettings(15, 0.5, annealed, 0), None, pool, rng
         )
         assert partition.counter[0] - before == num_after - num_before
         check(case, partition)

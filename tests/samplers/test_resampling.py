@@ -22,9 +22,9 @@ from pyclone_pgsm.samplers.resampling import (
     optimal_bound,
     relative_ess,
     resample,
-    resample_comb,
     resample_multinomial,
     resample_optimal,
+    resample_stratified,
 )
 
 
@@ -84,7 +84,7 @@ WEIGHTS = [0.5, 2.0, 0.0, 0.02, 1.1, 0.7]
 
 
 def stratified_law(e: np.ndarray) -> Law:
-    """Numbers of offspring, for intervals of lengths e: one tooth, uniform, on every unit of the line."""
+    """Numbers of offspring, for intervals of lengths e: one point, uniform, on every unit of the line."""
     ends = np.cumsum(e)
     law: Law = {(0,) * len(e): 1.0}
     for k in range(round(ends[-1])):
@@ -99,7 +99,7 @@ def stratified_law(e: np.ndarray) -> Law:
 
 
 def systematic_law(e: np.ndarray) -> Law:
-    """The same where all teeth have the same offset: piecewise constant in it."""
+    """The same where all points have the same offset: piecewise constant in it."""
     ends = np.cumsum(e)
     total = round(ends[-1])
     ends[-1] = total
@@ -125,10 +125,10 @@ def given_that_one_is_the_conditioned_path(law: Law, reference: int) -> Law:
 
 
 @numba.njit
-def combs(rng, weights, first, total, reference, systematic, size):  # type: ignore
+def stratified(rng, weights, first, total, reference, systematic, size):  # type: ignore
     draws = np.zeros((size, len(weights)), np.int64)
     for r in range(size):
-        resample_comb(rng, weights, first, len(weights), total, reference, systematic, draws[r])
+        resample_stratified(rng, weights, first, len(weights), total, reference, systematic, draws[r])
     return draws
 
 
@@ -150,14 +150,14 @@ def test_stratified_and_systematic(total: int, reference: int, systematic: bool)
     law = (systematic_law if systematic else stratified_law)(total * weights / weights.sum())
     if reference >= 0:
         law = given_that_one_is_the_conditioned_path(law, reference)
-    draws = combs(np.random.default_rng(total), weights, 0, total, reference, systematic, 20_000)
+    draws = stratified(np.random.default_rng(total), weights, 0, total, reference, systematic, 20_000)
     check_law(draws, law)
 
 
 def test_the_law_given_the_conditioned_path_is_another() -> None:
     """Or else the test above would say little."""
     weights = np.array(WEIGHTS)
-    draws = combs(np.random.default_rng(1), weights, 0, 3, -1, True, 20_000)
+    draws = stratified(np.random.default_rng(1), weights, 0, 3, -1, True, 20_000)
     draws[:, 3] = np.maximum(draws[:, 3] - 1, 0)
     with pytest.raises(AssertionError):
         check_law(
@@ -172,18 +172,18 @@ def test_resampling_some_of_the_particles(reference: int) -> None:
     law = systematic_law(weights[1:] / weights[1:].sum() * 4)
     if reference > 0:
         law = given_that_one_is_the_conditioned_path(law, reference - 1)
-    draws = combs(np.random.default_rng(3), weights, 1, 4, reference, True, 20_000)
+    draws = stratified(np.random.default_rng(3), weights, 1, 4, reference, True, 20_000)
     assert (draws[:, 0] == 0).all()
     check_law(draws[:, 1:], law)
 
 
 @pytest.mark.parametrize("weights", [[1.0, 1e-200, 1e-320, 0.0], [0.0, 1e-320, 1.0], [1e-300, 0.0, 1.0]])
 @pytest.mark.parametrize("systematic", [False, True])
-def test_combs_over_weights_far_apart(weights: list[float], systematic: bool) -> None:
+def test_points_over_weights_far_apart(weights: list[float], systematic: bool) -> None:
     """No particle is lost and none without weight gained, whichever is the conditioned one."""
     w = np.array(weights)
     for reference in (-1, *np.flatnonzero(w)):
-        draws = combs(np.random.default_rng(1), w, 0, 20, reference, systematic, 100)
+        draws = stratified(np.random.default_rng(1), w, 0, 20, reference, systematic, 100)
         assert (draws.sum(axis=1) == (20 if reference < 0 else 19)).all()
         assert not draws[:, w == 0.0].any()
         assert (draws[:, w.argmax()] >= 18).all()

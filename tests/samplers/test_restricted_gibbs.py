@@ -27,7 +27,7 @@ from scipy.special import gammaln
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.partition import Partition, PartitionPrior
 from pyclone_pgsm.samplers.restricted_gibbs import launch, restricted_gibbs, scan
-from pyclone_pgsm.samplers.split_merge import Split
+from pyclone_pgsm.samplers.split_proposals import Split
 
 SIGMA = np.array([7, 3, 11, 0, 9, 5])
 LOG_TAU2 = tables(1.0).log_tau2

@@ -26,7 +26,7 @@ from scipy.special import gammaln
 
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.samplers.sams import allocate_in_sequence, sams
-from pyclone_pgsm.samplers.split_merge import Split
+from pyclone_pgsm.samplers.split_proposals import Split
 
 SIGMA = np.array([7, 3, 11, 0, 9, 5])
 LOG_TAU2 = tables(1.0).log_tau2

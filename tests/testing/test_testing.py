@@ -92,12 +92,6 @@ def clear_count_only(self, stat):
     stat[0] = 0.0
 
 
-def clear_one_count(self, stat):
-    stat[0] = 1.0
-    for k in range(1, len(stat)):
-        stat[k] = 0.0
-
-
 @numba.njit
 def write(stat, k, value):
     stat[k] = value
@@ -289,11 +283,6 @@ BROKEN = [
         "log_predictives",
         {"log_predictives": predict_all_places},
         f"observation [0-6], blocks {BLOCK}(, {BLOCK})*: writes more than [1-6] values",
-    ),
-    (
-        "sketch",
-        {"clear_sketch": clear_one_count},
-        f"{OF_BLOCK}: log_predictive of a sketch is {NUMBER}, but that of a block is {NUMBER}",
     ),
     (
         "new observations",

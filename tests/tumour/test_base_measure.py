@@ -22,15 +22,11 @@ from small_runs import bits, run
 from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.pyclone import (
-    HI,
-    LO,
-    LOG_Z,
-    TAIL,
-    WAITING,
     PyClone,
     change_base,
     component_probabilities,
 )
+from pyclone_pgsm.likelihoods.pyclone.statistic import views_of_sample
 from pyclone_pgsm.partition import Partition, PartitionPrior, build_partition
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
@@ -180,19 +176,13 @@ def deep() -> tuple[PyCloneModel, NDArray[np.int32]]:
 def statistic_parts(
     likelihood: PyClone, partition: Partition, sample: int
 ) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """S (K, G), W (K, G), 0 outside the window, and log sum exp(S) (K,) of a sample, whose members do not wait."""
-    G, C = likelihood.xi.shape[1], likelihood.low.shape[1]
-    size = 2 * (G + C) + TAIL
-    K = int(partition.counter[0])
-    stats_of_sample = partition.stats[partition.active[:K], sample * size : (sample + 1) * size]
-    tail = stats_of_sample[:, 2 * G + C :]
-    assert (tail[:, WAITING] == 0).all()
-    inside = (np.arange(G) >= tail[:, [LO]]) & (np.arange(G) < tail[:, [HI]])
-    return stats_of_sample[:, :G], np.where(inside, stats_of_sample[:, G : 2 * G], 0.0), tail[:, LOG_Z]
+    """S (K, G), W (K, G), 0 outside the window, and log sum exp(S) (K,) of a sample."""
+    stats = partition.stats[partition.active[: int(partition.counter[0])]]
+    return views_of_sample(stats, sample, likelihood.xi.shape[1], likelihood.low.shape[1])
 
 
 def test_changed_statistics_are_as_built_anew(deep: tuple[PyCloneModel, NDArray[np.int32]]) -> None:
-    """There and back, after sweeps that let observations wait to be added and taken away."""
+    """There and back, after sweeps that add observations and take them away."""
     model, labels = deep
     rng = np.random.default_rng(1)
     before, after = model.likelihood(values(WEIGHTS)), model.likelihood(values(OTHERS))

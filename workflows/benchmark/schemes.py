@@ -32,8 +32,10 @@ from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.normal import Normal
 from pyclone_pgsm.partition import PartitionPrior, build_partition, log_likelihood, log_prior
 from pyclone_pgsm.priors import DirichletProcess
-from pyclone_pgsm.samplers.particle_gibbs import BlockPool, has_one_merged, make_block_pool, split_merge
+from pyclone_pgsm.samplers.particle_blocks import BlockPool, make_block_pool
+from pyclone_pgsm.samplers.particles import SMCSettings, has_one_merged
 from pyclone_pgsm.samplers.resampling import SCHEMES
+from pyclone_pgsm.samplers.split_merge import split_merge
 from pyclone_pgsm.simulate.options import SimulationOptions
 from pyclone_pgsm.simulate.tumour import simulate
 
@@ -208,10 +210,7 @@ class Mover:
             self.tables,
             partition,
             anchors,
-            N,
-            threshold,
-            True,
-            SCHEMES.index(scheme),
+            SMCSettings(N, threshold, True, SCHEMES.index(scheme)),
             has_one_merged(scheme),
             self.pools[N],
             rng,

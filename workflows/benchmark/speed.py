@@ -36,8 +36,10 @@ from pyclone_pgsm.partition import PartitionPrior, build_partition
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.samplers.anchors import uniform_anchors
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
-from pyclone_pgsm.samplers.particle_gibbs import make_block_pool, split_merge
+from pyclone_pgsm.samplers.particle_blocks import make_block_pool
+from pyclone_pgsm.samplers.particles import SMCSettings
 from pyclone_pgsm.samplers.resampling import SCHEMES
+from pyclone_pgsm.samplers.split_merge import split_merge
 from pyclone_pgsm.sampling.chain import advance, rebuild_interval, start_chain
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.simulate.options import SimulationOptions
@@ -47,7 +49,7 @@ from pyclone_pgsm.tumour.grid import choose_grid_size, deduplicate
 from pyclone_pgsm.tumour.model import PyCloneModel
 
 PARTICLES, THRESHOLD = 20, 0.5
-MULTINOMIAL = SCHEMES.index("multinomial")
+SETTINGS = SMCSettings(PARTICLES, THRESHOLD, True, SCHEMES.index("multinomial"))
 SETTLING, MEASURED, ROUNDS = 300, 100, 10
 LARGE = 10_000
 CASES = ((1, 18), (4, 8), (4, 15))
@@ -139,9 +141,7 @@ def run_chain(
         partition, moved = sweep(likelihood, tables, partition, model.order, rng)
         swept = time.thread_time()
         anchors = uniform_anchors(T, 2, rng)
-        partition, _, _ = move(
-            likelihood, tables, partition, anchors, PARTICLES, THRESHOLD, True, MULTINOMIAL, None, pool, rng
-        )
+        partition, _, _ = move(likelihood, tables, partition, anchors, SETTINGS, None, pool, rng)
         ended = time.thread_time()
         clusters = int(partition.counter[0])
         if concentration is None:

@@ -1,0 +1,63 @@
+"""Statistics under another base measure of the prevalences, and what blocks say about its components."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pyclone_pgsm.likelihoods.pyclone.statistic import flush, part_of, renew_window
+
+
+def change_base(likelihood, before, partition):
+    """Bring the statistics of a partition up to date with another base measure.
+
+    Parameters
+    ----------
+    likelihood : PyClone
+        With the new base measure.
+    before : (D, G) float64
+        ``log_base`` of the one that the statistics hold.
+    partition : Partition
+        Its statistics are changed in place.
+    """
+    D, G = likelihood.log_base.shape
+    C = likelihood.low.shape[1]
+    for b in range(partition.counter[0]):
+        stat = partition.stats[partition.active[b]]
+        for d in range(D):
+            part = part_of(0, d, G, C)
+            flush(stat, part, likelihood.xi)
+            for k in range(G):
+                stat[part.sums + k] += likelihood.log_base[d, k] - before[d, k]
+            renew_window(stat, part, likelihood.xi, C)
+
+
+def component_probabilities(likelihood, ratios, partition):
+    """Posterior probabilities of the components of a base measure that is a mixture, for each block and sample.
+
+    Given the grid point k, component j has the probability ``ratios[j, d, k]`` = w_dj A_jk / h_dk, the share of the
+    component in the base measure. Averaged over the posterior of k,
+
+        p_bdj = sum_k W_bdk ratios[j, d, k].
+
+    Parameters
+    ----------
+    likelihood : PyClone
+    ratios : (J, D, G) float64
+    partition : Partition
+        K blocks.
+
+    Returns
+    -------
+    (K, D, J) float64
+    """
+    J, D, G = ratios.shape
+    C = likelihood.low.shape[1]
+    found = np.zeros((partition.counter[0], D, J))
+    for b in range(partition.counter[0]):
+        stat = partition.stats[partition.active[b]]
+        for d in range(D):
+            part = part_of(0, d, G, C)
+            for j in range(J):
+                for k in range(int(stat[part.lo]), int(stat[part.hi])):
+                    found[b, d, j] += stat[part.weights + k] * ratios[j, d, k]
+    return found

@@ -1,0 +1,320 @@
+"""The PyClone likelihood: a block shares one cellular prevalence per sample, on a grid of G points.
+
+    L(y_b) = prod over samples d of (1/G) sum_k exp(S_dk),     S_dk = log G h_dk + sum over i in b of Xi_dk(y_i)
+
+with h_dk the base measure of sample d, the prior mass of grid point k: 1/G each, or learned from the tumour
+(:mod:`pyclone_pgsm.tumour.base_measure`). What is kept of a block: :mod:`~pyclone_pgsm.likelihoods.pyclone.statistic`.
+Mutations without data in a sample have row -1 there and are flat.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.jit.compiling import LEAF, inner
+from pyclone_pgsm.likelihoods.contract import leaf, register
+from pyclone_pgsm.likelihoods.pyclone.statistic import (
+    DEEP,
+    EXACT,
+    ROUNDING,
+    TINY,
+    accumulate,
+    add_one,
+    bound_outside,
+    bound_predictive,
+    clear_part,
+    dot,
+    dot_inverse,
+    fill_masses,
+    flush,
+    least_inside,
+    log_far_predictive,
+    log_sum_exp,
+    part_of,
+    remove_one,
+    renew_window,
+)
+
+CHUNK, CHUNKS = 8, 64  # chunks have a multiple of so many grid points, and there are about so many at most
+SMALL = 1e-15  # products below this are turned into sums of logs
+
+
+@register("pyclone")
+class PyClone(NamedTuple):
+    """Grid likelihoods of T mutations in D samples.
+
+    Attributes
+    ----------
+    index : (T, D) int32
+        Row of the tables for each mutation and sample, -1 where there are no data.
+    xi : (U, G) float64
+        Xi_k - max_k Xi_k of each distinct observation.
+    likelihood : (U, G) float64
+        exp(xi).
+    xi_max : (U,) float64
+        max_k Xi_k.
+    log_mean : (U,) float64
+        log of the mean of ``likelihood`` over the grid.
+    component_means : (U, J) float64
+        Mean of ``likelihood`` under each component of a base measure that is a mixture; J = 0 if it is uniform.
+    log_base, base : (D, G) float64
+        log G h_dk and h_dk: all 0 and 1/G if the base measure is uniform.
+    highest_base : (D, C) float64
+        Largest log_base of each chunk of the grid.
+    log_alone : (T,) float64
+        log L(y_i) of each mutation in a block of its own, without what ``xi_max`` leaves out.
+    low, high : (U, C) float64
+        Least and largest xi of each chunk of the grid.
+    highest : (U, C) float64
+        Largest likelihood of each chunk, exp(high).
+    """
+
+    index: np.ndarray
+    xi: np.ndarray
+    likelihood: np.ndarray
+    xi_max: np.ndarray
+    log_mean: np.ndarray
+    component_means: np.ndarray
+    log_base: np.ndarray
+    base: np.ndarray
+    highest_base: np.ndarray
+    log_alone: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    highest: np.ndarray
+
+    @leaf
+    def stat_size(self):
+        return part_of(0, self.index.shape[1], self.xi.shape[1], self.low.shape[1]).sums
+
+    @leaf
+    def clear(self, stat):
+        for d in range(self.index.shape[1]):
+            part = part_of(0, d, self.xi.shape[1], self.low.shape[1])
+            clear_part(stat, part, self.log_base, self.base, self.highest_base, d)
+
+    @leaf
+    def add(self, stat, i):
+        for d in range(self.index.shape[1]):
+            row = self.index[i, d]
+            if row >= 0:
+                part = part_of(0, d, self.xi.shape[1], self.low.shape[1])
+                add_one(stat, part, self.xi, self.likelihood, self.high, row)
+
+    @leaf
+    def remove(self, stat, i):
+        for d in range(self.index.shape[1]):
+            row = self.index[i, d]
+            if row >= 0:
+                part = part_of(0, d, self.xi.shape[1], self.low.shape[1])
+                remove_one(stat, part, self.xi, self.likelihood, self.low, row)
+
+    def add_many(self, stat, members):
+        """Identical observations are counted first and added once."""
+        G, C = self.xi.shape[1], self.low.shape[1]
+        count = np.zeros(self.xi.shape[0], np.int64)
+        for d in range(self.index.shape[1]):
+            part = part_of(0, d, G, C)
+            for i in members:
+                row = self.index[i, d]
+                if row >= 0:
+                    count[row] += 1
+            for i in members:
+                row = self.index[i, d]
+                if row >= 0 and count[row] > 0:
+                    accumulate(stat, part.sums, self.xi, row, float(count[row]))
+                    count[row] = 0
+            renew_window(stat, part, self.xi, C)
+
+    @leaf
+    def kind(self, i):
+        """With one sample, mutations that share their row of the tables."""
+        return self.index[i, 0] + 1 if self.index.shape[1] == 1 else i
+
+    @leaf
+    def log_prior_predictive(self, i):
+        return self.log_alone[i]
+
+    def log_predictive(self, stat, i, negligible):
+        out = np.empty(1)
+        slots, cutoffs = np.zeros(1, np.int64), np.full(1, negligible)
+        self.log_predictives(stat.reshape(1, len(stat)), slots, i, cutoffs, out)
+        return out[0]
+
+    @leaf
+    def log_predictives(self, stats, slots, i, negligible, out):
+        """No factor exceeds 1: the product so far is a bound too, which can end the loop over samples early."""
+        index, likelihood, G, C = self.index, self.likelihood, self.xi.shape[1], self.high.shape[1]
+        flat = stats.reshape(stats.size)
+        for b in range(len(slots)):
+            start = slots[b] * stats.shape[1]
+            if negligible[b] > -np.inf and is_negligible(
+                flat, start, index, self.highest, G, i, negligible[b]
+            ):
+                out[b] = -np.inf
+                continue
+            total = 0.0
+            product = 1.0
+            for d in range(index.shape[1]):
+                row = index[i, d]
+                if row < 0:
+                    continue
+                part = part_of(start, d, G, C)
+                hidden = flat[part.outside]
+                predictive = dot(flat, part.weights, likelihood, row, flat[part.lo], flat[part.hi])
+                if predictive > EXACT * hidden and predictive > TINY:
+                    product *= predictive
+                    if product > SMALL:
+                        continue
+                    total += math.log(product)
+                else:
+                    total += math.log(product)
+                    if total + math.log(predictive + hidden + TINY) < negligible[b]:
+                        total = -np.inf
+                    else:
+                        total += log_far_predictive(flat, part, self.xi, self.high, row, predictive)
+                product = 1.0
+                if total < negligible[b]:
+                    break
+            out[b] = total + math.log(product)
+
+    @leaf
+    def log_predictive_without(self, stat, i):
+        """L(y_i | b without i) = 1 / sum_k W_k / l_k: nothing is taken out and put back."""
+        G, C = self.xi.shape[1], self.low.shape[1]
+        log_exact = math.log(EXACT * G)
+        total = 0.0
+        product = 1.0
+        for d in range(self.index.shape[1]):
+            row = self.index[i, d]
+            if row < 0:
+                continue
+            part = part_of(0, d, G, C)
+            inverse = dot_inverse(stat, part.weights, self.likelihood, row, stat[part.lo], stat[part.hi])
+            # where l underflows inside the window the sum is infinite or NaN, and not below the limit
+            if inverse < 1.0 / TINY and least_inside(stat, part, self.low, row) > DEEP:
+                bound = bound_outside(stat, part, self.low, row, -1.0) - stat[part.log_z]
+                # the sum is at least 1, as l <= 1: mostly that will do
+                if bound < -log_exact or bound < math.log(inverse) - log_exact:
+                    product *= inverse
+                    if product > 1.0 / TINY:
+                        total -= math.log(product)
+                        product = 1.0
+                    continue
+            total += stat[part.log_z] - log_sum_exp(stat, part, self.xi, row, -1.0)
+        return total - math.log(product)
+
+    @leaf
+    def log_marginal(self, stat):
+        G, C = self.xi.shape[1], self.low.shape[1]
+        total = 0.0
+        for d in range(self.index.shape[1]):
+            total += stat[part_of(0, d, G, C).log_z] - math.log(G)
+        return total
+
+    def log_predictive_new(self, stat, x):
+        """x: Xi of a new mutation on the grid, sample after sample; (D G,)."""
+        G, C = self.xi.shape[1], self.low.shape[1]
+        total = 0.0
+        for d in range(self.index.shape[1]):
+            part = part_of(0, d, G, C)
+            flush(stat, part, self.xi)
+            highest = -np.inf
+            for k in range(G):
+                highest = max(highest, stat[part.sums + k] + x[d * G + k])
+            mass = 0.0
+            for k in range(G):
+                mass += math.exp(stat[part.sums + k] + x[d * G + k] - highest)
+            total += highest + math.log(mass) - stat[part.log_z]
+        return total
+
+    def log_constants(self):
+        return np.where(self.index < 0, 0.0, self.xi_max[self.index]).sum(axis=1)
+
+    def log_constant(self):
+        present = self.index[self.index >= 0]
+        return float(np.sum(self.xi_max[present]))
+
+
+@inner(**LEAF, error_model="numpy")
+def is_negligible(flat, start, index, highest, G, i, cutoff):
+    """Whether the log predictive of observation i is below `cutoff`, without a look at the grid, and only if sure.
+
+    The statistic begins at ``flat[start]``. No factor exceeds 1, so the samples that are left are not looked at once
+    the product is too small.
+    """
+    C = highest.shape[1]
+    limit = math.exp(cutoff) * (1.0 - ROUNDING)
+    bound = 1.0
+    for d in range(index.shape[1]):
+        if index[i, d] < 0:
+            continue
+        part = part_of(start, d, G, C)
+        if flat[part.has_masses] == 0.0:
+            fill_masses(flat, part, G, C)
+        bound *= bound_predictive(flat, part, highest, index[i, d])
+        if bound < limit:
+            return True
+    return False
+
+
+def make_pyclone(index, xi, likelihood, xi_max, log_mean) -> PyClone:
+    """The likelihood with a uniform base measure, and its chunks' extremes; arguments as the attributes."""
+    (T, D), G = index.shape, xi.shape[1]
+    points = _points_of_chunk(G)
+    chunks = np.arange(0, G, points)
+    low = np.minimum.reduceat(xi, chunks, axis=1)
+    high = np.maximum.reduceat(xi, chunks, axis=1)
+    log_alone = np.zeros(T)
+    for of_sample in np.where(index < 0, 0.0, _of_rows(log_mean, index)).T:
+        log_alone += of_sample
+    log_base, base, highest_base = np.zeros((D, G)), np.full((D, G), 1.0 / G), np.zeros((D, len(chunks)))
+    return PyClone(
+        index=index,
+        xi=xi,
+        likelihood=likelihood,
+        xi_max=xi_max,
+        log_mean=log_mean,
+        component_means=np.zeros((len(xi), 0)),
+        log_base=log_base,
+        base=base,
+        highest_base=highest_base,
+        log_alone=log_alone,
+        low=low,
+        high=high,
+        highest=np.exp(high),
+    )
+
+
+def _of_rows(values, index):
+    """``values[index]``, of which those at index -1 mean nothing; there may be no rows at all."""
+    return values[index] if len(values) else np.zeros((*index.shape, *values.shape[1:]))
+
+
+def _points_of_chunk(G: int) -> int:
+    points = CHUNK * -(-G // (CHUNK * CHUNKS))
+    return -(-G // -(-G // points))
+
+
+def with_base(likelihood: PyClone, weights: NDArray[np.float64], components: NDArray[np.float64]) -> PyClone:
+    """The likelihood with the base measure h_dk = sum_j w_dj A_jk.
+
+    Parameters
+    ----------
+    likelihood : PyClone
+        With its ``component_means``.
+    weights : (D, J) float64
+    components : (J, G) float64
+        Each sums to 1 over the grid.
+    """
+    G = components.shape[1]
+    base = weights @ components
+    log_base = np.log(base * G)
+    highest = np.maximum.reduceat(log_base, np.arange(0, G, _points_of_chunk(G)), axis=1)
+    alone = np.einsum("tdj,dj->td", _of_rows(likelihood.component_means, likelihood.index), weights)
+    log_alone = np.log(np.where(likelihood.index < 0, 1.0, alone)).sum(axis=1)
+    return likelihood._replace(log_base=log_base, base=base, highest_base=highest, log_alone=log_alone)

@@ -1,0 +1,407 @@
+"""The statistic of a block under the PyClone likelihood, and how observations join and leave it.
+
+A statistic holds for each sample, in places that :class:`Part` names:
+
+    sums     (G,)  S_k = log G h_k + sum over members of xi_k, with xi = Xi - max Xi
+    weights  (G,)  W_k = exp(S_k) / sum exp(S), the posterior on the grid; kept on the *window* lo <= k < hi only
+    bounds   (C,)  bounds[c] >= S_k for the k of chunk c; a chunk is ceil(G / C) grid points
+    masses   (C,)  posterior masses of the window's chunks, if has_masses is 1
+    lo, hi         the window in grid points; first, last: in chunks
+    outside        a bound on the posterior mass outside the window
+    log_z          log sum exp(S)
+    spent          nats by which what the weights have lost to underflow may have grown since they were computed
+    pending        number of members that are yet to be added to S or taken out of it, and in
+    deferred (R,)  their rows of the tables, as -1 - row if they are to be taken out
+
+
+so that a predictive is one dot product over the window, sum_k W_k l_k with l = exp(xi), and adding an observation
+multiplies W by l. Only a new window needs S, whose updates are deferred. Nothing is approximated: what the window
+hides is bounded, first by ``outside`` (as l <= 1), then by ``bounds`` and the extremes of xi in each chunk. Where
+it could matter in double precision the formula in logs over the whole grid is used instead.
+
+Kernels take numbers out of a statistic by their place: slices would be counted references, which costs more than the
+arithmetic. Loops run over unsigned numbers, or numba would check for negative ones, and they would not be vectorised.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.jit.compiling import LEAF, inner
+
+# Sums may be reordered (vectorised); maxima may assume that there is no NaN. Nothing else is relaxed.
+SUM = {"reassoc", "nsz", "contract"}
+MAX = {"reassoc", "nsz", "nnan"}
+
+WINDOW = 60.0  # nats below the peak at which the posterior is cut off
+HIDDEN = 1e-17  # mass outside the window that calls for a new window
+EXACT = 1e13  # a sum over the window stands if it exceeds this many times what may lie outside
+TINY = 1e-150  # sums below this may have lost precision to underflow
+BUDGET = 300.0  # nats by which what W has lost to underflow may have grown before W is computed anew
+DEEP = -300.0  # xi below this inside the window: W / l may have lost its numerator to underflow
+ROUNDING = 1e-12  # what a bound may be wrong by
+MOST_DEFERRED = 32  # updates of S that may be deferred
+
+
+class Part(NamedTuple):
+    """Places of the numbers of one sample in a statistic; of arrays, that of the first element."""
+
+    sums: int
+    weights: int
+    bounds: int
+    masses: int
+    lo: int
+    hi: int
+    first: int
+    last: int
+    outside: int
+    log_z: int
+    spent: int
+    has_masses: int
+    pending: int
+    deferred: int
+
+
+SCALARS = Part._fields.index("deferred") - Part._fields.index("lo")
+
+
+def _part_of(start, d, G, C):  # type: ignore[no-untyped-def]
+    """The part of sample d in the statistic that begins at `start`."""
+    size = 2 * (G + C) + SCALARS + MOST_DEFERRED
+    sums = start + d * size
+    lo = sums + 2 * (G + C)
+    return Part(
+        sums, sums + G, sums + 2 * G, sums + 2 * G + C,
+        lo, lo + 1, lo + 2, lo + 3, lo + 4, lo + 5, lo + 6, lo + 7, lo + 8, lo + SCALARS,
+    )  # fmt: skip
+
+
+part_of = inner(**LEAF, error_model="numpy")(_part_of)
+
+
+class SampleViews(NamedTuple):
+    """Numbers of one sample in K statistics, for Python.
+
+    Attributes
+    ----------
+    sums, weights : (K, G) float64
+        The weights are 0 outside the window; to the sums belong the updates that are deferred.
+    log_z : (K,) float64
+    """
+
+    sums: NDArray[np.float64]
+    weights: NDArray[np.float64]
+    log_z: NDArray[np.float64]
+
+
+def views_of_sample(stats: NDArray[np.float64], d: int, G: int, C: int) -> SampleViews:
+    """What the (K, stat_size) statistics hold for sample d."""
+    part = _part_of(0, d, G, C)
+    k = np.arange(G)
+    is_inside = (stats[:, [part.lo]] <= k) & (k < stats[:, [part.hi]])
+    weights = np.where(is_inside, stats[:, part.weights : part.weights + G], 0.0)
+    return SampleViews(stats[:, part.sums : part.sums + G], weights, stats[:, part.log_z])
+
+
+# Loops over the grid and over its chunks
+
+
+@inner(**LEAF, fastmath=SUM, error_model="numpy")
+def dot(stat, at, table, row, lo, hi):
+    """sum_k stat[at + k] table[row, k] over lo <= k < hi."""
+    total = 0.0
+    for k in range(np.uint64(lo), np.uint64(hi)):
+        total += stat[np.uint64(at) + k] * table[np.uint64(row), k]
+    return total
+
+
+@inner(**LEAF, fastmath=SUM, error_model="numpy")
+def dot_inverse(stat, at, table, row, lo, hi):
+    """sum_k stat[at + k] / table[row, k] over lo <= k < hi."""
+    total = 0.0
+    for k in range(np.uint64(lo), np.uint64(hi)):
+        total += stat[np.uint64(at) + k] / table[np.uint64(row), k]
+    return total
+
+
+@inner(**LEAF, fastmath=SUM, error_model="numpy")
+def accumulate(stat, at, table, row, weight):
+    """stat[at + k] += weight table[row, k] for all k."""
+    for k in range(np.uint64(table.shape[1])):
+        stat[np.uint64(at) + k] += weight * table[np.uint64(row), k]
+
+
+@inner(**LEAF, fastmath=SUM, error_model="numpy")
+def multiply(stat, at, table, row, scale, lo, hi):
+    """stat[at + k] *= scale table[row, k] over lo <= k < hi."""
+    for k in range(np.uint64(lo), np.uint64(hi)):
+        stat[np.uint64(at) + k] *= table[np.uint64(row), k] * scale
+
+
+@inner(**LEAF, fastmath=MAX, error_model="numpy")
+def maximum(stat, lo, hi):
+    """Largest of stat[lo..hi - 1]; four running maxima, because one waits for itself."""
+    a = b = c = d = -np.inf
+    k = np.uint64(lo)
+    while k + np.uint64(4) <= np.uint64(hi):
+        a = stat[k] if stat[k] > a else a
+        b = stat[k + np.uint64(1)] if stat[k + np.uint64(1)] > b else b
+        c = stat[k + np.uint64(2)] if stat[k + np.uint64(2)] > c else c
+        d = stat[k + np.uint64(3)] if stat[k + np.uint64(3)] > d else d
+        k += np.uint64(4)
+    while k < np.uint64(hi):
+        a = stat[k] if stat[k] > a else a
+        k += np.uint64(1)
+    return max(max(a, b), max(c, d))
+
+
+@inner(**LEAF, fastmath=MAX, error_model="numpy")
+def highest_bound(stat, bounds, table, row, first, last, sign):
+    """max_c bounds_c + sign table[row, c] over first <= c < last; four running maxima, because one waits for itself."""
+    a = b = c = d = -np.inf
+    k = np.uint64(first)
+    bounds = np.uint64(bounds)
+    row = np.uint64(row)
+    while k + np.uint64(4) <= np.uint64(last):
+        w = stat[bounds + k] + sign * table[row, k]
+        x = stat[bounds + k + np.uint64(1)] + sign * table[row, k + np.uint64(1)]
+        y = stat[bounds + k + np.uint64(2)] + sign * table[row, k + np.uint64(2)]
+        z = stat[bounds + k + np.uint64(3)] + sign * table[row, k + np.uint64(3)]
+        a = w if w > a else a
+        b = x if x > b else b
+        c = y if y > c else c
+        d = z if z > d else d
+        k += np.uint64(4)
+    while k < np.uint64(last):
+        w = stat[bounds + k] + sign * table[row, k]
+        a = w if w > a else a
+        k += np.uint64(1)
+    return max(max(a, b), max(c, d))
+
+
+@inner(**LEAF, error_model="numpy")
+def bound_outside(stat, part, table, row, sign):
+    """Bound on S_k + sign xi_k over all k outside the window; ``table`` has the extremes of xi in each chunk."""
+    C = table.shape[1]
+    return max(
+        highest_bound(stat, part.bounds, table, row, 0.0, stat[part.first], sign),
+        highest_bound(stat, part.bounds, table, row, stat[part.last], float(C), sign),
+    )
+
+
+@inner(**LEAF, error_model="numpy")
+def least_inside(stat, part, low, row):
+    """Smallest xi inside the window."""
+    bound = np.inf
+    for c in range(np.uint64(stat[part.first]), np.uint64(stat[part.last])):
+        bound = min(bound, low[np.uint64(row), c])
+    return bound
+
+
+@inner(**LEAF, error_model="numpy")
+def points_per_chunk(G, C):
+    return (G + C - 1) // C
+
+
+@inner(**LEAF, fastmath=SUM, error_model="numpy")
+def fill_masses(stat, part, G, C):
+    """Posterior masses of the window's chunks."""
+    points = points_per_chunk(G, C)
+    for c in range(int(stat[part.first]), int(stat[part.last])):
+        mass = 0.0
+        begin = part.weights + c * points
+        for k in range(np.uint64(begin), np.uint64(part.weights + min((c + 1) * points, G))):
+            mass += stat[k]
+        stat[part.masses + c] = mass
+    stat[part.has_masses] = 1.0
+
+
+@inner(**LEAF, error_model="numpy")
+def log_sum_exp(stat, part, xi, row, sign):
+    """log sum_k exp(S_k + sign xi[row, k]) over the whole grid."""
+    flush(stat, part, xi)
+    G = xi.shape[1]
+    top = -np.inf
+    for k in range(np.uint64(G)):
+        top = max(top, stat[np.uint64(part.sums) + k] + sign * xi[np.uint64(row), k])
+    total = 0.0
+    for k in range(np.uint64(G)):
+        value = stat[np.uint64(part.sums) + k] + sign * xi[np.uint64(row), k] - top
+        if value > -60.0:
+            total += math.exp(value)
+    return top + math.log(total)
+
+
+# Changes
+
+
+@inner(**LEAF, fastmath=SUM, error_model="numpy")
+def flush(stat, part, xi):
+    """Make the updates of S that were deferred, four in one pass."""
+    pending = int(stat[part.pending])
+    done = 0
+    while done + 4 <= pending:
+        first = part.deferred + done
+        w, x, y, z = stat[first], stat[first + 1], stat[first + 2], stat[first + 3]
+        a, b, c, d = row_of(w), row_of(x), row_of(y), row_of(z)
+        w, x, y, z = sign_of(w), sign_of(x), sign_of(y), sign_of(z)
+        for k in range(np.uint64(xi.shape[1])):
+            stat[np.uint64(part.sums) + k] += w * xi[a, k] + x * xi[b, k] + y * xi[c, k] + z * xi[d, k]
+        done += 4
+    while done < pending:
+        entry = stat[part.deferred + done]
+        accumulate(stat, part.sums, xi, row_of(entry), sign_of(entry))
+        done += 1
+    stat[part.pending] = 0
+
+
+@inner(**LEAF)
+def row_of(entry):
+    return np.uint64(entry if entry >= 0.0 else -1.0 - entry)
+
+
+@inner(**LEAF)
+def sign_of(entry):
+    return 1.0 if entry >= 0.0 else -1.0
+
+
+@inner(**LEAF, error_model="numpy")
+def defer(stat, part, xi, entry):
+    """Let an update of S wait until S is wanted. Its opposite cancels it."""
+    last = part.deferred + int(stat[part.pending]) - 1
+    if stat[part.pending] > 0.0 and stat[last] == -1.0 - entry:
+        stat[part.pending] -= 1
+        return
+    if stat[part.pending] == MOST_DEFERRED:
+        flush(stat, part, xi)
+    stat[part.deferred + int(stat[part.pending])] = entry
+    stat[part.pending] += 1
+
+
+@inner(**LEAF, error_model="numpy")
+def clear_part(stat, part, log_base, base, highest_base, d):
+    """The empty block: S is the base measure."""
+    G, C = log_base.shape[1], highest_base.shape[1]
+    for k in range(np.uint64(G)):
+        stat[np.uint64(part.sums) + k] = log_base[d, k]
+        stat[np.uint64(part.weights) + k] = base[d, k]
+    for c in range(np.uint64(C)):
+        stat[np.uint64(part.bounds) + c] = highest_base[d, c]
+    stat[part.lo] = 0
+    stat[part.hi] = G
+    stat[part.first] = 0
+    stat[part.last] = C
+    stat[part.outside] = 0.0
+    stat[part.log_z] = math.log(G)
+    stat[part.spent] = np.inf  # the first observation makes a window
+    stat[part.has_masses] = 0.0
+    stat[part.pending] = 0
+
+
+@inner(**LEAF, error_model="numpy")
+def renew_window(stat, part, xi, C):
+    """Compute all other numbers from S."""
+    flush(stat, part, xi)
+    G = xi.shape[1]
+    points = points_per_chunk(G, C)
+    highest = -np.inf
+    for c in range(C):
+        bound = maximum(stat, part.sums + c * points, part.sums + min((c + 1) * points, G))
+        stat[part.bounds + c] = bound
+        highest = max(highest, bound)
+    first, last = 0, C
+    while stat[part.bounds + first] < highest - WINDOW:
+        first += 1
+    while stat[part.bounds + last - 1] < highest - WINDOW:
+        last -= 1
+    lo = first * points
+    hi = min(last * points, G)
+    total = 0.0
+    for k in range(np.uint64(lo), np.uint64(hi)):
+        w = math.exp(stat[np.uint64(part.sums) + k] - highest)
+        stat[np.uint64(part.weights) + k] = w
+        total += w
+    scale = 1.0 / total
+    for k in range(np.uint64(lo), np.uint64(hi)):
+        stat[np.uint64(part.weights) + k] *= scale
+    stat[part.lo] = lo
+    stat[part.hi] = hi
+    stat[part.first] = first
+    stat[part.last] = last
+    stat[part.outside] = G * math.exp(-WINDOW)
+    stat[part.log_z] = highest + math.log(total)
+    stat[part.spent] = 0.0
+    stat[part.has_masses] = 0.0
+
+
+@inner(**LEAF, error_model="numpy")
+def add_one(stat, part, xi, likelihood, high, row):
+    """Add an observation: S + xi, and W l / predictive on the window, or a new window where that does not do."""
+    G, C = xi.shape[1], high.shape[1]
+    lo, hi = stat[part.lo], stat[part.hi]
+    predictive = dot(stat, part.weights, likelihood, row, lo, hi)
+    hidden = stat[part.outside]
+    if predictive <= EXACT * hidden and predictive > TINY:
+        # a better bound, and the window may stay
+        bound = bound_outside(stat, part, high, row, 1.0) - stat[part.log_z]
+        hidden = min(hidden, G * math.exp(min(bound, 0.0)))
+    defer(stat, part, xi, float(row))
+    accumulate(stat, part.bounds, high, row, 1.0)
+    log_predictive = math.log(predictive) if predictive > TINY else -np.inf
+    if hidden < HIDDEN * predictive and stat[part.spent] - log_predictive < BUDGET:
+        multiply(stat, part.weights, likelihood, row, 1.0 / predictive, lo, hi)
+        stat[part.outside] = hidden / predictive
+        stat[part.log_z] += log_predictive
+        stat[part.spent] -= log_predictive
+        stat[part.has_masses] = 0.0
+    else:
+        renew_window(stat, part, xi, C)
+
+
+@inner(**LEAF, error_model="numpy")
+def remove_one(stat, part, xi, likelihood, low, row):
+    """Take an observation out: the reverse of :func:`add_one`."""
+    G, C = xi.shape[1], low.shape[1]
+    lo, hi = stat[part.lo], stat[part.hi]
+    inverse = dot_inverse(stat, part.weights, likelihood, row, lo, hi)
+    bound = bound_outside(stat, part, low, row, -1.0) - stat[part.log_z]
+    defer(stat, part, xi, -1.0 - row)
+    accumulate(stat, part.bounds, low, row, -1.0)
+    spent = stat[part.spent] - least_inside(stat, part, low, row)
+    log_inverse = math.log(inverse) if inverse < 1.0 / TINY else -np.inf
+    if spent < BUDGET and bound - log_inverse < math.log(HIDDEN / G):
+        scale = 1.0 / inverse
+        for k in range(np.uint64(lo), np.uint64(hi)):
+            stat[np.uint64(part.weights) + k] *= scale / likelihood[np.uint64(row), k]
+        stat[part.outside] = G * math.exp(bound - log_inverse)
+        stat[part.log_z] += log_inverse
+        stat[part.spent] = spent
+        stat[part.has_masses] = 0.0
+    else:
+        renew_window(stat, part, xi, C)
+
+
+# Questions
+
+
+@inner(**LEAF, error_model="numpy")
+def log_far_predictive(stat, part, xi, high, row, predictive):
+    """log predictive of an observation for which the window holds little; `predictive` is the sum over the window."""
+    if predictive > TINY:
+        bound = bound_outside(stat, part, high, row, 1.0) - stat[part.log_z]
+        if bound < math.log(predictive) - math.log(EXACT * xi.shape[1]):
+            return math.log(predictive)
+    return log_sum_exp(stat, part, xi, row, 1.0) - stat[part.log_z]
+
+
+@inner(**LEAF, fastmath=SUM, error_model="numpy")
+def bound_predictive(stat, part, highest, row):
+    """A bound on the predictive without a look at the grid: sum over the window's chunks of mass times largest l."""
+    inside = 0.0
+    for c in range(np.uint64(stat[part.first]), np.uint64(stat[part.last])):
+        inside += stat[np.uint64(part.masses) + c] * highest[np.uint64(row), c]
+    return inside + max(stat[part.outside], HIDDEN)

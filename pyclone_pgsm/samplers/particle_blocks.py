@@ -1,0 +1,164 @@
+"""The blocks of particles: shared between particles until one of them changes, and counted by their references.
+
+The pool of blocks is made once and used again from move to move.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba.extending import register_jitable
+
+from pyclone_pgsm.jit.compiling import LEAF, inner
+from pyclone_pgsm.partition import copy_row
+
+
+class BlockPool(NamedTuple):
+    """Blocks of particles, P of them at most.
+
+    Attributes
+    ----------
+    stats : (P, likelihood.stat_size()) float64
+    sizes, references : (P,) int64
+    free : (P,) int64
+        Stack of free blocks; ``free_count[0]`` of them.
+    free_count : (1,) int64
+    log_join : (P,) float64
+        At one step: log weight of the observation joining the block (NaN: not asked for yet).
+    extended : (P,) int64
+        At one step: the block with the observation added (-1: not made yet).
+    slots, cutoffs, results : (P,)
+        Workspace of the predictives: of which blocks, below which value they are negligible, and what they are.
+    """
+
+    stats: np.ndarray
+    sizes: np.ndarray
+    references: np.ndarray
+    free: np.ndarray
+    free_count: np.ndarray
+    log_join: np.ndarray
+    extended: np.ndarray
+    slots: np.ndarray
+    cutoffs: np.ndarray
+    results: np.ndarray
+
+
+@register_jitable
+def make_block_pool(num_particles: int, stat_size: int, num_anchors: int = 2) -> BlockPool:
+    """Space for the blocks of `num_particles` particles and their children."""
+    size = num_anchors * num_particles + 8
+    return BlockPool(
+        np.empty((size, stat_size)),
+        np.zeros(size, np.int64),
+        np.zeros(size, np.int64),
+        np.arange(size),
+        np.array([size]),
+        np.empty(size),
+        np.empty(size, np.int64),
+        np.empty(size, np.int64),
+        np.empty(size),
+        np.empty(size),
+    )
+
+
+@inner(**LEAF)
+def empty_pool(pool):
+    for block in range(len(pool.free)):
+        pool.free[block] = block
+    pool.free_count[0] = len(pool.free)
+
+
+@inner(**LEAF)
+def take_block(pool):
+    pool.free_count[0] -= 1
+    block = pool.free[pool.free_count[0]]
+    pool.references[block] = 1
+    return block
+
+
+@inner(**LEAF)
+def release_block(pool, block):
+    pool.references[block] -= 1
+    if pool.references[block] == 0:
+        pool.free[pool.free_count[0]] = block
+        pool.free_count[0] += 1
+
+
+@inner(**LEAF)
+def start_block(likelihood, pool, members):
+    """A new block with a few members."""
+    block = take_block(pool)
+    likelihood.clear(pool.stats[block])
+    for i in members:
+        likelihood.add(pool.stats[block], i)
+    pool.sizes[block] = len(members)
+    return block
+
+
+@inner(**LEAF)
+def ask(pool, log_tau2, block, count, negligible):
+    """Ask for ``log_join`` of one more block besides `count` others, unless it has been asked for at this step.
+
+    Weights below `negligible` may turn out as anything below it. Returns the number of blocks asked for.
+    """
+    if not np.isnan(pool.log_join[block]):
+        return count
+    pool.log_join[block] = log_tau2[pool.sizes[block] + 1] - log_tau2[pool.sizes[block]]
+    pool.slots[count] = block
+    pool.cutoffs[count] = negligible - pool.log_join[block]
+    return count + 1
+
+
+@inner(**LEAF)
+def fill_results(likelihood, pool, count, i):
+    """log L(y_i | b) of the first `count` blocks of ``slots``: compiled once for all who ask."""
+    likelihood.log_predictives(pool.stats, pool.slots[:count], i, pool.cutoffs, pool.results)
+
+
+@inner(**LEAF)
+def answer(likelihood, pool, count, i):
+    """log_join = log tau2(|b| + 1) / tau2(|b|) L(y_i | b) of the blocks asked for; returns the smallest."""
+    fill_results(likelihood, pool, count, i)
+    smallest = np.inf
+    for k in range(count):
+        block = pool.slots[k]
+        pool.log_join[block] += pool.results[k]
+        smallest = min(smallest, pool.log_join[block])
+    return smallest
+
+
+@inner(**LEAF)
+def predict(likelihood, pool, block, i):
+    """log L(y_i | b) of one block."""
+    pool.slots[0] = block
+    pool.cutoffs[0] = -np.inf
+    fill_results(likelihood, pool, 1, i)
+    return pool.results[0]
+
+
+@inner(**LEAF)
+def extend(likelihood, pool, blocks, ancestry, first, num, i):
+    """Put observation i into the block that each of the particles ``first .. num - 1`` has chosen.
+
+    In place if no other particle holds the block; made once and shared if others add the same observation.
+    """
+    pool.extended[:] = -1
+    for p in range(first, num):
+        choice = ancestry[p] % blocks.shape[1]
+        block = blocks[p, choice]
+        extended = pool.extended[block]
+        if extended >= 0:
+            pool.references[extended] += 1
+            release_block(pool, block)
+        else:
+            extended = block
+            if pool.references[block] > 1:
+                extended = take_block(pool)
+                copy_row(pool.stats, block, pool.stats, extended)
+                pool.sizes[extended] = pool.sizes[block]
+                pool.extended[block] = extended
+                release_block(pool, block)
+            likelihood.add(pool.stats[extended], i)
+            pool.sizes[extended] += 1
+        blocks[p, choice] = extended

@@ -1,0 +1,148 @@
+"""What the split-merge moves that propose and accept have in common (paper, Algorithm 1; SAMS and restricted Gibbs).
+
+Two anchors s = {i1, i2} lie in one block or in two; their closure is what these blocks hold, n observations. The move
+goes from *merged*, the closure in one block, to a *split*, each observation in the block of one of the anchors, or
+back. A split is drawn from a proposal q, and accepted by Metropolis-Hastings:
+
+    merged to split    min(1, pi(split) / pi(merged) / q(split))
+    split to merged    min(1, pi(merged) / pi(split) q(split))
+
+    pi(split) / pi(merged) = tau1(k + 2) / tau1(k + 1) tau2(n1) tau2(n2) / tau2(n) L(y_1) L(y_2) / L(y)
+
+with k the number of other blocks. q may be conditioned on anything that is drawn from a distribution the two states
+share, such as the order in which observations are visited.
+
+Proposed blocks are made in free slots of the partition: a refused one is simply forgotten.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from pyclone_pgsm.jit.compiling import inner
+from pyclone_pgsm.partition import close_slot, copy_row, open_slot
+from pyclone_pgsm.samplers.conditional_smc import sample_permutation
+
+SLOTS = 3  # free slots that a move needs
+
+
+class Split(NamedTuple):
+    """A closure in two blocks.
+
+    Attributes
+    ----------
+    sigma : (n,) int64
+        The observations, the anchors first.
+    sides : (n,) int8
+        0 where an observation is in the block of ``sigma[0]``, 1 where in that of ``sigma[1]``.
+    slots : (2,) int64
+        Where the statistics of the two blocks are.
+    sizes : (2,) int64
+        Observations in each.
+    """
+
+    sigma: np.ndarray
+    sides: np.ndarray
+    slots: np.ndarray
+    sizes: np.ndarray
+
+
+@inner(nogil=True)
+def draw_log_uniform(rng):
+    """log of a uniform number in (0, 1]."""
+    return math.log1p(-rng.random())
+
+
+@inner(nogil=True)
+def free_slot(partition, number):
+    """The slot that the `number`-th call of ``open_slot``, from 0, would open."""
+    return partition.active[partition.counter[0] + number]
+
+
+@inner(nogil=True)
+def draw_split(partition, anchors, closure, rng):
+    """A split with a random order of the closure, for blocks in the first free slots that are yet to be made.
+
+    The sides are those of the current labels (all 0 where the anchors are in one block).
+    """
+    sigma = sample_permutation(rng, anchors, closure)
+    sides = np.empty(len(sigma), np.int8)
+    first_slot = partition.labels[sigma[0]]
+    for t in range(len(sigma)):
+        sides[t] = 0 if partition.labels[sigma[t]] == first_slot else 1
+    sides[1] = 1
+    slots = np.array([free_slot(partition, 0), free_slot(partition, 1)])
+    return Split(sigma, sides, slots, np.zeros(2, np.int64))
+
+
+@inner(nogil=True)
+def choose_side(log_weights, wanted, rng):
+    """A side drawn with probability proportional to its weight (or `wanted`, if not -1), and its log probability."""
+    best = max(log_weights[0], log_weights[1])
+    log_sum = best + math.log(math.exp(log_weights[0] - best) + math.exp(log_weights[1] - best))
+    side = wanted
+    if wanted < 0:
+        side = 0 if rng.random() < math.exp(log_weights[0] - log_sum) else 1
+    return side, log_weights[side] - log_sum
+
+
+@inner(nogil=True)
+def log_split_odds(likelihood, prior, stats, num_others, slots, sizes, merged):
+    """log pi(split) / pi(merged); -inf where the prior rules out so many blocks (then a merge is always right).
+
+    Parameters
+    ----------
+    num_others : int
+        k, the blocks without anchors.
+    slots, sizes : (2,) int64
+        Slots and sizes of the two blocks.
+    merged : int
+        Slot of the one.
+    """
+    if prior.log_tau1[num_others + 2] == -np.inf:
+        return -np.inf
+    log_odds = prior.log_tau1[num_others + 2] - prior.log_tau1[num_others + 1]
+    for side in range(2):
+        log_odds += prior.log_tau2[sizes[side]] + likelihood.log_marginal(stats[slots[side]])
+    return log_odds - prior.log_tau2[sizes[0] + sizes[1]] - likelihood.log_marginal(stats[merged])
+
+
+@inner(nogil=True)
+def make_merged_block(likelihood, partition, slots, closure):
+    """The two blocks as one, in the third free slot, which is returned: the smaller is added to the larger."""
+    merged = free_slot(partition, 2)
+    larger, smaller = slots[0], slots[1]
+    if partition.sizes[larger] < partition.sizes[smaller]:
+        larger, smaller = smaller, larger
+    members = np.empty(partition.sizes[smaller], np.int64)
+    count = 0
+    for i in closure:
+        if partition.labels[i] == smaller:
+            members[count] = i
+            count += 1
+    copy_row(partition.stats, larger, partition.stats, merged)
+    likelihood.add_many(partition.stats[merged], members)
+    return merged
+
+
+@inner(nogil=True)
+def put_split(partition, slot, split):
+    """Put two new blocks, made in the first free slots, in place of the one in `slot`."""
+    for side in range(2):
+        partition.sizes[open_slot(partition)] = split.sizes[side]
+    for t in range(len(split.sigma)):
+        partition.labels[split.sigma[t]] = split.slots[split.sides[t]]
+    close_slot(partition, slot)
+
+
+@inner(nogil=True)
+def put_merged(partition, slots, merged, closure):
+    """Put the block made in the free slot `merged` in place of the two in `slots`."""
+    copy_row(partition.stats, merged, partition.stats, slots[0])
+    partition.sizes[slots[0]] = len(closure)
+    for i in closure:
+        partition.labels[i] = slots[0]
+    close_slot(partition, slots[1])
