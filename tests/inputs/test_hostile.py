@@ -274,9 +274,6 @@ REFUSED: dict[str, tuple[list[str], Callable[[str], str | bytes], str]] = {
 }
 
 
-NAMED_BY = {"segments.tsv": "--segments", "sheet.tsv": "--samples"}
-
-
 @pytest.mark.parametrize("fault", REFUSED)
 def test_refused(tmp_path: Path, fault: str) -> None:
     names, spoil, expected = REFUSED[fault]
@@ -284,8 +281,8 @@ def test_refused(tmp_path: Path, fault: str) -> None:
         told = command_on(tmp_path, name, spoil(text(name)))
         width = CONTENTS[name][0].count("\t") + 1
         message = expected.format(name=name, width=width, fewer=width - 1, more=width + 1)
-        if message.startswith(f"{name}:") and name in NAMED_BY:  # wrong as a whole
-            message = f"{NAMED_BY[name]} {message}"
+        if message.startswith(f"{name}:") and name == "segments.tsv":  # wrong as a whole
+            message = f"--segments {message}"
         assert (told.code, told.message[: len(message)]) == (2, message)
 
 
