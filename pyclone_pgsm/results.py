@@ -13,7 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pandas as pd
 
 from pyclone_pgsm.analyses.kinds import ANALYSES
-from pyclone_pgsm.analyses.results import check_criterion, traces_of
+from pyclone_pgsm.analyses.pages import REPORT, page_content
+from pyclone_pgsm.analyses.results import check_criterion, memory_of
+from pyclone_pgsm.analyses.run_json import run_report
+from pyclone_pgsm.analyses.traces import traces_of
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.exports import Answer, ExportOptions, check_output, export, find_format
 from pyclone_pgsm.exports.answer import DEFAULT_PATIENT
@@ -24,6 +27,8 @@ from pyclone_pgsm.trace import RunOptions, Trace
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from pyclone_pgsm.report.content import Content
 
 TRACE, RUN = "trace.h5", "run.json"
 DEFAULT_ERROR_RATE = 0.001
@@ -118,6 +123,13 @@ class Result:
         )
 
     @cached_property
+    def _content(self) -> Content:
+        consensus, burn_in, _ = self._settings
+        with Trace(self.path, self._likelihood) as trace:
+            run = run_report(trace, self._found, consensus, burn_in, {}, memory_of(trace))
+            return page_content(trace, self._found, self._tables, run, burn_in)
+
+    @cached_property
     def plot(self) -> Plots:
         """The pictures: ``result.plot.cluster_prevalences()`` and so on."""
         return Plots(self._pictures)
@@ -183,6 +195,29 @@ class Result:
         named = None if source is None else Path(source)
         options = ExportOptions(patient, primary, named, source_sample, frozenset(drivers))
         return export(answer, chosen, out, options)
+
+    def report(self, path: Path | str | None = None) -> Path:
+        """Write the report, one HTML page.
+
+        Parameters
+        ----------
+        path : Path, str or None
+            The file, replaced if it is there; None: ``report.html`` beside the trace.
+
+        Returns
+        -------
+        Path
+            The file.
+
+        Raises
+        ------
+        OutputError
+        """
+        from pyclone_pgsm.report import write_report
+
+        path = self.path.parent / REPORT if path is None else Path(path)
+        write_report(self._analysis.page(self._content), path, self.path.resolve().parent.name)
+        return path
 
     def __repr__(self) -> str:
         things = f"{SUMMARISERS[self.summary.kind].observation}s"

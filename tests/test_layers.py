@@ -23,6 +23,7 @@ LAYERS = (
     {"trace"},
     {"posterior"},
     {"plots", "exports", "scoring"},
+    {"report"},
     {"analyses", "simulate"},
     {"estimator", "results", "testing"},
     {"cli"},

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from pyclone_pgsm.plots import Traces
+    from pyclone_pgsm.report.content import Content, Page
 
 Data = TypeVar("Data", contravariant=True)
 Summary = TypeVar("Summary", contravariant=True)
@@ -73,6 +74,10 @@ class Analysis(Protocol[Data, Summary]):
         self, trace: Trace, result: Result[Summary], traces: Traces, burn_in: int | None
     ) -> dict[str, Callable[[], Figure]]:
         """What draws each picture of a result, by name; nothing of the trace is read when they are drawn."""
+        ...
+
+    def page(self, content: Content) -> Page:
+        """The sections of the report, its pictures, and numbers for MultiQC."""
         ...
 
     def counts(self, trace: Trace, summary: Summary) -> dict[str, int]:

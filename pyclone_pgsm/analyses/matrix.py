@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from pyclone_pgsm.plots import Traces
+    from pyclone_pgsm.report.content import Content, Page
 
 PICTURED_DRAWS = 12  # partitions that the picture of a density is the mean of
 
@@ -76,6 +77,12 @@ class MatrixAnalysis:
             traces,
             density if has_predictive(found.likelihood) else None,
         )
+
+    def page(self, content: Content) -> Page:
+        """The sections of the report, its pictures, and numbers for MultiQC."""
+        from pyclone_pgsm.report.mixture_page import mixture_page
+
+        return mixture_page(content)
 
     def counts(self, trace: Trace, summary: MixtureSummary) -> dict[str, int]:
         """Rows, columns and clusters."""

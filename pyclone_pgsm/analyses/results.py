@@ -6,15 +6,15 @@ import json
 import time
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
-
-import numpy as np
+from typing import Any
 
 from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.analyses.memory import Estimate, estimate
+from pyclone_pgsm.analyses.pages import PAGES, write_pages
 from pyclone_pgsm.analyses.run_json import run_report
 from pyclone_pgsm.analyses.tables import write_table
-from pyclone_pgsm.errors import OutputError, TraceError, UsageError
+from pyclone_pgsm.analyses.traces import traces_of
+from pyclone_pgsm.errors import OutputError, UsageError
 from pyclone_pgsm.files import check_new, make_folder, refuse_inputs, remove, replacing, replacing_together
 from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.posterior.consensus import CRITERIA
@@ -22,9 +22,6 @@ from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.posterior.summarize import Result, summarize
 from pyclone_pgsm.sampling.chains import effective_threads
 from pyclone_pgsm.trace import Trace
-
-if TYPE_CHECKING:
-    from pyclone_pgsm.plots import Traces
 
 PICTURES = (
     "cluster_prevalences",
@@ -71,7 +68,7 @@ def check_folder(folder: Path, force: bool, names: Sequence[str], inputs: Sequen
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder} is a file: give a folder with -o")
     refuse_inputs([folder / name for name in names], inputs)
-    for name in (*names, "plots"):
+    for name in (*names, *PAGES.values(), "plots"):
         check_new(folder / name, force)
 
 
@@ -87,6 +84,7 @@ def write_results(
     timings: dict[str, float] | None = None,
     memory: Estimate | None = None,
     likelihood: str | None = None,
+    pages: Sequence[str] = (),
 ) -> Result[Any]:
     """Summarize a trace into the tables, ``run.json`` and the pictures of an output folder.
 
@@ -109,6 +107,8 @@ def write_results(
         Noted in ``run.json``; None: that of the run with a chain a processor.
     likelihood : str or None
         The trace's likelihood if it is of a file (see :class:`~pyclone_pgsm.trace.Trace`).
+    pages : sequence of {"report", "mqc"}
+        Those of :data:`~pyclone_pgsm.analyses.pages.PAGES` to write.
 
     Raises
     ------
@@ -125,20 +125,28 @@ def write_results(
         timings["summarize"] = time.perf_counter() - started
         make_folder(folder)
         _remove_pictures(folder / "plots")
-        for name, table in ANALYSES[trace.data.kind].tables(trace, result.summary).items():
+        tables = ANALYSES[trace.data.kind].tables(trace, result.summary)
+        for name, table in tables.items():
             write_table(table, folder / name)
         if plots:
             started = time.perf_counter()
             _draw(trace, result, folder / "plots", burn_in, formats)
             timings["plots"] = time.perf_counter() - started
         if memory is None:
-            settings = trace.options.settings
-            at_once = effective_threads(None, settings.chains)
-            memory = estimate(trace.data, settings, at_once)
+            memory = memory_of(trace)
         report = run_report(trace, result, criterion, burn_in, timings, memory)
+        started = time.perf_counter()
+        write_pages(trace, result, tables, report, burn_in, folder, pages)
+        report["seconds"]["pages"] = round(time.perf_counter() - started, 3)
         with replacing(folder / "run.json") as temporary:
             temporary.write_text(json.dumps(report, indent=2, allow_nan=False) + "\n")
     return result
+
+
+def memory_of(trace: Trace) -> Estimate:
+    """What the run of a trace needs with a chain a processor."""
+    settings = trace.options.settings
+    return estimate(trace.data, settings, effective_threads(None, settings.chains))
 
 
 def _draw(
@@ -178,31 +186,5 @@ def write_pictures(
 def _remove_pictures(folder: Path) -> None:
     """So that no picture of an earlier result stands beside those of this one."""
     for name in PICTURES:
-        for ending in ("png", "pdf"):
+        for ending in ("png", "pdf", "svg"):
             remove(folder / f"{name}.{ending}")
-
-
-def traces_of(trace: Trace, burn_in: int | None) -> Traces:
-    """The traced series of all chains as equally long rows, for the picture."""
-    from pyclone_pgsm.plots import Traces
-
-    chains = [chain for chain in trace.chains if len(chain.iteration)]
-    if not chains:
-        raise TraceError(f"{trace.path}: no chain has a saved iteration: resume the trace")
-    length = min(len(chain.iteration) for chain in chains)
-    iterations = chains[0].iteration[:length]
-    skip = trace.burn_in if burn_in is None else burn_in
-
-    return Traces(
-        log_joint=np.array([chain.log_joint[:length] for chain in chains]),
-        num_clusters=np.array([chain.num_clusters[:length] for chain in chains]),
-        concentration=np.array([chain.concentration[:length] for chain in chains])
-        if trace.options.first_prior.hyperparameters
-        else None,
-        hyperparameters={
-            name: np.array([chain.hyperparameters[name][:length] for chain in chains])
-            for name in trace.options.hyperparameters
-        },
-        burn_in=int(np.sum(iterations <= skip)),
-        iterations=iterations,
-    )

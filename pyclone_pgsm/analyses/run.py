@@ -308,6 +308,7 @@ class ResultOptions(TypedDict, total=False):
     thresholds: Thresholds
     formats: Sequence[str]
     plots: bool
+    pages: Sequence[str]
 
 
 def analyze(
@@ -325,8 +326,8 @@ def analyze(
 ) -> Result[Summary]:
     """Everything: chains, posterior, tables and pictures of a tumour into one folder.
 
-    Parameters are those of :func:`run` and, by name, ``criterion``, ``thresholds``, ``formats`` and ``plots`` of
-    :func:`~pyclone_pgsm.analyses.results.write_results`.
+    Parameters are those of :func:`run` and, by name, ``criterion``, ``thresholds``, ``formats``, ``plots`` and
+    ``pages`` of :func:`~pyclone_pgsm.analyses.results.write_results`.
     """
     started = time.perf_counter()
     plan = plan_tumour(observations, left_out, model_options, settings, prior, threads)

@@ -22,7 +22,7 @@ from pyclone_pgsm.sampling.convergence import COCLUSTERING_LIMIT, ESS_LIMIT, RHA
 from pyclone_pgsm.sampling.settings import start_of
 from pyclone_pgsm.trace import Trace
 
-DEPENDENCIES = ("numpy", "scipy", "pandas", "numba", "h5py", "matplotlib")
+DEPENDENCIES = ("numpy", "scipy", "pandas", "numba", "h5py", "matplotlib", "bokeh")
 
 
 def _number(value: float) -> float | str | None:

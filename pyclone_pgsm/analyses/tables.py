@@ -118,6 +118,12 @@ def left_out_table(left_out: Sequence[LeftOut]) -> pd.DataFrame:
     return table.astype({"row": "Int64"})
 
 
+def table_text(table: pd.DataFrame, separator: str = "\t") -> str:
+    """A table as text; missing values are empty."""
+    text: str = table.to_csv(sep=separator, index=False, float_format=DIGITS, lineterminator="\n")
+    return text
+
+
 def write_table(table: pd.DataFrame, path: Path, separator: str = "\t") -> None:
     """Write a table; missing values are empty.
 
@@ -127,4 +133,4 @@ def write_table(table: pd.DataFrame, path: Path, separator: str = "\t") -> None:
         The file cannot be written.
     """
     with replacing(path) as temporary:
-        table.to_csv(temporary, sep=separator, index=False, float_format=DIGITS, lineterminator="\n")
+        temporary.write_text(table_text(table, separator), encoding="utf-8", newline="")

@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
     from pyclone_pgsm.plots import Traces
+    from pyclone_pgsm.report.content import Content, Page
 
 VISITED = 30
 """Sets of tables that chains visit, about, before they settle."""
@@ -168,6 +169,12 @@ class TumourAnalysis:
         from pyclone_pgsm.plots import tumour_pictures
 
         return tumour_pictures(result.summary, (result.coclustered, result.coclustering), traces)
+
+    def page(self, content: Content) -> Page:
+        """The sections of the report, its pictures, and numbers for MultiQC."""
+        from pyclone_pgsm.report.tumour_page import tumour_page
+
+        return tumour_page(content)
 
     def counts(self, trace: Trace, summary: Summary) -> dict[str, int]:
         """Samples, mutations, what was left out, clusters, and outliers if there can be some."""

@@ -21,6 +21,7 @@ from pyclone_pgsm.cli.options import (
     taking,
 )
 from pyclone_pgsm.cli.parsing import (
+    chosen_pages,
     command_line,
     parse_formats,
     parse_number,
@@ -116,6 +117,7 @@ def analyze(
                 progress=progress,
                 formats=formats,
                 plots=given["plots"],
+                pages=chosen_pages(given),
             )
         if not given["quiet"]:
             say(result, folder, len(reading.left_out), reading.notes)

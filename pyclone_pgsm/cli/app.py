@@ -11,7 +11,7 @@ from pyclone_pgsm import __version__
 from pyclone_pgsm.cli.analyze import analyze, run, validate
 from pyclone_pgsm.cli.cluster import cluster, likelihoods
 from pyclone_pgsm.cli.environment import settle
-from pyclone_pgsm.cli.handover import EXPORT_EXAMPLES, SCORE_EXAMPLES, export, score
+from pyclone_pgsm.cli.handover import EXPORT_EXAMPLES, REPORT_EXAMPLES, SCORE_EXAMPLES, export, report, score
 from pyclone_pgsm.cli.prepare import prepare
 from pyclone_pgsm.cli.simulate import simulate
 from pyclone_pgsm.cli.terminal import guarded
@@ -57,6 +57,7 @@ for command in (
     simulate,
 ):
     app.command()(command)
+app.command(epilog=REPORT_EXAMPLES)(report)
 app.command(epilog=EXPORT_EXAMPLES)(export)
 app.command(epilog=SCORE_EXAMPLES)(score)
 

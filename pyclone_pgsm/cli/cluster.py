@@ -22,6 +22,7 @@ from pyclone_pgsm.cli.options import (
     taking,
 )
 from pyclone_pgsm.cli.parsing import (
+    chosen_pages,
     command_line,
     default_folder,
     parse_formats,
@@ -138,6 +139,7 @@ def cluster(
                     progress=progress,
                     formats=formats,
                     plots=given["plots"],
+                    pages=chosen_pages(given),
                 )
         except DataValueError as fault:
             raise data_error(matrix, fault) from None

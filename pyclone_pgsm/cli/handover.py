@@ -1,4 +1,4 @@
-"""The commands that hand a result on: ``export`` and ``score``; the help of each ends in examples."""
+"""The commands that hand a result on: ``report``, ``export`` and ``score``; the help of each ends in examples."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import typer
 
 from pyclone_pgsm.cli.mistakes import mistakes_reported
 from pyclone_pgsm.cli.options import FORCE, QUIET, output_option
+from pyclone_pgsm.cli.traces import FileLikelihood
 
 FORMAT_NAMES = (
     "pyclone, pyclone-vi, phyclone, pairtree, conipher, ctree, revolver, clonevol, citup, metient, maf, vcf, "
@@ -26,6 +27,12 @@ pyclone-pgsm export OUT --format vcf --source S1=s1.vcf.gz -o s1.ccf.vcf.gz
 
 pyclone-pgsm export OUT --format metient --primary S1 -o sites.tsv"""
 
+REPORT_EXAMPLES = """Examples:
+
+pyclone-pgsm report OUT -o report.html
+
+pyclone-pgsm report all.h5 -o report.html --force"""
+
 SCORE_EXAMPLES = """Examples:
 
 pyclone-pgsm score OUT simulated.truth.tsv
@@ -36,6 +43,32 @@ Finished = Annotated[
     Path,
     typer.Argument(metavar="RESULT", help="An output folder of analyze, or a trace.", show_default=False),
 ]
+
+
+def report(
+    result: Annotated[
+        Path, typer.Argument(metavar="RESULT", help="An output folder of analyze or cluster, or a trace.")
+    ],
+    out: Annotated[Path, output_option("The HTML file.", "FILE")],
+    likelihood: FileLikelihood = None,
+    force: FORCE = False,
+    quiet: QUIET = False,
+) -> None:
+    """The report of a result: one self-contained HTML page."""
+    with mistakes_reported():
+        from pyclone_pgsm.errors import OutputError
+        from pyclone_pgsm.files import check_new, make_folder, refuse_inputs
+        from pyclone_pgsm.results import open_trace
+
+        if out.is_dir():
+            raise OutputError(f"{out} is a folder: give the name of a file with -o")
+        check_new(out, force)
+        refuse_inputs([out], [result, result / "trace.h5"])
+        opened = open_trace(result, likelihood=likelihood)
+        make_folder(out.parent)
+        opened.report(out)
+        if not quiet:
+            print(f"written: {out}")
 
 
 def export(

@@ -277,7 +277,9 @@ SUMMARY_OPTIONS: Options = {
         None,
     ),
     "plots": (option(bool, "--plots/--no-plots", "Draw the pictures.", OUTPUT), True),
-    "formats": (option(str, "--format", "Formats of the pictures.", OUTPUT, "png,pdf"), "png,pdf"),
+    "formats": (option(str, "--format", "Formats of the pictures.", OUTPUT, "png,pdf,svg"), "png,pdf"),
+    "report": (option(bool, "--report/--no-report", "Write the report, one HTML page.", OUTPUT), True),
+    "mqc": (option(bool, "--mqc", "Write a table for MultiQC.", OUTPUT), False),
 }
 STATE_OPTIONS: Options = {
     "present_above": (

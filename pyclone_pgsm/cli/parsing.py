@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 
 LONGEST_SHOWN = 60
+PICTURE_FORMATS = ("png", "pdf", "svg")
 
 
 def parse_number(name: str, text: str, word: str, kind: type[float] | type[int]) -> Any:
@@ -77,9 +78,16 @@ def parse_formats(text: str) -> list[str]:
     """Formats of the pictures."""
     formats = [name.strip() for name in text.split(",")]
     for name in formats:
-        if name not in ("png", "pdf"):
-            raise UsageError(f"--format {text!r}: must be png, pdf or png,pdf")
+        if name not in PICTURE_FORMATS:
+            raise UsageError(
+                f"--format {text!r}: must be one or more of {', '.join(PICTURE_FORMATS)}, as in png,pdf"
+            )
     return formats
+
+
+def chosen_pages(given: dict[str, Any]) -> list[str]:
+    """Pages to write, of :data:`pyclone_pgsm.analyses.pages.PAGES`."""
+    return [name for name in ("report", "mqc") if given[name]]
 
 
 def sampling_plan(given: dict[str, Any]) -> tuple[Settings, Prior]:

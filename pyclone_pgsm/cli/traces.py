@@ -22,7 +22,7 @@ from pyclone_pgsm.cli.options import (
     output_option,
     taking,
 )
-from pyclone_pgsm.cli.parsing import parse_formats, parse_number, state_thresholds
+from pyclone_pgsm.cli.parsing import chosen_pages, parse_formats, parse_number, state_thresholds
 from pyclone_pgsm.cli.progress import progress_bars, say
 from pyclone_pgsm.errors import OutputError
 
@@ -142,6 +142,7 @@ def summarize(
             thresholds=thresholds,
             formats=formats,
             plots=given["plots"],
+            pages=chosen_pages(given),
             likelihood=likelihood,
         )
         if not given["quiet"]:

@@ -7,13 +7,15 @@ in any thread and leave the caller's own matplotlib alone.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from io import BytesIO
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from matplotlib import font_manager
+from matplotlib import font_manager, rc_context
 from matplotlib.axes import Axes
 from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.figure import Figure
@@ -56,9 +58,11 @@ OUTLIER = "#4d4d4d"
 MAX_NAMED = 20
 """Clusters that a legend names; the others are counted."""
 
+_SETTING = threading.Lock()
 _METADATA: dict[str, dict[str, None]] = {
     "png": {"Software": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    "svg": {"Date": None, "Creator": None},
 }
 
 
@@ -336,6 +340,13 @@ def check_formats(formats: Sequence[str]) -> None:
             raise UsageError(f"picture format {name!r}: expected one of {', '.join(_METADATA)}")
 
 
+@contextmanager
+def _repeatable() -> Iterator[None]:
+    """Names within an SVG that do not change from one time to the next, which matplotlib has as a setting only."""
+    with _SETTING, rc_context({"svg.hashsalt": "pyclone-pgsm"}):
+        yield
+
+
 def save(figure: Figure, path: Path) -> None:
     """Write a figure in the format of the path's suffix, the same bytes each time, whole or not at all.
 
@@ -347,7 +358,8 @@ def save(figure: Figure, path: Path) -> None:
     name = path.suffix[1:]
     options: dict[str, Any] = {"pil_kwargs": {"compress_level": 4}} if name == "png" else {}
     image = BytesIO()
-    figure.savefig(image, format=name, dpi=DPI, metadata=_METADATA[name], **options)
+    with _repeatable() if name == "svg" else nullcontext():
+        figure.savefig(image, format=name, dpi=DPI, metadata=_METADATA[name], **options)
     write_file(path, image.getbuffer())
 
 

@@ -35,6 +35,7 @@ COMMANDS = (
     "merge",
     "summarize",
     "plot",
+    "report",
     "export",
     "score",
     "simulate",

@@ -1,0 +1,82 @@
+"""The pages of an output folder: the report, and what MultiQC shows."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from pyclone_pgsm.analyses.kinds import ANALYSES
+from pyclone_pgsm.analyses.tables import table_text
+from pyclone_pgsm.analyses.traces import traces_of
+from pyclone_pgsm.files import remove, write_file
+from pyclone_pgsm.posterior.summarize import Result
+from pyclone_pgsm.trace import Trace
+
+if TYPE_CHECKING:
+    from pyclone_pgsm.report.content import Content
+
+REPORT, MULTIQC = "report.html", "pyclone_pgsm_mqc.json"
+PAGES: dict[str, str] = {"report": REPORT, "mqc": MULTIQC}
+"""Names of the pages that there are, and of their files."""
+
+
+def page_content(
+    trace: Trace,
+    result: Result[Any],
+    tables: Mapping[str, pd.DataFrame],
+    run: Mapping[str, Any],
+    burn_in: int | None,
+) -> Content:
+    """What a page is made of; `run` is the content of ``run.json``."""
+    from pyclone_pgsm.report.content import Content
+
+    names = [ANALYSES[trace.data.kind].files[0], "clusters.tsv"]
+    texts = {name: table_text(tables[name]).encode() for name in names}
+    return Content(result, trace.data, tables, texts, run, traces_of(trace, burn_in))
+
+
+def write_pages(
+    trace: Trace,
+    result: Result[Any],
+    tables: Mapping[str, pd.DataFrame],
+    run: Mapping[str, Any],
+    burn_in: int | None,
+    folder: Path,
+    pages: Sequence[str],
+) -> None:
+    """Write some of the pages, and remove the others: they would be those of an older result.
+
+    Parameters
+    ----------
+    trace, result, tables, run, burn_in
+        See :func:`page_content`.
+    folder : Path
+    pages : sequence of str
+        Names in `PAGES`.
+
+    Raises
+    ------
+    OutputError
+    """
+    for name, file in PAGES.items():
+        if name not in pages:
+            remove(folder / file)
+    if not pages:
+        return
+    from pyclone_pgsm.report import write_report
+    from pyclone_pgsm.report.multiqc import multiqc
+
+    title = folder.resolve().name
+    content = page_content(trace, result, tables, run, burn_in)
+    page = ANALYSES[trace.data.kind].page(content)
+    if "report" in pages:
+        write_report(page, folder / REPORT, title)
+    if "mqc" in pages:
+        text = json.dumps(
+            multiqc(content, page.numbers, title), indent=1, allow_nan=False, ensure_ascii=False
+        )
+        write_file(folder / MULTIQC, (text + "\n").encode())

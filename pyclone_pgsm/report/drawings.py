@@ -1,0 +1,117 @@
+"""The pictures of the page that need no linking: SVG that stands in the page and is seen without JavaScript."""
+
+from __future__ import annotations
+
+import base64
+import itertools
+import math
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+from matplotlib import colormaps
+from numpy.typing import NDArray
+from PIL import Image
+
+from pyclone_pgsm.plots import style
+from pyclone_pgsm.plots.traces import LOGARITHMIC, Traces
+from pyclone_pgsm.report.content import escaped
+from pyclone_pgsm.tumour.base_measure import is_weight
+
+MAP_SIDE = 400
+CHAIN_POINTS = 300
+MOST_SERIES = 9
+WIDTH, HEIGHT, LEFT, BOTTOM = 360, 130, 46, 18
+SMALLEST_OUTLINE = 0.004
+"""Share of the side of the map below which the square of a cluster has no outline."""
+
+
+def coclustering_picture(
+    labels: NDArray[np.int64], items: NDArray[np.int64], matrix: NDArray[Any], described: str
+) -> str:
+    """Heat map of the probabilities that two share a cluster, ordered by cluster, of blocks where there are many."""
+    own = labels[items]
+    order = np.lexsort([own, own < 0])
+    values, n = matrix[np.ix_(order, order)], len(items)
+    step = math.ceil(n / MAP_SIDE)
+    starts = np.arange(0, n, step)
+    sums = np.add.reduceat(np.add.reduceat(values, starts, axis=0), starts, axis=1)
+    amounts = np.diff(np.append(starts, n))
+    pixels = np.round(255 * sums / np.outer(amounts, amounts)).astype(np.uint8)
+    palette = (255 * colormaps["Blues"](np.arange(256))[:, :3]).round().astype(np.uint8)
+    image, file = Image.fromarray(pixels), BytesIO()
+    image.putpalette(palette.tobytes())
+    image.save(file, "png", optimize=False)
+    encoded = base64.b64encode(file.getvalue()).decode("ascii")
+    ordered = own[order]
+    edges = np.concatenate([[0], np.flatnonzero(np.diff(ordered)) + 1, [n]]).tolist()
+    colours = style.cluster_colours(np.bincount(labels[labels >= 0]))
+    squares = []
+    for start, end in itertools.pairwise(edges):
+        k, size = int(ordered[start]), (end - start) / n
+        if k < 0 or size < SMALLEST_OUTLINE:
+            continue
+        at = 500 * start / n
+        squares.append(
+            f'<rect x="{at:.1f}" y="{at:.1f}" width="{500 * size:.1f}" height="{500 * size:.1f}" fill="none" '
+            f'stroke="{colours[k]}" stroke-width="2.5"><title>cluster {k}</title></rect>'
+        )
+    return (
+        f'<svg viewBox="-2 -2 504 504" class="map" role="img" aria-label="{escaped(described)}">'
+        f'<image width="500" height="500" preserveAspectRatio="none" style="image-rendering:pixelated" '
+        f'href="data:image/png;base64,{encoded}"/>{"".join(squares)}</svg>'
+    )
+
+
+def chain_pictures(traces: Traces) -> list[tuple[str, str]]:
+    """A picture a traced quantity, by its name: the course of each chain."""
+    series: dict[str, NDArray[Any]] = {
+        "log joint density": traces.log_joint,
+        "number of clusters": traces.num_clusters,
+    }
+    if traces.concentration is not None:
+        series["concentration"] = traces.concentration
+    series |= {name: values for name, values in traces.hyperparameters.items() if not is_weight(name)}
+    return [(name, _course(name, values, traces)) for name, values in list(series.items())[:MOST_SERIES]]
+
+
+def _course(name: str, values: NDArray[Any], traces: Traces) -> str:
+    rows = np.unique(np.linspace(0, len(traces.iterations) - 1, CHAIN_POINTS).astype(int))
+    shown = np.asarray(values, float)[:, rows]
+    logarithmic = name.partition(":")[0] in LOGARITHMIC
+    with np.errstate(divide="ignore", invalid="ignore"):
+        heights = np.log10(shown) if logarithmic else shown
+    after = heights[:, rows >= traces.burn_in]
+    finite = after[np.isfinite(after)]
+    low, high = (float(finite.min()), float(finite.max())) if len(finite) else (0.0, 1.0)
+    room = 0.05 * (high - low) or 0.5
+    low, high = low - room, high + room
+    first, last = float(traces.iterations[rows[0]]), float(traces.iterations[rows[-1]])
+    across = LEFT + (WIDTH - LEFT - 6) * (traces.iterations[rows] - first) / max(1.0, last - first)
+    down = 6 + (HEIGHT - BOTTOM - 6) * (high - np.clip(heights, low, high)) / (high - low)
+    lines = []
+    for chain in range(len(shown)):
+        known = np.isfinite(down[chain])
+        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across[known], down[chain][known]))
+        colour = style.PALETTE[chain % len(style.PALETTE)]
+        lines.append(f'<polyline points="{points}" stroke="{colour}"><title>chain {chain}</title></polyline>')
+    if 0 < traces.burn_in < len(traces.iterations):
+        end = float(traces.iterations[traces.burn_in - 1])
+        x = LEFT + (WIDTH - LEFT - 6) * (end - first) / max(1.0, last - first)
+        lines.append(
+            f'<line x1="{x:.1f}" x2="{x:.1f}" y1="6" y2="{HEIGHT - BOTTOM}" stroke-dasharray="4 3"/>'
+        )
+    ends = [10**each if logarithmic else each for each in (high, low)]
+    texts = [(LEFT - 5, 13, "end", f"{ends[0]:.3g}"), (LEFT - 5, HEIGHT - BOTTOM, "end", f"{ends[1]:.3g}")]
+    texts += [
+        (LEFT, HEIGHT - 4, "start", f"{first:,.0f}"),
+        (WIDTH - 6, HEIGHT - 4, "end", f"iteration {last:,.0f}"),
+    ]
+    written = "".join(
+        f'<text x="{x}" y="{y}" text-anchor="{side}">{text}</text>' for x, y, side, text in texts
+    )
+    frame = f'<path d="M{LEFT} 6V{HEIGHT - BOTTOM}H{WIDTH - 6}"/>'
+    return (
+        f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" class="chain" role="img" aria-label="{escaped(name)} of each chain">'
+        f"{frame}{''.join(lines)}{written}</svg>"
+    )

@@ -1,0 +1,176 @@
+"""The linked pictures of the page, by Bokeh, each as the JSON that BokehJS draws it from; `page.js` links them.
+
+Sources of data bear names, which ``page.js`` knows: ``lines``, ``points``, ``scatter`` and ``densities`` have a column
+``cluster`` and are dimmed where another cluster is chosen.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from bokeh.embed import json_item
+from bokeh.models import (
+    BoxZoomTool,
+    ColumnDataSource,
+    FixedTicker,
+    HoverTool,
+    Range1d,
+    TapTool,
+)
+from bokeh.plotting import figure
+from numpy.typing import NDArray
+
+from pyclone_pgsm.plots import style
+from pyclone_pgsm.posterior.summary import Summary
+from pyclone_pgsm.report.content import label
+
+GREY = "#808080"
+"""Of axes and their texts: read on white and on black."""
+GRID = "rgba(128, 128, 128, 0.22)"
+MOST_LINES = 60
+MOST_DENSITIES = 24
+DENSITY_POINTS = 120
+FONT = "system-ui, sans-serif"
+
+
+def _figure(height: int, described: str, **options: Any) -> Any:
+    """An empty figure that fits light and dark pages."""
+    made = figure(
+        height=height,
+        sizing_mode="stretch_width",
+        toolbar_location="above",
+        background_fill_color=None,
+        border_fill_color=None,
+        outline_line_color=None,
+        **{"tools": "pan,wheel_zoom,box_zoom,reset,save", **options},
+    )
+    made.toolbar.logo = None
+    for axis in made.axis:
+        axis.axis_line_color = axis.major_tick_line_color = axis.major_label_text_color = GREY
+        axis.axis_label_text_color = GREY
+        axis.minor_tick_line_color = None
+        axis.axis_label_text_font_style = "normal"
+        axis.axis_label_text_font = axis.major_label_text_font = FONT
+    made.grid.grid_line_color = GRID
+    made.name = f"{described}-figure"
+    return made
+
+
+def _item(made: Any, target: str) -> dict[str, Any]:
+    return dict(json_item(made, target))  # type: ignore[arg-type]
+
+
+def prevalence_lines(summary: Summary, target: str) -> dict[str, Any]:
+    """Prevalence of each cluster across the samples, with intervals."""
+    shown = style.largest_clusters(summary.cluster_size, MOST_LINES)
+    D = len(summary.sample_ids)
+    colours = np.array(style.cluster_colours(summary.cluster_size), object)[shown]
+    made = _figure(
+        380, "prevalences", x_range=Range1d(start=-0.4, end=D - 0.6), y_range=Range1d(start=-0.03, end=1.03)
+    )
+    made.yaxis.axis_label = "cellular prevalence"
+    names = style.short_names(summary.sample_ids, 18 if D <= 10 else 12)
+    made.xaxis.ticker = FixedTicker(ticks=list(range(D)))
+    made.xaxis.major_label_overrides = {d: label(name.replace(r"\$", "$")) for d, name in enumerate(names)}
+    made.xaxis.major_label_orientation = 0 if D <= 6 else math.pi / 4
+    places = np.arange(D) + np.linspace(-0.12, 0.12, len(shown))[:, None] * (len(shown) > 1)
+    widths = np.where(np.isin(colours, style.GREYS), 1.0, 2.0)
+    lines = ColumnDataSource(
+        {
+            "xs": places.tolist(),
+            "ys": summary.cluster_mean[shown].tolist(),
+            "cluster": shown,
+            "colour": colours.tolist(),
+            "alpha": np.full(len(shown), 0.9),
+            "width": widths,
+        },
+        name="lines",
+    )
+    K = len(shown)
+    points = ColumnDataSource(
+        {
+            "x": places.ravel(),
+            "y": summary.cluster_mean[shown].ravel(),
+            "lower": summary.cluster_lower[shown].ravel(),
+            "upper": summary.cluster_upper[shown].ravel(),
+            "cluster": np.repeat(shown, D),
+            "size": np.repeat(summary.cluster_size[shown], D),
+            "sample": np.tile(np.array(summary.sample_ids, object), K).tolist(),
+            "colour": np.repeat(colours, D).tolist(),
+            "alpha": np.full(K * D, 0.9),
+        },
+        name="points",
+    )
+    made.multi_line("xs", "ys", source=lines, line_color="colour", line_alpha="alpha", line_width="width")
+    made.segment(
+        "x", "lower", "x", "upper", source=points, line_color="colour", line_alpha="alpha", line_width=1.5
+    )
+    dots = made.scatter("x", "y", source=points, size=8, color="colour", alpha="alpha")
+    told = [("cluster", "@cluster"), ("mutations", "@size"), ("sample", "@sample")]
+    told.append(("prevalence", "@y{0.000} [@lower{0.000}, @upper{0.000}]"))
+    made.add_tools(HoverTool(renderers=[dots], tooltips=told), TapTool(renderers=[dots]))
+    return _item(made, target)
+
+
+def scatter(target: str, fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
+    """Points that ``page.js`` places: `fields` are the names and columns that hovering tells."""
+    columns = [
+        "x",
+        "y",
+        "cluster",
+        "colour",
+        "alpha",
+        *(column for _, column in fields if column != "cluster"),
+    ]
+    source = ColumnDataSource({column: [] for column in columns}, name="scatter")
+    made = _figure(480, "scatter", x_range=Range1d(start=0, end=1), y_range=Range1d(start=0, end=1))
+    dots = made.scatter(
+        "x", "y", source=source, size=6, fill_color="colour", fill_alpha="alpha", line_color=None, name="dots"
+    )
+    dots.nonselection_glyph = None
+    dots.selection_glyph = None
+    tips = [(name, f"@{{{column}}}") for name, column in fields]
+    made.add_tools(
+        HoverTool(renderers=[dots], tooltips=tips, limit=6), TapTool(renderers=[dots]), BoxZoomTool()
+    )
+    return _item(made, target)
+
+
+def densities(target: str) -> dict[str, Any]:
+    """Posterior densities of the clusters' prevalences in a sample that ``page.js`` chooses."""
+    source = ColumnDataSource(
+        {name: [] for name in ("xs", "ys", "cluster", "colour", "alpha")}, name="densities"
+    )
+    made = _figure(
+        320, "densities", x_range=Range1d(start=-0.02, end=1.02), y_range=Range1d(start=0, end=1.08)
+    )
+    made.yaxis.visible = False
+    made.ygrid.visible = False
+    made.xaxis.axis_label = "cellular prevalence"
+    shapes = made.patches(
+        "xs",
+        "ys",
+        source=source,
+        fill_color="colour",
+        line_color="colour",
+        fill_alpha=0.22,
+        line_alpha="alpha",
+    )
+    shapes.nonselection_glyph = None
+    made.add_tools(
+        HoverTool(renderers=[shapes], tooltips=[("cluster", "@cluster")]), TapTool(renderers=[shapes])
+    )
+    return _item(made, target)
+
+
+def density_values(summary: Summary) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
+    """Clusters (k,), prevalences (n,) and densities (k, D, n), each scaled to its own height."""
+    shown = style.largest_clusters(summary.cluster_size, MOST_DENSITIES)
+    grid, values = summary.grid, summary.cluster_density[shown]
+    step = max(1, math.ceil(len(grid) / DENSITY_POINTS))
+    starts = np.arange(0, len(grid), step)
+    found = np.maximum.reduceat(values, starts, axis=2)
+    return shown, grid[starts], found / found.max(axis=2, keepdims=True)

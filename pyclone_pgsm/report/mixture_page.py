@@ -1,0 +1,67 @@
+"""The page of data other than a tumour."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from pyclone_pgsm.likelihoods.matrix import DataMatrix
+from pyclone_pgsm.plots import style
+from pyclone_pgsm.posterior.mixture import MixtureSummary
+from pyclone_pgsm.report import figures
+from pyclone_pgsm.report.content import Content, Page, Section, count, packed
+from pyclone_pgsm.report.sections import (
+    chains_section,
+    choices,
+    files_of,
+    picture,
+    search_and_download,
+    together,
+    warnings,
+    what_was_run,
+)
+from pyclone_pgsm.report.tables import mixture_tables
+
+MOST_COLUMNS = 40
+
+
+def mixture_page(content: Content) -> Page:
+    """The page of any other data."""
+    summary: MixtureSummary = content.result.summary
+    data: DataMatrix = content.data.matrix
+    colours = style.cluster_colours(summary.cluster_size)
+    names, files = list(map(str, summary.column_names))[:MOST_COLUMNS], files_of(content)
+    clusters, members, shown = mixture_tables(summary, content.tables["clusters.tsv"], colours)
+    several = len(names) > 1
+    chosen = choices("across", "across", names) + (" " + choices("up", "up", names, 1) if several else "")
+    fields = [("row", "name"), ("cluster", "cluster"), ("across", "tell_x"), ("up", "tell_y")]
+    items, matrix = content.result.coclustered, content.result.coclustering
+    drawn = [figures.scatter("pairs", fields)]
+    heat = "Probability that two rows share a cluster, from white (0) to dark blue (1), ordered by cluster."
+    above = search_and_download(list(files), shown, len(summary.labels))
+    sections = [
+        warnings(content),
+        what_was_run(content),
+        Section("clusters-section", "Clusters", clusters),
+        Section(
+            "pairs-section",
+            "Rows",
+            f'<p class="controls script">{chosen}</p>' + picture("pairs", "Each point is a row."),
+        ),
+        Section("together-section", "Co-clustering", together(summary.labels, items, matrix, heat)),
+        Section("mutations-section", "Clusters of the rows", above + members),
+        chains_section(content),
+    ]
+    named = {"names": summary.row_names} if shown < len(summary.labels) else {}
+    found = {
+        "kind": "mixture",
+        "samples": names,
+        "labels": packed(summary.labels.astype(np.int32)),
+        "values": packed(data.values[:, :MOST_COLUMNS].astype(np.float32)),
+        "files": files,
+        "colours": colours,
+        **named,
+    }
+    amounts = count(len(summary.labels), "row"), count(len(summary.column_names), "column")
+    line = f"{amounts[0]} of {amounts[1]} in {count(summary.num_clusters, 'cluster')}."
+    numbers: dict[str, float] = {"clusters": summary.num_clusters, "mutations": len(summary.labels)}
+    return Page(line, sections, drawn, found, {"": numbers})

@@ -1,0 +1,229 @@
+"use strict";
+(() => {
+  const parse = id => JSON.parse(document.getElementById(id).textContent);
+  const data = parse("data");
+  const DIM = 0.1, UNKNOWN = 65535, OUTLIER = "#4d4d4d";
+  const bytes = text => Uint8Array.from(atob(text), c => c.charCodeAt(0));
+  const numbers = (text, Kind) => new Kind(bytes(text).buffer);
+  const D = data.samples.length;
+  const labels = numbers(data.labels, Int32Array);
+  const T = labels.length;
+  const colour = k => k < 0 ? OUTLIER : data.colours[k];
+  const table = document.getElementById("mutations");
+  const rows = Array.from(table.tBodies[0].rows);
+  const clusterColumn = Array.from(table.tHead.rows[0].cells).findIndex(cell => cell.textContent === "cluster");
+  const hasGene = table.tHead.rows[0].cells[1].textContent === "gene" && clusterColumn === 2;
+  const names = data.names || rows.map(row => row.cells[0].textContent);
+  const genes = data.genes || (hasGene ? rows.map(row => row.cells[1].textContent) : null);
+  let chosen = null;
+  document.documentElement.classList.add("scripted");
+
+  // pictures ------------------------------------------------------------------------------------------------
+  const model = name => {
+    for (const each of Bokeh.documents) {
+      const found = each.get_model_by_name(name);
+      if (found) return found;
+    }
+    return null;
+  };
+  const isTumour = data.kind === "tumour";
+  const Reads = data.wide === 2 ? Uint16Array : Uint32Array;
+  const store = isTumour ? {
+    prevalence: numbers(data.prevalence, Uint16Array), second: numbers(data.second, Int32Array),
+    depth: numbers(data.depth, Reads), alt: numbers(data.alt, Reads),
+    major: numbers(data.major, Uint8Array), minor: numbers(data.minor, Uint8Array),
+  } : { values: numbers(data.values, Float32Array) };
+  const value = (t, d, quantity) => {
+    const at = t * D + d;
+    if (!isTumour) return store.values[at];
+    if (quantity === 1) return store.prevalence[at] / (UNKNOWN - 1);
+    return store.depth[at] ? store.alt[at] / store.depth[at] : NaN;
+  };
+  const tell = (t, d) => {
+    const at = t * D + d;
+    if (!isTumour) return `${data.samples[d]}: ${store.values[at].toPrecision(4)}`;
+    const reads = store.depth[at] ? `${store.alt[at]} of ${store.depth[at]} reads` : "no data";
+    const prevalence = (store.prevalence[at] / (UNKNOWN - 1)).toFixed(3);
+    return `${data.samples[d]}: ${reads}, copies ${store.major[at]} + ${store.minor[at]}, prevalence ${prevalence}`;
+  };
+  const pick = id => { const found = document.getElementById(id); return found ? Number(found.value) : null; };
+  const bounds = values => {
+    let low = Infinity, high = -Infinity;
+    for (const each of values) { if (each < low) low = each; if (each > high) high = each; }
+    if (isTumour) return [-0.02, Math.max(0.6, high) * 1.04];
+    const room = 0.05 * (high - low) || 1;
+    return [low - room, high + room];
+  };
+  const plain = text => text.replace(/\$/g, "$\u200b").replace(/\\/g, "\\\u200b");
+
+  const place = () => {
+    const source = model("scatter");
+    if (!source) return;
+    const across = pick("across"), up = pick("up"), quantity = isTumour ? pick("quantity") : null;
+    const order = Array.from({ length: T }, (_, t) => t);
+    const count = new Map();
+    for (const k of labels) count.set(k, (count.get(k) || 0) + 1);
+    order.sort((a, b) => count.get(labels[b]) - count.get(labels[a]) || a - b); // small clusters on top
+    const made = { x: [], y: [], name: [], cluster: [], second: [], tell_x: [], tell_y: [], colour: [], alpha: [] };
+    if (genes) made.gene = [];
+    const jitter = t => ((t * 0.6180339887) % 1 - 0.5) * 0.7;
+    for (const t of order) {
+      const k = labels[t];
+      made.x.push(value(t, across, quantity));
+      made.y.push(up === null ? k + jitter(t) : value(t, up, quantity));
+      made.name.push(names[t]);
+      if (genes) made.gene.push(genes[t]);
+      made.cluster.push(k);
+      made.second.push(isTumour && store.second[t] >= 0 ? String(store.second[t]) : "none");
+      made.tell_x.push(tell(t, across));
+      made.tell_y.push(up === null ? "" : tell(t, up));
+      made.colour.push(colour(k));
+      made.alpha.push(bright(k));
+    }
+    source.data = made;
+    const figure = findFigure("scatter");
+    const [xlow, xhigh] = bounds(made.x), K = data.colours.length;
+    const [ylow, yhigh] = up === null ? [K - 0.4, -0.6 - (labels.includes(-1) ? 1 : 0)] : bounds(made.y);
+    let left = xlow, right = xhigh, bottom = ylow, top = yhigh;
+    if (isTumour && up !== null) right = top = Math.max(xhigh, yhigh); // the same axis for both samples
+    figure.x_range.setv({ start: left, end: right, reset_start: left, reset_end: right });
+    figure.y_range.setv({ start: bottom, end: top, reset_start: bottom, reset_end: top });
+    figure.below[0].axis_label = plain(data.samples[across]);
+    figure.left[0].axis_label = up === null ? "cluster" : plain(data.samples[up]);
+    const dots = figure.renderers.find(each => each.name === "dots");
+    dots.glyph.size = { value: Math.min(9, Math.max(3.5, 22 * Math.pow(T, -0.2))) };
+  };
+  const findFigure = name => {
+    for (const each of Bokeh.documents) for (const root of each.roots()) if (root.name === `${name}-figure`) return root;
+    return null;
+  };
+
+  const spread = () => {
+    const source = model("densities");
+    if (!source) return;
+    const d = pick("density-sample"), x = data.density.x, clusters = data.density.clusters, n = x.length;
+    const y = numbers(data.density.y, Uint16Array);
+    const made = { xs: [], ys: [], cluster: [], colour: [], alpha: [] };
+    clusters.forEach((k, i) => {
+      const from = (i * D + d) * n;
+      const curve = Array.from(y.subarray(from, from + n), each => each / (UNKNOWN - 1));
+      made.xs.push([x[0], ...x, x[n - 1]]);
+      made.ys.push([0, ...curve, 0]);
+      made.cluster.push(k);
+      made.colour.push(colour(k));
+      made.alpha.push(bright(k));
+    });
+    source.data = made;
+  };
+
+  // choosing a cluster --------------------------------------------------------------------------------------
+  const bright = k => chosen === null ? 0.75 : k === chosen ? 0.95 : DIM;
+  const dim = () => {
+    for (const name of ["lines", "points", "scatter", "densities"]) {
+      const source = model(name);
+      if (source) source.data = { ...source.data, alpha: Array.from(source.data.cluster, bright) };
+    }
+    const figure = findFigure("densities");
+    if (figure) for (const each of figure.renderers) each.glyph.fill_alpha = { field: "alpha", transform: null };
+  };
+  const choose = k => {
+    chosen = chosen === k ? null : k;
+    for (const button of document.querySelectorAll("button.choose"))
+      button.setAttribute("aria-pressed", String(Number(button.dataset.cluster) === chosen));
+    for (const row of document.querySelectorAll("#clusters tbody tr"))
+      row.classList.toggle("lit", Number(row.dataset.cluster) === chosen);
+    dim();
+    filter();
+  };
+  const listen = name => {
+    const source = model(name);
+    if (!source) return;
+    source.selected.properties.indices.change.connect(() => {
+      const at = source.selected.indices;
+      if (!at.length) return;
+      const k = source.data.cluster[at[at.length - 1]];
+      source.selected.indices = [];
+      choose(k);
+    });
+  };
+  for (const button of document.querySelectorAll("button.choose"))
+    button.addEventListener("click", () => choose(Number(button.dataset.cluster)));
+
+  // the table of mutations ----------------------------------------------------------------------------------
+  const search = document.getElementById("search"), status = document.getElementById("shown");
+  const texts = rows.map((row, t) => (row.cells[0].textContent + "\n" + (hasGene ? row.cells[1].textContent : "")).toLowerCase());
+  const own = new Map(rows.map((row, t) => [row, t]));
+  const filter = () => {
+    const wanted = search.value.trim().toLowerCase();
+    let number = 0;
+    rows.forEach(row => {
+      const t = own.get(row);
+      const show = (chosen === null || labels[t] === chosen) && (!wanted || texts[t].includes(wanted));
+      if (row.hidden === show) row.hidden = !show;
+      number += show;
+    });
+    status.textContent = `${number.toLocaleString("en")} of ${rows.length.toLocaleString("en")} shown` +
+      (chosen === null ? "" : `, cluster ${chosen}`);
+  };
+  let waiting = 0;
+  search.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(filter, 120); });
+  document.getElementById("everything").addEventListener("click", () => { search.value = ""; if (chosen !== null) choose(chosen); filter(); });
+
+  const sortable = found => {
+    const heads = Array.from(found.tHead.rows[0].cells);
+    heads.forEach((head, column) => {
+      const button = document.createElement("button");
+      button.type = "button";
+      button.textContent = head.textContent;
+      head.replaceChildren(button);
+      button.addEventListener("click", () => {
+        const down = head.getAttribute("aria-sort") === "ascending";
+        heads.forEach(each => each.removeAttribute("aria-sort"));
+        head.setAttribute("aria-sort", down ? "descending" : "ascending");
+        const isNumber = head.classList.contains("n");
+        const key = row => { const text = row.cells[column].textContent; return isNumber ? (text === "" ? -Infinity : parseFloat(text.replace(/,/g, ""))) : text; };
+        const body = found.tBodies[0];
+        const keyed = Array.from(body.rows, row => [key(row), row]);
+        const compare = isNumber ? (a, b) => a[0] - b[0] : (a, b) => a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0;
+        keyed.sort(down ? (a, b) => compare(b, a) : compare);
+        body.append(...keyed.map(each => each[1]));
+      });
+    });
+  };
+  for (const id of ["clusters", "mutations", "diagnostics", "left_out"]) {
+    const found = document.getElementById(id);
+    if (found) sortable(found);
+  }
+
+  // downloads -----------------------------------------------------------------------------------------------
+  const unpacked = async name => {
+    const stream = new Blob([bytes(data.files[name])]).stream().pipeThrough(new DecompressionStream("gzip"));
+    return new Blob([await new Response(stream).arrayBuffer()], { type: "text/tab-separated-values" });
+  };
+  for (const button of document.querySelectorAll("button.download"))
+    button.addEventListener("click", async () => {
+      const link = document.createElement("a");
+      link.href = URL.createObjectURL(await unpacked(button.dataset.file));
+      link.download = button.dataset.file;
+      link.click();
+      setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+    });
+
+  // begin ---------------------------------------------------------------------------------------------------
+  Bokeh.set_log_level("error");
+  const begin = async () => {
+    await Promise.all(parse("pictures").map(item => Bokeh.embed.embed_item(item)));
+    place();
+    spread();
+    for (const name of ["points", "scatter", "densities"]) listen(name);
+    for (const id of ["across", "up", "quantity"]) {
+      const found = document.getElementById(id);
+      if (found) found.addEventListener("change", place);
+    }
+    const sample = document.getElementById("density-sample");
+    if (sample) sample.addEventListener("change", spread);
+    filter();
+    document.documentElement.dataset.ready = "yes";
+  };
+  begin();
+})();

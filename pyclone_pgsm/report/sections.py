@@ -1,0 +1,145 @@
+"""The sections that the pages of all kinds of data share, and parts of the others."""
+
+from __future__ import annotations
+
+import gzip
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.report.content import Content, Section, count, escaped, general, number, packed
+from pyclone_pgsm.report.drawings import chain_pictures, coclustering_picture
+from pyclone_pgsm.report.tables import Column, table
+
+RHAT_GOOD = 1.05
+MOST_FILE = 2_500_000
+"""Bytes of a compressed file that the page carries at most."""
+
+
+def warnings(content: Content) -> Section:
+    """Warnings, and whether the chains converged."""
+    found = content.result.warnings
+    listed = "".join(f"<li>{escaped(each)}</li>" for each in found)
+    told = [each.rhat for each in content.result.diagnostics if each.rhat == each.rhat]
+    chains = count(len(content.traces.log_joint), "chain")
+    if "converged" in content.run:
+        verdict = "The chains converged." if content.run["converged"] else "The chains did not converge."
+    elif not told:
+        verdict = "There are too few draws to tell whether the chains agree."
+    elif max(told) <= RHAT_GOOD:
+        verdict = f"The {chains} agree" if len(content.traces.log_joint) > 1 else "The chain has settled"
+        verdict += f": the largest R-hat is {max(told):.3f}, below {RHAT_GOOD}."
+    else:
+        verdict = f"The largest R-hat of the {chains} is {max(told):.3f}; below {RHAT_GOOD} they would agree."
+    state = "bad" if found else "good"
+    listed = f'<ul class="warnings">{listed}</ul>' if found else "<p>No warnings.</p>"
+    body = f'<div class="box {state}"><p>{escaped(verdict)}</p>{listed}</div>'
+    return Section("warnings", "Warnings and convergence", body)
+
+
+def what_was_run(content: Content) -> Section:
+    """Input, options, version, seed, and how to repeat it."""
+    run = content.run
+    options = run.get("options", {})
+    settings = options.get("settings", {})
+    model = options.get("model", {})
+    rows = [("version", run.get("version")), ("seed", run.get("seed")), ("consensus", run.get("consensus"))]
+    rows += [(name, settings.get(name)) for name in ("chains", "iterations")] + [
+        ("burn-in", run.get("burn_in"))
+    ]
+    rows += [(name.replace("_", " "), _short(value)) for name, value in model.items()]
+    others = [
+        (name.replace("_", " "), value) for name, value in settings.items() if name not in ("chains", "seed")
+    ]
+    others += [("partition prior", _short(options.get("prior", {})))]
+    others += [("versions", ", ".join(f"{name} {text}" for name, text in run.get("versions", {}).items()))]
+    command = escaped(run.get("command") or "")
+    repeat = (
+        f"<p>To repeat it, run in the same folder:</p><pre><code>{command}</code></pre>" if command else ""
+    )
+    brief = " ".join(
+        f"{escaped(name)} <b>{escaped(general(value))}</b>;"
+        for name, value in rows
+        if value not in (None, "")
+    )
+    cells = (
+        ("", [escaped(name), escaped(general(value))]) for name, value in others if value not in (None, "")
+    )
+    listed = table(
+        "options", "All other options, defaults included", [Column("option"), Column("value")], cells
+    )
+    details = f"<details><summary>All options</summary>{listed}</details>"
+    return Section("run", "What was run", f"{repeat}<p>{brief.removesuffix(';')}.</p>{details}")
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, dict):
+        return ", ".join(f"{name} {_short(each)}" for name, each in value.items())
+    if isinstance(value, list):
+        return " ".join(map(_short, value[:8])) + (" .." if len(value) > 8 else "")
+    return "inferred" if value is None else general(value)
+
+
+def chains_section(content: Content) -> Section:
+    """Diagnostics as a table, and the course of the chains."""
+    names = ("mean", "lower", "upper", "R-hat", "effective draws")
+    columns = [Column("quantity"), *(Column(name, True) for name in names)]
+    rows = []
+    for each in content.result.diagnostics:
+        values = [general(each.mean), general(each.lower), general(each.upper)]
+        values += [number(each.rhat), number(each.ess, 0)]
+        rows.append((' class="bad"' if each.rhat > RHAT_GOOD else "", [escaped(each.name), *values]))
+    found = table("diagnostics", "Diagnostics: mean and 95 % interval after burn-in", columns, rows)
+    drawn = "".join(
+        f"<figure><figcaption>{escaped(name)}</figcaption>{picture}</figure>"
+        for name, picture in chain_pictures(content.traces)
+    )
+    text = '<p>One colour a chain; the dashed line ends the burn-in.</p><div class="grid">'
+    return Section("chains", "Chains and diagnostics", f"{found}{text}{drawn}</div>")
+
+
+def choices(identity: str, text: str, names: Sequence[str], chosen: int = 0) -> str:
+    """A list to choose from, with its label."""
+    options = "".join(
+        f'<option value="{place}"{" selected" if place == chosen else ""}>{escaped(name)}</option>'
+        for place, name in enumerate(names)
+    )
+    return f'<label for="{identity}">{text}</label> <select id="{identity}">{options}</select>'
+
+
+def search_and_download(files: Sequence[str], shown: int, all_rows: int) -> str:
+    """What stands above the table of mutations."""
+    part = f"<p>The first {shown:,} of {all_rows:,} rows; the file has all.</p>" if shown < all_rows else ""
+    buttons = " ".join(
+        f'<button type="button" class="download" data-file="{escaped(name)}">Download {escaped(name)}</button>'
+        for name in files
+    )
+    return (
+        f'{part}<p class="controls script"><label for="search">Search</label> '
+        '<input id="search" type="search" placeholder="name or gene"> '
+        '<span id="shown" role="status"></span> '
+        f'<button type="button" id="everything">Show all clusters</button> {buttons}</p>'
+    )
+
+
+def picture(identity: str, caption: str) -> str:
+    """A place for a picture."""
+    return f'<figure><div id="{identity}" class="plot"></div><figcaption>{escaped(caption)}</figcaption></figure>'
+
+
+def together(labels: NDArray[np.int64], items: NDArray[np.int64], matrix: NDArray[Any], caption: str) -> str:
+    """The map of co-clustering with its caption."""
+    drawn = coclustering_picture(labels, items, matrix, "Probabilities that two share a cluster")
+    return f"<figure>{drawn}<figcaption>{escaped(caption)}</figcaption></figure>"
+
+
+def files_of(content: Content) -> dict[str, str]:
+    """The files that the page carries, compressed."""
+    found = {}
+    for name, text in content.files.items():
+        small = gzip.compress(text, 6, mtime=0)
+        if len(small) <= MOST_FILE:
+            found[name] = packed(np.frombuffer(small, np.uint8))
+    return found

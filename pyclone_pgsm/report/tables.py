@@ -1,0 +1,189 @@
+"""The tables of the page: plain HTML, complete without JavaScript, every text escaped."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.posterior.mixture import MixtureSummary
+from pyclone_pgsm.posterior.states import absent_everywhere, statuses, trunks
+from pyclone_pgsm.posterior.summary import Summary
+from pyclone_pgsm.report.content import count, escaped, general, interval, number
+
+SHOWN_GENES = 12
+MOST_INTERVALS = 60_000
+"""Mutations times samples above which the table of mutations has prevalences without intervals."""
+MOST_CELLS = 250_000
+"""Mutations times samples of the table at most; the file has all."""
+SHOWN_LEFT_OUT = 500
+
+
+class Column(NamedTuple):
+    """A column: its name, and whether it holds numbers."""
+
+    name: str
+    is_number: bool = False
+
+
+def table(
+    identity: str,
+    caption: str,
+    columns: Sequence[Column],
+    rows: Iterable[tuple[str, Sequence[str]]],
+    kind: str = "",
+) -> str:
+    """A table of HTML. A row is its attributes and its cells, which must be escaped already."""
+    heads = "".join(
+        f'<th scope="col"{" class=n" if column.is_number else ""}>{escaped(column.name)}</th>'
+        for column in columns
+    )
+    numbers = [" class=n" if column.is_number else "" for column in columns]
+    body = "\n".join(
+        f"<tr{attributes}>" + "".join(f"<td{kind}>{cell}" for kind, cell in zip(numbers, cells))
+        for attributes, cells in rows
+    )
+    return (
+        f'<div class="scroll" tabindex="0" role="region" aria-label="{escaped(caption)}">'
+        f'<table id="{identity}"{f" class={kind}" if kind else ""}><caption>{escaped(caption)}</caption>'
+        f"<thead><tr>{heads}</tr></thead>\n<tbody>\n{body}\n</tbody></table></div>"
+    )
+
+
+def plain_table(identity: str, caption: str, frame: pd.DataFrame) -> str:
+    """A data frame as it is."""
+    columns = [Column(str(name), pd.api.types.is_numeric_dtype(frame[name])) for name in frame]
+    rows = (
+        ("", [escaped(general(value)) for value in row]) for row in frame.itertuples(index=False, name=None)
+    )
+    return table(identity, caption, columns, rows)
+
+
+def chooser(cluster: int, colour: str) -> str:
+    """The button that chooses a cluster, with its colour."""
+    return (
+        f'<button type="button" class="choose" data-cluster="{cluster}" aria-pressed="false">'
+        f'<svg width="11" height="11" aria-hidden="true"><circle cx="5.5" cy="5.5" r="5" fill="{colour}"/></svg> '
+        f"{cluster}</button>"
+    )
+
+
+def genes_of(summary: Summary, data: Observations) -> list[str]:
+    """The genes of each cluster, the first of them named, escaped."""
+    genes = data.annotations.get("gene")
+    if genes is None:
+        return [""] * summary.num_clusters
+    found = []
+    for k in range(summary.num_clusters):
+        named = sorted({genes[t] for t in np.flatnonzero(summary.labels == k)} - {""})
+        more = f" and {len(named) - SHOWN_GENES:,} more" if len(named) > SHOWN_GENES else ""
+        found.append(escaped(", ".join(named[:SHOWN_GENES])) + more)
+    return found
+
+
+def cluster_table(summary: Summary, data: Observations, colours: Sequence[str]) -> str:
+    """A row a cluster: size, status, prevalence with interval and probabilities in each sample, genes."""
+    columns = [Column("cluster"), Column("mutations", True), Column("remark")]
+    for name in summary.sample_ids:
+        columns += [Column(f"prevalence in {name}", True), Column("status")]
+    genes = genes_of(summary, data)
+    if any(genes):
+        columns.append(Column("genes"))
+    state = statuses(summary.cluster_prob_present, summary.cluster_prob_clonal)
+    trunk, absent = (
+        trunks(summary.cluster_prob_clonal, summary.cluster_size),
+        absent_everywhere(summary.cluster_prob_present),
+    )
+    remarks = dict.fromkeys(trunk, "also clonal") | dict.fromkeys(trunk[:1], "trunk")
+    remarks |= dict.fromkeys(absent, "absent: probably artefacts")
+
+    def cells(k: int) -> list[str]:
+        row = [chooser(k, colours[k]), f"{summary.cluster_size[k]:,}", remarks.get(k, "")]
+        for d in range(len(summary.sample_ids)):
+            values = (summary.cluster_mean[k, d], summary.cluster_lower[k, d], summary.cluster_upper[k, d])
+            present, clonal = summary.cluster_prob_present[k, d], summary.cluster_prob_clonal[k, d]
+            tip = f"prob_present {present:.3f}, prob_clonal {clonal:.3f}"
+            row += [
+                interval(*values),
+                f'<span title="{tip}">{state[k, d]}</span> {_sure(present, clonal, state[k, d])}',
+            ]
+        return row + ([genes[k]] if any(genes) else [])
+
+    caption = "Clusters: mean cellular prevalence with its 95 % interval, and status with its probability"
+    rows = ((f' data-cluster="{k}"', cells(k)) for k in range(summary.num_clusters))
+    return table("clusters", caption, columns, rows)
+
+
+def _sure(present: float, clonal: float, status: str) -> str:
+    """The probability of a status."""
+    chances = {"absent": 1 - present, "subclonal": present - clonal, "clonal": clonal}
+    return number(chances[status], 2) if status in chances else f"({max(chances.values()):.2f})"
+
+
+def mutation_table(summary: Summary, data: Observations) -> tuple[str, int]:
+    """A row a mutation, and how many are shown."""
+    T, D = summary.mean.shape
+    shown = min(T, MOST_CELLS // D)
+    genes = data.annotations.get("gene")
+    columns = [Column("mutation"), *([Column("gene")] if genes else []), Column("cluster", True)]
+    columns += [Column("probability", True), Column("second cluster", True), Column("its probability", True)]
+    columns += [Column(name, True) for name in summary.sample_ids]
+    with_intervals = T * D <= MOST_INTERVALS
+    means, lower, upper = summary.mean.tolist(), summary.lower.tolist(), summary.upper.tolist()
+
+    def cells(t: int) -> list[str]:
+        second = int(summary.second_cluster[t])
+        row = [escaped(summary.mutation_ids[t]), *([escaped(genes[t])] if genes else [])]
+        row += [str(summary.labels[t]), number(float(summary.assignment_prob[t]), 2)]
+        row += [str(second), number(float(summary.second_prob[t]), 2)] if second >= 0 else ["", ""]
+        if with_intervals:
+            return row + [interval(*values) for values in zip(means[t], lower[t], upper[t])]
+        return row + [number(value, 2) for value in means[t]]
+
+    caption = "Mutations: cluster and mean cellular prevalence in each sample"
+    caption += ", with its 95 % interval" if with_intervals else ""
+    rows = (("", cells(t)) for t in range(shown))
+    return table("mutations", caption, columns, rows, "mutations"), shown
+
+
+def mixture_tables(
+    summary: MixtureSummary, clusters: pd.DataFrame, colours: Sequence[str]
+) -> tuple[str, str, int]:
+    """Clusters, rows of the data, and how many of these are shown, of data other than a tumour."""
+    columns = [Column(str(name), name != "dimension") for name in clusters]
+    rows = []
+    for values in clusters.itertuples(index=False, name=None):
+        cells = [chooser(int(values[0]), colours[int(values[0])])]
+        cells += [escaped(general(value)) for value in values[1:]]
+        rows.append((f' data-cluster="{int(values[0])}"', cells))
+    found = table("clusters", "Clusters: posterior means of their parameters", columns, rows)
+    shown = min(len(summary.labels), MOST_CELLS)
+    names = [Column("row"), Column("cluster", True), Column("probability", True)]
+    each = zip(summary.row_names[:shown], summary.labels.tolist(), summary.assignment_prob.tolist())
+    members = (("", [escaped(name), str(k), number(prob, 2)]) for name, k, prob in each)
+    return (
+        found,
+        table("mutations", "Rows of the data and their clusters", names, members, "mutations"),
+        shown,
+    )
+
+
+def left_out_table(frame: pd.DataFrame) -> str:
+    """What was left out and why; the first ones, and the number of each reason."""
+    if not len(frame):
+        return "<p>Nothing was left out or changed.</p>"
+    reasons = frame["reason"].value_counts()
+    listed = "".join(f"<li>{escaped(reason)}: {amount:,}</li>" for reason, amount in reasons[:20].items())
+    more = f"<li>{count(len(reasons) - 20, 'other reason')}</li>" if len(reasons) > 20 else ""
+    first = frame.head(SHOWN_LEFT_OUT).astype(object)
+    note = (
+        f"<p>The first {SHOWN_LEFT_OUT} of {len(frame):,}; left_out.tsv has all.</p>"
+        if len(frame) > SHOWN_LEFT_OUT
+        else ""
+    )
+    return f"<ul>{listed}{more}</ul>{note}" + plain_table(
+        "left_out", "Left out or changed", first.where(first.notna(), None)
+    )

@@ -1,0 +1,147 @@
+"""The page of a tumour."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.plots import style
+from pyclone_pgsm.posterior.states import trunks
+from pyclone_pgsm.posterior.summary import Summary
+from pyclone_pgsm.report import figures
+from pyclone_pgsm.report.content import Content, Page, Section, count, packed
+from pyclone_pgsm.report.sections import (
+    chains_section,
+    choices,
+    files_of,
+    picture,
+    search_and_download,
+    together,
+    warnings,
+    what_was_run,
+)
+from pyclone_pgsm.report.tables import cluster_table, left_out_table, mutation_table
+
+NOT_KNOWN = 65535
+"""In ``page.js``, too: prevalences are shares of one less."""
+
+
+def summary_line(summary: Summary) -> str:
+    """What was found, in a sentence."""
+    text = f"{count(len(summary.labels), 'mutation')} in {count(len(summary.sample_ids), 'sample')}: "
+    text += count(summary.num_clusters, "cluster")
+    text += f" and {count(summary.num_outliers, 'outlier')}" if summary.num_outliers else ""
+    found = trunks(summary.cluster_prob_clonal, summary.cluster_size)
+    if not found:
+        return f"{text}. No cluster is clonal in every sample."
+    size = count(int(summary.cluster_size[found[0]]), "mutation")
+    return f"{text}. The trunk is cluster {found[0]} ({size}), clonal in every sample."
+
+
+def tumour_page(content: Content) -> Page:
+    """The page of a tumour."""
+    summary: Summary = content.result.summary
+    data: Observations = content.data.observations
+    colours = style.cluster_colours(summary.cluster_size)
+    names = summary.sample_ids
+    files = files_of(content)
+    mutations, shown = mutation_table(summary, data)
+    fields = [("mutation", "name"), *([("gene", "gene")] if "gene" in data.annotations else [])]
+    fields += [("cluster", "cluster"), ("second", "second"), ("across", "tell_x"), ("up", "tell_y")]
+    pairs = (
+        '<p class="controls script">'
+        + choices("across", "across", names)
+        + " "
+        + (choices("up", "up", names, 1) + " " if len(names) > 1 else "")
+        + choices("quantity", "show", ["variant allele frequency", "cellular prevalence"])
+        + "</p>"
+    )
+    drawn: list[dict[str, Any]] = []
+    sections = [warnings(content), what_was_run(content)]
+    listed = (
+        '<p class="script">Choose a cluster here or in a picture: it lights up everywhere, and the table of mutations '
+        "shows it alone. Choose it again to show all.</p>"
+    )
+    sections.append(Section("clusters-section", "Clusters", listed + cluster_table(summary, data, colours)))
+    if summary.num_clusters:
+        drawn += [figures.prevalence_lines(summary, "prevalences"), figures.densities("densities")]
+    drawn.append(figures.scatter("pairs", fields))
+    items, matrix = content.result.coclustered, content.result.coclustering
+    part = f"{len(items):,} of " if len(items) < len(summary.labels) else ""
+    heat = f"Probability that two mutations share a cluster, from white (0) to dark blue (1); {part}"
+    heat += f"{count(len(summary.labels), 'mutation')}, ordered by cluster, each outlined in its colour."
+    if summary.num_clusters:
+        caption = "Prevalence of each cluster in each sample, with its 95 % interval."
+        sections.append(
+            Section("across-section", "Prevalences across samples", picture("prevalences", caption))
+        )
+    heading = "Pairs of samples" if len(names) > 1 else "Mutations by cluster"
+    sections.append(Section("pairs-section", heading, pairs + picture("pairs", "Each point is a mutation.")))
+    if summary.num_clusters:
+        chosen = f'<p class="controls script">{choices("density-sample", "sample", names)}</p>'
+        caption = "Posterior density of each cluster's prevalence, each scaled to its own height."
+        sections.append(Section("density-section", "Densities", chosen + picture("densities", caption)))
+    sections.append(
+        Section("together-section", "Co-clustering", together(summary.labels, items, matrix, heat))
+    )
+    above = search_and_download(list(files), shown, len(summary.labels))
+    sections.append(Section("mutations-section", "Mutations", above + mutations))
+    sections.append(
+        Section("left", "What was left out and why", left_out_table(content.tables["left_out.tsv"]))
+    )
+    found = {**tumour_data(summary, data, shown), "files": files, "colours": colours}
+    sections.append(chains_section(content))
+    return Page(summary_line(summary), sections, drawn, found, numbers(summary))
+
+
+def tumour_data(summary: Summary, data: Observations, shown: int) -> dict[str, Any]:
+    """What ``page.js`` draws and tells of a tumour."""
+    depth = np.where(data.has_data, data.depth, 0)
+    alt = np.where(data.has_data, data.alt_counts, 0)
+    wide = np.uint16 if depth.max(initial=0) < NOT_KNOWN else np.uint32
+    named = (
+        {"names": summary.mutation_ids, "genes": data.annotations.get("gene")} if shown < len(depth) else {}
+    )
+    clusters, places, density = figures.density_values(summary)
+    return {
+        "kind": "tumour",
+        "samples": summary.sample_ids,
+        "labels": packed(summary.labels.astype(np.int32)),
+        "second": packed(summary.second_cluster.astype(np.int32)),
+        "prevalence": packed(np.round(summary.mean * (NOT_KNOWN - 1)).astype(np.uint16)),
+        "wide": np.dtype(wide).itemsize,
+        "depth": packed(depth.astype(wide)),
+        "alt": packed(alt.astype(wide)),
+        "major": packed(np.minimum(data.major_cn, 255).astype(np.uint8)),
+        "minor": packed(np.minimum(data.minor_cn, 255).astype(np.uint8)),
+        "density": {
+            "clusters": clusters.tolist(),
+            "x": np.round(places, 4).tolist(),
+            "y": packed(np.round(density * (NOT_KNOWN - 1)).astype(np.uint16)),
+        },
+        "minor_clusters": np.flatnonzero(style.minor_clusters(summary.cluster_size)).tolist(),
+        **named,
+    }
+
+
+def numbers(summary: Summary) -> dict[str, dict[str, float]]:
+    """Numbers of the tumour and of its samples."""
+    found = trunks(summary.cluster_prob_clonal, summary.cluster_size)
+    clonal = float(np.mean(np.isin(summary.labels, found)))
+    rows: dict[str, dict[str, float]] = {
+        "": {"clusters": summary.num_clusters, "mutations": len(summary.labels), "clonal": clonal}
+    }
+    for d, name in enumerate(summary.sample_ids):
+        seen = summary.depth[:, d] > 0
+        present = seen & (summary.prob_present[:, d] > 0.5)
+        rows[name] = {
+            "clusters": int(np.sum(summary.cluster_prob_present[:, d] > 0.5)),
+            "mutations": int(seen.sum()),
+        }
+        if present.any():
+            rows[name]["clonal"] = float(np.mean(summary.prob_clonal[present, d] > 0.5))
+        if seen.any():
+            rows[name]["depth"] = float(np.median(summary.depth[seen, d]))
+    return rows
