@@ -49,6 +49,7 @@ def report_html(page: Page, title: str) -> str:
 <meta name="generator" content="pyclone-pgsm {escaped(__version__)}">
 <title>{escaped(title)}: pyclone-pgsm</title>
 <style>{css}</style>
+<script>document.documentElement.classList.add("scripted")</script>
 </head>
 <body>
 <a class="skip" href="#warnings">Skip to the content</a>

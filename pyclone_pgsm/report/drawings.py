@@ -21,7 +21,7 @@ from pyclone_pgsm.tumour.base_measure import is_weight
 MAP_SIDE = 400
 CHAIN_POINTS = 300
 MOST_SERIES = 9
-WIDTH, HEIGHT, LEFT, BOTTOM = 360, 130, 46, 18
+WIDTH, HEIGHT, LEFT, BOTTOM = 360, 130, 54, 18
 SMALLEST_OUTLINE = 0.004
 """Share of the side of the map below which the square of a cluster has no outline."""
 
@@ -102,7 +102,7 @@ def _course(name: str, values: NDArray[Any], traces: Traces) -> str:
             f'<line x1="{x:.1f}" x2="{x:.1f}" y1="6" y2="{HEIGHT - BOTTOM}" stroke-dasharray="4 3"/>'
         )
     ends = [10**each if logarithmic else each for each in (high, low)]
-    texts = [(LEFT - 5, 13, "end", f"{ends[0]:.3g}"), (LEFT - 5, HEIGHT - BOTTOM, "end", f"{ends[1]:.3g}")]
+    texts = [(LEFT - 5, 13, "end", f"{ends[0]:.5g}"), (LEFT - 5, HEIGHT - BOTTOM, "end", f"{ends[1]:.5g}")]
     texts += [
         (LEFT, HEIGHT - 4, "start", f"{first:,.0f}"),
         (WIDTH - 6, HEIGHT - 4, "end", f"iteration {last:,.0f}"),

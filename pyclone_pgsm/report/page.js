@@ -2,7 +2,7 @@
 (() => {
   const parse = id => JSON.parse(document.getElementById(id).textContent);
   const data = parse("data");
-  const DIM = 0.1, UNKNOWN = 65535, OUTLIER = "#4d4d4d";
+  const FIRST = 500, DIM = 0.1, UNKNOWN = 65535, OUTLIER = "#4d4d4d";
   const bytes = text => Uint8Array.from(atob(text), c => c.charCodeAt(0));
   const numbers = (text, Kind) => new Kind(bytes(text).buffer);
   const D = data.samples.length;
@@ -16,7 +16,6 @@
   const names = data.names || rows.map(row => row.cells[0].textContent);
   const genes = data.genes || (hasGene ? rows.map(row => row.cells[1].textContent) : null);
   let chosen = null;
-  document.documentElement.classList.add("scripted");
 
   // pictures ------------------------------------------------------------------------------------------------
   const model = name => {
@@ -150,20 +149,27 @@
     button.addEventListener("click", () => choose(Number(button.dataset.cluster)));
 
   // the table of mutations ----------------------------------------------------------------------------------
+  const more = document.getElementById("more");
+  let most = FIRST;
+  more.addEventListener("click", () => { most = Infinity; filter(); });
   const search = document.getElementById("search"), status = document.getElementById("shown");
   const texts = rows.map((row, t) => (row.cells[0].textContent + "\n" + (hasGene ? row.cells[1].textContent : "")).toLowerCase());
   const own = new Map(rows.map((row, t) => [row, t]));
   const filter = () => {
     const wanted = search.value.trim().toLowerCase();
-    let number = 0;
-    rows.forEach(row => {
+    let number = 0, seen = 0;
+    for (const row of table.tBodies[0].rows) {
       const t = own.get(row);
-      const show = (chosen === null || labels[t] === chosen) && (!wanted || texts[t].includes(wanted));
+      const fits = (chosen === null || labels[t] === chosen) && (!wanted || texts[t].includes(wanted));
+      const show = fits && seen < most;
       if (row.hidden === show) row.hidden = !show;
-      number += show;
-    });
-    status.textContent = `${number.toLocaleString("en")} of ${rows.length.toLocaleString("en")} shown` +
-      (chosen === null ? "" : `, cluster ${chosen}`);
+      number += fits;
+      seen += show;
+    }
+    const told = each => each.toLocaleString("en");
+    status.textContent = `${told(number)} of ${told(rows.length)}` + (chosen === null ? "" : `, cluster ${chosen}`) +
+      (seen < number ? `; the first ${told(seen)} shown` : "");
+    more.hidden = seen === number;
   };
   let waiting = 0;
   search.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(filter, 120); });
@@ -187,6 +193,7 @@
         const compare = isNumber ? (a, b) => a[0] - b[0] : (a, b) => a[0] < b[0] ? -1 : a[0] > b[0] ? 1 : 0;
         keyed.sort(down ? (a, b) => compare(b, a) : compare);
         body.append(...keyed.map(each => each[1]));
+        if (found === table) filter();
       });
     });
   };

@@ -120,6 +120,7 @@ def search_and_download(files: Sequence[str], shown: int, all_rows: int) -> str:
         f'{part}<p class="controls script"><label for="search">Search</label> '
         '<input id="search" type="search" placeholder="name or gene"> '
         '<span id="shown" role="status"></span> '
+        f'<button type="button" id="more" hidden>Show all rows</button> '
         f'<button type="button" id="everything">Show all clusters</button> {buttons}</p>'
     )
 

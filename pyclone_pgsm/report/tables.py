@@ -14,7 +14,7 @@ from pyclone_pgsm.posterior.states import absent_everywhere, statuses, trunks
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.report.content import count, escaped, general, interval, number
 
-SHOWN_GENES = 12
+SHOWN_GENES = 8
 MOST_INTERVALS = 60_000
 """Mutations times samples above which the table of mutations has prevalences without intervals."""
 MOST_CELLS = 250_000
@@ -41,9 +41,9 @@ def table(
         f'<th scope="col"{" class=n" if column.is_number else ""}>{escaped(column.name)}</th>'
         for column in columns
     )
-    numbers = [" class=n" if column.is_number else "" for column in columns]
+    kinds = ["" if column.is_number else " class=t" for column in columns]
     body = "\n".join(
-        f"<tr{attributes}>" + "".join(f"<td{kind}>{cell}" for kind, cell in zip(numbers, cells))
+        f"<tr{attributes}>" + "".join(f"<td{each}>{cell}" for each, cell in zip(kinds, cells))
         for attributes, cells in rows
     )
     return (
@@ -86,12 +86,11 @@ def genes_of(summary: Summary, data: Observations) -> list[str]:
 
 def cluster_table(summary: Summary, data: Observations, colours: Sequence[str]) -> str:
     """A row a cluster: size, status, prevalence with interval and probabilities in each sample, genes."""
+    genes = genes_of(summary, data)
     columns = [Column("cluster"), Column("mutations", True), Column("remark")]
+    columns += [Column("genes")] if any(genes) else []
     for name in summary.sample_ids:
         columns += [Column(f"prevalence in {name}", True), Column("status")]
-    genes = genes_of(summary, data)
-    if any(genes):
-        columns.append(Column("genes"))
     state = statuses(summary.cluster_prob_present, summary.cluster_prob_clonal)
     trunk, absent = (
         trunks(summary.cluster_prob_clonal, summary.cluster_size),
@@ -101,7 +100,12 @@ def cluster_table(summary: Summary, data: Observations, colours: Sequence[str]) 
     remarks |= dict.fromkeys(absent, "absent: probably artefacts")
 
     def cells(k: int) -> list[str]:
-        row = [chooser(k, colours[k]), f"{summary.cluster_size[k]:,}", remarks.get(k, "")]
+        row = [
+            chooser(k, colours[k]),
+            f"{summary.cluster_size[k]:,}",
+            remarks.get(k, ""),
+            *([genes[k]] if any(genes) else []),
+        ]
         for d in range(len(summary.sample_ids)):
             values = (summary.cluster_mean[k, d], summary.cluster_lower[k, d], summary.cluster_upper[k, d])
             present, clonal = summary.cluster_prob_present[k, d], summary.cluster_prob_clonal[k, d]
@@ -110,7 +114,7 @@ def cluster_table(summary: Summary, data: Observations, colours: Sequence[str]) 
                 interval(*values),
                 f'<span title="{tip}">{state[k, d]}</span> {_sure(present, clonal, state[k, d])}',
             ]
-        return row + ([genes[k]] if any(genes) else [])
+        return row
 
     caption = "Clusters: mean cellular prevalence with its 95 % interval, and status with its probability"
     rows = ((f' data-cluster="{k}"', cells(k)) for k in range(summary.num_clusters))
