@@ -24,7 +24,7 @@ def warnings(content: Content) -> Section:
     listed = "".join(f"<li>{escaped(each)}</li>" for each in found)
     told = [each.rhat for each in content.result.diagnostics if each.rhat == each.rhat]
     chains = count(len(content.traces.log_joint), "chain")
-    if "converged" in content.run:
+    if content.run.get("converged") is not None:
         verdict = "The chains converged." if content.run["converged"] else "The chains did not converge."
     elif not told:
         verdict = "There are too few draws to tell whether the chains agree."

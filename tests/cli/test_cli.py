@@ -132,6 +132,7 @@ def test_analyze_from_the_shell(table, tmp_path):
     assert first.stdout.startswith("40 mutations in 2 samples: ")
     assert first.stdout.endswith(f"written to {out}\n")
     assert {path.name for path in out.iterdir()} == {
+        "report.html",
         "mutations.tsv",
         "clusters.tsv",
         "left_out.tsv",
@@ -368,7 +369,7 @@ def test_run_equals_analyze(table, tmp_path):
         ),
         ("--tumour-content S1=0.5 --tumour-content S1=0.6", "sample 'S1' is given twice"),
         ("--error-rate 0.7", "0.7"),
-        ("--format gif", "--format 'gif': must be png, pdf or png,pdf"),
+        ("--format gif", "--format 'gif': must be one or more of png, pdf, svg, as in png,pdf"),
         ("--consensus foo", "--consensus 'foo': must be one of"),
         ("--present-above 1", "--present-above 1: must be a prevalence, at least 0 and below 1"),
         ("--clonal-above 0.01", "--clonal-above 0.01: must be a prevalence above --present-above (0.01)"),
@@ -395,12 +396,20 @@ def test_usage(options, message, table, tmp_path):
         ("summarize", "-o {out} --consensus foo", "--consensus 'foo': must be one of mpear"),
         ("summarize", "-o {out} --present-above -1", "--present-above -1: must be a prevalence, at least 0"),
         ("summarize", "-o {out} --present-above 0.96", "--clonal-above 0.95: must be a prevalence above"),
-        ("summarize", "-o {out} --format gif", "--format 'gif': must be png, pdf or png,pdf"),
+        (
+            "summarize",
+            "-o {out} --format gif",
+            "--format 'gif': must be one or more of png, pdf, svg, as in png,pdf",
+        ),
         ("summarize", "-o {file}", "{file} is a file: give a folder with -o"),
         ("summarize", "-o {file}/out", "Not a directory"),
         ("plot", "-o {out} --burn-in 60", "no iteration after the burn-in of 60"),
         ("plot", "-o {out} --consensus foo", "--consensus 'foo': must be one of mpear"),
-        ("plot", "-o {out} --format gif", "--format 'gif': must be png, pdf or png,pdf"),
+        (
+            "plot",
+            "-o {out} --format gif",
+            "--format 'gif': must be one or more of png, pdf, svg, as in png,pdf",
+        ),
         ("plot", "-o {file}", "{file} is a file: give a folder with -o"),
         ("plot", "-o {file}/out", "Not a directory"),
         ("merge", "-o {file}", "{file} exists already"),

@@ -62,6 +62,7 @@ def test_normal(points, tmp_path):
     assert [line.split()[:2] for line in lines[2:5]] == [["0", "8"], ["1", "8"], ["2", "8"]]
     assert lines[-1] == f"written to {out}"
     assert {path.name for path in out.iterdir()} == {
+        "report.html",
         "assignments.tsv",
         "clusters.tsv",
         "trace.h5",
@@ -157,7 +158,12 @@ def test_commands_on_its_traces(tmp_path):
     out = tmp_path / "out"
     done = call("summarize", merged, "-o", out, "--no-plots", "--consensus", "vi")
     assert done.exit_code == 0
-    assert {path.name for path in out.iterdir()} == {"assignments.tsv", "clusters.tsv", "run.json"}
+    assert {path.name for path in out.iterdir()} == {
+        "assignments.tsv",
+        "clusters.tsv",
+        "report.html",
+        "run.json",
+    }
     assert "assignments.tsv exists already: use --force" in refused("summarize", merged, "-o", out)
     done = call("plot", merged, "-o", tmp_path / "plots", "--format", "png")
     assert done.stdout.endswith(f"pictures written to {tmp_path / 'plots'}\n")
@@ -228,7 +234,7 @@ def test_values_that_cannot_be(points, tmp_path):
         ("--sampler foo", "--sampler 'foo': must be one of mixed, pgsm, gibbs, sams"),
         ("--threads 0", "--threads 0: must be at least 1"),
         ("--consensus foo", "--consensus 'foo': must be one of mpear"),
-        ("--format gif", "--format 'gif': must be png, pdf or png,pdf"),
+        ("--format gif", "--format 'gif': must be one or more of png, pdf, svg, as in png,pdf"),
         ("--init nowhere.tsv", "--init 'nowhere.tsv': no such file; must be one of single"),
         ("--burn-in 1000", "--burn-in 1000: must be less than the 1000 iterations"),
     ],

@@ -146,7 +146,7 @@ def test_the_same_bytes_again(tmp_path: Path) -> None:
 
 def test_unknown_formats_and_kinds_are_refused_before_anything_is_written(tmp_path: Path) -> None:
     example = Example(10, 2, 2)
-    with pytest.raises(UsageError, match=r"^picture format 'bmp': expected one of png, pdf$"):
+    with pytest.raises(UsageError, match=r"^picture format 'bmp': expected one of png, pdf, svg$"):
         example.write(tmp_path / "plots", formats=["bmp"])
     with pytest.raises(ValueError, match=r"^kind 'poisson': expected one of normal, bernoulli, other$"):
         example.write(tmp_path / "plots", "poisson")

@@ -202,7 +202,7 @@ def test_formats_and_missing_parts_are_honoured(tmp_path):
 
 
 def test_an_unknown_format_is_refused_before_anything_is_written(tmp_path):
-    with pytest.raises(UsageError, match=r"^picture format 'bmp': expected one of png, pdf$"):
+    with pytest.raises(UsageError, match=r"^picture format 'bmp': expected one of png, pdf, svg$"):
         write_plots(tmp_path / "plots", make_summary(5, 2, 2), None, None, formats=["png", "bmp"])
     assert not (tmp_path / "plots").exists()
 
