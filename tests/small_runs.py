@@ -189,3 +189,9 @@ def wait_for_flushes(process: subprocess.Popen[str], path: Path, count: int, sec
             now = os.stat(path)
             seen.add((now.st_ino, now.st_mtime_ns))
         time.sleep(0.002)
+
+
+def without_waiting(stderr: str) -> str:
+    """What a command said, but for a word about another process, of these tests, too, that compiles the same kernels."""
+    lines = stderr.splitlines(keepends=True)
+    return "".join(line for line in lines if not line.startswith("pyclone-pgsm: waiting for process "))

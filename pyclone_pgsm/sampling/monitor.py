@@ -83,9 +83,21 @@ class Monitor:
         return judge(self._draws(), self.rule, last, burn_in)
 
     def _draws(self) -> list[Draws]:
-        for parts in self._parts:
+        for parts in filter(None, self._parts):
             parts[:] = [_joined(parts)]
-        return [parts[0] for parts in self._parts]
+        begun = next((parts[0] for parts in self._parts if parts), self._none())
+        nothing = begun.after(0, -1, 1)
+        return [parts[0] if parts else nothing for parts in self._parts]
+
+    def _none(self) -> Draws:
+        """No iteration at all."""
+        names = ("log_joint", "num_clusters", *SUMMARIES, *self.names)
+        return Draws(
+            np.empty(0, np.int64),
+            {name: np.empty(0) for name in names},
+            np.empty((0, 0), np.float32),
+            np.empty((0, len(self._pairs)), bool),
+        )
 
 
 def _joined(parts: Sequence[Draws]) -> Draws:

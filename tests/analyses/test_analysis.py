@@ -100,7 +100,7 @@ def test_analyze(tmp_path):
     }
     weights = {f"weight_{kind}:{sample}" for kind in ("absent", "clonal") for sample in ("S1", "S2")}
     assert set(report["diagnostics"]) == {"log_joint", "num_clusters", "concentration", "precision"} | weights
-    assert set(report["seconds"]) == {"chains", "summarize", "plots", "sampling_all_chains"}
+    assert set(report["seconds"]) == {"chains", "summarize", "plots", "pages", "sampling_all_chains"}
     assert "numba" in report["versions"]
 
 
