@@ -192,6 +192,6 @@ def wait_for_flushes(process: subprocess.Popen[str], path: Path, count: int, sec
 
 
 def without_waiting(stderr: str) -> str:
-    """What a command said, but for a word about another process, of these tests, too, that compiles the same kernels."""
+    """What a command said, but for a word about another process (of these tests, too) that compiles the same."""
     lines = stderr.splitlines(keepends=True)
     return "".join(line for line in lines if not line.startswith("pyclone-pgsm: waiting for process "))
