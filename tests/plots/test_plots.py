@@ -229,7 +229,7 @@ def test_the_same_bytes_again_and_in_threads(tmp_path):
 def test_pyplot_and_the_settings_of_matplotlib_are_left_alone(tmp_path):
     code = f"""
 import sys
-sys.path.insert(0, {str(Path(__file__).parents[1])!r})
+sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(Path(__file__).parents[1])!r}]
 import matplotlib
 before = matplotlib.rcParams.copy()
 import test_plots as t
