@@ -30,6 +30,9 @@ def settle() -> None:
     Libraries that are imported already do not notice. Processes that this one starts inherit it.
     """
     os.environ.update(dict.fromkeys(THREADS, "1"))
+    os.environ.setdefault(
+        "JE_ARROW_MALLOC_CONF", "background_thread:false"
+    )  # pandas imports pyarrow if it is there
     chosen = os.environ.get(CACHE)
     if chosen:
         os.environ.setdefault("MPLCONFIGDIR", str(Path(chosen) / "matplotlib"))

@@ -152,7 +152,9 @@ def test_commands_on_its_traces(tmp_path):
     one, two, merged = (tmp_path / name for name in ("1.h5", "2.h5", "all.h5"))
     run_matrix(one, seed=1)
     run_matrix(two, seed=2)
-    assert call("resume", one, "--iterations", 70).stdout == f"2 chains of 70 iterations in {one}\n"
+    verdict, done = call("resume", one, "--iterations", 70).stdout.splitlines()
+    assert verdict.startswith("not converged after 70 iterations")
+    assert done == f"2 chains of 70 iterations in {one}"
     call("resume", two, "--iterations", 70)
     assert call("merge", one, two, "-o", merged).stdout == f"4 chains written to {merged}\n"
     out = tmp_path / "out"
@@ -236,7 +238,7 @@ def test_values_that_cannot_be(points, tmp_path):
         ("--consensus foo", "--consensus 'foo': must be one of mpear"),
         ("--format gif", "--format 'gif': must be one or more of png, pdf, svg, as in png,pdf"),
         ("--init nowhere.tsv", "--init 'nowhere.tsv': no such file; must be one of single"),
-        ("--burn-in 1000", "--burn-in 1000: must be less than the 1000 iterations"),
+        ("--iterations 1000 --burn-in 1000", "--burn-in 1000: must be less than the 1000 iterations"),
     ],
 )
 def test_usage(options, message, points, tmp_path):

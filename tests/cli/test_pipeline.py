@@ -129,10 +129,10 @@ def test_only_what_was_asked_for_and_nothing_elsewhere(inputs: Path, place: Plac
     pictures = {name for name in place.files if name.startswith("c/plots/")}
     assert pictures
     assert all(name.endswith(".png") for name in pictures)
-    expected |= pictures | {f"c/{name}" for name in (*TABLES, "run.json", "trace.h5")}
+    expected |= pictures | {f"c/{name}" for name in (*TABLES, "run.json", "trace.h5", "report.html")}
     assert place.files == expected
     run(place, "summarize", "b/t.h5", "-o", "d", "--no-plots")
-    expected |= {f"d/{name}" for name in (*TABLES, "run.json")}
+    expected |= {f"d/{name}" for name in (*TABLES, "run.json", "report.html")}
     assert place.files == expected
     assert list(place.home.iterdir()) == list(place.temporary.iterdir()) == []
     assert everything_in(inputs) == given
