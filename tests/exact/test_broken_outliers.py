@@ -22,7 +22,7 @@ from test_outliers import (
     log_seating,
     p_value,
     two_samples,
-    with_outliers,
+    outlier_model,
 )
 
 from pyclone_pgsm.likelihoods.pyclone import PyClone
@@ -65,7 +65,7 @@ def faulty_sweep() -> Callable[..., Any]:
 @pytest.mark.parametrize("number", range(len(FAULTS) + 1))
 def test_a_fault_is_caught(number: int) -> None:
     """Number 0 is the sound kernel, made from the same source."""
-    model = with_outliers(two_samples())
+    model = outlier_model(two_samples())
     states = enumerate_states(log_seating(DP), model.likelihood(()), two_samples())
 
     def sweep(*arguments: Any) -> Any:

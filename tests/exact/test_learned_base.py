@@ -75,11 +75,11 @@ def log_any_concentration(labels: NDArray[np.int32]) -> float:
 def joint_of(name: str, with_outliers: bool, num_triangles: int, log_prior: LogPrior = log_seating) -> Joint:
     model: PyCloneModel | TumourWithOutliers = make_model(DATA[name]())
     if with_outliers:
-        model = with_outliers(name)
+        model = outlier_model(name)
     return enumerate_joint(model, DATA[name](), PRECISIONS, log_prior, num_triangles)
 
 
-def with_outliers(name: str) -> TumourWithOutliers:
+def outlier_model(name: str) -> TumourWithOutliers:
     data = DATA[name]()
     return TumourWithOutliers(make_model(data), PROB, log_any_share(data))
 
@@ -165,7 +165,7 @@ def test_one_step_with_delayed_acceptance(monkeypatch: pytest.MonkeyPatch) -> No
     ],
 )
 def test_one_step_with_outliers(name: str, kind: str) -> None:
-    assert p_value(with_outliers(name), joint_of(name, True, 2), kind) > 1e-4
+    assert p_value(outlier_model(name), joint_of(name, True, 2), kind) > 1e-4
 
 
 @pytest.mark.long
@@ -188,7 +188,7 @@ def test_a_chain_infers_everything_together(name: str, num_triangles: int) -> No
 def test_a_chain_with_outliers_infers_everything_together() -> None:
     """In what is saved, outliers are apart: partitions that differ in their outliers' blocks only are one."""
     joint = joint_of("one_sample", True, 2, log_any_concentration)
-    model = with_outliers("one_sample")
+    model = outlier_model("one_sample")
     settings = Settings(iterations=30_500, burn_in=500, seed=3, hyper_every=1, particles=5, moves=1)
     state = start_chain(model, DirichletProcess(1.0), settings, 0)
     _, records, _ = advance(model, settings, state, 10, lambda _: False)

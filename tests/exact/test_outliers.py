@@ -221,7 +221,7 @@ def p_value(
     return chi_square_p_value(counts, probabilities)
 
 
-def with_outliers(data: Observations, precision: float | None = np.inf) -> TumourWithOutliers:
+def outlier_model(data: Observations, precision: float | None = np.inf) -> TumourWithOutliers:
     return TumourWithOutliers(pyclone_model(data, 41, precision=precision), PROB, log_any_share(data))
 
 
@@ -238,14 +238,14 @@ def with_outliers(data: Observations, precision: float | None = np.inf) -> Tumou
 )
 def test_one_step_from_the_posterior_is_the_posterior(data: str, prior: str, kind: str) -> None:
     reads = DATA[data]()
-    model = with_outliers(reads)
+    model = outlier_model(reads)
     states = enumerate_states(log_seating(PRIORS[prior]), model.likelihood(()), reads)
     assert p_value(Kernels(model, PRIORS[prior]), [states], [()], kind, REPLICATES) > 1e-4
 
 
 def test_constants_of_outliers_are_counted() -> None:
     """Data and outliers have the same probability, however it is split between likelihood and hyperprior."""
-    model = with_outliers(two_samples())
+    model = outlier_model(two_samples())
     marginal = pyclone_log_marginal(model.likelihood(()))
     for flags in itertools.product((False, True), repeat=T):
         given = model.given(np.array(flags))
@@ -282,7 +282,7 @@ def test_one_step_from_the_joint_posterior_with_the_precision(
     estimated_from: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tumour_model, "ESTIMATED_FROM", estimated_from)
-    model = with_outliers(two_samples(), None)
+    model = outlier_model(two_samples(), None)
     assert model.has_estimates == (estimated_from == 0)
     states = at_each_precision(model, two_samples(), log_seating(DP))
     points = [(precision,) for precision in PRECISIONS]
@@ -300,7 +300,7 @@ def run(model: TumourWithOutliers, settings: Settings) -> Records:
 @pytest.mark.usefixtures("_few_precisions")
 def test_a_chain_reaches_the_posterior() -> None:
     """In what is saved outliers are apart: partitions that differ in their outliers' blocks only are one."""
-    model = with_outliers(one_sample(), None)
+    model = outlier_model(one_sample(), None)
 
     def log_prior(labels: NDArray[np.int32]) -> float:
         sizes = np.bincount(labels)
@@ -328,7 +328,7 @@ def test_a_chain_reaches_the_posterior() -> None:
 @pytest.mark.usefixtures("_few_precisions")
 def test_the_log_joint_is_that_of_everything_unknown() -> None:
     """log p(y, c, o, alpha, s), with all constants."""
-    model = with_outliers(two_samples(), None)
+    model = outlier_model(two_samples(), None)
     prior = DirichletProcess(1.0, 2.0, 0.5)
     settings = Settings(iterations=60, burn_in=1, hyper_every=1, seed=2)
     state = start_chain(model, prior, settings, 0)
@@ -351,7 +351,7 @@ def test_the_log_joint_is_that_of_everything_unknown() -> None:
 
 def test_impossible_blocks_stay_impossible() -> None:
     """One block at most: nobody opens another, not even as an outlier."""
-    model = with_outliers(two_samples())
+    model = outlier_model(two_samples())
     one = CustomPrior(lambda j: np.where(j <= 1, 0.0, -np.inf), lambda n: 0.0 * n)
     kernels = Kernels(model, one)
     rng = np.random.default_rng(1)
@@ -365,7 +365,7 @@ def test_impossible_blocks_stay_impossible() -> None:
 
 
 def test_no_outlier_before_half_of_the_burn_in() -> None:
-    records = run(with_outliers(two_samples()), Settings(iterations=60, burn_in=40, seed=1))
+    records = run(outlier_model(two_samples()), Settings(iterations=60, burn_in=40, seed=1))
     flags = np.array(records.outliers)
     assert not flags[:20].any()
     assert flags[20:].any()

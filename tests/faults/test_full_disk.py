@@ -22,14 +22,14 @@ NO_SPACE = "cannot be written: no space left on"
 
 @pytest.fixture
 def small_disk(tmp_path: Path) -> Iterator[Path]:
-    """A file system of one megabyte."""
+    """A file system of four megabytes."""
     folder = tmp_path / "disk"
     folder.mkdir()
     mount = shutil.which("mount")
     if (
         mount is None
         or subprocess.run(
-            [mount, "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)], capture_output=True
+            [mount, "-t", "tmpfs", "-o", "size=4m", "tmpfs", str(folder)], capture_output=True
         ).returncode
     ):
         pytest.skip("no file system can be mounted")

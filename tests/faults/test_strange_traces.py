@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import shutil
 from pathlib import Path
@@ -382,6 +383,10 @@ def test_data_that_no_trace_can_hold_are_refused_at_the_start(whole, tmp_path):
     }
     with pytest.raises(UsageError, match=r"a trace cannot hold this: data/tumour_content: \[0, 0\] is 7.0"):
         create_trace(
-            tmp_path / "t.h5", replace(data, observations=Observations(**values)), options, "", states
+            tmp_path / "t.h5",
+            dataclasses.replace(data, observations=Observations(**values)),
+            options,
+            "",
+            states,
         )
     assert not list(tmp_path.iterdir())

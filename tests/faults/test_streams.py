@@ -16,7 +16,7 @@ from pyclone_pgsm.trace import Trace
 
 FULL = Path("/dev/full")
 needs_full = pytest.mark.skipif(not FULL.exists(), reason="there is no /dev/full")
-TABLES = ("mutations.tsv", "clusters.tsv", "left_out.tsv", "run.json", "trace.h5")
+FILES = ("mutations.tsv", "clusters.tsv", "left_out.tsv", "run.json", "report.html", "trace.h5")
 
 
 @needs_full
@@ -26,7 +26,7 @@ def test_full_standard_output(nursery: Nursery, made: Path, tmp_path: Path) -> N
     ended = nursery.run("analyze", made / "tumour.tsv", "-o", out, *SHORT, "--no-plots", stdout=str(FULL))
     assert ended.code == 2
     assert ended.err == "pyclone-pgsm: standard output: cannot be written: No space left on device\n"
-    assert sorted(path.name for path in out.iterdir()) == sorted(TABLES)
+    assert sorted(path.name for path in out.iterdir()) == sorted(FILES)
     ended = nursery.run("validate", made / "tumour.tsv", stdout=str(FULL))
     assert ended.code == 2
 
