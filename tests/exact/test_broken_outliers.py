@@ -20,9 +20,9 @@ from test_outliers import (
     at_each_precision,
     enumerate_states,
     log_seating,
+    outlier_model,
     p_value,
     two_samples,
-    outlier_model,
 )
 
 from pyclone_pgsm.likelihoods.pyclone import PyClone
