@@ -15,6 +15,7 @@ from pyclone_pgsm.analyses.tables import cluster_table, left_out_table, mutation
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.tumour_content import ContentOption, check_uncertain, uncertain
+from pyclone_pgsm.likelihoods.pyclone.statistic import MOST_DEFERRED, SCALARS
 from pyclone_pgsm.posterior.convergence import Diagnostic, is_precision
 from pyclone_pgsm.posterior.states import absent_everywhere, trunks
 from pyclone_pgsm.posterior.summarize import Result
@@ -146,7 +147,8 @@ class TumourAnalysis:
         if is_inferred or is_split:
             sets = max(3, min(VISITED, KEPT_BYTES // max(1, one))) + 1  # the one that is being made
         tables = one * sets * (2 if is_split else 1)
-        return Footprint(observations.num_mutations * D * OBSERVATION, tables, D * (2 * (G + CHUNKS) + 47), 0)
+        stat_size = D * (2 * (G + CHUNKS) + SCALARS + MOST_DEFERRED)
+        return Footprint(observations.num_mutations * D * OBSERVATION, tables, stat_size, 0)
 
     def named_options(self, options: StoredOptions) -> str:
         """Of the model's options those that are not left out."""
