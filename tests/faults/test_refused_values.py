@@ -103,15 +103,14 @@ def test_options_of_a_tumour(tmp_path: Path, options: str, message: str) -> None
 @pytest.mark.parametrize("name", list(BOUNDS))
 def test_every_number_of_the_settings_has_two_bounds(name: str) -> None:
     least, most, reason = BOUNDS[name]
-    option = "--" + name.replace("_", "-")
     others = {"sampler": "pgsm", "anchor_proposal": "uniform"} if name == "anchors" else {}
     for value in (least, most):
         Settings(**{name: value, **others})  # type: ignore[arg-type]
-    with pytest.raises(UsageError, match=f"^{option} {least - 1}: must be at least {least}$"):
+    with pytest.raises(UsageError, match=f"^`{name}` {least - 1}: must be at least {least}$"):
         Settings(**{name: least - 1})  # type: ignore[arg-type]
     with pytest.raises(UsageError) as raised:
         Settings(**{name: most + 1, **others})  # type: ignore[arg-type]
-    assert str(raised.value) == f"{option} {most + 1}: must be at most {most}: {reason}"
+    assert str(raised.value) == f"`{name}` {most + 1}: must be at most {most}: {reason}"
 
 
 def test_bounds_themselves_are_taken() -> None:

@@ -35,7 +35,7 @@ def contents(folder: Path) -> dict[Path, bytes]:
         (["merge", "a.h5", "b.h5", "-o", "old.h5"], "trace.merge:_check_same", 1),
         (["merge", "a.h5", "b.h5", "-o", "old.h5"], "trace.merge:write_state", 1),
         (SUMMARIZE, "analyses.results:summarize", 1),
-        (SUMMARIZE, "analyses.tables:write_table", 2),
+        (SUMMARIZE, "analyses.results:write_table", 2),
         (SUMMARIZE, "plots.style:write_file", 3),
         (["plot", "a.h5", "-o", "old_pictures", "--format", "png"], "plots.style:write_file", 4),
         (SIMULATE, "simulate.writing:simulate", 1),
@@ -69,7 +69,7 @@ def test_stopped_before_anything_is_whole(
     ids=["analyze", "cluster"],
 )
 @pytest.mark.parametrize(
-    "place", ["analyses.run:write_results", "analyses.tables:write_table", "analyses.run:take_place"]
+    "place", ["analyses.run:write_results", "analyses.results:write_table", "analyses.run:take_place"]
 )
 def test_replaced_results_stay_until_the_new_are_whole(
     place, command, out, nursery: Nursery, made: Path, tmp_path: Path
