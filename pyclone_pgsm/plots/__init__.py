@@ -76,7 +76,7 @@ def write_plots(
     traces : Traces or None
         None for no such picture.
     formats : sequence of str
-        Among "png" and "pdf".
+        Among "png", "pdf" and "svg".
     max_pairs : int
         Pairs of samples that a scatter picture shows at most; with more, it shows a part of the samples.
 

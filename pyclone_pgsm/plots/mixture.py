@@ -61,7 +61,7 @@ def write_mixture_plots(
         Posterior predictive density (n,), not its logarithm, of new rows (n, D). Used for one and two columns
         that are not of kind bernoulli.
     formats : sequence of str
-        Among "png" and "pdf".
+        Among "png", "pdf" and "svg".
     row_names, column_names : sequence of str or None
         None for "1", "2", .. and "x1", "x2", ...
 

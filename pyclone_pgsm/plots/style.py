@@ -374,7 +374,7 @@ def write_pictures(
     pictures : mapping of str to callable
         What draws each picture, by name.
     formats : sequence of str
-        Among "png" and "pdf".
+        Among "png", "pdf" and "svg".
 
     Returns
     -------
