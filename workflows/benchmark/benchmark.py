@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import argparse
 import fnmatch
-import os
+import json
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -88,16 +89,29 @@ def expected_rand(trace: Path, found: pd.DataFrame, most: int = 100) -> float:
     return float(np.mean([adjusted_rand(draw, guess) for draw in draws]))
 
 
+MEASURE = """
+import json, os, resource, subprocess, sys
+code = subprocess.call(sys.argv[2:])
+peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+with open(sys.argv[1], "w") as file:
+    json.dump([code, peak], file)
+"""
+
+
 def run_measured(command: Sequence[str], log: Path) -> tuple[int, float, float]:
-    """Exit code, wall seconds and peak memory in MB of a command; what it prints goes to `log`."""
-    with open(log, "wb") as output:
+    """Exit code, wall seconds and peak memory in MB of a command; what it prints goes to `log`.
+
+    A small process of its own starts the command and measures it: the peak that Linux reports of a
+    process includes that of the process which started it.
+    """
+    with open(log, "wb") as output, tempfile.NamedTemporaryFile() as measured:
         started = time.perf_counter()
-        process = subprocess.Popen(command, stdout=output, stderr=subprocess.STDOUT)
-        _, status, usage = os.wait4(process.pid, 0)
+        measure = [sys.executable, "-I", "-S", "-c", MEASURE, measured.name]
+        subprocess.run([*measure, *command], stdout=output, stderr=subprocess.STDOUT, check=True)
         seconds = time.perf_counter() - started
-    process.returncode = os.waitstatus_to_exitcode(status)
+        code, peak = json.load(measured)
     unit = 1 if sys.platform == "darwin" else 1024  # bytes of ru_maxrss
-    return process.returncode, seconds, usage.ru_maxrss * unit / 2**20
+    return code, seconds, peak * unit / 2**20
 
 
 def analyze(case: Case, out: Path, options: Sequence[str]) -> dict[str, float]:
