@@ -10,7 +10,7 @@ import numpy as np
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.jit.second_process import await_precompiled
 from pyclone_pgsm.likelihoods.model import Model, OutlierModel, Values
-from pyclone_pgsm.partition import Partition, PartitionPrior
+from pyclone_pgsm.partition import Partition, PartitionPrior, statistic_length
 from pyclone_pgsm.samplers.anchors import AnchorProposal
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.many_anchors import split_merge_many
@@ -98,7 +98,8 @@ def _split_merge_move(
     )
     if settings.anchors > 2:
         return split_merge_many, (smc,)
-    pool = make_block_pool(settings.particles, likelihood.stat_size())
+    length = compiled_for(statistic_length, type(likelihood))(likelihood)
+    pool = make_block_pool(settings.particles, length)
     return split_merge, (smc, has_one_merged(settings.scheme), pool)
 
 
