@@ -83,7 +83,7 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
     clustering_ : pyclone_pgsm.analyses.clustering.Clustering
         All that is known: all parameters, draws of the partition, chains, diagnostics.
     n_features_in_ : int
-    feature_names_in_ : (n_features_in_,) array of str
+    feature_names_in_ : (n_features,) array of str
         Only where `X` has names of columns that are all strings.
 
     Notes

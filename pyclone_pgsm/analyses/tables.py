@@ -1,4 +1,4 @@
-"""The tables of the output folder: names and columns are promises (README, Outputs)."""
+"""The tables of the output folder: names and columns are promises, described in `pyclone_pgsm.analyses.columns`."""
 
 from __future__ import annotations
 

@@ -11,7 +11,8 @@ from pyclone_pgsm import __version__
 from pyclone_pgsm.cli.analyze import analyze, run, validate
 from pyclone_pgsm.cli.cluster import cluster, likelihoods
 from pyclone_pgsm.cli.environment import settle
-from pyclone_pgsm.cli.handover import EXPORT_EXAMPLES, REPORT_EXAMPLES, SCORE_EXAMPLES, export, report, score
+from pyclone_pgsm.cli.examples import epilog
+from pyclone_pgsm.cli.handover import export, report, score
 from pyclone_pgsm.cli.prepare import prepare
 from pyclone_pgsm.cli.simulate import simulate
 from pyclone_pgsm.cli.terminal import guarded
@@ -54,12 +55,12 @@ for command in (
     merge,
     summarize,
     plot,
+    report,
+    export,
+    score,
     simulate,
 ):
-    app.command()(command)
-app.command(epilog=REPORT_EXAMPLES)(report)
-app.command(epilog=EXPORT_EXAMPLES)(export)
-app.command(epilog=SCORE_EXAMPLES)(score)
+    app.command(epilog=epilog(command.__name__))(command)
 
 
 def main() -> None:

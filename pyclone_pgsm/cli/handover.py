@@ -1,4 +1,4 @@
-"""The commands that hand a result on: ``report``, ``export`` and ``score``; the help of each ends in examples."""
+"""The commands that hand a result on: ``report``, ``export`` and ``score``."""
 
 from __future__ import annotations
 
@@ -16,28 +16,6 @@ FORMAT_NAMES = (
     "cbioportal, parquet"
 )
 """Those of `pyclone_pgsm.exports`, which the help must not import."""
-
-EXPORT_EXAMPLES = """Examples:
-
-pyclone-pgsm export OUT --format pairtree -o trees
-
-pyclone-pgsm export OUT --format maf --source tumour.maf -o tumour.ccf.maf
-
-pyclone-pgsm export OUT --format vcf --source S1=s1.vcf.gz -o s1.ccf.vcf.gz
-
-pyclone-pgsm export OUT --format metient --primary S1 -o sites.tsv"""
-
-REPORT_EXAMPLES = """Examples:
-
-pyclone-pgsm report OUT -o report.html
-
-pyclone-pgsm report all.h5 -o report.html --force"""
-
-SCORE_EXAMPLES = """Examples:
-
-pyclone-pgsm score OUT simulated.truth.tsv
-
-pyclone-pgsm score pyclone_vi.tsv simulated.truth.tsv"""
 
 Finished = Annotated[
     Path,

@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from functools import wraps
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
@@ -39,9 +39,22 @@ def taking(*groups: Options) -> Callable[[Callable[..., None]], Callable[..., No
     return decorate
 
 
-def option(kind: Any, name: str, text: str, panel: str, metavar: str | None = None) -> Any:
+METAVARS = {int: "INT", float: "FLOAT", str: "NAME", Path: "FILE"}
+
+
+def metavar_of(kind: Any) -> str | None:
+    """What stands for the value of an option where nothing else is said; None if it has none."""
+    kinds = [kind, *get_args(kind)]
+    kinds += [each for inner in kinds for each in get_args(inner)]
+    return next((METAVARS[each] for each in kinds if each in METAVARS), None)
+
+
+def option(kind: Any, name: str, text: str, panel: str | None = None, metavar: str | None = None) -> Any:
     """The annotation of an option."""
-    return Annotated[kind, typer.Option(*name.split("|"), metavar=metavar, help=text, rich_help_panel=panel)]
+    told = typer.Option(
+        *filter(None, name.split("|")), metavar=metavar or metavar_of(kind), help=text, rich_help_panel=panel
+    )
+    return Annotated[kind, told]
 
 
 def _named(text: str) -> Path:
@@ -61,8 +74,8 @@ TUMOUR_OPTIONS: Options = {
         option(
             list[str] | None,
             "--tumour-content",
-            "Share of cancer cells, for all samples or for one (repeatable); wins over the column. With ±SD (or +-SD) "
-            "it is inferred.",
+            "Share of cancer cells, for all samples or, as SAMPLE=.., for one (repeatable); wins over the column. With "
+            "±SD (or +-SD) it is inferred. \\[default: the column, else 1]",
             MODEL,
             "FLOAT|FLOAT±SD|SAMPLE=..",
         ),
@@ -72,18 +85,34 @@ TUMOUR_OPTIONS: Options = {
         option(
             float | None,
             "--error-rate",
-            "Sequencing error rate; wins over the column. Inferred if neither is there.",
+            "Probability that a read shows the wrong allele; wins over the column. \\[default: the column, else "
+            "inferred]",
             MODEL,
         ),
         None,
     ),
     "genotype_prior": (
-        option(str, "--genotype-prior", "major, parental, total, ab, bb or no-zygosity.", MODEL, "NAME"),
+        option(
+            str,
+            "--genotype-prior",
+            "Which copies may carry the mutation: major, parental, total (only the total copy number is known), or ab, "
+            "bb, no-zygosity, which do not use copy numbers.",
+            MODEL,
+        ),
         "major",
     ),
 }
 DENSITY_OPTIONS: Options = {
-    "density": (option(str, "--density", "beta-binomial or binomial.", MODEL, "NAME"), "beta-binomial"),
+    "density": (
+        option(
+            str,
+            "--density",
+            "Distribution of the variant reads; the binomial has no overdispersion.",
+            MODEL,
+            "beta-binomial|binomial",
+        ),
+        "beta-binomial",
+    ),
     "precision": (
         option(
             str,
@@ -95,7 +124,13 @@ DENSITY_OPTIONS: Options = {
         "infer",
     ),
     "grid_size": (
-        option(str, "--grid-size", "Points of the grid of prevalences.", MODEL, "auto|INT"),
+        option(
+            str,
+            "--grid-size",
+            "Points of the grid of prevalences, 11 to 10001; auto: 101 to 1601, by depth and number of mutations.",
+            MODEL,
+            "auto|INT",
+        ),
         "auto",
     ),
     "prevalence_prior": (
@@ -105,7 +140,7 @@ DENSITY_OPTIONS: Options = {
             "Prior of a cluster's prevalence in a sample: learned (near 0, near 1 or anywhere, in shares that are "
             "learned for each sample) or uniform (PyClone's).",
             MODEL,
-            "NAME",
+            "learned|uniform",
         ),
         "learned",
     ),
@@ -113,7 +148,8 @@ DENSITY_OPTIONS: Options = {
         option(
             float,
             "--outlier-prob",
-            "Probability that a mutation is an artefact that belongs to no cluster (then cluster -1).",
+            "Probability that a mutation is an artefact that belongs to no cluster, such as 0.05; those found have "
+            "cluster -1. At least 0, below 1.",
             MODEL,
         ),
         0.0,
@@ -124,15 +160,25 @@ PRIOR_OPTIONS: Options = {
         option(
             str,
             "--prior",
-            "dp (Dirichlet process), pitman-yor or finite (symmetric Dirichlet).",
+            "Prior of the partition: Dirichlet process, Pitman-Yor process, or symmetric Dirichlet over --max-clusters "
+            "clusters.",
             PRIOR,
-            "NAME",
+            "dp|pitman-yor|finite",
         ),
         "dp",
     ),
-    "concentration": (option(float, "--concentration", "Concentration at the start.", PRIOR), 1.0),
+    "concentration": (
+        option(float, "--concentration", "Concentration of that prior, at the start.", PRIOR),
+        1.0,
+    ),
     "concentration_prior": (
-        option(str, "--concentration-prior", "Gamma prior of the concentration.", PRIOR, "SHAPE,RATE|fixed"),
+        option(
+            str,
+            "--concentration-prior",
+            "Gamma prior of the concentration (of finite: of its total), or keep it as it is.",
+            PRIOR,
+            "SHAPE,RATE|fixed",
+        ),
         "1,0.1",
     ),
     "discount": (
@@ -146,7 +192,12 @@ PRIOR_OPTIONS: Options = {
         None,
     ),
 }
-BURN_IN = option(int | None, "--burn-in", "Iterations that summaries skip. \\[default: half]", CHAINS)
+BURN_IN = option(
+    int | None,
+    "--burn-in",
+    "Iterations that summaries skip. \\[default: found; half of a number of iterations]",
+    CHAINS,
+)
 SEED = option(int, "--seed", "Seed of the random numbers.", CHAINS)
 THREADS = option(
     int | None,
@@ -175,10 +226,9 @@ CHAIN_OPTIONS: Options = {
         option(
             str,
             "--sampler",
-            "mixed (Gibbs and particle Gibbs split-merge), pgsm, gibbs, sams, mixed-sams, restricted-gibbs or "
-            "mixed-restricted-gibbs.",
+            "What an iteration does: mixed (a Gibbs sweep and particle Gibbs split-merge moves), pgsm or gibbs (one of "
+            "the two); for comparison sams, mixed-sams, restricted-gibbs or mixed-restricted-gibbs.",
             CHAINS,
-            "NAME",
         ),
         "mixed",
     ),
@@ -187,20 +237,24 @@ CHAIN_OPTIONS: Options = {
         option(
             int | None,
             "--moves",
-            "Split-merge moves in each iteration. \\[default: 4; 1 for large data]",
+            "Split-merge moves in each iteration; more if chains get stuck. \\[default: 4; 1 for tumours of more than "
+            "5000 mutations]",
             CHAINS,
         ),
         None,
     ),
     "particles": (
-        option(int, "--particles", "Particles of a particle Gibbs split-merge (pgsm) move.", CHAINS),
+        option(
+            int, "--particles", "Particles of a particle Gibbs split-merge (pgsm) move, at least 2.", CHAINS
+        ),
         20,
     ),
     "resample_threshold": (
         option(
             float | None,
             "--resample-threshold",
-            "Relative effective sample size below which to resample. \\[default: 0.5; 0.1 of cluster]",
+            "Relative effective sample size of the particles below which they are resampled, 0 (never) to 1. "
+            "\\[default: 0.5; 0.1 of cluster]",
             CHAINS,
         ),
         None,
@@ -209,26 +263,28 @@ CHAIN_OPTIONS: Options = {
         option(
             str | None,
             "--resampling",
-            "multinomial, stratified, systematic, optimal or both-kinds. \\[default: the first; of cluster the last]",
+            "How particles are resampled: multinomial, stratified, systematic, optimal or both-kinds. \\[default: "
+            "multinomial; both-kinds of cluster]",
             CHAINS,
-            "NAME",
         ),
         None,
     ),
-    "anchors": (option(int, "--anchors", "Anchors of a pgsm move.", CHAINS), 2),
+    "anchors": (
+        option(int, "--anchors", "Observations that a pgsm move starts from, at least 2.", CHAINS),
+        2,
+    ),
     "anchor_proposal": (
         option(
             str | None,
             "--anchor-proposal",
-            "uniform, cluster, threshold or balanced. \\[default: balanced; cluster for large data; uniform for more "
-            "than two anchors]",
+            "How anchors are drawn: uniform, cluster, threshold or balanced. \\[default: balanced; cluster for tumours "
+            "of more than 5000 mutations; uniform for more than two anchors]",
             CHAINS,
-            "NAME",
         ),
         None,
     ),
     "targets": (
-        option(str, "--targets", "Intermediate targets of a pgsm move: annealed or plain.", CHAINS, "NAME"),
+        option(str, "--targets", "Intermediate targets of a pgsm move.", CHAINS, "annealed|plain"),
         "annealed",
     ),
     "scans": (option(int, "--scans", "Restricted Gibbs scans of a restricted-gibbs move.", CHAINS), 5),
@@ -236,8 +292,9 @@ CHAIN_OPTIONS: Options = {
         option(
             str | None,
             "--init",
-            "single, disconnected, random, random:K, apart (each chain in another way), or a table with a column "
-            "cluster_id. \\[default: apart; single for a number of iterations]",
+            "How chains start: single (one cluster), disconnected (each observation on its own), random or random:K (K "
+            "random clusters), apart (each chain in another way), or a table with a column cluster_id. \\[default: "
+            "apart; single for a number of iterations]",
             CHAINS,
             "NAME|FILE",
         ),
@@ -270,14 +327,17 @@ SUMMARY_OPTIONS: Options = {
         option(
             str,
             "--consensus",
-            "vi, mpear, binder or map. \\[default: vi]",
+            "What chooses the partition that is reported. \\[default: vi]",
             OUTPUT,
-            "NAME",
+            "vi|mpear|binder|map",
         ),
         None,
     ),
     "plots": (option(bool, "--plots/--no-plots", "Draw the pictures.", OUTPUT), True),
-    "formats": (option(str, "--format", "Formats of the pictures.", OUTPUT, "png,pdf,svg"), "png,pdf"),
+    "formats": (
+        option(str, "--format", "Formats of the pictures, separated by commas.", OUTPUT, "png,pdf,svg"),
+        "png,pdf",
+    ),
     "report": (option(bool, "--report/--no-report", "Write the report, one HTML page.", OUTPUT), True),
     "mqc": (option(bool, "--mqc", "Write a table for MultiQC.", OUTPUT), False),
 }

@@ -9,11 +9,11 @@ from typing import Annotated, Any
 import typer
 
 from pyclone_pgsm.cli.mistakes import mistakes_reported
-from pyclone_pgsm.cli.options import SEED, WRITING_OPTIONS, Options, output_option, taking
+from pyclone_pgsm.cli.options import SEED, WRITING_OPTIONS, Options, option, output_option, taking
 
 
-def _option(kind: Any, text: str, name: str | None = None, metavar: str | None = None) -> Any:
-    return Annotated[kind, typer.Option(*([name] if name else []), metavar=metavar, help=text)]
+def _option(kind: Any, text: str, name: str = "", metavar: str | None = None) -> Any:
+    return option(kind, name, text, metavar=metavar)
 
 
 SIMULATION_OPTIONS: Options = {
@@ -28,7 +28,12 @@ SIMULATION_OPTIONS: Options = {
         ),
         None,
     ),
-    "copy_numbers": (_option(str, "diploid or mixed.", metavar="NAME"), "diploid"),
+    "copy_numbers": (
+        _option(
+            str, "Copy numbers: 1+1 everywhere, or as segments of a tumour's genome.", metavar="diploid|mixed"
+        ),
+        "diploid",
+    ),
     "missing": (_option(float, "Share of rows that are missing."), 0.0),
     "subclonal": (
         _option(
@@ -46,7 +51,7 @@ SIMULATION_OPTIONS: Options = {
     ),
     "error_rate": (_option(float, "Sequencing error rate."), 0.001),
     "artefacts": (_option(float, "Share of mutations that are artefacts and belong to no cluster."), 0.0),
-    "cluster_sizes": (_option(str, "dirichlet or equal.", metavar="NAME"), "dirichlet"),
+    "cluster_sizes": (_option(str, "Sizes of clusters.", metavar="dirichlet|equal"), "dirichlet"),
     "clonal": (_option(bool, "One cluster is in all cells of all samples.", "--clonal/--no-clonal"), True),
     "absent": (_option(float, "Probability that a subclone is absent from a sample."), 0.2),
     "prevalence_prior": (
@@ -54,7 +59,7 @@ SIMULATION_OPTIONS: Options = {
             str,
             "Where prevalences come from: clones (as --clonal and --absent say), or the priors of analyze, each "
             "cluster and sample independently: learned (weights in NAME.json) or uniform.",
-            metavar="NAME",
+            metavar="clones|learned|uniform",
         ),
         "clones",
     ),

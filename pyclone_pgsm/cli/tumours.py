@@ -78,7 +78,8 @@ SEGMENT_OPTIONS: Options = {
         option(
             str | None,
             "--cn-format",
-            "Format of the segments: ascat, battenberg, facets, sequenza, purple, cnvkit, titan, generic, .. "
+            "Format of the segments: ascat, battenberg, facets, sequenza, purple, cnvkit, titan, hatchet, phylowgs, "
+            "mutationtimer, pcgr or generic. "
             "\\[default: found out]",
             SEGMENTS,
             "NAME",
