@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pyclone_pgsm.inputs.read_counts.suspicions import suspicions
 from pyclone_pgsm.posterior.checks import doubts_of_tumour
 from pyclone_pgsm.posterior.draws import Draws
 from pyclone_pgsm.posterior.matching import match_clusters
@@ -89,10 +90,12 @@ class TumourSummariser:
         )
 
     def doubts(self, draws: Draws, summary: Summary) -> list[str]:
-        """Reads that do not fit, clusters that are absent, hyperparameters at an end of their values."""
+        """What is suspected of the input, reads that do not fit, absent clusters, hyperparameters at an end."""
         trace = draws.trace
+        data = trace.data_of(TumourData)
         inferred = {name: gather(trace, draws.rows, name) for name in trace.options.hyperparameters}
-        return doubts_of_tumour(summary, inferred, trace.data_of(TumourData).options.tumour_content)
+        found = doubts_of_tumour(summary, inferred, data.options.tumour_content)
+        return [*suspicions(data.observations), *found]
 
 
 def consensus_order(labels: NDArray[np.int64], mean: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -189,8 +189,10 @@ def advance(
     T = model.num_observations
     iterations, burn_in = settings.lengths
     rng, prior, values = state.rng, state.prior, state.values
-    if isinstance(model, OutlierModel) and state.outliers is not None:
-        model = model.given(state.outliers)
+    given: OutlierModel | None = None  # the model given which observations are outliers, if it has any
+    if isinstance(model, OutlierModel):
+        model = given = model if state.outliers is None else model.given(state.outliers)
+    watches = model if settings.watch and isinstance(model, Watched) else None
     likelihood = model.likelihood(values)
     build = compiled_for(build_partition, type(likelihood))
     steps = make_steps(model, settings, values, state.anchors)
@@ -200,8 +202,9 @@ def advance(
 
     def state_now() -> ChainState:
         labels = canonical(partition.labels).astype(np.int32)
-        outliers = model.outliers if isinstance(model, OutlierModel) else None
-        return ChainState(iteration, labels, prior, values, rng, state.anchors, outliers)
+        return ChainState(
+            iteration, labels, prior, values, rng, state.anchors, None if given is None else given.outliers
+        )
 
     partition = build(likelihood, state.labels)
     iteration = state.iteration
@@ -218,8 +221,9 @@ def advance(
             partition = step(likelihood, tables, partition, rng)
         if iteration < burn_in:
             state.anchors.adapt(likelihood, partition)
-        if isinstance(model, OutlierModel) and iteration >= burn_in // 2:
-            model, partition = outlier_step(model, values, tables, partition, rng)
+        if given is not None and iteration >= burn_in // 2:
+            given, partition = outlier_step(given, values, tables, partition, rng)
+            model = given
             likelihood = model.likelihood(values)
         prior = prior.resample(partition.sizes[partition.sizes > 0], rng)
         tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))
@@ -232,7 +236,7 @@ def advance(
         iteration += 1
         if iteration % settings.thin == 0:
             records.iteration.append(iteration)
-            _save_partition(records, model, partition)
+            _save_partition(records, given, partition)
             records.prior_values.append(prior.values())
             records.log_joint.append(
                 _log_joint(
@@ -242,17 +246,17 @@ def advance(
                 )
             )
             records.values.append(values)
-            if settings.watch and isinstance(model, Watched):
-                records.watched.append(model.watched(likelihood, partition))
+            if watches is not None:
+                records.watched.append(watches.watched(likelihood, partition))
             records.seconds.append(time.perf_counter() - started)
     return checkpoint or state_now(), records, iteration == iterations
 
 
-def _save_partition(records: Records, model: Model, partition: Partition) -> None:
-    if isinstance(model, OutlierModel):
-        records.labels.append(model.effective(partition.labels).astype(np.int32))
-        records.num_clusters.append(model.num_clusters(partition.labels))
-        records.outliers.append(model.outliers)
+def _save_partition(records: Records, given: OutlierModel | None, partition: Partition) -> None:
+    if given is not None:
+        records.labels.append(given.effective(partition.labels).astype(np.int32))
+        records.num_clusters.append(given.num_clusters(partition.labels))
+        records.outliers.append(given.outliers)
     else:
         records.labels.append(canonical(partition.labels).astype(np.int32))
         records.num_clusters.append(int(partition.counter[0]))

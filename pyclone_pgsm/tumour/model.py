@@ -116,6 +116,8 @@ PRECISION = Choice(
 Half of the prior is on the binomial, the limit. The other half is log-normal, with 95 % between `REAL_PRECISIONS`."""
 ERROR_RATE = Choice((1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2), (1.0,) * 7, 1e-3)
 CONTENT_JUMPS = (1, 1, 1, 2, 4)
+PROPOSALS = 3
+"""An iteration makes at least as many where they are cheap: given the partition they change the precision slowly."""
 ESTIMATED_FROM = 1_000_000  # numbers in a table from which on it is estimated what a proposal changes
 KEPT_BYTES = 400 << 20  # tables not in use that are kept
 
@@ -247,11 +249,13 @@ class PyCloneModel:
             self._choices["error_rate"] = ERROR_RATE
         self._choices |= {f"tumour_content:{sample}": content_choice(contents[sample]) for sample in contents}
         self._components = component_masses(grid_size) if prevalence_prior == "learned" else None
-        self.num_proposals = len(self._choices)
+        self._num_choices = len(self._choices)
         weights = [] if self._components is None else weight_names(sample_ids)
         self.hyperparameters: tuple[str, ...] = (*self._choices, *weights)
         self.num_observations = len(table.index)
         self.has_estimates = max(part.num_rows for part in self._parts) * grid_size >= ESTIMATED_FROM
+        least = PROPOSALS if self._choices and not self.has_estimates else 0
+        self.num_proposals = max(self._num_choices, least)
         self.order = np.argsort(table.index[:, 0], kind="stable")
         self._grid = _Latest(self._make_grid, 3 * len(self._parts))
         self._likelihood = _Latest(self._assemble, 3)
@@ -263,14 +267,14 @@ class PyCloneModel:
 
     def likelihood(self, values: tuple[float, ...]) -> PyClone:
         """Tables at given values, computed when first asked for, the latest kept; and the base measure."""
-        likelihood = self._likelihood(values[: self.num_proposals])
+        likelihood = self._likelihood(values[: self._num_choices])
         if self._components is None:
             return likelihood
         return with_base(likelihood, self._weights(values), self._components)
 
     def _weights(self, values: tuple[float, ...]) -> NDArray[np.float64]:
         """(D, 3) weights of the base measure's components."""
-        return all_weights(values[self.num_proposals :])
+        return all_weights(values[self._num_choices :])
 
     def _assemble(self, values: tuple[float, ...]) -> PyClone:
         given = dict(zip(self._choices, values))
@@ -412,7 +416,7 @@ class PyCloneModel:
 
     def propose(self, values: tuple[float, ...], rng: np.random.Generator) -> tuple[tuple[float, ...], float]:
         """Another value of one of the hyperparameters, the weights of the base measure excepted."""
-        which = int(rng.integers(self.num_proposals)) if self.num_proposals > 1 else 0
+        which = int(rng.integers(self._num_choices)) if self._num_choices > 1 else 0
         choice = tuple(self._choices.values())[which]
         new, log_ratio = choice.propose(values[which], rng)
         return (*values[:which], new, *values[which + 1 :]), log_ratio
@@ -429,7 +433,7 @@ class PyCloneModel:
             return values, likelihood
         shares = self._weights(values).T[:2, :, None] * self._components[:2, None, :] / likelihood.base
         probabilities = compiled_for(component_probabilities, PyClone)(likelihood, shares, partition)
-        values = (*values[: self.num_proposals], *draw_weights(probabilities, rng))
+        values = (*values[: self._num_choices], *draw_weights(probabilities, rng))
         changed = with_base(likelihood, self._weights(values), self._components)
         compiled_for(change_base, PyClone)(changed, likelihood.log_base, partition)
         return values, changed

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -139,6 +140,17 @@ def test_warnings_of_runs(command: str, quiet: bool, tmp_path: Path) -> None:
     assert result.exit_code == 0
     text = "pyclone-pgsm: warning: tumour content of 'S' is not known and taken as 1\n"
     assert without_waiting(result.stderr) == ("" if quiet else text)
+
+
+def test_suspicions_stand_in_the_results(tmp_path: Path) -> None:
+    rows = [f"m{place}\tS\t3\t97\t1\t1\t2\t0.8" for place in range(9)]
+    path = table(tmp_path, *rows, header=HEADER + "\ttumour_content")
+    short = ["--iterations", "4", "--burn-in", "2", "--chains", "1", "--threads", "1", "--grid-size", "11"]
+    out = tmp_path / "out"
+    result = CliRunner().invoke(cli.app, ["analyze", str(path), "-o", str(out), *short, "--no-plots", "-q"])
+    assert result.exit_code == 0
+    warnings = json.loads((out / "run.json").read_text())["warnings"]
+    assert any("reads of reference and variant swapped?" in warning for warning in warnings)
 
 
 def test_empty_counts_say_what_to_do(tmp_path: Path) -> None:
