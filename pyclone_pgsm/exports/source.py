@@ -7,9 +7,10 @@ from pathlib import Path
 
 from pyclone_pgsm.errors import InputError, Problem, UsageError
 from pyclone_pgsm.exports.answer import Answer, ExportOptions
-from pyclone_pgsm.inputs.mutations.model import VariantFile, VariantOptions, allele, chromosome, mutation_id
+from pyclone_pgsm.inputs.genome import chromosome
+from pyclone_pgsm.inputs.mutations.model import VariantFile, VariantOptions, allele, mutation_id
 from pyclone_pgsm.inputs.mutations.naming import choose_samples
-from pyclone_pgsm.inputs.problems import FileProblems, input_error
+from pyclone_pgsm.inputs.problems import FileProblems, raise_any
 
 
 def given_source(options: ExportOptions, name: str, kind: str) -> Path:
@@ -50,8 +51,7 @@ def samples_of(
     problems = FileProblems(str(path))
     given = {options.source_sample: None} if options.source_sample is not None else {}
     chosen = choose_samples(VariantFile(path, given), VariantOptions(), names, declared, problems)
-    if problems:
-        raise input_error([problems])
+    raise_any(problems)
     found = {name: place[given] for name, given in chosen.items() if given in place}
     if not found:
         message = f"none of its samples ({', '.join(names[:20])}) is in the result ({', '.join(wanted)}): "

@@ -19,25 +19,13 @@ from pyclone_pgsm.inputs.values import NO_VALUE
 def columns_by_part(
     names: Iterable[str], spellings: Mapping[str, Sequence[str]], plain: Callable[[str], str] = str.lower
 ) -> dict[str, str]:
-    """Find the column of each part.
-
-    Parameters
-    ----------
-    names : iterable of str
-        The columns that there are.
-    spellings : mapping of str to sequence of str
-        Part to the names that its column may have, as ``plain`` gives them; the first that is there is taken.
-    plain : callable
-        From a name in a file to the one by which it is known.
-
-    Returns
-    -------
-    dict of str to str
-        Part to the name of its column, of the parts that have one.
-    """
+    """The column of each part that has one: the first of its spellings that is there, as ``plain`` compares names."""
     spelled = {plain(name): name for name in reversed(list(names))}
-    found = ((part, (each for each in of if each in spelled)) for part, of in spellings.items())
-    return {part: spelled[first] for part, of in found if (first := next(of, None)) is not None}
+    found = {
+        part: next((each for each in map(plain, of) if each in spelled), None)
+        for part, of in spellings.items()
+    }
+    return {part: spelled[name] for part, name in found.items() if name is not None}
 
 
 class Cells:

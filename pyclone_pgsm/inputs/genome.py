@@ -9,10 +9,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from typing import Literal
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
+
+from pyclone_pgsm.inputs.problems import CONTROL
 
 Build = Literal["GRCh37", "GRCh38"]
 Sex = Literal["female", "male"]
@@ -92,6 +96,21 @@ def harmonise_chromosome(name: str) -> str:
     return _NUMBERED.get(bare, upper if upper in ("X", "Y") else bare)
 
 
+@lru_cache(maxsize=4096)
+def chromosome(name: str) -> str:
+    """`harmonise_chromosome` of a cell of a table.
+
+    Raises
+    ------
+    ValueError
+        If it is empty or has control characters.
+    """
+    harmonised = harmonise_chromosome(name)
+    if not harmonised or CONTROL.search(name):
+        raise ValueError("no name; expected a chromosome, such as 1, chr1 or X")
+    return harmonised
+
+
 def harmonise_build(name: str) -> Build | None:
     """The genome build that a name or a path means ("hg19", "GRCh38.p13", "b37", ...); None if none or several.
 
@@ -134,6 +153,12 @@ def builds_that_fit(last: Mapping[str, int]) -> list[Build]:
     ]
 
 
+def last_positions(chroms: pd.Series, positions: pd.Series) -> dict[str, int]:
+    """The largest position on each chromosome; contigs that are none do not count."""
+    last = positions.groupby(chroms, observed=True).max()
+    return {str(chrom): int(position) for chrom, position in last.items() if chrom in CHROMOSOMES}
+
+
 def normal_copies(
     chroms: Sequence[str], positions: ArrayLike, sex: Sex | None, build: Build | None
 ) -> NDArray[np.int64]:
@@ -159,23 +184,14 @@ def normal_copies(
         The copies; -1 where they depend on a sex or build that is not known. 0 for the mitochondrion and for contigs
         that are not chromosomes, of which no number can be said.
     """
-    names, codes = _coded(chroms)
+    column = pd.Categorical(chroms)
+    names, codes = list(column.categories), column.codes
     at = np.asarray(positions, dtype=np.int64)
     copies = np.array([2 if name in AUTOSOMES else 0 for name in names], dtype=np.int64)[codes]
     for chrom in set(names) & {"X", "Y"}:
         here = np.flatnonzero(codes == names.index(chrom))
         copies[here] = _copies_of_sex_chromosome(chrom, at[here], sex, build)
     return copies
-
-
-def _coded(chroms: Sequence[str]) -> tuple[list[str], NDArray[np.int64]]:
-    """Distinct names and each row's place among them."""
-    categorical = getattr(chroms, "cat", chroms)
-    if hasattr(categorical, "codes") and hasattr(categorical, "categories"):
-        return list(categorical.categories), np.asarray(categorical.codes, dtype=np.int64)
-    places: dict[str, int] = {}
-    codes = np.fromiter((places.setdefault(chrom, len(places)) for chrom in chroms), np.int64, len(chroms))
-    return list(places), codes
 
 
 def _copies_of_sex_chromosome(

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.columns import Column, Style, TextTable, read_columns
-from pyclone_pgsm.inputs.problems import FileProblems, input_error
+from pyclone_pgsm.inputs.problems import FileProblems, raise_any
 from pyclone_pgsm.labels import canonical
 
 CLUSTER_COLUMNS = ("cluster_id", "cluster", "label")
@@ -58,22 +58,19 @@ def read_labels(path: Path, names: Sequence[str] | None = None) -> NDArray[np.in
     empty = [row for row, code in enumerate(column.codes) if column.texts[code].lower() in _NO_CLUSTER]
     for row in problems.keep_first(empty):
         problems.add("a cluster is expected", int(table.lines[row]), where, column.text_of(row))
-    if problems:
-        raise input_error([problems])
+    raise_any(problems)
     id_column = _id_column(table, where, names is not None)
     if id_column is None:
         labels = _in_order(column, names, problems)
     else:
         labels = _by_name(table, id_column, where, names, problems)
-    if problems:
-        raise input_error([problems])
+    raise_any(problems)
     return canonical(labels).astype(np.int32)
 
 
 def _read_table(path: Path, problems: FileProblems) -> TextTable:
     table = read_columns(path, _STYLE, problems)
-    if problems:
-        raise input_error([problems])
+    raise_any(problems)
     return table
 
 

@@ -25,7 +25,7 @@ from pyclone_pgsm.inputs.matrix_text import (
     numbered_names,
     read_text,
 )
-from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, input_error
+from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, input_error, raise_any
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -98,8 +98,7 @@ def read_matrix(path: Path | str, id_column: str | None = None, ignore: Collecti
         table = read_text(path, id_column, ignore, problems)
     if table.row_names is not None:
         _note_row_name_problems(table.row_names, table.rows, problems)
-    if problems:
-        raise input_error([problems])
+    raise_any(problems)
     row_names = table.row_names or [str(number) for number in range(1, len(table.rows) + 1)]
     return Matrix(path, row_names, table.names, table.values, table.rows)
 

@@ -67,6 +67,12 @@ def input_error(found: Sequence[FileProblems]) -> InputError:
     return InputError(problems, unlisted=sum(file.unlisted for file in found))
 
 
+def raise_any(*found: FileProblems) -> None:
+    """Raise everything that is wrong in these files, if anything is."""
+    if any(found):
+        raise input_error(found)
+
+
 def counted(number: int, noun: str) -> str:
     """ "1 sample", "2 samples"."""
     return f"{number} {noun}" + ("" if number == 1 else "s")

@@ -17,7 +17,7 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.columns import Style, TextTable, read_columns
 from pyclone_pgsm.inputs.genome import Sex
 from pyclone_pgsm.inputs.mutations import VariantFile
-from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, input_error
+from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, raise_any
 from pyclone_pgsm.inputs.tumour_content import Content, Uncertain, parse_tumour_content
 from pyclone_pgsm.inputs.values import NO_VALUE, TUMOUR_CONTENT
 
@@ -107,8 +107,7 @@ def read_sheet(path: Path) -> list[Patient]:
     for name in REQUIRED:
         if name not in table.columns:
             problems.add("this column is missing; expected is " + _STYLE.expected, table.header_line, name)
-    if problems:
-        raise input_error([problems])
+    raise_any(problems)
     by_patient: dict[str, list[_Row]] = {}
     for place in range(len(table.lines)):
         row = _row(table, place, problems)
@@ -119,8 +118,7 @@ def read_sheet(path: Path) -> list[Patient]:
             )
             problems.add(message, row.line, "sample_id", row.sample_id)
         of_patient.append(row)
-    if problems:
-        raise input_error([problems])
+    raise_any(problems)
     return [_patient(name, of_patient, path.parent) for name, of_patient in by_patient.items()]
 
 

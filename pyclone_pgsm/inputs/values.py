@@ -102,6 +102,22 @@ class Share:
         raise ValueError(message)
 
 
+@dataclass(frozen=True)
+class Real:
+    """Reader of finite numbers between two bounds, both allowed; ``expected`` is as in `Whole`."""
+
+    lowest: float
+    highest: float
+    expected: str
+
+    def __call__(self, text: str) -> float:
+        """Read one cell; ValueError says what is wrong with it."""
+        value = finite_number(text, self.expected)
+        if self.lowest <= value <= self.highest:
+            return value
+        raise ValueError(f"out of range; expected {self.expected}")
+
+
 READS = Whole(
     0,
     LARGEST_COUNT,

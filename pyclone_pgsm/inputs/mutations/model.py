@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from pyclone_pgsm.inputs.genome import Build, harmonise_chromosome
+from pyclone_pgsm.inputs.genome import Build
 from pyclone_pgsm.inputs.observations import LeftOut
-from pyclone_pgsm.inputs.problems import CONTROL
 
 COLUMNS = ("file", "row", "chrom", "pos", "ref", "alt", "gene", "sample_id", "ref_counts", "alt_counts")
 """The columns of `Variants.table`, in this order."""
@@ -141,20 +140,6 @@ def mutation_ids(table: pd.DataFrame) -> list[str]:
     """The name of the mutation of each row of a `Variants.table`."""
     columns = (table[name].tolist() for name in ("chrom", "pos", "ref", "alt"))
     return [mutation_id(*fields) for fields in zip(*columns)]
-
-
-@lru_cache(maxsize=4096)
-def chromosome(name: str) -> str:
-    """The harmonised name of a chromosome.
-
-    Raises
-    ------
-    ValueError
-        If it is empty or has control characters.
-    """
-    if not name.strip() or CONTROL.search(name):
-        raise ValueError("no name; expected a chromosome, such as 1, chr1 or X")
-    return harmonise_chromosome(name)
 
 
 @lru_cache(maxsize=4096)

@@ -25,7 +25,7 @@ from pyclone_pgsm.inputs.mutations.naming import samples_of_file
 from pyclone_pgsm.inputs.mutations.tables import EXPECTED, MAF, PLAIN, read_table
 from pyclone_pgsm.inputs.mutations.vcf import read_vcf
 from pyclone_pgsm.inputs.observations import LeftOut
-from pyclone_pgsm.inputs.problems import FileProblems, input_error
+from pyclone_pgsm.inputs.problems import FileProblems, raise_any
 from pyclone_pgsm.inputs.text import open_text, read_each
 
 _MUTATION = ["chrom", "pos", "ref", "alt", "sample_id"]
@@ -72,11 +72,9 @@ def read_variants(
     )
     read = [(found[place].file, each) for place, each in places]
     _check_names(options, [name for _, each in read for name in each.names], any(found))
-    if any(found):
-        raise input_error(found)
+    raise_any(*found)
     _check_alleles(read, found)
-    if any(found):
-        raise input_error(found)
+    raise_any(*found)
     return _put_together(read)
 
 

@@ -15,14 +15,13 @@ from numpy.typing import NDArray
 from pyclone_pgsm.inputs import values
 from pyclone_pgsm.inputs.cells import Cells, columns_by_part
 from pyclone_pgsm.inputs.columns import Style, read_columns
-from pyclone_pgsm.inputs.genome import Build, harmonise_build
+from pyclone_pgsm.inputs.genome import Build, chromosome, harmonise_build
 from pyclone_pgsm.inputs.mutations.model import (
     PASSING_FILTERS,
     FileVariants,
     VariantFile,
     VariantOptions,
     allele,
-    chromosome,
     is_not_passed,
     mutation_ids,
     not_passed,
@@ -30,7 +29,7 @@ from pyclone_pgsm.inputs.mutations.model import (
 )
 from pyclone_pgsm.inputs.mutations.naming import choose_samples, file_stem
 from pyclone_pgsm.inputs.observations import LeftOut
-from pyclone_pgsm.inputs.problems import FileProblems, input_error
+from pyclone_pgsm.inputs.problems import FileProblems, raise_any
 from pyclone_pgsm.inputs.read_counts.layout import GENE_NAMES
 
 EXPECTED = "a VCF, a MAF, or a table with chrom, pos, ref, alt, sample_id, ref_counts and alt_counts"
@@ -128,15 +127,12 @@ def read_table(
     _note_missing_columns(cells, kind)
     if "sample_id" in cells:
         cells.read("sample_id", _sample_name, object)
-    if problems:
-        raise input_error([problems])
+    raise_any(problems)
     names = cells.distinct("sample_id") or [file_stem(file.path)]
     chosen = choose_samples(file, options, names, names, problems)
-    if problems:
-        raise input_error([problems])
+    raise_any(problems)
     rows = _rows(cells, chosen, options.all_filters)
-    if problems:
-        raise input_error([problems])
+    raise_any(problems)
     used = rows["why_not"] == ""
     if not used.any():
         raise problems.give_up(_why_nothing(rows), table.header_line)

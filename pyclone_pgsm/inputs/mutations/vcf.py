@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 
-from pyclone_pgsm.inputs.genome import harmonise_chromosome
+from pyclone_pgsm.inputs.genome import chromosome, harmonise_chromosome
 from pyclone_pgsm.inputs.mutations.counts import (
     IN_INFO,
     FaultError,
@@ -34,7 +34,6 @@ from pyclone_pgsm.inputs.mutations.model import (
     VariantFile,
     VariantOptions,
     allele,
-    chromosome,
     is_not_passed,
     mutation_id,
     not_passed,
@@ -50,7 +49,7 @@ from pyclone_pgsm.inputs.mutations.vcf_header import (
     read_header,
 )
 from pyclone_pgsm.inputs.observations import LeftOut
-from pyclone_pgsm.inputs.problems import LISTED, FileProblems, input_error
+from pyclone_pgsm.inputs.problems import LISTED, FileProblems, raise_any
 from pyclone_pgsm.inputs.text import open_lines
 
 _MISSING = "."
@@ -88,8 +87,7 @@ def read_vcf(file: VariantFile, options: VariantOptions, problems: FileProblems)
         _note_cut_short(file.path, problems)
         names = header.samples or [file_stem(file.path)]
         chosen = choose_samples(file, options, names, header.tumours, problems)
-        if problems:
-            raise input_error([problems])
+        raise_any(problems)
         collected = _Collected(header, names, chosen, options.all_filters, problems)
         for number, fields in _records(lines, header, problems):
             collected.add(number, fields)

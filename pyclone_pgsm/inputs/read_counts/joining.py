@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.errors import InputError, Problem
 from pyclone_pgsm.inputs.columns import Column
 from pyclone_pgsm.inputs.observations import PRIORS_WITHOUT_COPY_NUMBERS, SUBCLONAL, LeftOut, Observations
-from pyclone_pgsm.inputs.problems import FileProblems, counted, input_error
+from pyclone_pgsm.inputs.problems import FileProblems, counted, raise_any
 from pyclone_pgsm.inputs.read_counts.rows import DEFAULT_ERROR_RATE, DEFAULT_TUMOUR_CONTENT, Rows
 
 _MOST_CELLS = 2**26
@@ -55,8 +55,7 @@ def lay_out(
         found[0].add(joined.why_too_sparse)
     else:
         _note_duplicates(joined, found)
-    if any(found):
-        raise input_error(found)
+    raise_any(*found)
     return _arrays(joined, genotype_prior)
 
 

@@ -8,13 +8,14 @@ X of a man, and for genotype priors that look at totals only.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import itertools
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.inputs.problems import input_error
-from pyclone_pgsm.inputs.segments.cells import UNKNOWN, SegmentCells
+from pyclone_pgsm.inputs.problems import raise_any
+from pyclone_pgsm.inputs.segments.cells import ALLELE_FREQUENCY, UNKNOWN, SegmentCells, pair_of_copies
 
 HATCHET_CLONES = tuple(f"clone{number}" for number in range(1, 33))
 """Names of tumour clones; HATCHet infers a handful."""
@@ -23,43 +24,36 @@ _MOST_AMISS = 0.02
 """Difference of rounded shares of cells that is no contradiction."""
 
 
-@dataclass(frozen=True)
-class Alleles:
-    """States of R segments.
+class Alleles(NamedTuple):
+    """States of R segments, in the columns of `Segments.table`, and the copy numbers before rounding.
 
     Attributes
     ----------
-    major, minor : (R,) int64
-        Copies of the two alleles in the first state. ``minor`` is -1 where the alleles are not known, and ``major``
-        then the total, or -1 too.
-    fraction : (R,) float64
-        Share of cells in the first state.
-    second_major, second_minor : (R,) int64
-        The second state, -1 where there is none.
-    second_fraction : (R,) float64
-        Share of cells in the second state, 0 where there is none.
-    other_fraction : (R,) float64
-        Share of cells in further states, 0 where there are none.
-    num_states : (R,) int64
-        States in all.
+    major_cn, minor_cn, subclonal_major_cn, subclonal_minor_cn, num_states : (R,) int64
+    fraction, subclonal_fraction, other_fraction : (R,) float64
     real : (R, 2) float64
         Copy numbers before rounding; NaN where they were whole.
     """
 
-    major: NDArray[np.int64]
-    minor: NDArray[np.int64]
+    major_cn: NDArray[np.int64]
+    minor_cn: NDArray[np.int64]
     fraction: NDArray[np.float64]
-    second_major: NDArray[np.int64]
-    second_minor: NDArray[np.int64]
-    second_fraction: NDArray[np.float64]
+    subclonal_major_cn: NDArray[np.int64]
+    subclonal_minor_cn: NDArray[np.int64]
+    subclonal_fraction: NDArray[np.float64]
     other_fraction: NDArray[np.float64]
     num_states: NDArray[np.int64]
-    real: NDArray[np.float64] = field(repr=False)
+    real: NDArray[np.float64]
+
+    @property
+    def states(self) -> dict[str, NDArray]:
+        """The columns of the states."""
+        return {name: values for name, values in self._asdict().items() if name != "real"}
 
     @property
     def rounding(self) -> NDArray[np.float64]:
         """(R,) largest distance to the whole number that was taken."""
-        taken = np.stack([self.major, self.minor], axis=1)
+        taken = np.stack([self.major_cn, self.minor_cn], axis=1)
         return np.where(np.isnan(self.real), 0.0, np.abs(self.real - taken)).max(axis=1)
 
 
@@ -70,51 +64,49 @@ def one_state(
     real: NDArray[np.float64] | None = None,
 ) -> Alleles:
     """Alleles of rows with one state each; a share that is NaN stands for all cells."""
-    none = np.full(len(major), UNKNOWN, dtype=np.int64)
-    share = np.ones(len(major)) if fraction is None else np.where(np.isnan(fraction), 1.0, fraction)
-    zeros, ones = np.zeros(len(major)), np.ones(len(major), dtype=np.int64)
-    without = np.full((len(major), 2), np.nan)
-    return Alleles(major, minor, share, none, none, zeros, zeros, ones, without if real is None else real)
+    size = len(major)
+    none = np.full(size, UNKNOWN, dtype=np.int64)
+    return Alleles(
+        major,
+        minor,
+        np.ones(size) if fraction is None else np.where(np.isnan(fraction), 1.0, fraction),
+        none,
+        none,
+        np.full(size, np.nan),
+        np.zeros(size),
+        np.ones(size, dtype=np.int64),
+        np.full((size, 2), np.nan) if real is None else real,
+    )
 
 
 def of_states(states: NDArray[np.int64], shares: NDArray[np.float64]) -> Alleles:
-    """Alleles of rows with any number of states.
+    """Alleles of rows with any number of states: (R, K, 2) major and minor copies, (R, K) shares of cells.
 
-    Equal states are taken together. The two in most cells come first, in the order in which they were given.
-
-    Parameters
-    ----------
-    states : (R, K, 2) int64
-        Major and minor copies; anything where the share is 0.
-    shares : (R, K) float64
-        Shares of cells.
+    Equal states are taken together. The two in most cells come first, in the order in which they were given. What
+    stands where a share is 0 does not matter.
     """
     size, most = shares.shape
     states = np.concatenate([states, np.full((size, 2, 2), UNKNOWN)], axis=1)
     shares = np.concatenate([shares, np.zeros((size, 2))], axis=1)
-    for one in range(most):
-        for other in range(one + 1, most):
-            same = (states[:, one] == states[:, other]).all(axis=1)
-            shares[same, one] += shares[same, other]
-            shares[same, other] = 0.0
+    for one, other in itertools.combinations(range(most), 2):
+        same = (states[:, one] == states[:, other]).all(axis=1)
+        shares[same, one] += shares[same, other]
+        shares[same, other] = 0.0
     largest = np.sort(np.argsort(-shares, axis=1, kind="stable")[:, :2], axis=1)
     rows = np.arange(size)
     first, second = largest[:, 0], largest[:, 1]
     # a single state may stand behind one that no cell holds
     first, second = np.where(shares[rows, first] > 0, (first, second), (second, first))
     fraction, second_fraction = shares[rows, first], shares[rows, second]
-    has_second = (second_fraction > 0)[:, None]
-    second_state = np.where(has_second, states[rows, second], UNKNOWN)
+    has_second = second_fraction > 0
+    second_state = np.where(has_second[:, None], states[rows, second], UNKNOWN)
     num_states = np.maximum((shares > 0).sum(axis=1), 1)
-    others = np.where(num_states > 2, shares.sum(axis=1) - fraction - second_fraction, 0.0)
     return Alleles(
-        states[rows, first, 0],
-        states[rows, first, 1],
+        *states[rows, first].T,
         fraction,
-        second_state[:, 0],
-        second_state[:, 1],
-        second_fraction,
-        others,
+        *second_state.T,
+        np.where(has_second, second_fraction, np.nan),
+        np.where(num_states > 2, shares.sum(axis=1) - fraction - second_fraction, 0.0),
         num_states,
         np.full((size, 2), np.nan),
     )
@@ -127,10 +119,10 @@ def ordered(first: NDArray[np.int64], second: NDArray[np.int64]) -> tuple[NDArra
     return major, np.where(known, np.minimum(first, second), UNKNOWN)
 
 
-def of_pair(cells: SegmentCells, first: str = "major", second: str = "minor") -> tuple[NDArray, NDArray]:
+def of_pair(cells: SegmentCells) -> Alleles:
     """Alleles from two columns, whichever is the larger; the total alone where a column ``total`` has it."""
-    major, minor = ordered(cells.copies(first), cells.copies(second))
-    return with_totals(major, minor, cells.copies("total"))
+    major, minor = ordered(cells.copies("major"), cells.copies("minor"))
+    return one_state(*with_totals(major, minor, cells.copies("total")), cells.share("fraction"))
 
 
 def with_totals(
@@ -142,7 +134,13 @@ def with_totals(
     return taken, np.where(certain, 0, minor)
 
 
-def of_total_and_minor(cells: SegmentCells) -> tuple[NDArray, NDArray]:
+def of_total(cells: SegmentCells) -> Alleles:
+    """Total copy numbers alone."""
+    unknown = np.full(len(cells), UNKNOWN, dtype=np.int64)
+    return one_state(*with_totals(unknown, unknown, cells.copies("total")))
+
+
+def of_total_and_minor(cells: SegmentCells) -> Alleles:
     """Alleles from the columns ``total`` and ``minor``."""
     total, minor = cells.copies("total"), cells.copies("minor")
     known = (total != UNKNOWN) & (minor != UNKNOWN)
@@ -153,7 +151,15 @@ def of_total_and_minor(cells: SegmentCells) -> tuple[NDArray, NDArray]:
         lambda row: f"larger than the total copy number, {total[row]}; expected at most that",
     )
     rest = np.where(known & ~too_large, total - minor, UNKNOWN)
-    return with_totals(*ordered(rest, np.where(rest == UNKNOWN, UNKNOWN, minor)), total)
+    return one_state(*with_totals(*ordered(rest, np.where(rest == UNKNOWN, UNKNOWN, minor)), total))
+
+
+def of_generic(cells: SegmentCells) -> Alleles:
+    """Our own table: copy numbers that may be real, and where the alleles are not known perhaps the total."""
+    pair = of_real_pair(cells)
+    major, minor = with_totals(pair.major_cn, pair.minor_cn, nearest(cells.real_copies("total")))
+    real = np.where(pair.rounding[:, None] > 0, pair.real, np.nan)
+    return one_state(major, minor, cells.share("fraction"), real)
 
 
 def rounded(first: NDArray[np.float64], second: NDArray[np.float64]) -> Alleles:
@@ -179,10 +185,10 @@ def of_total_and_frequency(cells: SegmentCells) -> Alleles:
 
     f is at least 0.5 where it is known; a smaller one stands for "not known".
     """
-    total, frequency = cells.real_copies("total"), cells.allele_frequency("frequency")
+    total, frequency = cells.real_copies("total"), cells.numbers("frequency", ALLELE_FREQUENCY, np.float64)
     frequency = np.where(frequency < 0.5, np.nan, np.minimum(frequency, 1.0))
     known = rounded(total * frequency, total * (1 - frequency))
-    major, minor = with_totals(known.major, known.minor, nearest(total))
+    major, minor = with_totals(known.major_cn, known.minor_cn, nearest(total))
     only_total = np.stack([total, np.where(minor == 0, 0.0, np.nan)], axis=1)
     return one_state(major, minor, real=np.where(np.isnan(known.real), only_total, known.real))
 
@@ -198,6 +204,7 @@ def of_battenberg(cells: SegmentCells) -> Alleles:
         lacks_share, "fraction", lambda row: "no share of the cells for one of two states; expected 0 to 1"
     )
     together = np.where(has_two, share + second_share, 1.0)
+    has_second = has_two & (second_share > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
         return Alleles(
             major,
@@ -205,27 +212,20 @@ def of_battenberg(cells: SegmentCells) -> Alleles:
             np.where(has_two, share / together, 1.0),
             np.where(has_two, second_major, UNKNOWN),
             np.where(has_two, second_minor, UNKNOWN),
-            np.where(has_two, second_share / together, 0.0),
+            np.where(has_second, second_share / together, np.nan),
             np.zeros(len(cells)),
-            np.where(has_two & (second_share > 0), 2, 1),
+            np.where(has_second, 2, 1),
             np.full((len(cells), 2), np.nan),
         )
 
 
 def of_hatchet(cells: SegmentCells) -> Alleles:
-    """HATCHet: the copies of each clone, and its share of all cells of the sample, normal ones included.
-
-    Raises
-    ------
-    InputError
-        If a clone has only one of its two columns.
-    """
+    """HATCHet: the copies of each clone, and its share of all cells of the sample, normal ones included."""
     clones = [clone for clone in HATCHET_CLONES if f"cn_{clone}" in cells or f"u_{clone}" in cells]
     for part in (f"{kind}_{clone}" for clone in clones for kind in ("cn", "u")):
         if part not in cells:
             cells.problems.add("this column is missing", cells.table.header_line, part)
-    if cells.problems:
-        raise input_error([cells.problems])
+    raise_any(cells.problems)
     held = {part: cells.share(part) for part in ("u_normal", *(f"u_{clone}" for clone in clones))}
     for part, shares in held.items():
         cells.note(np.isnan(shares), part, lambda row: "no value; expected a share of cells: 0 to 1")
@@ -239,7 +239,7 @@ def of_hatchet(cells: SegmentCells) -> Alleles:
         lambda row: f"the shares of normal cells and all clones add up to {together[row]:g}; expected 1",
     )
     _note_other_purity(cells, normal)
-    pairs = [cells.pair_of_copies(f"cn_{clone}") for clone in clones]
+    pairs = [cells.numbers(f"cn_{clone}", pair_of_copies, np.int64, shape=(2,)) for clone in clones]
     states = np.stack([np.stack(ordered(pair[:, 0], pair[:, 1]), axis=1) for pair in pairs], axis=1)
     with np.errstate(invalid="ignore", divide="ignore"):
         shares = of_all / of_all.sum(axis=1, keepdims=True)

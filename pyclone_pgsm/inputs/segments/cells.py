@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -18,35 +18,13 @@ from pyclone_pgsm.inputs.problems import FileProblems
 UNKNOWN = -1
 """A copy number that the file does not give."""
 
-_LARGEST_POSITION = 2**31 - 1
+
+POSITION = values.Whole(
+    0, 2**31 - 1, "a position on the chromosome: a whole number, 0 or more (at most 2147483647)"
+)
 
 
-@dataclass(frozen=True)
-class Real:
-    """Reader of finite numbers between two bounds, both allowed.
-
-    Attributes
-    ----------
-    lowest, highest : float
-        The bounds.
-    expected : str
-        What the column holds, for the error text.
-    """
-
-    lowest: float
-    highest: float
-    expected: str
-
-    def __call__(self, text: str) -> float:
-        """Read one cell; ValueError says what is wrong with it."""
-        value = values.finite_number(text, self.expected)
-        if self.lowest <= value <= self.highest:
-            return value
-        raise ValueError(f"out of range; expected {self.expected}")
-
-
-@dataclass(frozen=True)
-class RealCopies(Real):
+class Fitted(values.Real):
     """Reader of copy numbers that callers fit: real, and at times a little below 0, but no whole number below."""
 
     def __call__(self, text: str) -> float:
@@ -56,12 +34,9 @@ class RealCopies(Real):
         return value
 
 
-POSITION = values.Whole(
-    0, _LARGEST_POSITION, "a position on the chromosome: a whole number, 0 or more (at most 2147483647)"
-)
 LEAST_FITTED = -2.0
 """Callers that fit real copy numbers fit some a little below 0 to short, noisy segments; less is a fault."""
-REAL_COPIES = RealCopies(
+REAL_COPIES = Fitted(
     LEAST_FITTED,
     values.LARGEST_COPY_NUMBER,
     f"a copy number (at least 0, or a fit a little below, and at most {values.LARGEST_COPY_NUMBER})",
@@ -72,11 +47,13 @@ NORMAL_COPIES = values.Whole(
 MOST_OF_ALL = 1.05
 """Some fitted shares come out a little above 1; those up to this are taken as 1."""
 _ROUNDING = 1e-6
-SHARE_OF_CELLS = Real(
+SHARE_OF_CELLS = values.Real(
     -_ROUNDING, MOST_OF_ALL + _ROUNDING, f"a share of cells: 0 to 1 (up to {MOST_OF_ALL} is taken as 1)"
 )
 _PAIR = re.compile(r"\s*([^|]*?)\s*\|\s*([^|]*?)\s*")
-ALLELE_FREQUENCY = Real(0.0, 2.0, "the frequency of the major allele: 0.5 to 1, or 0 where it is not known")
+ALLELE_FREQUENCY = values.Real(
+    0.0, 2.0, "the frequency of the major allele: 0.5 to 1, or 0 where it is not known"
+)
 
 
 _CAVEMAN = Headerless(
@@ -87,6 +64,7 @@ _CAVEMAN = Headerless(
 """ascatNgs' copynumber.caveman.csv, which has no header."""
 
 
+@lru_cache(maxsize=4096)
 def plain(name: str) -> str:
     """A column name in lower case, letters and digits only: how tools' spellings of one name are told to be one."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
@@ -110,52 +88,33 @@ class SegmentCells(Cells):
         super().__init__(table, column_of, problems)
         self.above_one: list[tuple[str, NDArray[np.bool_]]] = []
 
-    def position(self, part: str) -> NDArray[np.int64]:
-        """(R,) positions; every row must have one."""
-        return self._numbers(part, POSITION, np.int64, may_miss=False)
-
     def copies(self, part: str) -> NDArray[np.int64]:
         """(R,) whole copy numbers."""
-        return self._numbers(part, values.COPIES, np.int64)
-
-    def normal_copies(self, part: str) -> NDArray[np.int64]:
-        """(R,) copy numbers of normal cells."""
-        return self._numbers(part, NORMAL_COPIES, np.int64)
+        return self.numbers(part, values.COPIES, np.int64)
 
     def real_copies(self, part: str) -> NDArray[np.float64]:
         """(R,) copy numbers as they are."""
-        return self._numbers(part, REAL_COPIES, np.float64)
+        return self.numbers(part, REAL_COPIES, np.float64)
 
     def share(self, part: str) -> NDArray[np.float64]:
         """(R,) shares of cells."""
-        shares = self._numbers(part, SHARE_OF_CELLS, np.float64)
+        shares = self.numbers(part, SHARE_OF_CELLS, np.float64)
         if (above := shares > 1 + _ROUNDING).any():
             self.above_one.append((part, above))
         return np.clip(shares, 0.0, 1.0)
 
-    def pair_of_copies(self, part: str) -> NDArray[np.int64]:
-        """(R, 2) copy numbers of two alleles written ``A|B``."""
-        return self._numbers(part, _pair_of_copies, np.int64, shape=(2,))
-
-    def allele_frequency(self, part: str) -> NDArray[np.float64]:
-        """(R,) frequencies of the major allele."""
-        return self._numbers(part, ALLELE_FREQUENCY, np.float64)
-
-    def _numbers(
-        self,
-        part: str,
-        read: Callable[[str], Any],
-        dtype: type,
-        may_miss: bool = True,
-        shape: tuple[int, ...] = (),
+    def numbers(
+        self, part: str, read: Callable[[str], Any], dtype: type, shape: tuple[int, ...] = ()
     ) -> NDArray:
+        """(R, *shape) numbers, as ``read`` makes them of a text."""
         nothing = UNKNOWN if dtype is np.int64 else np.nan
         if part not in self:
             return np.full((len(self), *shape), nothing, dtype=dtype)
-        return self.read(part, read, dtype, nothing, may_miss=may_miss, shape=shape)
+        return self.read(part, read, dtype, nothing, may_miss=True, shape=shape)
 
 
-def _pair_of_copies(text: str) -> tuple[int, int]:
+def pair_of_copies(text: str) -> tuple[int, int]:
+    """The copies of two alleles written ``A|B``."""
     pair = _PAIR.fullmatch(text)
     if pair is None:
         raise ValueError("no pair of copy numbers; expected the copies of the two alleles, such as 2|1")

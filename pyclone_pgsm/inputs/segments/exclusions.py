@@ -43,49 +43,29 @@ class Exclusions:
 
     def __init__(self, size: int) -> None:
         self.is_kept = np.ones(size, dtype=bool)
-        self._reason = np.full(size, NONE, dtype=np.int64)
-        self._texts: list[str] = []
-
-    def add(self, rows: NDArray[np.bool_], text: str, is_kept: bool = False) -> None:
-        """Give a reason to those of the rows that have none."""
-        new = rows & (self._reason == NONE)
-        if new.any():
-            self._reason[new] = len(self._texts)
-            self._texts.append(text)
-            self.is_kept &= ~new | is_kept
-
-    def add_each(
-        self,
-        rows: NDArray[np.bool_],
-        one: NDArray[np.int64],
-        other: NDArray[np.int64],
-        text: Callable[[tuple[int, int]], str],
-        is_kept: bool = False,
-    ) -> None:
-        """Give a reason to those of the rows that have none: the text of their pair of segments."""
-        places = np.flatnonzero(self.open(rows))
-        pairs, codes = np.unique(np.stack([one[places], other[places]], axis=1), axis=0, return_inverse=True)
-        self._reason[places] = len(self._texts) + codes.reshape(-1)
-        self._texts += [text((first, second)) for first, second in pairs.tolist()]
-        self.is_kept[places] = is_kept
+        self._reasons = np.full(size, "", dtype=object)
 
     def open(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
         """Those of the rows that have no reason yet."""
-        return rows & (self._reason == NONE)
+        return rows & (self._reasons == "")
+
+    def add(
+        self, rows: NDArray[np.bool_], reason: str | Callable[[int], str], *, is_kept: bool = False
+    ) -> None:
+        """Give a reason, which may depend on the row, to those of the rows that have none."""
+        new = self.open(rows)
+        self._reasons[new] = (
+            reason if isinstance(reason, str) else [reason(row) for row in np.flatnonzero(new)]
+        )
+        self.is_kept &= ~new | is_kept
 
     def left_out(self, given: pd.DataFrame, names: Sequence[str]) -> list[LeftOut]:
         """The rows with a reason."""
-        places = np.flatnonzero(self._reason != NONE)
-        of = given.iloc[places]
+        places = np.flatnonzero(self._reasons != "")
+        columns = (given[name].iloc[places].tolist() for name in ("file", "row", "sample_id"))
         return [
-            LeftOut(file, row, names[place], sample, self._texts[reason])
-            for place, file, row, sample, reason in zip(
-                places.tolist(),
-                of["file"].astype(object).tolist(),
-                of["row"].tolist(),
-                of["sample_id"].astype(object).tolist(),
-                self._reason[places].tolist(),
-            )
+            LeftOut(file, row, names[place], sample, self._reasons[place])
+            for place, file, row, sample in zip(places.tolist(), *columns)
         ]
 
 
@@ -117,11 +97,9 @@ def _add_normal(
     said = found.take("normal_cn") != NONE
     exclusions.add((normal_cn == 0) & said, _NONE_IN_NORMAL)
     doubtful = exclusions.open(normal_cn <= 0)
-    column = found.given["chrom"].cat
-    codes = column.codes.to_numpy()
-    for code in np.unique(codes[doubtful]).tolist():
-        name = str(column.categories[code])
-        here = doubtful & (codes == code)
+    chrom = found.given["chrom"]
+    for name in chrom[doubtful].unique():
+        here = doubtful & (chrom == name).to_numpy()
         if name not in ("X", "Y"):
             exclusions.add(here, _NO_CONTIG.format(chrom=name))
             continue
@@ -136,47 +114,35 @@ def _add_normal(
 
 
 def _add_contradictions(exclusions: Exclusions, found: Found) -> None:
-    def text(pair: tuple[int, int]) -> str:
-        rivals = " and ".join(_where(found.segments, row) for row in pair)
+    def text(row: int) -> str:
+        rivals = f"{found.where(found.segment[row])} and {found.where(found.rival[row])}"
         return f"two segments with different copy numbers hold it: {rivals}"
 
-    exclusions.add_each(found.rival != NONE, found.segment, found.rival, text)
+    exclusions.add(found.rival != NONE, text)
 
 
 def _add_unknown(exclusions: Exclusions, found: Found, states: States) -> None:
     """Mutations in segments that do not tell the copies of each allele, or tell more than two states."""
-    totals = found.segments["major_cn"].to_numpy()
+    totals = found.take("major_cn")
 
-    def unknown(pair: tuple[int, int]) -> str:
-        where, total = _where(found.segments, pair[0]), totals[pair[0]]
-        if total == NONE:
+    def unknown(row: int) -> str:
+        where = found.where(found.segment[row])
+        if totals[row] == NONE:
             return f"its segment ({where}) has no copy number"
         return (
-            f"its segment ({where}) has a total copy number of {total}, but not the copies of each allele; "
+            f"its segment ({where}) has a total copy number of {totals[row]}, but not the copies of each allele; "
             "--genotype-prior total would use it"
         )
 
-    def too_many(pair: tuple[int, int]) -> str:
-        where = _where(found.segments, pair[0])
-        return (
-            f"the tumour cells of its segment ({where}) are in more than two copy-number states, and more than "
-            f"{100 * MOST_NOT_MODELLED:g} % of them in none of the two largest"
-        )
-
-    def nearly_two(pair: tuple[int, int]) -> str:
-        where = _where(found.segments, pair[0])
-        return (
-            f"the tumour cells of its segment ({where}) are in more than two copy-number states: the two largest are "
-            f"taken for all; at most {100 * MOST_NOT_MODELLED:g} % of the cells are in others"
-        )
+    def several(row: int) -> str:
+        where = found.where(found.segment[row])
+        text = f"the tumour cells of its segment ({where}) are in more than two copy-number states"
+        share = f"{100 * MOST_NOT_MODELLED:g} % of"
+        if states.too_many[row]:
+            return f"{text}, and more than {share} them in none of the two largest"
+        return f"{text}: the two largest are taken for all; at most {share} the cells are in others"
 
     has_segment = found.segment != NONE
-    without_alleles = has_segment & ((states.minor < 0) | (states.second_minor < 0))
-    exclusions.add_each(without_alleles, found.segment, found.segment, unknown)
-    exclusions.add_each(has_segment & states.too_many, found.segment, found.segment, too_many)
-    more = has_segment & (states.not_modelled > 0)
-    exclusions.add_each(more, found.segment, found.segment, nearly_two, is_kept=True)
-
-
-def _where(segments: pd.DataFrame, row: int) -> str:
-    return f"row {segments['row'].iat[row]} of {segments['file'].iat[row]}"
+    exclusions.add(has_segment & ((states.minor < 0) | (states.second_minor < 0)), unknown)
+    exclusions.add(has_segment & states.too_many, several)
+    exclusions.add(has_segment & (states.not_modelled > 0), several, is_kept=True)

@@ -1,21 +1,19 @@
 """The formats of copy-number segments that are known, and how a header tells them.
 
-A layout names the columns of one format as `pyclone_pgsm.inputs.segments.cells.plain` spells them. A file has the
-first layout in `LAYOUTS` whose required columns it has; those with peculiar columns stand first.
+A file has the first layout in `LAYOUTS` whose required columns it has; those with peculiar columns stand first. Names
+of columns are compared by their letters and digits alone (`pyclone_pgsm.inputs.segments.cells.plain`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-
-import numpy as np
 
 from pyclone_pgsm.inputs.cells import columns_by_part
 from pyclone_pgsm.inputs.problems import listed
 from pyclone_pgsm.inputs.segments import alleles
-from pyclone_pgsm.inputs.segments.alleles import HATCHET_CLONES, Alleles, one_state
-from pyclone_pgsm.inputs.segments.cells import UNKNOWN, SegmentCells, plain, style
+from pyclone_pgsm.inputs.segments.alleles import HATCHET_CLONES, Alleles
+from pyclone_pgsm.inputs.segments.cells import SegmentCells, plain, style
 
 _CHROM = ("chrom", "chr", "chromosome", "seqnames", "contig", "chromosomeindex")
 _START = ("start", "startpos", "startposition", "startpositionbp", "locstart", "chromstart")
@@ -23,31 +21,9 @@ _END = ("end", "endpos", "endposition", "endpositionbp", "locend", "chromend")
 _SAMPLE = ("sampleid", "sample", "samplename", "tumorsamplebarcode")
 _PLACE: dict[str, tuple[str, ...]] = {"chrom": _CHROM, "start": _START, "end": _END}
 
-_MAJOR = ("majorcn", "major", "majorcopynumber", "nmajor")
-_MINOR = ("minorcn", "minor", "minorcopynumber", "nminor")
-_TOTAL = ("totalcn", "totcn", "total", "copynumber", "cn", "tcn")
-
-
-def _pair(cells: SegmentCells) -> Alleles:
-    major, minor = alleles.of_pair(cells)
-    return one_state(major, minor, cells.share("fraction"))
-
-
-def _total_and_minor(cells: SegmentCells) -> Alleles:
-    return one_state(*alleles.of_total_and_minor(cells))
-
-
-def _total(cells: SegmentCells) -> Alleles:
-    unknown = np.full(len(cells), UNKNOWN, dtype=np.int64)
-    return one_state(*alleles.with_totals(unknown, unknown, cells.copies("total")))
-
-
-def _generic(cells: SegmentCells) -> Alleles:
-    real = alleles.of_real_pair(cells)
-    major, minor = alleles.with_totals(real.major, real.minor, alleles.nearest(cells.real_copies("total")))
-    return one_state(
-        major, minor, cells.share("fraction"), np.where(real.rounding[:, None] > 0, real.real, np.nan)
-    )
+_MAJOR = ("major_cn", "major", "majorcopynumber", "nMajor")
+_MINOR = ("minor_cn", "minor", "minorcopynumber", "nMinor")
+_TOTAL = ("total_cn", "totcn", "total", "copyNumber", "cn", "tcn")
 
 
 @dataclass(frozen=True)
@@ -60,14 +36,10 @@ class Layout:
         Name of the format, as ``--cn-format`` takes it.
     title : str
         What the format is called in messages.
-    required : mapping of str to tuple of str
-        Part to the plain names of columns that play it, besides chrom, start and end.
+    required, place, optional : mapping of str to tuple of str
+        Part to the names of columns that play it; messages use the first. ``place`` are chrom, start and end.
     read : callable
         From the cells to the alleles.
-    place : mapping of str to tuple of str
-        The same for chrom, start and end.
-    optional : mapping of str to tuple of str
-        Parts that may be missing.
     zero_based : bool
         Whether the first base of a chromosome is 0 and the end not part of the segment.
     of_all_cells : bool
@@ -94,25 +66,25 @@ class Layout:
         """All parts, the required ones first."""
         return {**self.place, **self.required, "sample": _SAMPLE, **self.optional}
 
-    def missing(self, names: Iterable[str]) -> list[str]:
-        """Required parts without a column among these plain names."""
-        there = set(names)
-        return [part for part, of in {**self.place, **self.required}.items() if not there & set(of)]
-
     def columns(self, names: Sequence[str]) -> dict[str, str]:
         """Part to the column that plays it, of the names in a header."""
         return columns_by_part(names, self.parts, plain)
+
+    def missing(self, names: Sequence[str]) -> list[str]:
+        """Names of the required columns that are not in a header."""
+        found = self.columns(names)
+        return [of[0] for part, of in {**self.place, **self.required}.items() if part not in found]
 
 
 def _place(start: str, end: str, chrom: tuple[str, ...] = _CHROM) -> dict[str, tuple[str, ...]]:
     return {"chrom": chrom, "start": (start,), "end": (end,)}
 
 
-_TITAN_SHARE = {"fraction": ("cellularprevalence", "cellularfrequency", "clonalfrequency")}
-_TITAN = {"state": ("titanstate", "titancall", "clonalcluster")}
+_TITAN_SHARE = {"fraction": ("cellular_prevalence", "cellularfrequency", "clonal_frequency")}
+_TITAN = {"state": ("TITAN_state", "titancall", "clonalcluster")}
 _CNVKIT = {"log2": ("log2",)}
 
-_HATCHET = {f"{kind}_{clone}": (f"{kind}{clone}",) for clone in HATCHET_CLONES for kind in ("cn", "u")}
+_HATCHET = {f"{kind}_{clone}": (f"{kind}_{clone}",) for clone in HATCHET_CLONES for kind in ("cn", "u")}
 _HATCHET_REQUIRED = ("cn_clone1", "u_clone1")
 
 LAYOUTS = (
@@ -120,8 +92,8 @@ LAYOUTS = (
         "hatchet",
         "HATCHet best.seg.ucn or best.bbc.ucn",
         {
-            "cn_normal": ("cnnormal",),
-            "u_normal": ("unormal",),
+            "cn_normal": ("cn_normal",),
+            "u_normal": ("u_normal",),
             **{part: _HATCHET[part] for part in _HATCHET_REQUIRED},
         },
         alleles.of_hatchet,
@@ -131,134 +103,138 @@ LAYOUTS = (
     Layout(
         "battenberg",
         "Battenberg subclones.txt",
-        {"major": ("nmaj1a",), "minor": ("nmin1a",), "fraction": ("frac1a",)},
+        {"major": ("nMaj1_A",), "minor": ("nMin1_A",), "fraction": ("frac1_A",)},
         alleles.of_battenberg,
         optional={
-            "second_major": ("nmaj2a",),
-            "second_minor": ("nmin2a",),
-            "second_fraction": ("frac2a",),
+            "second_major": ("nMaj2_A",),
+            "second_minor": ("nMin2_A",),
+            "second_fraction": ("frac2_A",),
         },
     ),
     Layout(
         "titan",
         "TitanCNA segments, corrected for purity and ploidy",
-        {"major": ("correctedmajorcn",), "minor": ("correctedminorcn",), "total": ("correctedcopynumber",)},
-        _pair,
+        {
+            "major": ("Corrected_MajorCN",),
+            "minor": ("Corrected_MinorCN",),
+            "total": ("Corrected_Copy_Number",),
+        },
+        alleles.of_pair,
         optional=_TITAN_SHARE,
     ),
     Layout(
         "titan",
         "TitanCNA segments",
-        {"major": ("majorcn",), "minor": ("minorcn",), **_TITAN},
-        _pair,
-        optional={**_TITAN_SHARE, "total": ("copynumber",)},
+        {"major": ("major_cn",), "minor": ("minor_cn",), **_TITAN},
+        alleles.of_pair,
+        optional={**_TITAN_SHARE, "total": ("copyNumber",)},
     ),
     Layout(
         "purple",
         "PURPLE purple.cnv.somatic.tsv (version 3 and later)",
         {
-            "major": ("majorallelecopynumber", "majoralleleploidy"),
-            "minor": ("minorallelecopynumber", "minoralleleploidy"),
+            "major": ("majorAlleleCopyNumber", "majoralleleploidy"),
+            "minor": ("minorAlleleCopyNumber", "minoralleleploidy"),
         },
         alleles.of_real_pair,
     ),
     Layout(
         "purple",
         "PURPLE purple.cnv (version 2)",
-        {"total": ("copynumber",), "frequency": ("actualbaf", "baf")},
+        {"total": ("copyNumber",), "frequency": ("actualBAF", "baf")},
         alleles.of_total_and_frequency,
     ),
     Layout(
         "facets",
         "FACETS cncf",
-        {"total": ("tcnem", "tcn"), "minor": ("lcnem", "lcn")},
-        _total_and_minor,
+        {"total": ("tcn.em", "tcn"), "minor": ("lcn.em", "lcn")},
+        alleles.of_total_and_minor,
         optional={"sample": (*_SAMPLE, "sid", "id")},
     ),
     Layout(
         "sequenza",
         "Sequenza segments.txt",
-        {"total": ("cnt",), "major": ("a",), "minor": ("b",)},
-        _pair,
+        {"total": ("CNt",), "major": ("A",), "minor": ("B",)},
+        alleles.of_pair,
     ),
     Layout(
         "cnvkit",
         "CNVkit call.cns with allele-specific copy numbers",
         {**_CNVKIT, "total": ("cn",), "major": ("cn1",), "minor": ("cn2",)},
-        _pair,
+        alleles.of_pair,
         zero_based=True,
     ),
     Layout(
         "cnvkit",
         "CNVkit call.cns",
         {**_CNVKIT, "total": ("cn",)},
-        _total,
+        alleles.of_total,
         zero_based=True,
         has_alleles=False,
     ),
     Layout(
         "ascat",
         "ASCAT segments.txt",
-        {"major": ("nmajor",), "minor": ("nminor",)},
-        _pair,
+        {"major": ("nMajor",), "minor": ("nMinor",)},
+        alleles.of_pair,
         place=_place("startpos", "endpos"),
     ),
     Layout(
         "ascat",
         "ASCAT summary of SigProfiler",
-        {"total": ("tumourtcn",), "minor": ("tumourbcn",), "normal": ("normaltcn",)},
-        _total_and_minor,
+        {"total": ("Tumour TCN",), "minor": ("Tumour BCN",), "normal": ("Normal TCN",)},
+        alleles.of_total_and_minor,
     ),
     Layout(
         "ascat",
         "ASCAT segments for scarHRD",
-        {"total": ("totalcn",), "major": ("acn",), "minor": ("bcn",)},
-        _pair,
+        {"total": ("total_cn",), "major": ("A_cn",), "minor": ("B_cn",)},
+        alleles.of_pair,
         optional={"ploidy": ("ploidy",)},
     ),
     Layout(
         "ascat",
         "ascatNgs copynumber.caveman.csv",
-        {"total": ("tumourtotal",), "minor": ("tumourminor",), "normal": ("normaltotal",)},
-        _total_and_minor,
+        {"total": ("tumour_total",), "minor": ("tumour_minor",), "normal": ("normal_total",)},
+        alleles.of_total_and_minor,
     ),
     Layout(
         "phylowgs",
         "PhyloWGS cnvs.txt",
         {
-            "total": ("copynumber",),
-            "major": ("majorcn",),
-            "minor": ("minorcn",),
-            "fraction": ("cellularprevalence",),
+            "total": ("copyNumber",),
+            "major": ("major_cn",),
+            "minor": ("minor_cn",),
+            "fraction": ("cellular_prevalence",),
         },
-        _pair,
+        alleles.of_pair,
         of_all_cells=True,
         has_rows_for_states=True,
     ),
     Layout(
         "mutationtimer",
         "MutationTimeR segments",
-        {"major": ("majorcn",), "minor": ("minorcn",), "fraction": ("clonalfrequency",)},
-        _pair,
+        {"major": ("major_cn",), "minor": ("minor_cn",), "fraction": ("clonal_frequency",)},
+        alleles.of_pair,
         of_all_cells=True,
         has_rows_for_states=True,
     ),
     Layout(
         "pcgr",
         "PCGR cna.tsv",
-        {"major": ("nmajor",), "minor": ("nminor",)},
-        _pair,
+        {"major": ("nMajor",), "minor": ("nMinor",)},
+        alleles.of_pair,
         place=_place("start", "end", ("chromosome",)),
     ),
     Layout(
         "generic",
         "chrom start end major_cn minor_cn",
         {"major": _MAJOR, "minor": _MINOR},
-        _generic,
+        alleles.of_generic,
         optional={
             "normal": ("normalcn", "normaltotalcn"),
-            "fraction": ("cellularprevalence",),
-            "total": ("totalcn", "totcn"),
+            "fraction": ("cellular_prevalence",),
+            "total": ("total_cn", "totcn"),
         },
         has_rows_for_states=True,
     ),
@@ -266,7 +242,7 @@ LAYOUTS = (
         "generic",
         "chrom start end total_cn",
         {"total": _TOTAL},
-        _total,
+        alleles.of_total,
         optional={"normal": ("normalcn", "normaltotalcn")},
         has_alleles=False,
     ),
@@ -279,7 +255,7 @@ FORMATS = tuple(sorted({layout.format for layout in LAYOUTS}))
 _LOG_RATIOS = ("segmentmean", "segmean", "seglogr", "mean", "logratio", "medianlogr", "log2", "log2ratio")
 
 
-_KNOWN = {each for layout in LAYOUTS for of in layout.parts.values() for each in of}
+_KNOWN = {plain(each) for layout in LAYOUTS for of in layout.parts.values() for each in of}
 
 STYLE = style("a table of copy-number segments as text", _KNOWN)
 """How files of segments look."""
@@ -287,28 +263,25 @@ STYLE = style("a table of copy-number segments as text", _KNOWN)
 
 def recognise(names: Sequence[str], cn_format: str | None) -> Layout | None:
     """The layout of a header, or of a given format; None if there is none that it has all columns of."""
-    there = [plain(name) for name in names]
     candidates = (layout for layout in LAYOUTS if cn_format in (None, layout.format))
-    return next((layout for layout in candidates if not layout.missing(there)), None)
+    return next((layout for layout in candidates if not layout.missing(names)), None)
 
 
 def why_not_recognised(names: Sequence[str], cn_format: str | None) -> str:
     """The message for a header that `recognise` does not know."""
-    there = {plain(name) for name in names}
+    has = f"The header has {listed(names, most=12, longest=40)}"
     if cn_format is not None:
-        layout = min(
-            (layout for layout in LAYOUTS if layout.format == cn_format),
-            key=lambda each: len(each.missing(there)),
-        )
-        return f"not in the format {cn_format} ({layout.title}): {_lacks(layout, there)}. {_has(names)}"
-    if there & set(_LOG_RATIOS):
-        ratio = next(name for name in names if plain(name) in _LOG_RATIOS)
+        of_format = [layout for layout in LAYOUTS if layout.format == cn_format]
+        layout = min(of_format, key=lambda each: len(each.missing(names)))
+        return f"not in the format {cn_format} ({layout.title}): {_lacks(layout, names)}. {has}"
+    ratio = next((name for name in names if plain(name) in _LOG_RATIOS), None)
+    if ratio is not None:
         return _NO_COPY_NUMBERS.format(ratio=ratio)
     message = f"the format of these segments is not recognised. Known are {', '.join(FORMATS)}"
-    nearest = _nearest(there)
+    nearest = _nearest(names)
     if nearest is not None:
-        message += f"; nearest is {nearest.format} ({nearest.title}), but {_lacks(nearest, there)}"
-    return f"{message}. {_has(names)}"
+        message += f"; nearest is {nearest.format} ({nearest.title}), but {_lacks(nearest, names)}"
+    return f"{message}. {has}"
 
 
 _NO_COPY_NUMBERS = (
@@ -327,40 +300,17 @@ def why_totals_are_not_enough(layout: Layout, column: str) -> str:
     return message + (" (`cnvkit.py call --vcf` adds cn1 and cn2)" if layout.format == "cnvkit" else "")
 
 
-def _nearest(there: set[str]) -> Layout | None:
+def _nearest(names: Sequence[str]) -> Layout | None:
     """The layout of which most is there: at least one column beyond the place, and half of all required."""
 
     def share(layout: Layout) -> float:
-        return 1 - len(layout.missing(there)) / (len(layout.place) + len(layout.required))
+        return 1 - len(layout.missing(names)) / (len(layout.place) + len(layout.required))
 
-    def has_own(layout: Layout) -> bool:
-        return any(there & set(of) for of in layout.required.values())
-
-    close = [layout for layout in LAYOUTS if has_own(layout) and share(layout) >= 0.5]
+    close = [each for each in LAYOUTS if each.required.keys() & each.columns(names) and share(each) >= 0.5]
     return max(close, key=share, default=None)
 
 
-def _lacks(layout: Layout, there: set[str]) -> str:
-    parts = {**layout.place, **layout.required}
-    missing = [_SPELLED.get(parts[part][0], parts[part][0]) for part in layout.missing(there)]
+def _lacks(layout: Layout, names: Sequence[str]) -> str:
+    missing = layout.missing(names)
     several = len(missing) > 1
     return f"the column{'s' if several else ''} {', '.join(missing)} {'are' if several else 'is'} missing"
-
-
-_SPELLED = {
-    "nmaj1a": "nMaj1_A", "nmin1a": "nMin1_A", "frac1a": "frac1_A", "majorcn": "major_cn", "minorcn": "minor_cn",
-    "correctedmajorcn": "Corrected_MajorCN", "correctedminorcn": "Corrected_MinorCN",
-    "correctedcopynumber": "Corrected_Copy_Number", "titanstate": "TITAN_state",
-    "majorallelecopynumber": "majorAlleleCopyNumber", "minorallelecopynumber": "minorAlleleCopyNumber",
-    "copynumber": "copyNumber", "actualbaf": "actualBAF", "tcnem": "tcn.em", "lcnem": "lcn.em", "cnt": "CNt",
-    "a": "A", "b": "B", "nmajor": "nMajor", "nminor": "nMinor", "tumourtcn": "Tumour TCN",
-    "tumourbcn": "Tumour BCN", "normaltcn": "Normal TCN", "totalcn": "total_cn", "acn": "A_cn", "bcn": "B_cn",
-    "tumourtotal": "tumour_total", "tumourminor": "tumour_minor", "normaltotal": "normal_total",
-    "cellularprevalence": "cellular_prevalence", "clonalfrequency": "clonal_frequency",
-    "cnnormal": "cn_normal", "unormal": "u_normal", "cnclone1": "cn_clone1", "uclone1": "u_clone1",
-}  # fmt: skip
-"""Plain names as their tools write them, for messages."""
-
-
-def _has(names: Sequence[str]) -> str:
-    return f"The header has {listed(names, most=12, longest=40)}"

@@ -63,10 +63,6 @@ def pieces_of(
         First and last position, both inclusive, 0 <= start <= end < 2³².
     content : (N,) int64
         A number for what the segment says: equal where segments say the same.
-
-    Returns
-    -------
-    Pieces
     """
     order = np.lexsort((start, group))
     group, start, end = group[order], start[order], end[order]

@@ -40,7 +40,6 @@ from pyclone_pgsm.inputs.segments.samples import (
     hinted,
     resolved,
     rows_by_sample,
-    used_samples,
 )
 from pyclone_pgsm.inputs.segments.states import EXCESS, States, states_of_tumour
 
@@ -94,7 +93,7 @@ def join(
     given = variants.table
     if not len(given):
         raise UsageError("there are no mutations to join with the segments")
-    samples = used_samples(given)
+    samples = list(given["sample_id"].cat.remove_unused_categories().cat.categories)
     rows = rows_by_sample(segments, samples)
     known = {
         sample: Sample(
@@ -114,7 +113,7 @@ def join(
     names = mutation_ids(given)
     left_out = exclusions.left_out(given, names)
     if not kept.any():
-        raise InputError([_nothing_left(given, left_out)])
+        raise _nothing_left(given, left_out)
     return _table(given, names, kept, found, known, normal_cn, states), left_out
 
 
@@ -122,11 +121,9 @@ def _normal_copies(found: Found, known: Mapping[str, Sample]) -> NDArray[np.int6
     """(N,) copies in normal cells: as the segments say, else by chromosome, sex and build."""
     copies = np.empty(len(found.given), dtype=np.int64)
     for code, sample in enumerate(found.samples):
-        here = np.flatnonzero(found.sample == code)
-        of = found.given.iloc[here]
-        copies[here] = normal_copies(
-            of["chrom"].array, of["pos"].to_numpy(), known[sample].sex, known[sample].build
-        )
+        here = found.sample == code
+        of = found.given[here]
+        copies[here] = normal_copies(of["chrom"], of["pos"], known[sample].sex, known[sample].build)
     said = found.take("normal_cn")
     return np.where(said == NONE, copies, said)
 
@@ -137,9 +134,12 @@ def _states(
     """The states at each mutation; where there is no segment, the normal one."""
     has_segment = found.segment != NONE
     totals_do = looks_at_no_alleles(genotype_prior)
-    first = np.stack([found.take("major_cn", 0), found.take("minor_cn", 0)], axis=1).astype(np.int64)
-    second = np.stack([found.take("subclonal_major_cn", 0), found.take("subclonal_minor_cn", 0)], axis=1)
-    second = second.astype(np.int64)
+    first, second = (
+        np.stack([found.take(f"{which}major_cn", 0), found.take(f"{which}minor_cn", 0)], axis=1).astype(
+            np.int64
+        )
+        for which in ("", "subclonal_")
+    )
     for state in (first, second):
         haploid_or_total = (state[:, 1] == NONE) & (state[:, 0] != NONE) & ((normal_cn == 1) | totals_do)
         state[haploid_or_total, 1] = 0
@@ -177,13 +177,12 @@ def _tumour_content(
     return content[found.sample]
 
 
-def _nothing_left(given: pd.DataFrame, left_out: Sequence[LeftOut]) -> Problem:
+def _nothing_left(given: pd.DataFrame, left_out: Sequence[LeftOut]) -> InputError:
     commonest, times = Counter(item.reason for item in left_out).most_common(1)[0]
-    return Problem(
-        str(given["file"].iat[0]),
-        f"none of the {len(given)} mutations can be joined with the segments; most often ({times} "
-        f"times): {commonest}",
+    message = (
+        f"none of the {len(given)} mutations can be joined with the segments; most often ({times} times): "
     )
+    return InputError([Problem(str(given["file"].iat[0]), message + commonest)])
 
 
 def _table(

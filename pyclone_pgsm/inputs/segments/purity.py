@@ -22,7 +22,7 @@ from pyclone_pgsm.inputs import values
 from pyclone_pgsm.inputs.columns import TextTable, read_columns
 from pyclone_pgsm.inputs.genome import Sex
 from pyclone_pgsm.inputs.problems import FileProblems
-from pyclone_pgsm.inputs.segments.cells import Real, plain, style
+from pyclone_pgsm.inputs.segments.cells import plain, style
 from pyclone_pgsm.inputs.text import open_text
 
 
@@ -50,7 +50,7 @@ _SEX = frozenset({"gender", "sex"})
 _SEXES: dict[str, Sex] = {"male": "male", "female": "female", "m": "male", "f": "female"}
 
 _STYLE = style("the purity and ploidy of a sample", _PURITY | _PLOIDY | _SEX)
-_COPIES = Real(0.0, values.LARGEST_COPY_NUMBER, "a ploidy: a number, 0 or more")
+_COPIES = values.Real(0.0, values.LARGEST_COPY_NUMBER, "a ploidy: a number, 0 or more")
 
 _FIT_NAME = re.compile(r"purity|cellularity|confints|params|samplestatistics", re.IGNORECASE)
 _RHO = re.compile(r"^rho[\s,]", re.MULTILINE)
@@ -131,7 +131,9 @@ def _plain_names(table: TextTable) -> set[str]:
 
 def _of_titan(found: dict[str, str], problems: FileProblems) -> Fit:
     name = "Normal contamination"
-    normal = _number(Real(0.0, 1.0, "a share of cells: 0 to 1"), name, found.get(name, ""), None, problems)
+    normal = _number(
+        values.Real(0.0, 1.0, "a share of cells: 0 to 1"), name, found.get(name, ""), None, problems
+    )
     ploidy = _number(_COPIES, "ploidy", found.get("Average tumour ploidy", ""), None, problems)
     return Fit(None if normal is None or normal == 1 else 1 - normal, ploidy)
 
@@ -151,7 +153,7 @@ def _cell(texts: dict[str, str], names: frozenset[str]) -> tuple[str, str]:
 
 
 def _number(
-    read: values.Share | Real, name: str, text: str, line: int | None, problems: FileProblems
+    read: values.Share | values.Real, name: str, text: str, line: int | None, problems: FileProblems
 ) -> float | None:
     if text.lower() in values.NO_VALUE:
         return None

@@ -6,7 +6,6 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,11 +13,11 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import InputError, UsageError
 from pyclone_pgsm.inputs.columns import Column, read_columns
-from pyclone_pgsm.inputs.genome import CHROMOSOMES, builds_that_fit, harmonise_chromosome
+from pyclone_pgsm.inputs.genome import builds_that_fit, chromosome, last_positions
 from pyclone_pgsm.inputs.observations import PRIORS_WITHOUT_COPY_NUMBERS, LeftOut
-from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, input_error, listed
+from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, listed, raise_any
 from pyclone_pgsm.inputs.segments.alleles import Alleles, of_states
-from pyclone_pgsm.inputs.segments.cells import MOST_OF_ALL, UNKNOWN, SegmentCells
+from pyclone_pgsm.inputs.segments.cells import MOST_OF_ALL, NORMAL_COPIES, POSITION, UNKNOWN, SegmentCells
 from pyclone_pgsm.inputs.segments.formats import (
     FORMATS,
     STYLE,
@@ -80,10 +79,6 @@ def read_segments(
         Name of the genotype prior that the segments are meant for. Files with total copy numbers only are refused
         unless it looks at totals only, or at no copy numbers of the tumour.
 
-    Returns
-    -------
-    Segments
-
     Raises
     ------
     InputError
@@ -102,19 +97,22 @@ def read_segments(
     has_fit = [is_fit(path) for path in given]
     if all(has_fit):
         raise UsageError("only files with the purity of samples are given, no copy-number segments")
-    options = _Options(cn_format, sample_id, looks_at_no_alleles(genotype_prior))
+    totals_do = looks_at_no_alleles(genotype_prior)
 
     def read(place: int) -> Segments | Fit:
         path, problems = given[place], found[place]
-        return _fit(path, problems) if has_fit[place] else _read_file(path, options, problems)
+        return (
+            _fit(path, problems)
+            if has_fit[place]
+            else _read_file(path, cn_format, sample_id, totals_do, problems)
+        )
 
     files = read_each(given, found, read)
     parts = {place: each for place, each in files if isinstance(each, Segments)}
     _note_doubles(parts, found)
     if not any(found):
         _assign({place: each for place, each in files if isinstance(each, Fit)}, parts, found)
-    if any(found):
-        raise input_error(found)
+    raise_any(*found)
     return combined(list(parts.values()))
 
 
@@ -130,86 +128,65 @@ def _fit(path: Path, problems: FileProblems) -> Fit:
         return Fit()
 
 
-class _Options(NamedTuple):
-    """What `read_segments` was told of all files."""
-
-    cn_format: str | None
-    sample_id: str | None
-    totals_do: bool
-
-
-def _read_file(path: Path, options: _Options, problems: FileProblems) -> Segments:
+def _read_file(
+    path: Path, cn_format: str | None, sample_id: str | None, totals_do: bool, problems: FileProblems
+) -> Segments:
     table = read_columns(path, STYLE, problems)
     header = table.header_line or None
-    layout = recognise(table.names, options.cn_format)
+    layout = recognise(table.names, cn_format)
     if layout is None:
-        raise problems.give_up(why_not_recognised(table.names, options.cn_format), header)
+        raise problems.give_up(why_not_recognised(table.names, cn_format), header)
     cells = SegmentCells(table, layout.columns(table.names), problems)
-    if not (layout.has_alleles or options.totals_do):
+    if not (layout.has_alleles or totals_do):
         raise problems.give_up(why_totals_are_not_enough(layout, cells.column_of["total"]), header)
-    samples = _samples(cells, options.sample_id)
+    samples = cells.column("sample") if "sample" in cells else Column([""], np.zeros(len(cells), np.int32))
+    if "sample" in cells and sample_id is None:
+        cells.read("sample", _sample_name, object)
     alleles = layout.read(cells)
     frame = _frame(cells, layout, samples, alleles)
-    ploidy = _ploidy(cells)
     forward = (frame["start"] <= frame["end"]).to_numpy()
     if not problems and not forward.any():
         problems.add("every segment ends before it starts", header, cells.column_of["end"])
-    if problems:
-        raise input_error([problems])
-    wanted = _wanted(samples, options.sample_id, problems)
-    if options.sample_id is not None:
-        frame["sample_id"] = pd.Categorical([options.sample_id] * len(frame))
-    left_out = _left_out(frame, alleles, wanted, forward) + _above_one(cells, frame, wanted & forward)
-    frame = frame[wanted & forward].reset_index(drop=True)
+    raise_any(problems)
+    wanted = _wanted(samples, sample_id, problems)
+    if sample_id is not None:
+        frame["sample_id"] = pd.Categorical([sample_id] * len(frame))
+    used = wanted & forward
+    left_out = [
+        *_backward(frame, wanted & ~forward),
+        *_rounded(frame, alleles, used),
+        *_above_one(cells, frame, used),
+    ]
+    frame = frame[used].reset_index(drop=True)
     if layout.has_rows_for_states and "fraction" in cells:
         frame = _states_together(frame, problems)
-    fit = _companion(path, problems)
-    hints = _hints(frame, layout, problems.file, fit, ploidy)
-    return Segments(
-        frame.drop(columns=_PURITY, errors="ignore"), sorted(left_out, key=lambda item: item.row or 0), hints
-    )
+    hints = _hints(frame, layout, problems.file, _companion(path, problems), _ploidy(cells))
+    left_out.sort(key=lambda item: item.row or 0)
+    return Segments(frame.drop(columns=_PURITY, errors="ignore"), left_out, hints)
 
 
 def _frame(cells: SegmentCells, layout: Layout, samples: Column, alleles: Alleles) -> pd.DataFrame:
     """The rows as they stand in the file, in the columns of `Segments.table`."""
-    has_second = alleles.second_fraction > 0
     columns = {
         "file": cells.problems.file,
         "row": cells.table.lines,
-        "sample_id": _texts(samples),
-        "chrom": _chromosomes(cells),
-        "start": cells.position("start") + (1 if layout.zero_based else 0),
-        "end": cells.position("end"),
-        "major_cn": alleles.major,
-        "minor_cn": alleles.minor,
-        "normal_cn": cells.normal_copies("normal"),
-        "fraction": alleles.fraction,
-        "subclonal_major_cn": alleles.second_major,
-        "subclonal_minor_cn": alleles.second_minor,
-        "subclonal_fraction": np.where(has_second, alleles.second_fraction, np.nan),
-        "other_fraction": alleles.other_fraction,
+        "sample_id": [samples.texts[code] for code in samples.codes.tolist()],
+        "chrom": cells.read("chrom", chromosome, object),
+        "start": cells.read("start", POSITION, np.int64, UNKNOWN) + (1 if layout.zero_based else 0),
+        "end": cells.read("end", POSITION, np.int64, UNKNOWN),
+        "normal_cn": cells.numbers("normal", NORMAL_COPIES, np.int64),
         "of_all_cells": layout.of_all_cells,
-        "num_states": alleles.num_states,
         "rounding": alleles.rounding,
+        **alleles.states,
     }
-    frame = pd.DataFrame(columns).astype(COLUMNS)
+    frame = pd.DataFrame(columns)[list(COLUMNS)].astype(COLUMNS)
     return frame.assign(**{_PURITY: 1 - cells.share("u_normal")}) if "u_normal" in cells else frame
 
 
-def _texts(column: Column) -> list[str]:
-    return [column.texts[code] for code in column.codes.tolist()]
-
-
-def _samples(cells: SegmentCells, sample_id: str | None) -> Column:
-    """The sample of each row, "" where the file has none."""
-    if "sample" not in cells:
-        return Column([""], np.zeros(len(cells), np.int32))
-    column = cells.column("sample")
-    if sample_id is None:
-        bad = np.array([not text or bool(CONTROL.search(text)) for text in column.texts], dtype=bool)
-        message = "empty, or with control characters; expected the name of a sample"
-        cells.note(bad[column.codes], "sample", lambda row: message)
-    return column
+def _sample_name(text: str) -> str:
+    if not text or CONTROL.search(text):
+        raise ValueError("empty, or with control characters; expected the name of a sample")
+    return text
 
 
 def _wanted(samples: Column, sample_id: str | None, problems: FileProblems) -> NDArray[np.bool_]:
@@ -222,49 +199,44 @@ def _wanted(samples: Column, sample_id: str | None, problems: FileProblems) -> N
     return np.array([name == sample_id for name in samples.texts], dtype=bool)[samples.codes]
 
 
-def _chromosomes(cells: SegmentCells) -> list[str]:
-    column = cells.column("chrom")
-    names = [harmonise_chromosome(text) for text in column.texts]
-    bad = np.array([not name or bool(CONTROL.search(name)) for name in names], dtype=bool)
-    cells.note(bad[column.codes], "chrom", lambda row: "no name; expected a chromosome, such as 1, chr1 or X")
-    return [names[code] for code in column.codes.tolist()]
-
-
 def _ploidy(cells: SegmentCells) -> float | None:
     """The ploidy where each row repeats it."""
     values = cells.real_copies("ploidy")
     return float(values[0]) if len(values) and not np.isnan(values[0]) else None
 
 
-def _left_out(
-    frame: pd.DataFrame, alleles: Alleles, wanted: NDArray[np.bool_], forward: NDArray[np.bool_]
-) -> list[LeftOut]:
-    """The segments that end before they start, and those whose copy numbers were rounded by more than `FAR`."""
-    told = wanted & (~forward | (frame["rounding"].to_numpy() > FAR))
-    names = ["file", "row", "sample_id", "start", "end", "major_cn", "minor_cn"]
-    rows = frame.loc[told, names].itertuples(index=False, name=None)
+def _told(frame: pd.DataFrame, row: int, reason: str) -> LeftOut:
+    return LeftOut(
+        frame["file"].iat[row], int(frame["row"].iat[row]), "", frame["sample_id"].iat[row], reason
+    )
+
+
+def _backward(frame: pd.DataFrame, rows: NDArray[np.bool_]) -> list[LeftOut]:
+    """The segments that end before they start."""
     return [
-        LeftOut(
-            file,
+        _told(
+            frame,
             row,
-            "",
-            sample,
-            _how_rounded(real, major, minor)
-            if start <= end
-            else f"the segment ends ({end}) before it starts ({start})",
+            f"the segment ends ({frame['end'].iat[row]}) before it starts ({frame['start'].iat[row]})",
         )
-        for (file, row, sample, start, end, major, minor), real in zip(rows, alleles.real[told])
+        for row in np.flatnonzero(rows).tolist()
+    ]
+
+
+def _rounded(frame: pd.DataFrame, alleles: Alleles, used: NDArray[np.bool_]) -> list[LeftOut]:
+    """The segments whose copy numbers were rounded by more than `FAR`."""
+    return [
+        _told(frame, row, _how_rounded(alleles.real[row], alleles.major_cn[row], alleles.minor_cn[row]))
+        for row in np.flatnonzero(used & (alleles.rounding > FAR)).tolist()
     ]
 
 
 def _above_one(cells: SegmentCells, frame: pd.DataFrame, used: NDArray[np.bool_]) -> list[LeftOut]:
     """The segments whose share of the cells was above 1."""
     return [
-        LeftOut(
-            str(frame["file"].iat[row]),
-            int(frame["row"].to_numpy()[row]),
-            "",
-            str(frame["sample_id"].iat[row]),
+        _told(
+            frame,
+            row,
             f"{cells.column_of[part]} {cells.column(part).text_of(row)} of the segment is above 1, and taken as 1",
         )
         for part, above in dict(cells.above_one).items()
@@ -303,16 +275,7 @@ def _states_together(frame: pd.DataFrame, problems: FileProblems) -> pd.DataFram
     several = np.bincount(segment)[segment[place == 0]] > 1
     alleles = of_states(states[several], shares[several])
     together = frame[place == 0].reset_index(drop=True)
-    for name, values in {
-        "major_cn": alleles.major,
-        "minor_cn": alleles.minor,
-        "fraction": alleles.fraction,
-        "subclonal_major_cn": alleles.second_major,
-        "subclonal_minor_cn": alleles.second_minor,
-        "subclonal_fraction": np.where(alleles.second_fraction > 0, alleles.second_fraction, np.nan),
-        "other_fraction": alleles.other_fraction,
-        "num_states": alleles.num_states,
-    }.items():
+    for name, values in alleles.states.items():
         together.loc[several, name] = values
     return together
 
@@ -327,35 +290,28 @@ def _companion(path: Path, problems: FileProblems) -> Fit:
         problems.add(
             f"in {beside.name}, which belongs to this file: {problem.message}", None, None, problem.value
         )
-    if problems:
-        raise input_error([problems])
+    raise_any(problems)
     return fit
 
 
 def _hints(frame: pd.DataFrame, layout: Layout, file: str, fit: Fit, ploidy: float | None) -> list[Hint]:
     hints = []
     for sample, of in frame.groupby("sample_id", observed=True, sort=False):
-        last = of.groupby("chrom", observed=True)["end"].max()
-        fitting = builds_that_fit(
-            {str(chrom): int(end) for chrom, end in last.items() if chrom in CHROMOSOMES}
-        )
+        build = builds_that_fit(last_positions(of["chrom"], of["end"]))
+        purity = float(of[_PURITY].iat[0]) if _PURITY in of else None
         hints.append(
             Hint(
                 file=file,
                 sample_id=str(sample),
                 format=layout.format,
                 num_segments=len(of),
-                purity=_first(of, _PURITY) if fit.purity is None else fit.purity,
+                purity=purity if fit.purity is None else fit.purity,
                 ploidy=ploidy if fit.ploidy is None else fit.ploidy,
                 sex=fit.sex,
-                build=fitting[0] if len(fitting) == 1 else None,
+                build=build[0] if len(build) == 1 else None,
             )
         )
     return hints
-
-
-def _first(rows: pd.DataFrame, name: str) -> float | None:
-    return float(rows[name].to_numpy()[0]) if name in rows else None
 
 
 def _assign(fits: dict[int, Fit], read: dict[int, Segments], found: Sequence[FileProblems]) -> None:

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs.genome import BUILDS, CHROMOSOMES, LENGTHS, Build, Sex, builds_that_fit
+from pyclone_pgsm.inputs.genome import BUILDS, LENGTHS, Build, Sex, builds_that_fit, last_positions
 from pyclone_pgsm.inputs.mutations.model import Variants
 from pyclone_pgsm.inputs.problems import listed
-from pyclone_pgsm.inputs.segments.model import Hint, Segments
+from pyclone_pgsm.inputs.segments.model import Segments
 
 _T = TypeVar("_T")
 
@@ -32,13 +31,6 @@ def resolved(option: Mapping[str, _T] | _T | None, sample: str, hinted: _T | Non
     return hinted if value is None else value
 
 
-def used_samples(given: pd.DataFrame) -> list[str]:
-    """The samples that have mutations."""
-    column = given["sample_id"].cat
-    used = np.unique(column.codes.to_numpy())
-    return [str(column.categories[code]) for code in used]
-
-
 def rows_by_sample(segments: Segments, samples: Sequence[str]) -> dict[str, NDArray[np.int64]]:
     """Rows of the segments of each sample of the mutations; none of a sample that has no segments.
 
@@ -48,10 +40,7 @@ def rows_by_sample(segments: Segments, samples: Sequence[str]) -> dict[str, NDAr
         If no sample has segments, or segments that do not say of which sample they are could be those of one that has
         none.
     """
-    column = segments.table["sample_id"].cat
-    codes = column.codes.to_numpy()
-    rows = {str(name): np.flatnonzero(codes == code) for code, name in enumerate(column.categories)}
-    rows = {name: of for name, of in rows.items() if len(of)}
+    rows = {str(name): of for name, of in segments.table.groupby("sample_id", observed=True).indices.items()}
     if list(rows) == [""] and len(samples) == 1:
         return {samples[0]: rows[""]}
     missing = [sample for sample in samples if sample not in rows]
@@ -63,30 +52,25 @@ def rows_by_sample(segments: Segments, samples: Sequence[str]) -> dict[str, NDAr
     return {sample: rows.get(sample, nothing) for sample in samples}
 
 
-def _hints(segments: Segments, rows: NDArray[np.int64]) -> list[Hint]:
-    if not len(rows):
-        return []
-    of = segments.table.iloc[rows[:1]]
-    files = set(segments.table["file"].iloc[rows].unique())
-    sample = of["sample_id"].iat[0]
-    return [hint for hint in segments.hints if hint.file in files and hint.sample_id == sample]
-
-
-def hinted(segments: Segments, rows: NDArray[np.int64], what: str):  # type: ignore[no-untyped-def]
-    """What the files of these segments say, if they agree."""
-    found = {getattr(hint, what) for hint in _hints(segments, rows)} - {None}
+def hinted(segments: Segments, rows: NDArray[np.int64], what: str) -> Any:
+    """What the files of these segments say of their sample, if they agree."""
+    used = segments.table.iloc[rows]
+    files, samples = set(used["file"].unique()), set(used["sample_id"].unique())
+    hints = (hint for hint in segments.hints if hint.file in files and hint.sample_id in samples)
+    found = {getattr(hint, what) for hint in hints} - {None}
     return found.pop() if len(found) == 1 else None
 
 
 def build_of(variants: Variants, segments: Segments, rows: NDArray[np.int64], sample: str) -> Build | None:
     """The genome build of a sample; UsageError if mutations and segments cannot be of the same, or some of them."""
     given = variants.table[variants.table["sample_id"] == sample]
-    last_mutations = given.groupby("chrom", observed=True)["pos"].max()
-    last_segments = segments.table.iloc[rows].groupby("chrom", observed=True)["end"].max()
+    of_sample = segments.table.iloc[rows]
+    last_mutations = last_positions(given["chrom"], given["pos"])
+    last_segments = last_positions(of_sample["chrom"], of_sample["end"])
     _check_mixed(sample, "mutations", last_mutations)
     _check_mixed(sample, "segments", last_segments)
-    of_mutations = builds_that_fit(_of_chromosomes(last_mutations))
-    of_segments = builds_that_fit(_of_chromosomes(last_segments))
+    of_mutations = builds_that_fit(last_mutations)
+    of_segments = builds_that_fit(last_segments)
     said = {variants.hints.builds.get(file) for file in given["file"].unique()}
     of_mutations = [build for build in of_mutations if said == {build}] or of_mutations
     both = [build for build in of_mutations if build in of_segments]
@@ -99,11 +83,10 @@ def build_of(variants: Variants, segments: Segments, rows: NDArray[np.int64], sa
     return both[0] if len(both) == 1 else None
 
 
-def _check_mixed(sample: str, what: str, last: pd.Series) -> None:
+def _check_mixed(sample: str, what: str, last: Mapping[str, int]) -> None:
     """Refuse positions each of which some build has, but no build all."""
-    places = _of_chromosomes(last)
-    each_fits = all(builds_that_fit({chrom: position}) for chrom, position in places.items())
-    if each_fits and not builds_that_fit(places):
+    each_fits = all(builds_that_fit({chrom: position}) for chrom, position in last.items())
+    if each_fits and not builds_that_fit(last):
         why = "; ".join(_too_long(last, build) for build in BUILDS)
         raise UsageError(
             f"sample {sample!r}: the {what} are of different genome builds ({why}). Lift some of them over; or give "
@@ -112,12 +95,7 @@ def _check_mixed(sample: str, what: str, last: pd.Series) -> None:
 
 
 def check_same_build(known: Mapping[str, Sample]) -> None:
-    """Refuse samples of different builds: their mutations are told apart by positions.
-
-    Raises
-    ------
-    UsageError
-    """
+    """Refuse samples of different builds, whose mutations cannot be told apart by positions, with UsageError."""
     of_build = {sample.build: name for name, sample in known.items() if sample.build is not None}
     if len(of_build) > 1:
         (first, one), (second, other) = list(of_build.items())[:2]
@@ -127,13 +105,9 @@ def check_same_build(known: Mapping[str, Sample]) -> None:
         )
 
 
-def _of_chromosomes(last: pd.Series) -> dict[str, int]:
-    return {str(chrom): int(position) for chrom, position in last.items() if chrom in CHROMOSOMES}
-
-
-def _too_long(last: pd.Series, build: Build) -> str:
+def _too_long(last: Mapping[str, int], build: Build) -> str:
     """What lies beyond the end of a chromosome."""
-    for chrom, position in _of_chromosomes(last).items():
+    for chrom, position in last.items():
         if chrom != "MT" and position > LENGTHS[build][chrom]:
             return f"chromosome {chrom} has {LENGTHS[build][chrom]} bases in {build}, and here is position {position}"
     return ""

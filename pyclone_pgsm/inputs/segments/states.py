@@ -74,10 +74,6 @@ def states_of_tumour(
         Copies in normal cells.
     others : (N,) float64, optional
         Share of the tumour cells in further states, none of them larger than ``shares``; none if not given.
-
-    Returns
-    -------
-    States
     """
     normal = np.stack([normal_cn - normal_cn // 2, normal_cn // 2], axis=1)
     states = np.stack([first, second, normal], axis=1)
