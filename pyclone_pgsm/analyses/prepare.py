@@ -20,7 +20,7 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.files import check_new, make_folder, refuse_inputs, replacing, replacing_together
 from pyclone_pgsm.inputs.columns import Column
 from pyclone_pgsm.inputs.genome import BUILDS, Build, Sex
-from pyclone_pgsm.inputs.mutations import VariantOptions, Variants, read_variants
+from pyclone_pgsm.inputs.mutations import Variants, read_variants
 from pyclone_pgsm.inputs.observations import SUBCLONAL, LeftOut, Observations
 from pyclone_pgsm.inputs.problems import FileProblems, listed
 from pyclone_pgsm.inputs.read_counts.joining import lay_out
@@ -130,7 +130,9 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
     InputError, UsageError
         Whatever is wrong with files and options.
     """
-    variants = read_variants(patient.mutations, VariantOptions(options.tumour_samples, options.all_filters))
+    variants = read_variants(
+        patient.mutations, tumour_samples=options.tumour_samples, all_filters=options.all_filters
+    )
     samples = [str(name) for name in variants.table["sample_id"].cat.categories]
     content = _said_content(patient, options, samples)
     segments, notes = _read_segments(patient.segments, samples, options)
@@ -350,7 +352,7 @@ def _check_doubles(segments: Segments, samples: Sequence[str]) -> None:
 
 
 def _unfiltered(variants: Variants) -> list[str]:
-    return [f"{file}: no filters were applied; all records are taken" for file in variants.hints.unfiltered]
+    return [f"{file}: no filters were applied; all records are taken" for file in variants.unfiltered]
 
 
 def _samples_left_out(samples: Sequence[str], left_out: Sequence[LeftOut]) -> list[str]:

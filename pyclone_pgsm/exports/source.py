@@ -8,7 +8,7 @@ from pathlib import Path
 from pyclone_pgsm.errors import InputError, Problem, UsageError
 from pyclone_pgsm.exports.answer import Answer, ExportOptions
 from pyclone_pgsm.inputs.genome import chromosome
-from pyclone_pgsm.inputs.mutations.model import VariantFile, VariantOptions, allele, mutation_id
+from pyclone_pgsm.inputs.mutations.model import VariantFile, allele, mutation_id
 from pyclone_pgsm.inputs.mutations.naming import choose_samples
 from pyclone_pgsm.inputs.problems import FileProblems, raise_any
 
@@ -50,7 +50,7 @@ def samples_of(
         return found
     problems = FileProblems(str(path))
     given = {options.source_sample: None} if options.source_sample is not None else {}
-    chosen = choose_samples(VariantFile(path, given), VariantOptions(), names, declared, problems)
+    chosen = choose_samples(VariantFile(path, given), (), names, declared, problems)
     raise_any(problems)
     found = {name: place[given] for name, given in chosen.items() if given in place}
     if not found:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Sequence
 
 from pyclone_pgsm.errors import InputError, Problem
@@ -34,6 +35,7 @@ class FileProblems:
         self.file = file
         self.unlisted = 0
         self._found: list[Problem] = []
+        self._times: Counter[str] = Counter()
 
     def __bool__(self) -> bool:
         return bool(self._found)
@@ -45,6 +47,16 @@ class FileProblems:
         if value is not None and len(value) > _LONGEST_VALUE:
             value = value[:_LONGEST_VALUE] + "..."
         self._found.append(Problem(self.file, message, row, column, value))
+
+    def add_one_of(
+        self, kind: str, message: str, row: int, column: str | None = None, value: str | None = None
+    ) -> None:
+        """`add` for faults of one kind that are met one by one: the first `LISTED` are kept, the rest counted."""
+        self._times[kind] += 1
+        if self._times[kind] <= LISTED:
+            self.add(message, row, column, value)
+        else:
+            self.unlisted += 1
 
     def keep_first(self, faults: Sequence[int]) -> Sequence[int]:
         """The first `LISTED` of the places of one kind of fault; the rest are counted in ``unlisted``."""

@@ -4,7 +4,7 @@
 a row a mutation and sample.
 """
 
-from pyclone_pgsm.inputs.mutations.model import VariantFile, VariantOptions, Variants, mutation_ids
+from pyclone_pgsm.inputs.mutations.model import VariantFile, Variants, mutation_ids
 from pyclone_pgsm.inputs.mutations.reading import read_variants
 
-__all__ = ["VariantFile", "VariantOptions", "Variants", "mutation_ids", "read_variants"]
+__all__ = ["VariantFile", "Variants", "mutation_ids", "read_variants"]

@@ -16,6 +16,11 @@ from pyclone_pgsm.inputs.observations import LeftOut
 COLUMNS = ("file", "row", "chrom", "pos", "ref", "alt", "gene", "sample_id", "ref_counts", "alt_counts")
 """The columns of `Variants.table`, in this order."""
 
+TYPES = {"chrom": "category", "sample_id": "category"} | dict.fromkeys(
+    ("row", "pos", "ref_counts", "alt_counts"), "int64"
+)
+"""Types of those columns that are no texts."""
+
 PASSING_FILTERS = frozenset({"PASS", ".", ""})
 """FILTER values of a mutation that no filter took exception to; "." and "": no filter was applied."""
 
@@ -42,53 +47,13 @@ class VariantFile:
 
 
 @dataclass(frozen=True)
-class VariantOptions:
-    """What the user says of all files.
-
-    Attributes
-    ----------
-    tumour_samples : tuple of str
-        Names that tumour samples have in the files. A file in which none of them stands is read as without them.
-    all_filters : bool
-        Take mutations whatever their FILTER; only those that pass otherwise.
-    """
-
-    tumour_samples: tuple[str, ...] = ()
-    all_filters: bool = False
-
-
-@dataclass(frozen=True)
-class Hints:
-    """What the files said beside the mutations.
-
-    Attributes
-    ----------
-    builds : dict of str to Build
-        Genome build of a file, where it tells it.
-    unfiltered : list of str
-        Files that could tell the result of filters, and do for no record.
-    """
-
-    builds: dict[str, Build] = field(default_factory=dict)
-    unfiltered: list[str] = field(default_factory=list)
-
-
-@dataclass(frozen=True)
 class FileVariants:
-    """What one file gave.
+    """What one file gave: as `Variants`, of this file alone and without its column ``file``.
 
     Attributes
     ----------
-    table : DataFrame
-        As `Variants.table`, without the column ``file``.
-    left_out : list of LeftOut
-        In the order of rows.
     names : list of str
         The samples of the file, tumours or not, as they are called there.
-    build : Build or None
-        Genome build, if the file tells one.
-    unfiltered : bool
-        Whether the file could tell the result of filters, and does for no record.
     """
 
     table: pd.DataFrame
@@ -112,13 +77,16 @@ class Variants:
         sample; one that has no row in a sample has no data there.
     left_out : list of LeftOut
         What was not taken, and why, in the order of files and rows.
-    hints : Hints
-        What the files said beside the mutations.
+    builds : dict of str to Build
+        Genome build of a file, where it tells it.
+    unfiltered : list of str
+        Files that could tell the result of filters, and do for no record.
     """
 
     table: pd.DataFrame
     left_out: list[LeftOut] = field(default_factory=list)
-    hints: Hints = field(default_factory=Hints)
+    builds: dict[str, Build] = field(default_factory=dict)
+    unfiltered: list[str] = field(default_factory=list)
 
 
 def not_passed(filters: Sequence[str]) -> str:
@@ -126,9 +94,13 @@ def not_passed(filters: Sequence[str]) -> str:
     return f"{_NOT_PASSED}{';'.join(filters)[:60]}, not PASS; --all-filters takes it"
 
 
-def is_not_passed(reason: str) -> bool:
-    """Whether a reason is one of `not_passed`."""
-    return reason.startswith(_NOT_PASSED)
+def why_nothing(number: int, things: str, left_out: Sequence[LeftOut]) -> str:
+    """Why none of the rows or records of a file gave a mutation."""
+    text = f"none of the {number} {things} can be used"
+    others = [item for item in left_out if not item.reason.startswith(_NOT_PASSED)]
+    if filtered := len(left_out) - len(others):
+        text += f"; {filtered} did not pass the filters (--all-filters takes them)"
+    return f"{text}; row {others[0].row}: {others[0].reason}" if others else text
 
 
 def mutation_id(chrom: str, pos: object, ref: str, alt: str) -> str:

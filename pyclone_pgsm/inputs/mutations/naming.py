@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from pyclone_pgsm.inputs.mutations.model import VariantFile, VariantOptions
+from pyclone_pgsm.inputs.mutations.model import VariantFile
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, listed
 
 ROLES = frozenset({"TUMOR", "TUMOUR", "DNA_TUMOR"})
@@ -23,41 +23,24 @@ def file_stem(path: Path) -> str:
 
 def choose_samples(
     file: VariantFile,
-    options: VariantOptions,
+    tumour_samples: Sequence[str],
     names: Sequence[str],
     declared: Sequence[str],
     problems: FileProblems,
 ) -> dict[str, str]:
-    """Choose the samples of a file to read.
+    """Choose the samples of a file to read: their names in the file, and the names to give.
 
-    Of the samples of a file, the tumours are: those that ``--tumour-sample`` names; else those that the file declares;
+    Of the samples of a file, the tumours are: those that ``tumour_samples`` names; else those that the file declares;
     else the one with the name that callers give to the tumour (`ROLES`); else the only one.
-
-    Parameters
-    ----------
-    file : VariantFile
-        The file, with the names that its samples are to get.
-    options : VariantOptions
-        What the user says of all files.
-    names : sequence of str
-        The samples of the file.
-    declared : sequence of str
-        Those which the file itself says are tumours.
-    problems : FileProblems
-        Receives what keeps a choice from being made.
-
-    Returns
-    -------
-    dict of str to str
-        Name in the file, and name to give.
     """
-    tumours = _tumours(options, names, declared)
+    tumours = _tumours(tumour_samples, names, declared)
     if not file.samples:
         if not tumours:
             problems.add(
                 f"which sample is the tumour? Name it with `tumour_sample`; {samples_of_file(names)}"
             )
-        chosen = {name: _own_name(name, file.path) for name in tumours}
+        stem = file_stem(file.path)
+        chosen = {name: stem if name.upper() in ROLES else name for name in tumours}
     else:
         chosen = {}
         for sample_id, name in file.samples.items():
@@ -72,10 +55,10 @@ def choose_samples(
     return chosen
 
 
-def _tumours(options: VariantOptions, names: Sequence[str], declared: Sequence[str]) -> list[str]:
+def _tumours(tumour_samples: Sequence[str], names: Sequence[str], declared: Sequence[str]) -> list[str]:
     by_role = [name for name in names if name.upper() in ROLES]
     ways = (
-        [name for name in names if name in options.tumour_samples],
+        [name for name in names if name in tumour_samples],
         [name for name in names if name in declared],
         by_role if len(by_role) == 1 else [],
         list(names) if len(names) == 1 else [],
@@ -101,10 +84,6 @@ def _named(
             f"sheet; {samples_of_file(names)}"
         )
     return None
-
-
-def _own_name(name: str, path: Path) -> str:
-    return file_stem(path) if name.upper() in ROLES else name
 
 
 def samples_of_file(names: Sequence[str]) -> str:

@@ -8,15 +8,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
+from pandas.api.types import union_categoricals
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.mutations.kinds import kind_of
 from pyclone_pgsm.inputs.mutations.model import (
     COLUMNS,
     FileVariants,
-    Hints,
     VariantFile,
-    VariantOptions,
     Variants,
     mutation_id,
     mutation_ids,
@@ -32,7 +31,10 @@ _MUTATION = ["chrom", "pos", "ref", "alt", "sample_id"]
 
 
 def read_variants(
-    files: Sequence[str | Path | VariantFile], options: VariantOptions | None = None
+    files: Sequence[str | Path | VariantFile],
+    *,
+    tumour_samples: Sequence[str] = (),
+    all_filters: bool = False,
 ) -> Variants:
     """Read the mutation calls of one tumour.
 
@@ -45,13 +47,10 @@ def read_variants(
     ----------
     files : sequence of str, Path or VariantFile
         The files, and which of their samples under which names.
-    options : VariantOptions, optional
-        What the user says of all files.
-
-    Returns
-    -------
-    Variants
-        The mutations, what was left out, and what else the files said.
+    tumour_samples : sequence of str
+        Names that tumour samples have in the files. A file in which none of them stands is read as without them.
+    all_filters : bool
+        Take mutations whatever their FILTER; only those that pass otherwise.
 
     Raises
     ------
@@ -61,31 +60,35 @@ def read_variants(
         If no file is given, a tumour sample is named that no file has.
     """
     given = [file if isinstance(file, VariantFile) else VariantFile(Path(file)) for file in files]
-    options = options or VariantOptions()
     if not given:
         raise UsageError("no file of mutations given")
     found = [FileProblems(str(file.path)) for file in given]
     places = read_each(
         [file.path for file in given],
         found,
-        lambda place: _read_file(given[place], options, found[place]),
+        lambda place: _read_file(given[place], tumour_samples, all_filters, found[place]),
     )
     read = [(found[place].file, each) for place, each in places]
-    _check_names(options, [name for _, each in read for name in each.names], any(found))
+    names = list(dict.fromkeys(name for _, each in read for name in each.names))
+    unknown = [name for name in tumour_samples if name not in names]
+    if unknown and not any(found):  # a file that could not be read may have it
+        raise UsageError(f"`tumour_sample` {unknown[0]!r}: no file has this sample; {samples_of_file(names)}")
     raise_any(*found)
     _check_alleles(read, found)
     raise_any(*found)
     return _put_together(read)
 
 
-def _read_file(file: VariantFile, options: VariantOptions, problems: FileProblems) -> FileVariants:
+def _read_file(
+    file: VariantFile, tumour_samples: Sequence[str], all_filters: bool, problems: FileProblems
+) -> FileVariants:
     if file.path.exists() and not file.path.is_file() and not file.path.is_dir():
         raise problems.give_up("this is a pipe or a device; write the mutations to a file")
     kind = kind_of(file.path)
     if kind == "vcf":
-        return read_vcf(file, options, problems)
+        return read_vcf(file, tumour_samples, all_filters, problems)
     if kind in ("maf", "plain"):
-        return read_table(file, MAF if kind == "maf" else PLAIN, options, problems)
+        return read_table(file, MAF if kind == "maf" else PLAIN, tumour_samples, all_filters, problems)
     is_empty = not open_text(file.path, problems, EXPECTED).read().strip()
     if kind == "table":
         raise problems.give_up(
@@ -97,15 +100,6 @@ def _read_file(file: VariantFile, options: VariantOptions, problems: FileProblem
             f"these are copy-number segments; give them with -c. Expected here is {EXPECTED}"
         )
     raise problems.give_up(f"{'the file is empty; ' if is_empty else ''}expected is {EXPECTED}")
-
-
-def _check_names(options: VariantOptions, names: Sequence[str], incomplete: bool) -> None:
-    """Refuse a tumour sample that no file has, unless some files could not be read."""
-    unknown = [name for name in options.tumour_samples if name not in set(names)]
-    if unknown and not incomplete:
-        raise UsageError(
-            f"`tumour_sample` {unknown[0]!r}: no file has this sample; {samples_of_file(list(dict.fromkeys(names)))}"
-        )
 
 
 def _check_alleles(read: Sequence[tuple[str, FileVariants]], found: Sequence[FileProblems]) -> None:
@@ -145,10 +139,9 @@ def _tells_alleles(table: pd.DataFrame) -> bool:
 
 
 def _put_together(read: Sequence[tuple[str, FileVariants]]) -> Variants:
-    tables = [each.table for _, each in read]
-    table = pd.concat(
-        [part.assign(file=file) for (file, _), part in zip(read, _alike(tables))], ignore_index=True
-    )
+    table = pd.concat([each.table.assign(file=file) for file, each in read], ignore_index=True)
+    for name in ("chrom", "sample_id"):  # concatenating makes texts of categories that differ
+        table[name] = union_categoricals([each.table[name] for _, each in read])
     table = table.astype({"file": pd.CategoricalDtype([file for file, _ in read])})[list(COLUMNS)]
     repeated, second = _repeated(table)
     left_out = [item for _, each in read for item in each.left_out] + repeated
@@ -156,22 +149,9 @@ def _put_together(read: Sequence[tuple[str, FileVariants]]) -> Variants:
     return Variants(
         table=table[~second].reset_index(drop=True),
         left_out=sorted(left_out, key=lambda item: (order[item.file], item.row or 0)),
-        hints=Hints(
-            builds={file: each.build for file, each in read if each.build is not None},
-            unfiltered=[file for file, each in read if each.unfiltered],
-        ),
+        builds={file: each.build for file, each in read if each.build is not None},
+        unfiltered=[file for file, each in read if each.unfiltered],
     )
-
-
-def _alike(tables: Sequence[pd.DataFrame]) -> list[pd.DataFrame]:
-    """The tables with the same categories, in the order of their first appearance."""
-    common = {
-        name: pd.CategoricalDtype(
-            list(dict.fromkeys(text for table in tables for text in table[name].cat.categories))
-        )
-        for name in ("chrom", "sample_id")
-    }
-    return [table.astype(common) for table in tables]
 
 
 def _repeated(table: pd.DataFrame) -> tuple[list[LeftOut], NDArray[np.bool_]]:

@@ -5,7 +5,7 @@ As in `pyclone_pgsm.inputs.read_counts.rows`, each distinct text of a column is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -18,14 +18,14 @@ from pyclone_pgsm.inputs.columns import Style, read_columns
 from pyclone_pgsm.inputs.genome import Build, chromosome, harmonise_build
 from pyclone_pgsm.inputs.mutations.model import (
     PASSING_FILTERS,
+    TYPES,
     FileVariants,
     VariantFile,
-    VariantOptions,
     allele,
-    is_not_passed,
     mutation_ids,
     not_passed,
     why_no_mutation,
+    why_nothing,
 )
 from pyclone_pgsm.inputs.mutations.naming import choose_samples, file_stem
 from pyclone_pgsm.inputs.observations import LeftOut
@@ -96,31 +96,21 @@ PLAIN = CallTable(
 
 _POSITION = values.Whole(1, 10**11, "a position on a chromosome: a whole number, 1 or more")
 _NO_COUNT = -1
-_TYPES = {"chrom": "category", "sample_id": "category"} | dict.fromkeys(
-    ("pos", "ref_counts", "alt_counts"), "int64"
-)
 
 
 def read_table(
-    file: VariantFile, kind: CallTable, options: VariantOptions, problems: FileProblems
+    file: VariantFile,
+    kind: CallTable,
+    tumour_samples: Sequence[str],
+    all_filters: bool,
+    problems: FileProblems,
 ) -> FileVariants:
-    """Read one table, plain or compressed, separated by tabs, commas or semicolons.
-
-    Parameters
-    ----------
-    file : VariantFile
-        The file, and which samples to read. A table without a column of samples holds one, named after the file.
-    kind : CallTable
-        The kind of table.
-    options : VariantOptions
-        What the user says of all files.
-    problems : FileProblems
-        Receives everything wrong.
+    """Read one table. One without a column of samples holds a single sample, named after the file.
 
     Raises
     ------
     InputError
-        If nothing can be read from the file.
+        With everything wrong in the file.
     """
     table = read_columns(file.path, kind.style, problems)
     cells = Cells(table, columns_by_part(table.columns, kind.names), problems)
@@ -129,17 +119,18 @@ def read_table(
         cells.read("sample_id", _sample_name, object)
     raise_any(problems)
     names = cells.distinct("sample_id") or [file_stem(file.path)]
-    chosen = choose_samples(file, options, names, names, problems)
+    chosen = choose_samples(file, tumour_samples, names, names, problems)
     raise_any(problems)
-    rows = _rows(cells, chosen, options.all_filters)
+    rows = _rows(cells, chosen, all_filters)
     raise_any(problems)
     used = rows["why_not"] == ""
+    left_out = _left_out(rows[~used], problems.file)
     if not used.any():
-        raise problems.give_up(_why_nothing(rows), table.header_line)
+        raise problems.give_up(why_nothing(len(rows), "rows", left_out), table.header_line)
     kept = rows[used].drop(columns="why_not").reset_index(drop=True)
     return FileVariants(
-        table=kept.astype(_TYPES),
-        left_out=_left_out(rows[~used], problems.file),
+        table=kept.astype(TYPES),
+        left_out=left_out,
         names=names,
         build=_build(cells.distinct("build")),
         unfiltered="filter" in cells
@@ -160,11 +151,17 @@ def _note_missing_columns(cells: Cells, kind: CallTable) -> None:
         cells.problems.add(message, cells.table.header_line, alleles[0])
 
 
-def _of_rows(cells: Cells, part: str, read: Callable[[str], str], otherwise: str = "") -> NDArray[np.object_]:
+def _of_rows(
+    cells: Cells,
+    part: str,
+    read: Callable[[str], str],
+    otherwise: str = "",
+    matters: NDArray[np.bool_] | None = None,
+) -> NDArray[np.object_]:
     """(R,) what each row's text stands for; ``otherwise`` in every row if there is no such column."""
     if part not in cells:
         return np.full(len(cells), otherwise, dtype=object)
-    return cells.read(part, read, object)
+    return cells.read(part, read, object, matters=matters)
 
 
 def _sample_name(text: str) -> str:
@@ -188,10 +185,8 @@ def _rows(cells: Cells, chosen: Mapping[str, str], all_filters: bool) -> pd.Data
     sample_ids = _of_rows(cells, "sample_id", lambda name: chosen.get(name, ""), only)
     why_not = _of_rows(cells, "filter", lambda text: "" if all_filters else _why_filtered(text))
     matters = (sample_ids != "") & (why_not == "")
-    has_alleles = "ref" in cells
-    nothing = np.full(len(cells), "", dtype=object)
-    ref = cells.read("ref", allele, object, matters=matters) if has_alleles else nothing
-    alt = cells.read("alt", allele, object, matters=matters) if has_alleles else nothing
+    ref = _of_rows(cells, "ref", allele, matters=matters)
+    alt = _of_rows(cells, "alt", allele, matters=matters)
     if "other_alt" in cells:
         alt = np.where(
             alt == ref, cells.read("other_alt", allele, object, matters=matters & (alt == ref)), alt
@@ -202,7 +197,7 @@ def _rows(cells: Cells, chosen: Mapping[str, str], all_filters: bool) -> pd.Data
         why_not,
         np.where(ref_counts == _NO_COUNT, f"{cells.column_of['ref_counts']} has no value", ""),
         np.where(alt_counts == _NO_COUNT, f"{cells.column_of['alt_counts']} has no value", ""),
-        _why_no_mutation(ref, alt) if has_alleles else nothing,
+        _why_no_mutation(ref, alt) if "ref" in cells else np.full(len(cells), ""),
     ]
     rows = pd.DataFrame(
         {
@@ -230,16 +225,6 @@ def _left_out(rows: pd.DataFrame, file: str) -> list[LeftOut]:
     names = mutation_ids(rows)
     fields = zip(rows["row"].tolist(), names, rows["sample_id"].tolist(), rows["why_not"].tolist())
     return [LeftOut(file, *each) for each in fields]
-
-
-def _why_nothing(rows: pd.DataFrame) -> str:
-    text = f"none of the {len(rows)} rows can be used"
-    is_filtered = rows["why_not"].map(is_not_passed)
-    if is_filtered.any():
-        text += f"; {is_filtered.sum()} did not pass the filters (--all-filters takes them)"
-    for other in rows[~is_filtered].itertuples():
-        return f"{text}; row {other.row}: {other.why_not}"
-    return text
 
 
 def _build(names: list[str]) -> Build | None:

@@ -11,33 +11,33 @@ from __future__ import annotations
 
 import os
 import re
-from array import array
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from pyclone_pgsm.inputs.genome import chromosome, harmonise_chromosome
 from pyclone_pgsm.inputs.mutations.counts import (
     IN_INFO,
     FaultError,
+    Fields,
     UncountedError,
     in_info,
     scheme_of,
 )
+from pyclone_pgsm.inputs.mutations.model import COLUMNS as MUTATION_COLUMNS
 from pyclone_pgsm.inputs.mutations.model import (
     PASSING_FILTERS,
+    TYPES,
     FileVariants,
     VariantFile,
-    VariantOptions,
     allele,
-    is_not_passed,
     mutation_id,
     not_passed,
     why_no_mutation,
+    why_nothing,
 )
 from pyclone_pgsm.inputs.mutations.naming import choose_samples, file_stem
 from pyclone_pgsm.inputs.mutations.vcf_header import (
@@ -49,7 +49,7 @@ from pyclone_pgsm.inputs.mutations.vcf_header import (
     read_header,
 )
 from pyclone_pgsm.inputs.observations import LeftOut
-from pyclone_pgsm.inputs.problems import LISTED, FileProblems, raise_any
+from pyclone_pgsm.inputs.problems import FileProblems, raise_any
 from pyclone_pgsm.inputs.text import open_lines
 
 _MISSING = "."
@@ -64,17 +64,10 @@ _BGZIP = re.compile(rb"\x1f\x8b\x08\x04.{8}BC", re.DOTALL)
 _BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
 
 
-def read_vcf(file: VariantFile, options: VariantOptions, problems: FileProblems) -> FileVariants:
+def read_vcf(
+    file: VariantFile, tumour_samples: Sequence[str], all_filters: bool, problems: FileProblems
+) -> FileVariants:
     """Read one VCF.
-
-    Parameters
-    ----------
-    file : VariantFile
-        The file, and which samples to read.
-    options : VariantOptions
-        What the user says of all files.
-    problems : FileProblems
-        Receives everything wrong.
 
     Raises
     ------
@@ -86,16 +79,17 @@ def read_vcf(file: VariantFile, options: VariantOptions, problems: FileProblems)
         header = read_header(lines, problems)
         _note_cut_short(file.path, problems)
         names = header.samples or [file_stem(file.path)]
-        chosen = choose_samples(file, options, names, header.tumours, problems)
+        chosen = choose_samples(file, tumour_samples, names, header.tumours, problems)
         raise_any(problems)
-        collected = _Collected(header, names, chosen, options.all_filters, problems)
+        collected = _Collected(header, names, chosen, all_filters, problems)
         for number, fields in _records(lines, header, problems):
             collected.add(number, fields)
-    if not len(collected) and not problems:
+    table = collected.table()
+    if not len(table) and not problems:
         no_counts = not header.samples and not collected.any_in_info
         raise problems.give_up(_no_samples(header) if no_counts else collected.why_nothing(), header.line)
     return FileVariants(
-        table=collected.table(),
+        table=table,
         left_out=collected.left_out,
         names=names,
         build=header.build,
@@ -126,7 +120,6 @@ def _records(
     lines: Iterator[tuple[int, str]], header: Header, problems: FileProblems
 ) -> Iterator[tuple[int, list[str]]]:
     """Line and fields of each record that has as many columns as the header; the others are noted."""
-    num_faults = 0
     for number, line in lines:
         fields = line.split("\t")
         if len(fields) > header.width:
@@ -139,11 +132,7 @@ def _records(
         elif "\0" not in line and len(fields) == header.width:
             yield number, fields
         elif line.strip():
-            if num_faults < LISTED:
-                problems.add(_fault_of_line(line, len(fields), header.width), number)
-            else:
-                problems.unlisted += 1
-            num_faults += 1
+            problems.add_one_of("line", _fault_of_line(line, len(fields), header.width), number)
 
 
 def _fault_of_line(line: str, found: int, expected: int) -> str:
@@ -154,14 +143,10 @@ def _fault_of_line(line: str, found: int, expected: int) -> str:
 
 
 class _Record(NamedTuple):
-    """One record, as far as it is used.
+    """One record, as far as it is used: texts as they stand there; no alternate alleles and no filters for a dot.
 
     Attributes
     ----------
-    row : int
-        Line of the file.
-    chrom, pos, ref, alts, filters
-        As they stand there; no alternate alleles and no filters where there is a dot.
     info : dict of str to str
         The fields `IN_INFO` that INFO has.
     formats : tuple of str
@@ -185,18 +170,10 @@ class _Record(NamedTuple):
         """Whether INFO tells read counts."""
         return len(self.info) == len(IN_INFO)
 
-    def of_sample(self, place: int) -> Callable[[str], Sequence[str]]:
-        """The values of a field in one sample, by its name."""
-        texts = dict(zip(self.formats, self.samples[place]))
-        return lambda name: _values(texts.get(name))
 
-    def of_info(self, name: str) -> Sequence[str]:
-        """The values of a field of INFO."""
-        return _values(self.info.get(name))
-
-
-def _values(text: str | None) -> Sequence[str]:
-    return () if text is None else text.split(",")
+def _values_in(texts: Mapping[str, str]) -> Fields:
+    """The values of a field by its name: what stands between commas."""
+    return lambda name: texts[name].split(",") if name in texts else ()
 
 
 def _record(row: int, fields: Sequence[str], header: Header, places: Sequence[int]) -> _Record:
@@ -253,7 +230,14 @@ def _sample(text: str, keys: Sequence[str], column: str) -> list[str]:
 
 
 class _Collected:
-    """What was read from the records so far."""
+    """What was read from the records so far.
+
+    Attributes
+    ----------
+    left_out : list of LeftOut
+    any_filter, any_in_info : bool
+        Whether a record tells the result of filters, or the reads of the tumour in INFO.
+    """
 
     def __init__(
         self,
@@ -272,24 +256,18 @@ class _Collected:
         # INFO does not say of which tumour it tells: there must be one, and at most a normal sample beside it
         self._info_is_of_sample = len(self._names) == 1 and len(names) <= 2
         self._all_filters, self._problems = all_filters, problems
-        self._num_read = self._num_filtered = self._num_faults = 0
-        self._chroms: list[str] = []
-        self._refs: list[str] = []
-        self._alts: list[str] = []
-        self._rows, self._pos, self._samples = array("q"), array("q"), array("q")
-        self._ref_counts, self._alt_counts = array("q"), array("q")
-
-    def __len__(self) -> int:
-        return len(self._rows)
+        self._num_read = 0
+        self._columns: dict[str, list[Any]] = {name: [] for name in MUTATION_COLUMNS if name != "file"}
 
     def add(self, row: int, fields: Sequence[str]) -> None:
         """Take one record, of which these are the columns."""
         self._num_read += 1
         try:
-            record = _record(row, fields, self._header, self._places)
+            self._take(_record(row, fields, self._header, self._places))
         except FaultError as fault:
             self._note(row, fault)
-            return
+
+    def _take(self, record: _Record) -> None:
         self.any_in_info |= record.has_info and self._info_is_of_sample
         try:
             self._check_filter(record)
@@ -297,52 +275,41 @@ class _Collected:
         except UncountedError as why:
             self._leave_out(record, str(why), ",".join(record.alts) or _MISSING)
             return
-        except FaultError as fault:
-            self._note(row, fault)
-            return
         usable = [self._is_mutation(record, ref, alt) for alt in alts]
         if not any(usable):
             return
         if record.pos < 1:
-            self._note(row, FaultError(str(record.pos), _NO_POSITION, "POS"))
-            return
-        for place, name in enumerate(self._names):
+            raise FaultError(str(record.pos), _NO_POSITION, "POS")
+        for place, (name, sample_id) in enumerate(zip(self._names, self._sample_ids)):
             try:
                 counts = self._counts(record, place, ref, alts)
             except UncountedError as why:
-                self._leave_out(record, str(why), ",".join(alts), self._sample_ids[place])
+                self._leave_out(record, str(why), ",".join(alts), sample_id)
                 continue
             except FaultError as fault:
-                self._note(row, fault, name)
+                self._note(record.row, fault, name)
                 continue
-            for alt, (ref_count, alt_count), use in zip(alts, counts, usable):
+            for alt, of_alleles, use in zip(alts, counts, usable):
                 if use:
-                    self._rows.append(row)
-                    self._chroms.append(chrom)
-                    self._pos.append(record.pos)
-                    self._refs.append(ref)
-                    self._alts.append(alt)
-                    self._samples.append(place)
-                    self._ref_counts.append(ref_count)
-                    self._alt_counts.append(alt_count)
+                    values = (record.row, chrom, record.pos, ref, alt, "", sample_id, *of_alleles)
+                    for column, value in zip(self._columns.values(), values):
+                        column.append(value)
 
     def _check_filter(self, record: _Record) -> None:
-        if record.filters:
-            self.any_filter = True
-            failed = [name for name in record.filters if name not in PASSING_FILTERS]
-            if failed and not self._all_filters:
-                self._num_filtered += 1
-                raise UncountedError(not_passed(failed))
+        self.any_filter |= bool(record.filters)
+        failed = [name for name in record.filters if name not in PASSING_FILTERS]
+        if failed and not self._all_filters:
+            raise UncountedError(not_passed(failed))
 
     def _counts(self, record: _Record, place: int, ref: str, alts: Sequence[str]) -> list[tuple[int, int]]:
         """The reads in one sample: as FORMAT tells them, else INFO."""
         try:
-            fields = record.of_sample(place) if record.samples else lambda name: ()
-            return scheme_of(record.formats)(ref, alts, fields)
+            texts = dict(zip(record.formats, record.samples[place])) if record.samples else {}
+            return scheme_of(record.formats)(ref, alts, _values_in(texts))
         except UncountedError:
             if not (record.has_info and self._info_is_of_sample):
                 raise
-            return in_info(ref, alts, record.of_info)
+            return in_info(ref, alts, _values_in(record.info))
 
     def _is_mutation(self, record: _Record, ref: str, alt: str) -> bool:
         why_not = why_no_mutation(ref, alt)
@@ -357,38 +324,18 @@ class _Collected:
         self.left_out.append(LeftOut(self._problems.file, record.row, name, sample_id, reason))
 
     def _note(self, row: int, fault: FaultError, column: str = "") -> None:
-        if self._num_faults < LISTED:
-            self._problems.add(str(fault), row, fault.column or column, fault.value)
-        else:
-            self._problems.unlisted += 1
-        self._num_faults += 1
+        self._problems.add_one_of("value", str(fault), row, fault.column or column, fault.value)
 
     def why_nothing(self) -> str:
         """Why no record gave a mutation."""
         if not self._num_read:
             return "there are no records below the header"
-        text = f"none of the {self._num_read} records can be used"
-        if self._num_filtered:
-            text += f"; {self._num_filtered} did not pass the filters (--all-filters takes them)"
-        other = next((item for item in self.left_out if not is_not_passed(item.reason)), None)
-        return text if other is None else f"{text}; row {other.row}: {other.reason}"
+        return why_nothing(self._num_read, "records", self.left_out)
 
     def table(self) -> pd.DataFrame:
         """The mutations, as `FileVariants.table`."""
-        names = pd.Index(self._sample_ids)
-        return pd.DataFrame(
-            {
-                "row": np.array(self._rows, np.int64),
-                "chrom": pd.Categorical(self._chroms),
-                "pos": np.array(self._pos, np.int64),
-                "ref": self._refs,
-                "alt": self._alts,
-                "gene": "",
-                "sample_id": pd.Categorical.from_codes(np.array(self._samples, np.int64), names),
-                "ref_counts": np.array(self._ref_counts, np.int64),
-                "alt_counts": np.array(self._alt_counts, np.int64),
-            }
-        )
+        types = TYPES | {"sample_id": pd.CategoricalDtype(self._sample_ids)}
+        return pd.DataFrame(self._columns).astype(types)
 
 
 def _alleles(record: _Record) -> tuple[str, str, list[str]]:

@@ -71,7 +71,7 @@ def build_of(variants: Variants, segments: Segments, rows: NDArray[np.int64], sa
     _check_mixed(sample, "segments", last_segments)
     of_mutations = builds_that_fit(last_mutations)
     of_segments = builds_that_fit(last_segments)
-    said = {variants.hints.builds.get(file) for file in given["file"].unique()}
+    said = {variants.builds.get(file) for file in given["file"].unique()}
     of_mutations = [build for build in of_mutations if said == {build}] or of_mutations
     both = [build for build in of_mutations if build in of_segments]
     if of_mutations and of_segments and not both:

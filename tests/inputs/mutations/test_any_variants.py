@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from variant_files import counts, record, vcf
 
 from pyclone_pgsm.errors import InputError, PycloneError
-from pyclone_pgsm.inputs.mutations import VariantOptions, Variants, read_variants
+from pyclone_pgsm.inputs.mutations import Variants, read_variants
 
 VCF = vcf(
     record("GT:AD:DP", "0/0:50,0:50", "0/1:30,10:40"),
@@ -52,7 +52,7 @@ def read_content(content: bytes, all_filters: bool = True) -> Variants:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "f"
         path.write_bytes(content)
-        return read_variants([path], VariantOptions(all_filters=all_filters))
+        return read_variants([path], all_filters=all_filters)
 
 
 def check(content: bytes, all_filters: bool) -> None:

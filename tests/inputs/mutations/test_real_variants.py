@@ -75,7 +75,7 @@ def test_maf() -> None:
     assert len(variants.table) == 55
     assert counts(variants)[0] == ("TCGA-06-0154-01A-03D-1491-08", "1:16028798:G:A", 288, 76)
     assert variants.table["gene"].iat[0] == "CLCNKA"
-    assert list(variants.hints.builds.values()) == ["GRCh38"]
+    assert list(variants.builds.values()) == ["GRCh38"]
 
 
 def test_maf_with_some_counts() -> None:

@@ -54,8 +54,8 @@ def test_maf(tmp_path: Path) -> None:
     ]  # fmt: skip
     assert variants.table["row"].tolist() == [3, 4, 5]
     assert variants.table["gene"].tolist() == ["TP53", "", "TP53"]
-    assert variants.hints.builds == {str(path): "GRCh37"}
-    assert variants.hints.unfiltered == []
+    assert variants.builds == {str(path): "GRCh37"}
+    assert variants.unfiltered == []
     assert list(variants.table.columns) == [
         "file", "row", "chrom", "pos", "ref", "alt", "gene", "sample_id", "ref_counts", "alt_counts",
     ]  # fmt: skip
@@ -121,9 +121,9 @@ def test_plain(separator: str, tmp_path: Path) -> None:
     text = plain("chr1\t5\tA\tc\tS1\t30\t10", "X\t6\tAC\tA\tS2\t7.0\t1e1").replace("\t", separator)
     variants = read(write(tmp_path, text, "x.tsv"))
     assert counts(variants) == [("S1", "1:5:A:C", 30, 10), ("S2", "X:6:AC:A", 7, 10)]
-    assert variants.hints.unfiltered == []
+    assert variants.unfiltered == []
     unfiltered = maf(maf_row(filter="."), maf_row(pos="9", filter=""))
-    assert read(write(tmp_path, unfiltered, "x.maf")).hints.unfiltered == [str(tmp_path / "x.maf")]
+    assert read(write(tmp_path, unfiltered, "x.maf")).unfiltered == [str(tmp_path / "x.maf")]
 
 
 def test_plain_with_other_names(tmp_path: Path) -> None:

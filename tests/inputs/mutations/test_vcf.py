@@ -153,12 +153,12 @@ def test_only_what_passes(tmp_path: Path) -> None:
         (6, "1:4:A:C", "FILTER is REJECT, not PASS; --all-filters takes it"),
     ]
     assert len(read(path, all_filters=True).table) == 4
-    assert read(path).hints.unfiltered == []
+    assert read(path).unfiltered == []
 
 
 def test_a_file_without_filters_is_taken_and_told(tmp_path: Path) -> None:
     path = write(tmp_path, vcf(record("AD", "30,10", filters=".")))
-    assert read(path).hints.unfiltered == [str(path)]
+    assert read(path).unfiltered == [str(path)]
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_chromosomes_are_harmonised(name: str, harmonised: str, tmp_path: Path) 
 )
 def test_genome_build(meta: tuple[str, ...], build: str | None, tmp_path: Path) -> None:
     path = write(tmp_path, vcf(GOOD, meta=meta))
-    assert read(path).hints.builds == ({str(path): build} if build else {})
+    assert read(path).builds == ({str(path): build} if build else {})
 
 
 def _bgzipped(path: Path) -> bytes:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from pyclone_pgsm.inputs.mutations import VariantFile, VariantOptions, Variants, read_variants
+from pyclone_pgsm.inputs.mutations import VariantFile, Variants, read_variants
 
 FIXED = "#CHROM\tPOS\tID\tREF\tALT\tQUAL\tFILTER\tINFO\tFORMAT"
 
@@ -36,7 +36,7 @@ def write(folder: Path, content: str | bytes, name: str = "t.vcf") -> Path:
 
 def read(*paths: Path | VariantFile, **options: object) -> Variants:
     """Read with options."""
-    return read_variants(list(paths), VariantOptions(**options))  # type: ignore[arg-type]
+    return read_variants(list(paths), **options)  # type: ignore[arg-type]
 
 
 def counts(variants: Variants) -> list[tuple[str, str, int, int]]:

@@ -11,7 +11,7 @@ from segment_files import FILES, segment_table, tabs, variants
 
 from pyclone_pgsm.errors import InputError, UsageError
 from pyclone_pgsm.inputs.genome import LENGTHS
-from pyclone_pgsm.inputs.mutations.model import Hints, Variants
+from pyclone_pgsm.inputs.mutations.model import Variants
 from pyclone_pgsm.inputs.read_counts.tables import read_tables
 from pyclone_pgsm.inputs.segments import Hint, Segments, join, read_segments
 
@@ -183,7 +183,7 @@ def test_build_decides_at_the_ends_of_the_regions() -> None:
     assert join(mutation, given(one, hints=hints), builds={"S": "GRCh37"})[0]["normal_cn"].tolist() == [1]
     whole = {"chrom": "X", "end": LENGTHS["GRCh38"]["X"]}
     assert join(mutation, given(whole, hints=hints))[0]["normal_cn"].tolist() == [2]
-    said = Variants(mutation.table, hints=Hints(builds={"v.vcf": "GRCh37"}))
+    said = Variants(mutation.table, builds={"v.vcf": "GRCh37"})
     assert join(said, given(one, hints=hints))[0]["normal_cn"].tolist() == [1]
     both = given(one, {}, hints=hints)
     assert reason(mutation, both).startswith(
@@ -415,14 +415,14 @@ def test_different_builds() -> None:
         "a mistake"
     )
     assert len(join(mutations, of_37, builds="GRCh38")[0]) == 1
-    said = Variants(variants(("1", 5)).table, hints=Hints(builds={"v.vcf": "GRCh38"}))
+    said = Variants(variants(("1", 5)).table, builds={"v.vcf": "GRCh38"})
     with pytest.raises(UsageError, match="the mutations are of genome build GRCh38, the segments of GRCh37"):
         join(said, of_37)
 
 
 def test_header_that_says_the_wrong_build() -> None:
     """Positions that the chromosomes of the build do not have go before what the header says."""
-    wrong = Variants(variants(("1", 249_000_000)).table, hints=Hints(builds={"v.vcf": "GRCh38"}))
+    wrong = Variants(variants(("1", 249_000_000)).table, builds={"v.vcf": "GRCh38"})
     assert len(join(wrong, given({"end": LENGTHS["GRCh37"]["1"]}))[0]) == 1
 
 
