@@ -76,12 +76,12 @@ class Cells:
         matters: NDArray[np.bool_] | None = None,
         shape: tuple[int, ...] = (),
     ) -> NDArray:
-        """Read a column.
+        """(R, *shape) values of a column, which must be there.
 
         Parameters
         ----------
         part : str
-            Which one; it must be there.
+            Which one.
         read : callable
             From a text to its value; ValueError says what is wrong with it.
         dtype : type
@@ -94,10 +94,6 @@ class Cells:
             The rows of which faults are noted; all if not given.
         shape : tuple of int
             Of one value.
-
-        Returns
-        -------
-        (R, *shape) array
         """
         column = self.column(part)
         values: NDArray = np.full((len(column.texts), *shape), otherwise, dtype=dtype)

@@ -121,21 +121,14 @@ class TextTable:
 
 
 def read_columns(path: Path, style: Style, problems: FileProblems) -> TextTable:
-    """Read the wanted columns of a table.
+    """Read the wanted columns of a table, plain or gzip-compressed.
 
     The separator (tab, comma or semicolon) is the one that makes most wanted column names of the header.
     Lines that begin with "#" above the header are comments; blank lines, and rows of empty fields only, are
     skipped. No row is read below a header in which no column is wanted.
 
-    Parameters
-    ----------
-    path : Path
-        The file, plain or gzip-compressed.
-    style : Style
-        What such tables look like.
-    problems : FileProblems
-        Receives rows with too many or too few fields, quotes that are not closed, and wanted names that stand
-        in the header twice; also a table without rows. The rows named are left out of the result.
+    Noted are rows with too many or too few fields, which are left out, quotes that are not closed, wanted names that
+    stand in the header twice, and a table without rows.
 
     Raises
     ------
@@ -197,13 +190,7 @@ def _start(text: Iterator[str], style: Style, problems: FileProblems) -> _Start:
 
 
 def skip_comments(text: Iterator[str], expected: str, problems: FileProblems) -> tuple[str, str, int]:
-    """The last comment above the first line that is neither blank nor a comment, that line, and its number.
-
-    Raises
-    ------
-    InputError
-        If there is no such line.
-    """
+    """The last comment above the first line that is neither blank nor a comment, that line, and its number."""
     comment = ""
     for line_number, line in enumerate(text, start=1):
         if line.startswith("#"):

@@ -8,7 +8,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.inputs.columns import Column, Style, TextTable, read_columns
+from pyclone_pgsm.inputs.cells import Cells
+from pyclone_pgsm.inputs.columns import Style, read_columns
 from pyclone_pgsm.inputs.problems import FileProblems, raise_any
 from pyclone_pgsm.labels import canonical
 
@@ -46,79 +47,55 @@ def read_labels(path: Path, names: Sequence[str] | None = None) -> NDArray[np.in
         unknown; and observations without a row.
     """
     problems = FileProblems(str(path))
-    table = _read_table(path, problems)
+    table = read_columns(path, _STYLE, problems)
+    raise_any(problems)
     where = next((name for name in CLUSTER_COLUMNS if name in table.columns), None)
     if where is None:
-        expected = "one of the columns " + ", ".join(CLUSTER_COLUMNS)
-        raise problems.give_up(
-            f"{expected} is expected; the header has {', '.join(filter(None, table.names))}",
-            table.header_line,
-        )
+        message = f"one of the columns {', '.join(CLUSTER_COLUMNS)} is expected; the header has "
+        raise problems.give_up(message + ", ".join(filter(None, table.names)), table.header_line)
     column = table.columns[where]
-    empty = [row for row, code in enumerate(column.codes) if column.texts[code].lower() in _NO_CLUSTER]
-    for row in problems.keep_first(empty):
-        problems.add("a cluster is expected", int(table.lines[row]), where, column.text_of(row))
+    cells = Cells(table, {name: name for name in table.columns}, problems)
+    is_empty = np.array([text.lower() in _NO_CLUSTER for text in column.texts])[column.codes]
+    cells.note(is_empty, where, lambda row: "a cluster is expected")
     raise_any(problems)
-    id_column = _id_column(table, where, names is not None)
-    if id_column is None:
-        labels = _in_order(column, names, problems)
+    if ID_COLUMN in table.columns:
+        labels = _by_name(cells, ID_COLUMN, where, names)
+    elif names is not None and table.names[0] != where:
+        labels = _by_name(cells, table.names[0], where, names)
     else:
-        labels = _by_name(table, id_column, where, names, problems)
+        labels = [column.texts[code] for code in column.codes]
+        if names is not None and len(names) != len(labels):
+            problems.add(
+                f"{len(labels)} rows found, {len(names)} expected: one for each observation, as there is no column "
+                "with their names"
+            )
     raise_any(problems)
     return canonical(labels).astype(np.int32)
 
 
-def _read_table(path: Path, problems: FileProblems) -> TextTable:
-    table = read_columns(path, _STYLE, problems)
-    raise_any(problems)
-    return table
-
-
-def _id_column(table: TextTable, where: str, has_names: bool) -> str | None:
-    """The column with the names of the observations."""
-    if ID_COLUMN in table.columns:
-        return ID_COLUMN
-    return table.names[0] if has_names and table.names[0] != where else None
-
-
-def _in_order(column: Column, names: Sequence[str] | None, problems: FileProblems) -> list[str]:
-    if names is not None and len(names) != len(column.codes):
-        problems.add(
-            f"{len(column.codes)} rows found, {len(names)} expected: one for each observation, as there is no column "
-            "with their names"
-        )
-    return [column.texts[code] for code in column.codes]
-
-
-def _by_name(
-    table: TextTable, id_column: str, where: str, names: Sequence[str] | None, problems: FileProblems
-) -> list[str]:
+def _by_name(cells: Cells, id_column: str, where: str, names: Sequence[str] | None) -> list[str]:
     """The cluster of each observation, in the order of `names` or of first appearance."""
-    ids, clusters = table.columns[id_column], table.columns[where]
-    known = None if names is None else set(names)
+    ids, clusters = (
+        np.array(column.texts, object)[column.codes]
+        for column in (cells.column(id_column), cells.column(where))
+    )
     first_row: dict[str, int] = {}
-    unknown, contrary = [], []
-    for row in range(len(table.lines)):
-        name = ids.text_of(row)
-        first = first_row.setdefault(name, row)
-        if known is not None and name not in known:
-            unknown.append(row)
-        elif clusters.text_of(row) != clusters.text_of(first):
-            contrary.append(row)
-    for row in problems.keep_first(unknown):
-        problems.add("not one of the observations", int(table.lines[row]), id_column, ids.text_of(row))
-    for row in problems.keep_first(contrary):
-        name = ids.text_of(row)
-        first = first_row[name]
-        problems.add(
-            f"row {table.lines[first]} has {name} in cluster {clusters.text_of(first)}; one is expected",
-            int(table.lines[row]),
-            where,
-            clusters.text_of(row),
-        )
+    for row, name in enumerate(ids):
+        first_row.setdefault(name, row)
+    first = np.array([first_row[name] for name in ids])
+    known = first_row.keys() if names is None else set(names)
+    is_unknown = np.array([name not in known for name in ids])
+    cells.note(is_unknown, id_column, lambda row: "not one of the observations")
+    cells.note(
+        ~is_unknown & (clusters != clusters[first]),
+        where,
+        lambda row: (
+            f"row {cells.table.lines[first[row]]} has {ids[row]} in cluster {clusters[first[row]]}; one is expected"
+        ),
+    )
     wanted = list(first_row) if names is None else names
     missing = [name for name in wanted if name not in first_row]
     if missing:
-        listed = ", ".join(missing[:_SHOWN_NAMES]) + (", ..." if len(missing) > _SHOWN_NAMES else "")
-        problems.add(f"no row for {len(missing)} of the {len(wanted)} observations: {listed}")
-    return [clusters.text_of(first_row[name]) for name in wanted if name in first_row]
+        shown = ", ".join(missing[:_SHOWN_NAMES]) + (", ..." if len(missing) > _SHOWN_NAMES else "")
+        cells.problems.add(f"no row for {len(missing)} of the {len(wanted)} observations: {shown}")
+    return [clusters[first_row[name]] for name in wanted if name in first_row]

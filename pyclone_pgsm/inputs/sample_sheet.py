@@ -25,12 +25,8 @@ REQUIRED = ("sample_id", "mutations", "segments")
 OPTIONAL = ("patient_id", "tumour_content", "sex", "tumour_sample")
 
 SEXES: dict[str, Sex] = {
-    "male": "male",
-    "m": "male",
-    "xy": "male",
-    "female": "female",
-    "f": "female",
-    "xx": "female",
+    **dict.fromkeys(("male", "m", "xy"), "male"),
+    **dict.fromkeys(("female", "f", "xx"), "female"),
 }
 
 _STYLE = Style(f"a sample sheet with the columns {', '.join(REQUIRED)}", (REQUIRED + OPTIONAL).__contains__)
@@ -41,16 +37,8 @@ _LONGEST_FOLDER = 255
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class SegmentFile:
-    """A file of copy-number segments.
-
-    Attributes
-    ----------
-    path : Path
-    sample_id : str or None
-        The sample it is of; None if the file or its name tells.
-    """
+class SegmentFile(NamedTuple):
+    """A file of copy-number segments, and the sample it is of; None if the file or its name tells."""
 
     path: Path
     sample_id: str | None = None
@@ -85,17 +73,9 @@ class Patient:
 
 
 def read_sheet(path: Path) -> list[Patient]:
-    """Read a sample sheet.
+    """The patients of a sample sheet, in the order of their first rows.
 
-    Parameters
-    ----------
-    path : Path
-        The sheet.
-
-    Returns
-    -------
-    list of Patient
-        In the order of their first rows; a single one without a name if there is no column ``patient_id``.
+    There is a single one without a name if there is no column ``patient_id``.
 
     Raises
     ------

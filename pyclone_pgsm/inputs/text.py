@@ -55,17 +55,10 @@ _NEVER_IN_TEXT = re.compile(rb"[\x00-\x08\x0e-\x19\x1c-\x1f]")
 
 
 def open_text(path: Path, problems: FileProblems, expected: str = "a table of read counts as text") -> TextIO:
-    """The text of a file, one "\\n" at the end of each line whatever stood there.
+    """The text of a file, one "\n" at the end of each line whatever stood there.
 
-    Parameters
-    ----------
-    path : Path
-        The file. Plain or gzip-compressed, which its first bytes say.
-    problems : FileProblems
-        Receives one problem for each line that is not UTF-8; such bytes are replaced, so that the rest can be
-        read.
-    expected : str
-        What is told to be expected instead of another kind of file.
+    Lines that are not UTF-8 are noted as problems, and such bytes replaced, so that the rest can be read. ``expected``
+    is what is told to be expected instead of another kind of file.
 
     Raises
     ------
@@ -75,25 +68,20 @@ def open_text(path: Path, problems: FileProblems, expected: str = "a table of re
     """
     with unpacked(path, problems) as file:
         content = file.read()
-    is_utf8 = _is_utf8(content)
-    if b"\x00" in content or (not is_utf8 and _NEVER_IN_TEXT.search(content)):
+    faulty = _lines_not_utf8(content)
+    if b"\x00" in content or (faulty and _NEVER_IN_TEXT.search(content)):
         raise problems.give_up(f"this is {_by_signature(content, _BINARY, expected)}")
     if what := _by_signature(content[:100].lstrip().lower(), _FOREIGN_TEXT, expected):
         raise problems.give_up(f"this is {what}")
-    if not is_utf8:
-        _note_lines_not_utf8(content, problems)
+    for place in problems.keep_first(range(len(faulty))):
+        row, cell = faulty[place]
+        problems.add("not UTF-8 (shown as Latin-1); save the file as UTF-8", row, value=cell)
     return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", errors="replace", newline=None)
 
 
 @contextmanager
 def open_lines(path: Path, problems: FileProblems) -> Iterator[TextIO]:
-    """The lines of a file too large to hold in memory; bytes that are not UTF-8 come as U+FFFD.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be opened, or not be read to its end.
-    """
+    """The lines of a file too large to hold in memory; bytes that are not UTF-8 come as U+FFFD."""
     with unpacked(path, problems) as file:
         yield io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline=None)
 
@@ -101,21 +89,9 @@ def open_lines(path: Path, problems: FileProblems) -> Iterator[TextIO]:
 def read_each(
     paths: Sequence[Path], found: Sequence[FileProblems], read: Callable[[int], T]
 ) -> list[tuple[int, T]]:
-    """Read several files, one after the other.
+    """Read several files, one after the other: the place of each that could be read, and what ``read`` makes of it.
 
-    Parameters
-    ----------
-    paths : sequence of Path
-        The files.
-    found : sequence of FileProblems
-        Those of each file; receives that a file is given twice.
-    read : callable
-        From the place of a file to what it holds. InputError says that nothing can be had from it.
-
-    Returns
-    -------
-    list of (int, what was read)
-        Of the files that could be read, and of those given twice the first.
+    Of files given twice the first is read, and that is noted. An InputError of ``read`` says that nothing can be had.
     """
     first: dict[str, str] = {}
     results = []
@@ -146,13 +122,7 @@ def beginning(path: Path, size: int = 2**18) -> bytes:
 
 @contextmanager
 def unpacked(path: Path, problems: FileProblems) -> Iterator[BinaryIO]:
-    """The bytes of a file, without the gzip compression that its first bytes may tell of.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be opened, or what is done with the bytes meets damage.
-    """
+    """The bytes of a file, without gzip compression; InputError if it cannot be opened or its bytes are damaged."""
     try:
         packed = path.open("rb")
     except FileNotFoundError:
@@ -179,20 +149,16 @@ def _unreadable(fault: Exception) -> str:
     return f"the file cannot be read: {getattr(fault, 'strerror', None) or fault}"
 
 
-def _is_utf8(content: bytes) -> bool:
-    try:
-        content.decode("utf-8")
-    except UnicodeDecodeError:
-        return False
-    return True
-
-
 def _by_signature(content: bytes, kinds: dict[bytes, str], expected: str) -> str | None:
     found = next((what for signature, what in kinds.items() if content.startswith(signature)), None)
     return None if found is None else found.format(expected=expected)
 
 
-def _note_lines_not_utf8(content: bytes, problems: FileProblems) -> None:
+def _lines_not_utf8(content: bytes) -> list[tuple[int, str]]:
+    """Row and cell of each fault of the encoding, of every line the first."""
+    with suppress(UnicodeDecodeError):
+        content.decode("utf-8")
+        return []
     faulty = []
     for row, line in enumerate(_LINE_END.split(content), start=1):
         try:
@@ -201,6 +167,4 @@ def _note_lines_not_utf8(content: bytes, problems: FileProblems) -> None:
             before = _CELL_END.split(line[: fault.start])[-1]
             after = _CELL_END.split(line[fault.start :])[0]
             faulty.append((row, (before + after).decode("latin-1")))
-    for place in problems.keep_first(range(len(faulty))):
-        row, cell = faulty[place]
-        problems.add("not UTF-8 (shown as Latin-1); save the file as UTF-8", row, value=cell)
+    return faulty

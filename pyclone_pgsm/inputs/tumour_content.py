@@ -96,12 +96,7 @@ def _number(text: str) -> float:
 
 
 def parse_tumour_content(texts: Sequence[str] | None) -> ContentOption:
-    """The values of ``--tumour-content``: FLOAT, MEAN±SD (or MEAN+-SD), or SAMPLE= one of these.
-
-    Parameters
-    ----------
-    texts : sequence of str or None
-        Each time the option was given.
+    """The values of ``--tumour-content``, which may be given often: FLOAT, MEAN±SD (or MEAN+-SD), SAMPLE= one of these.
 
     Raises
     ------
