@@ -184,8 +184,8 @@ def normal_copies(
         The copies; -1 where they depend on a sex or build that is not known. 0 for the mitochondrion and for contigs
         that are not chromosomes, of which no number can be said.
     """
-    column = pd.Categorical(chroms)
-    names, codes = list(column.categories), column.codes
+    column = pd.Series(chroms, dtype="category").cat
+    names, codes = list(column.categories), column.codes.to_numpy()
     at = np.asarray(positions, dtype=np.int64)
     copies = np.array([2 if name in AUTOSOMES else 0 for name in names], dtype=np.int64)[codes]
     for chrom in set(names) & {"X", "Y"}:

@@ -102,9 +102,11 @@ def of_states(states: NDArray[np.int64], shares: NDArray[np.float64]) -> Alleles
     second_state = np.where(has_second[:, None], states[rows, second], UNKNOWN)
     num_states = np.maximum((shares > 0).sum(axis=1), 1)
     return Alleles(
-        *states[rows, first].T,
+        states[rows, first, 0],
+        states[rows, first, 1],
         fraction,
-        *second_state.T,
+        second_state[:, 0],
+        second_state[:, 1],
         np.where(has_second, second_fraction, np.nan),
         np.where(num_states > 2, shares.sum(axis=1) - fraction - second_fraction, 0.0),
         num_states,

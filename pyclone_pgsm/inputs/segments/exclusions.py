@@ -55,7 +55,7 @@ class Exclusions:
         """Give a reason, which may depend on the row, to those of the rows that have none."""
         new = self.open(rows)
         self._reasons[new] = (
-            reason if isinstance(reason, str) else [reason(row) for row in np.flatnonzero(new)]
+            reason if isinstance(reason, str) else [reason(row) for row in np.flatnonzero(new).tolist()]
         )
         self.is_kept &= ~new | is_kept
 

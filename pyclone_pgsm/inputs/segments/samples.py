@@ -40,7 +40,8 @@ def rows_by_sample(segments: Segments, samples: Sequence[str]) -> dict[str, NDAr
         If no sample has segments, or segments that do not say of which sample they are could be those of one that has
         none.
     """
-    rows = {str(name): of for name, of in segments.table.groupby("sample_id", observed=True).indices.items()}
+    groups = segments.table.groupby("sample_id", observed=True).indices
+    rows = {str(name): np.asarray(of) for name, of in groups.items()}
     if list(rows) == [""] and len(samples) == 1:
         return {samples[0]: rows[""]}
     missing = [sample for sample in samples if sample not in rows]
