@@ -206,9 +206,8 @@ def _ploidy(cells: SegmentCells) -> float | None:
 
 
 def _told(frame: pd.DataFrame, row: int, reason: str) -> LeftOut:
-    return LeftOut(
-        frame["file"].iat[row], int(frame["row"].iat[row]), "", frame["sample_id"].iat[row], reason
-    )
+    file, line, sample = frame.loc[row, ["file", "row", "sample_id"]]
+    return LeftOut(file, int(line), "", sample, reason)
 
 
 def _backward(frame: pd.DataFrame, rows: NDArray[np.bool_]) -> list[LeftOut]:
@@ -298,7 +297,7 @@ def _hints(frame: pd.DataFrame, layout: Layout, file: str, fit: Fit, ploidy: flo
     hints = []
     for sample, of in frame.groupby("sample_id", observed=True, sort=False):
         build = builds_that_fit(last_positions(of["chrom"], of["end"]))
-        purity = float(of[_PURITY].iat[0]) if _PURITY in of else None
+        purity = of[_PURITY].tolist()[0] if _PURITY in of else None
         hints.append(
             Hint(
                 file=file,
