@@ -40,22 +40,7 @@ TABLE, LEFT_OUT = "table.tsv", "left_out.tsv"
 class PrepareOptions:
     """What the user says of mutations and segments of all samples.
 
-    Attributes
-    ----------
-    tumour_samples : tuple of str
-        Names of tumour samples in files that do not tell which they are.
-    all_filters : bool
-        Take mutations whatever their FILTER.
-    cn_format : str or None
-        Format of the segments; None finds it out.
-    sex : {"female", "male"} or None
-    build : {"GRCh37", "GRCh38"} or None
-    fill_gaps : {"diploid"} or None
-        What to take for mutations in no segment.
-    tumour_content : float, Uncertain, mapping of sample to one of these, or None
-        Goes before what a sample sheet and callers say.
-    genotype_prior : str
-        The genotype prior that the table is meant for.
+    ``tumour_content`` goes before what a sample sheet and callers say. What is None is found out, or has no effect.
     """
 
     tumour_samples: tuple[str, ...] = ()
@@ -118,13 +103,6 @@ class Prepared:
 def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
     """Read the mutations and segments of one tumour and join them.
 
-    Parameters
-    ----------
-    patient : Patient
-        Files, and what a sample sheet says.
-    options : PrepareOptions
-        What the user says besides.
-
     Raises
     ------
     InputError, UsageError
@@ -153,7 +131,12 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
     return Prepared(
         table=table,
         left_out=[*variants.left_out, *segments.left_out, *left_out],
-        notes=[*_unfiltered(variants), *notes, *segments.describe(), *unknown],
+        notes=[
+            *(f"{file}: no filters were applied; all records are taken" for file in variants.unfiltered),
+            *notes,
+            *segments.describe(),
+            *unknown,
+        ],
         warnings=[
             *_samples_left_out([sample for sample in samples if sample not in joined], left_out),
             *unknown,
@@ -236,26 +219,18 @@ def write_prepared(prepared: Prepared, folder: Path) -> None:
     with replacing_together():
         make_folder(folder)
         write_table(left_out_table(prepared.left_out), folder / LEFT_OUT)
-        _write_joined(prepared.table, folder / TABLE)
+        with replacing(
+            folder / TABLE
+        ) as part:  # as text that gives the same numbers back: no digit is rounded away
+            prepared.table.to_csv(part, sep="\t", index=False, lineterminator="\n")
 
 
 def check_folder(folder: Path, force: bool, inputs: Sequence[Path] = ()) -> None:
-    """Stop before any work if the files are there already.
-
-    Raises
-    ------
-    OutputError
-        One of them exists and ``force`` is False, or is one of the inputs; or the folder cannot be made.
-    """
-    refuse_inputs([folder / name for name in (TABLE, LEFT_OUT)], inputs)
-    for name in (TABLE, LEFT_OUT):
-        check_new(folder / name, force)
-
-
-def _write_joined(table: pd.DataFrame, path: Path) -> None:
-    """As text that gives the same numbers back: no digit is rounded away."""
-    with replacing(path) as temporary:
-        table.to_csv(temporary, sep="\t", index=False, lineterminator="\n")
+    """Stop before any work, with OutputError, if the files are there already, are inputs, or cannot be made."""
+    outputs = [folder / name for name in (TABLE, LEFT_OUT)]
+    refuse_inputs(outputs, inputs)
+    for path in outputs:
+        check_new(path, force)
 
 
 def _said_content(patient: Patient, options: PrepareOptions, samples: Sequence[str]) -> ContentOption:
@@ -349,10 +324,6 @@ def _check_doubles(segments: Segments, samples: Sequence[str]) -> None:
             f"{file}: segments of chromosome {chrom} of sample {sample!r} stand in another file, too; keep one, or "
             "write -c SAMPLE=FILE"
         )
-
-
-def _unfiltered(variants: Variants) -> list[str]:
-    return [f"{file}: no filters were applied; all records are taken" for file in variants.unfiltered]
 
 
 def _samples_left_out(samples: Sequence[str], left_out: Sequence[LeftOut]) -> list[str]:

@@ -159,14 +159,10 @@ class Reading:
 
     Attributes
     ----------
-    observations : Observations
-    left_out : list of LeftOut
     content : float, Uncertain, mapping of sample to one of these, or None
         Tumour content as options and sample sheet say it.
-    notes : list of str
-        What the user may want to know, a line each.
-    warnings : list of str
-        What the user should look at, a line each.
+    notes, warnings : list of str
+        What the user may want to know, and should look at, a line each.
     """
 
     observations: Observations
@@ -204,14 +200,7 @@ def _options_named(given: Mapping[str, Any]) -> Iterator[None]:
 
 
 def tumours(inputs: Sequence[Path] | None, given: Mapping[str, Any]) -> list[Tumour]:
-    """The tumours that a command names.
-
-    Parameters
-    ----------
-    inputs : sequence of Path or None
-        The arguments.
-    given : mapping of str to Any
-        All parameters of the command, among them those of `SEGMENT_OPTIONS` and ``tumour_content``.
+    """The tumours that a command names: ``inputs`` are its arguments, ``given`` all its parameters.
 
     Raises
     ------
@@ -314,13 +303,7 @@ def _check_tables(inputs: Sequence[Path], given: Mapping[str, Any]) -> None:
 
 
 def read(tumour: Tumour, given: Mapping[str, Any]) -> Reading:
-    """Read a tumour, whatever it comes as.
-
-    Raises
-    ------
-    InputError, UsageError
-        Whatever is wrong with files and options.
-    """
+    """Read a tumour, whatever it comes as."""
     from pyclone_pgsm.inputs.read_counts.suspicions import content_taken_as_one, suspicions
     from pyclone_pgsm.inputs.read_counts.tables import read_tables
 
@@ -340,13 +323,7 @@ def read(tumour: Tumour, given: Mapping[str, Any]) -> Reading:
 
 
 def join(tumour: Tumour, patient: Patient, given: Mapping[str, Any]) -> Prepared:
-    """Join the mutations and segments of one tumour.
-
-    Raises
-    ------
-    InputError, UsageError
-        Whatever is wrong with files and options.
-    """
+    """Join the mutations and segments of one tumour."""
     from pyclone_pgsm.analyses.prepare import prepare
 
     with _options_named(given):
@@ -354,13 +331,7 @@ def join(tumour: Tumour, patient: Patient, given: Mapping[str, Any]) -> Prepared
 
 
 def prepare_options(given: Mapping[str, Any]) -> PrepareOptions:
-    """The options of a command for mutations and segments.
-
-    Raises
-    ------
-    UsageError
-        If one has a value that cannot be.
-    """
+    """The options of a command for mutations and segments; UsageError if one has a value that cannot be."""
     from pyclone_pgsm.analyses.prepare import PrepareOptions
 
     return PrepareOptions(
@@ -393,17 +364,6 @@ def each_tumour(
     """Do the work of a command for each tumour: in the folder ``out``, or each patient in one of its own below.
 
     A patient whose files are at fault fails alone: its message is printed, the others go on, and the exit code is 2.
-
-    Parameters
-    ----------
-    found : sequence of Tumour
-        One without a name, or any number with names.
-    out : Path
-        The folder.
-    work : callable
-        Does the work for a tumour in a folder.
-    quiet : bool
-        Do not print the names of patients.
     """
     failed = []
     for tumour in found:

@@ -41,24 +41,14 @@ FORMATS: dict[str, Format] = {
 
 
 def find_format(name: str) -> Format:
-    """The format of a name.
-
-    Raises
-    ------
-    UsageError
-    """
+    """The format of a name; UsageError if there is none."""
     if name not in FORMATS:
         raise UsageError(f"`format` {name!r}: must be one of {', '.join(FORMATS)}")
     return FORMATS[name]
 
 
 def check_output(chosen: Format, out: Path, force: bool) -> None:
-    """Refuse an output that is there already, or is a folder where a file is written and the reverse.
-
-    Raises
-    ------
-    OutputError, UsageError
-    """
+    """Refuse an output that is there already, or is a folder where a file is written and the reverse."""
     if not chosen.files:
         if out.is_dir():
             raise UsageError(f"-o {out}: is a folder; `format` {chosen.name} writes one file: give its name")
@@ -86,11 +76,9 @@ def export(answer: Answer, chosen: Format, out: Path, options: ExportOptions) ->
     -------
     list of str
         What the format could not carry, a line each.
-
-    Raises
-    ------
-    UsageError, InputError, OutputError
     """
+    if chosen.needs_clusters and not len(answer.placed):
+        raise UsageError(f"`format` {chosen.name}: there is no cluster: all mutations are outliers")
     with replacing_together():
         make_folder(out if chosen.files else out.parent)
         return chosen.write(answer, out, options)

@@ -11,7 +11,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.files import replacing
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.posterior.summary import Summary
@@ -129,36 +128,27 @@ class Format(NamedTuple):
         Names of its files in the folder OUT; none: OUT is the only file.
     write : callable
         Takes an `Answer`, OUT and `ExportOptions`, writes, and returns what the format could not carry, a line each.
+    needs_clusters : bool
+        Whether a result of outliers alone is refused.
     """
 
     name: str
     summary: str
     files: tuple[str, ...]
     write: Callable[[Answer, Path, ExportOptions], list[str]]
+    needs_clusters: bool = True
 
 
 def write_text(text: str, path: Path) -> None:
-    """Write a text file.
-
-    Raises
-    ------
-    OutputError
-    """
+    """Write a text file."""
     with replacing(path) as part:
         part.write_text(text, encoding="utf-8", newline="")
 
 
-def write_table(table: pd.DataFrame, path: Path, missing: str = "") -> None:
-    """Write a tab-separated table with a header.
-
-    Raises
-    ------
-    OutputError
-    """
+def write_table(table: pd.DataFrame, path: Path) -> None:
+    """Write a tab-separated table with a header."""
     with replacing(path) as part:
-        table.to_csv(
-            part, sep="\t", index=False, float_format=DIGITS, lineterminator="\n", na_rep=missing, quoting=3
-        )
+        table.to_csv(part, sep="\t", index=False, float_format=DIGITS, lineterminator="\n", quoting=3)
 
 
 def long_table(answer: Answer, rows: NDArray[np.int64], **columns: NDArray) -> pd.DataFrame:
@@ -202,20 +192,8 @@ def note_two_states(answer: Answer, what: str) -> list[str]:
     return [f"{count(number, 'row')} with subclonal copy number: {what}"] if number else []
 
 
-def note_uncertainty() -> list[str]:
-    """The line that a format has prevalences without their intervals."""
-    return ["intervals and probabilities of clusters have no place in the format"]
-
-
-def require_clusters(answer: Answer, name: str) -> None:
-    """Refuse a result of outliers alone.
-
-    Raises
-    ------
-    UsageError
-    """
-    if not len(answer.placed):
-        raise UsageError(f"`format` {name}: there is no cluster: all mutations are outliers")
+NO_UNCERTAINTY = "intervals and probabilities of clusters have no place in the format"
+"""Note of a format that has prevalences without their intervals."""
 
 
 def is_driver(answer: Answer, drivers: frozenset[str]) -> NDArray[np.bool_]:

@@ -9,6 +9,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pyclone_pgsm.exports.answer import (
+    NO_UNCERTAINTY,
     Answer,
     ExportOptions,
     Format,
@@ -17,15 +18,17 @@ from pyclone_pgsm.exports.answer import (
     long_table,
     note_drivers,
     note_outliers,
-    note_uncertainty,
-    require_clusters,
     write_table,
     write_text,
 )
 from pyclone_pgsm.posterior.states import trunks
 
 FREQ, CLUSTERS = "freq.txt", "clusters.txt"
-R_BOOLEAN = np.array(["FALSE", "TRUE"], object)
+
+
+def in_r(values: NDArray[np.bool_]) -> NDArray[np.object_]:
+    """Booleans as R writes them."""
+    return np.where(values, "TRUE", "FALSE").astype(object)
 
 
 def _in_trunk(answer: Answer) -> tuple[NDArray[np.bool_], list[str]]:
@@ -42,7 +45,6 @@ def _in_trunk(answer: Answer) -> tuple[NDArray[np.bool_], list[str]]:
 
 
 def _write_ctree(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
-    require_clusters(answer, "ctree")
     summary = answer.summary
     clonal, notes = _in_trunk(answer)
     sizes = np.append(summary.cluster_size, 0)[summary.labels]
@@ -52,19 +54,18 @@ def _write_ctree(answer: Answer, out: Path, options: ExportOptions) -> list[str]
         cluster=each_sample(answer, summary.labels),
         nMuts=each_sample(answer, sizes),
         **{
-            "is.driver": each_sample(answer, R_BOOLEAN[is_driver(answer, options.drivers).astype(int)]),
-            "is.clonal": each_sample(answer, R_BOOLEAN[clonal.astype(int)]),
+            "is.driver": each_sample(answer, in_r(is_driver(answer, options.drivers))),
+            "is.clonal": each_sample(answer, in_r(clonal)),
         },
         CCF=answer.prevalence,
     ).rename(columns={"mutation_id": "variantID"})
     table["patientID"] = options.patient
     order = ["patientID", "sample_id", "variantID", "cluster", "nMuts", "is.driver", "is.clonal", "CCF"]
     write_table(table[order], out)
-    return [*note_outliers(answer), *notes, *note_drivers(answer, options.drivers), *note_uncertainty()]
+    return [*note_outliers(answer), *notes, *note_drivers(answer, options.drivers), NO_UNCERTAINTY]
 
 
 def _write_revolver(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
-    require_clusters(answer, "revolver")
     rows, data = answer.placed, answer.observations
     clonal, notes = _in_trunk(answer)
     names = [name.translate(str.maketrans(":;", "__")) for name in data.sample_ids]
@@ -79,19 +80,18 @@ def _write_revolver(answer: Answer, out: Path, options: ExportOptions) -> list[s
             "patientID": options.patient,
             "variantID": [genes[t] or data.mutation_ids[t] for t in rows],
             "cluster": answer.summary.labels[rows],
-            "is.driver": R_BOOLEAN[driver[rows].astype(int)],
-            "is.clonal": R_BOOLEAN[clonal[rows].astype(int)],
+            "is.driver": in_r(driver[rows]),
+            "is.clonal": in_r(clonal[rows]),
             "CCF": [
                 ";".join(f"{name}:{value:.6g}" for name, value in zip(names, prevalence[t])) for t in rows
             ],
         }
     )
     write_table(table, out)
-    return [*note_outliers(answer), *notes, *note_drivers(answer, options.drivers), *note_uncertainty()]
+    return [*note_outliers(answer), *notes, *note_drivers(answer, options.drivers), NO_UNCERTAINTY]
 
 
 def _write_clonevol(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
-    require_clusters(answer, "clonevol")
     rows, data, labels = answer.placed, answer.observations, answer.summary.labels
     order = rows[np.argsort(labels[rows], kind="stable")]
     columns: dict[str, object] = {
@@ -108,12 +108,11 @@ def _write_clonevol(answer: Answer, out: Path, options: ExportOptions) -> list[s
         *note_outliers(answer),
         *notes,
         "cluster 1 is the one with the largest mean prevalence, which ClonEvol takes for the founding clone",
-        *note_uncertainty(),
+        NO_UNCERTAINTY,
     ]
 
 
 def _write_citup(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
-    require_clusters(answer, "citup")
     rows = answer.placed
     values = ["\t".join(f"{value:.6g}" for value in row) for row in answer.prevalence[rows]]
     write_text("\n".join(values) + "\n", out / FREQ)
@@ -121,7 +120,7 @@ def _write_citup(answer: Answer, out: Path, options: ExportOptions) -> list[str]
     return [
         *note_outliers(answer),
         "names have no place in the format: rows and columns are in the order of mutations.tsv",
-        *note_uncertainty(),
+        NO_UNCERTAINTY,
     ]
 
 

@@ -16,7 +16,6 @@ from pyclone_pgsm.exports.answer import (
     note_missing,
     note_outliers,
     note_two_states,
-    require_clusters,
     write_table,
 )
 
@@ -27,7 +26,6 @@ COLUMNS = (
 
 
 def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
-    require_clusters(answer, "conipher")
     data, rows = answer.observations, answer.placed
     places = {
         name: np.array(answer.annotation(name), object)[rows] for name in ("chrom", "pos", "ref", "alt")

@@ -16,7 +16,6 @@ from pyclone_pgsm.exports.answer import (
     note_missing,
     note_outliers,
     note_two_states,
-    require_clusters,
     write_table,
 )
 
@@ -27,7 +26,6 @@ COLUMNS = (
 
 
 def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
-    require_clusters(answer, "metient")
     rows, samples = answer.placed, answer.observations.sample_ids
     primary = samples[0] if len(samples) == 1 else options.primary
     if primary is None:

@@ -19,7 +19,6 @@ from pyclone_pgsm.exports.answer import (
     note_missing,
     note_outliers,
     note_two_states,
-    require_clusters,
     write_text,
 )
 
@@ -28,7 +27,6 @@ HEADER = ("id", "name", "var_reads", "total_reads", "var_read_prob")
 
 
 def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
-    require_clusters(answer, "pairtree")
     data, labels = answer.observations, answer.summary.labels
     ref, alt = answer.counts()
     share = answer.variant_share

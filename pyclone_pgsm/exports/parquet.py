@@ -21,4 +21,4 @@ def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     return []
 
 
-PARQUET = Format("parquet", "the tables of the output folder as Parquet", FILES, _write)
+PARQUET = Format("parquet", "the tables of the output folder as Parquet", FILES, _write, needs_clusters=False)

@@ -52,19 +52,12 @@ def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
         outlier_prob=each_sample(answer, prob),
     )
     chrom = np.array(answer.annotation("chrom"), object)
+    order = ["mutation_id", "cluster_id", "sample_id", "cellular_prevalence", "outlier_prob"]
     notes = []
     if all(chrom):
         reads["chrom"] = clusters["chrom"] = np.repeat(chrom, data.num_samples)
-        order = [
-            "mutation_id",
-            "cluster_id",
-            "sample_id",
-            "cellular_prevalence",
-            "chrom",
-            "outlier_prob",
-        ]
+        order.insert(-1, "chrom")
     else:
-        order = ["mutation_id", "cluster_id", "sample_id", "cellular_prevalence", "outlier_prob"]
         notes.append("no column chrom: the chromosome of some mutations is not known")
     write_table(reads, out / INPUT)
     write_table(clusters[order], out / CLUSTERS)
@@ -78,4 +71,6 @@ def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     ]
 
 
-PHYCLONE = Format("phyclone", "PhyClone's input and its clusters", (INPUT, CLUSTERS), _write)
+PHYCLONE = Format(
+    "phyclone", "PhyClone's input and its clusters", (INPUT, CLUSTERS), _write, needs_clusters=False
+)

@@ -18,7 +18,6 @@ from pyclone_pgsm.exports.answer import (
     each_sample,
     long_table,
     note_outliers,
-    require_clusters,
     write_table,
 )
 
@@ -51,7 +50,6 @@ def _write_pyclone(answer: Answer, out: Path, options: ExportOptions) -> list[st
 
 
 def _write_pyclone_vi(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
-    require_clusters(answer, "pyclone-vi")
     summary = answer.summary
     table = long_table(
         answer,
@@ -65,5 +63,7 @@ def _write_pyclone_vi(answer: Answer, out: Path, options: ExportOptions) -> list
     return [*note_outliers(answer), "each mutation has the prevalence of its cluster, as PyClone-VI has it"]
 
 
-PYCLONE = Format("pyclone", "PyClone's tables of loci and clusters", (LOCI, CLUSTER), _write_pyclone)
+PYCLONE = Format(
+    "pyclone", "PyClone's tables of loci and clusters", (LOCI, CLUSTER), _write_pyclone, needs_clusters=False
+)
 PYCLONE_VI = Format("pyclone-vi", "PyClone-VI's table of six columns", (), _write_pyclone_vi)

@@ -14,13 +14,7 @@ from pyclone_pgsm.inputs.problems import FileProblems, raise_any
 
 
 def given_source(options: ExportOptions, name: str, kind: str) -> Path:
-    """The file to annotate.
-
-    Raises
-    ------
-    UsageError
-        It is not named, or not there.
-    """
+    """The file to annotate; UsageError if it is not named, or not there."""
     if options.source is None:
         raise UsageError(f"`format` {name}: annotates your own {kind}: name it with `source` FILE")
     if not options.source.is_file():
@@ -33,12 +27,8 @@ def samples_of(
 ) -> dict[str, int]:
     """Place in the result of each sample of the file that is in it.
 
-    A sample is known by its name, or by ``--source SAMPLE=FILE``, or as the readers of mutations would name it.
-
-    Raises
-    ------
-    UsageError, InputError
-        None is in the result.
+    A sample is known by its name, or by ``--source SAMPLE=FILE``, or as the readers of mutations would name it. If none
+    is in the result, that is an error.
     """
     wanted = answer.observations.sample_ids
     place = {name: d for d, name in enumerate(wanted)}
@@ -74,23 +64,20 @@ class Mutations:
             harmonised = chromosome(chrom)
             if ref or alt:
                 self._by_alleles[mutation_id(harmonised, pos, allele(ref), allele(alt))] = t
-            else:
-                place = f"{harmonised}:{pos}"
-                self._by_place[place] = (
-                    -1 if place in self._by_place else t
-                )  # two mutations there: none is meant
+                continue
+            place = f"{harmonised}:{pos}"
+            is_second = place in self._by_place
+            self._by_place[place] = -1 if is_second else t  # of two mutations at one place none is meant
 
     def find(self, chrom: str, pos: str, ref: str, alt: str) -> int | None:
         """Place of a mutation in the result; None if it is not there."""
         try:
-            name, harmonised = (
-                mutation_id(chromosome(chrom), pos, allele(ref), allele(alt)),
-                chromosome(chrom),
-            )
+            harmonised = chromosome(chrom)
+            name = mutation_id(harmonised, pos, allele(ref), allele(alt))
         except ValueError:
             return None
-        for table, key in ((self._by_alleles, name), (self._by_id, name)):
-            if key in table:
-                return table[key]
+        for table in (self._by_alleles, self._by_id):
+            if name in table:
+                return table[name]
         found = self._by_place.get(f"{harmonised}:{pos}", -1)
         return found if found >= 0 else None

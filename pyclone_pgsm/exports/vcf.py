@@ -113,4 +113,6 @@ def _block(content: bytes) -> bytes:
     return head + packed + struct.pack("<II", zlib.crc32(content), len(content))
 
 
-VCF = Format("vcf", "your own VCF with FORMAT CCF, CCFL, CCFU and INFO CLUSTER", (), _write)
+VCF = Format(
+    "vcf", "your own VCF with FORMAT CCF, CCFL, CCFU and INFO CLUSTER", (), _write, needs_clusters=False
+)

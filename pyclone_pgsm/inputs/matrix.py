@@ -73,10 +73,6 @@ def read_matrix(path: Path | str, id_column: str | None = None, ignore: Collecti
     ignore : collection of str
         Names of columns that are left out.
 
-    Returns
-    -------
-    Matrix
-
     Raises
     ------
     InputError
@@ -104,14 +100,7 @@ def read_matrix(path: Path | str, id_column: str | None = None, ignore: Collecti
 
 
 def data_error(matrix: Matrix, fault: DataValueError) -> InputError:
-    """The error that names the place in the file of a value that a likelihood cannot take.
-
-    Parameters
-    ----------
-    matrix : Matrix
-    fault : DataValueError
-        Raised by a likelihood's ``from_data`` for ``matrix.values``.
-    """
+    """The error that names the place in the file of a value that a likelihood's ``from_data`` cannot take."""
     column, row = matrix.column_names[fault.column], int(matrix.rows[fault.row])
     problems = FileProblems(str(matrix.path))
     problems.add(f"expected {fault.expected}", row, column, f"{fault.value:.15g}")

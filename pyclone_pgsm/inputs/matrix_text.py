@@ -18,6 +18,7 @@ from array import array
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,18 +76,7 @@ class NamedColumns:
 def read_text(
     path: Path, id_column: str | None, ignore: Collection[str], problems: FileProblems
 ) -> NamedColumns:
-    """Read a table of numbers as text.
-
-    Parameters
-    ----------
-    path : Path
-        Plain or gzip-compressed.
-    id_column : str or None
-        Name of the column with the names of the rows; None to find out.
-    ignore : collection of str
-        Names of columns that are left out; what they hold does not matter.
-    problems : FileProblems
-        Receives everything wrong.
+    """Read a table of numbers as text; see `pyclone_pgsm.inputs.matrix.read_matrix`.
 
     Raises
     ------
@@ -113,7 +103,8 @@ def read_text(
         header = ["", *header]
     data = first_rows if header is None else first_rows[1:]
     perhaps_ids = len(header or first_rows[0]) > 1 and all(_is_row_name(fields[0]) for fields in data)
-    names = header or _names_without_header(len(first_rows[0]), perhaps_ids)
+    width = len(first_rows[0])
+    names = header or (["(first)", *numbered_names(width - 1)] if perhaps_ids else numbered_names(width))
     ids, places = choose(names, id_column, ignore, problems.file)
     if header is not None:
         note_name_problems(names, places, first_line, problems)
@@ -132,12 +123,12 @@ def choose(
     UsageError
         If there is no column of a name given.
     """
-    given = {"id_column": () if id_column is None else (id_column,), "ignore": ignore}
-    for parameter, name in ((parameter, name) for parameter, named in given.items() for name in named):
-        if name not in names:
-            raise UsageError(
-                f"{file}: `{parameter}`: there is no column {name!r}; the columns are {listed(names, most=12)}"
-            )
+    for parameter, given in (("id_column", [] if id_column is None else [id_column]), ("ignore", ignore)):
+        for name in given:
+            if name not in names:
+                raise UsageError(
+                    f"{file}: `{parameter}`: there is no column {name!r}; the columns are {listed(names, most=12)}"
+                )
     ids: int | None = None
     if id_column is not None:
         ids = list(names).index(id_column)
@@ -187,13 +178,7 @@ def _separator(head: list[str]) -> str:
 def _header(
     first_rows: list[list[str]], id_column: str | None, line: int, problems: FileProblems
 ) -> list[str] | None:
-    """The names in the first of the one or two first rows, or None if it holds values.
-
-    Raises
-    ------
-    InputError
-        If it may be either.
-    """
+    """The names in the first of the one or two first rows, or None if it holds values; an error if it may be either."""
     first = [text.strip() for text in first_rows[0]]
     second = first_rows[1] if len(first_rows) > 1 else [""]
     if id_column in first:
@@ -242,25 +227,14 @@ def _is_increasing(texts: list[str]) -> bool:
     return all(int(a) < int(b) for a, b in itertools.pairwise(texts))
 
 
-def _names_without_header(width: int, perhaps_ids: bool) -> list[str]:
-    return ["(first)", *numbered_names(width - 1)] if perhaps_ids else numbered_names(width)
-
-
 # --- rows ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class _Layout:
+class _Layout(NamedTuple):
     """Which column of a text table is which.
 
     Attributes
     ----------
-    names : list of str
-        All columns.
-    first_line : int
-        Line of the header or of the first row.
-    has_header : bool
-        Whether the names stand in the file.
     ids : int or None
         Place of the row names.
     perhaps_ids : bool

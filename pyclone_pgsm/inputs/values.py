@@ -65,19 +65,7 @@ LEAST_SHARE = 1e-9
 
 @dataclass(frozen=True)
 class Share:
-    """Reader of a number above 0 and up to a bound.
-
-    Attributes
-    ----------
-    highest : float
-        The bound.
-    closed : bool
-        Whether the bound itself is allowed.
-    expected : str
-        What the column holds, for the error text.
-    least : float
-        Smaller numbers are refused, too.
-    """
+    """Reader of a number above 0, at least ``least``, and up to a bound, which is itself allowed if ``closed``."""
 
     highest: float
     closed: bool

@@ -6,6 +6,7 @@ rows are laid out as T × D arrays.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +22,19 @@ from pyclone_pgsm.inputs.read_counts.rows import DEFAULT_ERROR_RATE, DEFAULT_TUM
 
 _MOST_CELLS = 2**26
 _MOST_CELLS_PER_ROW = 20
+
+
+_WITHOUT_DATA = {
+    "ref_counts": 0,
+    "alt_counts": 0,
+    "major_cn": 1,
+    "minor_cn": 1,
+    "normal_cn": 2,
+    "tumour_content": DEFAULT_TUMOUR_CONTENT,
+    "error_rate": DEFAULT_ERROR_RATE,
+    **dict.fromkeys(SUBCLONAL, 0),
+}
+"""Arrays of the observations, and what they hold where a mutation has no row in a sample."""
 
 
 def lay_out(
@@ -40,9 +54,7 @@ def lay_out(
 
     Returns
     -------
-    observations : Observations
-        T mutations in D samples, those without data in any sample left out.
-    left_out : list of LeftOut
+    Observations, list of LeftOut
         As `pyclone_pgsm.inputs.read_counts.tables.read_tables` tells it.
 
     Raises
@@ -51,8 +63,11 @@ def lay_out(
         With everything wrong in all files.
     """
     joined = _join(files)
-    if joined.is_too_sparse:
-        found[0].add(joined.why_too_sparse)
+    if joined.num_cells > max(_MOST_CELLS, _MOST_CELLS_PER_ROW * len(joined.lines)):
+        found[0].add(
+            f"{len(joined.mutation_ids)} mutations and {len(joined.sample_ids)} samples in only {len(joined.lines)} "
+            "rows: is the right column named sample_id, and are they of one tumour?"
+        )
     else:
         _note_duplicates(joined, found)
     raise_any(*found)
@@ -81,19 +96,6 @@ class _Joined:
         """(R,) place of each row among the T × D cells."""
         return self.mutation * len(self.sample_ids) + self.sample
 
-    @property
-    def is_too_sparse(self) -> bool:
-        """Whether the rows are so few for their mutations and samples that an id column must be wrong."""
-        return self.num_cells > max(_MOST_CELLS, _MOST_CELLS_PER_ROW * len(self.lines))
-
-    @property
-    def why_too_sparse(self) -> str:
-        """The text of that problem."""
-        return (
-            f"{len(self.mutation_ids)} mutations and {len(self.sample_ids)} samples in only "
-            f"{len(self.lines)} rows: is the right column named sample_id, and are they of one tumour?"
-        )
-
     def numbers(self, name: str) -> NDArray:
         """(R,) values of one column."""
         return np.concatenate([rows.numbers[name] for rows in self.files])
@@ -101,6 +103,16 @@ class _Joined:
     def file_of(self, row: int) -> Rows:
         """The file that a row comes from."""
         return self.files[self.file[row]]
+
+    def spread(self, of_rows: NDArray, otherwise: float) -> NDArray:
+        """(T, D) values of the rows, ``otherwise`` where there is none."""
+        table = np.full(self.num_cells, otherwise, dtype=of_rows.dtype)
+        table[self.cell] = of_rows
+        return table.reshape(len(self.mutation_ids), len(self.sample_ids))
+
+    def left_out(self, row: int, mutation_id: str, sample_id: str, reason: str) -> LeftOut:
+        """What is left out, at a row that tells of it."""
+        return LeftOut(self.file_of(row).file, int(self.lines[row]), mutation_id, sample_id, reason)
 
 
 def _join(files: Sequence[Rows]) -> _Joined:
@@ -140,8 +152,10 @@ def _first_rows(keys: NDArray[np.int64], num_keys: int) -> NDArray[np.int64]:
 
 def _note_duplicates(joined: _Joined, found: Sequence[FileProblems]) -> None:
     first = _first_rows(joined.cell, joined.num_cells)[joined.cell]
-    has_ids = np.array([bool(text) for text in joined.mutation_ids], dtype=bool)[joined.mutation]
-    has_ids &= np.array([bool(text) for text in joined.sample_ids], dtype=bool)[joined.sample]
+    has_ids = (
+        np.array(joined.mutation_ids, bool)[joined.mutation]
+        & np.array(joined.sample_ids, bool)[joined.sample]
+    )
     problems_of = {problems.file: problems for problems in reversed(found)}
     repeated = (first != np.arange(len(first))) & has_ids
     for place, rows in enumerate(joined.files):
@@ -167,7 +181,7 @@ def _arrays(joined: _Joined, genotype_prior: str) -> tuple[Observations, list[Le
     has_copies = (joined.numbers("major_cn") > 0) | (joined.numbers("subclonal_major_cn") > 0)
     if genotype_prior in PRIORS_WITHOUT_COPY_NUMBERS:
         has_copies = np.ones_like(has_copies)
-    has_data = _spread(joined, has_reads & has_copies, False)
+    has_data = joined.spread(has_reads & has_copies, False)
     kept = np.logical_or.reduce(has_data, axis=1)
     if not kept.any():
         raise InputError([_nothing_left(joined)])
@@ -178,39 +192,27 @@ def _arrays(joined: _Joined, genotype_prior: str) -> tuple[Observations, list[Le
     ]
     unknown = {sample for rows in joined.files for sample in rows.content_unknown}
     observations = Observations(
-        mutation_ids=[name for name, keep in zip(joined.mutation_ids, kept) if keep],
+        mutation_ids=list(itertools.compress(joined.mutation_ids, kept)),
         sample_ids=joined.sample_ids,
-        ref_counts=_spread(joined, joined.numbers("ref_counts"), 0)[kept],
-        alt_counts=_spread(joined, joined.numbers("alt_counts"), 0)[kept],
-        major_cn=_spread(joined, joined.numbers("major_cn"), 1)[kept],
-        minor_cn=_spread(joined, joined.numbers("minor_cn"), 1)[kept],
-        normal_cn=_spread(joined, joined.numbers("normal_cn"), 2)[kept],
-        tumour_content=_spread(joined, joined.numbers("tumour_content"), DEFAULT_TUMOUR_CONTENT)[kept],
-        error_rate=_spread(joined, joined.numbers("error_rate"), DEFAULT_ERROR_RATE)[kept],
         has_data=has_data[kept],
         annotations=_annotations(joined, kept),
         content_unknown=[sample for sample in joined.sample_ids if sample in unknown],
-        **{name: _spread(joined, joined.numbers(name), 0)[kept] for name in SUBCLONAL},
+        **{
+            name: joined.spread(joined.numbers(name), otherwise)[kept]
+            for name, otherwise in _WITHOUT_DATA.items()
+        },
     )
     return observations, left_out
 
 
-def _spread(joined: _Joined, of_rows: NDArray, otherwise: float) -> NDArray:
-    """(T, D) values of the rows, ``otherwise`` where there is none."""
-    table = np.full(joined.num_cells, otherwise, dtype=of_rows.dtype)
-    table[joined.cell] = of_rows
-    return table.reshape(len(joined.mutation_ids), len(joined.sample_ids))
-
-
 def _cells_without_copies(joined: _Joined, has_copies: NDArray[np.bool_]) -> list[LeftOut]:
     return [
-        LeftOut(
-            joined.file_of(row).file,
-            int(joined.lines[row]),
+        joined.left_out(
+            row,
             joined.mutation_ids[joined.mutation[row]],
             joined.sample_ids[joined.sample[row]],
-            f"{joined.file_of(row).copies_column} 0: a mutation cannot be modelled where the tumour has no "
-            "copy of the locus; treated as no data in this sample",
+            f"{joined.file_of(row).copies_column} 0: a mutation cannot be modelled where the tumour has no copy of the "
+            "locus; treated as no data in this sample",
         )
         for row in np.flatnonzero(~has_copies).tolist()
     ]
@@ -223,21 +225,19 @@ def _mutations_without_data(
     has_copies: NDArray[np.bool_],
 ) -> list[LeftOut]:
     first = _first_rows(joined.mutation, len(kept))
-    without_copies = np.zeros(len(kept), dtype=bool)
+    without_copies, without_reads = np.zeros((2, len(kept)), dtype=bool)
     without_copies[joined.mutation[~has_copies]] = True
-    without_reads = np.zeros(len(kept), dtype=bool)
     without_reads[joined.mutation[has_copies & ~has_reads]] = True
     left_out = []
     for mutation in np.flatnonzero(~kept):
         row = first[mutation]
-        rows = joined.file_of(row)
         why = []
         if without_reads[mutation]:
             why.append("no reads")
         if without_copies[mutation]:
-            why.append(f"no copy of the locus in the tumour ({rows.copies_column} 0)")
+            why.append(f"no copy of the locus in the tumour ({joined.file_of(row).copies_column} 0)")
         reason = f"no data in any sample: {' or '.join(why)}"
-        left_out.append(LeftOut(rows.file, int(joined.lines[row]), joined.mutation_ids[mutation], "", reason))
+        left_out.append(joined.left_out(row, joined.mutation_ids[mutation], "", reason))
     return left_out
 
 
@@ -261,12 +261,8 @@ def _nothing_left(joined: _Joined) -> Problem:
 def _annotations(joined: _Joined, kept: NDArray[np.bool_]) -> dict[str, list[str]]:
     """The first text that is not empty, for each mutation; columns that are empty throughout are not kept."""
     keys = dict.fromkeys(key for rows in joined.files for key in rows.annotations)
-    annotations = {}
-    for key in keys:
-        texts = _annotation(joined, key)
-        if any(texts):
-            annotations[key] = [text for text, keep in zip(texts, kept) if keep]
-    return annotations
+    texts = {key: _annotation(joined, key) for key in keys}
+    return {key: list(itertools.compress(of, kept)) for key, of in texts.items() if any(of)}
 
 
 def _annotation(joined: _Joined, key: str) -> list[str]:
@@ -275,7 +271,7 @@ def _annotation(joined: _Joined, key: str) -> list[str]:
         if key not in rows.annotations:
             continue
         column = rows.annotations[key]
-        is_filled = np.array([bool(text) for text in column.texts], dtype=bool)[column.codes]
+        is_filled = np.array(column.texts, bool)[column.codes]
         codes = column.codes[is_filled]
         first = _first_rows(joined.mutation[joined.file == place][is_filled], len(texts))
         for mutation in np.flatnonzero(first >= 0):

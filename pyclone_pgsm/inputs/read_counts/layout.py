@@ -23,17 +23,9 @@ SUBCLONAL_COLUMNS = tuple(SUBCLONAL)
 OPTIONAL = ("sample_id", "var_counts", "tumour_content", "error_rate", "total_cn", *SUBCLONAL_COLUMNS)
 
 GENE_NAMES = (
-    "gene",
-    "hugo_symbol",
-    "gene_symbol",
-    "gene_name",
-    "variant_gene",
-    "mutation_gene",
-    "genesymbol",
-    "genename",
-    "hgnc_symbol",
-    "symbol",
-)
+    "gene", "hugo_symbol", "gene_symbol", "gene_name", "variant_gene", "mutation_gene", "genesymbol", "genename",
+    "hgnc_symbol", "symbol",
+)  # fmt: skip
 """Names of a column with the gene of a mutation, in lower case; the first that a table has is taken."""
 
 ANNOTATIONS = {
@@ -48,37 +40,18 @@ ANNOTATIONS = {
 _MEANS = {
     "mutation_id": ("mutationid", "mutid", "mutation", "variantid", "snvid", "variant", "snv", "id"),
     "sample_id": (
-        "sampleid",
-        "samplename",
-        "sample",
-        "tumorsample",
-        "tumoursample",
-        "tumorsamplebarcode",
-        "tumoursamplebarcode",
+        "sampleid", "samplename", "sample", "tumorsample", "tumoursample", "tumorsamplebarcode", "tumoursamplebarcode",
     ),
     "ref_counts": ("refcount", "trefcount", "refread", "refdepth", "nref", "ref"),
     "alt_counts": ("altcount", "varcount", "taltcount", "altread", "varread", "nalt", "alt"),
     "major_cn": ("majorcn", "majorcopynumber", "nmajor", "major"),
     "minor_cn": ("minorcn", "minorcopynumber", "nminor", "minor"),
     "normal_cn": ("normalcn", "normalcopynumber", "cnnormal", "normal"),
-    "tumour_content": (
-        "tumourcontent",
-        "tumorcontent",
-        "purity",
-        "tumourpurity",
-        "tumorpurity",
-        "cellularity",
-    ),
+    "tumour_content": ("tumourcontent", "tumorcontent", "purity", "tumourpurity", "tumorpurity", "cellularity"),
     "error_rate": (
-        "errorrate",
-        "errrate",
-        "sequencingerrorrate",
-        "sequencingerror",
-        "seqerror",
-        "epsilon",
-        "eps",
+        "errorrate", "errrate", "sequencingerrorrate", "sequencingerror", "seqerror", "epsilon", "eps",
     ),
-}
+}  # fmt: skip
 """Other spellings of each column, the likeliest first; as `_plain` gives them."""
 
 _SHOWN_NAMES, _LONGEST_NAME = 12, 40
@@ -101,16 +74,7 @@ def note_header_problems(
 ) -> None:
     """Note missing columns, and columns that would be overlooked for their spelling.
 
-    Parameters
-    ----------
-    table : TextTable
-        The table read.
-    genotype_prior : str
-        The genotype prior asked for.
-    overridden : sequence of str
-        Those of ``tumour_content`` and ``error_rate`` that options replace in every sample.
-    problems : FileProblems
-        Receives the problems, at the line of the header.
+    ``overridden`` are those of ``tumour_content`` and ``error_rate`` that options replace in every sample.
     """
     required = set(REQUIRED)
     if uses_total_only(table.names, genotype_prior):

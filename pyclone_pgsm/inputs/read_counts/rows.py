@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,19 +45,12 @@ _FAULTY = -1
 _STYLE = Style("a table of read counts as text", is_read)
 
 
-@dataclass(frozen=True)
-class Options:
+class Options(NamedTuple):
     """What the user says instead of, or beside, the tables; see `pyclone_pgsm.read_tables`."""
 
     tumour_content: float | Mapping[str, float] | None = None
     error_rate: float | None = None
     genotype_prior: str = "major"
-
-    @property
-    def overridden(self) -> list[str]:
-        """Columns that an option replaces in every sample."""
-        given = {"tumour_content": self.tumour_content, "error_rate": self.error_rate}
-        return [name for name, value in given.items() if isinstance(value, float)]
 
 
 @dataclass(frozen=True)
@@ -103,16 +97,7 @@ def sample_name(path: Path) -> str:
 
 
 def read_rows(path: Path, options: Options, problems: FileProblems) -> Rows:
-    """Read and check one file.
-
-    Parameters
-    ----------
-    path : Path
-        A table in one of the layouts of `pyclone_pgsm.inputs.read_counts.layout`.
-    options : Options
-        What the user set.
-    problems : FileProblems
-        Receives everything wrong.
+    """Read and check one file, a table in one of the layouts of `pyclone_pgsm.inputs.read_counts.layout`.
 
     Raises
     ------
@@ -120,7 +105,9 @@ def read_rows(path: Path, options: Options, problems: FileProblems) -> Rows:
         If the file cannot be read as a table at all.
     """
     table = read_columns(path, _STYLE, problems)
-    note_header_problems(table, options.genotype_prior, options.overridden, problems)
+    given = {"tumour_content": options.tumour_content, "error_rate": options.error_rate}
+    overridden = [name for name, value in given.items() if isinstance(value, float)]
+    note_header_problems(table, options.genotype_prior, overridden, problems)
     cells = Cells(table, {name: name for name in table.columns}, problems)
     named_after_file = "sample_id" not in cells
     mutations = _ids(cells, "mutation_id")

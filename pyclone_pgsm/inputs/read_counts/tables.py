@@ -81,25 +81,17 @@ def read_tables(
     found = [FileProblems(str(path)) for path in given]
     files = _read_files([Path(path) for path in given], options, found)
     observations, left_out = lay_out(files, found, genotype_prior)
-    if isinstance(tumour_content, Mapping):
-        _check_samples_known(tumour_content, observations.sample_ids)
+    samples = observations.sample_ids
+    if isinstance(tumour_content, Mapping) and not set(tumour_content) <= set(samples):
+        unknown = ", ".join(repr(sample) for sample in tumour_content if sample not in samples)
+        raise UsageError(f"tumour content is given for {unknown}, but the samples are {listed(samples)}")
     return observations, left_out
 
 
 def count_summary(observations: Observations, left_out: Sequence[LeftOut]) -> list[str]:
     """What was read, in a few lines of text: the totals, then each sample.
 
-    Parameters
-    ----------
-    observations : Observations
-        T mutations in D samples.
-    left_out : sequence of LeftOut
-        What `read_tables` gave with them.
-
-    Returns
-    -------
-    list of str
-        Lines without line ends.
+    ``left_out`` is what `read_tables` gave with the observations.
     """
     has_data = observations.has_data
     mutations_left_out = sum(1 for item in left_out if item.mutation_id and not item.sample_id)
@@ -120,14 +112,6 @@ def count_summary(observations: Observations, left_out: Sequence[LeftOut]) -> li
             line += f", {subclonal} with subclonal copy number"
         lines.append(line)
     return lines
-
-
-def _check_samples_known(tumour_content: Mapping[str, object], sample_ids: Sequence[str]) -> None:
-    unknown = [sample for sample in tumour_content if sample not in set(sample_ids)]
-    if unknown:
-        raise UsageError(
-            f"tumour content is given for {', '.join(map(repr, unknown))}, but the samples are {listed(sample_ids)}"
-        )
 
 
 def _read_files(paths: Sequence[Path], options: Options, found: Sequence[FileProblems]) -> list[Rows]:

@@ -206,7 +206,7 @@ def _ploidy(cells: SegmentCells) -> float | None:
 
 
 def _told(frame: pd.DataFrame, row: int, reason: str) -> LeftOut:
-    file, line, sample = frame.loc[row, ["file", "row", "sample_id"]]
+    file, line, sample = frame.loc[row, ["file", "row", "sample_id"]].tolist()
     return LeftOut(file, int(line), "", sample, reason)
 
 
