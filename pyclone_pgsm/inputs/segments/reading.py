@@ -206,8 +206,8 @@ def _ploidy(cells: SegmentCells) -> float | None:
 
 
 def _told(frame: pd.DataFrame, row: int, reason: str) -> LeftOut:
-    file, line, sample = frame.loc[row, ["file", "row", "sample_id"]].tolist()
-    return LeftOut(file, int(line), "", sample, reason)
+    of = frame.iloc[row]
+    return LeftOut(of["file"], int(of["row"]), "", of["sample_id"], reason)
 
 
 def _backward(frame: pd.DataFrame, rows: NDArray[np.bool_]) -> list[LeftOut]:
