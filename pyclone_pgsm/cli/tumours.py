@@ -38,83 +38,58 @@ Inputs = Annotated[
     ),
 ]
 
+
+def _segments(kind: Any, name: str, text: str, metavar: str | None = None) -> tuple[Any, Any]:
+    """An option of mutations with segments; a flag is off, and anything else not given, by default."""
+    return option(kind, name, text, SEGMENTS, metavar), False if kind is bool else None
+
+
 SEGMENT_OPTIONS: Options = {
-    "segments": (
-        option(
-            list[str] | None,
-            "-c|--segments",
-            "Copy-number segments of the mutations (repeatable): one file a sample, or one with a column of samples.",
-            SEGMENTS,
-            "FILE|SAMPLE=FILE",
-        ),
-        None,
+    "segments": _segments(
+        list[str] | None,
+        "-c|--segments",
+        "Copy-number segments of the mutations (repeatable): one file a sample, or one with a column of samples.",
+        "FILE|SAMPLE=FILE",
     ),
-    "samples": (
-        option(
-            Path | None,
-            "--samples",
-            "Sample sheet in place of INPUT and -c: sample_id, mutations, segments, and where wanted tumour_content, "
-            "sex, tumour_sample, patient_id. With patient_id each patient is run, in a folder of its own.",
-            SEGMENTS,
-            "SHEET",
-        ),
-        None,
+    "samples": _segments(
+        Path | None,
+        "--samples",
+        "Sample sheet in place of INPUT and -c: sample_id, mutations, segments, and where wanted tumour_content, "
+        "sex, tumour_sample, patient_id. With patient_id each patient is run, in a folder of its own.",
+        "SHEET",
     ),
-    "tumour_sample": (
-        option(
-            list[str] | None,
-            "--tumour-sample",
-            "Name of a tumour sample in a VCF or MAF that does not tell (repeatable).",
-            SEGMENTS,
-            "NAME",
-        ),
-        None,
+    "tumour_sample": _segments(
+        list[str] | None,
+        "--tumour-sample",
+        "Name of a tumour sample in a VCF or MAF that does not tell (repeatable).",
+        "NAME",
     ),
-    "all_filters": (
-        option(bool, "--all-filters", "Take mutations whatever their FILTER, not only PASS.", SEGMENTS),
-        False,
+    "all_filters": _segments(bool, "--all-filters", "Take mutations whatever their FILTER, not only PASS."),
+    "cn_format": _segments(
+        str | None,
+        "--cn-format",
+        "Format of the segments: ascat, battenberg, facets, sequenza, purple, cnvkit, titan, hatchet, phylowgs, "
+        "mutationtimer, pcgr or generic. "
+        "\\[default: found out]",
+        "NAME",
     ),
-    "cn_format": (
-        option(
-            str | None,
-            "--cn-format",
-            "Format of the segments: ascat, battenberg, facets, sequenza, purple, cnvkit, titan, hatchet, phylowgs, "
-            "mutationtimer, pcgr or generic. "
-            "\\[default: found out]",
-            SEGMENTS,
-            "NAME",
-        ),
-        None,
+    "sex": _segments(
+        str | None,
+        "--sex",
+        "Sex of the patient, for the copies of X and Y in normal cells; wins over the segments' and the sheet's.",
+        "male|female",
     ),
-    "sex": (
-        option(
-            str | None,
-            "--sex",
-            "Sex of the patient, for the copies of X and Y in normal cells; wins over the segments' and the sheet's.",
-            SEGMENTS,
-            "male|female",
-        ),
-        None,
+    "genome_build": _segments(
+        str | None,
+        "--genome-build",
+        "Genome build of mutations and segments. \\[default: found out]",
+        "GRCh37|GRCh38",
     ),
-    "genome_build": (
-        option(
-            str | None,
-            "--genome-build",
-            "Genome build of mutations and segments. \\[default: found out]",
-            SEGMENTS,
-            "GRCh37|GRCh38",
-        ),
-        None,
-    ),
-    "fill_gaps": (
-        option(
-            str | None,
-            "--fill-gaps",
-            "diploid: mutations in no segment have the copies of normal cells. \\[default: they are left out]",
-            SEGMENTS,
-            "diploid",
-        ),
-        None,
+    "fill_gaps": _segments(
+        str | None,
+        "--fill-gaps",
+        "diploid: mutations in no segment have the copies of normal cells. \\[default: they are left out]",
+        "diploid",
     ),
 }
 

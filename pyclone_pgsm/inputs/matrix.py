@@ -211,17 +211,8 @@ def _kind(column: pa.ChunkedArray) -> pa.DataType:
     return column.type.value_type if types.is_dictionary(column.type) else column.type
 
 
-def _is_binary(kind: pa.DataType) -> bool:
-    from pyarrow import types
-
-    return types.is_binary(kind) or types.is_large_binary(kind) or types.is_fixed_size_binary(kind)
-
-
 def _holds_text(column: pa.ChunkedArray) -> bool:
-    from pyarrow import types
-
-    kind = _kind(column)
-    return types.is_string(kind) or types.is_large_string(kind) or _is_binary(kind)
+    return str(_kind(column)).removeprefix("large_").startswith(("string", "binary", "fixed_size_binary"))
 
 
 def _texts(column: pa.ChunkedArray, name: str, problems: FileProblems) -> list[str]:

@@ -89,11 +89,12 @@ class SimulationOptions:
     prevalence_prior: str = CLONES
 
     def __post_init__(self) -> None:
-        def check(name: str, right: bool, expected: str) -> None:
+        def check(name: str, right: bool, expected: str, value: object = None) -> None:
             if not right:
-                option = f"`{name}`"
-                raise UsageError(f"{option} {getattr(self, name)}: must be {expected}")
+                shown = getattr(self, name) if value is None else value
+                raise UsageError(f"`{name}` {shown}: must be {expected}")
 
+        least = f"at least {LEAST_SHARE:g}: no sample has reads enough to tell less"
         check("mutations", 1 <= self.mutations <= MOST_MUTATIONS, f"between 1 and {MOST_MUTATIONS:,}")
         check("samples", self.samples >= 1, "at least 1")
         check(
@@ -109,12 +110,8 @@ class SimulationOptions:
         )
         check("depth", 1 <= self.depth < 1e9, "at least 1 and below 1e9")
         for share in self._by_sample("purity"):
-            if not 0 < share <= 1:
-                raise UsageError(f"`purity` {share:g}: must be above 0 and at most 1")
-            if share < LEAST_SHARE:
-                raise UsageError(
-                    f"`purity` {share:g}: must be at least {LEAST_SHARE:g}: no sample has reads enough to tell less"
-                )
+            check("purity", 0 < share <= 1, "above 0 and at most 1", f"{share:g}")
+            check("purity", share >= LEAST_SHARE, least, f"{share:g}")
         check("copy_numbers", self.copy_numbers in COPY_NUMBERS, f"one of {', '.join(COPY_NUMBERS)}")
         check("artefacts", 0 <= self.artefacts < 1, "at least 0 and below 1")
         if self.num_artefacts and self.clusters > self.mutations - self.num_artefacts:
@@ -129,26 +126,21 @@ class SimulationOptions:
         )
         check("missing", 0 <= self.missing <= most, expected)
         for precision in self._by_sample("precision"):
-            if not precision >= 0.1:
-                raise UsageError(f"`precision` {precision}: must be at least 0.1, or inf for the binomial")
-            if MOST_PRECISION < precision < math.inf:
-                raise UsageError(
-                    f"`precision` {precision:g}: must be at most {MOST_PRECISION:g}, or inf for the binomial"
-                )
+            check("precision", precision >= 0.1, "at least 0.1, or inf for the binomial", precision)
+            is_usual = precision <= MOST_PRECISION or math.isinf(precision)
+            check(
+                "precision",
+                is_usual,
+                f"at most {MOST_PRECISION:g}, or inf for the binomial",
+                f"{precision:g}",
+            )
         check("error_rate", 0 < self.error_rate < 0.5, "above 0 and below 0.5")
-        check(
-            "error_rate",
-            self.error_rate >= LEAST_SHARE,
-            f"at least {LEAST_SHARE:g}: no sample has reads enough to tell less",
-        )
+        check("error_rate", self.error_rate >= LEAST_SHARE, least)
         check("cluster_sizes", self.cluster_sizes in CLUSTER_SIZES, f"one of {', '.join(CLUSTER_SIZES)}")
         check("absent", 0 <= self.absent < 1, "at least 0 and below 1")
         check("subclonal", 0 <= self.subclonal <= 1, "between 0 and 1")
-        check(
-            "prevalence_prior",
-            self.prevalence_prior in PREVALENCE_PRIORS,
-            f"one of {', '.join(PREVALENCE_PRIORS)}",
-        )
+        priors = f"one of {', '.join(PREVALENCE_PRIORS)}"
+        check("prevalence_prior", self.prevalence_prior in PREVALENCE_PRIORS, priors)
         if self.subclonal > 0 and self.prevalence_prior != CLONES:
             raise UsageError(
                 f"`prevalence_prior` {self.prevalence_prior}: draws clusters independently, but `subclonal` needs a "

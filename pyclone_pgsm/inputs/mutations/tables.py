@@ -6,7 +6,7 @@ As in `pyclone_pgsm.inputs.read_counts.rows`, each distinct text of a column is 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -36,8 +36,7 @@ EXPECTED = "a VCF, a MAF, or a table with chrom, pos, ref, alt, sample_id, ref_c
 _ALLELES = ("ref", "alt")
 
 
-@dataclass(frozen=True)
-class CallTable:
+class CallTable(NamedTuple):
     """A kind of table.
 
     Attributes
