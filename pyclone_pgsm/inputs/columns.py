@@ -129,11 +129,6 @@ def read_columns(path: Path, style: Style, problems: FileProblems) -> TextTable:
 
     Noted are rows with too many or too few fields, which are left out, quotes that are not closed, wanted names that
     stand in the header twice, and a table without rows.
-
-    Raises
-    ------
-    InputError
-        If there is no text, or no header that can be read.
     """
     text = open_text(path, problems, style.expected)
     start = _loose_start(list(text), style, problems) if style.is_loose else _start(text, style, problems)

@@ -98,13 +98,7 @@ def harmonise_chromosome(name: str) -> str:
 
 @lru_cache(maxsize=4096)
 def chromosome(name: str) -> str:
-    """`harmonise_chromosome` of a cell of a table.
-
-    Raises
-    ------
-    ValueError
-        If it is empty or has control characters.
-    """
+    """`harmonise_chromosome` of a cell of a table; ValueError if it is empty or has control characters."""
     harmonised = harmonise_chromosome(name)
     if not harmonised or CONTROL.search(name):
         raise ValueError("no name; expected a chromosome, such as 1, chr1 or X")
@@ -170,12 +164,10 @@ def normal_copies(
     Parameters
     ----------
     chroms : sequence of R str
-        Harmonised chromosomes; a pandas Categorical or a Series of one is taken without a loop over rows.
+        Harmonised chromosomes; a categorical Series is taken without a loop over rows.
     positions : (R,) array_like of int
         Counted from 1.
-    sex : {"female", "male"} or None
-        None if it is not known.
-    build : {"GRCh37", "GRCh38"} or None
+    sex, build : str or None
         None if it is not known.
 
     Returns

@@ -76,15 +76,7 @@ class NamedColumns:
 def read_text(
     path: Path, id_column: str | None, ignore: Collection[str], problems: FileProblems
 ) -> NamedColumns:
-    """Read a table of numbers as text; see `pyclone_pgsm.inputs.matrix.read_matrix`.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read as a table at all.
-    UsageError
-        If there is no column of a name given.
-    """
+    """Read a table of numbers as text; see `pyclone_pgsm.inputs.matrix.read_matrix`."""
     text = open_text(path, problems, TABLE)
     _, line, first_line = skip_comments(text, "a table of numbers", problems)
     lines: Iterator[str] = itertools.chain([line], text)
@@ -116,13 +108,7 @@ def read_text(
 def choose(
     names: Sequence[str], id_column: str | None, ignore: Collection[str], file: str
 ) -> tuple[int | None, list[int]]:
-    """Places of the column of row names (None if no name says which) and of the columns of values.
-
-    Raises
-    ------
-    UsageError
-        If there is no column of a name given.
-    """
+    """Places of the column of row names (None if no name says which) and of the columns of values."""
     for parameter, given in (("id_column", [] if id_column is None else [id_column]), ("ignore", ignore)):
         for name in given:
             if name not in names:

@@ -1,4 +1,8 @@
-"""What is wrong in one input file, gathered while it is read."""
+"""What is wrong in one input file, gathered while it is read.
+
+A function that is given the problems of a file notes in them all that it can go on from. Where nothing more can be
+read it raises InputError, with everything found so far.
+"""
 
 from __future__ import annotations
 

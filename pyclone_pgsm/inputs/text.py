@@ -59,12 +59,6 @@ def open_text(path: Path, problems: FileProblems, expected: str = "a table of re
 
     Lines that are not UTF-8 are noted as problems, and such bytes replaced, so that the rest can be read. ``expected``
     is what is told to be expected instead of another kind of file.
-
-    Raises
-    ------
-    InputError
-        If there is no text to be had: no such file, a directory, no permission, damaged compression, binary
-        content.
     """
     with unpacked(path, problems) as file:
         content = file.read()

@@ -66,12 +66,7 @@ def uncertain(option: ContentOption, sample_ids: Sequence[str]) -> dict[str, Unc
 
 
 def check_uncertain(option: ContentOption) -> None:
-    """Refuse a distribution that cannot be one.
-
-    Raises
-    ------
-    UsageError
-    """
+    """Refuse, with UsageError, a distribution that cannot be one."""
     for content in option.values() if isinstance(option, Mapping) else [option]:
         if not isinstance(content, Uncertain):
             continue

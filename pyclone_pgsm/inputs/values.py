@@ -31,8 +31,6 @@ class Whole:
 
     Attributes
     ----------
-    lowest, highest : int
-        The bounds.
     expected : str
         What the column holds, for the error text.
     if_unknown : str

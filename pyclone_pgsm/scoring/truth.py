@@ -42,12 +42,7 @@ def _first_of(names: Iterable[str], table: pd.DataFrame) -> str | None:
 
 
 def read_truth(path: Path) -> pd.DataFrame:
-    """Truth with the columns mutation_id, cluster and, if it knows them, sample_id and ccf.
-
-    Raises
-    ------
-    InputError
-    """
+    """Truth with the columns mutation_id, cluster and, if it knows them, sample_id and ccf."""
     table = _read(path, ["mutation_id"])
     cluster, prevalence = _first_of(CLUSTER_COLUMNS, table), _first_of(PREVALENCE_COLUMNS, table)
     if cluster is None:
@@ -59,12 +54,7 @@ def read_truth(path: Path) -> pd.DataFrame:
 
 
 def read_found(path: Path) -> pd.DataFrame:
-    """A table like mutations.tsv, of this program or of PyClone-VI.
-
-    Raises
-    ------
-    InputError
-    """
+    """A table like mutations.tsv, of this program or of PyClone-VI."""
     return _read(path, FOUND_COLUMNS)
 
 

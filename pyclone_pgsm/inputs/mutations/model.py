@@ -118,10 +118,7 @@ def mutation_ids(table: pd.DataFrame) -> list[str]:
 def allele(text: str) -> str:
     """An allele in capital letters; "-" is none, as in MAF. One that is no sequence (``<DEL>``, ``*``) stays as it is.
 
-    Raises
-    ------
-    ValueError
-        If a program has taken it for something else.
+    ValueError says that a program has taken it for something else.
     """
     bases = text.upper()
     if bases == "TRUE":

@@ -104,13 +104,7 @@ def read_table(
     all_filters: bool,
     problems: FileProblems,
 ) -> FileVariants:
-    """Read one table. One without a column of samples holds a single sample, named after the file.
-
-    Raises
-    ------
-    InputError
-        With everything wrong in the file.
-    """
+    """Read one table. One without a column of samples holds a single sample, named after the file."""
     table = read_columns(file.path, kind.style, problems)
     cells = Cells(table, columns_by_part(table.columns, kind.names), problems)
     _note_missing_columns(cells, kind)

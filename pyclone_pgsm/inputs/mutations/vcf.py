@@ -67,13 +67,7 @@ _BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b000300000000000000
 def read_vcf(
     file: VariantFile, tumour_samples: Sequence[str], all_filters: bool, problems: FileProblems
 ) -> FileVariants:
-    """Read one VCF.
-
-    Raises
-    ------
-    InputError
-        If nothing can be read from the file.
-    """
+    """Read one VCF."""
     with open_lines(file.path, problems) as text:
         lines = ((number, line.rstrip("\n")) for number, line in enumerate(text, start=1))
         header = read_header(lines, problems)
@@ -177,13 +171,7 @@ def _values_in(texts: Mapping[str, str]) -> Fields:
 
 
 def _record(row: int, fields: Sequence[str], header: Header, places: Sequence[int]) -> _Record:
-    """Read one record, and of its samples those in some places.
-
-    Raises
-    ------
-    FaultError
-        If it is none that a VCF may have.
-    """
+    """Read one record, and of its samples those in some places."""
     chrom, pos, _, ref, alts, _, filters, info = fields[: len(WITHOUT_SAMPLES)]
     formats = fields[len(WITHOUT_SAMPLES)] if len(fields) > len(WITHOUT_SAMPLES) else _MISSING
     for name, text in zip(("#CHROM", "REF", "ALT", "FILTER", "FORMAT"), (chrom, ref, alts, filters, formats)):

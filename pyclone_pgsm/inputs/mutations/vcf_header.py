@@ -46,13 +46,7 @@ class Header:
 
 
 def read_header(lines: Iterator[tuple[int, str]], problems: FileProblems) -> Header:
-    """Read lines up to that with the column names.
-
-    Raises
-    ------
-    InputError
-        If there is no such line, or it cannot be used.
-    """
+    """Read lines up to that with the column names."""
     tumours: list[str] = []
     named: set[Build] = set()
     lengths: dict[str, int] = {}

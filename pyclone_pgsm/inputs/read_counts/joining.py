@@ -42,25 +42,9 @@ def lay_out(
 ) -> tuple[Observations, list[LeftOut]]:
     """Put the rows of all files together.
 
-    Parameters
-    ----------
-    files : sequence of Rows
-        One of each file that could be read.
-    found : sequence of FileProblems
-        What is wrong in each file that was given, so far; receives rows for a mutation and sample that have one
-        already.
-    genotype_prior : str
-        Name of the genotype prior that the observations are meant for.
-
-    Returns
-    -------
-    Observations, list of LeftOut
-        As `pyclone_pgsm.inputs.read_counts.tables.read_tables` tells it.
-
-    Raises
-    ------
-    InputError
-        With everything wrong in all files.
+    ``files`` are those that could be read, ``found`` what is wrong in each that was given, so far; it receives rows
+    for a mutation and sample that have one already. The result is that of
+    `pyclone_pgsm.inputs.read_counts.tables.read_tables`.
     """
     joined = _join(files)
     if joined.num_cells > max(_MOST_CELLS, _MOST_CELLS_PER_ROW * len(joined.lines)):

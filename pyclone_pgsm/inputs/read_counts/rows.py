@@ -97,13 +97,7 @@ def sample_name(path: Path) -> str:
 
 
 def read_rows(path: Path, options: Options, problems: FileProblems) -> Rows:
-    """Read and check one file, a table in one of the layouts of `pyclone_pgsm.inputs.read_counts.layout`.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read as a table at all.
-    """
+    """Read and check one file, a table in one of the layouts of `pyclone_pgsm.inputs.read_counts.layout`."""
     table = read_columns(path, _STYLE, problems)
     given = {"tumour_content": options.tumour_content, "error_rate": options.error_rate}
     overridden = [name for name, value in given.items() if isinstance(value, float)]

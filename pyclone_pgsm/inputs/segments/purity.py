@@ -87,20 +87,7 @@ def is_fit(path: Path) -> bool:
 
 
 def read_fit(path: Path, problems: FileProblems) -> Fit:
-    """Read one file of a kind above.
-
-    Parameters
-    ----------
-    path : Path
-        The file.
-    problems : FileProblems
-        Receives values that are none, and tables of more than one sample.
-
-    Raises
-    ------
-    InputError
-        If the file cannot be read.
-    """
+    """Read one file of a kind above; values that are none, and tables of more than one sample, are noted."""
     text = open_text(path, problems, _STYLE.expected).read()
     if _TITAN.search(text):
         return _of_titan(dict(_TITAN.findall(text)), problems)

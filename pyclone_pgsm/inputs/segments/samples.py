@@ -34,11 +34,8 @@ def resolved(option: Mapping[str, _T] | _T | None, sample: str, hinted: _T | Non
 def rows_by_sample(segments: Segments, samples: Sequence[str]) -> dict[str, NDArray[np.int64]]:
     """Rows of the segments of each sample of the mutations; none of a sample that has no segments.
 
-    Raises
-    ------
-    UsageError
-        If no sample has segments, or segments that do not say of which sample they are could be those of one that has
-        none.
+    Refused, with UsageError, is that no sample has segments, or that segments which do not say of which sample they
+    are could be those of one that has none.
     """
     groups = segments.table.groupby("sample_id", observed=True).indices
     rows = {str(name): np.asarray(of) for name, of in groups.items()}
