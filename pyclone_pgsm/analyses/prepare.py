@@ -151,19 +151,9 @@ def observe(
 ) -> tuple[Observations, list[LeftOut]]:
     """Lay the joined mutations out as observations.
 
-    Parameters
-    ----------
-    prepared : Prepared
-        Mutations joined with segments.
-    error_rate, genotype_prior
-        As `pyclone_pgsm.inputs.read_counts.tables.read_tables` takes them; the tumour content is that of the table.
-
-    Returns
-    -------
-    observations : Observations
-        The T mutations in D samples.
-    left_out : list of LeftOut
-        All that was left out, with the files and rows that the user has.
+    ``error_rate`` and ``genotype_prior`` are as `pyclone_pgsm.inputs.read_counts.tables.read_tables` takes them; the
+    tumour content is that of the table. With the observations comes all that was left out, with the files and rows
+    that the user has.
     """
     files = list(prepared.variants.table["file"].cat.categories)
     observations, left_out = lay_out(

@@ -35,16 +35,8 @@ def draw_tree_prevalences(
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
     """Prevalences (K, D) with at most six digits, sorted by their mean, and the tree in this order.
 
-    Parameters
-    ----------
-    within : (K, K) bool
-        From `draw_tree`.
-    num_samples : int
-        D.
-    absent : float
-        Probability that a sample has no cell of a clone other than the root's, its descendants aside; in one sample it
-        always has.
-    rng : numpy.random.Generator
+    ``within`` is the tree of `draw_tree`, ``absent`` the probability that a sample has no cell of a clone other than
+    the root's, its descendants aside; in one sample it always has.
     """
     K = len(within)
     cells = rng.exponential(size=(K, num_samples))

@@ -10,8 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.observations import LeftOut
-from pyclone_pgsm.inputs.segments.found import Found
-from pyclone_pgsm.inputs.segments.intervals import NONE
+from pyclone_pgsm.inputs.segments.intervals import NONE, Found
 from pyclone_pgsm.inputs.segments.samples import Sample
 from pyclone_pgsm.inputs.segments.states import MOST_NOT_MODELLED, States
 

@@ -29,8 +29,7 @@ from pyclone_pgsm.inputs.mutations.model import Variants, mutation_ids
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.read_counts.rows import DEFAULT_TUMOUR_CONTENT
 from pyclone_pgsm.inputs.segments.exclusions import FillGaps, exclusions_of
-from pyclone_pgsm.inputs.segments.found import Found
-from pyclone_pgsm.inputs.segments.intervals import NONE
+from pyclone_pgsm.inputs.segments.intervals import NONE, Found
 from pyclone_pgsm.inputs.segments.model import Segments
 from pyclone_pgsm.inputs.segments.reading import looks_at_no_alleles
 from pyclone_pgsm.inputs.segments.samples import (
