@@ -258,16 +258,11 @@ def _check_tables(inputs: Sequence[Path], given: Mapping[str, Any]) -> None:
     """Refuse mutations without segments, and options that only mutations with segments have."""
     from pyclone_pgsm.inputs.mutations.kinds import MUTATIONS, kind_of
 
-    kinds = {path: kind_of(path) for path in inputs}
-    problems = [
-        Problem(
-            str(path),
-            "mutations without copy numbers: give copy-number segments of their samples with -c, or a table that has "
-            "both",
-        )
-        for path, kind in kinds.items()
-        if kind in MUTATIONS
-    ]
+    message = (
+        "mutations without copy numbers: give copy-number segments of their samples with -c, or a table that has "
+        "both"
+    )
+    problems = [Problem(str(path), message) for path in inputs if kind_of(path) in MUTATIONS]
     if problems:
         raise InputError(problems)
     for name in SEGMENT_OPTIONS:

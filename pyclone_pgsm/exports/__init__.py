@@ -19,25 +19,11 @@ from pyclone_pgsm.files import check_new, make_folder, replacing_together
 
 __all__ = ["FORMATS", "Answer", "ExportOptions", "Format", "check_output", "export", "find_format"]
 
-FORMATS: dict[str, Format] = {
-    each.name: each
-    for each in (
-        PYCLONE,
-        PYCLONE_VI,
-        PHYCLONE,
-        PAIRTREE,
-        CONIPHER,
-        CTREE,
-        REVOLVER,
-        CLONEVOL,
-        CITUP,
-        METIENT,
-        MAF,
-        VCF,
-        CBIOPORTAL,
-        PARQUET,
-    )
-}
+_FORMATS = [
+    PYCLONE, PYCLONE_VI, PHYCLONE, PAIRTREE, CONIPHER, CTREE, REVOLVER, CLONEVOL, CITUP, METIENT, MAF, VCF, CBIOPORTAL,
+    PARQUET,
+]  # fmt: skip
+FORMATS: dict[str, Format] = {each.name: each for each in _FORMATS}
 
 
 def find_format(name: str) -> Format:

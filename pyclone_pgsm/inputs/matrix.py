@@ -8,7 +8,7 @@ file, all of it at once; nothing is guessed, filled in or left out silently.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,7 +19,7 @@ from pyclone_pgsm.errors import DataValueError, InputError
 from pyclone_pgsm.inputs.matrix_text import (
     EXPECTED,
     NO_MISSING,
-    NamedColumns,
+    Matrix,
     choose,
     note_name_problems,
     numbered_names,
@@ -33,30 +33,6 @@ if TYPE_CHECKING:
 _NPY, _PARQUET, _ZIP = b"\x93NUMPY", b"PAR1", b"PK\x03\x04"
 _NO_VALUE = f"no value; expected {EXPECTED}{NO_MISSING}"
 _INFINITE = f"infinite; expected {EXPECTED}"
-
-
-@dataclass(frozen=True)
-class Matrix:
-    """T named rows of D named columns of finite numbers.
-
-    Attributes
-    ----------
-    path : Path
-        The file that it was read from.
-    row_names : list of str
-        Length T, distinct; "1", "2", .. if the file names no rows.
-    column_names : list of str
-        Length D, distinct; "x1", "x2", .. if the file names no columns.
-    values : (T, D) float64
-    rows : (T,) int64
-        Line of the file on which each row begins, counted from 1; in a file without lines, number of the row.
-    """
-
-    path: Path
-    row_names: list[str]
-    column_names: list[str]
-    values: NDArray[np.float64]
-    rows: NDArray[np.int64]
 
 
 def read_matrix(path: Path | str, id_column: str | None = None, ignore: Collection[str] = ()) -> Matrix:
@@ -92,11 +68,13 @@ def read_matrix(path: Path | str, id_column: str | None = None, ignore: Collecti
         raise problems.give_up("this is an archive of arrays (.npz); save the array itself, as .npy")
     else:
         table = read_text(path, id_column, ignore, problems)
-    if table.row_names is not None:
-        _note_row_name_problems(table.row_names, table.rows, problems)
+    _note_row_name_problems(table, problems)
     raise_any(problems)
-    row_names = table.row_names or [str(number) for number in range(1, len(table.rows) + 1)]
-    return Matrix(path, row_names, table.names, table.values, table.rows)
+    return (
+        table
+        if table.row_names
+        else replace(table, row_names=[str(row + 1) for row in range(len(table.rows))])
+    )
 
 
 def data_error(matrix: Matrix, fault: DataValueError) -> InputError:
@@ -116,11 +94,11 @@ def _first_bytes(path: Path) -> bytes:
         return b""
 
 
-def _note_row_name_problems(names: Sequence[str], rows: NDArray[np.int64], problems: FileProblems) -> None:
+def _note_row_name_problems(table: Matrix, problems: FileProblems) -> None:
     """Note names of rows that are empty, not printable in one line, or there twice."""
     first: dict[str, int] = {}
     faults: list[tuple[str, int, str]] = []
-    for name, row in zip(names, rows.tolist()):
+    for name, row in zip(table.row_names, table.rows.tolist()):
         if not name:
             faults.append(("empty; every row needs a name", row, name))
         elif CONTROL.search(name):
@@ -136,9 +114,7 @@ def _note_row_name_problems(names: Sequence[str], rows: NDArray[np.int64], probl
 # --- arrays -------------------------------------------------------------------------------------------------
 
 
-def _read_npy(
-    path: Path, id_column: str | None, ignore: Collection[str], problems: FileProblems
-) -> NamedColumns:
+def _read_npy(path: Path, id_column: str | None, ignore: Collection[str], problems: FileProblems) -> Matrix:
     try:
         array = np.load(path, allow_pickle=False)
     except Exception as fault:  # NumPy parses the header as Python, and lets through what that raises
@@ -158,14 +134,14 @@ def _read_npy(
     values = array.reshape(len(array), -1)
     names = numbered_names(values.shape[1])
     ids, places = choose(names, id_column, ignore, problems.file)
-    row_names = None if ids is None else [f"{value:.15g}" for value in values[:, ids].tolist()]
+    row_names = [] if ids is None else [f"{value:.15g}" for value in values[:, ids].tolist()]
     columns = [values[:, place].astype(np.float64) for place in places]
     return _checked([names[place] for place in places], row_names, columns, problems)
 
 
 def _read_parquet(
     path: Path, id_column: str | None, ignore: Collection[str], problems: FileProblems
-) -> NamedColumns:
+) -> Matrix:
     try:
         import pyarrow as pa
         from pyarrow import parquet
@@ -188,7 +164,7 @@ def _read_parquet(
     if ids is None and places[:1] == [0] and _holds_text(table.column(0)):
         ids = places.pop(0)
     note_name_problems(names, places, None, problems)
-    row_names = None if ids is None else _texts(table.column(ids), names[ids], problems)
+    row_names = [] if ids is None else _texts(table.column(ids), names[ids], problems)
     columns = [_numbers(table.column(place), names[place], problems) for place in places]
     return _checked([names[place] for place in places], row_names, columns, problems)
 
@@ -251,8 +227,8 @@ def _numbers(column: pa.ChunkedArray, name: str, problems: FileProblems) -> NDAr
 
 
 def _checked(
-    names: list[str], row_names: list[str] | None, columns: list[NDArray[np.float64]], problems: FileProblems
-) -> NamedColumns:
+    names: list[str], row_names: list[str], columns: list[NDArray[np.float64]], problems: FileProblems
+) -> Matrix:
     """The columns, after noting every value that is missing or infinite, and if there are no columns."""
     if not columns:
         raise problems.give_up("there is no column of numbers")
@@ -261,4 +237,4 @@ def _checked(
             fault = _NO_VALUE if np.isnan(column[place]) else _INFINITE
             problems.add(fault, place + 1, name, str(column[place]))
     values = np.column_stack(columns)
-    return NamedColumns(names, row_names, values, np.arange(1, len(values) + 1))
+    return Matrix(Path(problems.file), row_names, names, values, np.arange(1, len(values) + 1))

@@ -52,30 +52,30 @@ _SAMPLE = 1024
 
 
 @dataclass(frozen=True)
-class NamedColumns:
-    """D columns of T numbers, as a file has them.
+class Matrix:
+    """T named rows of D named columns of finite numbers.
 
     Attributes
     ----------
-    names : list of str
-        Length D.
-    row_names : list of str or None
-        Length T; None if the file has none.
+    path : Path
+        The file that it was read from.
+    row_names : list of str
+        Length T, distinct; "1", "2", .. if the file names no rows. Empty until that is known.
+    column_names : list of str
+        Length D, distinct; "x1", "x2", .. if the file names no columns.
     values : (T, D) float64
-        What could not be read is NaN.
     rows : (T,) int64
-        Line of the file on which each row begins, or number of the row where there are no lines.
+        Line of the file on which each row begins, counted from 1; in a file without lines, number of the row.
     """
 
-    names: list[str]
-    row_names: list[str] | None
+    path: Path
+    row_names: list[str]
+    column_names: list[str]
     values: NDArray[np.float64]
     rows: NDArray[np.int64]
 
 
-def read_text(
-    path: Path, id_column: str | None, ignore: Collection[str], problems: FileProblems
-) -> NamedColumns:
+def read_text(path: Path, id_column: str | None, ignore: Collection[str], problems: FileProblems) -> Matrix:
     """Read a table of numbers as text; see `pyclone_pgsm.inputs.matrix.read_matrix`."""
     text = open_text(path, problems, TABLE)
     _, line, first_line = skip_comments(text, "a table of numbers", problems)
@@ -278,7 +278,7 @@ def _all_finite(texts: Sequence[str]) -> NDArray[np.float64] | None:
     return numbers if np.isfinite(numbers).all() else None
 
 
-def _read_body(rows: Iterator[Record], layout: _Layout, problems: FileProblems) -> NamedColumns:
+def _read_body(rows: Iterator[Record], layout: _Layout, problems: FileProblems) -> Matrix:
     lines: array[int] = array("q")
     uneven: list[tuple[int, int]] = []
     texts: list[str] = []
@@ -305,9 +305,10 @@ def _read_body(rows: Iterator[Record], layout: _Layout, problems: FileProblems) 
         name = layout.names[place] or str(place + 1)
         perhaps_ids = place == 0 and layout.has_header and len(layout.names) > 1
         _note_faults(column, name, perhaps_ids, lines, problems)
-    return NamedColumns(
-        names=[layout.names[place] for place in columns],
-        row_names=texts if is_ids else None,
+    return Matrix(
+        path=Path(problems.file),
+        row_names=texts if is_ids else [],
+        column_names=[layout.names[place] for place in columns],
         values=_side_by_side(columns.values(), len(lines)),
         rows=np.array(lines, dtype=np.int64),
     )
