@@ -48,15 +48,7 @@ def check_output(chosen: Format, out: Path, force: bool) -> None:
 
 
 def export(answer: Answer, chosen: Format, out: Path, options: ExportOptions) -> list[str]:
-    """Write a result in a format.
-
-    Parameters
-    ----------
-    answer : Answer
-    chosen : Format
-    out : Path
-        The file, or the folder of a format of several files; replaced if it is there.
-    options : ExportOptions
+    """Write a result in a format to ``out``, the file, or the folder of a format of several files; it is replaced.
 
     Returns
     -------

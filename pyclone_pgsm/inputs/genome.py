@@ -63,18 +63,10 @@ _NUMBER = re.compile(r"0*(\d+)(?:\.0*)?")
 
 
 def harmonise_chromosome(name: str) -> str:
-    """The one name under which a chromosome is known here.
+    """The one name under which a chromosome is known here: "1" to "22", "X", "Y" or "MT".
 
-    Parameters
-    ----------
-    name : str
-        As any tool writes it: "chr1", "CHR1", "1", "01", "1.0" or "NC_000001.11"; 23 and 24 are X and Y, 25, "M" and
-        "chrM" the mitochondrion.
-
-    Returns
-    -------
-    str
-        "1" to "22", "X", "Y" or "MT". Other contigs keep their name, without a leading "chr".
+    Any tool's spelling will do: "chr1", "CHR1", "1", "01", "1.0" or "NC_000001.11"; 23 and 24 are X and Y, 25, "M" and
+    "chrM" the mitochondrion. Other contigs keep their name, without a leading "chr".
 
     Examples
     --------
@@ -124,12 +116,9 @@ _BUILD_NAMES: dict[Build, re.Pattern[str]] = {
 
 
 def builds_that_fit(last: Mapping[str, int]) -> list[Build]:
-    """The builds whose chromosomes are long enough for all of these positions.
+    """The builds whose chromosomes are long enough for the largest position on each.
 
-    Parameters
-    ----------
-    last : mapping of str to int
-        Harmonised chromosome to its largest position. Contigs other than 1-22, X and Y do not count.
+    Contigs other than 1-22, X and Y do not count.
 
     Examples
     --------

@@ -25,24 +25,13 @@ def score_1b(true: int, found: int) -> float:
 
 
 def score_1c(true: ArrayLike, found: ArrayLike) -> float:
-    """How near the prevalences of the mutations' clusters are, whichever mutations have them.
-
-    Parameters
-    ----------
-    true, found : (n,) float
-    """
+    """How near the (n,) prevalences of the mutations' clusters are, whichever mutations have them."""
     distance = np.abs(np.sort(np.asarray(true, float)) - np.sort(np.asarray(found, float)))
     return float(1.0 - distance.mean())
 
 
 def score_2a(true: ArrayLike, found: ArrayLike) -> float:
-    """How well the mutations are put together.
-
-    Parameters
-    ----------
-    true, found : (n,)
-        Cluster of each mutation.
-    """
+    """How well the mutations are put together, of each of which the (n,) clusters are given."""
     true = np.asarray(true)
     n = len(true)
     bad = [contingency(true, guess) for guess in (np.zeros(n), np.arange(n))]

@@ -118,18 +118,7 @@ def _write_second_states(
 
 
 def simulate(options: SimulationOptions, rng: np.random.Generator) -> Simulation:
-    """Draw a tumour.
-
-    Parameters
-    ----------
-    options : SimulationOptions
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    Simulation
-        Where ``observations.has_data`` is False the pair has no row; its counts are 0.
-    """
+    """Draw a tumour. Where ``observations.has_data`` is False the pair has no row; its counts are 0."""
     T, D = options.mutations, options.samples
     mixed = options.copy_numbers == "mixed"
     megabases = (*AUTOSOMES, X_CHROMOSOME) if mixed else AUTOSOMES

@@ -31,18 +31,7 @@ LEAST_READS, LEAST_FREQUENCY = 5, 0.05
 
 
 def suspicions(observations: Observations) -> list[str]:
-    """What looks like a mistake in the data of one tumour.
-
-    Parameters
-    ----------
-    observations : Observations
-        T mutations in D samples.
-
-    Returns
-    -------
-    list of str
-        Sentences without a full stop, none if nothing is suspected.
-    """
+    """What looks like a mistake in the data of one tumour: sentences without a full stop, none if nothing does."""
     return [*_swapped_alleles(observations), *_two_patients(observations)]
 
 
@@ -117,13 +106,7 @@ def _two_patients(observations: Observations) -> list[str]:
 
 
 def _groups(seen: NDArray[np.bool_]) -> list[list[int]]:
-    """Groups of samples that have no mutation in common with any sample of another group.
-
-    Parameters
-    ----------
-    seen : (T, D) bool
-        Mutations that are seen in a sample.
-    """
+    """Groups of samples that have no mutation in common with any sample of another; (T, D) ``seen`` says which are."""
     counts = seen.astype(np.float32)
     linked = counts.T @ counts > 0
     left = list(range(len(linked)))
