@@ -31,7 +31,7 @@ def score_1c(true: ArrayLike, found: ArrayLike) -> float:
 
 
 def score_2a(true: ArrayLike, found: ArrayLike) -> float:
-    """How well the mutations are put together, of each of which the (n,) clusters are given."""
+    """How well the mutations are put together, from the (n,) cluster of each."""
     true = np.asarray(true)
     n = len(true)
     bad = [contingency(true, guess) for guess in (np.zeros(n), np.arange(n))]

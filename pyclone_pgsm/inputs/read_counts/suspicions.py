@@ -31,7 +31,7 @@ LEAST_READS, LEAST_FREQUENCY = 5, 0.05
 
 
 def suspicions(observations: Observations) -> list[str]:
-    """What looks like a mistake in the data of one tumour: sentences without a full stop, none if nothing does."""
+    """What looks like a mistake in the data of one tumour, in sentences without a full stop."""
     return [*_swapped_alleles(observations), *_two_patients(observations)]
 
 
