@@ -101,11 +101,9 @@ def read_segments(
 
     def read(place: int) -> Segments | Fit:
         path, problems = given[place], found[place]
-        return (
-            _fit(path, problems)
-            if has_fit[place]
-            else _read_file(path, cn_format, sample_id, totals_do, problems)
-        )
+        if has_fit[place]:
+            return _fit(path, problems)
+        return _read_file(path, cn_format, sample_id, totals_do, problems)
 
     files = read_each(given, found, read)
     parts = {place: each for place, each in files if isinstance(each, Segments)}
