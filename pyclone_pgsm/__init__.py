@@ -6,10 +6,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pyclone_pgsm.analyses.clustering import Clustering as Clustering
-    from pyclone_pgsm.analyses.clustering import cluster as cluster
+    from pyclone_pgsm.analyses.tumour import ModelOptions as ModelOptions
+    from pyclone_pgsm.analysis import analyze as analyze
+    from pyclone_pgsm.clustering import Clustering as Clustering
+    from pyclone_pgsm.clustering import cluster as cluster
+    from pyclone_pgsm.errors import PycloneError as PycloneError
     from pyclone_pgsm.estimator import SplitMergeMixture as SplitMergeMixture
     from pyclone_pgsm.inputs.read_counts.tables import read_tables as read_tables
+    from pyclone_pgsm.posterior.states import Thresholds as Thresholds
     from pyclone_pgsm.results import Result as Result
     from pyclone_pgsm.results import open_trace as open_trace
     from pyclone_pgsm.sampling.settings import Settings as Settings
@@ -17,11 +21,15 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _WHERE = {
-    "Clustering": "pyclone_pgsm.analyses.clustering",
+    "Clustering": "pyclone_pgsm.clustering",
+    "ModelOptions": "pyclone_pgsm.analyses.tumour",
+    "PycloneError": "pyclone_pgsm.errors",
     "Result": "pyclone_pgsm.results",
     "Settings": "pyclone_pgsm.sampling.settings",
     "SplitMergeMixture": "pyclone_pgsm.estimator",
-    "cluster": "pyclone_pgsm.analyses.clustering",
+    "Thresholds": "pyclone_pgsm.posterior.states",
+    "analyze": "pyclone_pgsm.analysis",
+    "cluster": "pyclone_pgsm.clustering",
     "open_trace": "pyclone_pgsm.results",
     "read_tables": "pyclone_pgsm.inputs.read_counts.tables",
 }
@@ -29,10 +37,14 @@ _WHERE = {
 
 __all__ = [
     "Clustering",
+    "ModelOptions",
+    "PycloneError",
     "Result",
     "Settings",
     "SplitMergeMixture",
+    "Thresholds",
     "__version__",
+    "analyze",
     "cluster",
     "open_trace",
     "read_tables",

@@ -10,9 +10,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pyclone_pgsm.analyses.clustering import Settings, cluster
+from pyclone_pgsm.clustering import cluster
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.priors import Prior, make_prior
+from pyclone_pgsm.sampling.settings import Settings
 
 try:
     from sklearn.base import BaseEstimator, ClusterMixin
@@ -80,7 +81,7 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         Posterior means of the clusters' means; of likelihoods that have such a parameter, like the normal.
     covariances_ : (K, n_features, n_features) float64
         Posterior means of the clusters' covariances, likewise.
-    clustering_ : pyclone_pgsm.analyses.clustering.Clustering
+    clustering_ : pyclone_pgsm.Clustering
         All that is known: all parameters, draws of the partition, chains, diagnostics.
     n_features_in_ : int
     feature_names_in_ : (n_features,) array of str

@@ -1,27 +1,38 @@
-"""A finished analysis from Python: `open_trace` gives a `Result` with tables, pictures, the report and exports."""
+"""A finished analysis from Python: a `Result` with tables, pictures, the report and exports.
+
+:func:`open_trace` makes it of what is there already, :func:`pyclone_pgsm.analyze` and :func:`pyclone_pgsm.cluster` of
+new chains.
+"""
 
 from __future__ import annotations
 
 import html
 import json
 import math
+import shutil
+import tempfile
+import weakref
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import pandas as pd
 
 from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.analyses.pages import REPORT, page_content
+from pyclone_pgsm.analyses.plan import Plan
 from pyclone_pgsm.analyses.results import check_criterion, memory_of
+from pyclone_pgsm.analyses.run import Interrupted, Progress, fill_folder, start
 from pyclone_pgsm.analyses.run_json import run_report
 from pyclone_pgsm.analyses.traces import traces_of
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.exports import Answer, ExportOptions, check_output, export, find_format
 from pyclone_pgsm.exports.answer import DEFAULT_PATIENT
+from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.posterior.summarize import SUMMARISERS, summarize
+from pyclone_pgsm.posterior.summarize import Result as Found
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.trace import RunOptions, Trace
 
@@ -58,8 +69,44 @@ class Plots:
         return self._pictures[name]
 
 
+class Source(NamedTuple):
+    """A trace, and how it is summarized.
+
+    Attributes
+    ----------
+    trace : Path
+    criterion : str or None
+        Of the consensus partition; None: the default.
+    burn_in : int or None
+        Iterations to skip; None: those of the run.
+    thresholds : Thresholds
+        Of presence and clonality.
+    likelihood : str or None
+        The trace's likelihood if it is of a file (see :class:`~pyclone_pgsm.trace.Trace`).
+    found : posterior.summarize.Result or None
+        The summary, if it has been made already.
+    folder : Path or None
+        A temporary folder that goes with the result.
+    """
+
+    trace: Path
+    criterion: str | None = None
+    burn_in: int | None = None
+    thresholds: Thresholds = DEFAULT_THRESHOLDS
+    likelihood: str | None = None
+    found: Found[Any] | None = None
+    folder: Path | None = None
+
+
 class Result:
-    """A finished analysis of a tumour or of any other data. Made by :func:`open_trace`.
+    """A finished analysis of a tumour or of any other data.
+
+    Made by :func:`open_trace`, :func:`pyclone_pgsm.analyze` and :func:`pyclone_pgsm.cluster`. Tables and numbers are in
+    memory; pictures, the report and exports read the trace.
+
+    Parameters
+    ----------
+    source : Source
 
     Attributes
     ----------
@@ -73,29 +120,31 @@ class Result:
         What to know before trusting the result.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        consensus: str | None = None,
-        burn_in: int | None = None,
-        thresholds: Thresholds = DEFAULT_THRESHOLDS,
-        likelihood: str | None = None,
-    ) -> None:
-        check_criterion(consensus)
-        self.path = path
-        self._settings = (consensus, burn_in, thresholds)
-        self._likelihood = likelihood
-        with Trace(path, likelihood) as trace:
+    summary: Summary | MixtureSummary
+
+    def __init__(self, source: Source) -> None:
+        check_criterion(source.criterion)
+        self.path = source.trace
+        self._source = source
+        if source.folder is not None:
+            weakref.finalize(self, shutil.rmtree, source.folder, True)
+        with Trace(source.trace, source.likelihood) as trace:
             trace.check_likelihood()
             trace.check()
             self.options: RunOptions = trace.options
-            self._found = summarize(trace, consensus, burn_in, thresholds)
+            self._found = source.found or summarize(
+                trace, source.criterion, source.burn_in, source.thresholds
+            )
             self._analysis = ANALYSES[trace.data.kind]
             self._tables = self._analysis.tables(trace, self._found.summary)
             self._left_out = trace.left_out
-            self._traces = traces_of(trace, burn_in)
+            self._traces = traces_of(trace, source.burn_in)
         self.summary = self._found.summary
         self.warnings: list[str] = self._found.warnings
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without what is made from the trace when it is needed."""
+        return {name: value for name, value in self.__dict__.items() if name not in ("plot", "_content")}
 
     @property
     def mutations(self) -> pd.DataFrame:
@@ -124,10 +173,18 @@ class Result:
 
     @cached_property
     def _content(self) -> Content:
-        consensus, burn_in, _ = self._settings
-        with Trace(self.path, self._likelihood) as trace:
-            run = run_report(trace, self._found, consensus, burn_in, {}, memory_of(trace))
+        criterion, burn_in = self._source.criterion, self._source.burn_in
+        with self._trace() as trace:
+            run = run_report(trace, self._found, criterion, burn_in, {}, memory_of(trace))
             return page_content(trace, self._found, self._tables, run, burn_in)
+
+    def _trace(self) -> Trace:
+        if self._source.folder is not None and not self.path.exists():
+            raise TraceError(
+                f"{self.path}: this trace was temporary and went with the result that this one is a copy of: keep it "
+                "with `out`"
+            )
+        return Trace(self.path, self._source.likelihood)
 
     @cached_property
     def plot(self) -> Plots:
@@ -135,8 +192,8 @@ class Result:
         return Plots(self._pictures)
 
     def _pictures(self) -> dict[str, Callable[[], Figure]]:
-        with Trace(self.path, self._likelihood) as trace:
-            return self._analysis.pictures(trace, self._found, self._traces, self._settings[1])
+        with self._trace() as trace:
+            return self._analysis.pictures(trace, self._found, self._traces, self._source.burn_in)
 
     def export(
         self,
@@ -187,7 +244,7 @@ class Result:
             )
         check_output(chosen, out, force)
         rates = {each.name: each.mean for each in self._found.diagnostics}
-        with Trace(self.path, self._likelihood) as trace:
+        with self._trace() as trace:
             data = trace.observations
         answer = Answer(
             data, self.summary, rates.get("error_rate", DEFAULT_ERROR_RATE), self._left_out, self._tables
@@ -275,13 +332,60 @@ def open_trace(
         path = path / TRACE
     if thresholds is None:
         thresholds = Thresholds(**{name: told[name] for name in Thresholds._fields if name in told})
-    return Result(
-        path,
-        consensus or told.get("consensus"),
-        told.get("burn_in") if burn_in is None else burn_in,
-        thresholds,
-        likelihood,
-    )
+    criterion = consensus or told.get("consensus")
+    burn_in = told.get("burn_in") if burn_in is None else burn_in
+    return Result(Source(path, criterion, burn_in, thresholds, likelihood))
+
+
+def run_plan(
+    plan: Plan,
+    started: float,
+    *,
+    criterion: str | None = None,
+    thresholds: Thresholds = DEFAULT_THRESHOLDS,
+    trace: Path | str | None = None,
+    out: Path | str | None = None,
+    threads: int | None = None,
+    command: str = "",
+    progress: Progress | None = None,
+) -> Source:
+    """Run the chains of a plan.
+
+    Parameters
+    ----------
+    plan : Plan
+    started : float
+        When the making of the plan began, by ``time.perf_counter``.
+    criterion, thresholds
+        See :class:`Source`.
+    trace : Path, str or None
+        Where to keep the trace alone.
+    out : Path, str or None
+        A folder for everything. None, and no `trace`: a temporary one, of which the result takes care.
+    threads, command, progress
+        See :func:`pyclone_pgsm.analyses.run.start`.
+
+    Raises
+    ------
+    OutputError, UsageError, KeyboardInterrupt
+    """
+    likelihood = plan.options.model.likelihood
+    how: dict[str, Any] = {"threads": threads, "command": command, "progress": progress}
+    folder = Path(tempfile.mkdtemp(prefix="pyclone-pgsm-")) if trace is None and out is None else None
+    try:
+        if out is not None:
+            summarized: dict[str, Any] = {"criterion": criterion, "thresholds": thresholds}
+            found = fill_folder(plan, Path(out), started, pages=["report"], **how, **summarized)
+            return Source(Path(out) / TRACE, criterion, None, thresholds, likelihood, found)
+        path = Path(trace) if trace is not None else (folder or Path()) / TRACE
+        start(plan, path, **how)
+    except BaseException as problem:
+        if folder is not None:
+            shutil.rmtree(folder, ignore_errors=True)
+        if isinstance(problem, Interrupted):
+            raise KeyboardInterrupt from None
+        raise
+    return Source(path, criterion, None, thresholds, likelihood, folder=folder)
 
 
 def _told(path: Path) -> dict[str, Any]:

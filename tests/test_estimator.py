@@ -21,8 +21,7 @@ from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from small_runs import matrix
 
-from pyclone_pgsm import estimator
-from pyclone_pgsm.analyses.clustering import Settings, cluster
+from pyclone_pgsm import Settings, cluster, estimator
 from pyclone_pgsm.errors import DataValueError, UsageError
 from pyclone_pgsm.estimator import SplitMergeMixture
 from pyclone_pgsm.priors import DirichletProcess, FiniteDirichlet, PitmanYor
@@ -251,7 +250,7 @@ def run_python(code: str) -> subprocess.CompletedProcess[str]:
 
 def test_scikit_learn_is_imported_by_the_estimator_only():
     done = run_python(
-        "import sys, pyclone_pgsm.analyses.clustering, pyclone_pgsm.analyses.run, pyclone_pgsm.cli.app\n"
+        "import sys, pyclone_pgsm.clustering, pyclone_pgsm.analyses.run, pyclone_pgsm.cli.app\n"
         "assert 'sklearn' not in sys.modules\n"
         "import pyclone_pgsm.estimator\n"
         "assert 'sklearn' in sys.modules\n"

@@ -25,7 +25,9 @@ LAYERS = (
     {"plots", "exports", "scoring"},
     {"report"},
     {"analyses", "simulate"},
-    {"estimator", "results", "testing"},
+    {"results", "testing"},
+    {"analysis", "clustering"},
+    {"estimator"},
     {"cli"},
     {"__main__"},
 )

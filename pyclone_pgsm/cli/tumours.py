@@ -21,7 +21,7 @@ from pyclone_pgsm.errors import InputError, Problem, UsageError
 
 if TYPE_CHECKING:
     from pyclone_pgsm.analyses.prepare import Prepared, PrepareOptions
-    from pyclone_pgsm.inputs.observations import LeftOut, Observations
+    from pyclone_pgsm.analyses.reading import Reading
     from pyclone_pgsm.inputs.sample_sheet import Patient
     from pyclone_pgsm.inputs.tumour_content import ContentOption
 
@@ -126,25 +126,6 @@ class Tumour:
     def name(self) -> str:
         """Name of the patient, "" if there is only one."""
         return self.patient.name if self.patient is not None else ""
-
-
-@dataclass(frozen=True)
-class Reading:
-    """What was read of one tumour.
-
-    Attributes
-    ----------
-    content : float, Uncertain, mapping of sample to one of these, or None
-        Tumour content as options and sample sheet say it.
-    notes, warnings : list of str
-        What the user may want to know, and should look at, a line each.
-    """
-
-    observations: Observations
-    left_out: list[LeftOut]
-    content: ContentOption
-    notes: list[str]
-    warnings: list[str]
 
 
 def warn(warnings: Sequence[str], patient: str = "") -> None:
@@ -274,16 +255,12 @@ def _check_tables(inputs: Sequence[Path], given: Mapping[str, Any]) -> None:
 
 def read(tumour: Tumour, given: Mapping[str, Any]) -> Reading:
     """Read a tumour, whatever it comes as."""
-    from pyclone_pgsm.inputs.read_counts.suspicions import content_taken_as_one, suspicions
-    from pyclone_pgsm.inputs.read_counts.tables import read_tables
+    from pyclone_pgsm.analyses.reading import Reading, read_counts
+    from pyclone_pgsm.inputs.read_counts.suspicions import suspicions
 
     how = {"error_rate": given["error_rate"], "genotype_prior": given["genotype_prior"]}
     if tumour.patient is None:
-        observations, left_out = read_tables(tumour.tables, tumour_content=tumour.content, **how)
-        unknown = observations.content_unknown
-        notes = [content_taken_as_one(unknown)] if unknown else []
-        warnings = [*notes, *suspicions(observations)]
-        return Reading(observations, left_out, tumour.content, notes, warnings)
+        return read_counts(tumour.tables, tumour_content=tumour.content, **how)
     from pyclone_pgsm.analyses.prepare import observe
 
     prepared = join(tumour, tumour.patient, given)

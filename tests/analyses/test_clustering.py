@@ -12,9 +12,9 @@ import pytest
 from scipy.special import logsumexp
 from small_runs import matrix
 
-from pyclone_pgsm.analyses import clustering
+from pyclone_pgsm import clustering, results
 from pyclone_pgsm.analyses import run as analysis
-from pyclone_pgsm.analyses.clustering import Clustering, cluster
+from pyclone_pgsm.clustering import Clustering, cluster
 from pyclone_pgsm.errors import DataValueError, OutputError, UsageError
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.normal import Normal
@@ -65,9 +65,10 @@ def test_chains_draws_and_diagnostics(found):
         np.testing.assert_array_equal(
             found.hyperparameters["concentration"][30 * k : 30 * (k + 1)], chain.concentration[30:]
         )
-    assert set(found.diagnostics) == {"log_joint", "num_clusters", "concentration"}
+    diagnostics = found.diagnostics.set_index("name")
+    assert set(diagnostics.index) == {"log_joint", "num_clusters", "concentration"}
     pooled = np.concatenate([chain.num_clusters[30:] for chain in found.chains])
-    assert found.diagnostics["num_clusters"].mean == pytest.approx(pooled.mean())
+    assert diagnostics["mean"]["num_clusters"] == pytest.approx(pooled.mean())
     assert isinstance(found.warnings, list)
 
 
@@ -220,7 +221,7 @@ def test_interrupted(monkeypatch):
     def interrupt(*_: object, **__: object) -> None:
         raise analysis.Interrupted
 
-    monkeypatch.setattr(clustering, "start", interrupt)
+    monkeypatch.setattr(results, "start", interrupt)
     with pytest.raises(KeyboardInterrupt):
         cluster(matrix().values, settings=SHORT)
 

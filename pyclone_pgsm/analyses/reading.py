@@ -1,0 +1,132 @@
+"""What was read of one tumour; and tables of read counts as the command line and Python give them."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import pandas as pd
+
+from pyclone_pgsm.errors import InputError, Problem, UsageError
+from pyclone_pgsm.inputs.observations import LeftOut, Observations
+from pyclone_pgsm.inputs.read_counts.suspicions import content_taken_as_one, suspicions
+from pyclone_pgsm.inputs.read_counts.tables import read_tables
+from pyclone_pgsm.inputs.tumour_content import ContentOption
+
+Table = Path | str | pd.DataFrame
+Tables = Table | Sequence[Table] | Mapping[str, pd.DataFrame]
+"""Tables of read counts: files or data frames, one or several; data frames also by the names of their samples."""
+
+HEADER_LINES = 2
+"""What to take from a line of a written data frame for its row, counted from 0."""
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What was read of one tumour.
+
+    Attributes
+    ----------
+    observations : Observations
+    left_out : list of LeftOut
+    content : float, Uncertain, mapping of sample to one of these, or None
+        Tumour content as options and sample sheet say it.
+    notes : list of str
+        What the user may want to know, a line each.
+    warnings : list of str
+        What the user should look at, a line each.
+    """
+
+    observations: Observations
+    left_out: list[LeftOut]
+    content: ContentOption
+    notes: list[str]
+    warnings: list[str]
+
+
+def read_counts(
+    tables: Tables,
+    *,
+    tumour_content: ContentOption = None,
+    error_rate: float | None = None,
+    genotype_prior: str = "major",
+) -> Reading:
+    """Read one tumour from tables of read counts.
+
+    Parameters
+    ----------
+    tables : path or DataFrame, sequence of these, or mapping of sample to DataFrame
+        A data frame that is not given by the name of its sample has a column ``sample_id``.
+    tumour_content, error_rate, genotype_prior
+        As :func:`pyclone_pgsm.inputs.read_counts.tables.read_tables` takes them.
+
+    Raises
+    ------
+    InputError, UsageError
+        Whatever is wrong with tables and options.
+    """
+    with _as_files(tables) as (paths, named):
+        try:
+            observations, left_out = read_tables(
+                paths, tumour_content=tumour_content, error_rate=error_rate, genotype_prior=genotype_prior
+            )
+        except InputError as error:
+            raise InputError([_of_frame(each, named) for each in error.problems], error.unlisted) from None
+    left_out = [
+        each._replace(file=named[each.file], row=_row(each.row)) if each.file in named else each
+        for each in left_out
+    ]
+    unknown = observations.content_unknown
+    notes = [content_taken_as_one(unknown)] if unknown else []
+    return Reading(observations, left_out, tumour_content, notes, [*notes, *suspicions(observations)])
+
+
+def _of_frame(problem: Problem, named: Mapping[str, str]) -> Problem:
+    """A problem of a written data frame as one of the data frame itself."""
+    if problem.file not in named:
+        return problem
+    return replace(problem, file=named[problem.file], row=_row(problem.row))
+
+
+def _row(line: int | None) -> int | None:
+    return None if line is None else max(0, line - HEADER_LINES)
+
+
+@contextmanager
+def _as_files(tables: Tables) -> Iterator[tuple[list[Path], dict[str, str]]]:
+    """The files, data frames among them for as long as they are read; and what to call these."""
+    given: dict[str, Table]
+    if isinstance(tables, Mapping):
+        given = {
+            f"the data frame of {sample!r}": _with_sample(sample, each) for sample, each in tables.items()
+        }
+    elif isinstance(tables, pd.DataFrame | Path | str):
+        given = {"the data frame": tables}
+    else:
+        given = {f"data frame {place}": each for place, each in enumerate(tables)}
+    paths, named = [], {}
+    with tempfile.TemporaryDirectory(prefix="pyclone-pgsm-") as folder:
+        for name, table in given.items():
+            if not isinstance(table, pd.DataFrame):
+                paths.append(Path(table))
+                continue
+            if "sample_id" not in table.columns:
+                raise UsageError(
+                    f"{name} has no column sample_id: add one, or give each sample's data frame by its name, as in "
+                    "{'S1': first, 'S2': second}"
+                )
+            path = Path(folder) / f"{len(paths)}.tsv"
+            table.to_csv(path, sep="\t", index=False)
+            paths.append(path)
+            named[str(path)] = f"{name} (rows counted from 0)"
+        yield paths, named
+
+
+def _with_sample(sample: str, table: object) -> pd.DataFrame:
+    """A data frame of one sample, with the sample's name."""
+    if not isinstance(table, pd.DataFrame):
+        raise UsageError(f"the table of {sample!r} must be a data frame, not {type(table).__name__}")
+    return table.assign(sample_id=str(sample))
