@@ -7,7 +7,7 @@ from pathlib import Path
 
 from pyclone_pgsm import __version__
 from pyclone_pgsm.files import write_file
-from pyclone_pgsm.report.content import Page, escaped, script_json
+from pyclone_pgsm.report.content import Page, escaped, packed, script_json
 
 __all__ = ["report_html", "write_report"]
 
@@ -29,7 +29,7 @@ def report_html(page: Page, title: str) -> str:
     """
     from bokeh.resources import Resources
 
-    bokeh = "\n".join(Resources(mode="inline", components=["bokeh"]).js_raw).replace("</script", "<\\/script")
+    bokeh = packed("\n".join(Resources(mode="inline", components=["bokeh"]).js_raw).encode())
     own = files("pyclone_pgsm.report")
     css, script = (own.joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
     contents = "".join(
@@ -60,9 +60,10 @@ def report_html(page: Page, title: str) -> str:
 {body}
 </main>
 <footer><p>Made by pyclone-pgsm {escaped(__version__)}. This page loads nothing from any network.</p></footer>
-<script type="application/json" id="data">{script_json(page.data)}</script>
+<script type="text/plain" id="data">{packed(script_json(page.data).encode())}</script>
+<script type="application/json" id="files">{script_json(page.files)}</script>
 <script type="application/json" id="pictures">{script_json(page.pictures)}</script>
-<script>{bokeh}</script>
+<script type="text/plain" id="bokeh">{bokeh}</script>
 <script>{script}</script>
 </body>
 </html>

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import gzip
 import html
 import json
 import math
@@ -67,6 +68,8 @@ class Page(NamedTuple):
         What BokehJS draws.
     data : dict
         What ``page.js`` needs.
+    files : dict of str to str
+        What can be downloaded, packed.
     numbers : dict of str to dict
         Numbers for MultiQC, of each sample and of the whole (``""``).
     """
@@ -75,6 +78,7 @@ class Page(NamedTuple):
     sections: list[Section]
     pictures: list[dict[str, Any]]
     data: dict[str, Any]
+    files: dict[str, str]
     numbers: dict[str, dict[str, float]]
 
 
@@ -91,10 +95,17 @@ def script_json(value: object) -> str:
     return text
 
 
-def packed(values: NDArray[Any]) -> str:
-    """The bytes of an array in base64, the lowest byte of a number first."""
-    little = values.astype(values.dtype.newbyteorder("<"), copy=False)
-    return base64.b64encode(np.ascontiguousarray(little).tobytes()).decode("ascii")
+def packed(content: bytes) -> str:
+    """Compressed in base64, the same each time; ``page.js`` unpacks it."""
+    return base64.b64encode(gzip.compress(content, 6, mtime=0)).decode("ascii")
+
+
+def flat(values: NDArray[Any]) -> list[Any]:
+    """An array as the list of its numbers, those with a point at six digits; what is no number is None."""
+    numbers = values.ravel().tolist()
+    if np.issubdtype(values.dtype, np.integer):
+        return numbers
+    return [float(f"{each:.6g}") if math.isfinite(each) else None for each in numbers]
 
 
 def label(text: str) -> str:

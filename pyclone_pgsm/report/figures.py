@@ -33,6 +33,10 @@ GRID = "rgba(128, 128, 128, 0.22)"
 MOST_LINES = 60
 MOST_DENSITIES = 24
 DENSITY_POINTS = 120
+FAINT = 0.35
+"""Opacity of small clusters; in ``page.js``, too."""
+IDS = ("id", "root_id")
+"""What Bokeh's JSON calls the ids of the parts of a figure."""
 FONT = "system-ui, sans-serif"
 
 
@@ -60,7 +64,20 @@ def _figure(height: int, described: str, **options: Any) -> Any:
 
 
 def _item(made: Any, target: str) -> dict[str, Any]:
-    return dict(json_item(made, target))  # type: ignore[arg-type]
+    """The figure as JSON, its parts numbered as they come in place of Bokeh's ids, which differ from run to run."""
+    known: dict[str, str] = {}
+
+    def named(value: Any) -> Any:
+        if isinstance(value, list):
+            return [named(each) for each in value]
+        if not isinstance(value, dict):
+            return value
+        return {
+            key: known.setdefault(each, f"{target}-{len(known)}") if key in IDS else named(each)
+            for key, each in value.items()
+        }
+
+    return {**named(dict(json_item(made))), "target_id": target}
 
 
 def prevalence_lines(summary: Summary, target: str) -> dict[str, Any]:
@@ -77,14 +94,17 @@ def prevalence_lines(summary: Summary, target: str) -> dict[str, Any]:
     made.xaxis.major_label_overrides = {d: label(name.replace(r"\$", "$")) for d, name in enumerate(names)}
     made.xaxis.major_label_orientation = 0 if D <= 6 else math.pi / 4
     places = np.arange(D) + np.linspace(-0.12, 0.12, len(shown))[:, None] * (len(shown) > 1)
-    widths = np.where(np.isin(colours, style.GREYS), 1.0, 2.0)
+    minor = style.minor_clusters(summary.cluster_size)[shown]
+    order = np.argsort(~minor, kind="stable")  # small clusters behind the others
+    shown, colours, places, minor = shown[order], colours[order], places[order], minor[order]
+    widths, alphas, diameters = np.where(minor, [[1.0], [FAINT], [5.0]], [[2.0], [0.75], [8.0]])
     lines = ColumnDataSource(
         {
             "xs": places.tolist(),
             "ys": summary.cluster_mean[shown].tolist(),
             "cluster": shown,
             "colour": colours.tolist(),
-            "alpha": np.full(len(shown), 0.9),
+            "alpha": alphas,
             "width": widths,
         },
         name="lines",
@@ -100,7 +120,8 @@ def prevalence_lines(summary: Summary, target: str) -> dict[str, Any]:
             "size": np.repeat(summary.cluster_size[shown], D),
             "sample": np.tile(np.array(summary.sample_ids, object), K).tolist(),
             "colour": np.repeat(colours, D).tolist(),
-            "alpha": np.full(K * D, 0.9),
+            "alpha": np.repeat(alphas, D),
+            "diameter": np.repeat(diameters, D),
         },
         name="points",
     )
@@ -108,7 +129,7 @@ def prevalence_lines(summary: Summary, target: str) -> dict[str, Any]:
     made.segment(
         "x", "lower", "x", "upper", source=points, line_color="colour", line_alpha="alpha", line_width=1.5
     )
-    dots = made.scatter("x", "y", source=points, size=8, color="colour", alpha="alpha")
+    dots = made.scatter("x", "y", source=points, size="diameter", color="colour", alpha="alpha")
     told = [("cluster", "@cluster"), ("mutations", "@size"), ("sample", "@sample")]
     told.append(("prevalence", "@y{0.000} [@lower{0.000}, @upper{0.000}]"))
     made.add_tools(HoverTool(renderers=[dots], tooltips=told), TapTool(renderers=[dots]))

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import numpy as np
-
 from pyclone_pgsm.likelihoods.matrix import DataMatrix
 from pyclone_pgsm.plots import style
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.report import figures
-from pyclone_pgsm.report.content import Content, Page, Section, count, packed
+from pyclone_pgsm.report.content import Content, Page, Section, count, flat
 from pyclone_pgsm.report.sections import (
     chains_section,
     choices,
@@ -55,13 +53,12 @@ def mixture_page(content: Content) -> Page:
     found = {
         "kind": "mixture",
         "samples": names,
-        "labels": packed(summary.labels.astype(np.int32)),
-        "values": packed(data.values[:, :MOST_COLUMNS].astype(np.float32)),
-        "files": files,
+        "labels": flat(summary.labels),
+        "values": flat(data.values[:, :MOST_COLUMNS]),
         "colours": colours,
         **named,
     }
     amounts = count(len(summary.labels), "row"), count(len(summary.column_names), "column")
     line = f"{amounts[0]} of {amounts[1]} in {count(summary.num_clusters, 'cluster')}."
     numbers: dict[str, float] = {"clusters": summary.num_clusters, "mutations": len(summary.labels)}
-    return Page(line, sections, drawn, found, {"": numbers})
+    return Page(line, sections, drawn, found, files, {"": numbers})

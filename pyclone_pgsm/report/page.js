@@ -1,12 +1,15 @@
 "use strict";
-(() => {
-  const parse = id => JSON.parse(document.getElementById(id).textContent);
-  const data = parse("data");
-  const FIRST = 500, DIM = 0.1, UNKNOWN = 65535, OUTLIER = "#4d4d4d";
-  const bytes = text => Uint8Array.from(atob(text), c => c.charCodeAt(0));
-  const numbers = (text, Kind) => new Kind(bytes(text).buffer);
+(async () => {
+  const text = id => document.getElementById(id).textContent;
+  const unpacked = async packed => {
+    const bytes = Uint8Array.from(atob(packed), c => c.charCodeAt(0));
+    return new Response(new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"))).arrayBuffer();
+  };
+  const unpackedText = async id => new TextDecoder().decode(await unpacked(text(id)));
+  const data = JSON.parse(await unpackedText("data"));
+  const FIRST = 500, DIM = 0.1, FAINT = 0.35, OUTLIER = "#4d4d4d";
   const D = data.samples.length;
-  const labels = numbers(data.labels, Int32Array);
+  const labels = data.labels;
   const T = labels.length;
   const colour = k => k < 0 ? OUTLIER : data.colours[k];
   const table = document.getElementById("mutations");
@@ -18,32 +21,27 @@
   let chosen = null;
 
   // pictures ------------------------------------------------------------------------------------------------
+  const documents = () => window.Bokeh ? window.Bokeh.documents : []; // none before the library is unpacked
   const model = name => {
-    for (const each of Bokeh.documents) {
+    for (const each of documents()) {
       const found = each.get_model_by_name(name);
       if (found) return found;
     }
     return null;
   };
   const isTumour = data.kind === "tumour";
-  const Reads = data.wide === 2 ? Uint16Array : Uint32Array;
-  const store = isTumour ? {
-    prevalence: numbers(data.prevalence, Uint16Array), second: numbers(data.second, Int32Array),
-    depth: numbers(data.depth, Reads), alt: numbers(data.alt, Reads),
-    major: numbers(data.major, Uint8Array), minor: numbers(data.minor, Uint8Array),
-  } : { values: numbers(data.values, Float32Array) };
   const value = (t, d, quantity) => {
     const at = t * D + d;
-    if (!isTumour) return store.values[at];
-    if (quantity === 1) return store.prevalence[at] / (UNKNOWN - 1);
-    return store.depth[at] ? store.alt[at] / store.depth[at] : NaN;
+    if (!isTumour) return data.values[at];
+    if (quantity === 1) return data.prevalence[at] ?? NaN;
+    return data.depth[at] ? data.alt[at] / data.depth[at] : NaN;
   };
   const tell = (t, d) => {
     const at = t * D + d;
-    if (!isTumour) return `${data.samples[d]}: ${store.values[at].toPrecision(4)}`;
-    const reads = store.depth[at] ? `${store.alt[at]} of ${store.depth[at]} reads` : "no data";
-    const prevalence = (store.prevalence[at] / (UNKNOWN - 1)).toFixed(3);
-    return `${data.samples[d]}: ${reads}, copies ${store.major[at]} + ${store.minor[at]}, prevalence ${prevalence}`;
+    if (!isTumour) return `${data.samples[d]}: ${data.values[at].toPrecision(4)}`;
+    const reads = data.depth[at] ? `${data.alt[at]} of ${data.depth[at]} reads` : "no data";
+    const prevalence = (data.prevalence[at] ?? NaN).toFixed(3);
+    return `${data.samples[d]}: ${reads}, copies ${data.major[at]} + ${data.minor[at]}, prevalence ${prevalence}`;
   };
   const pick = id => { const found = document.getElementById(id); return found ? Number(found.value) : null; };
   const bounds = values => {
@@ -53,7 +51,7 @@
     const room = 0.05 * (high - low) || 1;
     return [low - room, high + room];
   };
-  const plain = text => text.replace(/\$/g, "$\u200b").replace(/\\/g, "\\\u200b");
+  const plain = name => name.replace(/\$/g, "$\u200b").replace(/\\/g, "\\\u200b");
 
   const place = () => {
     const source = model("scatter");
@@ -73,7 +71,7 @@
       made.name.push(names[t]);
       if (genes) made.gene.push(genes[t]);
       made.cluster.push(k);
-      made.second.push(isTumour && store.second[t] >= 0 ? String(store.second[t]) : "none");
+      made.second.push(isTumour && data.second[t] >= 0 ? String(data.second[t]) : "none");
       made.tell_x.push(tell(t, across));
       made.tell_y.push(up === null ? "" : tell(t, up));
       made.colour.push(colour(k));
@@ -87,13 +85,14 @@
     if (isTumour && up !== null) right = top = Math.max(xhigh, yhigh); // the same axis for both samples
     figure.x_range.setv({ start: left, end: right, reset_start: left, reset_end: right });
     figure.y_range.setv({ start: bottom, end: top, reset_start: bottom, reset_end: top });
-    figure.below[0].axis_label = plain(data.samples[across]);
-    figure.left[0].axis_label = up === null ? "cluster" : plain(data.samples[up]);
+    const shown = isTumour ? `${["variant allele frequency", "cellular prevalence"][quantity]} in ` : "";
+    figure.below[0].axis_label = shown + plain(data.samples[across]);
+    figure.left[0].axis_label = up === null ? "cluster" : shown + plain(data.samples[up]);
     const dots = figure.renderers.find(each => each.name === "dots");
     dots.glyph.size = { value: Math.min(9, Math.max(3.5, 22 * Math.pow(T, -0.2))) };
   };
   const findFigure = name => {
-    for (const each of Bokeh.documents) for (const root of each.roots()) if (root.name === `${name}-figure`) return root;
+    for (const each of documents()) for (const root of each.roots()) if (root.name === `${name}-figure`) return root;
     return null;
   };
 
@@ -101,11 +100,10 @@
     const source = model("densities");
     if (!source) return;
     const d = pick("density-sample"), x = data.density.x, clusters = data.density.clusters, n = x.length;
-    const y = numbers(data.density.y, Uint16Array);
     const made = { xs: [], ys: [], cluster: [], colour: [], alpha: [] };
     clusters.forEach((k, i) => {
       const from = (i * D + d) * n;
-      const curve = Array.from(y.subarray(from, from + n), each => each / (UNKNOWN - 1));
+      const curve = data.density.y.slice(from, from + n);
       made.xs.push([x[0], ...x, x[n - 1]]);
       made.ys.push([0, ...curve, 0]);
       made.cluster.push(k);
@@ -116,11 +114,14 @@
   };
 
   // choosing a cluster --------------------------------------------------------------------------------------
-  const bright = k => chosen === null ? 0.75 : k === chosen ? 0.95 : DIM;
+  const minor = new Set(data.minor_clusters || []);
+  const bright = (k, faint = false) =>
+    chosen === null ? (faint && minor.has(k) ? FAINT : 0.75) : k === chosen ? 0.95 : DIM;
   const dim = () => {
     for (const name of ["lines", "points", "scatter", "densities"]) {
       const source = model(name);
-      if (source) source.data = { ...source.data, alpha: Array.from(source.data.cluster, bright) };
+      const faint = name === "lines" || name === "points";
+      if (source) source.data = { ...source.data, alpha: Array.from(source.data.cluster, k => bright(k, faint)) };
     }
     const figure = findFigure("densities");
     if (figure) for (const each of figure.renderers) each.glyph.fill_alpha = { field: "alpha", transform: null };
@@ -203,25 +204,27 @@
   }
 
   // downloads -----------------------------------------------------------------------------------------------
-  const unpacked = async name => {
-    const stream = new Blob([bytes(data.files[name])]).stream().pipeThrough(new DecompressionStream("gzip"));
-    return new Blob([await new Response(stream).arrayBuffer()], { type: "text/tab-separated-values" });
-  };
+  const file = async name =>
+    new Blob([await unpacked(JSON.parse(text("files"))[name])], { type: "text/tab-separated-values" });
   for (const button of document.querySelectorAll("button.download"))
     button.addEventListener("click", async () => {
       const link = document.createElement("a");
-      link.href = URL.createObjectURL(await unpacked(button.dataset.file));
+      link.href = URL.createObjectURL(await file(button.dataset.file));
       link.download = button.dataset.file;
       link.click();
       setTimeout(() => URL.revokeObjectURL(link.href), 10000);
     });
 
   // begin ---------------------------------------------------------------------------------------------------
-  Bokeh.set_log_level("error");
   const begin = async () => {
-    await Promise.all(parse("pictures").map(item => Bokeh.embed.embed_item(item)));
+    const library = document.createElement("script");
+    library.textContent = await unpackedText("bokeh");
+    document.head.append(library);
+    Bokeh.set_log_level("error");
+    await Promise.all(JSON.parse(text("pictures")).map(item => Bokeh.embed.embed_item(item)));
     place();
     spread();
+    if (chosen !== null) dim();
     for (const name of ["points", "scatter", "densities"]) listen(name);
     for (const id of ["across", "up", "quantity"]) {
       const found = document.getElementById(id);
@@ -229,8 +232,9 @@
     }
     const sample = document.getElementById("density-sample");
     if (sample) sample.addEventListener("change", spread);
-    filter();
     document.documentElement.dataset.ready = "yes";
   };
-  begin();
+  filter();
+  document.documentElement.dataset.filtered = "yes";
+  await begin();
 })();

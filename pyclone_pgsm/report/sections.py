@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,8 +13,8 @@ from pyclone_pgsm.report.drawings import chain_pictures, coclustering_picture
 from pyclone_pgsm.report.tables import Column, table
 
 RHAT_GOOD = 1.05
-MOST_FILE = 2_500_000
-"""Bytes of a compressed file that the page carries at most."""
+MOST_FILE = 3_300_000
+"""Characters of a compressed file that the page carries at most."""
 
 
 def warnings(content: Content) -> Section:
@@ -140,7 +139,7 @@ def files_of(content: Content) -> dict[str, str]:
     """The files that the page carries, compressed."""
     found = {}
     for name, text in content.files.items():
-        small = gzip.compress(text, 6, mtime=0)
+        small = packed(text)
         if len(small) <= MOST_FILE:
-            found[name] = packed(np.frombuffer(small, np.uint8))
+            found[name] = small
     return found

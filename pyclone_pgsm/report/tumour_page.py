@@ -11,7 +11,7 @@ from pyclone_pgsm.plots import style
 from pyclone_pgsm.posterior.states import trunks
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.report import figures
-from pyclone_pgsm.report.content import Content, Page, Section, count, packed
+from pyclone_pgsm.report.content import Content, Page, Section, count, flat
 from pyclone_pgsm.report.sections import (
     chains_section,
     choices,
@@ -23,9 +23,6 @@ from pyclone_pgsm.report.sections import (
     what_was_run,
 )
 from pyclone_pgsm.report.tables import cluster_table, left_out_table, mutation_table
-
-NOT_KNOWN = 65535
-"""In ``page.js``, too: prevalences are shares of one less."""
 
 
 def summary_line(summary: Summary) -> str:
@@ -91,16 +88,15 @@ def tumour_page(content: Content) -> Page:
     sections.append(
         Section("left", "What was left out and why", left_out_table(content.tables["left_out.tsv"]))
     )
-    found = {**tumour_data(summary, data, shown), "files": files, "colours": colours}
+    found = {**tumour_data(summary, data, shown), "colours": colours}
     sections.append(chains_section(content))
-    return Page(summary_line(summary), sections, drawn, found, numbers(summary))
+    return Page(summary_line(summary), sections, drawn, found, files, numbers(summary))
 
 
 def tumour_data(summary: Summary, data: Observations, shown: int) -> dict[str, Any]:
     """What ``page.js`` draws and tells of a tumour."""
     depth = np.where(data.has_data, data.depth, 0)
     alt = np.where(data.has_data, data.alt_counts, 0)
-    wide = np.uint16 if depth.max(initial=0) < NOT_KNOWN else np.uint32
     named = (
         {"names": summary.mutation_ids, "genes": data.annotations.get("gene")} if shown < len(depth) else {}
     )
@@ -108,18 +104,17 @@ def tumour_data(summary: Summary, data: Observations, shown: int) -> dict[str, A
     return {
         "kind": "tumour",
         "samples": summary.sample_ids,
-        "labels": packed(summary.labels.astype(np.int32)),
-        "second": packed(summary.second_cluster.astype(np.int32)),
-        "prevalence": packed(np.round(summary.mean * (NOT_KNOWN - 1)).astype(np.uint16)),
-        "wide": np.dtype(wide).itemsize,
-        "depth": packed(depth.astype(wide)),
-        "alt": packed(alt.astype(wide)),
-        "major": packed(np.minimum(data.major_cn, 255).astype(np.uint8)),
-        "minor": packed(np.minimum(data.minor_cn, 255).astype(np.uint8)),
+        "labels": flat(summary.labels),
+        "second": flat(summary.second_cluster),
+        "prevalence": flat(np.round(summary.mean, 4)),
+        "depth": flat(depth),
+        "alt": flat(alt),
+        "major": flat(data.major_cn),
+        "minor": flat(data.minor_cn),
         "density": {
             "clusters": clusters.tolist(),
-            "x": np.round(places, 4).tolist(),
-            "y": packed(np.round(density * (NOT_KNOWN - 1)).astype(np.uint16)),
+            "x": flat(np.round(places, 4)),
+            "y": flat(np.round(density, 3)),
         },
         "minor_clusters": np.flatnonzero(style.minor_clusters(summary.cluster_size)).tolist(),
         **named,
