@@ -7,6 +7,7 @@ import math
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
+from matplotlib.colors import to_rgba_array
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
@@ -37,18 +38,18 @@ def cluster_densities(summary: Summary) -> Figure:
     columns = min(num_samples, MAX_COLUMNS)
     panel_rows = math.ceil(num_samples / columns)
     sizes = summary.cluster_size
-    shown = style.largest_clusters(sizes, MAX_ROWS if panel_rows == 1 else MAX_ROWS_STACKED)
+    limit = MAX_ROWS if panel_rows == 1 else MAX_ROWS_STACKED
+    shown, rows, labels = style.cluster_rows_of(sizes, limit)
 
-    row = 0.3 if len(shown) <= 12 else 0.17
-    height = max(0.8, len(shown) * row)
+    row = 0.3 if len(labels) <= 12 else 0.17
+    height = max(0.8, len(labels) * row)
     width = 4.6 if columns == 1 else 2.6 if columns <= 3 else 2.1
-    labels = [style.cluster_label(k, sizes[k]) for k in shown]
     left = style.text_width(labels, style.SMALL) + 0.3
     gap, title = 0.2, 0.55
 
     subtitle = f"{style.contents(summary)}; each scaled to its own height; dots: means"
     if len(shown) < len(sizes):
-        subtitle += f"; the {len(shown)} largest"
+        subtitle += f"; the {limit} largest"
     total = max(left + columns * (width + gap), style.text_width([subtitle], style.TEXT) + 0.3)
     figure = style.new_figure(
         total, style.HEADER + panel_rows * (height + title) + 0.17, "Cluster densities", subtitle
@@ -58,27 +59,32 @@ def cluster_densities(summary: Summary) -> Figure:
         i, j = divmod(d, columns)
         top = style.HEADER + 0.25 + i * (height + title)
         axes = style.add_axes(figure, left + j * (width + gap), top, width, height)
-        style.cluster_rows(axes, labels if j == 0 else [""] * len(shown))
-        _draw_panel(axes, summary, d, shown)
+        style.cluster_rows(axes, labels if j == 0 else [""] * len(labels))
+        _draw_panel(axes, summary, d, shown, rows)
         axes.set_title(name, fontsize=style.TEXT, color=style.INK, pad=4)
         if d + columns >= num_samples:
             axes.set_xlabel("cellular prevalence", fontsize=style.TEXT, color=style.INK, labelpad=2)
     return figure
 
 
-def _draw_panel(axes: Axes, summary: Summary, sample: int, shown: NDArray[np.int64]) -> None:
+def _draw_panel(
+    axes: Axes, summary: Summary, sample: int, shown: NDArray[np.int64], rows: NDArray[np.int64]
+) -> None:
     colours = np.array(style.cluster_colours(summary.cluster_size))[shown]
-    rows = np.arange(len(shown)) + 0.35
+    sharing = np.bincount(rows)[rows]
+    bases = rows + 0.35
     shapes = [
-        _outline(summary.grid, summary.cluster_density[k, sample], base) for k, base in zip(shown, rows)
+        _outline(summary.grid, summary.cluster_density[k, sample], base) for k, base in zip(shown, bases)
     ]
     style.unit_axis(axes, "x")
-    axes.hlines(rows, 0, 1, color=style.RULE, linewidth=0.6, zorder=1)
-    axes.add_collection(PolyCollection(shapes, facecolors=colours, linewidths=0, alpha=0.35, zorder=2))
-    outlines = PolyCollection(shapes, facecolors="none", edgecolors=colours, linewidths=0.9, zorder=3)
+    axes.hlines(np.unique(bases), 0, 1, color=style.RULE, linewidth=0.6, zorder=1)
+    fills = np.column_stack([to_rgba_array(colours)[:, :3], 0.35 / sharing])
+    axes.add_collection(PolyCollection(shapes, facecolors=fills, linewidths=0, zorder=2))
+    widths = np.where(sharing > 1, 0.4, 0.9)
+    outlines = PolyCollection(shapes, facecolors="none", edgecolors=colours, linewidths=widths, zorder=3)
     axes.add_collection(outlines)
     means = summary.cluster_mean[shown, sample]
-    axes.scatter(means, rows, s=9, c=colours, linewidths=0, zorder=4, clip_on=False)
+    axes.scatter(means, bases, s=9, c=colours, linewidths=0, zorder=4, clip_on=False)
 
 
 def _outline(grid: NDArray[np.float64], density: NDArray[np.float64], base: float) -> NDArray[np.float64]:

@@ -44,23 +44,22 @@ def _weights(sizes: NDArray[np.int64]) -> NDArray[np.float64]:
 
 def _one_sample(summary: Summary) -> Figure:
     sizes = summary.cluster_size
-    shown = style.largest_clusters(sizes, MAX_ROWS)
-    labels = [style.cluster_label(k, sizes[k]) for k in shown]
+    shown, rows, labels = style.cluster_rows_of(sizes, MAX_ROWS)
     left = style.text_width(labels, style.SMALL) + 0.3
-    height = max(0.9, len(shown) * 0.19)
+    height = max(0.9, len(labels) * 0.19)
     subtitle = f"{style.contents(summary)}; bars: 95 % intervals"
     if len(shown) < len(sizes):
-        subtitle += f"; the {len(shown)} largest"
+        subtitle += f"; the {MAX_ROWS} largest"
     figure = style.new_figure(left + 4.8, height + style.HEADER + 0.6, "Cluster prevalences", subtitle)
     axes = style.add_axes(figure, left, style.HEADER + 0.05, 4.6, height)
 
     colours = np.array(style.cluster_colours(sizes))[shown]
     weights = _weights(sizes)[shown]
-    rows = np.arange(len(shown))
     mean = summary.cluster_mean[shown, 0]
     low, high = summary.cluster_lower[shown, 0], summary.cluster_upper[shown, 0]
     bars = _segments(low, rows, high, rows)
-    axes.add_collection(LineCollection(bars, colors=colours, linewidths=1 + 1.5 * weights, alpha=0.8))
+    opacity = np.maximum(0.1, 0.8 / np.bincount(rows)[rows])  # of bars in one row
+    axes.add_collection(LineCollection(bars, colors=colours, linewidths=1 + 1.5 * weights, alpha=opacity))
     axes.scatter(mean, rows, s=14 + 30 * weights, c=colours, linewidths=0, zorder=3)
     style.cluster_rows(axes, labels)
     axes.hlines(rows, 0, 1, color=style.RULE, linewidth=0.5, zorder=0)
@@ -73,7 +72,7 @@ def _one_sample(summary: Summary) -> Figure:
 def _over_samples(summary: Summary) -> Figure:
     sizes = summary.cluster_size
     num_samples = len(summary.sample_ids)
-    named = style.largest_clusters(sizes, style.MAX_NAMED)
+    named = style.named_clusters(sizes, style.MAX_NAMED)
     labels = [style.cluster_label(k, sizes[k]) for k in named]
     others = style.others_label(sizes, named)
     right = style.text_width([*labels, others or ""], style.SMALL) + 0.45

@@ -5,6 +5,7 @@ A panel a pair of samples, in a triangle; for one sample a histogram above a row
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -26,8 +27,10 @@ LOWEST_END = 0.6
 """Axes of variant allele frequencies end here if no mutation has a higher one, and at 1 at most."""
 NUMBERED_FROM = 2.0
 """Inches; smaller panels do not bear the numbers of the clusters."""
-NUMBER_GAPS = (3.0, 6.0, 10.0)
-"""Points between a number and the middle of its cluster."""
+NUMBER_GAPS = (3.0, 6.0, 10.0, 16.0, 24.0, 34.0, 46.0, 60.0)
+"""Points between a number and the middle of its cluster, the best first."""
+TIED_FROM = 10.0
+"""Points from which on a thin line ties the number to the middle of its cluster."""
 AROUND = np.array([(1, 1), (-1, 1), (1, -1), (-1, -1), (0, 1), (0, -1), (1, 0), (-1, 0)])
 """Directions from the middle of a cluster in which its number may stand, the best first."""
 GOLDEN = (5**0.5 - 1) / 2
@@ -218,7 +221,8 @@ def _draw_points(axes: Axes, summary: Summary, x: NDArray[np.float64], y: NDArra
 def _number_clusters(axes: Axes, summary: Summary, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
     """Write the numbers of the clusters that have colours of their own beside the medians of their points.
 
-    Of the places around the median each takes the one that hides the fewest points, off the other numbers.
+    Each takes the nearest place around the median that hides no point and no other number, and is tied to the median
+    by a line if that is far; if there is no such place, the one that hides the fewest points.
     """
     known = ~np.isnan(x + y)
     points = axes.transData.transform(np.column_stack([x[known], y[known]])) * 72 / axes.figure.dpi
@@ -231,10 +235,11 @@ def _number_clusters(axes: Axes, summary: Summary, x: NDArray[np.float64], y: ND
             continue
         size = np.array([style.text_width([str(k)], style.SMALL) * 72, 0.75 * style.SMALL])
         centre = np.median(points[members], axis=0)
-        places = [centre + offset * (size / 2 + gap) for gap in NUMBER_GAPS for offset in AROUND]
-        hidden = [_hides(place, size / 2 + 1, points, taken, frame) for place in places]
-        place = places[int(np.argmin(hidden))]
+        place, gap = _free_place(centre, size / 2, points, taken, frame)
         taken.append(np.concatenate([place, size / 2]))
+        if gap > TIED_FROM:
+            ends = axes.transData.inverted().transform(np.array([centre, place]) * axes.figure.dpi / 72)
+            axes.plot(*ends.T, color=colour, linewidth=0.8, zorder=1.45)
         axes.annotate(
             str(k),
             place,
@@ -246,6 +251,26 @@ def _number_clusters(axes: Axes, summary: Summary, x: NDArray[np.float64], y: ND
             color=style.INK,
             path_effects=halo,
         )
+
+
+def _free_place(
+    centre: NDArray[np.float64],
+    half: NDArray[np.float64],
+    points: NDArray[np.float64],
+    taken: list[NDArray[np.float64]],
+    frame: NDArray[np.float64],
+) -> tuple[NDArray[np.float64], float]:
+    """Where a number hides the fewest points, the nearest of such places; and its gap."""
+    best, fewest = (centre, 0.0), math.inf
+    for gap in NUMBER_GAPS:
+        for offset in AROUND:
+            place = centre + offset * (half + gap)
+            hidden = _hides(place, half + 1, points, taken, frame)
+            if hidden < fewest:
+                best, fewest = (place, gap), hidden
+            if hidden == 0:
+                return best
+    return best
 
 
 def _hides(
@@ -269,10 +294,12 @@ def _hides(
 def _rows(summary: Summary, quantity: _Quantity, subtitle: str) -> Figure:
     """A stacked histogram above one row of points a cluster, and one of the outliers."""
     sizes, values = summary.cluster_size, quantity.values[:, 0]
-    shown = style.largest_clusters(sizes, MAX_ROWS)
+    shown, rows, labels = style.cluster_rows_of(sizes, MAX_ROWS)
     if len(shown) < len(sizes):
-        subtitle += f"; rows: the {len(shown)} largest"
-    labels = [style.cluster_label(k, sizes[k]) for k in shown]
+        subtitle += f"; rows: the {MAX_ROWS} largest"
+    row_of = np.full(len(sizes) + 1, np.nan)
+    row_of[shown] = rows
+    row_of[-1] = len(labels)  # of cluster -1
     if summary.num_outliers:
         labels.append(style.outliers_label(summary.num_outliers))
     left, top, width = style.text_width(labels, style.SMALL) + 0.3, style.HEADER + 0.1, 5.0
@@ -286,9 +313,6 @@ def _rows(summary: Summary, quantity: _Quantity, subtitle: str) -> Figure:
     _draw_histogram(above, summary, quantity)
     if np.isnan(values).all():
         _say_no_reads(above)
-    row_of = np.full(len(sizes) + 1, np.nan)
-    row_of[shown] = np.arange(len(shown))
-    row_of[-1] = len(shown)  # of cluster -1
     jitter = (np.arange(len(values)) * GOLDEN % 1 - 0.5) * 0.7
     style.cluster_rows(axes, labels)
     style.unit_axis(axes, "x", quantity.end)

@@ -130,6 +130,37 @@ def largest_clusters(sizes: ArrayLike, limit: int) -> NDArray[np.int64]:
     return np.sort(by_size(sizes)[:limit])
 
 
+def single_clusters(sizes: ArrayLike) -> NDArray[np.bool_]:
+    """Whether a cluster is one of several minor ones of a single mutation, which share a row or an entry, (K,)."""
+    singles = minor_clusters(sizes) & (np.asarray(sizes) == 1)
+    return singles & (singles.sum() > 1)
+
+
+def named_clusters(sizes: ArrayLike, limit: int) -> NDArray[np.int64]:
+    """Ids of the at most `limit` largest clusters that are not in :func:`single_clusters`, ascending."""
+    singles = single_clusters(sizes)
+    return np.sort([k for k in by_size(sizes) if not singles[k]][:limit]).astype(np.int64)
+
+
+def cluster_rows_of(sizes: ArrayLike, limit: int) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]:
+    """Clusters (k,) that a picture with a row a cluster shows, the row (k,) of each, and the labels of the rows.
+
+    The at most `limit` largest have rows of their own; all of :func:`single_clusters` share the last.
+    """
+    sizes = np.asarray(sizes, dtype=np.int64)
+    named, singles = named_clusters(sizes, limit), np.flatnonzero(single_clusters(sizes))
+    labels = [cluster_label(k, sizes[k]) for k in named]
+    if len(singles):
+        labels.append(singles_label(len(singles)))
+    rows = np.concatenate([np.arange(len(named)), np.full(len(singles), len(named))])
+    return np.concatenate([named, singles]), rows, labels
+
+
+def singles_label(number: int) -> str:
+    """Name of clusters of one mutation in legends and on axes, as in "12 clusters (n = 1 each)"."""
+    return f"{number:,} clusters (n = 1 each)"
+
+
 def cluster_label(cluster: int, size: int) -> str:
     """Name of a cluster in legends and on axes, as in "cluster 0 (n = 83)"."""
     return f"cluster {cluster} (n = {size:,})"
@@ -156,14 +187,16 @@ def others_label(sizes: ArrayLike, named: NDArray[np.int64]) -> str | None:
     """What a legend says of the clusters that it does not name; None if it names all."""
     sizes = np.asarray(sizes, dtype=np.int64)
     others = len(sizes) - len(named)
-    return f"{others:,} more (n = {sizes.sum() - sizes[named].sum():,})" if others else None
+    if others == single_clusters(sizes).sum():
+        return singles_label(others) if others else None
+    return f"{others:,} more (n = {sizes.sum() - sizes[named].sum():,})"
 
 
 def cluster_legend(sizes: ArrayLike, outliers: int = 0) -> tuple[list[Line2D], list[str]]:
     """Handles and labels of the largest clusters, in the order of their ids, of the rest, and of outliers."""
     sizes = np.asarray(sizes, dtype=np.int64)
     colours = cluster_colours(sizes)
-    named = largest_clusters(sizes, MAX_NAMED)
+    named = named_clusters(sizes, MAX_NAMED)
     entries = [(colours[k], cluster_label(k, sizes[k])) for k in named]
     others = others_label(sizes, named)
     if others is not None:
