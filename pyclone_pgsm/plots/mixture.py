@@ -61,21 +61,17 @@ def write_mixture_plots(
         Posterior predictive density (n,), not its logarithm, of new rows (n, D). Used for one and two columns
         that are not of kind bernoulli.
     formats : sequence of str
-        Among "png", "pdf" and "svg".
+        As :func:`~pyclone_pgsm.plots.style.write_pictures` takes them; so are the result and the errors.
     row_names, column_names : sequence of str or None
         None for "1", "2", .. and "x1", "x2", ...
 
     Returns
     -------
     list of Path
-        The files written, ``<picture>.<format>``, picture by picture.
 
     Raises
     ------
-    UsageError
-        If a format is not known.
-    OutputError
-        If a file cannot be written.
+    UsageError, OutputError
     """
     T, D = values.shape
     columns = numbered_names(D) if column_names is None else list(column_names)

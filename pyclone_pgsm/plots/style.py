@@ -64,6 +64,10 @@ _METADATA: dict[str, dict[str, None]] = {
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     "svg": {"Date": None, "Creator": None},
 }
+_RC: dict[str, dict[str, Any]] = {
+    "pdf": {"pdf.fonttype": 42},
+    "svg": {"svg.hashsalt": "pyclone-pgsm", "svg.fonttype": "none"},
+}
 
 
 def count(number: int, thing: str) -> str:
@@ -366,7 +370,7 @@ def check_formats(formats: Sequence[str]) -> None:
     Raises
     ------
     UsageError
-        If a format is neither "png" nor "pdf".
+        If a format is not known.
     """
     for name in formats:
         if name not in _METADATA:
@@ -374,9 +378,9 @@ def check_formats(formats: Sequence[str]) -> None:
 
 
 @contextmanager
-def _repeatable() -> Iterator[None]:
-    """Names within an SVG that do not change from one time to the next, which matplotlib has as a setting only."""
-    with _SETTING, rc_context({"svg.hashsalt": "pyclone-pgsm"}):
+def _settings(name: str) -> Iterator[None]:
+    """What matplotlib has as a setting only: names within an SVG that stay the same, and texts that stay texts."""
+    with _SETTING, rc_context(_RC[name]):
         yield
 
 
@@ -391,7 +395,7 @@ def save(figure: Figure, path: Path) -> None:
     name = path.suffix[1:]
     options: dict[str, Any] = {"pil_kwargs": {"compress_level": 4}} if name == "png" else {}
     image = BytesIO()
-    with _repeatable() if name == "svg" else nullcontext():
+    with _settings(name) if name in _RC else nullcontext():
         figure.savefig(image, format=name, dpi=DPI, metadata=_METADATA[name], **options)
     write_file(path, image.getbuffer())
 

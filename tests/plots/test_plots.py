@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import io
+import re
 import subprocess
 import sys
+import zlib
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from itertools import combinations
@@ -38,6 +40,7 @@ from pyclone_pgsm.plots.style import (
     GREYS,
     PALETTE,
     cluster_legend,
+    cluster_rows_of,
     colour_groups,
     minor_clusters,
     save,
@@ -229,6 +232,7 @@ def test_the_same_bytes_again_and_in_threads(tmp_path):
 def test_pyplot_and_the_settings_of_matplotlib_are_left_alone(tmp_path):
     code = f"""
 import sys
+import zlib
 sys.path[:0] = [{str(Path(__file__).parent)!r}, {str(Path(__file__).parents[1])!r}]
 import matplotlib
 before = matplotlib.rcParams.copy()
@@ -242,6 +246,29 @@ assert dict.__eq__(matplotlib.rcParams, before)
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_fonts_are_embedded_and_texts_stay_texts(tmp_path):
+    figure = vaf_scatter(make_summary(20, 2, 2))
+    for name in ("x.pdf", "x.svg"):
+        save(figure, tmp_path / name)
+    pdf = (tmp_path / "x.pdf").read_bytes()
+    streams = re.findall(rb"stream\r?\n(.*?)\r?\nendstream", pdf, re.DOTALL)
+    whole = pdf + b"".join(zlib.decompress(each) for each in streams if each.startswith(b"x"))
+    assert b"/FontFile2" in whole
+    assert b"/Type3" not in whole
+    assert "Variant allele frequencies</text>" in (tmp_path / "x.svg").read_text()
+
+
+def test_clusters_of_one_mutation_share_a_row():
+    sizes = np.array([300, 1, 150, 1, 1])
+    shown, rows, labels = cluster_rows_of(sizes, 60)
+    assert shown.tolist() == [0, 2, 1, 3, 4]
+    assert rows.tolist() == [0, 1, 2, 2, 2]
+    assert labels == ["cluster 0 (n = 300)", "cluster 2 (n = 150)", "3 clusters (n = 1 each)"]
+    assert cluster_legend(sizes)[1] == labels
+    assert cluster_rows_of(sizes[:2], 60)[2] == ["cluster 0 (n = 300)", "cluster 1 (n = 1)"]
+    assert cluster_rows_of(np.ones(5, int), 60)[2] == [f"cluster {k} (n = 1)" for k in range(5)]
 
 
 def test_many_points_are_pixels_in_a_pdf(tmp_path):
