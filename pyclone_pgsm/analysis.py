@@ -120,7 +120,7 @@ def analyze(
         progress=progress,
     )
     result = Result(source)
-    result.warnings = [*reading.warnings, *result.warnings]
+    result.warnings = list(dict.fromkeys([*reading.warnings, *result.warnings]))
     return result
 
 
