@@ -242,7 +242,7 @@ def _number_clusters(axes: Axes, summary: Summary, x: NDArray[np.float64], y: ND
             axes.plot(*ends.T, color=colour, linewidth=0.8, zorder=1.45)
         axes.annotate(
             str(k),
-            place,
+            (place[0], place[1]),
             xycoords="figure points",
             ha="center",
             va="center_baseline",

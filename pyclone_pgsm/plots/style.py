@@ -64,7 +64,7 @@ _METADATA: dict[str, dict[str, None]] = {
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     "svg": {"Date": None, "Creator": None},
 }
-_RC: dict[str, dict[str, Any]] = {
+_RC: dict[str, dict[Any, Any]] = {
     "pdf": {"pdf.fonttype": 42},
     "svg": {"svg.hashsalt": "pyclone-pgsm", "svg.fonttype": "none"},
 }
