@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyclone_pgsm.analyses.tumour import ModelOptions as ModelOptions
     from pyclone_pgsm.analysis import analyze as analyze
+    from pyclone_pgsm.arviz import to_arviz as to_arviz
     from pyclone_pgsm.clustering import Clustering as Clustering
     from pyclone_pgsm.clustering import cluster as cluster
     from pyclone_pgsm.errors import PycloneError as PycloneError
@@ -32,6 +33,7 @@ _WHERE = {
     "cluster": "pyclone_pgsm.clustering",
     "open_trace": "pyclone_pgsm.results",
     "read_tables": "pyclone_pgsm.inputs.read_counts.tables",
+    "to_arviz": "pyclone_pgsm.arviz",
 }
 """The public names, each imported when it is first used: ``pyclone-pgsm --help`` needs none of them."""
 
@@ -48,6 +50,7 @@ __all__ = [
     "cluster",
     "open_trace",
     "read_tables",
+    "to_arviz",
 ]
 
 

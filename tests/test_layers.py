@@ -22,7 +22,7 @@ LAYERS = (
     {"sampling"},
     {"trace"},
     {"posterior"},
-    {"plots", "exports", "scoring"},
+    {"plots", "exports", "scoring", "arviz"},
     {"report"},
     {"analyses", "simulate"},
     {"results", "testing"},

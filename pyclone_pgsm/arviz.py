@@ -1,0 +1,59 @@
+"""The draws of a trace for ArviZ: :func:`to_arviz`; needs the extra ``arviz``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from pyclone_pgsm.posterior.rows import kept_rows, series_of
+from pyclone_pgsm.sampling.convergence import summaries_of
+from pyclone_pgsm.sampling.monitor import SUMMARIES
+from pyclone_pgsm.trace import Trace
+
+
+def to_arviz(trace: Path | str, burn_in: int | None = None) -> Any:
+    """What chains have drawn that does not depend on how clusters are numbered, as ArviZ has it.
+
+    Parameters
+    ----------
+    trace : Path or str
+    burn_in : int or None
+        Iterations to leave out. None: those of the run.
+
+    Returns
+    -------
+    arviz.InferenceData
+        Group ``posterior``, with dimensions chain and draw: num_clusters, entropy and largest_share of the cluster
+        sizes, concentration (and discount) of the partition prior, hyperparameters of the likelihood; group
+        ``sample_stats``: lp, the log joint density. As many draws of each chain, the last ones.
+
+    Raises
+    ------
+    ImportError
+        ArviZ is not installed.
+    TraceError
+        The trace cannot be read, or no chain has an iteration after the burn-in.
+    """
+    try:
+        import arviz
+    except ImportError as problem:
+        raise ImportError(
+            "to_arviz needs ArviZ before version 1: pip install 'pyclone-pgsm[arviz]'"
+        ) from problem
+
+    with Trace(Path(trace)) as opened:
+        kept = kept_rows(opened, burn_in)
+        length = min(len(rows) for rows in kept if len(rows))
+        chains = [(k, rows[-length:]) for k, rows in enumerate(kept) if len(rows)]
+
+        def table(name: str) -> np.ndarray:
+            return np.array([series_of(opened.chains[k], name)[rows] for k, rows in chains])
+
+        prior = opened.options.first_prior.hyperparameters
+        names = ("num_clusters", *prior[:1], *opened.options.traced)
+        posterior = {name: table(name) for name in names}
+        of_labels = np.array([[summaries_of(row) for row in opened.labels(k, rows)] for k, rows in chains])
+        posterior |= {name: of_labels[:, :, j] for j, name in enumerate(SUMMARIES)}
+        return arviz.from_dict(posterior=posterior, sample_stats={"lp": table("log_joint")})
