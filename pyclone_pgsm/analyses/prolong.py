@@ -38,11 +38,12 @@ def prolonged(
         return _for_so_many(trace, iterations)
     if iterations == "auto" or trace.options.settings.until_converged:
         return _until_converged(trace, max_iterations, max_time)
-    if max_iterations is not None or max_time is not None:
-        raise UsageError(
-            f"{trace.path}: its chains have a fixed number of iterations: give `iterations` auto, too, to let them run "
-            "until they have converged"
-        )
+    for name, value in (("max_iterations", max_iterations), ("max_time", max_time)):
+        if value is not None:
+            raise UsageError(
+                f"`{name}` {value:g}: the chains of {trace.path} have a fixed number of iterations: give `iterations` "
+                "auto, too, to let them run until they have converged"
+            )
     return _for_so_many(trace, trace.options.settings.lengths[0])
 
 

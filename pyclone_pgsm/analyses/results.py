@@ -79,7 +79,7 @@ def write_results(
     criterion: str | None = None,
     burn_in: int | None = None,
     thresholds: Thresholds = DEFAULT_THRESHOLDS,
-    formats: Sequence[str] = ("png", "pdf"),
+    formats: Sequence[str] = ("png",),
     plots: bool = True,
     timings: dict[str, float] | None = None,
     memory: Estimate | None = None,
@@ -99,7 +99,7 @@ def write_results(
         None: that of the run.
     thresholds : Thresholds
         Of presence and clonality, for a tumour.
-    formats : sequence of {"png", "pdf"}
+    formats : sequence of {"png", "pdf", "svg"}
     plots : bool
     timings : dict of str to float
         Seconds of earlier steps, noted in ``run.json``.

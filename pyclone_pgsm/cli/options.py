@@ -336,7 +336,7 @@ SUMMARY_OPTIONS: Options = {
     "plots": (option(bool, "--plots/--no-plots", "Draw the pictures.", OUTPUT), True),
     "formats": (
         option(str, "--format", "Formats of the pictures, separated by commas.", OUTPUT, "png,pdf,svg"),
-        "png,pdf",
+        "png",
     ),
     "report": (option(bool, "--report/--no-report", "Write the report, one HTML page.", OUTPUT), True),
     "mqc": (option(bool, "--mqc", "Write a table for MultiQC.", OUTPUT), False),

@@ -16,7 +16,7 @@ from pyclone_pgsm.labels import canonical
 CLUSTER_COLUMNS = ("cluster_id", "cluster", "label")
 ID_COLUMN = "mutation_id"
 
-_STYLE = Style("a table of read counts as text", bool, may_have_one_column=True)
+_STYLE = Style("a table of clusters as text", bool, may_have_one_column=True)
 _NO_CLUSTER = frozenset({"", "na", "n/a", "nan", "null", "none"})
 _SHOWN_NAMES = 5
 

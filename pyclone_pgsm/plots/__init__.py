@@ -62,7 +62,7 @@ def write_plots(
     coclustering: tuple[NDArray[np.int64], NDArray[np.floating]] | None,
     traces: Traces | None,
     *,
-    formats: Sequence[str] = ("png", "pdf"),
+    formats: Sequence[str] = ("png",),
     max_pairs: int = MAX_PAIRS,
 ) -> list[Path]:
     """Write all pictures of a run into a folder, which is made if need be; those of clusters if there are any.

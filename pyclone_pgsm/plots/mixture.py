@@ -33,7 +33,7 @@ def write_mixture_plots(
     coclustering: tuple[NDArray[np.int64], NDArray[np.floating]] | None,
     traces: Traces | None,
     density: Density | None = None,
-    formats: Sequence[str] = ("png", "pdf"),
+    formats: Sequence[str] = ("png",),
     *,
     row_names: Sequence[str] | None = None,
     column_names: Sequence[str] | None = None,

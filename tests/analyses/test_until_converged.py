@@ -92,7 +92,7 @@ def test_limits_and_going_on(tmp_path: Path) -> None:
         assert trace.options.stopped is None
         assert not trace.options.settings.until_converged
         assert trace.burn_in == 375  # as it was
-    with pytest.raises(UsageError, match="give `iterations` auto"):
+    with pytest.raises(UsageError, match=r"`max_time` 1: the chains of .* give `iterations` auto"):
         analysis.resume(path, max_time=1.0)
     assert analysis.resume(path, "auto", max_iterations=810) == 810
 
