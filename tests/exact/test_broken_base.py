@@ -112,4 +112,5 @@ def test_a_fault_is_caught(fault: FaultyModel, monkeypatch: pytest.MonkeyPatch) 
 def test_a_fault_shows_in_the_log_joint(fault: FaultyModel, monkeypatch: pytest.MonkeyPatch) -> None:
     fault(monkeypatch)
     found, expected = log_joints("two_samples")
-    assert np.median(np.abs(np.array(found) - expected)) > 1e-2
+    # without a fault no iteration is off; with one at least some are, until an accepted proposal makes all anew
+    assert np.abs(np.array(found) - expected).max() > 1e-2
