@@ -236,7 +236,7 @@ def test_another_prior_of_prevalences_is_noticed(
     what: str, assumed: object, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(base_measure, what, assumed)
-    p = uniformity([ranks_of_a_tumour(replicate) for replicate in range(200)])
+    p = uniformity([ranks_of_a_tumour(replicate) for replicate in range(300)])
     assert p.min() < 1e-6, dict(zip(RANKED, p))
 
 

@@ -175,6 +175,19 @@ def test_mqc(folder: Path, matrix_folder: Path) -> None:
     assert other["data"][matrix_folder.name]["mutations"] == 24
 
 
+@pytest.mark.skipif(shutil.which("multiqc") is None, reason="MultiQC is not installed (pip install multiqc)")
+def test_multiqc_shows_the_table(folder: Path, tmp_path: Path) -> None:
+    found, out = tmp_path / "found", tmp_path / "out"
+    found.mkdir()
+    shutil.copy(folder / "pyclone_pgsm_mqc.json", found)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
+    subprocess.run(["multiqc", str(found), "-o", str(out)], check=True, env=environment)
+    shown = pd.read_csv(out / "multiqc_data" / "multiqc_pyclone_pgsm_table.txt", sep="\t", index_col="Sample")
+    told = json.loads((folder / "pyclone_pgsm_mqc.json").read_text())["data"]
+    assert list(shown.index) == list(told)
+    assert {name: shown.loc[name].dropna().to_dict() for name in told} == told
+
+
 def test_pages_of_an_older_result_go(folder: Path, tmp_path: Path) -> None:
     shutil.copy(folder / "trace.h5", tmp_path / "trace.h5")
     for name in ("report.html", "pyclone_pgsm_mqc.json"):
