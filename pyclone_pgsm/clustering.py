@@ -43,7 +43,7 @@ from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.predictive import cluster_probabilities
 from pyclone_pgsm.posterior.rows import draw_rows, gather, read_partitions
 from pyclone_pgsm.priors import DirichletProcess, Prior
-from pyclone_pgsm.results import Result, Source, run_plan
+from pyclone_pgsm.results import Result, run_plan
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.trace.matrix import MatrixData
@@ -83,8 +83,7 @@ class Clustering(Result):
 
     summary: MixtureSummary
 
-    def __init__(self, source: Source) -> None:
-        super().__init__(source)
+    def _read(self, trace: Trace) -> None:
         summary = self.summary
         self.labels: NDArray[np.int64] = summary.labels
         self.assignment_prob: NDArray[np.float64] = summary.assignment_prob
@@ -93,14 +92,13 @@ class Clustering(Result):
         self.settings: Settings = self.options.settings
         self.chain_weights: NDArray[np.float64] = self._found.chain_weights
         most = max(20, min(KEPT_DRAWS, KEPT_BYTES // len(summary.labels)))
-        with Trace(source.trace, source.likelihood) as trace:
-            rows = draw_rows(trace, source.burn_in, most, self.chain_weights)
-            self.draws: NDArray[Any] = read_partitions(trace, rows)
-            self.hyperparameters = {
-                name: gather(trace, rows, name) for name in trace.options.first_prior.hyperparameters
-            }
-            self.chains = trace.chains
-            self._predictive = predictive(trace, self.chain_weights, most=PREDICTIVE_DRAWS)
+        rows = draw_rows(trace, self._source.burn_in, most, self.chain_weights)
+        self.draws: NDArray[Any] = read_partitions(trace, rows)
+        self.hyperparameters = {
+            name: gather(trace, rows, name) for name in trace.options.first_prior.hyperparameters
+        }
+        self.chains = trace.chains
+        self._predictive = predictive(trace, self.chain_weights, most=PREDICTIVE_DRAWS)
 
     def __repr__(self) -> str:
         return f"Clustering({len(self.labels)} rows in {self.num_clusters} clusters)"

@@ -139,8 +139,12 @@ class Result:
             self._tables = self._analysis.tables(trace, self._found.summary)
             self._left_out = trace.left_out
             self._traces = traces_of(trace, source.burn_in)
-        self.summary = self._found.summary
-        self.warnings: list[str] = self._found.warnings
+            self.summary = self._found.summary
+            self.warnings: list[str] = self._found.warnings
+            self._read(trace)
+
+    def _read(self, trace: Trace) -> None:
+        """Take from the open trace what a class of results has besides."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Without what is made from the trace when it is needed."""
