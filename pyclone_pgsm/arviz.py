@@ -51,8 +51,8 @@ def to_arviz(trace: Path | str, burn_in: int | None = None) -> Any:
         def table(name: str) -> np.ndarray:
             return np.array([series_of(opened.chains[k], name)[rows] for k, rows in chains])
 
-        prior = opened.options.first_prior.hyperparameters
-        names = ("num_clusters", *prior[:1], *opened.options.traced)
+        options = opened.options
+        names = ("num_clusters", *options.first_prior.hyperparameters, *options.hyperparameters)
         posterior = {name: table(name) for name in names}
         of_labels = np.array([[summaries_of(row) for row in opened.labels(k, rows)] for k, rows in chains])
         posterior |= {name: of_labels[:, :, j] for j, name in enumerate(SUMMARIES)}

@@ -28,22 +28,21 @@ def prolonged(
     UsageError
         Fewer iterations are asked for than the trace is meant to have, or limits that do not go together.
     """
+    given = {"max_iterations": max_iterations, "max_time": max_time}
+    limits = [f"`{name}` {value:g}" for name, value in given.items() if value is not None]
     if isinstance(iterations, int):
-        for name, value in (("max_iterations", max_iterations), ("max_time", max_time)):
-            if value is not None:
-                raise UsageError(
-                    f"`{name}` {value:g}: is for `iterations` auto, not for {iterations} iterations: leave one of the "
-                    "two out"
-                )
+        if limits:
+            raise UsageError(
+                f"{limits[0]}: is for `iterations` auto, not for {iterations} iterations: leave one of the two out"
+            )
         return _for_so_many(trace, iterations)
     if iterations == "auto" or trace.options.settings.until_converged:
         return _until_converged(trace, max_iterations, max_time)
-    for name, value in (("max_iterations", max_iterations), ("max_time", max_time)):
-        if value is not None:
-            raise UsageError(
-                f"`{name}` {value:g}: the chains of {trace.path} have a fixed number of iterations: give `iterations` "
-                "auto, too, to let them run until they have converged"
-            )
+    if limits:
+        raise UsageError(
+            f"{limits[0]}: the chains of {trace.path} have a fixed number of iterations: give `iterations` auto, too, "
+            "to let them run until they have converged"
+        )
     return _for_so_many(trace, trace.options.settings.lengths[0])
 
 

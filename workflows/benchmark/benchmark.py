@@ -90,7 +90,7 @@ def expected_rand(trace: Path, found: pd.DataFrame, most: int = 100) -> float:
 
 
 MEASURE = """
-import json, os, resource, subprocess, sys
+import json, resource, subprocess, sys
 code = subprocess.call(sys.argv[2:])
 peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
 with open(sys.argv[1], "w") as file:
