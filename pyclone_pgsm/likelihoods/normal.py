@@ -25,12 +25,8 @@ where ``predictive`` and ``marginal`` are tables of what depends on m alone. A s
 F and not the Cholesky factor itself: rows of dot products instead of a triangular solve, and they can stop as soon as
 q is so large that the predictive is out of the question. Rank-one updates are O(N^2).
 
-Taking an observation out loses digits where 1/(1 - q) is large. It is at most 1 + 1/r0 + max |x|^2: harmless if the
-data are not much wider than the prior. If they are (``guard`` > 0), a statistic also holds
-
-    A    (N (N + 1),)    in twice the working precision, all high parts, then all low parts
-
-and what cannot be had from F is computed anew from A, slowly but never wrong.
+Taking an observation out loses digits where 1/(1 - q) is large. It is at most 1 + 1/r0 + max |x|^2, which is why data
+much wider than the prior are refused.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -45,16 +41,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.errors import DataValueError, UsageError
-from pyclone_pgsm.jit.compiling import ALLOCATING, LEAF, inner
-from pyclone_pgsm.likelihoods import twofold
+from pyclone_pgsm.jit.compiling import LEAF, inner
 from pyclone_pgsm.likelihoods.contract import check_weight, leaf, register
 
 SUM = {"reassoc", "nsz", "contract"}
 
 COUNT, LOG_DET, LEVEL, POWER, FACTOR = 0, 1, 2, 3, 4
 PREDICTIVE, MARGINAL = 0, 1
-WIDE = 1e3  # |x| from which on A is kept in twice the working precision
-WIDEST = 1e8  # |x_d| that even this cannot take
+WIDEST = 1e3  # |x_d| beyond which double precision is not enough
 
 # As in the other likelihoods, parts of a statistic are addressed by unsigned offsets, and never sliced.
 
@@ -163,65 +157,6 @@ def update(stat, z, i, sign, least):
     stat[LOG_DET] += math.log(t)
 
 
-@inner(**LEAF, error_model="numpy")
-def accumulate(stat, first, z, i, sign):
-    """A + sign z z^T in twice the working precision, in stat[first] and after."""
-    N = z.shape[1]
-    size = np.uint64(N * (N + 1) // 2)
-    at = first
-    for d in range(N):
-        factor = sign * z[i, d]
-        for j in range(np.uint64(at), np.uint64(at + d + 1)):
-            product, error = twofold.two_product(factor, z[np.uint64(i), j - np.uint64(at)])
-            stat[j], stat[j + size] = twofold.add(stat[j], stat[j + size], product, error)
-        at += d + 1
-
-
-@inner(**LEAF)
-def first_moment(N):
-    """Where A begins in a statistic."""
-    return FACTOR + N * (N + 1) // 2 + N
-
-
-@inner(**ALLOCATING)
-def copy_of_moments(stat, N):
-    A = np.empty(N * (N + 1))
-    for k in range(len(A)):
-        A[k] = stat[first_moment(N) + k]
-    return A
-
-
-@inner(**ALLOCATING, error_model="numpy")
-def renew(stat, N):
-    """F and log |A| from A = L diag(pivots) L^T: the rows of F are those of L^-1 over the roots of the pivots."""
-    A = copy_of_moments(stat, N)
-    stat[LOG_DET] = twofold.decompose(A, N)
-    row = 0
-    for d in range(N):
-        at = np.uint64(FACTOR + row)
-        for j in range(np.uint64(d)):
-            stat[at + j] = 0.0
-        stat[at + np.uint64(d)] = 1.0
-        above = 0
-        for k in range(d):
-            factor = A[row + k] * math.sqrt(A[above + k])
-            for j in range(np.uint64(k + 1)):
-                stat[at + j] -= factor * stat[np.uint64(FACTOR + above) + j]
-            above += k + 1
-        scale = 1.0 / math.sqrt(A[row + d])
-        for j in range(np.uint64(d + 1)):
-            stat[at + j] *= scale
-        row += d + 1
-
-
-@inner(**ALLOCATING, error_model="numpy")
-def log_det_without(stat, z, i):
-    """log |A - z z^T| from A."""
-    A = copy_of_moments(stat, z.shape[1])
-    accumulate(A, 0, z, i, -1.0)
-    return twofold.decompose(A, z.shape[1])
-
-
 @inner(**LEAF)
 def set_count(stat, count, nu0, tables):
     stat[COUNT] = count
@@ -247,8 +182,6 @@ class Normal(NamedTuple):
         L0, lower triangular.
     least : float
         Lower bound of 1 - q.
-    guard : float
-        1 - q below which it is not taken from F. 0 if F will always do, and A need not be kept.
     """
 
     z: np.ndarray
@@ -259,7 +192,6 @@ class Normal(NamedTuple):
     u0: np.ndarray
     root: np.ndarray
     least: float
-    guard: float
 
     @classmethod
     def from_data(
@@ -289,7 +221,7 @@ class Normal(NamedTuple):
         Raises
         ------
         DataValueError
-            A value is missing, not finite, or farther from u0 than double precision can bear (1e8 in units of S0).
+            A value is missing, not finite, or farther from u0 than double precision can bear (1,000 in units of S0).
         UsageError
             A parameter is out of range or has the wrong shape.
         """
@@ -320,7 +252,6 @@ class Normal(NamedTuple):
         z[:, 1:] = x
         q = 1.0 / r + np.einsum("ij,ij->i", x, x)
         tables = _tables(T, D, nu, r)
-        spread = math.sqrt(q.max())
         return cls(
             z=z,
             log_prior=tables[PREDICTIVE, 0] - 0.5 * math.log(r) - 0.5 * (nu + 1.0) * np.log1p(q),
@@ -329,14 +260,13 @@ class Normal(NamedTuple):
             r0=r,
             u0=u,
             root=root,
-            least=1.0 / (1.0 + spread**2),
-            guard=0.0 if spread < WIDE else min(1e-7 * spread, 1.0),
+            least=1.0 / (1.0 + q.max()),
         )
 
     @leaf
     def stat_size(self):
         N = self.z.shape[1]
-        return first_moment(N) + (N * (N + 1) if self.guard > 0.0 else 0)
+        return FACTOR + N * (N + 1) // 2 + N
 
     @leaf
     def clear(self, stat):
@@ -346,36 +276,23 @@ class Normal(NamedTuple):
         for d in range(N):
             diagonal = d * (d + 3) // 2
             stat[FACTOR + diagonal] = 1.0 if d > 0 else 1.0 / math.sqrt(self.r0)
-            if self.guard > 0.0:
-                stat[first_moment(N) + diagonal] = 1.0 if d > 0 else self.r0
         stat[LOG_DET] = math.log(self.r0)
         set_count(stat, 0.0, self.nu0, self.tables)
 
     @leaf
     def add(self, stat, i):
-        if self.guard > 0.0:
-            accumulate(stat, first_moment(self.z.shape[1]), self.z, i, 1.0)
         update(stat, self.z, i, 1.0, self.least)
         set_count(stat, stat[COUNT] + 1.0, self.nu0, self.tables)
 
     @leaf
     def remove(self, stat, i):
-        if self.guard > 0.0:
-            accumulate(stat, first_moment(self.z.shape[1]), self.z, i, -1.0)
-            renew(stat, self.z.shape[1])
-        else:
-            update(stat, self.z, i, -1.0, self.least)
+        update(stat, self.z, i, -1.0, self.least)
         set_count(stat, stat[COUNT] - 1.0, self.nu0, self.tables)
 
     @leaf
     def add_many(self, stat, members):
-        if self.guard > 0.0:
-            for i in members:
-                accumulate(stat, first_moment(self.z.shape[1]), self.z, i, 1.0)
-            renew(stat, self.z.shape[1])
-        else:
-            for i in members:
-                update(stat, self.z, i, 1.0, self.least)
+        for i in members:
+            update(stat, self.z, i, 1.0, self.least)
         set_count(stat, stat[COUNT] + len(members), self.nu0, self.tables)
 
     @leaf
@@ -397,10 +314,7 @@ class Normal(NamedTuple):
     @leaf
     def log_predictive_without(self, stat, i):
         q = squares_of_one(stat, self.z, i, np.inf)
-        if 1.0 - q < self.guard:
-            log_left = log_det_without(stat, self.z, i) - stat[LOG_DET]
-        else:
-            log_left = math.log1p(max(-q, self.least - 1.0))
+        log_left = math.log1p(max(-q, self.least - 1.0))
         before = self.tables[PREDICTIVE, int(stat[COUNT]) - 1]
         return before - 0.5 * stat[LOG_DET] + (stat[POWER] - 1.0) * log_left
 

@@ -160,7 +160,7 @@ def test_what_is_negligible_stays_below_and_the_rest_is_exact(D: int, distance: 
     np.testing.assert_array_equal(bounded[matters], exact[matters])
 
 
-# Data on which double precision is not enough
+# Data much wider than the prior
 
 
 class Exact:
@@ -221,47 +221,23 @@ SHAPES: dict[str, Shape] = {
 
 @pytest.mark.parametrize("shape", SHAPES)
 @pytest.mark.parametrize("D", [1, 2, 4])
-@pytest.mark.parametrize("scale", [300.0, 1e4, 1e6, 2e7])
-def test_ill_conditioned_blocks(shape: str, D: int, scale: float) -> None:
-    """Observations leave that are all there is of their direction: 1 - q is down to 1e-15."""
+@pytest.mark.parametrize(("scale", "tolerance"), [(100.0, 1e-8), (300.0, 1e-7)])
+def test_ill_conditioned_blocks(shape: str, D: int, scale: float, tolerance: float) -> None:
+    """Observations leave that are all there is of their direction: 1 - q is down to 1e-6."""
     rng = np.random.default_rng(3)
     T = 8
     likelihood = Normal.from_data(SHAPES[shape](T, D, scale, rng))
-    assert likelihood.guard == 0.0 or scale > 300.0 or D > 1
     exact = Exact(likelihood)
     actions, subjects = random_walk(T, 24, rng)
     marginals, predictives = run(likelihood, T, actions, subjects)
     history = blocks_after(actions, subjects)
     expected = np.array([exact.log_marginal(members) for members in history])
-    tolerance = 1e-8 if scale < 1e7 else 1e-7
     np.testing.assert_allclose(marginals, expected, rtol=0, atol=tolerance)
     for members, found in zip(history, predictives):
         for i in range(T):
             others = [j for j in members if j != i]
             ratio = exact.log_marginal([*others, i]) - exact.log_marginal(others)
             assert found[i] == pytest.approx(ratio, abs=tolerance)
-
-
-def test_double_precision_would_not_be_enough_there() -> None:
-    """Without its guard the likelihood is wrong by far, though never NaN."""
-    rng = np.random.default_rng(3)
-    likelihood = Normal.from_data(SHAPES["scattered"](8, 2, 1e8, rng) * 0.1, r0=1.0)
-    assert likelihood.guard == 1.0
-    actions, subjects = random_walk(8, 24, rng)
-    right = run(likelihood, 8, actions, subjects)
-    wrong = run(likelihood._replace(guard=0.0), 8, actions, subjects)
-    assert np.isfinite(np.concatenate([wrong[0], wrong[1].ravel()])).all()
-    assert np.abs(wrong[0] - right[0]).max() > 0.1
-
-
-def test_a_guard_changes_nothing_where_none_is_needed() -> None:
-    likelihood, _, _ = make(9, 3, 8)
-    assert likelihood.guard == 0.0
-    actions, subjects = random_walk(9, 40, np.random.default_rng(1))
-    plain = run(likelihood, 9, actions, subjects)
-    guarded = run(likelihood._replace(guard=1.0), 9, actions, subjects)
-    for a, b in zip(plain, guarded):
-        np.testing.assert_allclose(a, b, rtol=0, atol=1e-10)
 
 
 def test_long_walks_do_not_drift() -> None:
@@ -306,7 +282,7 @@ def test_parameters_that_have_no_mean() -> None:
 def test_one_number_or_a_diagonal_stand_for_a_matrix() -> None:
     y = np.random.default_rng(1).normal(size=(5, 2))
     default = Normal.from_data(y)
-    assert (default.nu0, default.r0, default.guard) == (4.0, 0.1, 0.0)
+    assert (default.nu0, default.r0) == (4.0, 0.1)
     for same in ({"S0": [1, 1]}, {"S0": np.eye(2)}, {"u0": [0, 0], "nu0": 4}):
         assert np.array_equal(Normal.from_data(y, **same).z, default.z)  # type: ignore[arg-type]
     np.testing.assert_array_equal(Normal.from_data(y, S0=4.0).z, Normal.from_data(y / 2).z)
@@ -355,12 +331,12 @@ def test_a_value_that_is_no_number(value: float) -> None:
 
 def test_a_value_beyond_all_measure() -> None:
     with pytest.raises(DataValueError) as caught:
-        Normal.from_data([[0.0, 1.0], [2e8, 1.0]])
+        Normal.from_data([[0.0, 1.0], [2e3, 1.0]])
     assert str(caught.value) == (
-        "row 1, column 0 of the data (counted from 0): 2e+08: must be a value within 1e+08 prior standard deviations "
+        "row 1, column 0 of the data (counted from 0): 2000: must be a value within 1000 prior standard deviations "
         "of u0: rescale the data, or set S0"
     )
-    assert Normal.from_data([[0.0, 1.0], [2e8, 1.0]], S0=100.0).guard == 1.0
+    assert len(Normal.from_data([[0.0, 1.0], [2e3, 1.0]], S0=100.0).z) == 2
 
 
 @pytest.mark.parametrize("data", [[1.0, 2.0], [[]], np.empty((0, 3))])
@@ -373,7 +349,7 @@ def test_data_of_the_wrong_shape(data: object) -> None:
 
 def sample_answers() -> list[list[float]]:
     answers = []
-    for D, scale in ((1, 1.0), (2, 1.0), (3, 1.0), (2, 1e5)):
+    for D, scale in ((1, 1.0), (2, 1.0), (3, 1.0), (2, 1e2)):
         rng = np.random.default_rng(D)
         y = scale * rng.normal(size=(6, D))
         likelihood = Normal.from_data(y, r0=0.5, S0=2.0)
