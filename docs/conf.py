@@ -17,8 +17,12 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from docutils import nodes
+from latex2mathml.converter import convert
+
 if TYPE_CHECKING:
     from sphinx.application import Sphinx
+    from sphinx.writers.html5 import HTML5Translator
 
 DOCS = Path(__file__).parent.resolve()
 ROOT = DOCS.parent
@@ -31,12 +35,13 @@ from pyclone_pgsm import __version__  # noqa: E402
 project = "pyclone-pgsm"
 author = "the authors of pyclone-pgsm"
 version = release = __version__
-extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon", "sphinx.ext.mathjax"]
+extensions = ["myst_nb", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 exclude_patterns = ["_build", "**.ipynb_checkpoints"]
 
 html_theme = "furo"
 html_title = f"pyclone-pgsm {version}"
 html_static_path: list[str] = []
+html_math_renderer = "mathml"
 
 myst_enable_extensions = ["dollarmath", "amsmath", "deflist"]
 myst_heading_anchors = 4
@@ -89,6 +94,13 @@ def _link(found: re.Match[str], source: Path, page: Path) -> str:
     return f"[{text}]({Path(os.path.relpath(target, page.parent)).as_posix()}{anchor})"
 
 
+def formula(page: HTML5Translator, node: nodes.math | nodes.math_block) -> None:
+    """Write a formula as MathML, which a browser shows without a script and without a network."""
+    display = "block" if isinstance(node, nodes.math_block) else "inline"
+    page.body.append(convert(node.astext(), display=display))
+    raise nodes.SkipNode
+
+
 def setup(app: Sphinx) -> None:
     """Called by Sphinx."""
 
@@ -98,3 +110,4 @@ def setup(app: Sphinx) -> None:
             content[0] = page_text(content[0], page)
 
     app.connect("source-read", read)
+    app.add_html_math_renderer("mathml", (formula, None), (formula, None))

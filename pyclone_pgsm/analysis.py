@@ -3,15 +3,28 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import TypedDict, Unpack
 
 import pandas as pd
 
 from pyclone_pgsm.analyses.precompile import compile_ahead
-from pyclone_pgsm.analyses.reading import Tables, read_counts
+from pyclone_pgsm.analyses.prepare import PrepareOptions, prepare
+from pyclone_pgsm.analyses.reading import (
+    Files,
+    Reading,
+    Tables,
+    check_tables,
+    patient_of,
+    read_counts,
+    read_joined,
+)
 from pyclone_pgsm.analyses.results import check_criterion, check_folder
 from pyclone_pgsm.analyses.run import Progress, plan_tumour
 from pyclone_pgsm.analyses.tumour import ModelOptions, TumourAnalysis
+from pyclone_pgsm.inputs.genome import Build, Sex
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.priors import DirichletProcess, Prior
 from pyclone_pgsm.results import Result, run_plan
@@ -19,12 +32,24 @@ from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.tumour.options import TUMOUR
 
 
+class SegmentWords(TypedDict, total=False):
+    """How mutations and segments are read: see :func:`analyze`."""
+
+    tumour_sample: str | Sequence[str] | None
+    all_filters: bool
+    cn_format: str | None
+    sex: Sex | None
+    genome_build: Build | None
+    fill_gaps: str | None
+
+
 def analyze(
-    tables: Tables,
+    tables: Tables | Files,
     model: ModelOptions | None = None,
     prior: Prior | None = None,
     settings: Settings | None = None,
     *,
+    segments: Files | None = None,
     error_rate: float | None = None,
     criterion: str = "vi",
     thresholds: Thresholds = DEFAULT_THRESHOLDS,
@@ -32,21 +57,25 @@ def analyze(
     out: Path | str | None = None,
     force: bool = False,
     progress: Progress | None = None,
+    **read_with: Unpack[SegmentWords],
 ) -> Result:
-    """Cluster the mutations of a tumour: what the command ``analyze`` does with tables of read counts.
+    """Cluster the mutations of a tumour: what the command ``analyze`` does.
 
     Parameters
     ----------
-    tables : path or DataFrame, sequence of these, or mapping of sample to DataFrame
+    tables : path or DataFrame, sequence of these, or mapping of sample to one of these
         Read counts and copy numbers, in the layouts that the command takes (see
         :func:`pyclone_pgsm.inputs.read_counts.tables.read_tables`). A data frame has a column ``sample_id``, or is
-        given by the name of its sample: ``{"S1": first, "S2": second}``.
+        given by the name of its sample: ``{"S1": first, "S2": second}``. With `segments`: files of mutations, as VCF,
+        MAF or a table; of one sample by its name if the file does not tell it, ``{"S1": "first.vcf"}``.
     model : ModelOptions or None
         The tumour model: genotype prior, density, precision, tumour content, and so on; None: the defaults.
     prior : Prior or None
         Over partitions; None: :class:`~pyclone_pgsm.priors.DirichletProcess` with its concentration inferred.
     settings : Settings or None
         Moves, lengths, chains and seed; None: the defaults.
+    segments : path, sequence of paths, mapping of sample to one of these, or None
+        Copy-number segments of the mutations: files of a caller, one a sample, or one with a column of samples.
     error_rate : float or None
         Probability of a wrong base in a read, in (0, 0.5), in place of the tables'; None: theirs, inferred where
         there is none.
@@ -63,6 +92,9 @@ def analyze(
         Replace results that are in `out`.
     progress : callable or None
         Called now and then with a chain, the iterations that it has done and is to do, and its number of clusters.
+    **read_with
+        How mutations with `segments` are read, by the names and with the values of the command's options:
+        ``tumour_sample`` (a name or several), ``all_filters``, ``cn_format``, ``sex``, ``genome_build``, ``fill_gaps``.
 
     Returns
     -------
@@ -71,7 +103,7 @@ def analyze(
     Raises
     ------
     InputError
-        Everything that is wrong in the tables.
+        Everything that is wrong in the files and tables.
     UsageError
         Options that cannot be.
     OutputError
@@ -98,16 +130,17 @@ def analyze(
     thresholds.check()
     model, settings = model or ModelOptions(), settings or Settings()
     compile_ahead(TUMOUR, settings, threads)
-    reading = read_counts(
-        tables,
-        tumour_content=model.tumour_content,
-        error_rate=error_rate,
-        genotype_prior=model.genotype_prior,
-    )
+    reading, files = _read(tables, segments, model, error_rate, read_with)
     if out is not None:
-        check_folder(Path(out), force, TumourAnalysis.files, _files(tables))
+        check_folder(Path(out), force, TumourAnalysis.files, files)
     plan = plan_tumour(
-        reading.observations, reading.left_out, model, settings, prior or DirichletProcess(), threads
+        reading.observations,
+        reading.left_out,
+        replace(model, tumour_content=reading.content),
+        settings,
+        prior or DirichletProcess(),
+        threads,
+        reading.warnings,
     )
     source = run_plan(
         plan,
@@ -119,14 +152,40 @@ def analyze(
         command="pyclone_pgsm.analyze",
         progress=progress,
     )
-    result = Result(source)
-    result.warnings = list(dict.fromkeys([*reading.warnings, *result.warnings]))
-    return result
+    return Result(source)
 
 
-def _files(tables: Tables) -> list[Path]:
+def _read(
+    tables: Tables | Files,
+    segments: Files | None,
+    model: ModelOptions,
+    error_rate: float | None,
+    read_with: SegmentWords,
+) -> tuple[Reading, list[Path]]:
+    """What is read of a tumour, and its files."""
+    for name in read_with:
+        if name not in SegmentWords.__annotations__:
+            raise TypeError(f"analyze() got an unexpected keyword argument {name!r}")
+    if segments is None:
+        files = _files(tables)
+        check_tables(files, read_with)
+        reading = read_counts(
+            tables,  # type: ignore[arg-type]  # what else it may be is refused
+            tumour_content=model.tumour_content,
+            error_rate=error_rate,
+            genotype_prior=model.genotype_prior,
+        )
+        return reading, files
+    patient = patient_of(tables, segments)  # type: ignore[arg-type]  # the same
+    content, genotype_prior = model.tumour_content, model.genotype_prior
+    options = PrepareOptions(**read_with, tumour_content=content, genotype_prior=genotype_prior)
+    prepared = prepare(patient, options)
+    return read_joined(prepared, error_rate, model.genotype_prior), patient.files
+
+
+def _files(tables: Tables | Files) -> list[Path]:
     """The files among the tables."""
-    each = [tables] if isinstance(tables, Path | str | pd.DataFrame) else list(tables)
-    if isinstance(tables, dict):
-        return []
-    return [Path(table) for table in each if not isinstance(table, pd.DataFrame)]
+    each: Iterable[object] = [tables] if isinstance(tables, Path | str | pd.DataFrame) else tables
+    if isinstance(tables, Mapping):
+        each = tables.values()
+    return [Path(table) for table in each if isinstance(table, Path | str)]

@@ -48,7 +48,7 @@ DEFAULT_ERROR_RATE = 0.001
 class Plots:
     """Pictures of a result, each a method without arguments that returns a matplotlib Figure: ``result.plot.traces()``.
 
-    ``dir(result.plot)`` lists them; in a notebook a Figure shows itself.
+    ``dir(result.plot)`` lists them. A notebook that begins with ``%matplotlib inline`` shows a Figure as it is.
     """
 
     def __init__(self, pictures: Callable[[], dict[str, Callable[[], Figure]]]) -> None:

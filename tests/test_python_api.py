@@ -110,6 +110,85 @@ def test_mistakes_in_data_frames(table: Path) -> None:
     assert left_out["row"].iloc[0] == 0
 
 
+def write_calls(folder: Path) -> tuple[Path, dict[str, Path]]:
+    """A VCF of two regions that does not tell which samples are tumours, and the segments of each."""
+    lines = [
+        "##fileformat=VCFv4.2",
+        "#CHROM POS ID REF ALT QUAL FILTER INFO FORMAT N R1 R2".replace(" ", "\t"),
+    ]
+    for place, alt in enumerate([40, 42, 38, 41, 43, 39, 10, 12, 9, 11, 8, 13]):
+        counts = f"60,0 {100 - alt},{alt} {90 - alt // 4},{alt // 4}"
+        lines.append(f"1 {10 * place + 5} . A C . PASS . AD {counts}".replace(" ", "\t"))
+    lines.append(lines[-1].replace("PASS", "weak").replace("\t115\t", "\t125\t"))
+    calls = folder / "calls.vcf"
+    calls.write_text("\n".join(lines) + "\n")
+    segments = {"R1": folder / "first.tsv", "R2": folder / "second.tsv"}
+    for path in segments.values():
+        path.write_text("chrom\tstart\tend\tmajor_cn\tminor_cn\n1\t1\t1000\t1\t1\n")
+    return calls, segments
+
+
+def test_mutations_with_segments_as_the_command_reads_them(tmp_path: Path) -> None:
+    calls, segments = write_calls(tmp_path)
+    options = ["--tumour-sample", "R1", "--tumour-sample", "R2", "--all-filters", "--sex", "female"]
+    options += ["--tumour-content", "R1=0.8"]
+    for sample, path in segments.items():
+        options += ["-c", f"{sample}={path}"]
+    command = CliRunner().invoke(
+        cli.app, ["analyze", str(calls), "-o", str(tmp_path / "command"), *options, *SHORT_OPTIONS]
+    )
+    assert command.exit_code == 0, command.output
+    model = ModelOptions(precision=200.0, tumour_content={"R1": 0.8})
+    how = {"tumour_sample": ["R1", "R2"], "all_filters": True, "sex": "female"}
+    result = analyze(calls, model, settings=SHORT, segments=segments, out=tmp_path / "python", **how)  # type: ignore[arg-type]
+    for name in ("mutations.tsv", "clusters.tsv", "left_out.tsv"):
+        assert (tmp_path / "python" / name).read_bytes() == (tmp_path / "command" / name).read_bytes()
+    assert result.mutations["mutation_id"].nunique() == 13
+    unknown = "tumour content of 'R2' is not known and taken as 1: give it with --tumour-content"
+    assert result.warnings.count(unknown) == 1
+    named = {"R1": calls, "R2": [calls]}  # as in a sample sheet, where the names tell the tumours
+    again = analyze(named, model, settings=SHORT, segments=segments)
+    assert again.left_out["reason"].tolist() == ["FILTER is weak, not PASS; --all-filters takes it"]
+
+
+def test_mistakes_with_segments(table: Path, tmp_path: Path) -> None:
+    calls, segments = write_calls(tmp_path)
+    given = {"tumour_sample": ("R1", "R2"), "segments": segments}
+    for tables, options, error, message in (
+        (
+            calls,
+            {},
+            InputError,
+            "mutations without copy numbers: give copy-number segments of .* with `segments`",
+        ),
+        (table, {"sex": "female"}, UsageError, "`sex` is for mutations with `segments`, not for tables"),
+        (table, {"gender": "female"}, TypeError, "unexpected keyword argument 'gender'"),
+        (
+            pd.DataFrame(),
+            {"segments": segments},
+            UsageError,
+            "mutations with `segments` are files, not DataFrame",
+        ),
+        (calls, {"segments": segments}, InputError, "which sample is the tumour"),
+        (calls, {**given, "segments": []}, UsageError, "mutations need copy numbers: give `segments`"),
+        (
+            calls,
+            {**given, "genome_build": "hg19"},
+            UsageError,
+            "`genome_build` 'hg19': must be GRCh37 or GRCh38",
+        ),
+        (
+            calls,
+            {**given, "tumour_sample": ["R1", "R9"]},
+            UsageError,
+            "`tumour_sample` 'R9': no file has this sample",
+        ),
+        (calls, {**given, "segments": {"R7": segments["R1"]}}, UsageError, "segments are given for 'R7'"),
+    ):
+        with pytest.raises(error, match=message):
+            analyze(tables, settings=SHORT, **options)  # type: ignore[arg-type]
+
+
 def test_mistakes_speak_of_parameters(table: Path, tmp_path: Path) -> None:
     for options, message in (
         ({"criterion": "best"}, "`criterion` 'best': must be one of"),

@@ -40,14 +40,15 @@ TABLE, LEFT_OUT = "table.tsv", "left_out.tsv"
 class PrepareOptions:
     """What the user says of mutations and segments of all samples.
 
-    ``tumour_content`` goes before what a sample sheet and callers say. What is None is found out, or has no effect.
+    The names are those of the command line's options. ``tumour_content`` goes before what a sample sheet and callers
+    say. What is None is found out, or has no effect.
     """
 
-    tumour_samples: tuple[str, ...] = ()
+    tumour_sample: str | Sequence[str] | None = None
     all_filters: bool = False
     cn_format: str | None = None
     sex: Sex | None = None
-    build: Build | None = None
+    genome_build: Build | None = None
     fill_gaps: str | None = None
     tumour_content: ContentOption = None
     genotype_prior: str = "major"
@@ -55,12 +56,18 @@ class PrepareOptions:
     def __post_init__(self) -> None:
         for name, value, known in (
             ("sex", self.sex, ("female", "male")),
-            ("build", self.build, BUILDS),
+            ("genome_build", self.genome_build, BUILDS),
             ("fill_gaps", self.fill_gaps, ("diploid",)),
             ("genotype_prior", self.genotype_prior, GENOTYPE_PRIORS),
         ):
             if value is not None and value not in known:
                 raise UsageError(f"`{name}` {value!r}: must be {' or '.join(known)}")
+
+    @property
+    def tumour_samples(self) -> tuple[str, ...]:
+        """The names that tumour samples have in the files."""
+        given = self.tumour_sample or ()
+        return (given,) if isinstance(given, str) else tuple(given)
 
 
 @dataclass(frozen=True)
@@ -118,7 +125,7 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
         variants,
         segments,
         sexes=options.sex or patient.sexes,
-        builds=options.build,
+        builds=options.genome_build,
         tumour_content=checked_means(content),
         fill_gaps="diploid" if options.fill_gaps else None,
         genotype_prior=options.genotype_prior,
@@ -135,7 +142,6 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
             *(f"{file}: no filters were applied; all records are taken" for file in variants.unfiltered),
             *notes,
             *segments.describe(),
-            *unknown,
         ],
         warnings=[
             *_samples_left_out([sample for sample in samples if sample not in joined], left_out),
@@ -242,9 +248,7 @@ def _read_segments(
 ) -> tuple[Segments, list[str]]:
     """The segments of all files under the names of the samples, and what was decided to get there."""
     if not files:
-        raise UsageError(
-            "mutations need copy numbers: give segments with -c, one file a sample or one for all"
-        )
+        raise UsageError("mutations need copy numbers: give `segments`, one file a sample or one for all")
     by_sample: dict[str | None, list[Path]] = {}
     for file in files:
         by_sample.setdefault(file.sample_id, []).append(file.path)
@@ -281,7 +285,7 @@ def _named(segments: Segments, samples: Sequence[str]) -> tuple[Segments, list[s
     without = [file for file, inside in alone.items() if not inside and file not in names]
     if without:
         raise UsageError(
-            f"{without[0]}: which sample are these segments of? Write -c SAMPLE={without[0]}; the samples are "
+            f"{without[0]}: which sample are these segments of? Write `segments` SAMPLE={without[0]}; the samples are "
             f"{listed(samples)}"
         )
     return segments.named(names), [
@@ -312,7 +316,7 @@ def _check_doubles(segments: Segments, samples: Sequence[str]) -> None:
     for sample, chrom, file in double.itertuples(index=False):
         raise UsageError(
             f"{file}: segments of chromosome {chrom} of sample {sample!r} stand in another file, too; keep one, or "
-            "write -c SAMPLE=FILE"
+            "write `segments` SAMPLE=FILE"
         )
 
 

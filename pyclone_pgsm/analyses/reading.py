@@ -1,22 +1,28 @@
-"""What was read of one tumour; and tables of read counts as the command line and Python give them."""
+"""What was read of one tumour, whatever it comes as: tables of read counts, or mutations with segments."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pandas as pd
 
+from pyclone_pgsm.analyses.prepare import Prepared, observe
 from pyclone_pgsm.errors import InputError, Problem, UsageError
+from pyclone_pgsm.inputs.mutations.kinds import MUTATIONS, kind_of
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.inputs.read_counts.suspicions import content_taken_as_one, suspicions
 from pyclone_pgsm.inputs.read_counts.tables import read_tables
+from pyclone_pgsm.inputs.sample_sheet import Patient, patient_of_files
 from pyclone_pgsm.inputs.tumour_content import ContentOption
 
 Table = Path | str | pd.DataFrame
+File = Path | str
+Files = File | Sequence[File] | Mapping[str, File | Sequence[File]]
+"""Files, one or several, or those of each sample by its name."""
 Tables = Table | Sequence[Table] | Mapping[str, pd.DataFrame]
 """Tables of read counts: files or data frames, one or several; data frames also by the names of their samples."""
 
@@ -80,8 +86,54 @@ def read_counts(
         for each in left_out
     ]
     unknown = observations.content_unknown
-    notes = [content_taken_as_one(unknown)] if unknown else []
-    return Reading(observations, left_out, tumour_content, notes, [*notes, *suspicions(observations)])
+    warnings = [content_taken_as_one(unknown)] if unknown else []
+    return Reading(observations, left_out, tumour_content, [], [*warnings, *suspicions(observations)])
+
+
+def read_joined(
+    prepared: Prepared, error_rate: float | None = None, genotype_prior: str = "major"
+) -> Reading:
+    """What was read of one tumour from mutations with segments; see :func:`pyclone_pgsm.analyses.prepare.observe`."""
+    observations, left_out = observe(prepared, error_rate=error_rate, genotype_prior=genotype_prior)
+    warnings = [*prepared.warnings, *suspicions(observations)]
+    return Reading(observations, left_out, prepared.tumour_content, prepared.notes, warnings)
+
+
+def check_tables(tables: Iterable[object], read_with: Mapping[str, object]) -> None:
+    """Refuse mutations without segments, and options that only mutations with segments have."""
+    message = (
+        "mutations without copy numbers: give copy-number segments of their samples with `segments`, or a table that "
+        "has both"
+    )
+    files = [Path(each) for each in tables if isinstance(each, Path | str)]
+    problems = [Problem(str(path), message) for path in files if kind_of(path) in MUTATIONS]
+    if problems:
+        raise InputError(problems)
+    for name, value in read_with.items():
+        if value:
+            raise UsageError(f"`{name}` is for mutations with `segments`, not for tables")
+
+
+def patient_of(mutations: Files, segments: Files) -> Patient:
+    """One tumour by the files of its mutations and segments.
+
+    Raises
+    ------
+    UsageError
+        What is given are no files.
+    """
+    return patient_of_files(_by_sample("mutations", mutations), _by_sample("segments", segments))
+
+
+def _by_sample(what: str, files: Files) -> list[tuple[str | None, Path]]:
+    """Each file with the sample that it is given for."""
+    if isinstance(files, Mapping):
+        return [(str(sample), path) for sample, own in files.items() for _, path in _by_sample(what, own)]
+    each = [files] if isinstance(files, Path | str) or not isinstance(files, Sequence) else files
+    for file in each:
+        if not isinstance(file, Path | str):
+            raise UsageError(f"{what} with `segments` are files, not {type(file).__name__}")
+    return [(None, Path(file)) for file in each]
 
 
 def _of_frame(problem: Problem, named: Mapping[str, str]) -> Problem:

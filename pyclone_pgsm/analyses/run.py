@@ -188,10 +188,12 @@ def plan_tumour(
     settings: Settings,
     prior: Prior,
     threads: int | None,
+    warnings: Sequence[str] = (),
 ) -> Plan:
     """The plan of a tumour's run; see :func:`~pyclone_pgsm.analyses.plan.make_plan`."""
     compile_ahead(TUMOUR, settings, threads)
-    data = TumourData(observations, list(left_out), model_options.resolve(observations))
+    options = model_options.resolve(observations)
+    data = TumourData(observations, list(left_out), options, list(warnings))
     return make_plan(data, settings, prior, threads=threads)
 
 
@@ -319,6 +321,7 @@ def analyze(
     settings: Settings,
     prior: Prior,
     *,
+    warnings: Sequence[str] = (),
     threads: int | None = None,
     command: str = "",
     progress: Progress | None = None,
@@ -326,11 +329,12 @@ def analyze(
 ) -> Result[Summary]:
     """Everything: chains, posterior, tables and pictures of a tumour into one folder.
 
-    Parameters are those of :func:`run` and, by name, ``criterion``, ``thresholds``, ``formats``, ``plots`` and
-    ``pages`` of :func:`~pyclone_pgsm.analyses.results.write_results`.
+    Parameters are those of :func:`run`; ``warnings`` of the input, which become those of the result; and, by name,
+    ``criterion``, ``thresholds``, ``formats``, ``plots`` and ``pages`` of
+    :func:`~pyclone_pgsm.analyses.results.write_results`.
     """
     started = time.perf_counter()
-    plan = plan_tumour(observations, left_out, model_options, settings, prior, threads)
+    plan = plan_tumour(observations, left_out, model_options, settings, prior, threads, warnings)
     return fill_folder(plan, folder, started, threads=threads, command=command, progress=progress, **results)
 
 

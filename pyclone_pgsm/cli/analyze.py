@@ -110,6 +110,7 @@ def analyze(
                 _model_options(given, reading.content),
                 resolved,
                 prior,
+                warnings=reading.warnings,
                 criterion=given["consensus"],
                 thresholds=thresholds,
                 threads=given["threads"],
@@ -191,7 +192,9 @@ def run(
         check_new(trace, given["force"])
         refuse_inputs([trace], [*tumour.files, Path(settings.start)])
         threads = given["threads"]
-        plan = analysis.plan_tumour(reading.observations, reading.left_out, model, resolved, prior, threads)
+        plan = analysis.plan_tumour(
+            reading.observations, reading.left_out, model, resolved, prior, threads, reading.warnings
+        )
         make_folder(trace.parent)
         if not given["quiet"]:
             warn(reading.warnings, tumour.name)

@@ -17,7 +17,7 @@ from pyclone_pgsm.files import finished
 from pyclone_pgsm.jit.second_process import stop_precompiling
 from pyclone_pgsm.stopping import EXIT_CODE, Stopped
 
-OPTIONS = {"criterion": "consensus", "parameters": "param", "build": "genome-build"}
+OPTIONS = {"criterion": "consensus", "parameters": "param"}
 """Options that have another name than the parameter of the library."""
 
 

@@ -17,7 +17,7 @@ from pyclone_pgsm.cli.options import (
     option,
 )
 from pyclone_pgsm.cli.parsing import default_folder
-from pyclone_pgsm.errors import InputError, Problem, UsageError
+from pyclone_pgsm.errors import InputError, UsageError
 
 if TYPE_CHECKING:
     from pyclone_pgsm.analyses.prepare import Prepared, PrepareOptions
@@ -92,6 +92,8 @@ SEGMENT_OPTIONS: Options = {
         "diploid",
     ),
 }
+READ_WITH = [name for name in SEGMENT_OPTIONS if name not in ("segments", "samples")]
+"""Those that say how the files are read."""
 
 
 @dataclass(frozen=True)
@@ -115,12 +117,7 @@ class Tumour:
     @property
     def files(self) -> list[Path]:
         """All that is read of it."""
-        if self.patient is None:
-            return self.tables
-        return [
-            *(file.path for file in self.patient.mutations),
-            *(file.path for file in self.patient.segments),
-        ]
+        return self.tables if self.patient is None else self.patient.files
 
     @property
     def name(self) -> str:
@@ -179,7 +176,9 @@ def tumours(inputs: Sequence[Path] | None, given: Mapping[str, Any]) -> list[Tum
         )
     if given["segments"]:
         return [Tumour([], _of_files(inputs, given["segments"]), content)]
-    _check_tables(inputs, given)
+    from pyclone_pgsm.analyses.reading import check_tables
+
+    check_tables(inputs, {name: given[name] for name in READ_WITH})
     return [Tumour(list(inputs), None, content)]
 
 
@@ -202,9 +201,8 @@ def _of_sheet(path: Path, content: ContentOption) -> list[Tumour]:
 
 def _of_files(inputs: Sequence[Path], segments: Sequence[str]) -> Patient:
     """Mutations and segments; segments may stand among the arguments, as in ``-c *.segments.txt``."""
-    from pyclone_pgsm.inputs.mutations import VariantFile
     from pyclone_pgsm.inputs.mutations.kinds import kind_of
-    from pyclone_pgsm.inputs.sample_sheet import Patient, SegmentFile
+    from pyclone_pgsm.inputs.sample_sheet import patient_of_files
 
     named = [_named(str(text)) for text in inputs]
     of_segments = [_named(text) for text in segments]
@@ -214,15 +212,7 @@ def _of_files(inputs: Sequence[Path], segments: Sequence[str]) -> Patient:
                 f"{path}: given as mutations and as segments (-c); give the two as files of their own"
             )
     of_segments += [(sample, path) for sample, path in named if kind_of(path) == "segments"]
-    mutations: dict[Path, dict[str, str | None]] = {}
-    for sample, path in named:
-        if (sample, path) not in of_segments:
-            mutations.setdefault(path, {}).update({sample: None} if sample else {})
-    return Patient(
-        "",
-        tuple(VariantFile(path, samples) for path, samples in mutations.items()),
-        tuple(SegmentFile(path, sample) for sample, path in of_segments),
-    )
+    return patient_of_files([each for each in named if each not in of_segments], of_segments)
 
 
 def _named(text: str) -> tuple[str | None, Path]:
@@ -235,38 +225,16 @@ def _named(text: str) -> tuple[str | None, Path]:
     return sample, Path(file)
 
 
-def _check_tables(inputs: Sequence[Path], given: Mapping[str, Any]) -> None:
-    """Refuse mutations without segments, and options that only mutations with segments have."""
-    from pyclone_pgsm.inputs.mutations.kinds import MUTATIONS, kind_of
-
-    message = (
-        "mutations without copy numbers: give copy-number segments of their samples with -c, or a table that has "
-        "both"
-    )
-    problems = [Problem(str(path), message) for path in inputs if kind_of(path) in MUTATIONS]
-    if problems:
-        raise InputError(problems)
-    for name in SEGMENT_OPTIONS:
-        if given[name]:
-            raise UsageError(
-                f"--{name.replace('_', '-')} is for mutations with segments (-c), not for tables"
-            )
-
-
 def read(tumour: Tumour, given: Mapping[str, Any]) -> Reading:
     """Read a tumour, whatever it comes as."""
-    from pyclone_pgsm.analyses.reading import Reading, read_counts
-    from pyclone_pgsm.inputs.read_counts.suspicions import suspicions
+    from pyclone_pgsm.analyses.reading import read_counts, read_joined
 
-    how = {"error_rate": given["error_rate"], "genotype_prior": given["genotype_prior"]}
-    if tumour.patient is None:
-        return read_counts(tumour.tables, tumour_content=tumour.content, **how)
-    from pyclone_pgsm.analyses.prepare import observe
-
-    prepared = join(tumour, tumour.patient, given)
-    observations, left_out = observe(prepared, **how)
-    warnings = [*prepared.warnings, *suspicions(observations)]
-    return Reading(observations, left_out, prepared.tumour_content, prepared.notes, warnings)
+    error_rate, genotype_prior = given["error_rate"], given["genotype_prior"]
+    if tumour.patient is not None:
+        return read_joined(join(tumour, tumour.patient, given), error_rate, genotype_prior)
+    return read_counts(
+        tumour.tables, tumour_content=tumour.content, error_rate=error_rate, genotype_prior=genotype_prior
+    )
 
 
 def join(tumour: Tumour, patient: Patient, given: Mapping[str, Any]) -> Prepared:
@@ -281,15 +249,7 @@ def prepare_options(given: Mapping[str, Any]) -> PrepareOptions:
     """The options of a command for mutations and segments; UsageError if one has a value that cannot be."""
     from pyclone_pgsm.analyses.prepare import PrepareOptions
 
-    return PrepareOptions(
-        tumour_samples=tuple(given["tumour_sample"] or ()),
-        all_filters=given["all_filters"],
-        cn_format=given["cn_format"],
-        sex=given["sex"],
-        build=given["genome_build"],
-        fill_gaps=given["fill_gaps"],
-        genotype_prior=given["genotype_prior"],
-    )
+    return PrepareOptions(**{name: given[name] for name in READ_WITH}, genotype_prior=given["genotype_prior"])
 
 
 def folder_for(

@@ -8,7 +8,7 @@ of files that are not absolute are relative to the folder of the sheet.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple, TypeVar
@@ -67,9 +67,28 @@ class Patient:
     sexes: Mapping[str, Sex] = field(default_factory=dict)
 
     @property
+    def files(self) -> list[Path]:
+        """All that is read of it."""
+        return [*(file.path for file in self.mutations), *(file.path for file in self.segments)]
+
+    @property
     def sample_ids(self) -> list[str]:
         """The samples that are named with their files."""
         return list(dict.fromkeys(sample for file in self.mutations for sample in file.samples))
+
+
+def patient_of_files(
+    mutations: Sequence[tuple[str | None, Path]], segments: Sequence[tuple[str | None, Path]]
+) -> Patient:
+    """One tumour by its files, each with the sample that it is of; None if file or name tell."""
+    samples: dict[Path, dict[str, str | None]] = {}
+    for sample, path in mutations:
+        samples.setdefault(path, {}).update({sample: None} if sample else {})
+    return Patient(
+        "",
+        tuple(VariantFile(path, of_file) for path, of_file in samples.items()),
+        tuple(SegmentFile(path, sample) for sample, path in segments),
+    )
 
 
 def read_sheet(path: Path) -> list[Patient]:

@@ -1,4 +1,4 @@
-"""Binary observations in D independent coordinates with Beta priors (paper, Appendix B).
+"""Binary observations in D independent coordinates with Beta priors (paper, Appendix E).
 
     theta_d ~ Beta(a_d, b_d),    x_id | theta_d ~ Bernoulli(theta_d)
 

@@ -1,4 +1,4 @@
-"""D-dimensional Normal observations with a Normal-inverse-Wishart prior (paper, Appendix B).
+"""D-dimensional Normal observations with a Normal-inverse-Wishart prior (paper, Appendix E).
 
     Sigma ~ IW(nu0, S0),    mu | Sigma ~ N(u0, Sigma / r0),    y_i | mu, Sigma ~ N(mu, Sigma)
 

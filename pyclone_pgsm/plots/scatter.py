@@ -5,7 +5,6 @@ A panel a pair of samples, in a triangle; for one sample a histogram above a row
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -27,11 +26,16 @@ LOWEST_END = 0.6
 """Axes of variant allele frequencies end here if no mutation has a higher one, and at 1 at most."""
 NUMBERED_FROM = 2.0
 """Inches; smaller panels do not bear the numbers of the clusters."""
-NUMBER_GAPS = (3.0, 6.0, 10.0, 16.0, 24.0, 34.0, 46.0, 60.0)
+NUMBER_GAPS = (3.0, 6.0, 10.0, 16.0, 24.0, 34.0, 46.0, 60.0, 76.0, 94.0, 114.0)
 """Points between a number and the middle of its cluster, the best first."""
 TIED_FROM = 10.0
 """Points from which on a thin line ties the number to the middle of its cluster."""
-AROUND = np.array([(1, 1), (-1, 1), (1, -1), (-1, -1), (0, 1), (0, -1), (1, 0), (-1, 0)])
+AROUND = np.array(
+    [
+        *((1, 1), (-1, 1), (1, -1), (-1, -1), (0, 1), (0, -1), (1, 0), (-1, 0)),
+        *((1, 0.5), (-1, 0.5), (1, -0.5), (-1, -0.5), (0.5, 1), (-0.5, 1), (0.5, -1), (-0.5, -1)),
+    ]
+)
 """Directions from the middle of a cluster in which its number may stand, the best first."""
 GOLDEN = (5**0.5 - 1) / 2
 
@@ -222,7 +226,7 @@ def _number_clusters(axes: Axes, summary: Summary, x: NDArray[np.float64], y: ND
     """Write the numbers of the clusters that have colours of their own beside the medians of their points.
 
     Each takes the nearest place around the median that hides no point and no other number, and is tied to the median
-    by a line if that is far; if there is no such place, the one that hides the fewest points.
+    by a line if that is far. A number that has no such place is left to the legend.
     """
     known = ~np.isnan(x + y)
     points = axes.transData.transform(np.column_stack([x[known], y[known]])) * 72 / axes.figure.dpi
@@ -235,7 +239,10 @@ def _number_clusters(axes: Axes, summary: Summary, x: NDArray[np.float64], y: ND
             continue
         size = np.array([style.text_width([str(k)], style.SMALL) * 72, 0.75 * style.SMALL])
         centre = np.median(points[members], axis=0)
-        place, gap = _free_place(centre, size / 2, points, taken, frame)
+        found = _free_place(centre, size / 2, points, taken, frame)
+        if found is None:
+            continue
+        place, gap = found
         taken.append(np.concatenate([place, size / 2]))
         if gap > TIED_FROM:
             ends = axes.transData.inverted().transform(np.array([centre, place]) * axes.figure.dpi / 72)
@@ -259,18 +266,14 @@ def _free_place(
     points: NDArray[np.float64],
     taken: list[NDArray[np.float64]],
     frame: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], float]:
-    """Where a number hides the fewest points, the nearest of such places; and its gap."""
-    best, fewest = (centre, 0.0), math.inf
+) -> tuple[NDArray[np.float64], float] | None:
+    """The nearest place where a number hides no point and no other number, and its gap; None if there is none."""
     for gap in NUMBER_GAPS:
-        for offset in AROUND:
-            place = centre + offset * (half + gap)
-            hidden = _hides(place, half + 1, points, taken, frame)
-            if hidden < fewest:
-                best, fewest = (place, gap), hidden
-            if hidden == 0:
-                return best
-    return best
+        for place in centre + AROUND * (half + gap):
+            is_inside = (place - half >= frame[0]).all() and (place + half <= frame[1]).all()
+            if is_inside and not _hides(place, half + 1, points, taken):
+                return place, gap
+    return None
 
 
 def _hides(
@@ -278,14 +281,10 @@ def _hides(
     half: NDArray[np.float64],
     points: NDArray[np.float64],
     taken: list[NDArray[np.float64]],
-    frame: NDArray[np.float64],
-) -> int:
-    """How many points a number would hide; another number, or an edge, counts more than all of them."""
-    hidden = int((np.abs(points - place) < half + 1).all(axis=1).sum())
-    for other in taken:
-        hidden += len(points) * int((np.abs(other[:2] - place) < half + other[2:]).all())
-    is_inside = (place - half >= frame[0]).all() and (place + half <= frame[1]).all()
-    return hidden + (0 if is_inside else len(points))
+) -> bool:
+    """Whether a number would hide a point or another number."""
+    on_number = any((np.abs(other[:2] - place) < half + other[2:]).all() for other in taken)
+    return on_number or bool((np.abs(points - place) < half + 1).all(axis=1).any())
 
 
 # --- one sample ---------------------------------------------------------------------------------------------

@@ -8,13 +8,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.tumour_content import Uncertain
-from pyclone_pgsm.posterior.states import absent_everywhere
+from pyclone_pgsm.posterior.states import SURE, absent_everywhere
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.tumour.model import ERROR_RATE, PRECISION, Choice, content_choice
 
 CHANCE = 0.01
 """Of a result of right model and clusters: expected number of tail probabilities that count as impossible, at most."""
 SHOWN_MISFITS = 3
+UNCERTAIN_CLUSTER, MISFIT = "cluster uncertain", "reads do not fit"
+"""Why a mutation is doubtful."""
 SHARE_AT_END = {"precision": 0.2, "error_rate": 0.5, "tumour_content": 0.2}
 """Of the draws of a hyperparameter at an end of its values. Few reads often favour all small error rates, which does no
 harm."""
@@ -49,6 +51,17 @@ def misfits(fit: NDArray[np.float64]) -> NDArray[np.int64]:
     number = int(np.isfinite(fit).sum())
     found = np.argwhere(fit * number < CHANCE)
     return found[np.argsort(fit[tuple(found.T)], kind="stable")]
+
+
+def doubtful(summary: Summary) -> NDArray[np.object_]:
+    """Why each mutation is doubtful, (T,); "" if it is not.
+
+    Its reads do not fit its cluster (:func:`misfits`), or the cluster has a probability below
+    :data:`~pyclone_pgsm.posterior.states.SURE`.
+    """
+    found = np.where(summary.assignment_prob < SURE, UNCERTAIN_CLUSTER, "").astype(object)
+    found[misfits(summary.fit)[:, 0]] = MISFIT
+    return found
 
 
 def _misfits(summary: Summary) -> Iterator[str]:

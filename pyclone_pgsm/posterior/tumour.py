@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.inputs.read_counts.suspicions import suspicions
 from pyclone_pgsm.posterior.checks import doubts_of_tumour
 from pyclone_pgsm.posterior.draws import Draws
 from pyclone_pgsm.posterior.matching import match_clusters
@@ -90,12 +89,12 @@ class TumourSummariser:
         )
 
     def doubts(self, draws: Draws, summary: Summary) -> list[str]:
-        """What is suspected of the input, reads that do not fit, absent clusters, hyperparameters at an end."""
+        """Warnings of the input, reads that do not fit, absent clusters, hyperparameters at an end."""
         trace = draws.trace
         data = trace.data_of(TumourData)
         inferred = {name: gather(trace, draws.rows, name) for name in trace.options.hyperparameters}
         found = doubts_of_tumour(summary, inferred, data.options.tumour_content)
-        return [*suspicions(data.observations), *found]
+        return [*data.warnings, *found]
 
 
 def consensus_order(labels: NDArray[np.int64], mean: NDArray[np.float64]) -> NDArray[np.int64]:

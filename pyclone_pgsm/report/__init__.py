@@ -29,6 +29,8 @@ def report_html(page: Page, title: str) -> str:
     """
     from bokeh.resources import Resources
 
+    from pyclone_pgsm.report.figures import OPACITY, OUTLIER
+
     bokeh = packed("\n".join(Resources(mode="inline", components=["bokeh"]).js_raw).encode())
     own = files("pyclone_pgsm.report")
     css, script = (own.joinpath(name).read_text(encoding="utf-8") for name in ("page.css", "page.js"))
@@ -39,6 +41,7 @@ def report_html(page: Page, title: str) -> str:
         f'<section id="{each.anchor}"><h2>{escaped(each.heading)}</h2>\n{each.body}</section>'
         for each in page.sections
     )
+    data = {**page.data, "opacity": OPACITY, "outlier": OUTLIER}
     return f"""<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -60,7 +63,7 @@ def report_html(page: Page, title: str) -> str:
 {body}
 </main>
 <footer><p>Made by pyclone-pgsm {escaped(__version__)}. This page loads nothing from any network.</p></footer>
-<script type="text/plain" id="data">{packed(script_json(page.data).encode())}</script>
+<script type="text/plain" id="data">{packed(script_json(data).encode())}</script>
 <script type="application/json" id="files">{script_json(page.files)}</script>
 <script type="application/json" id="pictures">{script_json(page.pictures)}</script>
 <script type="text/plain" id="bokeh">{bokeh}</script>

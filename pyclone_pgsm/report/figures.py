@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 from bokeh.embed import json_item
 from bokeh.models import (
-    BoxZoomTool,
     ColumnDataSource,
     FixedTicker,
     HoverTool,
@@ -29,12 +28,14 @@ from pyclone_pgsm.report.content import label
 
 GREY = "#808080"
 """Of axes and their texts: read on white and on black."""
+OUTLIER = style.OUTLIER, "#c4c4c4"
+"""Of outliers, on white and on black."""
 GRID = "rgba(128, 128, 128, 0.22)"
 MOST_LINES = 60
 MOST_DENSITIES = 24
 DENSITY_POINTS = 120
-FAINT = 0.35
-"""Opacity of small clusters; in ``page.js``, too."""
+OPACITY = {"plain": 0.75, "faint": 0.35, "dim": 0.1, "chosen": 0.95}
+"""Of a cluster: any; a small one among the lines; one that is not chosen while another is; the one that is chosen."""
 IDS = ("id", "root_id")
 """What Bokeh's JSON calls the ids of the parts of a figure."""
 FONT = "system-ui, sans-serif"
@@ -97,7 +98,9 @@ def prevalence_lines(summary: Summary, target: str) -> dict[str, Any]:
     minor = style.minor_clusters(summary.cluster_size)[shown]
     order = np.argsort(~minor, kind="stable")  # small clusters behind the others
     shown, colours, places, minor = shown[order], colours[order], places[order], minor[order]
-    widths, alphas, diameters = np.where(minor, [[1.0], [FAINT], [5.0]], [[2.0], [0.75], [8.0]])
+    widths, alphas, diameters = np.where(
+        minor, [[1.0], [OPACITY["faint"]], [5.0]], [[2.0], [OPACITY["plain"]], [8.0]]
+    )
     lines = ColumnDataSource(
         {
             "xs": places.tolist(),
@@ -154,9 +157,7 @@ def scatter(target: str, fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
     dots.nonselection_glyph = None
     dots.selection_glyph = None
     tips = [(name, f"@{{{column}}}") for name, column in fields]
-    made.add_tools(
-        HoverTool(renderers=[dots], tooltips=tips, limit=6), TapTool(renderers=[dots]), BoxZoomTool()
-    )
+    made.add_tools(HoverTool(renderers=[dots], tooltips=tips, limit=6), TapTool(renderers=[dots]))
     return _item(made, target)
 
 

@@ -7,11 +7,12 @@
   };
   const unpackedText = async id => new TextDecoder().decode(await unpacked(text(id)));
   const data = JSON.parse(await unpackedText("data"));
-  const FIRST = 500, DIM = 0.1, FAINT = 0.35, OUTLIER = "#4d4d4d";
+  const FIRST = 500;
   const D = data.samples.length;
   const labels = data.labels;
   const T = labels.length;
-  const colour = k => k < 0 ? OUTLIER : data.colours[k];
+  const onBlack = Number(window.matchMedia("(prefers-color-scheme: dark)").matches);
+  const colour = k => k < 0 ? data.outlier[onBlack] : data.colours[k];
   const table = document.getElementById("mutations");
   const rows = Array.from(table.tBodies[0].rows);
   const clusterColumn = Array.from(table.tHead.rows[0].cells).findIndex(cell => cell.textContent === "cluster");
@@ -116,7 +117,7 @@
   // choosing a cluster --------------------------------------------------------------------------------------
   const minor = new Set(data.minor_clusters || []);
   const bright = (k, faint = false) =>
-    chosen === null ? (faint && minor.has(k) ? FAINT : 0.75) : k === chosen ? 0.95 : DIM;
+    data.opacity[chosen === null ? (faint && minor.has(k) ? "faint" : "plain") : k === chosen ? "chosen" : "dim"];
   const dim = () => {
     for (const name of ["lines", "points", "scatter", "densities"]) {
       const source = model(name);
@@ -153,6 +154,7 @@
   const more = document.getElementById("more");
   let most = FIRST;
   more.addEventListener("click", () => { most = Infinity; filter(); });
+  const doubtful = document.getElementById("doubtful");
   const search = document.getElementById("search"), status = document.getElementById("shown");
   const texts = rows.map((row, t) => (row.cells[0].textContent + "\n" + (hasGene ? row.cells[1].textContent : "")).toLowerCase());
   const own = new Map(rows.map((row, t) => [row, t]));
@@ -161,7 +163,8 @@
     let number = 0, seen = 0;
     for (const row of table.tBodies[0].rows) {
       const t = own.get(row);
-      const fits = (chosen === null || labels[t] === chosen) && (!wanted || texts[t].includes(wanted));
+      const fits = (chosen === null || labels[t] === chosen) && (!wanted || texts[t].includes(wanted)) &&
+        (!(doubtful && doubtful.checked) || row.classList.contains("bad"));
       const show = fits && seen < most;
       if (row.hidden === show) row.hidden = !show;
       number += fits;
@@ -173,8 +176,9 @@
     more.hidden = seen === number;
   };
   let waiting = 0;
+  if (doubtful) doubtful.addEventListener("change", filter);
   search.addEventListener("input", () => { clearTimeout(waiting); waiting = setTimeout(filter, 120); });
-  document.getElementById("everything").addEventListener("click", () => { search.value = ""; if (chosen !== null) choose(chosen); filter(); });
+  document.getElementById("everything").addEventListener("click", () => { search.value = ""; if (doubtful) doubtful.checked = false; if (chosen !== null) choose(chosen); filter(); });
 
   const sortable = found => {
     const heads = Array.from(found.tHead.rows[0].cells);

@@ -108,17 +108,18 @@ def choices(identity: str, text: str, names: Sequence[str], chosen: int = 0) -> 
     return f'<label for="{identity}">{text}</label> <select id="{identity}">{options}</select>'
 
 
-def search_and_download(files: Sequence[str], shown: int, all_rows: int) -> str:
-    """What stands above the table of mutations."""
+def search_and_download(files: Sequence[str], shown: int, all_rows: int, doubtful: int = 0) -> str:
+    """What stands above the table of mutations, of which so many are doubtful."""
     part = f"<p>The first {shown:,} of {all_rows:,} rows; the file has all.</p>" if shown < all_rows else ""
     buttons = " ".join(
         f'<button type="button" class="download" data-file="{escaped(name)}">Download {escaped(name)}</button>'
         for name in files
     )
+    only = f'<label><input id="doubtful" type="checkbox"> only the {doubtful:,} doubtful</label> '
     return (
         f'{part}<p class="controls script"><label for="search">Search</label> '
         '<input id="search" type="search" placeholder="name or gene"> '
-        '<span id="shown" role="status"></span> '
+        f'{only if doubtful else ""}<span id="shown" role="status"></span> '
         f'<button type="button" id="more" hidden>Show all rows</button> '
         f'<button type="button" id="everything">Show all clusters</button> {buttons}</p>'
     )

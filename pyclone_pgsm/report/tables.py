@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 
 from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.posterior.checks import doubtful
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.states import absent_everywhere, statuses, trunks
 from pyclone_pgsm.posterior.summary import Summary
@@ -134,8 +135,10 @@ def mutation_table(summary: Summary, data: Observations) -> tuple[str, int]:
     genes = data.annotations.get("gene")
     columns = [Column("mutation"), *([Column("gene")] if genes else []), Column("cluster", True)]
     columns += [Column("probability", True), Column("second cluster", True), Column("its probability", True)]
+    columns += [Column("doubt")]
     columns += [Column(name, True) for name in summary.sample_ids]
     with_intervals = T * D <= MOST_INTERVALS
+    why = doubtful(summary).tolist()
     means, lower, upper = summary.mean.tolist(), summary.lower.tolist(), summary.upper.tolist()
 
     def cells(t: int) -> list[str]:
@@ -143,13 +146,14 @@ def mutation_table(summary: Summary, data: Observations) -> tuple[str, int]:
         row = [escaped(summary.mutation_ids[t]), *([escaped(genes[t])] if genes else [])]
         row += [str(summary.labels[t]), number(float(summary.assignment_prob[t]), 2)]
         row += [str(second), number(float(summary.second_prob[t]), 2)] if second >= 0 else ["", ""]
+        row.append(why[t])
         if with_intervals:
             return row + [interval(*values) for values in zip(means[t], lower[t], upper[t])]
         return row + [number(value, 2) for value in means[t]]
 
     caption = "Mutations: cluster and mean cellular prevalence in each sample"
     caption += ", with its 95 % interval" if with_intervals else ""
-    rows = (("", cells(t)) for t in range(shown))
+    rows = ((' class="bad"' if why[t] else "", cells(t)) for t in range(shown))
     return table("mutations", caption, columns, rows, "mutations"), shown
 
 

@@ -8,7 +8,8 @@ import numpy as np
 
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.plots import style
-from pyclone_pgsm.posterior.states import trunks
+from pyclone_pgsm.posterior.checks import doubtful
+from pyclone_pgsm.posterior.states import SURE, trunks
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.report import figures
 from pyclone_pgsm.report.content import Content, Page, Section, count, flat
@@ -31,10 +32,15 @@ def summary_line(summary: Summary) -> str:
     text += count(summary.num_clusters, "cluster")
     text += f" and {count(summary.num_outliers, 'outlier')}" if summary.num_outliers else ""
     found = trunks(summary.cluster_prob_clonal, summary.cluster_size)
-    if not found:
-        return f"{text}. No cluster is clonal in every sample."
-    size = count(int(summary.cluster_size[found[0]]), "mutation")
-    return f"{text}. The trunk is cluster {found[0]} ({size}), clonal in every sample."
+    everywhere = "every sample" if len(summary.sample_ids) > 1 else "the sample"
+    if found:
+        size = count(int(summary.cluster_size[found[0]]), "mutation")
+        trunk = f"The trunk is cluster {found[0]} ({size}), clonal in {everywhere}."
+    else:
+        trunk = f"No cluster is clonal in {everywhere}."
+    number = np.count_nonzero(doubtful(summary))
+    doubts = f"{number:,} mutation{' is' if number == 1 else 's are'}" if number else "No mutation is"
+    return f"{text}. {trunk} {doubts} doubtful."
 
 
 def tumour_page(content: Content) -> Page:
@@ -83,7 +89,13 @@ def tumour_page(content: Content) -> Page:
     sections.append(
         Section("together-section", "Co-clustering", together(summary.labels, items, matrix, heat))
     )
-    above = search_and_download(list(files), shown, len(summary.labels))
+    number = int(np.count_nonzero(doubtful(summary)))
+    above = search_and_download(list(files), shown, len(summary.labels), number)
+    if number:
+        above = (
+            f"<p>A mutation is doubtful if the probability of its cluster is below {SURE:g}, or if its reads do not "
+            f"fit its cluster. Such rows are marked.</p>{above}"
+        )
     sections.append(Section("mutations-section", "Mutations", above + mutations))
     sections.append(
         Section("left", "What was left out and why", left_out_table(content.tables["left_out.tsv"]))

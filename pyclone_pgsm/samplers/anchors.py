@@ -1,4 +1,4 @@
-"""Anchor proposals h(s): which observations a split-merge move starts from (paper, Appendix C).
+"""Anchor proposals h(s): which observations a split-merge move starts from (paper, Appendix F).
 
 h must not look at the current partition. The informed proposals draw from a *reference* partition instead, which is
 renewed only during burn-in, by most of them only when the number of clusters breaks its record; after that h is fixed

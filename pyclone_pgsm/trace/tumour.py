@@ -6,7 +6,7 @@ import json
 import math
 import typing
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import h5py
@@ -55,6 +55,7 @@ MATRICES: dict[str, Values] = {
     "subclonal_fraction": of_share(columns.SUBCLONAL_FRACTION, 0.0),
 }
 """Datasets of ``/data`` with a row a mutation and a column a sample."""
+WARNINGS = "warnings"
 
 
 def _is_share(value: object) -> bool:
@@ -103,12 +104,15 @@ class TumourData:
     left_out : list of LeftOut
         Rows and mutations of the input that are not among them, and what was changed.
     options : TumourOptions
+    warnings : list of str
+        What the user should look at in the input.
     """
 
     kind: ClassVar[str] = "tumour"
     observations: Observations
     left_out: list[LeftOut]
     options: TumourOptions
+    warnings: list[str] = field(default_factory=list)
 
     @property
     def names(self) -> list[str]:
@@ -165,13 +169,14 @@ class TumourData:
         return values_of(hyperparameter, self.options.tumour_content)
 
     def write(self, group: h5py.Group) -> None:
-        """Write names, reads, copy numbers and what was left out."""
+        """Write names, reads, copy numbers, what was left out, and warnings."""
         data = self.observations
         group.attrs["description"] = (
             "T mutations x D samples; values where has_data is false are placeholders. "
             "subclonal_fraction: share of the tumour cells that hold a second copy-number state, 0 where there is one. "
             "grid: the cellular prevalences of the likelihood. "
-            "left_out: JSON, one list [file, row, mutation_id, sample_id, reason] a line of left_out.tsv"
+            "left_out: JSON, one list [file, row, mutation_id, sample_id, reason] a line of left_out.tsv. "
+            "warnings: what the user should look at in the input"
         )
         write_texts(group, "mutation_ids", data.mutation_ids)
         write_texts(group, "sample_ids", data.sample_ids)
@@ -181,6 +186,7 @@ class TumourData:
         for name, texts in data.annotations.items():
             write_texts(annotations, name, texts)
         write_texts(group, "left_out", [json.dumps(row) for row in self.left_out])
+        write_texts(group, WARNINGS, self.warnings)
         write_array(group, "grid", prevalence_grid(self.options.grid_size))
 
     @classmethod
@@ -208,11 +214,12 @@ class TumourData:
         """
         needed = [name for name in MATRICES if name not in SUBCLONAL]
         texts = ("mutation_ids", "sample_ids", "annotations", "left_out", "grid")
-        check_members(group, "data", (*texts, *needed), tuple(SUBCLONAL))
+        check_members(group, "data", (*texts, *needed), (*SUBCLONAL, WARNINGS))
         observations = _read_observations(group, options.grid_size)
         _check_observations("data", observations, options.genotype_prior)
         left_out = [_left_out(*each) for each in enumerate(read_texts(group, "data", "left_out"))]
-        return cls(observations, left_out, options)
+        warnings = read_texts(group, "data", WARNINGS) if WARNINGS in group else []
+        return cls(observations, left_out, options, warnings)
 
 
 def _read_observations(group: h5py.Group, grid_size: int) -> Observations:

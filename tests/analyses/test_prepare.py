@@ -116,7 +116,9 @@ def test_joined_table(tmp_path: Path) -> None:
     assert result.notes == [
         f"{tmp_path / 'S1.tsv'}: taken for the segments of 'T'",
         "T: 3 segments (generic)",
-        "tumour content of 'T' is not known and taken as 1",
+    ]
+    assert result.warnings == [
+        "tumour content of 'T' is not known and taken as 1: give it with --tumour-content"
     ]
     assert result.summary() == ["T: 3 mutations, tumour content 1", "2 left out or changed (left_out.tsv)"]
 
@@ -131,9 +133,9 @@ def test_gaps_sex_and_build(tmp_path: Path) -> None:
     assert by_sheet.table["normal_cn"].tolist() == [1, 1, 1]
     female = prepared(tmp_path, calls, segments, said={"sexes": {"T": "male"}}, sex="female")
     assert female.table["normal_cn"].tolist() == [2, 2]
-    near_the_end = prepared(tmp_path, vcf("X:2700000:5,5"), segments, sex="male", build="GRCh37")
+    near_the_end = prepared(tmp_path, vcf("X:2700000:5,5"), segments, sex="male", genome_build="GRCh37")
     assert near_the_end.table["normal_cn"].tolist() == [1]
-    near_the_end = prepared(tmp_path, vcf("X:2700000:5,5"), segments, sex="male", build="GRCh38")
+    near_the_end = prepared(tmp_path, vcf("X:2700000:5,5"), segments, sex="male", genome_build="GRCh38")
     assert near_the_end.table["normal_cn"].tolist() == [2]
 
 
@@ -154,7 +156,7 @@ def test_tumour_content_option_before_sheet_before_caller(tmp_path: Path) -> Non
     ("option", "expected"),
     [
         ({"sex": "other"}, "`sex` 'other': must be female or male"),
-        ({"build": "hg19"}, "`build` 'hg19': must be GRCh37 or GRCh38"),
+        ({"genome_build": "hg19"}, "`genome_build` 'hg19': must be GRCh37 or GRCh38"),
         ({"fill_gaps": "yes"}, "`fill_gaps` 'yes': must be diploid"),
         (
             {"genotype_prior": "x"},
@@ -222,11 +224,9 @@ def test_segments_that_cannot_be_matched(tmp_path: Path) -> None:
             prepare(one_patient(calls, *segments), PrepareOptions())
         return str(caught.value).replace(f"{tmp_path}/", "")
 
-    assert message() == (
-        "mutations need copy numbers: give segments with -c, one file a sample or one for all"
-    )
+    assert message() == "mutations need copy numbers: give `segments`, one file a sample or one for all"
     assert message(paths["x_tsv"]) == (
-        "x.tsv: which sample are these segments of? Write -c SAMPLE=x.tsv; the samples are 'R1', 'R2'"
+        "x.tsv: which sample are these segments of? Write `segments` SAMPLE=x.tsv; the samples are 'R1', 'R2'"
     )
     alone = prepare(
         one_patient(calls, paths["R1_tsv"]), PrepareOptions(tumour_content={"R1": 0.8, "R2": 0.7})
@@ -240,7 +240,8 @@ def test_segments_that_cannot_be_matched(tmp_path: Path) -> None:
     )
     twice = message(paths["R1_tsv"], SegmentFile(paths["R1_txt"], "R1"), SegmentFile(paths["x_tsv"], "R2"))
     assert (
-        "segments of chromosome 1 of sample 'R1' stand in another file, too; keep one, or write -c" in twice
+        "segments of chromosome 1 of sample 'R1' stand in another file, too; keep one, or write `segments`"
+        in twice
     )
     given = (SegmentFile(paths["x_tsv"], "R1"), SegmentFile(paths["R1_tsv"], "R2"))
     result = prepare(one_patient(calls, *given), PrepareOptions())
@@ -398,8 +399,8 @@ def test_mistakes_on_the_command_line(tmp_path: Path) -> None:
     )
     alone = refused("analyze", calls, table)
     assert alone == (
-        f"pyclone-pgsm: {calls}: mutations without copy numbers: give copy-number segments of their samples with -c, "
-        "or a table that has both\n"
+        f"pyclone-pgsm: {calls}: mutations without copy numbers: give copy-number segments of their samples with "
+        "--segments, or a table that has both\n"
     )
     assert "no INPUT: give tables of read counts, mutations with -c, or a sample sheet" in refused("analyze")
     assert "--samples names all files: leave out INPUT and -c" in refused(
@@ -411,7 +412,7 @@ def test_mistakes_on_the_command_line(tmp_path: Path) -> None:
         ("--fill-gaps", "diploid"),
         ("--genome-build", "GRCh38"),
     ):
-        expected = f"{option[0]} is for mutations with segments (-c), not for tables"
+        expected = f"{option[0]} is for mutations with --segments, not for tables"
         assert expected in refused("validate", table, *option)
     assert "this table has copy numbers or names of mutations of its own" in refused(
         "validate", table, "-c", segments

@@ -115,9 +115,9 @@ def test_tumour_content_taken_as_one(tmp_path: Path) -> None:
     assert read_tables(path)[0].content_unknown == ["R1", "R2"]
     assert read_tables(path, tumour_content={"R1": 0.8})[0].content_unknown == ["R2"]
     assert read_tables(path, tumour_content=0.8)[0].content_unknown == []
-    stdout, stderr = validate(path)
-    assert stderr == "pyclone-pgsm: warning: tumour content of 'R1', 'R2' is not known and taken as 1\n"
-    assert "tumour content of 'R1', 'R2' is not known and taken as 1" in stdout
+    _, stderr = validate(path)
+    unknown = "tumour content of 'R1', 'R2' is not known and taken as 1: give it with --tumour-content"
+    assert stderr == f"pyclone-pgsm: warning: {unknown}\n"
     assert validate(path, "--tumour-content", 0.8)[1] == ""
     known = table(tmp_path, "a\tR1\t9\t1\t1\t1\t2\t1", header=HEADER + "\ttumour_content")
     assert read_tables(known)[0].content_unknown == []
@@ -138,7 +138,7 @@ def test_warnings_of_runs(command: str, quiet: bool, tmp_path: Path) -> None:
     short += ["--no-plots"] * (command == "analyze") + ["--quiet"] * quiet
     result = CliRunner().invoke(cli.app, [command, str(path), "-o", str(tmp_path / "out"), *short])
     assert result.exit_code == 0
-    text = "pyclone-pgsm: warning: tumour content of 'S' is not known and taken as 1\n"
+    text = "pyclone-pgsm: warning: tumour content of 'S' is not known and taken as 1: give it with --tumour-content\n"
     assert without_waiting(result.stderr) == ("" if quiet else text)
 
 
@@ -150,7 +150,12 @@ def test_suspicions_stand_in_the_results(tmp_path: Path) -> None:
     result = CliRunner().invoke(cli.app, ["analyze", str(path), "-o", str(out), *short, "--no-plots", "-q"])
     assert result.exit_code == 0
     warnings = json.loads((out / "run.json").read_text())["warnings"]
-    assert any("reads of reference and variant swapped?" in warning for warning in warnings)
+    assert sum("reads of reference and variant swapped?" in warning for warning in warnings) == 1
+    again = CliRunner().invoke(
+        cli.app, ["summarize", str(out / "trace.h5"), "-o", str(tmp_path / "again"), "-q"]
+    )
+    assert again.exit_code == 0
+    assert json.loads((tmp_path / "again" / "run.json").read_text())["warnings"] == warnings
 
 
 def test_empty_counts_say_what_to_do(tmp_path: Path) -> None:

@@ -401,6 +401,24 @@ def test_numbers_of_clusters_hide_no_point_where_there_is_room():
         assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
 
 
+def test_numbers_of_clusters_hide_no_point_in_a_dense_panel():
+    summary = make_summary(4000, 2, 12)
+    everywhere = np.random.default_rng(1).uniform(size=summary.mean.shape)
+    free = everywhere.copy()
+    free[:, 0] *= 0.8
+    numbers = {}
+    for name, mean in (("everywhere", everywhere), ("free", free)):
+        figure = prevalence_scatter(replace(summary, mean=mean))
+        axes = figure.axes[0]
+        figure.canvas.draw()
+        boxes = [text.get_window_extent(figure.canvas.get_renderer()) for text in axes.texts]
+        points = axes.transData.transform(mean)
+        assert not any(box.contains(*point) for box in boxes for point in points)
+        assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
+        numbers[name] = len(boxes)
+    assert numbers["everywhere"] < numbers["free"]
+
+
 def test_without_precision_there_is_no_such_panel():
     figure = chain_traces(make_traces(2, 60, precision=False))
     assert [axes.get_ylabel() for axes in figure.axes[::2]] == ["log joint", "clusters", "concentration"]

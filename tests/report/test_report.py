@@ -279,6 +279,18 @@ def test_search(page: Any) -> None:
     assert len(shown(page)) == 10  # found by gene
 
 
+def test_only_the_doubtful(page: Any, folder: Path) -> None:
+    table = pd.read_csv(folder / "mutations.tsv", sep="\t").drop_duplicates("mutation_id")
+    unsure = table[table["cluster_assignment_prob"] < 0.8]["mutation_id"].tolist()
+    assert 0 < len(unsure) < 40
+    page.check("#doubtful")
+    assert shown(page) == unsure
+    assert f"{len(unsure)} mutations are doubtful" in page.inner_text("header")
+    page.click("#everything")
+    assert len(shown(page)) == 40
+    assert not page.is_checked("#doubtful")
+
+
 def test_choosing_lights_up_everywhere(page: Any, folder: Path) -> None:
     table = pd.read_csv(folder / "mutations.tsv", sep="\t").drop_duplicates("mutation_id")
     page.focus("button.choose[data-cluster='1']")

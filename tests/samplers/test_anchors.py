@@ -60,7 +60,7 @@ def uniform_pairs() -> np.ndarray:
 
 
 def cluster_informed_pairs(case: Case, labels: list[int]) -> np.ndarray:
-    """Appendix C: i1 uniform; i2 from block b with probability proportional to s_b = L(b1 ∪ b)/(L(b1) L(b)), the own
+    """Appendix F: i1 uniform; i2 from block b with probability proportional to s_b = L(b1 ∪ b)/(L(b1) L(b)), the own
     block's being the mean of the others'; uniform in the block; both uniform if the block holds nothing but i1."""
     blocks = blocks_of(labels)
     h = np.zeros((T, T))
@@ -83,7 +83,7 @@ def cluster_informed_pairs(case: Case, labels: list[int]) -> np.ndarray:
 
 
 def threshold_informed_pairs(case: Case, labels: list[int]) -> np.ndarray:
-    """Appendix C: i1 uniform; i2 from any of the blocks b that have 0.01 of the attachment probability |b| L(y_i1 | b),
+    """Appendix F: i1 uniform; i2 from any of the blocks b that have 0.01 of the attachment probability |b| L(y_i1 | b),
     without i1, all alike; uniform in the block; both uniform if there is none."""
     blocks = blocks_of(labels)
     h = np.zeros((T, T))

@@ -39,8 +39,7 @@ def choose_samples(
             problems.add(
                 f"which sample is the tumour? Name it with `tumour_sample`; {samples_of_file(names)}"
             )
-        stem = file_stem(file.path)
-        chosen = {name: stem if name.upper() in ROLES else name for name in tumours}
+        chosen = _own_names(file, tumours, problems)
     else:
         chosen = {}
         for sample_id, name in file.samples.items():
@@ -52,6 +51,19 @@ def choose_samples(
     for sample_id in chosen.values():
         if not sample_id.strip() or CONTROL.search(sample_id):
             problems.add(f"{sample_id!r} cannot be the name of a sample; give another, as in NAME=FILE")
+    return chosen
+
+
+def _own_names(file: VariantFile, tumours: Sequence[str], problems: FileProblems) -> dict[str, str]:
+    """The name of each tumour: that of the file in place of one of `ROLES`, else its own."""
+    stem = file_stem(file.path)
+    chosen = {name: stem if name.upper() in ROLES else name for name in tumours}
+    called = [name for name, given in chosen.items() if given == stem]
+    if len(called) > 1:
+        problems.add(
+            f"{listed(called)} would all be called {stem!r}, after the file. Give the file once for each, as in "
+            f"{called[0]}=FILE, or name them in a sample sheet (columns sample_id and tumour_sample)"
+        )
     return chosen
 
 

@@ -92,12 +92,12 @@ def _read_file(
     is_empty = not open_text(file.path, problems, EXPECTED).read().strip()
     if kind == "table":
         raise problems.give_up(
-            "this table has copy numbers or names of mutations of its own; leave out the segments (-c) to use it as it "
+            "this table has copy numbers or names of mutations of its own; leave out `segments` to use it as it "
             f"is, or give {EXPECTED}"
         )
     if kind == "segments":
         raise problems.give_up(
-            f"these are copy-number segments; give them with -c. Expected here is {EXPECTED}"
+            f"these are copy-number segments; give them as `segments`. Expected here is {EXPECTED}"
         )
     raise problems.give_up(f"{'the file is empty; ' if is_empty else ''}expected is {EXPECTED}")
 

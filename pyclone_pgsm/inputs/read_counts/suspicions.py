@@ -37,7 +37,7 @@ def suspicions(observations: Observations) -> list[str]:
 
 def content_taken_as_one(samples: Sequence[str]) -> str:
     """What to say of samples whose tumour content is not told."""
-    return f"tumour content of {listed(samples)} is not known and taken as 1"
+    return f"tumour content of {listed(samples)} is not known and taken as 1: give it with --tumour-content"
 
 
 def _frequencies(observations: Observations) -> NDArray[np.float64]:

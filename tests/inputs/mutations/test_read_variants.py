@@ -85,13 +85,16 @@ def test_faults_of_all_files_are_told(tmp_path: Path) -> None:
     [
         (
             "mutation_id\tsample_id\tref_counts\talt_counts\tmajor_cn\tminor_cn\tnormal_cn\nm\tS\t1\t2\t1\t1\t2\n",
-            "this table has copy numbers or names of mutations of its own; leave out the segments (-c) to use it",
+            "this table has copy numbers or names of mutations of its own; leave out `segments` to use it",
         ),
         (
             "a\tb\n1\t2\n",
             "expected is a VCF, a MAF, or a table with chrom, pos, ref, alt, sample_id, ref_counts and",
         ),
-        ("chrom\tstart\tend\tmajor_cn\tminor_cn\n", "these are copy-number segments; give them with -c"),
+        (
+            "chrom\tstart\tend\tmajor_cn\tminor_cn\n",
+            "these are copy-number segments; give them as `segments`",
+        ),
         (b"\x1f\x8b\x08\x00", "the gzip compression breaks off: the file is cut short"),
         (
             gzip.compress(b"BCF\x02\x02\0\0", mtime=0),

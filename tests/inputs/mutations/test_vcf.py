@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import re
 from pathlib import Path
 
 import pysam
@@ -329,3 +330,22 @@ def test_damaged_compression(tmp_path: Path) -> None:
     bgzipped = _bgzipped(plain)
     without_end = write(tmp_path, bgzipped[:-28], "short.vcf.gz")
     assert "short.vcf.gz: the mark that bgzip puts at the end is missing" in message(without_end)
+
+
+@pytest.mark.parametrize(
+    ("names", "meta", "tumours"),
+    [
+        (("TUMOR", "TUMOUR"), ("##tumor_sample=TUMOR", "##tumor_sample=TUMOUR"), ()),
+        (("TUMOR", "TUMOUR"), (), ("TUMOUR", "TUMOR")),
+        (("t", "TUMOUR"), (), ("t", "TUMOUR")),
+    ],
+)
+def test_two_tumours_of_one_name(
+    names: tuple[str, str], meta: tuple[str, ...], tumours: tuple[str, ...], tmp_path: Path
+) -> None:
+    path = write(tmp_path, vcf(record("AD", "9,1", "8,2"), names=names, meta=meta))
+    message = f"'{names[0]}', 'TUMOUR' would all be called 't', after the file. Give the file once for each"
+    with pytest.raises(InputError, match=re.escape(message)):
+        read(path, tumour_samples=tumours)
+    once_each = read(VariantFile(path, dict.fromkeys(names)))
+    assert counts(once_each) == [(names[0], "1:100:A:C", 9, 1), ("TUMOUR", "1:100:A:C", 8, 2)]

@@ -411,7 +411,7 @@ def test_different_builds() -> None:
         join(mutations, of_37)
     assert str(caught.value) == (
         "sample 'S': the mutations are of genome build GRCh38, the segments of GRCh37 (chromosome 1 has 248956422 "
-        "bases in GRCh38, and here is position 249250621). Lift one of them over; or give `build`, if this is "
+        "bases in GRCh38, and here is position 249250621). Lift one of them over; or give `genome_build`, if this is "
         "a mistake"
     )
     assert len(join(mutations, of_37, builds="GRCh38")[0]) == 1
