@@ -9,9 +9,10 @@ TUMOUR_FILES = {
     "mutations.tsv": "one row a mutation and sample",
     "clusters.tsv": "one row a cluster and sample",
     "left_out.tsv": "one row a thing left out or changed; there even if it has no rows",
-    "run.json": "command, version, seed, options, counts, diagnostics, whether the chains have converged, weights of "
-    "the chains, warnings, seconds, `memory_estimate_mb` (what the run was expected to need at its peak, and its "
-    "parts), versions of the libraries",
+    "run.json": "command, version, seed, options, counts, diagnostics, whether the chains have converged, `moves` (of "
+    "each move, in the saved iterations of all chains after the burn-in, how often it was `tried`, `changed` the "
+    "partition, `split`: left more clusters, `merged`: left fewer), weights of the chains, warnings, seconds, "
+    "`memory_estimate_mb` (what the run was expected to need at its peak, and its parts), versions of the libraries",
     "trace.h5": "all saved iterations of all chains",
     "report.html": "one self-contained page",
     "plots/": "pictures",

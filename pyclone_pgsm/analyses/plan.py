@@ -24,6 +24,7 @@ from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.samplers.initial import INITS, is_file
 from pyclone_pgsm.sampling.chain import ChainState, advance, rebuild_interval, start_chain
 from pyclone_pgsm.sampling.chains import effective_threads
+from pyclone_pgsm.sampling.moves import names_of_moves
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import RunOptions
 from pyclone_pgsm.trace.dataset import Dataset
@@ -103,6 +104,7 @@ def make_plan(
         data.options,
         model.hyperparameters,
         rebuild_interval(model, data.num_columns),
+        moves=names_of_moves(settings, len(names)),
     )
     states = [start_chain(model, prior, settings, chain, start_labels) for chain in range(settings.chains)]
     plan = Plan(data, options, model, states, memory)

@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from importlib.metadata import version
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from pyclone_pgsm import __version__
 from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.analyses.memory import Estimate
@@ -19,6 +22,7 @@ from pyclone_pgsm.posterior.summarize import (
     Result,
 )
 from pyclone_pgsm.sampling.convergence import COCLUSTERING_LIMIT, ESS_LIMIT, RHAT_LIMIT, Verdict
+from pyclone_pgsm.sampling.moves import COUNTS
 from pyclone_pgsm.sampling.settings import start_of
 from pyclone_pgsm.trace import Trace
 
@@ -77,6 +81,14 @@ def _starts(trace: Trace) -> list[str]:
     return [start_of(k, start, T, most) for k in range(len(trace.chains))]
 
 
+def _moves(trace: Trace, rows: list[NDArray[np.int64]]) -> dict[str, dict[str, int]]:
+    """What is counted of each move in saved iterations of all chains."""
+    counts = sum(chain.moves[kept].sum(axis=0) for chain, kept in zip(trace.chains, rows))
+    return {
+        name: dict(zip(COUNTS, row)) for name, row in zip(trace.options.moves, np.asarray(counts).tolist())
+    }
+
+
 def run_report(
     trace: Trace,
     result: Result[Any],
@@ -88,6 +100,7 @@ def run_report(
     """Content of ``run.json``."""
     options = trace.options
     analysis = ANALYSES[trace.data.kind]
+    rows = kept_rows(trace, burn_in)
     return {
         "program": "pyclone-pgsm",
         "version": __version__,
@@ -100,7 +113,7 @@ def run_report(
         "counts": {
             **analysis.counts(trace, result.summary),
             "chains": len(trace.chains),
-            "saved_iterations": [len(rows) for rows in kept_rows(trace, burn_in)],
+            "saved_iterations": [len(kept) for kept in rows],
         },
         "stopped": options.stopped,
         "converged": result.convergence.converged,
@@ -110,6 +123,7 @@ def run_report(
             diagnostic.name: _diagnostic(diagnostic, options.hyperparameters)
             for diagnostic in result.diagnostics
         },
+        "moves": _moves(trace, rows),
         "chain_weights": [_number(weight) for weight in result.chain_weights.tolist()],
         "warnings": result.warnings,
         "seconds": {

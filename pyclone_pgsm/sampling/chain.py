@@ -1,6 +1,6 @@
 """A chain: its state, its start, and :func:`advance`, which runs it on.
 
-An iteration takes the steps that the settings name (:func:`~pyclone_pgsm.sampling.iteration.make_steps`), then draws
+An iteration takes the steps that the settings name (:func:`~pyclone_pgsm.sampling.moves.make_steps`), then draws
 which mutations are outliers if the model has any, and the hyperparameters of the partition prior and of the likelihood.
 A chain is a function of its settings and its seed. Everything it needs to go on is a :class:`ChainState`; the
 statistics of the blocks are computed anew from the labels every ``rebuild`` iterations (which also keeps rounding
@@ -28,7 +28,7 @@ from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS, AnchorProposal
 from pyclone_pgsm.samplers.hyperparameters import partition_log_likelihood, resample_hyperparameters
 from pyclone_pgsm.samplers.initial import initial_labels
-from pyclone_pgsm.sampling.iteration import make_steps, outlier_step
+from pyclone_pgsm.sampling.moves import COUNTS, make_steps, outlier_step
 from pyclone_pgsm.sampling.settings import Settings, start_of
 
 LARGEST_START = 4 << 30  # bytes of block statistics that a start may need
@@ -81,6 +81,9 @@ class Records:
         Empty if the model has none. Blocks of outliers do not count in ``num_clusters``.
     watched : list of (W,) float32
         Empty unless the settings say so and the model has any.
+    moves : list of (M, 4) int64
+        Of each move of the iteration (:func:`~pyclone_pgsm.sampling.moves.names_of_moves`) its
+        :data:`~pyclone_pgsm.sampling.moves.COUNTS`.
     """
 
     iteration: list[int] = field(default_factory=list)
@@ -92,6 +95,7 @@ class Records:
     values: list[Values] = field(default_factory=list)
     outliers: list[NDArray[np.bool_]] = field(default_factory=list)
     watched: list[NDArray[np.float32]] = field(default_factory=list)
+    moves: list[NDArray[np.int64]] = field(default_factory=list)
 
     @property
     def concentration(self) -> list[float]:
@@ -217,8 +221,11 @@ def advance(
         if iterations - iteration == iterations % rebuild:
             # the last iterations end between two rebuilds: a longer run must start again before them
             checkpoint = copy.deepcopy(state_now())
-        for step in steps:
-            partition = step(likelihood, tables, partition, rng)
+        counts = np.zeros((len(steps), len(COUNTS)), np.int64)
+        for (step, times), count in zip(steps, counts):
+            for _ in range(times):
+                partition, info = step(likelihood, tables, partition, rng)
+                count += info.counts
         if iteration < burn_in:
             state.anchors.adapt(likelihood, partition)
         if given is not None and iteration >= burn_in // 2:
@@ -246,6 +253,7 @@ def advance(
                 )
             )
             records.values.append(values)
+            records.moves.append(counts)
             if watches is not None:
                 records.watched.append(watches.watched(likelihood, partition))
             records.seconds.append(time.perf_counter() - started)

@@ -14,7 +14,7 @@ from pyclone_pgsm.files import replacing
 from pyclone_pgsm.locks import writing
 from pyclone_pgsm.trace.dataset import Dataset
 from pyclone_pgsm.trace.hyperparameters import dataset_name
-from pyclone_pgsm.trace.options import OUTLIERS, WATCHED, RunOptions
+from pyclone_pgsm.trace.options import MOVES_COUNTED, OUTLIERS, WATCHED, RunOptions
 from pyclone_pgsm.trace.reader import Trace
 from pyclone_pgsm.trace.schema import FORMAT, SERIES
 from pyclone_pgsm.trace.writer import append, create_chain, new_file, write_config, write_state
@@ -43,10 +43,15 @@ def merge_traces(paths: Sequence[Path], out: Path) -> int:
     """
     if not paths:
         raise TraceError("no trace to merge")
+    counted = set()
     for path in paths:  # what is no trace is refused before a folder is made
-        Trace(path).close()
+        with Trace(path) as trace:
+            counted.add(trace.options.moves)
+    moves = (
+        counted.pop() if len(counted) == 1 else ()
+    )  # of different samplers, or versions: not in the new one
     with writing(out), replacing(out) as temporary:
-        count = _write_merged(paths, temporary)
+        count = _write_merged(paths, temporary, moves)
     return count
 
 
@@ -58,7 +63,7 @@ def renew(path: Path) -> None:
         merge_traces([path], path)
 
 
-def _write_merged(paths: Sequence[Path], out: Path) -> int:
+def _write_merged(paths: Sequence[Path], out: Path, moves: tuple[str, ...]) -> int:
     seen: dict[int, Path] = {}
     count = longest = 0
     with Trace(paths[0]) as first, new_file(out) as merged:
@@ -71,10 +76,11 @@ def _write_merged(paths: Sequence[Path], out: Path) -> int:
                 _note_seeds(path, trace.seeds, seen)
                 longest = max(longest, trace.options.settings.lengths[0])
                 for k in range(len(trace.chains)):
-                    _copy_chain(trace, k, chains, str(count))
+                    _copy_chain(trace, k, chains, str(count), replace(trace.options, moves=moves))
                     count += 1
         settings = replace(first.options.settings, chains=count, iterations=longest)
-        options = replace(first.options, settings=settings, stopped=None)  # together they are asked anew
+        options = replace(first.options, settings=settings, moves=moves)
+        options = replace(options, stopped=None)  # together they are asked anew
         write_config(merged, options, first.command, first.version)
     return count
 
@@ -85,14 +91,16 @@ def _note_seeds(path: Path, seeds: Iterable[int], seen: dict[int, Path]) -> None
     seen |= dict.fromkeys(seeds, path)
 
 
-def _copy_chain(trace: Trace, k: int, chains: h5py.Group, name: str) -> None:
-    options, source = trace.options, trace.chains[k]
+def _copy_chain(trace: Trace, k: int, chains: h5py.Group, name: str, options: RunOptions) -> None:
+    source = trace.chains[k]
     chain = create_chain(chains, name, len(trace.data.names), options, trace.seed_of(k))
     for rows in trace.blocks_of_rows(k):
         by_observation = {"labels": trace.labels, OUTLIERS: trace.outliers}
         columns: dict[str, Any] = {name: by_observation[name](k, rows) for name in options.by_observation}
         if options.has_watched:
             columns[WATCHED] = trace.watched(k, rows)
+        if options.moves:
+            columns[MOVES_COUNTED] = source.moves[rows]
         columns |= {series: getattr(source, series)[rows] for series in SERIES}
         columns |= {dataset_name(series): source.hyperparameters[series][rows] for series in options.traced}
         append(chain, columns)

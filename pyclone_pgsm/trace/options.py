@@ -19,6 +19,7 @@ from pyclone_pgsm.tumour.options import TUMOUR
 
 OUTLIERS = "outliers"
 WATCHED = "watched"
+MOVES_COUNTED = "moves"
 STOPPED = ("converged", "max-iterations", "max-time")
 LARGEST_REBUILD = 10
 
@@ -42,6 +43,8 @@ class RunOptions:
         Why chains that run until they have converged are at their end: one of :data:`STOPPED`. Iterations and burn-in
         of the settings are then those that they have, and that which was found. None: they are not, or are of so many
         iterations.
+    moves : tuple of str
+        The moves of an iteration, which are counted; none in a trace of a version that did not count them.
     """
 
     settings: Settings
@@ -50,6 +53,7 @@ class RunOptions:
     hyperparameters: tuple[str, ...]
     rebuild: int
     stopped: str | None = None
+    moves: tuple[str, ...] = ()
 
     @property
     def by_observation(self) -> tuple[str, ...]:
@@ -90,12 +94,12 @@ class RunOptions:
         except (ValueError, RecursionError) as problem:
             raise Fault("", f"no JSON: {type(problem).__name__}: {problem}") from None
         names = [field.name for field in fields(cls)]
-        check_keys("", values, names, [name for name in names if name != "stopped"])
+        check_keys("", values, names, [name for name in names if name not in ("stopped", "moves")])
         settings = _read_settings(values["settings"])
         _check_prior(values["prior"])
         model = _read_model(values["model"])
         hyperparameters = values["hyperparameters"]
-        if not (isinstance(hyperparameters, list) and all(isinstance(name, str) for name in hyperparameters)):
+        if not _are_names(hyperparameters):
             raise Fault("hyperparameters", f"{shown(hyperparameters)} is no list of names")
         rebuild = values["rebuild"]
         if type(rebuild) is not int or not 1 <= rebuild <= LARGEST_REBUILD:
@@ -105,7 +109,14 @@ class RunOptions:
         stopped = values.get("stopped")
         if stopped is not None and stopped not in STOPPED:
             raise Fault("stopped", f"{shown(stopped)}; expected null or one of {', '.join(STOPPED)}")
-        return cls(settings, values["prior"], model, tuple(hyperparameters), rebuild, stopped)
+        moves = values.get("moves", [])
+        if not _are_names(moves):
+            raise Fault("moves", f"{shown(moves)} is no list of names")
+        return cls(settings, values["prior"], model, tuple(hyperparameters), rebuild, stopped, tuple(moves))
+
+
+def _are_names(values: Any) -> bool:
+    return isinstance(values, list) and all(isinstance(name, str) for name in values)
 
 
 def _plain(value: Any) -> Any:

@@ -18,6 +18,7 @@ from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.likelihoods.registry import file_digest, is_likelihood_file
 from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS
 from pyclone_pgsm.sampling.chain import ChainState
+from pyclone_pgsm.sampling.moves import names_of_moves
 from pyclone_pgsm.stopping import held_back
 from pyclone_pgsm.trace import schema, structure
 from pyclone_pgsm.trace.dataset import Dataset
@@ -44,6 +45,8 @@ class ChainTrace:
     concentration, log_joint, seconds : (n,) float64
     hyperparameters : dict of str to (n,) float64
         The others of :attr:`RunOptions.traced`.
+    moves : (n, M, 4) int32
+        Of each of the M :attr:`RunOptions.moves` its :data:`~pyclone_pgsm.sampling.moves.COUNTS` in the iteration.
     """
 
     iteration: NDArray[np.int64]
@@ -52,6 +55,7 @@ class ChainTrace:
     log_joint: NDArray[np.float64]
     seconds: NDArray[np.float64]
     hyperparameters: dict[str, NDArray[np.float64]]
+    moves: NDArray[np.int32]
 
 
 class Trace:
@@ -157,10 +161,14 @@ class Trace:
         if prior.get("name") == "custom" and len(prior["log_tau2"]) != T + 1:
             raise Fault("config.options.prior.log_tau2", f"has {len(prior['log_tau2'])} numbers, not {T + 1}")
 
+        moves = names_of_moves(self.options.settings, T)
+        if self.options.moves not in ((), moves):
+            raise Fault("config.options.moves", f"are not those of the settings, {', '.join(moves)}")
+
     def _read_chain(self, chains: h5py.Group, name: str) -> ChainTrace:
         where = f"chains/{name}"
         chain = structure.group_of(chains, "chains", name)
-        structure.check_members(chain, where, schema.members_of_chain(self.options))
+        structure.check_members(chain, where, (*schema.datasets_of_chain(self.options), "state"))
         self._seeds.append(structure.whole_attribute(chain, where, "seed"))
         T = len(self.data.names)
         rows = structure.dataset_of(chain, where, "labels", LABEL_TYPES, (None, T)).shape[0]
@@ -178,7 +186,10 @@ class Trace:
         )
         hyperparameters = {name: found[dataset_name(name)] for name in self.options.traced}
         check_weights(where, hyperparameters)
-        return ChainTrace(**{name: found[name] for name in SERIES}, hyperparameters=hyperparameters)
+        moves = schema.read_moves(chain, where, rows, self.options)
+        return ChainTrace(
+            **{name: found[name] for name in SERIES}, hyperparameters=hyperparameters, moves=moves
+        )
 
     def _damage(self, reason: object) -> TraceError:
         return TraceError(f"{self.path}: the trace is damaged: {reason}")

@@ -18,9 +18,10 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.priors import Prior
+from pyclone_pgsm.sampling.moves import COUNTS
 from pyclone_pgsm.trace.dataset import Dataset
 from pyclone_pgsm.trace.hyperparameters import dataset_name
-from pyclone_pgsm.trace.options import WATCHED, RunOptions
+from pyclone_pgsm.trace.options import MOVES_COUNTED, WATCHED, RunOptions
 from pyclone_pgsm.trace.structure import LARGEST_INT, read
 from pyclone_pgsm.trace.values import Fault, Values, refuse, shown, within
 
@@ -198,15 +199,33 @@ def read_anchors(
     return found
 
 
+def read_moves(chain: h5py.Group, where: str, rows: int, options: RunOptions) -> NDArray[np.int32]:
+    """(n, M, 4) what is counted of the moves of each saved iteration; M is 0 where nothing was.
+
+    Raises
+    ------
+    Fault
+    """
+    if not options.moves:
+        return np.zeros((rows, 0, len(COUNTS)), np.int32)
+    count = Values("int32", within(0, LARGEST_INT), "a number of moves")
+    found = read(chain, where, MOVES_COUNTED, count, (rows, len(options.moves), len(COUNTS)))
+    tried, changed, split, merged = np.moveaxis(found.astype(np.int64), 2, 0)
+    is_wrong = (changed > tried) | (split + merged > changed)
+    refuse(f"{where}/{MOVES_COUNTED}", is_wrong, "counts more moves of a kind than there are of all")
+    return found
+
+
 def series_of(data: Dataset, options: RunOptions) -> dict[str, Values]:
     """What each dataset of a chain with one number a saved iteration may hold, by the dataset's name."""
     return {**SERIES, **{dataset_name(name): data.allowed_values(name) for name in options.traced}}
 
 
-def members_of_chain(options: RunOptions) -> tuple[str, ...]:
-    """Names of all that a chain's group has."""
+def datasets_of_chain(options: RunOptions) -> tuple[str, ...]:
+    """Names of all datasets of a chain: each has a row a saved iteration."""
     watched = (WATCHED,) if options.has_watched else ()
-    return (*options.by_observation, *watched, *SERIES, *map(dataset_name, options.traced), "state")
+    moves = (MOVES_COUNTED,) if options.moves else ()
+    return (*options.by_observation, *watched, *moves, *SERIES, *map(dataset_name, options.traced))
 
 
 def members_of_state(options: RunOptions) -> tuple[str, ...]:

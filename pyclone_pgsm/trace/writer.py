@@ -25,13 +25,14 @@ from pyclone_pgsm import __version__
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.files import replacing
 from pyclone_pgsm.sampling.chain import ChainState, Records
+from pyclone_pgsm.sampling.moves import COUNTS
 from pyclone_pgsm.stopping import held_back
 from pyclone_pgsm.trace import layout
 from pyclone_pgsm.trace.dataset import Dataset
 from pyclone_pgsm.trace.hyperparameters import dataset_name, describe
-from pyclone_pgsm.trace.options import OUTLIERS, WATCHED, RunOptions
+from pyclone_pgsm.trace.options import MOVES_COUNTED, OUTLIERS, WATCHED, RunOptions
 from pyclone_pgsm.trace.reader import Trace
-from pyclone_pgsm.trace.schema import ANCHOR_ARRAYS, FORMAT, SERIES
+from pyclone_pgsm.trace.schema import ANCHOR_ARRAYS, FORMAT, SERIES, datasets_of_chain
 from pyclone_pgsm.trace.structure import CHUNK_BYTES, HEADER_BYTES, VERSIONS, seal, write_array
 from pyclone_pgsm.tumour.model import watched_cells
 
@@ -133,6 +134,10 @@ def create_chain(
         number = len(watched_cells(num_observations, 1)[0])
         text = "prevalences of some mutations, each in a sample, given the state of the chain"
         _create_rows(chain, WATCHED, number, np.dtype(np.float32), text)
+    if options.moves:
+        text = f"of each move ({', '.join(options.moves)}) of the iteration: {', '.join(COUNTS)}"
+        shape = len(options.moves), len(COUNTS)
+        _create_series(chain, MOVES_COUNTED, "int32", text, shape)
     for series, kind in SERIES.items():
         _create_series(chain, series, kind.dtype, kind.description)
     for series in options.traced:
@@ -140,9 +145,18 @@ def create_chain(
     return chain
 
 
-def _create_series(chain: h5py.Group, name: str, kind: str, description: str) -> None:
+def _create_series(
+    chain: h5py.Group, name: str, kind: str, description: str, shape: tuple[int, ...] = ()
+) -> None:
+    """A dataset with few numbers, of this shape, an iteration."""
     chain.create_dataset(
-        name, shape=(0,), maxshape=(None,), chunks=(SERIES_ROWS,), dtype=kind, fletcher32=True
+        name,
+        shape=(0, *shape),
+        maxshape=(None, *shape),
+        chunks=(SERIES_ROWS, *shape),
+        dtype=kind,
+        compression="gzip" if shape else None,
+        fletcher32=True,
     )
     chain[name].attrs["description"] = description
 
@@ -209,7 +223,7 @@ def append(chain: h5py.Group, columns: dict[str, Any]) -> None:
         dataset[-rows:] = values
 
 
-def _columns(records: Records, traced: Sequence[str]) -> dict[str, Any]:
+def _columns(records: Records, traced: Sequence[str], counts_moves: bool) -> dict[str, Any]:
     """What records are in the datasets of a chain."""
     others = [(*prior[1:], *values) for prior, values in zip(records.prior_values, records.values)]
     return {
@@ -218,6 +232,7 @@ def _columns(records: Records, traced: Sequence[str]) -> dict[str, Any]:
         **dict(zip(map(dataset_name, traced), zip(*others))),
         **({OUTLIERS: np.array(records.outliers)} if records.outliers else {}),
         **({WATCHED: np.array(records.watched)} if records.watched else {}),
+        **({MOVES_COUNTED: np.array(records.moves)} if counts_moves else {}),
     }
 
 
@@ -271,7 +286,7 @@ class TraceWriter:
             for k, (waiting, state) in sorted(self.pending.items()):
                 chain = file["chains"][str(k)]
                 for records in waiting:
-                    append(chain, _columns(records, self.traced))
+                    append(chain, _columns(records, self.traced, MOVES_COUNTED in chain))
                 write_state(chain, state)
         self.pending = {}
         self.bytes = 0
@@ -295,8 +310,7 @@ def extend_trace(path: Path, options: RunOptions) -> None:
         file["config"].attrs["options"] = options.to_json()
         for chain in file["chains"].values():
             keep = int(np.searchsorted(chain["iteration"][:], chain["state"].attrs["iteration"], "right"))
-            watched = (WATCHED,) if options.has_watched else ()
-            for name in (*options.by_observation, *watched, *SERIES, *map(dataset_name, options.traced)):
+            for name in datasets_of_chain(options):
                 chain[name].resize(keep, axis=0)
 
 

@@ -29,7 +29,7 @@ from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.analyses.plan import make_plan
 from pyclone_pgsm.errors import InputError, UsageError
 from pyclone_pgsm.priors import DirichletProcess, FiniteDirichlet, PitmanYor
-from pyclone_pgsm.sampling import iteration
+from pyclone_pgsm.sampling import moves
 from pyclone_pgsm.sampling.chains import effective_threads
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import Trace
@@ -307,22 +307,22 @@ def test_anchor_proposal_follows_the_number_of_anchors(settings, proposal):
 @pytest.mark.parametrize(
     ("sampler", "expected"),
     [
-        ("mixed", ["sweep", "sweep", "move", "move", "move"]),
-        ("gibbs", ["sweep", "sweep"]),
-        ("pgsm", ["move", "move", "move"]),
-        ("mixed-sams", ["sweep", "sweep", "move", "move", "move"]),
-        ("restricted-gibbs", ["move", "move", "move"]),
+        ("mixed", [("gibbs", 2), ("pgsm", 3)]),
+        ("gibbs", [("gibbs", 2)]),
+        ("pgsm", [("pgsm", 3)]),
+        ("mixed-sams", [("gibbs", 2), ("sams", 3)]),
+        ("restricted-gibbs", [("restricted-gibbs", 3)]),
     ],
 )
 def test_steps_of_an_iteration(sampler, expected, monkeypatch):
     """Sweeps first, then moves, as many of each as the settings say."""
-    monkeypatch.setattr(iteration, "_gibbs_step", lambda *_: "sweep")
-    monkeypatch.setattr(iteration, "_split_merge_step", lambda *_: "move")
+    for name in moves.MOVES:
+        monkeypatch.setitem(moves.MOVES, name, lambda *_, name=name: name)
     settings = Settings(sampler=sampler, sweeps=2, moves=3)
     for T in (1, 2, 40):
         model = SimpleNamespace(num_observations=T, likelihood=lambda _: None)
-        steps = iteration.make_steps(model, settings, (), None)
-        assert steps == (expected if T > 1 else ["sweep", "sweep"])
+        steps = moves.make_steps(model, settings, (), None)
+        assert steps == (expected if T > 1 else [("gibbs", 2)])
 
 
 def test_start_from_a_file(tmp_path):

@@ -63,6 +63,7 @@ def _records(plan: Plan) -> Records:
         prior_values=[state.prior.values()] * ROWS,
         values=[state.values] * ROWS,
         outliers=outliers,
+        moves=[np.ones((len(plan.options.moves), 4), np.int64) * [[4, 2, 1, 0]]] * ROWS,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pytest
 from made_traces import harm, made_trace, option
 from small_runs import matrix
@@ -52,7 +53,10 @@ def trace(plugin: Path, tmp_path: Path) -> Path:
 
 def _records(state: ChainState) -> Records:
     labels = [state.labels] * 20
-    return Records(list(range(1, 21)), labels, [1] * 20, [0.0] * 20, [0.1] * 20, [(1.0,)] * 20, [()] * 20)
+    moves = [np.zeros((2, 4), np.int64)] * 20
+    return Records(
+        list(range(1, 21)), labels, [1] * 20, [0.0] * 20, [0.1] * 20, [(1.0,)] * 20, [()] * 20, moves=moves
+    )
 
 
 def commands(trace: Path, folder: Path) -> list[tuple[object, ...]]:

@@ -147,6 +147,58 @@ def test_a_trace_that_knows_nothing_of_second_states(traces, tmp_path):
     assert merge_traces([old, traces[2]], tmp_path / "both.h5") == 5
 
 
+def test_moves_are_counted(traces, tmp_path):
+    """In every iteration and chain, the same if the run was interrupted; in run.json those after the burn-in."""
+    with h5py.File(traces[1], "r") as file:
+        moves = np.array([chain["moves"][:] for chain in file["chains"].values()])
+        assert "gibbs, pgsm" in file["chains/0/moves"].attrs["description"]
+        num_clusters = np.array([chain["num_clusters"][:] for chain in file["chains"].values()])
+    assert moves.shape == (2, 60, 2, 4)
+    tried, changed, split, merged = np.moveaxis(moves, 3, 0)
+    assert (tried == [1, 4]).all()
+    assert (split + merged <= changed).all()
+    assert (changed <= tried).all()
+    assert ((split + merged).sum(axis=2)[:, 1:][np.diff(num_clusters) != 0] > 0).all()
+    analysis.write_results(traces[1], tmp_path / "out", plots=False)
+    told = json.loads((tmp_path / "out" / "run.json").read_text())["moves"]
+    assert list(told) == ["gibbs", "pgsm"]
+    for name, counts in zip(told, moves[:, 30:].sum(axis=(0, 1)).tolist()):
+        assert told[name] == dict(zip(("tried", "changed", "split", "merged"), counts))
+    short = run(tmp_path / "short.h5", seed=1, iterations=40)
+    analysis.resume(short, 60)
+    assert bits(short)["chains/1/moves"] == bits(traces[1])["chains/1/moves"]
+
+
+def without_counts(path: Path) -> Path:
+    """As versions before wrote it."""
+    with edited(path) as file:
+        options = json.loads(file["config"].attrs["options"])
+        del options["moves"]
+        file["config"].attrs["options"] = json.dumps(options)
+        for chain in file["chains"].values():
+            del chain["moves"]
+    return path
+
+
+def test_a_trace_without_counts_of_moves_is_read_and_goes_on(traces, tmp_path):
+    old = without_counts(Path(shutil.copy(traces[1], tmp_path / "old.h5")))
+    new = Path(shutil.copy(traces[1], tmp_path / "new.h5"))
+    assert analysis.resume(old, 75) == analysis.resume(new, 75) == 75
+    analysis.write_results(old, tmp_path / "out", plots=False)
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["moves"] == {}
+    mine, its = bits(old), bits(new)
+    different = {name.rpartition("/")[2] for name in mine | its if mine.get(name) != its.get(name)}
+    assert different == {"moves", "config:options"}
+    two = without_counts(Path(shutil.copy(traces[2], tmp_path / "2.h5")))
+    assert merge_traces([traces[1], two], old) == 5
+    with Trace(old) as trace:
+        assert trace.options.moves == ()
+        assert [chain.moves.shape for chain in trace.chains] == [(60, 0, 4)] * 5
+    assert merge_traces([traces[1], traces[2]], tmp_path / "both.h5") == 5
+    with Trace(tmp_path / "both.h5") as trace:
+        assert [chain.moves.shape for chain in trace.chains] == [(60, 2, 4)] * 5
+
+
 def test_reading_back(traces):
     observations = tumour()
     with Trace(traces[2]) as trace:
@@ -178,7 +230,8 @@ def test_labels_grow_to_sixteen_bits(tmp_path, monkeypatch):
         options = trace.options
 
     def records(iteration: int, labels: np.ndarray) -> Records:
-        return Records([iteration], [labels.astype(np.int32)], [1], [0.0], [0.1], [(1.0,)], [(1000.0,)])
+        found = Records([iteration], [labels.astype(np.int32)], [1], [0.0], [0.1], [(1.0,)], [(1000.0,)])
+        return replace(found, moves=[np.zeros((2, 4), np.int64)])
 
     few, many = np.arange(300) % 256, np.arange(300)
     for iteration, labels, kind in ((1, few, np.uint8), (2, many, np.uint16), (3, few, np.uint16)):
@@ -201,12 +254,13 @@ def test_what_is_replaced_does_not_pile_up_in_the_file(tmp_path):
         names = trace.options.traced
     rng = np.random.default_rng(1)
     before = path.stat().st_size
-    for begin in range(41, 441, 4):
+    for begin in range(41, 1017, 4):
         iterations = list(range(begin, begin + 4))
         labels = list(rng.integers(0, 8, (4, 300)).astype(np.int32))
         ones = [1.0] * 4
         writer = TraceWriter(path, names)
-        writer.add(0, state, Records(iterations, labels, [8] * 4, ones, ones, [(1.0,)] * 4, [(1000.0,)] * 4))
+        records = Records(iterations, labels, [8] * 4, ones, ones, [(1.0,)] * 4, [(1000.0,)] * 4)
+        writer.add(0, state, replace(records, moves=[np.zeros((2, 4), np.int64)] * 4))
         writer.flush()
     with h5py.File(path, "r") as file:
         stored = file["chains/0/labels"].id.get_storage_size()

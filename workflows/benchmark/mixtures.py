@@ -33,7 +33,7 @@ from pyclone_pgsm.likelihoods.registry import find_likelihood
 from pyclone_pgsm.partition import PartitionPrior, build_partition
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.sampling.chain import start_chain
-from pyclone_pgsm.sampling.iteration import make_steps
+from pyclone_pgsm.sampling.moves import make_steps
 from pyclone_pgsm.sampling.settings import Settings
 
 COMPONENTS = 40
@@ -93,7 +93,8 @@ def seconds_to(
     settings = mixture_settings(Settings(chains=1, seed=seed)).resolve(len(X))
     prior = DirichletProcess()
     state = start_chain(model, prior, settings, 0)
-    steps = make_steps(model, settings, state.values, state.anchors)
+    made = make_steps(model, settings, state.values, state.anchors)
+    steps = [step for step, times in made for _ in range(times)]
     partition = compiled_for(build_partition, type(model.likelihood(())))(model.likelihood(()), state.labels)
     spent, reached, after = 0.0, np.inf, 0
     taken: list[list[float]] = [[] for _ in steps]
@@ -101,7 +102,7 @@ def seconds_to(
         tables = PartitionPrior(prior.log_tau1(len(X)), prior.log_tau2(len(X)))
         for step, times in zip(steps, taken):
             started = time.thread_time()
-            partition = step(model.likelihood(()), tables, partition, state.rng)
+            partition, _ = step(model.likelihood(()), tables, partition, state.rng)
             times.append(time.thread_time() - started)
             spent += times[-1]
         state.anchors.adapt(model.likelihood(()), partition)

@@ -1,0 +1,74 @@
+"""Every move of the registry: one signature, and an account of what it did that is true."""
+
+from __future__ import annotations
+
+import inspect
+
+import numpy as np
+import pytest
+
+from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.labels import canonical
+from pyclone_pgsm.likelihoods.model import FixedModel
+from pyclone_pgsm.likelihoods.normal import Normal
+from pyclone_pgsm.partition import PartitionPrior, build_partition
+from pyclone_pgsm.priors import DirichletProcess
+from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS
+from pyclone_pgsm.sampling.chain import advance, start_chain
+from pyclone_pgsm.sampling.moves import COUNTS, MOVES, MoveInfo, names_of_moves
+from pyclone_pgsm.sampling.settings import SAMPLERS, Settings
+
+T = 12
+X = np.random.default_rng(4).normal(size=(T, 1)) + np.repeat([0.0, 2.0], T // 2)[:, None]
+CASES = [*((name, 2) for name in MOVES), ("pgsm", 3)]
+
+
+def test_the_registry_has_the_moves_of_all_samplers() -> None:
+    assert set(MOVES) == {name for names in SAMPLERS.values() for name in names}
+
+
+def test_too_few_observations_for_anchors_are_swept() -> None:
+    assert names_of_moves(Settings(anchors=3), 3) == ("gibbs", "pgsm")
+    assert names_of_moves(Settings(anchors=3), 2) == ("gibbs",)
+
+
+@pytest.mark.parametrize(("name", "anchors"), CASES)
+def test_what_a_move_says_that_it_did(name: str, anchors: int) -> None:
+    model = FixedModel(Normal.from_data(X), T)
+    likelihood = model.likelihood(())
+    settings = Settings(sampler="mixed" if name == "gibbs" else name, anchors=anchors).resolve(T)
+    step = MOVES[name](model, settings, likelihood, ANCHOR_PROPOSALS["uniform"](T))
+    assert list(inspect.signature(step).parameters) == ["likelihood", "prior", "partition", "rng"]
+    dirichlet = DirichletProcess(1.0, None, None)
+    prior = PartitionPrior(dirichlet.log_tau1(T), dirichlet.log_tau2(T))
+    rng = np.random.default_rng(1)
+    partition = compiled_for(build_partition, Normal)(likelihood, np.zeros(T, np.int32))
+    total = np.zeros(len(COUNTS), int)
+    for _ in range(300):
+        before = canonical(partition.labels)
+        partition, info = step(likelihood, prior, partition, rng)
+        after = canonical(partition.labels)
+        assert isinstance(info, MoveInfo)
+        assert info.changed == (before != after).any()
+        assert info.blocks_before == before.max() + 1
+        assert info.blocks_after == after.max() + 1
+        total += info.counts
+    tried, changed, split, merged = total
+    assert tried == 300
+    assert 0 < split < changed < tried
+    assert merged > 0
+    assert split + merged <= changed
+
+
+def test_counts_of_an_iteration() -> None:
+    """Of that iteration alone, whatever is left out by thinning; a row a move."""
+    model = FixedModel(Normal.from_data(X), T)
+    settings = Settings(iterations=40, burn_in=0, sweeps=2, moves=3, thin=4, chains=1).resolve(T)
+    state = start_chain(model, DirichletProcess(), settings, 0)
+    _, records, done = advance(model, settings, state, 10, lambda _: False)
+    assert done
+    moves = np.array(records.moves)
+    assert moves.shape == (10, 2, len(COUNTS))
+    assert (moves[:, :, 0] == [2, 3]).all()
+    assert (moves[:, :, 1] <= moves[:, :, 0]).all()
+    assert (moves.sum(axis=0) > 0).all()
