@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from pyclone_pgsm.analyses.kinds import ANALYSES
-from pyclone_pgsm.analyses.pages import REPORT, page_content
+from pyclone_pgsm.analyses.pages import REPORT, page_content, uncollected
 from pyclone_pgsm.analyses.plan import Plan
 from pyclone_pgsm.analyses.results import check_criterion, memory_of
 from pyclone_pgsm.analyses.run import Interrupted, Progress, fill_folder, start
@@ -274,10 +274,12 @@ class Result:
         ------
         OutputError
         """
-        from pyclone_pgsm.report import write_report
-
         path = self.path.parent / REPORT if path is None else Path(path)
-        write_report(self._analysis.page(self._content), path, self.path.resolve().parent.name)
+        content = self._content
+        with uncollected():
+            from pyclone_pgsm.report import write_report
+
+            write_report(self._analysis.page(content), path, self.path.resolve().parent.name)
         return path
 
     def __repr__(self) -> str:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +24,21 @@ if TYPE_CHECKING:
 REPORT, MULTIQC = "report.html", "pyclone_pgsm_mqc.json"
 PAGES: dict[str, str] = {"report": REPORT, "mqc": MULTIQC}
 """Names of the pages that there are, and of their files."""
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Let nobody look for garbage among the hundreds of thousands of objects of imported modules.
+
+    That takes a quarter of the making of a page, and finds next to nothing.
+    """
+    was_enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if was_enabled:
+            gc.enable()
 
 
 def page_content(
@@ -67,14 +84,15 @@ def write_pages(
             remove(folder / file)
     if not pages:
         return
-    from pyclone_pgsm.report import write_report
-    from pyclone_pgsm.report.multiqc import multiqc
-
     title = folder.resolve().name
     content = page_content(trace, result, tables, run, burn_in)
-    page = ANALYSES[trace.data.kind].page(content)
-    if "report" in pages:
-        write_report(page, folder / REPORT, title)
+    with uncollected():
+        from pyclone_pgsm.report import write_report
+        from pyclone_pgsm.report.multiqc import multiqc
+
+        page = ANALYSES[trace.data.kind].page(content)
+        if "report" in pages:
+            write_report(page, folder / REPORT, title)
     if "mqc" in pages:
         text = json.dumps(
             multiqc(content, page.numbers, title), indent=1, allow_nan=False, ensure_ascii=False

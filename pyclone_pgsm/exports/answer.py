@@ -192,6 +192,9 @@ def note_two_states(answer: Answer, what: str) -> list[str]:
     return [f"{count(number, 'row')} with subclonal copy number: {what}"] if number else []
 
 
+OF_CLUSTER = "the prevalence of the cluster there"
+"""What mutations without data have in formats of clusters."""
+NO_INTERVALS = "intervals have no place in the format"
 NO_UNCERTAINTY = "intervals and probabilities of clusters have no place in the format"
 """Note of a format that has prevalences without their intervals."""
 

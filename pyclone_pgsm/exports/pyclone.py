@@ -12,11 +12,14 @@ import numpy as np
 import pandas as pd
 
 from pyclone_pgsm.exports.answer import (
+    NO_INTERVALS,
+    OF_CLUSTER,
     Answer,
     ExportOptions,
     Format,
     each_sample,
     long_table,
+    note_missing,
     note_outliers,
     write_table,
 )
@@ -46,7 +49,11 @@ def _write_pyclone(answer: Answer, out: Path, options: ExportOptions) -> list[st
     )
     write_table(loci, out / LOCI)
     write_table(clusters, out / CLUSTER)
-    return note_outliers(answer)
+    return [
+        *note_outliers(answer),
+        *note_missing(answer, "no allele frequency, and the model's prevalence"),
+        NO_INTERVALS,
+    ]
 
 
 def _write_pyclone_vi(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
@@ -60,7 +67,12 @@ def _write_pyclone_vi(answer: Answer, out: Path, options: ExportOptions) -> list
         cluster_assignment_prob=each_sample(answer, summary.assignment_prob),
     )
     write_table(table, out)
-    return [*note_outliers(answer), "each mutation has the prevalence of its cluster, as PyClone-VI has it"]
+    return [
+        *note_outliers(answer),
+        *note_missing(answer, OF_CLUSTER),
+        "each mutation has the prevalence of its cluster, as PyClone-VI has it",
+        NO_INTERVALS,
+    ]
 
 
 PYCLONE = Format(

@@ -216,7 +216,7 @@ def _legend(figure: Figure, num_chains: int, left: float, top: float) -> None:
     some = num_chains if num_chains <= len(style.PALETTE) else MAX_IN_ROW
     named = np.linspace(0, num_chains - 1, some).astype(int)
     handles = [Line2D([], [], color=colours[c], linewidth=2) for c in named]
-    labels = [f"chain {c + 1}" for c in named]
+    labels = [f"chain {c}" for c in named]
     rows = -(-some // MAX_IN_ROW)
     width, height = figure.get_size_inches()
     figure.legend(

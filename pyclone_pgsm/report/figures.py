@@ -10,16 +10,29 @@ import math
 from collections.abc import Sequence
 from typing import Any
 
+import bokeh
 import numpy as np
-from bokeh.embed import json_item
+from bokeh.document import Document
 from bokeh.models import (
+    BoxZoomTool,
     ColumnDataSource,
     FixedTicker,
+    Grid,
     HoverTool,
+    LinearAxis,
+    MultiLine,
+    PanTool,
+    Plot,
     Range1d,
+    ResetTool,
+    SaveTool,
+    Scatter,
+    Segment,
     TapTool,
+    Toolbar,
+    WheelZoomTool,
 )
-from bokeh.plotting import figure
+from bokeh.models.glyphs import Patches
 from numpy.typing import NDArray
 
 from pyclone_pgsm.plots import style
@@ -41,26 +54,35 @@ IDS = ("id", "root_id")
 FONT = "system-ui, sans-serif"
 
 
-def _figure(height: int, described: str, **options: Any) -> Any:
+def _figure(height: int, described: str, x_range: Range1d, y_range: Range1d) -> Any:
     """An empty figure that fits light and dark pages."""
-    made = figure(
+    tools: list[Any] = [PanTool(), WheelZoomTool(), BoxZoomTool(), ResetTool(), SaveTool()]
+    made = Plot(
+        name=f"{described}-figure",
         height=height,
+        x_range=x_range,
+        y_range=y_range,
         sizing_mode="stretch_width",
+        toolbar=Toolbar(tools=tools, logo=None),
         toolbar_location="above",
         background_fill_color=None,
         border_fill_color=None,
         outline_line_color=None,
-        **{"tools": "pan,wheel_zoom,box_zoom,reset,save", **options},
     )
-    made.toolbar.logo = None
-    for axis in made.axis:
-        axis.axis_line_color = axis.major_tick_line_color = axis.major_label_text_color = GREY
-        axis.axis_label_text_color = GREY
-        axis.minor_tick_line_color = None
-        axis.axis_label_text_font_style = "normal"
-        axis.axis_label_text_font = axis.major_label_text_font = FONT
-    made.grid.grid_line_color = GRID
-    made.name = f"{described}-figure"
+    sides: Any = ((0, "below"), (1, "left"))
+    for dimension, side in sides:
+        axis = LinearAxis(
+            axis_line_color=GREY,
+            major_tick_line_color=GREY,
+            minor_tick_line_color=None,
+            major_label_text_color=GREY,
+            major_label_text_font=FONT,
+            axis_label_text_color=GREY,
+            axis_label_text_font=FONT,
+            axis_label_text_font_style="normal",
+        )
+        made.add_layout(axis, side)
+        made.add_layout(Grid(dimension=dimension, axis=axis, grid_line_color=GRID))
     return made
 
 
@@ -78,7 +100,10 @@ def _item(made: Any, target: str) -> dict[str, Any]:
             for key, each in value.items()
         }
 
-    return {**named(dict(json_item(made))), "target_id": target}
+    document = Document()
+    document.add_root(made)
+    item = {"doc": document.to_json(deferred=False), "root_id": made.id, "version": bokeh.__version__}
+    return {**named(item), "target_id": target}
 
 
 def prevalence_lines(summary: Summary, target: str) -> dict[str, Any]:
@@ -86,14 +111,13 @@ def prevalence_lines(summary: Summary, target: str) -> dict[str, Any]:
     shown = style.largest_clusters(summary.cluster_size, MOST_LINES)
     D = len(summary.sample_ids)
     colours = np.array(style.cluster_colours(summary.cluster_size), object)[shown]
-    made = _figure(
-        380, "prevalences", x_range=Range1d(start=-0.4, end=D - 0.6), y_range=Range1d(start=-0.03, end=1.03)
-    )
-    made.yaxis.axis_label = "cellular prevalence"
+    made = _figure(380, "prevalences", Range1d(start=-0.4, end=D - 0.6), Range1d(start=-0.03, end=1.03))
+    [axis], [up] = made.below, made.left
+    up.axis_label = "cellular prevalence"
     names = style.short_names(summary.sample_ids, 18 if D <= 10 else 12)
-    made.xaxis.ticker = FixedTicker(ticks=list(range(D)))
-    made.xaxis.major_label_overrides = {d: label(name.replace(r"\$", "$")) for d, name in enumerate(names)}
-    made.xaxis.major_label_orientation = 0 if D <= 6 else math.pi / 4
+    axis.ticker = FixedTicker(ticks=list(range(D)))
+    axis.major_label_overrides = {d: label(name.replace(r"\$", "$")) for d, name in enumerate(names)}
+    axis.major_label_orientation = 0 if D <= 6 else math.pi / 4
     places = np.arange(D) + np.linspace(-0.12, 0.12, len(shown))[:, None] * (len(shown) > 1)
     minor = style.minor_clusters(summary.cluster_size)[shown]
     order = np.argsort(~minor, kind="stable")  # small clusters behind the others
@@ -128,11 +152,12 @@ def prevalence_lines(summary: Summary, target: str) -> dict[str, Any]:
         },
         name="points",
     )
-    made.multi_line("xs", "ys", source=lines, line_color="colour", line_alpha="alpha", line_width="width")
-    made.segment(
-        "x", "lower", "x", "upper", source=points, line_color="colour", line_alpha="alpha", line_width=1.5
+    drawn: dict[str, Any] = {"line_color": "colour", "line_alpha": "alpha"}
+    made.add_glyph(lines, MultiLine(xs="xs", ys="ys", line_width="width", **drawn))
+    made.add_glyph(points, Segment(x0="x", y0="lower", x1="x", y1="upper", line_width=1.5, **drawn))
+    dots = made.add_glyph(
+        points, Scatter(x="x", y="y", size="diameter", fill_color="colour", fill_alpha="alpha", **drawn)
     )
-    dots = made.scatter("x", "y", source=points, size="diameter", color="colour", alpha="alpha")
     told = [("cluster", "@cluster"), ("mutations", "@size"), ("sample", "@sample")]
     told.append(("prevalence", "@y{0.000} [@lower{0.000}, @upper{0.000}]"))
     made.add_tools(HoverTool(renderers=[dots], tooltips=told), TapTool(renderers=[dots]))
@@ -150,10 +175,9 @@ def scatter(target: str, fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
         *(column for _, column in fields if column != "cluster"),
     ]
     source = ColumnDataSource({column: [] for column in columns}, name="scatter")
-    made = _figure(480, "scatter", x_range=Range1d(start=0, end=1), y_range=Range1d(start=0, end=1))
-    dots = made.scatter(
-        "x", "y", source=source, size=6, fill_color="colour", fill_alpha="alpha", line_color=None, name="dots"
-    )
+    made = _figure(480, "scatter", Range1d(start=0, end=1), Range1d(start=0, end=1))
+    glyph = Scatter(x="x", y="y", size=6, fill_color="colour", fill_alpha="alpha", line_color=None)
+    dots = made.add_glyph(source, glyph, name="dots")
     dots.nonselection_glyph = None
     dots.selection_glyph = None
     tips = [(name, f"@{{{column}}}") for name, column in fields]
@@ -166,21 +190,15 @@ def densities(target: str) -> dict[str, Any]:
     source = ColumnDataSource(
         {name: [] for name in ("xs", "ys", "cluster", "colour", "alpha")}, name="densities"
     )
-    made = _figure(
-        320, "densities", x_range=Range1d(start=-0.02, end=1.02), y_range=Range1d(start=0, end=1.08)
+    made = _figure(320, "densities", Range1d(start=-0.02, end=1.02), Range1d(start=0, end=1.08))
+    [axis], [up] = made.below, made.left
+    axis.axis_label = "cellular prevalence"
+    up.visible = False
+    made.center[1].visible = False  # its grid
+    glyph = Patches(
+        xs="xs", ys="ys", fill_color="colour", line_color="colour", fill_alpha=0.22, line_alpha="alpha"
     )
-    made.yaxis.visible = False
-    made.ygrid.visible = False
-    made.xaxis.axis_label = "cellular prevalence"
-    shapes = made.patches(
-        "xs",
-        "ys",
-        source=source,
-        fill_color="colour",
-        line_color="colour",
-        fill_alpha=0.22,
-        line_alpha="alpha",
-    )
+    shapes = made.add_glyph(source, glyph)
     shapes.nonselection_glyph = None
     made.add_tools(
         HoverTool(renderers=[shapes], tooltips=[("cluster", "@cluster")]), TapTool(renderers=[shapes])

@@ -14,6 +14,8 @@ from pyclone_pgsm.scoring.metrics import adjusted_rand, coverage, pair_precision
 
 CLUSTER_COLUMNS = ("cluster", "truth_cluster")
 PREVALENCE_COLUMNS = ("ccf", "empirical_prevalence", "nominal_prevalence")
+OUTLIER = "-1"
+"""What stands for the cluster of a mutation that has none."""
 FOUND_COLUMNS = ("mutation_id", "sample_id", "cluster_id", "cellular_prevalence")
 
 
@@ -63,7 +65,8 @@ def score(truth: pd.DataFrame, found: pd.DataFrame) -> dict[str, float]:
 
     Clusters are compared over the mutations that both tables have, prevalences and intervals over the pairs of mutation
     and sample. ``mutations_lost`` are those of the truth that the result does not have. ``dream_1c`` is the mean over
-    samples; both sides have the mean prevalence of each cluster's mutations.
+    samples; both sides have the mean prevalence of each cluster's mutations. Outliers (-1) are compared like a cluster,
+    and not counted as one.
 
     Raises
     ------
@@ -77,7 +80,7 @@ def score(truth: pd.DataFrame, found: pd.DataFrame) -> dict[str, float]:
         raise UsageError("truth and result have no mutation in common")
     true, guess = true_cluster[common].to_numpy(), found_cluster[common].to_numpy()
     pair_precision, pair_recall = pair_precision_recall(true, guess)
-    clusters_true, clusters_found = true_cluster.nunique(), found_cluster.nunique()
+    clusters_true, clusters_found = _number(true_cluster), _number(found_cluster)
     scores = {
         "v_measure": v_measure(true, guess),
         "adjusted_rand": adjusted_rand(true, guess),
@@ -103,6 +106,11 @@ def score(truth: pd.DataFrame, found: pd.DataFrame) -> dict[str, float]:
         if len(both) and lower in both and upper in both:
             scores["coverage"] = coverage(both["ccf"], both[lower], both[upper])
     return scores
+
+
+def _number(clusters: pd.Series) -> int:
+    """Number of clusters; outliers are none."""
+    return int(clusters[clusters.astype(str) != OUTLIER].nunique())
 
 
 def _by_cluster(both: pd.DataFrame) -> float:

@@ -19,6 +19,7 @@ from pyclone_pgsm.cli import handover
 from pyclone_pgsm.errors import InputError, OutputError, UsageError
 from pyclone_pgsm.exports import FORMATS
 from pyclone_pgsm.results import Result, open_trace
+from pyclone_pgsm.scoring.truth import score
 
 BASES = "ACGT"
 
@@ -78,9 +79,18 @@ def test_pyclone(result: Result, tmp_path: Path) -> None:
     assert list(clusters) == ["sample_id", "cluster_id", "size", "mean", "std"]
     assert len(loci) == 2 * len(placed(result))
     assert says(notes, "outlier", "left out")
+    assert says(notes, "without data", "no allele frequency")
     sizes = loci.groupby(["sample_id", "cluster_id"]).size()
     expected = clusters.set_index(["sample_id", "cluster_id"])["size"]
     assert (sizes.sort_index() == expected.sort_index()).all()
+
+
+@pytest.mark.parametrize("format", ["pyclone-vi", "ctree", "revolver", "clonevol", "citup"])
+def test_what_formats_of_clusters_do_not_tell(result: Result, format: str, tmp_path: Path) -> None:
+    notes = result.export(format, tmp_path / "o")
+    assert says(notes, "outlier", "left out")
+    assert says(notes, "without data", "prevalence of the cluster")
+    assert says(notes, "intervals", "no place")
 
 
 def test_pyclone_vi(result: Result, tmp_path: Path) -> None:
@@ -488,6 +498,15 @@ def test_command(result: Result, tmp_path: Path) -> None:
     assert again.exit_code == 2
     empty = runner.invoke(cli.app, ["export", str(tmp_path), "--format", "citup", "-o", str(tmp_path / "c")])
     assert empty.exit_code == 2
+
+
+def test_outliers_are_compared_and_not_counted() -> None:
+    truth = pd.DataFrame({"mutation_id": list("abcde"), "cluster": [0, 0, 1, 1, -1]})
+    found = truth.rename(columns={"cluster": "cluster_id"}).assign(sample_id="S", cellular_prevalence=0.5)
+    scores = score(truth, found)
+    assert (scores["clusters_true"], scores["clusters_found"], scores["v_measure"]) == (2, 2, 1)
+    scores = score(truth, found.assign(cluster_id=[0, 0, 1, 1, 2]))
+    assert (scores["clusters_true"], scores["clusters_found"], scores["v_measure"]) == (2, 3, 1)
 
 
 def test_score_command(result: Result, tmp_path: Path) -> None:

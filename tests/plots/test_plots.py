@@ -383,7 +383,7 @@ def test_hyperparameters_of_samples_have_panels_and_of_many_the_least_agreed_upo
 
 def test_twelve_chains_are_all_named():
     [legend] = chain_traces(make_traces(12, 30)).legends
-    assert [text.get_text() for text in legend.get_texts()] == [f"chain {c}" for c in range(1, 13)]
+    assert [text.get_text() for text in legend.get_texts()] == [f"chain {c}" for c in range(12)]
 
 
 def test_numbers_of_clusters_hide_no_point_where_there_is_room():
