@@ -54,10 +54,7 @@ def what_was_run(content: Content) -> Section:
     ]
     others += [("partition prior", _short(options.get("prior", {})))]
     others += [("versions", ", ".join(f"{name} {text}" for name, text in run.get("versions", {}).items()))]
-    command = escaped(run.get("command") or "")
-    repeat = (
-        f"<p>To repeat it, run in the same folder:</p><pre><code>{command}</code></pre>" if command else ""
-    )
+    repeat = _how_to_repeat(run.get("command") or "")
     brief = " ".join(
         f"{escaped(name)} <b>{escaped(general(value))}</b>;"
         for name, value in rows
@@ -71,6 +68,19 @@ def what_was_run(content: Content) -> Section:
     )
     details = f"<details><summary>All options</summary>{listed}</details>"
     return Section("run", "What was run", f"{repeat}<p>{brief.removesuffix(';')}.</p>{details}")
+
+
+def _how_to_repeat(command: str) -> str:
+    """The command that was run, or the function of Python."""
+    if not command:
+        return ""
+    told = (
+        "To repeat it, run in the same folder"
+        if command.startswith("pyclone-pgsm ")
+        else "Run from Python by"
+    )
+    words = " ".join(f"<span>{escaped(word)}</span>" for word in command.split(" "))
+    return f"<p>{told}:</p><pre><code>{words}</code></pre>"
 
 
 def _short(value: Any) -> str:
