@@ -29,10 +29,9 @@ NEGLIGIBLE = 37.0
 # be this many nats above another, or below.
 SLACK = 3.0
 LARGEST = 300.0
-COARSE = 9.0  # choices this many nats below are only counted at first
 SMALLEST = 1e-300  # for a uniform number that is divided by
-JOINING, STAYING, SMALL = 1, 2, 4
-"""Bits of what is known: two predictives; and that the weight of joining is small."""
+JOINING, STAYING = 1, 2
+"""Bits of what is known: one or both of two predictives."""
 
 
 class Known(NamedTuple):
@@ -43,7 +42,7 @@ class Known(NamedTuple):
     joining, staying : (C,) float64
         log L(y | b) and log L(y | b without y).
     flags : (C,) int64
-        What is known: JOINING, STAYING; or that the weight is below exp(-COARSE) of what it is relative to: SMALL.
+        What is known: JOINING, STAYING.
     weight : (C,) float64
         Of joining the block.
     slots, cutoffs, results : (C,)
@@ -165,50 +164,29 @@ def stays_for_certain(likelihood, log_tau2, partition, visit, known):
 
 
 @inner(**LEAF)
-def predict_others(likelihood, log_tau2, partition, visit, base, depth, known):
-    """Weights of joining the other blocks that are not known well enough, relative to exp(`base`).
-
-    Weights more than `depth` nats below are negligible: at the depth COARSE they are only counted.
-
-    Returns
-    -------
-    best : float
-        Largest log weight that was found.
-    num_small : int
-        Blocks whose weight is small, and not known.
-    """
+def predict_others(likelihood, log_tau2, partition, visit, base, known):
+    """Weights of joining the other blocks that are not known, relative to exp(`base`): the largest log weight."""
     _, sizes, stats, active, _, counter = partition
     flags, slots, cutoffs, results = known.flags, known.slots, known.cutoffs, known.results
-    enough = JOINING | SMALL if depth == COARSE else JOINING
-    best = -np.inf
-    count = num_small = 0
+    count = 0
     for b in range(counter[0]):
         slot = active[b]
-        if slot == visit.own:
-            continue
-        if flags[slot] & enough == SMALL:
-            num_small += 1
-        elif not flags[slot] & enough:
+        if slot != visit.own and not flags[slot] & JOINING:
             slots[count] = slot
-            cutoffs[count] = base - depth - log_size_ratio(log_tau2, sizes[slot])
+            cutoffs[count] = base - NEGLIGIBLE - SLACK - log_size_ratio(log_tau2, sizes[slot])
             count += 1
+    best = -np.inf
     if count == 0:
-        return best, num_small
+        return best
     likelihood.log_predictives(stats, slots[:count], visit.i, cutoffs, results)
     for b in range(count):
         slot = slots[b]
         known.joining[slot] = results[b]
-        log_p = results[b] + log_tau2[sizes[slot] + 1] - log_tau2[sizes[slot]]
+        flags[slot] |= JOINING
+        log_p = results[b] + log_size_ratio(log_tau2, sizes[slot])
         known.weight[slot] = relative_weight(log_p - base)
-        flags[slot] &= STAYING
-        if results[b] < cutoffs[b] and depth == COARSE:
-            flags[slot] |= SMALL
-            known.weight[slot] = 0.0
-            num_small += 1
-        else:
-            flags[slot] |= JOINING
-            best = max(best, log_p)
-    return best, num_small
+        best = max(best, log_p)
+    return best
 
 
 @inner(**LEAF)
@@ -217,69 +195,44 @@ def rescale(log_tau2, partition, base, known):
     for b in range(partition.counter[0]):
         slot = partition.active[b]
         if known.flags[slot] & JOINING:
-            size = partition.sizes[slot]
-            log_p = known.joining[slot] + log_tau2[size + 1] - log_tau2[size]
+            log_p = known.joining[slot] + log_size_ratio(log_tau2, partition.sizes[slot])
             known.weight[slot] = relative_weight(log_p - base)
 
 
 @inner(**LEAF)
-def draw_block(partition, visit, weight, weight_own, weight_new, hidden):
-    """The block that u picks: the own one comes first, then the others, then a new one.
+def draw_block(partition, visit, weight, weight_own, weight_new):
+    """The block that u picks, by its slot; -1 for a new one.
 
-    Parameters
-    ----------
-    partition : Partition
-    visit : Visit
-    weight : (C,) float64
-        Of each other block, by its slot.
-    weight_own, weight_new : float
-    hidden : float
-        Bound on what is missing in the sum of `weight`.
-
-    Returns
-    -------
-    slot : int
-        -1 for a new block.
-    is_sure : bool
-        Whether u picks it whatever is missing.
+    The own block comes first, then the others, each with its ``weight[slot]``, then the new one.
     """
     _, _, _, active, _, counter = partition
-    own, u = visit.own, visit.u
+    own = visit.own
     total = weight_own + weight_new
     for b in range(counter[0]):
         slot = active[b]
         total += weight[slot] if slot != own else 0.0
-    left = u * total - weight_own
+    left = visit.u * total - weight_own
     if left < 0.0:
-        return own, left + u * hidden < 0.0
+        return own
     for b in range(counter[0]):
         slot = active[b]
         if slot != own:
-            if left < weight[slot]:
-                return slot, left >= hidden and left + u * hidden < weight[slot]
             left -= weight[slot]
-    return np.int64(-1), left >= hidden
+            if left < 0.0:
+                return slot
+    return np.int64(-1)
 
 
 @inner(**LEAF)
 def choose_block(likelihood, log_tau2, partition, visit, base, known):
-    """The slot that the observation chooses, -1 for a new block; and what the known weights are relative to.
-
-    Small weights are computed only where they could make a difference.
-    """
-    target = visit.own
-    for depth in (COARSE, NEGLIGIBLE + SLACK):
-        best, num_small = predict_others(likelihood, log_tau2, partition, visit, base, depth, known)
-        if best > base + LARGEST:
-            base = best
-            rescale(log_tau2, partition, base, known)
-        weight_own = relative_weight(visit.log_p_own - base)
-        weight_new = relative_weight(visit.log_p_new - base)
-        hidden = num_small * math.exp(-COARSE)
-        target, is_sure = draw_block(partition, visit, known.weight, weight_own, weight_new, hidden)
-        if is_sure:
-            break
-    return target, base
+    """The slot that the observation chooses, -1 for a new block; and what the known weights are relative to."""
+    best = predict_others(likelihood, log_tau2, partition, visit, base, known)
+    if best > base + LARGEST:
+        base = best
+        rescale(log_tau2, partition, base, known)
+    weight_own = relative_weight(visit.log_p_own - base)
+    weight_new = relative_weight(visit.log_p_new - base)
+    return draw_block(partition, visit, known.weight, weight_own, weight_new), base
 
 
 @inner(**LEAF)
@@ -299,7 +252,7 @@ def move(likelihood, log_tau2, partition, visit, target, log_new, base, known):
         likelihood.remove(stats[own], i)
         joining[own] = staying[own]
         flags[own] = JOINING
-        log_p = joining[own] + log_tau2[sizes[own] + 1] - log_tau2[sizes[own]]
+        log_p = joining[own] + log_size_ratio(log_tau2, sizes[own])
         weight[own] = relative_weight(log_p - base)
     likelihood.add(stats[target], i)
     sizes[target] += 1

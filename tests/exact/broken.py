@@ -2,8 +2,7 @@
 
 In the copied source a fault stands as ``(<wrong> if abs(broken) == k else <right>)`` and the function takes one more
 argument `broken`, 0 for the sound kernel: so all faults are compiled at once. If `broken` is negative, particle Gibbs
-takes a kind of particle for dead at 0.95 of the other's weight, not at 1e-20, and a Gibbs sweep takes weights for small
-half a nat below the best, not at 9.
+takes a kind of particle for dead at 0.95 of the other's weight, not at 1e-20.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ from pyclone_pgsm.partition import build_partition
 from pyclone_pgsm.samplers import conditional_smc, gibbs, many_anchors, particles, resampling
 from pyclone_pgsm.samplers import split_merge as split_merge_module
 
-SOUND_BUT_SOON_DEAD = SOUND_BUT_SOON_SMALL = -1000
+SOUND_BUT_SOON_DEAD = -1000
 
 
 @dataclass(frozen=True)
@@ -156,16 +155,10 @@ GIBBS_FAULTS = {
         "rest = (1.0 - visit.u) / max(visit.u, SMALLEST)",
         "rest = (1.0 - (0.0 if BROKEN else visit.u)) / max(visit.u, SMALLEST)",
     ),
-    "small weights count as nothing": Fault(
-        "hidden = num_small * math.exp(-COARSE)", "hidden = 0.0 if BROKEN else num_small * math.exp(-COARSE)"
-    ),
-    "small weights thought too small": Fault(
-        "flags[slot] |= SMALL", "flags[slot] |= JOINING if BROKEN else SMALL"
-    ),
 }
 
 
-GIBBS_STEPS = ("visit_all", "start_visit", "stays_for_certain", "predict_others", "choose_block", "move")
+GIBBS_STEPS = ("visit_all", "start_visit", "stays_for_certain", "move")
 
 
 def with_faults(
@@ -188,7 +181,6 @@ def with_faults(
     for number, fault in enumerate(faults.values(), 1):
         source = fault.apply(source, number)
     source = re.sub(r"\bDEAD\b(?! =)", "(0.95 if broken < 0 else DEAD)", source)
-    source = re.sub(r"\bCOARSE\b(?! =)", "(0.5 if broken < 0 else COARSE)", source)
     for name in inner:
         source = re.sub(rf"\b{name}\(", f"{name}(broken, ", source)
     signature = re.search(rf"def {function}\([^)]*\brng(?=\s*\):)", source)
