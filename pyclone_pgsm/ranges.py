@@ -13,6 +13,7 @@ BOUNDS: dict[str, tuple[int, int, str]] = {
     "particles": (2, 10_000, "each may need two blocks, and more do not mix better"),
     "sweeps": (1, 10_000, "an iteration would not end; more iterations do the same, and are saved"),
     "moves": (1, 10_000, "an iteration would not end; more iterations do the same, and are saved"),
+    "close_moves": (0, 10_000, "an iteration would not end; more iterations do the same, and are saved"),
     "anchors": (2, 20, "the states of a particle grow with the ways to part the anchors"),
     "scans": (0, 10_000, "a move would not end, and scans tell nothing new after a few"),
     "seed": (0, 2**63 - 1, "seeds have 63 bits"),

@@ -237,8 +237,18 @@ CHAIN_OPTIONS: Options = {
         option(
             int | None,
             "--moves",
-            "Split-merge moves in each iteration; more if chains get stuck. \\[default: 4; 1 for tumours of more than "
-            "5000 mutations]",
+            "Split-merge moves in each iteration; more if chains get stuck. \\[default: 2, 1 for more than 5000 "
+            "mutations; 4 of other samplers than mixed]",
+            CHAINS,
+        ),
+        None,
+    ),
+    "close_moves": (
+        option(
+            int | None,
+            "--close-moves",
+            "Merge-split moves in each iteration that start from clusters which are close to each other, 0 or more. "
+            "\\[default: 8, 4 for more than 5000 mutations; 0 of other samplers than mixed]",
             CHAINS,
         ),
         None,
@@ -277,8 +287,8 @@ CHAIN_OPTIONS: Options = {
         option(
             str | None,
             "--anchor-proposal",
-            "How anchors are drawn: uniform, cluster, threshold or balanced. \\[default: balanced; cluster for tumours "
-            "of more than 5000 mutations; uniform for more than two anchors]",
+            "How anchors are drawn: uniform, cluster, threshold or balanced. \\[default: balanced; uniform for more "
+            "than two anchors]",
             CHAINS,
         ),
         None,

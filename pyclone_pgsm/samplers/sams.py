@@ -6,7 +6,8 @@ the two blocks b so far with probability proportional to
     tau2(|b| + 1) / tau2(|b|) L(y_i | y_b).
 
 The product of these probabilities is q(split | sigma). Of a merge, q is that of the path which leads back to the
-current split. Acceptance: :mod:`pyclone_pgsm.samplers.split_proposals`.
+current split. Acceptance: :mod:`pyclone_pgsm.samplers.split_proposals`; where anchors were drawn given the partition,
+pi(c) is times their probability, h(s | c) of :mod:`pyclone_pgsm.samplers.close_blocks`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ import numpy as np
 
 from pyclone_pgsm.jit.compiling import inner
 from pyclone_pgsm.partition import with_free_slots
+from pyclone_pgsm.samplers.close_blocks import log_anchor_odds, other_blocks
 from pyclone_pgsm.samplers.split_merge import closure_of
 from pyclone_pgsm.samplers.split_proposals import (
     SLOTS,
@@ -64,7 +66,7 @@ def allocate_in_sequence(likelihood, log_tau2, stats, split, drawn, least, rng):
     return log_q
 
 
-def sams(likelihood, prior, partition, anchors, rng):
+def sams(likelihood, prior, partition, anchors, are_close, rng):
     """A sequentially-allocated merge-split move.
 
     Parameters
@@ -76,7 +78,10 @@ def sams(likelihood, prior, partition, anchors, rng):
     partition : Partition
         Changed in place; do not use it afterwards.
     anchors : (2,) int64
-        Two different observations, drawn without a look at the partition.
+        Two different observations.
+    are_close : bool
+        Whether the anchors were drawn by :func:`~pyclone_pgsm.samplers.close_blocks.close_anchors`; if not, without a
+        look at the partition.
     rng : numpy.random.Generator
 
     Returns
@@ -99,6 +104,10 @@ def sams(likelihood, prior, partition, anchors, rng):
         split = draw_split(partition, anchors, closure, rng)
         log_q = allocate_in_sequence(likelihood, prior.log_tau2, stats, split, True, -np.inf, rng)
         log_odds = log_split_odds(likelihood, prior, stats, num_others, split.slots, split.sizes, slots[0])
+        if are_close:
+            second_slot = split.slots[1 if split.sigma[0] == anchors[0] else 0]
+            others = other_blocks(partition, slots[0], slots[0])
+            log_odds += log_anchor_odds(likelihood, partition, anchors[0], second_slot, others, split.sizes)
         if log_u >= log_odds - log_q:
             return partition, 1, 1
         put_split(partition, slots[0], split)
@@ -108,6 +117,9 @@ def sams(likelihood, prior, partition, anchors, rng):
     closure = closure_of(partition.labels, slots[0], slots[1], sizes[0] + sizes[1])
     merged = make_merged_block(likelihood, partition, slots, closure)
     log_odds = log_split_odds(likelihood, prior, stats, num_others, slots, sizes, merged)
+    if are_close:
+        others = other_blocks(partition, slots[0], slots[1])
+        log_odds += log_anchor_odds(likelihood, partition, anchors[0], slots[1], others, sizes)
     least = log_u + log_odds  # log q must be larger
     if least >= 0.0:
         return partition, 2, 2

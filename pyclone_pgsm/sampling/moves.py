@@ -16,6 +16,7 @@ from pyclone_pgsm.jit.second_process import await_precompiled
 from pyclone_pgsm.likelihoods.model import Model, OutlierModel, Values
 from pyclone_pgsm.partition import Partition, PartitionPrior, statistic_length
 from pyclone_pgsm.samplers.anchors import AnchorProposal
+from pyclone_pgsm.samplers.close_blocks import close_anchors
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.many_anchors import split_merge_many
 from pyclone_pgsm.samplers.outliers import resample_outliers
@@ -91,7 +92,24 @@ def sequential_split_merge(
     model: Model, settings: Settings, likelihood: Any, proposal: AnchorProposal
 ) -> Step:
     """SAMS."""
-    return _with_anchors(sams, (), settings, likelihood, proposal)
+    return _with_anchors(sams, (False,), settings, likelihood, proposal)
+
+
+def close_split_merge(model: Model, settings: Settings, likelihood: Any, proposal: AnchorProposal) -> Step:
+    """SAMS with anchors in close blocks, drawn given the partition."""
+    draw, move = (compiled_for(kernel, type(likelihood)) for kernel in (close_anchors, sams))
+
+    def step(
+        likelihood: Any, prior: PartitionPrior, partition: Partition, rng: np.random.Generator
+    ) -> tuple[Partition, MoveInfo]:
+        blocks_before = int(partition.counter[0])
+        anchors = draw(likelihood, partition, rng)
+        if anchors[0] != anchors[1]:
+            partition, _, _ = move(likelihood, prior, partition, anchors, True, rng)
+        blocks_after = int(partition.counter[0])
+        return partition, MoveInfo(blocks_after != blocks_before, blocks_before, blocks_after)
+
+    return step
 
 
 def restricted_gibbs_split_merge(
@@ -129,10 +147,11 @@ def _with_anchors(
 MOVES: dict[str, Callable[[Model, Settings, Any, AnchorProposal], Step]] = {
     "gibbs": gibbs,
     "pgsm": particle_gibbs,
+    "close": close_split_merge,
     "sams": sequential_split_merge,
     "restricted-gibbs": restricted_gibbs_split_merge,
 }
-"""By the name that :data:`~pyclone_pgsm.sampling.settings.SAMPLERS` has for it, what makes the step of a move.
+"""By its name, what makes the step of a move: those of :data:`~pyclone_pgsm.sampling.settings.SAMPLERS`, and ``close``.
 
 It takes the model, the resolved settings, a likelihood of the class that the steps will see, and the anchor proposal
 of the chain.
@@ -141,7 +160,10 @@ of the chain.
 
 def names_of_moves(settings: Settings, num_observations: int) -> tuple[str, ...]:
     """The moves of an iteration, in order: fewer observations than anchors cannot be split or merged."""
-    return SAMPLERS[settings.sampler] if num_observations >= settings.anchors else ("gibbs",)
+    if num_observations < settings.anchors or settings.sampler == "gibbs":
+        return ("gibbs",)
+    *before, last = SAMPLERS[settings.sampler]
+    return (*before, "close", last) if settings.close_moves else (*before, last)
 
 
 def make_steps(
@@ -160,11 +182,9 @@ def make_steps(
         Of the chain: asked for the anchors of every move.
     """
     likelihood = model.likelihood(values)
+    times = {"gibbs": settings.sweeps, "close": settings.close_moves or 0}
     return [
-        (
-            MOVES[name](model, settings, likelihood, anchors),
-            settings.sweeps if name == "gibbs" else settings.moves or 1,
-        )
+        (MOVES[name](model, settings, likelihood, anchors), times.get(name, settings.moves or 1))
         for name in names_of_moves(settings, model.num_observations)
     ]
 

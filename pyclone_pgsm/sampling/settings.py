@@ -72,6 +72,9 @@ class Settings:
         Gibbs sweeps an iteration, of the samplers that have them.
     moves : int or None
         Split-merge moves an iteration, of the samplers that have them. None: chosen by :meth:`resolve`.
+    close_moves : int or None
+        Merge-split moves an iteration whose anchors are in close blocks (:mod:`pyclone_pgsm.samplers.close_blocks`), of
+        the samplers that have split-merge moves. None: chosen by :meth:`resolve`; in old traces, none.
     particles : int
         N of the particle Gibbs kernel.
     resample_threshold : float or None
@@ -119,6 +122,7 @@ class Settings:
     sampler: str = "mixed"
     sweeps: int = 1
     moves: int | None = None
+    close_moves: int | None = None
     particles: int = 20
     resample_threshold: float | None = None
     resampling: str | None = None
@@ -198,9 +202,10 @@ class Settings:
         Iterations: until the chains have converged, 10,000 at most, fewer for more than 1,000 observations, at least
         200; the burn-in is found, and proposals adapt for half of the iterations at which the rule is first asked. Of a
         given number of iterations the burn-in is half.
-        Split-merge moves an iteration: 4 with balanced anchors; for more than 5,000 observations, where they take long,
-        1 with cluster-informed anchors; with more than two anchors uniform ones, as nothing else draws so many. Updates
-        of hyperparameters: in each iteration, or in every third for more than 1,000 observations.
+        Split-merge moves an iteration of the mixed sampler: 2 with balanced anchors (with more than two anchors uniform
+        ones, as nothing else draws so many) and 8 with anchors in close blocks; for more than 5,000 observations, where
+        they take long, half as many. Of other samplers 4, none of them with anchors in close blocks. Updates of
+        hyperparameters: in each iteration, or in every third for more than 1,000 observations.
 
         Raises
         ------
@@ -217,7 +222,9 @@ class Settings:
             iterations = self.iterations or 0
             burn_in = iterations // 2 if self.burn_in is None else self.burn_in
         self._check_lengths(iterations, burn_in)
-        is_large = num_observations > 5000
+        is_mixed, is_large = self.sampler == "mixed", num_observations > 5000
+        moves = 4 if not is_mixed else 1 if is_large else 2
+        close_moves = 4 * moves if is_mixed else 0
         return replace(
             self,
             iterations=iterations,
@@ -226,9 +233,9 @@ class Settings:
             until_converged=until_converged,
             watch=self.watch or until_converged,
             init=self.init or (APART if until_converged else "single"),
-            moves=self.moves or (1 if is_large else 4),
-            anchor_proposal=self.anchor_proposal
-            or ("uniform" if self.anchors > 2 else "cluster" if is_large else "balanced"),
+            moves=self.moves or moves,
+            close_moves=close_moves if self.close_moves is None else self.close_moves,
+            anchor_proposal=self.anchor_proposal or ("uniform" if self.anchors > 2 else "balanced"),
             hyper_every=self.hyper_every or (1 if num_observations <= 1000 else 3),
             resampling=self.scheme,
             resample_threshold=self.threshold,

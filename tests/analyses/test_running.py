@@ -279,8 +279,11 @@ def test_settings_chosen_from_the_data():
     assert few.until_converged
     assert few.resolve(100) == few
     assert not Settings(iterations=7).resolve(100).until_converged
-    assert (few.moves, few.proposal, few.hyper_every) == (4, "balanced", 1)
-    assert (many.moves, many.proposal, many.hyper_every) == (1, "cluster", 3)
+    assert (few.moves, few.proposal, few.hyper_every) == (2, "balanced", 1)
+    assert (many.moves, many.proposal, many.hyper_every) == (1, "balanced", 3)
+    assert (few.close_moves, many.close_moves) == (8, 4)
+    others = Settings(sampler="mixed-sams").resolve(100)
+    assert (others.moves, others.close_moves) == (4, 0)
     assert Settings(iterations=7).resolve(100).lengths == (7, 3)
     assert Settings(burn_in=500).resolve(100).lengths == (10_000, 500)
     with pytest.raises(UsageError, match="`burn_in` 1000: must be less than the 1000 iterations"):
@@ -307,7 +310,7 @@ def test_anchor_proposal_follows_the_number_of_anchors(settings, proposal):
 @pytest.mark.parametrize(
     ("sampler", "expected"),
     [
-        ("mixed", [("gibbs", 2), ("pgsm", 3)]),
+        ("mixed", [("gibbs", 2), ("close", 2), ("pgsm", 3)]),
         ("gibbs", [("gibbs", 2)]),
         ("pgsm", [("pgsm", 3)]),
         ("mixed-sams", [("gibbs", 2), ("sams", 3)]),
@@ -318,7 +321,7 @@ def test_steps_of_an_iteration(sampler, expected, monkeypatch):
     """Sweeps first, then moves, as many of each as the settings say."""
     for name in moves.MOVES:
         monkeypatch.setitem(moves.MOVES, name, lambda *_, name=name: name)
-    settings = Settings(sampler=sampler, sweeps=2, moves=3)
+    settings = Settings(sampler=sampler, sweeps=2, moves=3, close_moves=2 if sampler == "mixed" else None)
     for T in (1, 2, 40):
         model = SimpleNamespace(num_observations=T, likelihood=lambda _: None)
         steps = moves.make_steps(model, settings, (), None)

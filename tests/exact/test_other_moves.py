@@ -1,4 +1,4 @@
-"""SAMS and restricted Gibbs leave the posterior as it is, and the same moves with one fault do not.
+"""SAMS, also with close anchors, and restricted Gibbs leave the posterior as it is; with one fault they do not.
 
 As in one_step.py: independent draws from the enumerated posterior, one move each, still the posterior.
 """
@@ -20,13 +20,17 @@ from scipy.special import gammaln
 
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.partition import PartitionPrior, build_partition, canonical_labels
+from pyclone_pgsm.samplers import close_blocks as close_blocks_module
 from pyclone_pgsm.samplers import restricted_gibbs as restricted_gibbs_module
 from pyclone_pgsm.samplers import sams as sams_module
+from pyclone_pgsm.samplers.close_blocks import close_anchors
 from pyclone_pgsm.samplers.restricted_gibbs import restricted_gibbs
 from pyclone_pgsm.samplers.sams import sams
 
 REPLICATES = 120_000
-SAMS = -1  # what a move is called here: SAMS, or restricted Gibbs with this many intermediate scans
+SAMS, CLOSE = -1, -2  # what a move is called here; or restricted Gibbs with this many intermediate scans
+
+CLOSE_MOVES = 20
 
 Steps = Callable[..., NDArray[np.int64]]
 
@@ -47,10 +51,37 @@ def make_steps(build: Any, move: Any) -> Steps:
     return numba.njit(nogil=True)(steps)
 
 
+def make_close_steps(build: Any, draw: Any, move: Any) -> Steps:
+    """The same for SAMS with close anchors, drawn for each of a few moves of a replicate: one changes little."""
+
+    def steps(likelihood, prior, starts, anchors, arguments):  # type: ignore[no-untyped-def]
+        T = starts.shape[1]
+        codes = np.zeros(len(starts), np.int64)
+        for r in range(len(starts)):
+            partition = build(likelihood, starts[r])
+            for _ in range(CLOSE_MOVES):
+                drawn = draw(likelihood, partition, arguments[1])
+                if drawn[0] != drawn[1]:
+                    partition, _, _ = move(likelihood, prior, partition, drawn, *arguments)
+            labels, _ = canonical_labels(partition.labels)
+            for i in range(T - 1, -1, -1):
+                codes[r] = codes[r] * T + labels[i]
+        return codes
+
+    return numba.njit(nogil=True)(steps)
+
+
 @cache
-def sound_steps(likelihood: type, function: Callable[..., Any]) -> Steps:
+def sound_steps(likelihood: type, move: int) -> Steps:
     """With the very functions that the chains run."""
-    return make_steps(compiled_for(build_partition, likelihood), compiled_for(function, likelihood))
+    build, kernel = (compiled_for(function, likelihood) for function in (build_partition, function_of(move)))
+    if move == CLOSE:
+        return make_close_steps(build, compiled_for(close_anchors, likelihood), kernel)
+    return make_steps(build, kernel)
+
+
+def function_of(move: int) -> Callable[..., Any]:
+    return sams if move in (SAMS, CLOSE) else restricted_gibbs
 
 
 def dirichlet_process(case: Case) -> PartitionPrior:
@@ -103,10 +134,10 @@ def p_value(
     prior = PRIORS[prior_name](case)
     posterior = posterior_under(case, prior)
     replicates = 40_000 if name == "underflow" else REPLICATES
-    arguments: tuple[Any, ...] = (rng,) if move == SAMS else (move, rng)
+    arguments: tuple[Any, ...] = (move == CLOSE, rng) if move in (SAMS, CLOSE) else (move, rng)
     if fault is not None:
         arguments += (fault,)
-    steps = steps or sound_steps(type(case.likelihood), sams if move == SAMS else restricted_gibbs)
+    steps = steps or sound_steps(type(case.likelihood), min(move, 0))
     starts = posterior.draw(replicates, rng)
     anchors = draw_anchors(case.num_observations, replicates, rng)
     counts = posterior.count(steps(case.likelihood, prior, starts, anchors, arguments))
@@ -115,7 +146,7 @@ def p_value(
 
 
 # Every move with every prior on counts; on tumours a covering set.
-SOUND = [("counts", prior, move) for prior in PRIORS for move in (SAMS, 0, 1, 3)] + [
+SOUND = [("counts", prior, move) for prior in PRIORS for move in (SAMS, CLOSE, 0, 1, 3)] + [
     ("counts_of_two", "dirichlet_process", SAMS),
     ("counts_of_two", "dirichlet_process", 1),
     ("counts_of_three", "at_most_three", 0),
@@ -128,6 +159,12 @@ SOUND = [("counts", prior, move) for prior in PRIORS for move in (SAMS, 0, 1, 3)
     ("base_of_two_samples", "dirichlet_process", SAMS),
     ("base_of_two_samples", "dirichlet_process", 1),
     ("base_of_narrow_likelihoods", "dirichlet_process", SAMS),
+    ("counts_of_two", "dirichlet_process", CLOSE),
+    ("counts_of_three", "at_most_three", CLOSE),
+    ("two_samples_with_missing_data", "dirichlet_process", CLOSE),
+    ("copy_numbers", "uneven", CLOSE),
+    ("underflow", "dirichlet_process", CLOSE),
+    ("base_of_two_samples", "dirichlet_process", CLOSE),
 ]
 
 
@@ -157,6 +194,33 @@ COMMON_FAULTS = {
 SAMS_FAULTS = COMMON_FAULTS | {
     "q of a merge from a path drawn anew": Fault("split, False, least", "split, BROKEN, least"),
 }
+CLOSE_FAULTS = {
+    "h left out of a split": Fault(
+        "log_odds += log_anchor_odds(likelihood, partition, anchors[0], second_slot",
+        "log_odds += (0.0 if BROKEN else 1.0) * log_anchor_odds(likelihood, partition, anchors[0], second_slot",
+    ),
+    "h left out of a merge": Fault(
+        "log_odds += log_anchor_odds(likelihood, partition, anchors[0], slots[1]",
+        "log_odds += (0.0 if BROKEN else 1.0) * log_anchor_odds(likelihood, partition, anchors[0], slots[1]",
+    ),
+    "block of the first anchor taken for the second's": Fault(
+        "split.slots[1 if split.sigma[0] == anchors[0] else 0]",
+        "split.slots[1 if split.sigma[0] == anchors[0] or BROKEN else 0]",
+    ),
+    "blocks miscounted": Fault(
+        "math.log((num_others + 1) / (num_others + 2))",
+        "math.log((num_others + 1 + BROKEN) / (num_others + 2))",
+    ),
+    "closeness left out": Fault("- math.log(total)", "- (0.0 if BROKEN else math.log(total))"),
+    "second anchor as likely from every other block": Fault(
+        "total += math.exp(min(log_p[b] - log_chosen, 700.0))",
+        "total += 1.0 if BROKEN else math.exp(min(log_p[b] - log_chosen, 700.0))",
+    ),
+    "size of the second block left out": Fault(
+        "- math.log(sizes[1])", "- math.log(1 if BROKEN else sizes[1])"
+    ),
+    "second anchor may be the first": Fault("+ math.log(n - 1)", "+ math.log(n if BROKEN else n - 1)"),
+}
 RESTRICTED_GIBBS_FAULTS = COMMON_FAULTS | {
     "last scan of a split left out": Fault(
         "log_q = scan(likelihood, log_tau2, stats, split, any_side,",
@@ -173,24 +237,31 @@ RESTRICTED_GIBBS_FAULTS = COMMON_FAULTS | {
 
 
 @cache
-def faulty_steps(function: str) -> Steps:
+def faulty_steps(move: int) -> Steps:
     """A move takes the number of its fault besides, 0 for none."""
-    module, faults = {
-        "sams": (sams_module, SAMS_FAULTS),
-        "restricted_gibbs": (restricted_gibbs_module, RESTRICTED_GIBBS_FAULTS),
-    }[function]
-    return make_steps(numba.njit(nogil=True)(build_partition), with_faults(module, function, faults))
+    build = numba.njit(nogil=True)(build_partition)
+    if move == CLOSE:
+        faulty = with_faults(sams_module, "sams", CLOSE_FAULTS, (close_blocks_module,), ("log_anchor_odds",))
+        return make_close_steps(build, numba.njit(nogil=True)(close_anchors), faulty)
+    if move == SAMS:
+        return make_steps(build, with_faults(sams_module, "sams", SAMS_FAULTS))
+    return make_steps(
+        build, with_faults(restricted_gibbs_module, "restricted_gibbs", RESTRICTED_GIBBS_FAULTS)
+    )
 
 
 def p_value_with(move: int, number: int) -> float:
-    return p_value(
-        "counts", "uneven", move, faulty_steps("sams" if move == SAMS else "restricted_gibbs"), number
-    )
+    return p_value("counts", "uneven", move, faulty_steps(min(move, 0)), number)
 
 
 @pytest.mark.parametrize("fault", SAMS_FAULTS)
 def test_a_fault_of_sams_is_caught(fault: str) -> None:
     assert p_value_with(SAMS, 1 + list(SAMS_FAULTS).index(fault)) < 1e-6
+
+
+@pytest.mark.parametrize("fault", CLOSE_FAULTS)
+def test_a_fault_of_close_anchors_is_caught(fault: str) -> None:
+    assert p_value_with(CLOSE, 1 + list(CLOSE_FAULTS).index(fault)) < 1e-6
 
 
 @pytest.mark.parametrize("fault", RESTRICTED_GIBBS_FAULTS)
@@ -200,6 +271,6 @@ def test_a_fault_of_restricted_gibbs_is_caught(fault: str) -> None:
     assert p_value_with(scans, 1 + list(RESTRICTED_GIBBS_FAULTS).index(fault)) < 1e-6
 
 
-@pytest.mark.parametrize("move", [SAMS, 0, 1])
+@pytest.mark.parametrize("move", [SAMS, CLOSE, 0, 1])
 def test_with_all_faults_off_the_same_code_is_exact(move: int) -> None:
     assert p_value_with(move, 0) > 1e-4

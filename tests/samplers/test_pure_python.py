@@ -24,10 +24,11 @@ from pyclone_pgsm.tumour.outliers import TumourWithOutliers
 ITERATIONS = 150
 SETTINGS: list[tuple[Any, ...]] = [
     ("three_observations", {"sampler": "mixed", "particles": 5, "anchor_proposal": "cluster"}),
+    ("counts", {"sampler": "mixed", "particles": 5, "close_moves": 4}),
     ("counts", {"sampler": "mixed", "particles": 8, "resample_threshold": 1.0, "init": "disconnected"}),
     ("counts", {"sampler": "pgsm", "particles": 3, "targets": "plain", "moves": 2}),
     ("two_samples_with_missing_data", {"sampler": "mixed", "particles": 5}, 0.2),
-    ("base_of_two_samples", {"sampler": "mixed", "particles": 5}, 0.0, "learned"),
+    ("base_of_two_samples", {"sampler": "mixed", "particles": 5, "close_moves": 2}, 0.0, "learned"),
 ]
 
 

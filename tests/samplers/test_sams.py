@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 from moves import (
     COUNTS,
+    Case,
+    Move,
     T,
     build,
     check_limit,
@@ -56,6 +58,14 @@ def log_q_by_marginals(sides: Any) -> float:
     return float(total)
 
 
+def sams_move(case: Case) -> Move:
+    """Of anchors drawn without a look at the partition."""
+    compiled = compiled_for(sams, type(case.likelihood))
+    return lambda likelihood, prior, partition, anchors, rng: compiled(
+        likelihood, prior, partition, anchors, False, rng
+    )
+
+
 ALL_SIDES = list(itertools.product((0, 1), repeat=len(SIGMA) - 2))
 
 
@@ -100,7 +110,7 @@ def test_a_drawn_split_has_the_probability_that_it_reports() -> None:
 @pytest.mark.parametrize("concentration", [0.05, 1.0, 1000.0])
 def test_moves_keep_the_state_consistent(make: Any, concentration: float) -> None:
     case = make()
-    seen = check_moves(case, compiled_for(sams, type(case.likelihood)), tables(concentration), 200)
+    seen = check_moves(case, sams_move(case), tables(concentration), 200)
     assert (
         seen
         >= {0.05: {(1, 1)}, 1.0: {(1, 1), (1, 2), (2, 1), (2, 2)}, 1000.0: {(1, 2), (2, 2)}}[concentration]
@@ -110,7 +120,7 @@ def test_moves_keep_the_state_consistent(make: Any, concentration: float) -> Non
 @pytest.mark.parametrize("most", [1, 2, 5])
 def test_never_more_blocks_than_the_prior_allows(most: int) -> None:
     case = counts()
-    check_limit(case, compiled_for(sams, type(case.likelihood)), most)
+    check_limit(case, sams_move(case), most)
 
 
 def test_two_observations_that_are_all_of_their_blocks() -> None:
@@ -119,7 +129,7 @@ def test_two_observations_that_are_all_of_their_blocks() -> None:
     pair = np.argsort(COUNTS)[[0, 25]]
     labels = np.full(T, 2, np.int32)
     labels[pair] = 0, 1
-    move, rng = compiled_for(sams, type(case.likelihood)), np.random.default_rng(6)
+    move, rng = sams_move(case), np.random.default_rng(6)
     seen = [move(case.likelihood, tables(1.0), build(case, labels), pair, rng)[2] for _ in range(2000)]
     expected = np.exp(case.log_marginal(pair) - case.log_marginal(pair[:1]) - case.log_marginal(pair[1:]))
     assert 0.1 < expected < 0.9

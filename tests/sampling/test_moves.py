@@ -24,19 +24,22 @@ CASES = [*((name, 2) for name in MOVES), ("pgsm", 3)]
 
 
 def test_the_registry_has_the_moves_of_all_samplers() -> None:
-    assert set(MOVES) == {name for names in SAMPLERS.values() for name in names}
+    assert set(MOVES) == {name for names in SAMPLERS.values() for name in names} | {"close"}
 
 
 def test_too_few_observations_for_anchors_are_swept() -> None:
     assert names_of_moves(Settings(anchors=3), 3) == ("gibbs", "pgsm")
     assert names_of_moves(Settings(anchors=3), 2) == ("gibbs",)
+    assert names_of_moves(Settings(close_moves=1), 2) == ("gibbs", "close", "pgsm")
+    assert names_of_moves(Settings(close_moves=1), 1) == ("gibbs",)
+    assert names_of_moves(Settings(sampler="gibbs", close_moves=1), 2) == ("gibbs",)
 
 
 @pytest.mark.parametrize(("name", "anchors"), CASES)
 def test_what_a_move_says_that_it_did(name: str, anchors: int) -> None:
     model = FixedModel(Normal.from_data(X), T)
     likelihood = model.likelihood(())
-    settings = Settings(sampler="mixed" if name == "gibbs" else name, anchors=anchors).resolve(T)
+    settings = Settings(sampler="mixed" if name in ("gibbs", "close") else name, anchors=anchors).resolve(T)
     step = MOVES[name](model, settings, likelihood, ANCHOR_PROPOSALS["uniform"](T))
     assert list(inspect.signature(step).parameters) == ["likelihood", "prior", "partition", "rng"]
     dirichlet = DirichletProcess(1.0, None, None)
@@ -68,7 +71,7 @@ def test_counts_of_an_iteration() -> None:
     _, records, done = advance(model, settings, state, 10, lambda _: False)
     assert done
     moves = np.array(records.moves)
-    assert moves.shape == (10, 2, len(COUNTS))
-    assert (moves[:, :, 0] == [2, 3]).all()
+    assert moves.shape == (10, 3, len(COUNTS))
+    assert (moves[:, :, 0] == [2, 8, 3]).all()
     assert (moves[:, :, 1] <= moves[:, :, 0]).all()
     assert (moves.sum(axis=0) > 0).all()

@@ -79,11 +79,11 @@ class Configuration:
 
     @classmethod
     def from_dict(cls, fields: dict[str, Any]) -> Configuration:
-        """From fields of the settings, ``components`` and ``every``; one split-merge move an iteration.
+        """From fields of the settings, ``components`` and ``every``; one split-merge move an iteration, of the paper's.
 
         Anchors are cluster-informed; more than two are uniform.
         """
-        fields = {"moves": 1, **fields}
+        fields = {"moves": 1, "close_moves": 0, **fields}
         components, every = fields.pop("components", None), fields.pop("every", None)
         prior: Prior = DirichletProcess() if components is None else FiniteDirichlet(components)
         settings = Settings(iterations=ENDLESS, burn_in=ENDLESS // 2, thin=ENDLESS // 2, chains=1, **fields)
