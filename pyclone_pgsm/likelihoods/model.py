@@ -2,18 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Any, Protocol, runtime_checkable
+import math
+from typing import Any, Protocol, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.partition import Partition
+from pyclone_pgsm.labels import canonical
+from pyclone_pgsm.partition import Partition, PartitionPrior
 
 Values = tuple[float, ...]
 
 
 class Model(Protocol):
     """Data and priors; makes the likelihood for given values of its hyperparameters.
+
+    Three things are optional, and :class:`BaseModel` has what a model without them does: estimates of what a proposal
+    would change, outliers, and quantities to watch.
+
+    Some observations may be *outliers*, which belong to no cluster. The likelihood has no data of them, so that all
+    moves of the partition stand as they are; which observations are outliers is a step of its own.
 
     Attributes
     ----------
@@ -27,12 +35,20 @@ class Model(Protocol):
     order : (T,) int64
         The order in which a Gibbs sweep visits the observations; any fixed one is right, one in which neighbours share
         memory is fast.
+    has_estimates : bool
+        Whether :meth:`estimate_change` is worth its cost. May depend on the data only, not on the state of a chain.
+    outliers : (T,) bool or None
+        Given which the model is. None: no observation can be one.
     """
 
     hyperparameters: tuple[str, ...]
     num_proposals: int
     num_observations: int
     order: NDArray[np.int64]
+    has_estimates: bool
+
+    @property
+    def outliers(self) -> NDArray[np.bool_] | None: ...
 
     def initial_values(self) -> Values:
         """Where a chain starts."""
@@ -60,52 +76,17 @@ class Model(Protocol):
         """
         ...
 
-    def forget(self) -> None:
-        """Give back the memory of what can be computed anew."""
-        ...
-
-
-@runtime_checkable
-class Estimating(Protocol):
-    """A model that can tell about what a proposal would change, for less than its likelihood costs.
-
-    Attributes
-    ----------
-    has_estimates : bool
-        Whether that is worth it. May depend on the data only, not on the state of a chain.
-    """
-
-    has_estimates: bool
-
     def estimate_change(
         self, values: Values, likelihood: Any, partition: Partition, proposal: Values
     ) -> float:
-        """About log p(proposal, y | c) - log p(values, y | c); infinite if nothing can be told.
+        """About log p(proposal, y | c) - log p(values, y | c), for less than the likelihood of the proposal costs.
 
-        A function of its arguments, but it need not be right: the better it is, the fewer likelihoods are made in vain
-        and the fewer good proposals refused.
+        Infinite if nothing can be told. A function of its arguments, but it need not be right: the better it is, the
+        fewer likelihoods are made in vain and the fewer good proposals refused.
         """
         ...
 
-
-@runtime_checkable
-class OutlierModel(Model, Protocol):
-    """A model some of whose observations may be outliers, which belong to no cluster.
-
-    Its likelihood has no data of the outliers, so that all moves of the partition stand as they are; which observations
-    are outliers is drawn by :mod:`pyclone_pgsm.samplers.outliers`.
-
-    Attributes
-    ----------
-    outliers : (T,) bool
-    prob : float
-        Of an observation to be an outlier, before its data are known.
-    """
-
-    outliers: NDArray[np.bool_]
-    prob: float
-
-    def given(self, outliers: NDArray[np.bool_]) -> OutlierModel:
+    def given(self, outliers: NDArray[np.bool_]) -> Model:
         """The same model with other outliers."""
         ...
 
@@ -113,33 +94,72 @@ class OutlierModel(Model, Protocol):
         """With the data of all observations, outliers or not."""
         ...
 
-    def log_outlier(self, values: Values) -> NDArray[np.float64]:
-        """(T,) log density of each observation if it is an outlier, with all constants."""
-        ...
-
-    def log_weights(self, values: Values) -> NDArray[np.float64]:
-        """(T,) log of prob / (1 - prob) times that density, without the factors that the likelihood leaves out."""
+    def draw_outliers(
+        self, values: Values, prior: PartitionPrior, partition: Partition, rng: np.random.Generator
+    ) -> tuple[Model, Partition]:
+        """The model with its outliers drawn anew, and the partition."""
         ...
 
     def effective(self, labels: NDArray[np.int32]) -> NDArray[np.int64]:
         """Canonical labels in which every outlier is a block of its own."""
         ...
 
-    def num_clusters(self, labels: NDArray[np.int32]) -> int:
-        """Blocks that hold an observation that is no outlier."""
+    def log_densities_of_either(self, values: Values, log_member: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(T,) log density of each observation, summed over whether it is an outlier.
+
+        Parameters
+        ----------
+        values : tuple of float
+        log_member : (T,) float64
+            log density if it is none, with all constants.
+        """
         ...
-
-
-@runtime_checkable
-class Watched(Protocol):
-    """A model with quantities of single observations that should agree between chains that have converged."""
 
     def watched(self, likelihood: Any, partition: Partition) -> NDArray[np.float32]:
-        """(W,) quantities, always the same ones, in a given state."""
+        """(W,) quantities of single observations, always the same, that agree between chains that have converged."""
+        ...
+
+    def forget(self) -> None:
+        """Give back the memory of what can be computed anew."""
         ...
 
 
-class FixedModel:
+class BaseModel:
+    """What a model does that has no estimates, no outliers, and nothing to watch."""
+
+    has_estimates = False
+    outliers: NDArray[np.bool_] | None = None
+
+    def likelihood(self, values: Values) -> Any:
+        raise NotImplementedError
+
+    def estimate_change(
+        self, values: Values, likelihood: Any, partition: Partition, proposal: Values
+    ) -> float:
+        return math.inf
+
+    def given(self, outliers: NDArray[np.bool_]) -> Self:
+        return self
+
+    def full_likelihood(self, values: Values) -> Any:
+        return self.likelihood(values)
+
+    def draw_outliers(
+        self, values: Values, prior: PartitionPrior, partition: Partition, rng: np.random.Generator
+    ) -> tuple[Self, Partition]:
+        return self, partition
+
+    def effective(self, labels: NDArray[np.int32]) -> NDArray[np.int64]:
+        return canonical(labels)
+
+    def log_densities_of_either(self, values: Values, log_member: NDArray[np.float64]) -> NDArray[np.float64]:
+        return log_member
+
+    def watched(self, likelihood: Any, partition: Partition) -> NDArray[np.float32]:
+        return np.empty(0, np.float32)
+
+
+class FixedModel(BaseModel):
     """A model without hyperparameters: one likelihood.
 
     Parameters

@@ -25,7 +25,6 @@ prior, is none in weight.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
@@ -33,7 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.jit.compiling import compiled_for
-from pyclone_pgsm.likelihoods.model import Model, OutlierModel, Values
+from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.partition import Partition, PartitionPrior, build_partition
 from pyclone_pgsm.posterior.leave_one_out import log_densities_without
 from pyclone_pgsm.posterior.rows import series_of, thin
@@ -171,15 +170,11 @@ def read_draws(trace: Trace, chain: int, rows: NDArray[np.int64]) -> Iterator[Dr
 
 def log_densities(model: Model, draw: Draw) -> NDArray[np.float64]:
     """(T,) log p(y_i | draw without i, y without y_i), also summed over whether i is an outlier."""
-    if isinstance(model, OutlierModel):
-        given = model.given(draw.outliers)
-        partition = _build(given.likelihood(draw.values), draw.labels)
-        partition.sizes[partition.labels[draw.outliers]] = 0
-        log_member = log_densities_given(given.full_likelihood(draw.values), draw.prior, partition)
-        log_outlier = given.log_outlier(draw.values)
-        return np.logaddexp(math.log1p(-given.prob) + log_member, math.log(given.prob) + log_outlier)
-    likelihood = model.likelihood(draw.values)
-    return log_densities_given(likelihood, draw.prior, _build(likelihood, draw.labels))
+    model = model.given(draw.outliers)
+    partition = _build(model.likelihood(draw.values), draw.labels)
+    partition.sizes[partition.labels[draw.outliers]] = 0
+    log_member = log_densities_given(model.full_likelihood(draw.values), draw.prior, partition)
+    return model.log_densities_of_either(draw.values, log_member)
 
 
 def _build(likelihood: Any, labels: NDArray[np.int32]) -> Partition:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 
 from pyclone_pgsm.jit.compiling import compiled_for
-from pyclone_pgsm.likelihoods.model import Estimating, Model, Values
+from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.partition import Partition, build_partition, log_likelihood
 
 HOPELESS = -5.0
@@ -32,7 +32,7 @@ def resample_hyperparameters(
 ) -> tuple[Values, Any, Partition]:
     """One Metropolis-Hastings step for p(values | c, y) ∝ p(values) prod_b L(y_b; values).
 
-    Where the likelihood is expensive to make, the model may estimate what a proposal changes (:class:`Estimating`);
+    Where the likelihood is expensive to make, the model may estimate what a proposal changes;
     then acceptance is delayed (Christen & Fox 2005, J. Comput. Graph. Stat. 14, 795). First a proposal must be
     accepted by the estimate, and only if it is, its likelihood is made. The second acceptance corrects the first: the
     target is the same, however bad the estimate. But where an estimate is too low good proposals are refused.
@@ -56,10 +56,7 @@ def resample_hyperparameters(
     proposal, log_q = model.propose(values, rng)
     if proposal == values:
         return values, likelihood, partition
-    # isinstance(model, Estimating) would take a twentieth of an iteration
-    estimate_change = (
-        cast(Estimating, model).estimate_change if getattr(model, "has_estimates", False) else None
-    )
+    estimate_change = model.estimate_change if model.has_estimates else None
     log_passed = 0.0
     if estimate_change:
         log_passed = _log_pass(estimate_change(values, likelihood, partition, proposal) + log_q)

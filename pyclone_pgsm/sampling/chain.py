@@ -22,13 +22,13 @@ from numpy.typing import ArrayLike, NDArray
 from pyclone_pgsm.errors import DensityError, UsageError
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.labels import canonical
-from pyclone_pgsm.likelihoods.model import Model, OutlierModel, Values, Watched
+from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.partition import Partition, PartitionPrior, build_partition, log_prior, statistic_length
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS, AnchorProposal
 from pyclone_pgsm.samplers.hyperparameters import partition_log_likelihood, resample_hyperparameters
 from pyclone_pgsm.samplers.initial import initial_labels
-from pyclone_pgsm.sampling.moves import COUNTS, make_steps, outlier_step
+from pyclone_pgsm.sampling.moves import COUNTS, make_steps
 from pyclone_pgsm.sampling.settings import Settings, start_of
 
 LARGEST_START = 4 << 30  # bytes of block statistics that a start may need
@@ -80,7 +80,7 @@ class Records:
     outliers : list of (T,) bool
         Empty if the model has none. Blocks of outliers do not count in ``num_clusters``.
     watched : list of (W,) float32
-        Empty unless the settings say so and the model has any.
+        No rows unless the settings say so.
     moves : list of (M, 4) int64
         Of each move of the iteration (:func:`~pyclone_pgsm.sampling.moves.names_of_moves`) its
         :data:`~pyclone_pgsm.sampling.moves.COUNTS`.
@@ -141,8 +141,7 @@ def start_chain(
     likelihood = model.likelihood(values)
     _check_start(init, labels, prior, compiled_for(statistic_length, type(likelihood))(likelihood))
     anchors = ANCHOR_PROPOSALS[settings.proposal](model.num_observations)
-    outliers = model.outliers if isinstance(model, OutlierModel) else None
-    return ChainState(0, labels, prior, values, rng, anchors, outliers)
+    return ChainState(0, labels, prior, values, rng, anchors, model.outliers)
 
 
 def _check_start(init: str, labels: NDArray[np.int32], prior: Prior, stat_size: int) -> None:
@@ -169,8 +168,8 @@ def advance(
     Parameters
     ----------
     model : Model
-        An :class:`~pyclone_pgsm.likelihoods.model.OutlierModel` has outliers from half of the burn-in on: at
-        first, with few clusters, most mutations would pass for some.
+        Outliers, if it has any, are drawn from half of the burn-in on: at first, with few clusters, most mutations
+        would pass for some.
     settings : Settings
         Resolved.
     state : ChainState
@@ -193,10 +192,8 @@ def advance(
     T = model.num_observations
     iterations, burn_in = settings.lengths
     rng, prior, values = state.rng, state.prior, state.values
-    given: OutlierModel | None = None  # the model given which observations are outliers, if it has any
-    if isinstance(model, OutlierModel):
-        model = given = model if state.outliers is None else model.given(state.outliers)
-    watches = model if settings.watch and isinstance(model, Watched) else None
+    if state.outliers is not None:
+        model = model.given(state.outliers)
     likelihood = model.likelihood(values)
     build = compiled_for(build_partition, type(likelihood))
     steps = make_steps(model, settings, values, state.anchors)
@@ -206,9 +203,7 @@ def advance(
 
     def state_now() -> ChainState:
         labels = canonical(partition.labels).astype(np.int32)
-        return ChainState(
-            iteration, labels, prior, values, rng, state.anchors, None if given is None else given.outliers
-        )
+        return ChainState(iteration, labels, prior, values, rng, state.anchors, model.outliers)
 
     partition = build(likelihood, state.labels)
     iteration = state.iteration
@@ -228,9 +223,8 @@ def advance(
                 count += info.counts
         if iteration < burn_in:
             state.anchors.adapt(likelihood, partition)
-        if given is not None and iteration >= burn_in // 2:
-            given, partition = outlier_step(given, values, tables, partition, rng)
-            model = given
+        if model.outliers is not None and iteration >= burn_in // 2:
+            model, partition = model.draw_outliers(values, tables, partition, rng)
             likelihood = model.likelihood(values)
         prior = prior.resample(partition.sizes[partition.sizes > 0], rng)
         tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))
@@ -243,7 +237,7 @@ def advance(
         iteration += 1
         if iteration % settings.thin == 0:
             records.iteration.append(iteration)
-            _save_partition(records, given, partition)
+            _save_partition(records, model, partition)
             records.prior_values.append(prior.values())
             records.log_joint.append(
                 _log_joint(
@@ -254,20 +248,21 @@ def advance(
             )
             records.values.append(values)
             records.moves.append(counts)
-            if watches is not None:
-                records.watched.append(watches.watched(likelihood, partition))
+            if settings.watch:
+                records.watched.append(model.watched(likelihood, partition))
             records.seconds.append(time.perf_counter() - started)
     return checkpoint or state_now(), records, iteration == iterations
 
 
-def _save_partition(records: Records, given: OutlierModel | None, partition: Partition) -> None:
-    if given is not None:
-        records.labels.append(given.effective(partition.labels).astype(np.int32))
-        records.num_clusters.append(given.num_clusters(partition.labels))
-        records.outliers.append(given.outliers)
+def _save_partition(records: Records, model: Model, partition: Partition) -> None:
+    labels = model.effective(partition.labels).astype(np.int32)
+    num_blocks = int(labels.max()) + 1
+    records.labels.append(labels)
+    if model.outliers is None:
+        records.num_clusters.append(num_blocks)
     else:
-        records.labels.append(canonical(partition.labels).astype(np.int32))
-        records.num_clusters.append(int(partition.counter[0]))
+        records.num_clusters.append(num_blocks - int(model.outliers.sum()))
+        records.outliers.append(model.outliers)
 
 
 def _log_joint(log_prior: float, log_likelihood: float, iteration: int) -> float:

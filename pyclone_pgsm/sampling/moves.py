@@ -13,13 +13,12 @@ import numpy as np
 
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.jit.second_process import await_precompiled
-from pyclone_pgsm.likelihoods.model import Model, OutlierModel, Values
+from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.partition import Partition, PartitionPrior, statistic_length
 from pyclone_pgsm.samplers.anchors import AnchorProposal
 from pyclone_pgsm.samplers.close_blocks import close_anchors
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.many_anchors import split_merge_many
-from pyclone_pgsm.samplers.outliers import resample_outliers
 from pyclone_pgsm.samplers.particle_blocks import make_block_pool
 from pyclone_pgsm.samplers.particles import SMCSettings, has_one_merged
 from pyclone_pgsm.samplers.resampling import SCHEMES
@@ -187,18 +186,3 @@ def make_steps(
         (MOVES[name](model, settings, likelihood, anchors), times.get(name, settings.moves or 1))
         for name in names_of_moves(settings, model.num_observations)
     ]
-
-
-def outlier_step(
-    model: OutlierModel,
-    values: Values,
-    tables: PartitionPrior,
-    partition: Partition,
-    rng: np.random.Generator,
-) -> tuple[OutlierModel, Partition]:
-    """The model with its outliers drawn anew, and the partition."""
-    likelihood = model.full_likelihood(values)
-    outliers = model.outliers.copy()
-    sweep = compiled_for(resample_outliers, type(likelihood))
-    partition, _ = sweep(likelihood, tables, partition, outliers, model.log_weights(values), model.order, rng)
-    return model.given(outliers), partition

@@ -111,7 +111,8 @@ class Settings:
         Whether chains run until they have converged; :meth:`resolve` says so if the number of iterations is None, and
         ``iterations`` is then the largest number of them.
     watch : bool
-        Whether what the rule for stopping looks at besides (:class:`~pyclone_pgsm.likelihoods.model.Watched`) is saved.
+        Whether what the rule for stopping looks at besides is saved (``watched`` of
+        :class:`~pyclone_pgsm.likelihoods.model.Model`).
 
     Raises
     ------

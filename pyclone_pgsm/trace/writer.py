@@ -223,7 +223,7 @@ def append(chain: h5py.Group, columns: dict[str, Any]) -> None:
         dataset[-rows:] = values
 
 
-def _columns(records: Records, traced: Sequence[str], counts_moves: bool) -> dict[str, Any]:
+def _columns(chain: h5py.Group, records: Records, traced: Sequence[str]) -> dict[str, Any]:
     """What records are in the datasets of a chain."""
     others = [(*prior[1:], *values) for prior, values in zip(records.prior_values, records.values)]
     return {
@@ -231,8 +231,8 @@ def _columns(records: Records, traced: Sequence[str], counts_moves: bool) -> dic
         **{name: getattr(records, name) for name in SERIES},
         **dict(zip(map(dataset_name, traced), zip(*others))),
         **({OUTLIERS: np.array(records.outliers)} if records.outliers else {}),
-        **({WATCHED: np.array(records.watched)} if records.watched else {}),
-        **({MOVES_COUNTED: np.array(records.moves)} if counts_moves else {}),
+        **({WATCHED: np.array(records.watched)} if WATCHED in chain else {}),
+        **({MOVES_COUNTED: np.array(records.moves)} if MOVES_COUNTED in chain else {}),
     }
 
 
@@ -286,7 +286,7 @@ class TraceWriter:
             for k, (waiting, state) in sorted(self.pending.items()):
                 chain = file["chains"][str(k)]
                 for records in waiting:
-                    append(chain, _columns(records, self.traced, MOVES_COUNTED in chain))
+                    append(chain, _columns(chain, records, self.traced))
                 write_state(chain, state)
         self.pending = {}
         self.bytes = 0

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.likelihoods.model import BaseModel
 from pyclone_pgsm.likelihoods.pyclone import (
     PyClone,
     change_base,
@@ -186,7 +187,7 @@ class _Setting:
     tumour_content: float | None
 
 
-class PyCloneModel:
+class PyCloneModel(BaseModel):
     """PyClone's likelihood; precision, error rate and tumour contents are fixed, or inferred.
 
     Attributes

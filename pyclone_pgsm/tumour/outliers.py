@@ -25,12 +25,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.likelihoods.model import Values
+from pyclone_pgsm.partition import Partition, PartitionPrior
+from pyclone_pgsm.samplers.outliers import resample_outliers
 
 if TYPE_CHECKING:
     from pyclone_pgsm.likelihoods.pyclone import PyClone
-    from pyclone_pgsm.partition import Partition
     from pyclone_pgsm.tumour.grid import LocusTable
     from pyclone_pgsm.tumour.model import PyCloneModel
 
@@ -148,11 +150,25 @@ class TumourWithOutliers:
     def forget(self) -> None:
         self._model.forget()
 
+    def draw_outliers(
+        self, values: Values, prior: PartitionPrior, partition: Partition, rng: np.random.Generator
+    ) -> tuple[TumourWithOutliers, Partition]:
+        """The model with its outliers drawn anew, and the partition (:mod:`pyclone_pgsm.samplers.outliers`)."""
+        likelihood = self.full_likelihood(values)
+        outliers = self.outliers.copy()
+        sweep = compiled_for(resample_outliers, type(likelihood))
+        partition, _ = sweep(
+            likelihood, prior, partition, outliers, self.log_weights(values), self.order, rng
+        )
+        return self.given(outliers), partition
+
+    def log_densities_of_either(self, values: Values, log_member: NDArray[np.float64]) -> NDArray[np.float64]:
+        """(T,) log density of each mutation's reads, summed over whether it is an outlier."""
+        return np.logaddexp(
+            math.log1p(-self.prob) + log_member, math.log(self.prob) + self.log_outlier(values)
+        )
+
     def effective(self, labels: NDArray[np.int32]) -> NDArray[np.int64]:
         """Canonical labels in which every outlier is a block of its own."""
         alone = labels.max() + 1 + np.arange(len(labels))
         return canonical(np.where(self.outliers, alone, labels))
-
-    def num_clusters(self, labels: NDArray[np.int32]) -> int:
-        """Blocks that hold a mutation that is no outlier."""
-        return len(np.unique(labels[~self.outliers]))
