@@ -30,8 +30,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pyclone_pgsm.analyses.clustering import as_matrix, mixture_settings, stored_options
 from pyclone_pgsm.analyses.matrix import MatrixAnalysis
+from pyclone_pgsm.analyses.matrix_input import as_matrix, mixture_settings, stored_options
 from pyclone_pgsm.analyses.plan import make_plan
 from pyclone_pgsm.analyses.precompile import compile_ahead
 from pyclone_pgsm.analyses.results import check_criterion, check_folder

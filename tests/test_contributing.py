@@ -32,3 +32,20 @@ def test_the_table_has_all_that_a_reader_looks_for() -> None:
     found = {row[0].partition(",")[0] for row in ROWS}
     wanted = {"Algorithm 1", "Algorithm 2", "Algorithm 3", "Equation 5", "Section 3.4", "Section 3.5"}
     assert found >= wanted | {"Appendix C", "Appendix D"}
+
+
+FILES = re.findall(r"`([\w/]+\.py)`", TEXT)
+WALK = re.findall(
+    r"`([\w/]+\.py)`", TEXT[TEXT.index("## A row of your table") : TEXT.index("A matrix (`pyclone-pgsm")]
+)
+
+
+@pytest.mark.parametrize("file", sorted(set(FILES)))
+def test_every_file_that_is_named_is_there(file: str) -> None:
+    assert (PACKAGE / file).is_file() or (PACKAGE.parent / file).is_file()
+
+
+def test_the_walk_is_short() -> None:
+    """From a row of a table to its cluster through 25 modules at most."""
+    assert len(WALK) == len(set(WALK))
+    assert 20 < len(WALK) <= 25

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pyclone_pgsm.analyses.analysis import Analysis
 from pyclone_pgsm.analyses.matrix import MatrixAnalysis
+from pyclone_pgsm.analyses.protocol import Analysis
 from pyclone_pgsm.analyses.tumour import TumourAnalysis
 
 ANALYSES: dict[str, Analysis[Any, Any]] = {

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
 
-from pyclone_pgsm.analyses.analysis import Footprint
 from pyclone_pgsm.analyses.lines import cluster_lines, count
+from pyclone_pgsm.analyses.protocol import Footprint
 from pyclone_pgsm.analyses.tables import cluster_table, left_out_table, mutation_table
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.observations import Observations

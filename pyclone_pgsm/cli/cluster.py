@@ -101,7 +101,7 @@ def cluster(
     given = context.params
     folder = out or default_folder(data)
     with mistakes_reported():
-        from pyclone_pgsm.analyses import clustering
+        from pyclone_pgsm.analyses import matrix_input
         from pyclone_pgsm.analyses import run as analysis
         from pyclone_pgsm.analyses.matrix import MatrixAnalysis
         from pyclone_pgsm.analyses.plan import make_plan
@@ -119,12 +119,12 @@ def cluster(
         check_criterion(given["consensus"])
         matrix = read_matrix(data, given["id_column"], given["ignore"] or ())
         rows = DataMatrix(matrix.row_names, matrix.column_names, matrix.values)
-        options = clustering.stored_options(likelihood, parameters)
+        options = matrix_input.stored_options(likelihood, parameters)
         try:
             if given["standardise"]:
-                rows, columns = clustering.standardise(rows)
+                rows, columns = matrix_input.standardise(rows)
                 options = replace(options, standardised=columns)
-            settings = clustering.mixture_settings(settings).resolve(len(rows.values))
+            settings = matrix_input.mixture_settings(settings).resolve(len(rows.values))
             compile_ahead(likelihood, settings, given["threads"])
             check_folder(folder, given["force"], MatrixAnalysis.files, [data, Path(settings.start)])
             with progress_bars(given["quiet"], settings.chains) as progress:

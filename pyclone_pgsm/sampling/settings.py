@@ -25,7 +25,7 @@ SAMPLERS: dict[str, tuple[str, ...]] = {
 
 TARGETS = ("annealed", "plain")
 MIXTURE_SCHEME, MIXTURE_THRESHOLD = "both-kinds", 0.1
-"""Default resampling of the mixtures of :mod:`pyclone_pgsm.analyses.clustering`."""
+"""Default resampling of the mixtures of :mod:`pyclone_pgsm.analyses.matrix_input`."""
 
 
 APART = "apart"

@@ -117,7 +117,7 @@ def main() -> None:
 
     for name in (
         "cli.app",
-        "analyses.clustering",
+        "analyses.matrix_input",
         "simulate.writing",
         "analyses.prepare",
         "likelihoods.normal",

@@ -11,7 +11,7 @@ from made_traces import harm, made_trace, option
 from small_runs import matrix
 from test_cli import call, refused
 
-from pyclone_pgsm.analyses import clustering
+from pyclone_pgsm.analyses import matrix_input
 from pyclone_pgsm.analyses.plan import make_plan
 from pyclone_pgsm.errors import TraceError
 from pyclone_pgsm.likelihoods.model import FixedModel
@@ -36,7 +36,7 @@ def plugin(tmp_path: Path) -> Path:
 @pytest.fixture
 def trace(plugin: Path, tmp_path: Path) -> Path:
     """Of that likelihood, with iterations that no sampler made."""
-    options = clustering.stored_options(f"{plugin}:PoissonGamma", {"rate": 0.05})
+    options = matrix_input.stored_options(f"{plugin}:PoissonGamma", {"rate": 0.05})
     data = MatrixData(matrix("counts"), options)
     settings = Settings(iterations=20, burn_in=10, chains=1)
     plan = make_plan(data, settings, DirichletProcess())

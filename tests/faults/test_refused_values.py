@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from pyclone_pgsm.analyses.clustering import standardise
+from pyclone_pgsm.analyses.matrix_input import standardise
 from pyclone_pgsm.analyses.tumour import ModelOptions
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.errors import DataValueError, InputError, OutputError, UsageError

@@ -26,7 +26,7 @@ from sklearn.metrics import v_measure_score
 from sklearn.mixture import BayesianGaussianMixture
 
 from pyclone_pgsm import cluster
-from pyclone_pgsm.analyses.clustering import mixture_settings
+from pyclone_pgsm.analyses.matrix_input import mixture_settings
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.model import FixedModel
 from pyclone_pgsm.likelihoods.registry import find_likelihood
