@@ -22,7 +22,8 @@ from cases import CASES, PLUGIN, plugin
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.likelihoods.registry import find_likelihood
 from pyclone_pgsm.testing import checks as testing
-from pyclone_pgsm.testing.checks import NonConforming, check_likelihood
+from pyclone_pgsm.testing.checks import check_likelihood
+from pyclone_pgsm.testing.examination import NonConforming
 
 COUNTS = np.array([[3, 1], [2, 6], [7, 3], [5, 5], [0, 1], [4, 9], [8, 8]], float)
 RATE = 0.3

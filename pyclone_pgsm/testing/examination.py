@@ -1,0 +1,246 @@
+"""A likelihood under examination: what it is asked about blocks, and how answers are compared.
+
+See :mod:`pyclone_pgsm.testing.checks`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import cache
+from itertools import chain, combinations
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.jit.compiling import compiled_for
+
+ENUMERATED = 6  # observations of which all blocks and all partitions are looked at
+LARGER_BLOCKS = 10  # random blocks of all observations
+TOLERANCE = 1e-8  # relative to the largest number that enters a comparison, or to 1
+GUARD = 8  # numbers before and after a statistic
+UNTOUCHED = -12345.5
+
+Answers = NDArray[np.float64]
+
+
+class NonConforming(AssertionError):
+    """A likelihood lacks a property. The text names it, the observation and block that show it, and both numbers."""
+
+
+# The questions. They are asked in plain Python, and compiled.
+
+
+def answers_of_block(likelihood, added, one_by_one, removed, repeats, num_observations, fill):  # type: ignore[no-untyped-def]
+    """All answers that a block can give.
+
+    Parameters
+    ----------
+    likelihood : NamedTuple
+    added : (A,) int64
+        Members in the order in which they come, the first `one_by_one` by ``add`` and the others by ``add_many``.
+    one_by_one : int
+    removed : (R,) int64
+        Those that are taken out again.
+    repeats : int
+        How many times everything is asked; the last answers count.
+    num_observations : int
+        T.
+    fill : float
+        What stands in memory before.
+
+    Returns
+    -------
+    answers : (T + 1,) float64
+        First log L(y_i | y_b) of each observation i, or log L(y_i | y_b without y_i) of a member; then log L(y_b).
+    memory : (GUARD + stat_size + GUARD,) float64
+        The statistic and its surroundings.
+    """
+    memory = np.full(likelihood.stat_size() + 2 * GUARD, fill)
+    stat = memory[GUARD : len(memory) - GUARD]
+    likelihood.clear(stat)
+    inside = np.zeros(num_observations, np.int64)
+    for i in added[:one_by_one]:
+        likelihood.add(stat, i)
+    if one_by_one < len(added):
+        likelihood.add_many(stat, added[one_by_one:])
+    for i in removed:
+        likelihood.remove(stat, i)
+    for i in added:
+        inside[i] += 1
+    for i in removed:
+        inside[i] -= 1
+    size = len(added) - len(removed)
+    answers = np.empty(num_observations + 1)
+    for _ in range(repeats):
+        for i in range(num_observations):
+            if size == inside[i]:
+                answers[i] = likelihood.log_prior_predictive(i)
+            elif inside[i]:
+                answers[i] = likelihood.log_predictive_without(stat, i)
+            else:
+                answers[i] = likelihood.log_predictive(stat, i, -np.inf)
+        answers[num_observations] = likelihood.log_marginal(stat)
+    return answers, memory
+
+
+def predictive(likelihood, members, i, negligible):  # type: ignore[no-untyped-def]
+    """``log_predictive`` of i given a block."""
+    stat = np.zeros(likelihood.stat_size())
+    likelihood.clear(stat)
+    likelihood.add_many(stat, members)
+    return likelihood.log_predictive(stat, i, negligible)
+
+
+def predictives_of_blocks(likelihood, labels, slots, i, negligible):  # type: ignore[no-untyped-def]
+    """``log_predictives`` of i, with two more places in its output, and ``log_predictive`` of i for each block.
+
+    Parameters
+    ----------
+    likelihood : NamedTuple
+    labels : (T,) int64
+        Block of each observation, -1 if in none.
+    slots : (K,) int64
+        Slot of each block, 0..2K.
+    i : int
+    negligible : (K,) float64
+        Of ``log_predictives``; the others are exact.
+    """
+    stats = np.full((2 * len(slots) + 1, likelihood.stat_size()), np.nan)
+    for slot in slots:
+        likelihood.clear(stats[slot])
+    for j in range(len(labels)):
+        if labels[j] >= 0:
+            likelihood.add(stats[slots[labels[j]]], j)
+    together = np.full(len(slots) + 2, UNTOUCHED)
+    likelihood.log_predictives(stats, slots, i, negligible, together)
+    alone = np.empty(len(slots))
+    for b in range(len(slots)):
+        alone[b] = likelihood.log_predictive(stats[slots[b]], i, -np.inf)
+    return together, alone
+
+
+def predictives_new(likelihood, members, observations):  # type: ignore[no-untyped-def]
+    """``log_predictive_new`` of each row of `observations` given a block."""
+    stat = np.zeros(likelihood.stat_size())
+    likelihood.clear(stat)
+    for i in members:
+        likelihood.add(stat, i)
+    values = np.empty(len(observations))
+    for j in range(len(observations)):
+        values[j] = likelihood.log_predictive_new(stat, observations[j])
+    return values
+
+
+class Examination:
+    """A likelihood, its data, and what was asked.
+
+    Parameters
+    ----------
+    likelihood : NamedTuple
+    observations : (T, D) float64
+    rng : numpy.random.Generator
+
+    Attributes
+    ----------
+    T : int
+        Observations.
+    blocks : list of tuple of int
+        All blocks of the first observations, and some larger ones; members in ascending order.
+    property : str
+        Name of the one that is looked at.
+    """
+
+    def __init__(self, likelihood: Any, observations: NDArray[np.float64], rng: np.random.Generator) -> None:
+        self.likelihood = likelihood
+        self.observations = observations
+        self.rng = rng
+        self.property = ""
+        self.T = len(observations)
+        first = range(min(self.T, ENUMERATED))
+        self.blocks = list(chain.from_iterable(combinations(first, n + 1) for n in first))
+        if self.T > ENUMERATED:
+            sizes = rng.integers(1, self.T, size=LARGER_BLOCKS, endpoint=True)
+            self.blocks += [tuple(sorted(rng.choice(self.T, n, replace=False).tolist())) for n in sizes]
+        self.answers = cache(self.ask)
+        self.arrays = {name: np.copy(value) for name, value in self.named_arrays()}
+
+    def named_arrays(self) -> list[tuple[str, NDArray[Any]]]:
+        fields = self.likelihood._asdict().items()
+        return [(name, value) for name, value in fields if isinstance(value, np.ndarray)]
+
+    def outside(self, block: Sequence[int]) -> list[int]:
+        return [i for i in range(self.T) if i not in block]
+
+    def shuffled(self, block: Sequence[int]) -> list[int]:
+        return self.rng.permutation(block).tolist()
+
+    def compile(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        return compiled_for(function, type(self.likelihood))
+
+    def ask(
+        self,
+        added: Sequence[int],
+        one_by_one: int = 0,
+        removed: Sequence[int] = (),
+        repeats: int = 1,
+        fill: float = 0.0,
+        compiled: bool = False,
+    ) -> Answers:
+        """Answers (T + 1,) of a block, see :func:`answers_of_block`."""
+        ask = self.compile(answers_of_block) if compiled else answers_of_block
+        members, gone = np.array(added, np.int64), np.array(removed, np.int64)
+        try:
+            answers, memory = ask(self.likelihood, members, one_by_one, gone, repeats, self.T, fill)
+        except IndexError as error:
+            size = self.likelihood.stat_size()
+            raise self.fault(f"block {show(added)}: {error}; stat_size() is {size}") from error
+        around = np.concatenate([memory[:GUARD], memory[-GUARD:]])
+        if not np.array_equal(around, np.full(2 * GUARD, fill), equal_nan=True):
+            size = len(memory) - 2 * GUARD
+            raise self.fault(f"block {show(added)} writes outside of its {size} numbers")
+        return answers
+
+    def fault(self, text: str) -> NonConforming:
+        name = type(self.likelihood).__qualname__.rpartition(".")[2]
+        return NonConforming(f"{name}, {self.property}: {text}")
+
+    def must_be_equal(
+        self,
+        where: str,
+        first: tuple[str, float],
+        second: tuple[str, float],
+        scale: float = 1.0,
+    ) -> None:
+        """Compare two numbers, each with its name; `scale` is the largest number that they were made from."""
+        (name, value), (other_name, other) = first, second
+        allowed = TOLERANCE * max(1.0, scale, abs(value), abs(other))
+        if value != other and not abs(value - other) <= allowed < np.inf:
+            raise self.fault(f"{where}: {name} is {value:.10g}, but {other_name} is {other:.10g}")
+
+    def must_answer_alike(
+        self,
+        block: Sequence[int],
+        first: tuple[str, Answers],
+        second: tuple[str, Answers],
+    ) -> None:
+        """Compare all answers of a block, gained in two ways that have names."""
+        (way, answers), (other_way, others) = first, second
+        scale = float(np.abs(others[np.isfinite(others)]).max(initial=1.0))
+        for i in range(self.T + 1):
+            question, where = self.question(block, i)
+            pair = (f"{question} {way}", answers[i]), (f"that {other_way}", others[i])
+            self.must_be_equal(where, *pair, scale)
+
+    def question(self, block: Sequence[int], i: int) -> tuple[str, str]:
+        """The method that gives answer number `i` of a block, and what it is asked about."""
+        if i == self.T:
+            return "log_marginal", f"block {show(block)}"
+        if not set(block) - {i}:
+            return "log_prior_predictive", f"observation {i}"
+        method = "log_predictive_without" if i in block else "log_predictive"
+        return method, f"observation {i}, block {show(block)}"
+
+
+def show(block: Sequence[int]) -> str:
+    return "{" + ", ".join(map(str, block)) + "}"
