@@ -68,16 +68,15 @@ def run(
     **settings: Any,
 ) -> Path:
     """Chains on the small tumour; returns the path."""
-    analysis.run(
+    plan = analysis.plan_tumour(
         observations or tumour(),
         LEFT_OUT,
-        path,
         model or analysis.ModelOptions(),
         Settings(**{"iterations": 60, "burn_in": 30, "chains": 2, **settings}),
         prior or DirichletProcess(),
-        threads=threads,
-        command="a test",
+        threads,
     )
+    analysis.start(plan, path, threads=threads, command="a test")
     return path
 
 

@@ -197,40 +197,6 @@ def plan_tumour(
     return make_plan(data, settings, prior, threads=threads)
 
 
-def run(
-    observations: Observations,
-    left_out: Sequence[LeftOut],
-    out: Path,
-    model_options: ModelOptions,
-    settings: Settings,
-    prior: Prior,
-    *,
-    threads: int | None = None,
-    command: str = "",
-    progress: Progress | None = None,
-) -> None:
-    """Run chains on a tumour and write their trace.
-
-    Parameters
-    ----------
-    observations, left_out
-        From :func:`pyclone_pgsm.inputs.read_counts.tables.read_tables`.
-    out : Path
-    model_options : ModelOptions
-    settings : Settings
-    prior : Prior
-    threads, command, progress
-        See :func:`start`.
-
-    Raises
-    ------
-    UsageError, InputError, Interrupted, OutputError
-        See :func:`make_plan` and :func:`start`.
-    """
-    plan = plan_tumour(observations, left_out, model_options, settings, prior, threads)
-    start(plan, out, threads=threads, command=command, progress=progress)
-
-
 def resume(
     path: Path,
     iterations: int | str | None = None,
@@ -329,9 +295,20 @@ def analyze(
 ) -> Result[Summary]:
     """Everything: chains, posterior, tables and pictures of a tumour into one folder.
 
-    Parameters are those of :func:`run`; ``warnings`` of the input, which become those of the result; and, by name,
-    ``criterion``, ``thresholds``, ``formats``, ``plots`` and ``pages`` of
-    :func:`~pyclone_pgsm.analyses.results.write_results`.
+    Parameters
+    ----------
+    observations, left_out
+        From :func:`pyclone_pgsm.inputs.read_counts.tables.read_tables`.
+    folder : Path
+    model_options : ModelOptions
+    settings : Settings
+    prior : Prior
+    warnings : sequence of str
+        Of the input; they become those of the result.
+    threads, command, progress
+        See :func:`start`.
+    **results
+        See :func:`~pyclone_pgsm.analyses.results.write_results`.
     """
     started = time.perf_counter()
     plan = plan_tumour(observations, left_out, model_options, settings, prior, threads, warnings)

@@ -148,7 +148,10 @@ def tumour():
 def trace(tumour, tmp_path_factory):
     path = tmp_path_factory.mktemp("summarize") / "t.h5"
     settings = Settings(iterations=400, burn_in=200, chains=2)
-    analysis.run(tumour.observations, [], path, analysis.ModelOptions(), settings, DirichletProcess())
+    plan = analysis.plan_tumour(
+        tumour.observations, [], analysis.ModelOptions(), settings, DirichletProcess(), None
+    )
+    analysis.start(plan, path)
     with Trace(path) as opened:
         yield opened
 
