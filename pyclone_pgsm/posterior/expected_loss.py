@@ -32,54 +32,34 @@ from pyclone_pgsm.posterior.kernels import gather_columns, number_blocks, total_
 CELLS = 100_000_000  # items times draws in memory at a time
 
 
-def expected_vi(draws: ArrayLike, labels: ArrayLike) -> float:
-    """Posterior expected variation of information of a partition, in bits (exact, not its lower bound).
+def expected_loss(draws: ArrayLike, labels: ArrayLike, criterion: str) -> float:
+    """Posterior expected loss of a partition.
+
+    By "vi" exact, not its lower bound. By "mpear" minus the index of the posterior co-clustering probabilities, not the
+    mean of the indices of the draws; where it is 0/0 (all draws and the partition have one cluster, or all have only
+    singletons), -1.
 
     Parameters
     ----------
     draws : (M, N) array of integers
     labels : (N,) array of integers
-
-    Returns
-    -------
-    float
-        Between 0 and log2 N.
+    criterion : {"vi", "binder", "mpear"}
 
     Raises
     ------
     ValueError
         The shapes do not fit or the labels are not integers.
     """
-    return loss_of("vi", *_mean_sums(draws, labels, "vi"))
-
-
-def expected_binder(draws: ArrayLike, labels: ArrayLike) -> float:
-    """Posterior expected number of pairs that are together in one of partition and draw, apart in the other.
-
-    Parameters, errors: as :func:`expected_vi`.
-
-    Returns
-    -------
-    float
-        Between 0 and N (N - 1) / 2.
-    """
-    return loss_of("binder", *_mean_sums(draws, labels, "binder"))
-
-
-def pear(draws: ArrayLike, labels: ArrayLike) -> float:
-    """Posterior expected adjusted Rand index of a partition, in the form of Fritsch & Ickstadt (2009).
-
-    The index of the posterior co-clustering probabilities, not the mean of the indices of the draws. Where it
-    is 0/0 (all draws and the partition have one cluster, or all have only singletons) it is 1.
-
-    Parameters, errors: as :func:`expected_vi`.
-
-    Returns
-    -------
-    float
-        At most 1.
-    """
-    return -loss_of("mpear", *_mean_sums(draws, labels, "mpear"))
+    draws = checked(draws)
+    labels = checked_labels(labels, draws)
+    num_draws, num_items = draws.shape
+    value = values_of(criterion, num_items)
+    order, start = by_cluster(labels)
+    totals = np.zeros(2)
+    for rows, blocks in chunks(draws):
+        totals += total_sums(rows, np.ones(num_items, np.int64), blocks, order, start, value)
+    overlap, block = map(float, totals / num_draws)
+    return loss_of(criterion, overlap, float(value[np.diff(start)].sum()), block, num_items)
 
 
 def checked(draws: ArrayLike) -> NDArray[np.integer]:
@@ -145,17 +125,3 @@ def loss_of(criterion: str, overlap: float, cluster: float, block: float, num_it
     chance = cluster * block / pairs if pairs else 0.0
     scale = 0.5 * (cluster + block) - chance
     return -(overlap - chance) / scale if scale > 0.0 else -1.0
-
-
-def _mean_sums(draws: ArrayLike, labels: ArrayLike, criterion: str) -> tuple[float, float, float, int]:
-    """A, B, C and N."""
-    draws = checked(draws)
-    labels = checked_labels(labels, draws)
-    num_draws, num_items = draws.shape
-    value = values_of(criterion, num_items)
-    order, start = by_cluster(labels)
-    totals = np.zeros(2)
-    for rows, blocks in chunks(draws):
-        totals += total_sums(rows, np.ones(num_items, np.int64), blocks, order, start, value)
-    overlap, block = totals / num_draws
-    return float(overlap), float(value[np.diff(start)].sum()), float(block), num_items

@@ -13,7 +13,7 @@ from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.posterior.consensus import coclustering, consensus
 from pyclone_pgsm.posterior.convergence import Diagnostic, diagnose
 from pyclone_pgsm.posterior.draws import Draws, Summariser
-from pyclone_pgsm.posterior.expected_loss import pear
+from pyclone_pgsm.posterior.expected_loss import expected_loss
 from pyclone_pgsm.posterior.matrix import MatrixSummariser
 from pyclone_pgsm.posterior.rows import gather, kept_rows, outlier_share, read_partitions, thin, weighted_rows
 from pyclone_pgsm.posterior.stacking import weigh_chains
@@ -220,7 +220,8 @@ def _disagreement(
     placed = by_mpear >= 0
     if not placed.any():
         return []
-    index = pear(by_mpear[None, placed], by_vi[placed])  # with a single draw the adjusted Rand index
+    # with a single draw it is minus the adjusted Rand index
+    index = -expected_loss(by_mpear[None, placed], by_vi[placed], "mpear")
     if index >= SIMILAR:
         return []
     numbers = [len(np.unique(labels[placed])) for labels in (by_mpear, by_vi)]

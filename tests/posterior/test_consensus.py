@@ -12,10 +12,23 @@ from numpy.typing import NDArray
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.posterior import consensus as module
 from pyclone_pgsm.posterior import consensus_search as search_module
-from pyclone_pgsm.posterior import expected_loss
+from pyclone_pgsm.posterior import expected_loss as loss_module
 from pyclone_pgsm.posterior.consensus import assignment_probability, coclustering, consensus
 from pyclone_pgsm.posterior.consensus_search import Effort
-from pyclone_pgsm.posterior.expected_loss import even, expected_binder, expected_vi, pear
+from pyclone_pgsm.posterior.expected_loss import even, expected_loss
+
+
+def expected_vi(draws: NDArray, labels: NDArray) -> float:
+    return expected_loss(draws, labels, "vi")
+
+
+def expected_binder(draws: NDArray, labels: NDArray) -> float:
+    return expected_loss(draws, labels, "binder")
+
+
+def pear(draws: NDArray, labels: NDArray) -> float:
+    return -expected_loss(draws, labels, "mpear")
+
 
 LOSSES = {"mpear": lambda draws, labels: -pear(draws, labels), "vi": expected_vi, "binder": expected_binder}
 SEARCHED = sorted(LOSSES)
@@ -94,7 +107,7 @@ def test_losses_and_probabilities_of_draws_taken_in_parts(monkeypatch: pytest.Mo
     labels = np.arange(12) % 4
     functions = [expected_vi, expected_binder, pear, assignment_probability]
     whole = [function(draws, labels) for function in functions]
-    monkeypatch.setattr(expected_loss, "CELLS", 30)
+    monkeypatch.setattr(loss_module, "CELLS", 30)
     for function, expected in zip(functions, whole, strict=True):
         np.testing.assert_allclose(function(draws, labels), expected, rtol=1e-12)
 
