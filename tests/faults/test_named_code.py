@@ -45,15 +45,15 @@ def trace(plugin: Path, tmp_path: Path) -> Path:
     (state,) = plan.states
     state.iteration = 20
     writer = TraceWriter(path, plan.options.traced)
-    writer.add(0, state, _records(state))
+    writer.add(0, state, _records(state, len(plan.options.moves)))
     writer.flush()
     (tmp_path / "was run").unlink()
     return path
 
 
-def _records(state: ChainState) -> Records:
+def _records(state: ChainState, num_moves: int) -> Records:
     labels = [state.labels] * 20
-    moves = [np.zeros((2, 4), np.int64)] * 20
+    moves = [np.zeros((num_moves, 4), np.int64)] * 20
     return Records(
         list(range(1, 21)), labels, [1] * 20, [0.0] * 20, [0.1] * 20, [(1.0,)] * 20, [()] * 20, moves=moves
     )

@@ -259,12 +259,14 @@ STRANGE = {
     "chains/0/iteration: [19] is not the 1-th after": put("chains/0/iteration", 99),
     "chains/0/log_joint: [19] is inf": put("chains/0/log_joint", np.inf),
     "chains/0/seconds: [19] is -1.0": put("chains/0/seconds", -1.0),
-    "config.options.moves: are not those of the settings, gibbs, pgsm": option("moves", ["pgsm", "gibbs"]),
+    "config.options.moves: are not those of the settings, gibbs, close, pgsm": option(
+        "moves", ["pgsm", "gibbs"]
+    ),
     "chains/0/moves: is missing": lambda file: file["chains/0"].__delitem__("moves"),
     "chains/0/moves: [19, 1, 2] is -1": put("chains/0/moves", -1, (-1, 1, 2)),
     "chains/0/moves: [19, 0] counts more": put("chains/0/moves", 5, (-1, 0, 1)),
     "chains/0/moves: [0, 1] counts more": put("chains/0/moves", 2, (0, 1, 3)),
-    "chains/0/moves: has the shape (20, 2, 3)": replace("chains/0/moves", np.zeros((20, 2, 3), np.int32)),
+    "chains/0/moves: has the shape (20, 3, 3)": replace("chains/0/moves", np.zeros((20, 3, 3), np.int32)),
     "chains/0/concentration: [19] is no concentration": put("chains/0/concentration", -1.0),
     "chains/0/precision: [19] is 7.0; expected one of the 58 values 31.6": put("chains/0/precision", 7.0),
     "chains/0/log_joint: is of the type int64": replace("chains/0/log_joint", np.zeros(20, int)),
