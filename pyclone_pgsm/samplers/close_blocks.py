@@ -89,6 +89,8 @@ def log_anchor_odds(likelihood, partition, first, second_slot, others, sizes):
     """
     stats = partition.stats
     log_chosen = likelihood.log_predictive(stats[second_slot], first, -np.inf)
+    if log_chosen == -np.inf:
+        return -np.inf
     log_p = np.empty(len(others))
     likelihood.log_predictives(stats, others, first, np.full(len(others), -np.inf), log_p)
     total = 1.0
