@@ -149,7 +149,10 @@ def test_prior_reaches_the_chains():
             {"prior": FiniteDirichlet(4), "concentration": 2.0},
             "concentration=2.0 is for a prior given by name, not for FiniteDirichlet(max_components=4",
         ),
-        ({"settings": {"chains": 3}}, "settings has 'chains'; it may have sweeps, moves, close_moves, particles"),
+        (
+            {"settings": {"chains": 3}},
+            "settings has 'chains'; it may have sweeps, moves, close_moves, particles",
+        ),
         ({"settings": {"particle": 3}}, "settings has 'particle'; it may have"),
         ({"settings": {"particles": 1}}, "`particles` 1: must be at least 2"),
         ({"iterations": 10, "burn_in": 10}, "`burn_in` 10: must be less than the 10 iterations"),
