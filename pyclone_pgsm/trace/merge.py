@@ -47,9 +47,8 @@ def merge_traces(paths: Sequence[Path], out: Path) -> int:
     for path in paths:  # what is no trace is refused before a folder is made
         with Trace(path) as trace:
             counted.add(trace.options.moves)
-    moves = (
-        counted.pop() if len(counted) == 1 else ()
-    )  # of different samplers, or versions: not in the new one
+    # counts of different moves, or by a version that counted none, cannot stand in one trace
+    moves = counted.pop() if len(counted) == 1 else ()
     with writing(out), replacing(out) as temporary:
         count = _write_merged(paths, temporary, moves)
     return count
@@ -79,8 +78,8 @@ def _write_merged(paths: Sequence[Path], out: Path, moves: tuple[str, ...]) -> i
                     _copy_chain(trace, k, chains, str(count), replace(trace.options, moves=moves))
                     count += 1
         settings = replace(first.options.settings, chains=count, iterations=longest)
-        options = replace(first.options, settings=settings, moves=moves)
-        options = replace(options, stopped=None)  # together they are asked anew
+        # whether chains have converged is asked anew of all together
+        options = replace(first.options, settings=settings, moves=moves, stopped=None)
         write_config(merged, options, first.command, first.version)
     return count
 
