@@ -72,7 +72,7 @@ class Clustering(Result):
         most 1,000 or 100 MB; the blocks of each are numbered by first appearance, so equal numbers mean nothing across
         draws.
     hyperparameters : dict of str to (n,) float64
-        The partition prior's at each draw: concentration, discount.
+        The partition prior's at each draw (concentration, discount), and the inferred parameters of the likelihood's.
     chains : list of ChainTrace
         All saved iterations of each chain: iteration, num_clusters, concentration, log_joint, seconds.
     settings : Settings
@@ -94,9 +94,9 @@ class Clustering(Result):
         most = max(20, min(KEPT_DRAWS, KEPT_BYTES // len(summary.labels)))
         rows = draw_rows(trace, self._source.burn_in, most, self.chain_weights)
         self.draws: NDArray[Any] = read_partitions(trace, rows)
-        self.hyperparameters = {
-            name: gather(trace, rows, name) for name in trace.options.first_prior.hyperparameters
-        }
+        options = trace.options
+        names = (*options.first_prior.hyperparameters, *options.hyperparameters)
+        self.hyperparameters = {name: gather(trace, rows, name) for name in names}
         self.chains = trace.chains
         self._predictive = predictive(trace, self.chain_weights, most=PREDICTIVE_DRAWS)
 
@@ -147,12 +147,14 @@ class Clustering(Result):
             See :meth:`log_predictive`.
         """
         points = self._checked(X)
-        return cluster_probabilities(self._predictive.likelihood, self._mean_prior, self.labels, points)
+        return cluster_probabilities(
+            self._predictive.middle_likelihood, self._mean_prior, self.labels, points
+        )
 
     @cached_property
     def _mean_prior(self) -> Prior:
-        means = [float(values.mean()) for values in self.hyperparameters.values()]
-        return self._predictive.priors[0].with_values(means)
+        prior = self._predictive.priors[0]
+        return prior.with_values([float(self.hyperparameters[name].mean()) for name in prior.hyperparameters])
 
     def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
         points = np.require(X, np.float64, ["C", "W"])  # read-only arrays would be compiled for anew
@@ -193,7 +195,8 @@ def cluster(
         "normal", "bernoulli", another name of :func:`pyclone_pgsm.likelihoods.registry.installed_likelihoods`, or
         "path/to/file.py:Class".
     parameters : dict or None
-        Of the likelihood's prior: the keyword arguments of its ``from_data``, numbers or arrays.
+        Of the likelihood's prior: the keyword arguments of its ``from_data``, numbers or arrays, or "infer". Inferred
+        unless given: a0 and b0 of Bernoulli; the scale and r0 of the Normal if there are more than ten columns.
     prior : Prior or None
         Over partitions; None: :class:`~pyclone_pgsm.priors.DirichletProcess` with its concentration inferred.
     settings : Settings or None
@@ -238,7 +241,7 @@ def cluster(
     data, settings, parameters = as_matrix(X), mixture_settings(settings or Settings()), parameters or {}
     find_table_likelihood(likelihood, parameters)
     compile_ahead(likelihood, settings, threads)
-    rows = MatrixData(data, stored_options(likelihood, parameters))
+    rows = MatrixData(data, stored_options(likelihood, parameters, data))
     plan = make_plan(rows, settings, prior or DirichletProcess(), start_labels, threads)
     source = run_plan(
         plan,

@@ -75,7 +75,7 @@ class MatrixAnalysis:
             summary.parameters,
             (result.coclustered, result.coclustering),
             traces,
-            density if has_predictive(found.likelihood) else None,
+            density if has_predictive(found.middle_likelihood) else None,
         )
 
     def page(self, content: Content) -> Page:

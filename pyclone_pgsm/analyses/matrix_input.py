@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from numpy.typing import ArrayLike
 
 from pyclone_pgsm.errors import DataValueError, UsageError
 from pyclone_pgsm.inputs.matrix_text import numbered_names
-from pyclone_pgsm.likelihoods.matrix import DataMatrix, MatrixOptions
+from pyclone_pgsm.likelihoods.matrix import DataMatrix, MatrixOptions, with_inferred
 from pyclone_pgsm.likelihoods.registry import file_digest, is_likelihood_file
 from pyclone_pgsm.sampling.settings import MIXTURE_SCHEME, MIXTURE_THRESHOLD, Settings
 
@@ -47,8 +48,9 @@ def as_matrix(X: ArrayLike) -> DataMatrix:
     return DataMatrix([str(row) for row in range(1, T + 1)], columns, values)
 
 
-def stored_options(likelihood: str, parameters: dict[str, Any]) -> MatrixOptions:
+def stored_options(likelihood: str, parameters: Mapping[str, Any], data: DataMatrix) -> MatrixOptions:
     """A likelihood and its parameters as a trace stores them: a file by its whole path and its digest."""
+    parameters = with_inferred(likelihood, parameters, data)
     if not is_likelihood_file(likelihood):
         return MatrixOptions(likelihood, parameters)
     path, _, name = likelihood.rpartition(":")

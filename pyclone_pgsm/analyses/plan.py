@@ -28,6 +28,7 @@ from pyclone_pgsm.sampling.moves import names_of_moves
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import RunOptions
 from pyclone_pgsm.trace.dataset import Dataset
+from pyclone_pgsm.trace.schema import datasets_of_chain
 
 
 @dataclass(frozen=True)
@@ -106,6 +107,11 @@ def make_plan(
         rebuild_interval(model, data.num_columns),
         moves=names_of_moves(settings, len(names)),
     )
+    stored = datasets_of_chain(options)
+    for name in sorted({name for name in stored if stored.count(name) > 1}):
+        raise UsageError(
+            f"`parameters` {name}: cannot be inferred, as a trace has a series of that name: rename it"
+        )
     states = [start_chain(model, prior, settings, chain, start_labels) for chain in range(settings.chains)]
     plan = Plan(data, options, model, states, memory)
     _rehearse(plan)

@@ -42,7 +42,7 @@ MIXTURE_OPTIONS: Options = {
         option(
             list[str] | None,
             "--param",
-            "A parameter of the likelihood (repeatable): a number, or a list as in JSON.",
+            "A parameter of the likelihood (repeatable): a number, a list as in JSON, or infer.",
             MODEL,
             "NAME=VALUE",
         ),
@@ -119,11 +119,11 @@ def cluster(
         check_criterion(given["consensus"])
         matrix = read_matrix(data, given["id_column"], given["ignore"] or ())
         rows = DataMatrix(matrix.row_names, matrix.column_names, matrix.values)
-        options = matrix_input.stored_options(likelihood, parameters)
+        columns = None
         try:
             if given["standardise"]:
                 rows, columns = matrix_input.standardise(rows)
-                options = replace(options, standardised=columns)
+            options = replace(matrix_input.stored_options(likelihood, parameters, rows), standardised=columns)
             settings = matrix_input.mixture_settings(settings).resolve(len(rows.values))
             compile_ahead(likelihood, settings, given["threads"])
             check_folder(folder, given["force"], MatrixAnalysis.files, [data, Path(settings.start)])

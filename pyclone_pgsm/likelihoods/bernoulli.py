@@ -15,13 +15,15 @@ tables, and nothing drifts.
 from __future__ import annotations
 
 import reprlib
-from typing import NamedTuple
+from collections.abc import Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.errors import DataValueError, UsageError
 from pyclone_pgsm.jit.compiling import LEAF, inner
+from pyclone_pgsm.likelihoods.choice import Choice, log_uniform
 from pyclone_pgsm.likelihoods.contract import check_weight, leaf, register
 
 SUM = {"reassoc", "nsz", "contract"}
@@ -171,6 +173,17 @@ class Bernoulli(NamedTuple):
             log_gammas=gammaln(pairs[:, :, None] + n) - gammaln(pairs)[:, :, None],
             totals=np.stack([counts @ np.log(total + n), counts @ (gammaln(total + n) - gammaln(total))]),
         )
+
+    @classmethod
+    def choices(cls, data: NDArray[np.float64], **given: Any) -> dict[str, Choice]:
+        """Values of a0 and b0, each one number for all coordinates: from 1/128 to 32 in steps of sqrt(2)."""
+        values = log_uniform(tuple(2.0 ** (k / 2.0) for k in range(-14, 11)), 1.0)
+        return {"a0": values, "b0": values}
+
+    @classmethod
+    def inferred_by_default(cls, data: NDArray[np.float64], given: Mapping[str, Any]) -> list[str]:
+        """What of a0 and b0 is not given."""
+        return [name for name in ("a0", "b0") if name not in given]
 
     @leaf
     def stat_size(self):

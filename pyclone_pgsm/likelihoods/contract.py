@@ -34,7 +34,7 @@ choice between partitions). ``log_constant(self)``, called from Python only, ret
 left out over all observations, 0.0 if nothing was. (PyClone's ``log_constants(self)`` gives them one by one, as they
 depend on hyperparameters that a chain resamples.)
 
-Two more are called from Python only, and are optional too:
+Four more are called from Python only, and are optional too:
 
 ``from_data(cls, data, **parameters)``
     Class method: the likelihood of a (T, D) float64 matrix; without it a class has no use on the command line. The
@@ -43,6 +43,12 @@ Two more are called from Python only, and are optional too:
     :class:`~pyclone_pgsm.errors.UsageError` for a parameter.
 ``cluster_parameters(self, stat)``
     Posterior of the block's parameters: a dict of arrays, by name.
+``choices(cls, data, **given)``
+    Class method: the parameters of ``from_data`` that can be inferred with the partition, given the others: by name,
+    each with its values and their prior (a :class:`~pyclone_pgsm.likelihoods.choice.Choice`). Such a parameter is
+    inferred if the user gives it the value ``infer``.
+``inferred_by_default(cls, data, given)``
+    Class method: names of those that are inferred unless the user gives them (a mapping).
 """
 
 from __future__ import annotations

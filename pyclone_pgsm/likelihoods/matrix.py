@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.likelihoods.foreign import blamed, check_answers
+from pyclone_pgsm.likelihoods.inferred import INFER, InferredModel, names_to_infer
 from pyclone_pgsm.likelihoods.model import FixedModel, Model
 from pyclone_pgsm.likelihoods.registry import BUILT_IN, find_likelihood
 
@@ -41,7 +42,7 @@ class MatrixOptions:
     likelihood : str
         Name in the registry, or ``/path/to/file.py:Class``.
     parameters : dict
-        Of the likelihood's prior, by name: numbers, texts, or lists of them.
+        Of the likelihood's prior, by name: numbers, texts, or lists of them; ``infer`` for what is inferred.
     source : str or None
         SHA-256 of the file that the likelihood is of.
     standardised : dict of str to list of float, or None
@@ -73,11 +74,32 @@ class MatrixOptions:
             A value that the likelihood cannot take.
         """
         kind = find_table_likelihood(self.likelihood, self.parameters)
-        with blamed(self.likelihood):
-            likelihood = kind.from_data(data.values, **self.parameters)
+        if names_to_infer(self.parameters):
+            model: Model = InferredModel(self.likelihood, kind, data.values, self.parameters)
+            likelihood = model.likelihood(model.initial_values())
+        else:
+            with blamed(self.likelihood):
+                likelihood = kind.from_data(data.values, **self.parameters)
+            model = FixedModel(likelihood, len(data.values))
         if self.likelihood not in BUILT_IN:
             check_answers(self.likelihood, likelihood, len(data.values))
-        return FixedModel(likelihood, len(data.values))
+        return model
+
+
+def with_inferred(spec: str, parameters: Mapping[str, Any], data: DataMatrix) -> dict[str, Any]:
+    """The parameters that are given, and ``infer`` for those that the likelihood infers if they are not.
+
+    Raises
+    ------
+    UsageError
+        The likelihood's own code fails.
+    """
+    kind: Any = find_likelihood(spec)
+    if not hasattr(kind, "inferred_by_default"):
+        return dict(parameters)
+    with blamed(spec):
+        names = kind.inferred_by_default(data.values, parameters)
+    return {**parameters, **dict.fromkeys(names, INFER)}
 
 
 def find_table_likelihood(spec: str, parameters: Iterable[str]) -> Any:

@@ -35,6 +35,7 @@ from __future__ import annotations
 
 import math
 import reprlib
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -42,6 +43,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.errors import DataValueError, UsageError
 from pyclone_pgsm.jit.compiling import LEAF, inner
+from pyclone_pgsm.likelihoods.choice import Choice, log_uniform
 from pyclone_pgsm.likelihoods.contract import check_weight, leaf, register
 
 SUM = {"reassoc", "nsz", "contract"}
@@ -49,6 +51,10 @@ SUM = {"reassoc", "nsz", "contract"}
 COUNT, LOG_DET, LEVEL, POWER, FACTOR = 0, 1, 2, 3, 4
 PREDICTIVE, MARGINAL = 0, 1
 WIDEST = 1e3  # |x_d| beyond which double precision is not enough
+MANY_COLUMNS = 10
+"""Of more than these the scale and r0 are inferred by default. The prior weighs like D + 2 observations of a block: of
+a few columns the data overrule it, and a wide one keeps blocks that are not quite Normal from falling into pieces; of
+many it decides what a cluster is."""
 
 # As in the other likelihoods, parts of a statistic are addressed by unsigned offsets, and never sliced.
 
@@ -199,8 +205,9 @@ class Normal(NamedTuple):
         data: NDArray[np.float64],
         nu0: float | None = None,
         r0: float = 0.1,
-        u0: ArrayLike = 0.0,
-        S0: ArrayLike = 1.0,
+        u0: ArrayLike | None = None,
+        S0: ArrayLike | None = None,
+        scale: float | None = None,
     ) -> Normal:
         """Whiten and check.
 
@@ -213,10 +220,13 @@ class Normal(NamedTuple):
         r0 : float
             Prior observations of the mean, between 1e-9 and 1e9. At 0.1 clusters are expected to lie about three of
             their widths from u0; the paper's 1 expects them to lie on top of each other.
-        u0 : float or (D,) float64
-            Prior mean.
-        S0 : float, (D,) or (D, D) float64
-            Scale matrix, or its diagonal, or one number for all of the diagonal; positive definite.
+        u0 : float, (D,) float64 or None
+            Prior mean. None: 0; the means of the columns if `scale` is given.
+        S0 : float, (D,) or (D, D) float64, or None
+            Scale matrix, or its diagonal, or one number for all of the diagonal; positive definite. None: 1, or what
+            `scale` says.
+        scale : float or None
+            In place of `S0`: the diagonal of S0 in units of the columns' variances.
 
         Raises
         ------
@@ -227,20 +237,11 @@ class Normal(NamedTuple):
         """
         from scipy.linalg import solve_triangular
 
-        y = np.ascontiguousarray(data, np.float64)
-        if y.ndim != 2 or y.size == 0:
-            raise UsageError(
-                f"the data must be a matrix of observations by variables, not of shape {y.shape}"
-            )
-        for row, column in np.argwhere(~np.isfinite(y))[:1].tolist():
-            raise DataValueError(
-                row, column, y[row, column], "a finite number (missing values are not supported)"
-            )
+        y = _matrix(data)
         T, D = y.shape
         nu = _number("nu0", D + 2.0 if nu0 is None else nu0, D - 1.0)
         r = _number("r0", r0, 0.0)
-        u = _location(u0, D)
-        root = _root(S0, D)
+        u, root = _location(u0, y, scale), _root(_scale_matrix(S0, y, scale), D)
         x = solve_triangular(root, (y - u).T, lower=True).T
         far = np.argwhere(~(np.abs(x) < WIDEST))
         for row, column in far[:1].tolist():
@@ -262,6 +263,39 @@ class Normal(NamedTuple):
             root=root,
             least=1.0 / (1.0 + q.max()),
         )
+
+    @classmethod
+    def choices(
+        cls,
+        data: NDArray[np.float64],
+        u0: ArrayLike | None = None,
+        S0: ArrayLike | None = None,
+        **given: Any,
+    ) -> dict[str, Choice]:
+        """Values of what can be inferred: r0 in steps of sqrt(2), and without `S0` the scale in steps of 2^(1/4).
+
+        Both begin at values that expect few wide clusters. The scale is so large that no observation is too far out.
+        """
+        found = {"r0": log_uniform(tuple(2.0 ** (k / 2.0) for k in range(-30, 7)), 0.1)}
+        if S0 is None:
+            y = _matrix(data)
+            farthest = (np.abs(y - _location(u0, y, 1.0)) / np.sqrt(_variances(y))).max()
+            scales = tuple(2.0 ** (k / 4.0) for k in range(-64, 9))
+            found["scale"] = log_uniform(
+                tuple(s for s in scales if farthest < 0.999 * WIDEST * math.sqrt(s)) or scales[-1:], 1.0
+            )
+        return found
+
+    @classmethod
+    def inferred_by_default(cls, data: NDArray[np.float64], given: Mapping[str, Any]) -> list[str]:
+        """What of r0 and the scale is not given, of data with many columns."""
+        if data.shape[1] <= MANY_COLUMNS:
+            return []
+        return [
+            name
+            for name, fixed_by in (("r0", {"r0"}), ("scale", {"scale", "S0"}))
+            if not fixed_by & given.keys()
+        ]
 
     @leaf
     def stat_size(self):
@@ -376,7 +410,23 @@ def _number(name: str, value: Any, above: float) -> float:
     return number
 
 
-def _location(u0: ArrayLike, D: int) -> NDArray[np.float64]:
+def _matrix(data: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Observations by variables, all of them finite."""
+    y = np.ascontiguousarray(data, np.float64)
+    if y.ndim != 2 or y.size == 0:
+        raise UsageError(f"the data must be a matrix of observations by variables, not of shape {y.shape}")
+    for row, column in np.argwhere(~np.isfinite(y))[:1].tolist():
+        raise DataValueError(
+            row, column, y[row, column], "a finite number (missing values are not supported)"
+        )
+    return y
+
+
+def _location(u0: ArrayLike | None, y: NDArray[np.float64], scale: float | None) -> NDArray[np.float64]:
+    """u0, or what it is if it is not given."""
+    D = y.shape[1]
+    if u0 is None:
+        return np.zeros(D) if scale is None else y.mean(axis=0)
     try:
         u = np.asarray(u0, np.float64)
     except (TypeError, ValueError, OverflowError):
@@ -384,6 +434,21 @@ def _location(u0: ArrayLike, D: int) -> NDArray[np.float64]:
     if u.shape not in ((), (D,)) or not np.isfinite(u).all():
         raise UsageError(f"u0 must be a finite number or {D} of them, not {reprlib.repr(u0)}")
     return np.array(np.broadcast_to(u, D))
+
+
+def _variances(y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(D,) of the columns; 1 of a column all of whose values are equal."""
+    variances = y.var(axis=0)
+    return np.where(y.min(axis=0) == y.max(axis=0), 1.0, variances)
+
+
+def _scale_matrix(S0: ArrayLike | None, y: NDArray[np.float64], scale: float | None) -> ArrayLike:
+    """S0, or what it is if it is not given."""
+    if scale is None:
+        return 1.0 if S0 is None else S0
+    if S0 is not None:
+        raise UsageError("S0 and scale: give one of them")
+    return _number("scale", scale, 0.0) * _variances(y)
 
 
 def _root(S0: ArrayLike, D: int) -> NDArray[np.float64]:

@@ -8,9 +8,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.tumour_content import Uncertain
+from pyclone_pgsm.likelihoods.choice import Choice
 from pyclone_pgsm.posterior.states import SURE, absent_everywhere
 from pyclone_pgsm.posterior.summary import Summary
-from pyclone_pgsm.tumour.model import ERROR_RATE, PRECISION, Choice, content_choice
+from pyclone_pgsm.tumour.model import ERROR_RATE, PRECISION, content_choice
 
 CHANCE = 0.01
 """Of a result of right model and clusters: expected number of tail probabilities that count as impossible, at most."""

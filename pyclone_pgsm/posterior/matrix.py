@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pyclone_pgsm.likelihoods.model import Values
 from pyclone_pgsm.posterior.consensus import assignment_probability
 from pyclone_pgsm.posterior.draws import Draws
 from pyclone_pgsm.posterior.mixture import MixtureSummary, cluster_parameters, size_order
@@ -37,7 +39,11 @@ class MatrixSummariser:
             labels,
             assignment_probability(draws.partitions, labels),
             np.bincount(labels),
-            cluster_parameters(trace.model().likelihood(()), read_partitions(trace, rows), labels),
+            cluster_parameters(
+                map(trace.model().likelihood, _values(trace, rows, trace.options.hyperparameters)),
+                read_partitions(trace, rows),
+                labels,
+            ),
         )
 
     def doubts(self, draws: Draws, summary: MixtureSummary) -> list[str]:
@@ -70,7 +76,16 @@ def predictive(
     """
     thinned = draw_rows(trace, burn_in, most, weights)
     prior = trace.options.first_prior
-    columns = zip(*(gather(trace, thinned, name) for name in prior.hyperparameters))
-    partitions = read_partitions(trace, thinned)
-    priors = [prior.with_values(values) for values in columns] or [prior] * len(partitions)
-    return Predictive(trace.model().likelihood(()), priors, partitions)
+    return Predictive(
+        trace.model(),
+        _values(trace, thinned, trace.options.hyperparameters),
+        [prior.with_values(values) for values in _values(trace, thinned, prior.hyperparameters)],
+        read_partitions(trace, thinned),
+    )
+
+
+def _values(trace: Trace, rows: list[NDArray[np.int64]], names: Sequence[str]) -> list[Values]:
+    """Of these hyperparameters at rows of each chain."""
+    if not names:
+        return [()] * sum(map(len, rows))
+    return list(zip(*(gather(trace, rows, name).tolist() for name in names)))

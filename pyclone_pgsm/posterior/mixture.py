@@ -8,6 +8,7 @@ of their means.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -109,14 +110,14 @@ def block_shares(partition: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[
 
 
 def cluster_parameters(
-    likelihood: Any, partitions: NDArray[Any], labels: NDArray[np.int64]
+    likelihoods: Iterable[Any], partitions: NDArray[Any], labels: NDArray[np.int64]
 ) -> dict[str, NDArray[np.float64]]:
     """Posterior of every cluster's parameters.
 
     Parameters
     ----------
-    likelihood : NamedTuple
-        See :mod:`pyclone_pgsm.likelihoods.contract`.
+    likelihoods : iterable of NamedTuple
+        Length M, all of a class: at the hyperparameters that go with each partition.
     partitions : (M, T) integers
         Canonical labels of saved partitions.
     labels : (T,) int64
@@ -127,15 +128,15 @@ def cluster_parameters(
     dict of str to (K, ..) float64
         Empty if the likelihood has no ``cluster_parameters``.
     """
-    describe = getattr(likelihood, "cluster_parameters", None)
-    if describe is None:
-        return {}
-    build = compiled_for(build_partition, type(likelihood))
     moments: dict[str, _Moments] = {}
-    for partition in partitions:
-        stats = build(likelihood, partition.astype(np.int32)).stats
+    for likelihood, partition in zip(likelihoods, partitions):
+        if not hasattr(likelihood, "cluster_parameters"):
+            return {}
+        stats = compiled_for(build_partition, type(likelihood))(likelihood, partition.astype(np.int32)).stats
         shares = block_shares(partition, labels)
-        of_block = {b: describe(stats[b]) for b in np.flatnonzero(shares.any(axis=0)).tolist()}
+        of_block = {
+            b: likelihood.cluster_parameters(stats[b]) for b in np.flatnonzero(shares.any(axis=0)).tolist()
+        }
         ranked = np.argsort(-shares, axis=1, kind="stable").T
         for tied in ranked[: (shares > 0.0).sum(axis=1).max()]:
             weights = shares[np.arange(len(shares)), tied]

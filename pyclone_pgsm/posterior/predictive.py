@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.labels import canonical
+from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.partition import build_partition
 from pyclone_pgsm.priors import Prior
 
@@ -79,16 +80,25 @@ class Predictive:
 
     Attributes
     ----------
-    likelihood : NamedTuple
+    model : Model
+    values : sequence of tuple of float
+        Length M: the likelihood's hyperparameters that go with each partition.
     priors : sequence of Prior
-        Length M: at the hyperparameters that go with each partition.
+        Length M: at the prior's hyperparameters that go with each partition.
     partitions : (M, T) integers
         Blocks numbered by first appearance.
     """
 
-    likelihood: Any
+    model: Model
+    values: Sequence[Values]
     priors: Sequence[Prior]
     partitions: NDArray[Any]
+
+    @property
+    def middle_likelihood(self) -> Any:
+        """At the medians of the hyperparameters."""
+        middle = np.quantile(np.array(self.values), 0.5, axis=0, method="inverted_cdf")
+        return self.model.likelihood(tuple(middle.tolist()))
 
     def log_density(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """(N,) log posterior predictive density of N new observations.
@@ -108,8 +118,8 @@ class Predictive:
 
     def _log_density(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         total = np.full(len(points), -np.inf)
-        for prior, labels in zip(self.priors, self.partitions):
-            densities = block_log_predictives(self.likelihood, labels, points)
+        for values, prior, labels in zip(self.values, self.priors, self.partitions):
+            densities = block_log_predictives(self.model.likelihood(values), labels, points)
             densities += log_join_weights(prior, np.bincount(labels))
             np.logaddexp(total, np.logaddexp.reduce(densities, axis=1), out=total)
         return total - np.log(len(self.partitions))

@@ -86,6 +86,8 @@ def dataset_name(name: str) -> str:
 def describe(name: str) -> str:
     """Of a hyperparameter, for its dataset's own attribute."""
     kind, _, sample = name.partition(":")
+    if kind not in HYPERPARAMETERS:
+        return "inferred parameter of the likelihood"
     return HYPERPARAMETERS[kind].description + (f" of sample {sample}" if sample else "")
 
 

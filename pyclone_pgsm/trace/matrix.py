@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -9,13 +10,23 @@ import h5py
 import numpy as np
 
 from pyclone_pgsm.inputs.observations import LeftOut
+from pyclone_pgsm.likelihoods.inferred import names_to_infer
 from pyclone_pgsm.likelihoods.matrix import DataMatrix, MatrixOptions
 from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.likelihoods.registry import is_likelihood_file
 from pyclone_pgsm.trace.dataset import Dataset
 from pyclone_pgsm.trace.hyperparameters import values_of
 from pyclone_pgsm.trace.structure import check_members, read, read_texts, write_array, write_texts
-from pyclone_pgsm.trace.values import Fault, Values, check_keys, check_names, has_control, is_number, shown
+from pyclone_pgsm.trace.values import (
+    Fault,
+    Values,
+    check_keys,
+    check_names,
+    has_control,
+    is_number,
+    shown,
+    within,
+)
 
 DEEPEST_PARAMETER = 3
 
@@ -51,7 +62,7 @@ class MatrixData:
 
     @property
     def immaterial_above(self) -> dict[str, float]:
-        """There are no hyperparameters."""
+        """None is."""
         return {}
 
     def make_model(self, likelihood: str | None = None) -> Model:
@@ -71,12 +82,18 @@ class MatrixData:
         )
 
     def check_hyperparameters(self, names: tuple[str, ...]) -> None:
-        """Raise :class:`Fault` if there is one."""
-        if names:
-            raise Fault("config.options.hyperparameters", "a matrix's likelihood has none")
+        """Raise :class:`Fault` unless they are the parameters that are inferred."""
+        inferred = names_to_infer(self.options.parameters)
+        if names != inferred:
+            listed = ", ".join(map(shown, inferred)) or "none"
+            raise Fault(
+                "config.options.hyperparameters", f"are not the parameters that are inferred, {listed}"
+            )
 
     def allowed_values(self, hyperparameter: str) -> Values:
-        """What the values of a hyperparameter of the partition prior may be."""
+        """What the values of a hyperparameter may be."""
+        if hyperparameter in names_to_infer(self.options.parameters):
+            return Values("float64", within(0.0, math.inf, below=True), "a number from 0 on")
         return values_of(hyperparameter, {})
 
     def write(self, group: h5py.Group) -> None:

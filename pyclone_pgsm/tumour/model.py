@@ -1,7 +1,7 @@
 """The tumour model: PyClone's likelihood with what is unknown of precision, error rate and tumour contents.
 
-The tables of the likelihood depend on these, so each takes one of a few values (:class:`Choice`), and a chain moves
-between them, one at a time:
+The tables of the likelihood depend on these, so each takes one of a few values (a
+:class:`~pyclone_pgsm.likelihoods.choice.Choice`), and a chain moves between them, one at a time:
 
 * ``precision``, one for all reads; or ``precision:SAMPLE`` of each sample, each with the same prior;
 * ``error_rate``, one for all reads whose error rate is not told;
@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.likelihoods.choice import Choice
 from pyclone_pgsm.likelihoods.model import BaseModel
 from pyclone_pgsm.likelihoods.pyclone import (
     PyClone,
@@ -60,48 +61,6 @@ from pyclone_pgsm.tumour.grid import (
 PREVALENCE_PRIORS = ("learned", "uniform")
 PER_SAMPLE = "infer-per-sample"
 """The precision that stands for one inferred precision a sample."""
-
-
-FROM_PRIOR = 0.2  # share of the proposals
-
-
-@dataclass(frozen=True)
-class Choice:
-    """A hyperparameter that takes one of a few values; a chain proposes places near its present one, or the prior's.
-
-    Attributes
-    ----------
-    values : tuple of float
-        Increasing.
-    prior : tuple of float
-        Probability of each value, up to a constant.
-    start : float
-        The value at the start of a chain.
-    jumps : tuple of int
-        Places from a value to the one proposed, down or up, equally likely.
-    """
-
-    values: tuple[float, ...]
-    prior: tuple[float, ...]
-    start: float
-    jumps: tuple[int, ...] = (1,)
-
-    def log_prior(self, value: float) -> float:
-        return math.log(self.prior[self.values.index(value)] / sum(self.prior))
-
-    def propose(self, value: float, rng: np.random.Generator) -> tuple[float, float]:
-        """Another value, and log q(value | new) - log q(new | value).
-
-        One time in five, or :data:`FROM_PRIOR`, a draw from the prior, which leaps over values that the data hardly
-        tell apart, like large precisions and the infinite one; otherwise a jump, symmetric: beyond an end, stay.
-        """
-        if rng.random() < FROM_PRIOR:
-            shares = np.cumsum(self.prior) / sum(self.prior)
-            new = self.values[min(int(np.searchsorted(shares, rng.random(), "right")), len(shares) - 1)]
-            return new, self.log_prior(value) - self.log_prior(new)
-        jump = self.jumps[int(rng.integers(len(self.jumps)))]
-        where = self.values.index(value) + (jump if rng.random() < 0.5 else -jump)
-        return (self.values[where] if 0 <= where < len(self.values) else value), 0.0
 
 
 REAL_PRECISIONS = 50.0, 9000.0

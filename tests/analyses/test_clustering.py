@@ -17,6 +17,7 @@ from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.clustering import Clustering, cluster
 from pyclone_pgsm.errors import DataValueError, OutputError, UsageError
 from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.likelihoods.model import FixedModel
 from pyclone_pgsm.likelihoods.normal import Normal
 from pyclone_pgsm.partition import build_partition, log_likelihood
 from pyclone_pgsm.posterior.predictive import Predictive
@@ -247,12 +248,13 @@ def test_log_predictive_is_that_of_the_exact_posterior():
     new = np.array([[0.0, 0.0], [2.0, 2.0], [-1.2, 0.2]])
     prior = DirichletProcess(1.0, None, None)
     likelihood = Normal.from_data(data)
+    model = FixedModel(likelihood, 4)
     build, score = (compiled_for(function, Normal) for function in (build_partition, log_likelihood))
     log_p, given = [], []
     for labels in map(np.array, partitions(4)):
         log_tau = prior.log_tau1(4)[labels.max() + 1] + prior.log_tau2(4)[np.bincount(labels)].sum()
         log_p.append(log_tau + score(likelihood, build(likelihood, labels.astype(np.int32))))
-        given.append(np.exp(Predictive(likelihood, [prior], labels[None]).log_density(new)))
+        given.append(np.exp(Predictive(model, [()], [prior], labels[None]).log_density(new)))
     weights = np.exp(log_p - logsumexp(log_p))
     exact = weights @ given
     found = cluster(data, "normal", prior=prior, settings=Settings(iterations=1000, burn_in=100, thin=3))

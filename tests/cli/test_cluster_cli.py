@@ -292,3 +292,52 @@ def test_table_of_parameters_of_any_shape():
     assert list(result["covariance_y"]) == [1, 4, 7, 10, 13, 16]
     assert list(result["shares_2"]) == [1, 1, 1, 5, 5, 5]
     assert list(result["pairs_2"]) == [1, 3, 5, 7, 9, 11]
+
+
+def test_inferred_parameters(points, tmp_path):
+    """Both parts of a run that was stopped halfway are those of one that was not."""
+    ask = (
+        "--likelihood",
+        "normal",
+        "--param",
+        "r0=infer",
+        "--param",
+        "scale=infer",
+        "--no-plots",
+        "--threads",
+        1,
+    )
+    whole, half = tmp_path / "whole", tmp_path / "half"
+    lengths = ("--burn-in", 20, "--chains", 2)
+    done = call("cluster", points, *ask, "-o", whole, "--iterations", 80, *lengths)
+    assert done.exit_code == 0
+    assert ", r0 " in done.stdout
+    assert ", scale " in done.stdout
+    told = json.loads((whole / "run.json").read_text())
+    assert told["options"]["model"]["parameters"] == {"r0": "infer", "scale": "infer"}
+    assert told["diagnostics"]["scale"].keys() == {"median", "lower", "upper", "rhat", "ess"}
+    assert call("cluster", points, *ask, "-o", half, "--iterations", 40, *lengths).exit_code == 0
+    assert call("resume", half / "trace.h5", "--iterations", 80).exit_code == 0
+    with Trace(whole / "trace.h5") as one, Trace(half / "trace.h5") as other:
+        assert one.options.hyperparameters == ("r0", "scale")
+        for chain in range(2):
+            for name in ("r0", "scale"):
+                values = one.chains[chain].hyperparameters[name]
+                assert len(set(values.tolist())) > 2
+                np.testing.assert_array_equal(values, other.chains[chain].hyperparameters[name])
+            np.testing.assert_array_equal(one.chains[chain].log_joint, other.chains[chain].log_joint)
+    assert call("summarize", half / "trace.h5", "-o", tmp_path / "again").exit_code == 0
+
+
+def test_what_cannot_be_inferred(points, tmp_path):
+    def told(*parameters: str) -> str:
+        options = [text for parameter in parameters for text in ("--param", parameter)]
+        return refused("cluster", points, "--likelihood", "normal", *options, "-o", tmp_path / "out", *SHORT)
+
+    assert "--param nu0=infer: normal cannot infer it; what it can infer of these data: r0, scale" in told(
+        "nu0=infer"
+    )
+    assert "what it can infer of these data: r0" in told("S0=1", "scale=infer")
+    assert "S0 and scale: give one of them" in told("S0=1", "scale=2")
+    assert "scale must be a number above 0" in told("scale=-1")
+    assert not (tmp_path / "out").exists()

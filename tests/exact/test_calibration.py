@@ -23,6 +23,7 @@ from cases import observations, plugin, pyclone_log_marginal, pyclone_model
 from enumeration import blocks_of, poisson_gamma_log_marginal
 from seating import draw_seating, seating_probability
 
+from pyclone_pgsm.likelihoods.choice import Choice
 from pyclone_pgsm.likelihoods.model import FixedModel
 from pyclone_pgsm.priors import DirichletProcess, FiniteDirichlet, PitmanYor
 from pyclone_pgsm.sampling import convergence
@@ -35,7 +36,7 @@ from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.simulate.reads import draw_alt_counts, draw_genotypes, variant_share
 from pyclone_pgsm.tumour import base_measure
 from pyclone_pgsm.tumour import model as tumour_model
-from pyclone_pgsm.tumour.model import Choice, PyCloneModel
+from pyclone_pgsm.tumour.model import PyCloneModel
 
 T = 10
 SHAPE, RATE = 2.0, 0.1  # of the Gamma distribution of a block's Poisson mean

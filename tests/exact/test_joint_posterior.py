@@ -23,6 +23,7 @@ from pyclone_pgsm.inputs import tumour_content as content
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.likelihoods.choice import Choice
 from pyclone_pgsm.likelihoods.pyclone import PyClone
 from pyclone_pgsm.partition import PartitionPrior, build_partition, canonical_labels
 from pyclone_pgsm.priors import DirichletProcess
@@ -31,7 +32,7 @@ from pyclone_pgsm.samplers.hyperparameters import resample_hyperparameters
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.tumour import model as tumour_model
 from pyclone_pgsm.tumour.grid import deduplicate
-from pyclone_pgsm.tumour.model import PER_SAMPLE, Choice, PyCloneModel
+from pyclone_pgsm.tumour.model import PER_SAMPLE, PyCloneModel
 
 T = 4
 G = 21

@@ -23,11 +23,12 @@ from test_chains import check_frequencies, concentration_integral
 from test_outliers import DP, PROB, Kernels, key
 
 from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.likelihoods.choice import Choice
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.sampling.chain import advance, start_chain
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.tumour import model as tumour_model
-from pyclone_pgsm.tumour.model import Choice, PyCloneModel
+from pyclone_pgsm.tumour.model import PyCloneModel
 from pyclone_pgsm.tumour.outliers import TumourWithOutliers, log_any_share
 
 T = 4

@@ -36,8 +36,9 @@ def plugin(tmp_path: Path) -> Path:
 @pytest.fixture
 def trace(plugin: Path, tmp_path: Path) -> Path:
     """Of that likelihood, with iterations that no sampler made."""
-    options = matrix_input.stored_options(f"{plugin}:PoissonGamma", {"rate": 0.05})
-    data = MatrixData(matrix("counts"), options)
+    counts = matrix("counts")
+    options = matrix_input.stored_options(f"{plugin}:PoissonGamma", {"rate": 0.05}, counts)
+    data = MatrixData(counts, options)
     settings = Settings(iterations=20, burn_in=10, chains=1)
     plan = make_plan(data, settings, DirichletProcess())
     path = tmp_path / "t.h5"

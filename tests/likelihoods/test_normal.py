@@ -367,3 +367,35 @@ def test_compiled_and_pure_python_agree() -> None:
 
 if __name__ == "__main__":
     print(json.dumps(sample_answers()))
+
+
+def test_scale_is_in_units_of_the_columns_variances():
+    points = np.random.default_rng(3).normal(size=(30, 3)) * [1.0, 20.0, 0.1] + [5.0, -3.0, 100.0]
+    found = Normal.from_data(points, scale=0.2)
+    expected = Normal.from_data(points, u0=points.mean(axis=0), S0=0.2 * points.var(axis=0))
+    for one, other in zip(found, expected):
+        np.testing.assert_allclose(one, other)
+
+
+def test_constant_columns_have_variance_one():
+    points = np.array([[1.0, 7.0], [2.0, 7.0], [4.0, 7.0]])
+    np.testing.assert_allclose(np.diag(Normal.from_data(points, scale=4.0).root)[1], 2.0)
+
+
+def test_all_choices_of_the_scale_can_be_used():
+    """However far out a single observation is."""
+    points = np.random.default_rng(3).normal(size=(4000, 2))
+    points[0] = 1e6
+    choices = Normal.choices(points)
+    assert choices["scale"].start == pytest.approx(1.0)
+    for scale in choices["scale"].values:
+        Normal.from_data(points, scale=scale)
+    assert set(Normal.choices(points, S0=1.0)) == {"r0"}
+
+
+def test_the_scale_of_many_columns_is_inferred():
+    few, many = np.ones((4, 10)), np.ones((4, 11))
+    assert Normal.inferred_by_default(few, {}) == []
+    assert Normal.inferred_by_default(many, {}) == ["r0", "scale"]
+    assert Normal.inferred_by_default(many, {"S0": 1.0}) == ["r0"]
+    assert Normal.inferred_by_default(many, {"scale": 1.0, "r0": 0.1}) == []

@@ -381,7 +381,7 @@ def test_what_is_told_about_a_likelihood(distribute: Distribute) -> None:
     assert counts.takes_tables
     assert infos["bernoulli"].source == "built in"
     assert infos["bernoulli"].parameters == {"a0": 1.0, "b0": 1.0}
-    assert set(infos["normal"].parameters) == {"nu0", "r0", "u0", "S0"}
+    assert set(infos["normal"].parameters) == {"nu0", "r0", "u0", "S0", "scale"}
     assert all(infos[name].summary for name in BUILT_IN)
     assert not infos["pyclone"].takes_tables
     assert infos["pyclone"].parameters == {}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import repeat
 from typing import Any
 
 import numpy as np
@@ -41,7 +42,9 @@ def test_shares_of_the_blocks_that_hold_most_members():
 
 def test_blocks_with_equally_many_members_have_equal_shares():
     likelihood = Normal.from_data(POINTS)
-    found = cluster_parameters(likelihood, np.array([[0, 0, 1, 1, 2, 2, 2]]), np.array([0, 0, 0, 0, 1, 1, 1]))
+    found = cluster_parameters(
+        repeat(likelihood), np.array([[0, 0, 1, 1, 2, 2, 2]]), np.array([0, 0, 0, 0, 1, 1, 1])
+    )
     one, other = described(likelihood, [0, 1]), described(likelihood, [2, 3])
     mean = (one["mean"] + other["mean"]) / 2
     second = (one["mean"] ** 2 + one["mean_sd"] ** 2 + other["mean"] ** 2 + other["mean_sd"] ** 2) / 2
@@ -54,7 +57,7 @@ def test_blocks_with_equally_many_members_have_equal_shares():
 )
 def test_one_partition_gives_the_posterior_of_its_blocks(likelihood):
     labels = np.array([1, 1, 1, 1, 0, 0, 0])
-    found = cluster_parameters(likelihood, np.array([[0, 0, 0, 0, 1, 1, 1]] * 3, np.uint8), labels)
+    found = cluster_parameters(repeat(likelihood), np.array([[0, 0, 0, 0, 1, 1, 1]] * 3, np.uint8), labels)
     for cluster, members in ((1, [0, 1, 2, 3]), (0, [4, 5, 6])):
         expected = described(likelihood, members)
         assert found.keys() == expected.keys()
@@ -67,7 +70,7 @@ def test_two_partitions_are_averaged():
     likelihood = Normal.from_data(POINTS)
     labels = np.array([0, 0, 0, 0, 1, 1, 1])
     partitions = np.array([[0, 0, 0, 0, 1, 1, 1], [0, 0, 0, 1, 2, 2, 1], [0, 0, 0, 1, 2, 2, 1]])
-    found = cluster_parameters(likelihood, partitions, labels)
+    found = cluster_parameters(repeat(likelihood), partitions, labels)
     one, other = described(likelihood, [0, 1, 2, 3]), described(likelihood, [0, 1, 2])
     weights = np.array([1, 2]) / 3
     mean = weights @ [one["mean"], other["mean"]]
@@ -80,7 +83,7 @@ def test_two_partitions_are_averaged():
 def test_infinite_parameters_stay_infinite():
     likelihood = Normal.from_data(POINTS, nu0=1.5)  # no mean of the covariance of one or two observations
     found = cluster_parameters(
-        likelihood, np.array([[0] * 7, [0, 1, 1, 1, 1, 1, 1]]), np.array([0] + [1] * 6)
+        repeat(likelihood), np.array([[0] * 7, [0, 1, 1, 1, 1, 1, 1]]), np.array([0] + [1] * 6)
     )
     assert np.isinf(found["covariance"][0]).all()
     assert np.isinf(found["mean_sd"][0]).all()
@@ -89,7 +92,7 @@ def test_infinite_parameters_stay_infinite():
 
 
 def test_likelihood_without_cluster_parameters():
-    assert cluster_parameters((POINTS,), np.zeros((1, 7), int), np.zeros(7, int)) == {}
+    assert cluster_parameters([(POINTS,)], np.zeros((1, 7), int), np.zeros(7, int)) == {}
 
 
 def test_number_of_clusters():

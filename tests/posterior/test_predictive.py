@@ -11,6 +11,7 @@ from scipy.special import logsumexp
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.bernoulli import Bernoulli
+from pyclone_pgsm.likelihoods.model import FixedModel
 from pyclone_pgsm.likelihoods.normal import Normal
 from pyclone_pgsm.partition import build_partition, log_likelihood
 from pyclone_pgsm.posterior import predictive
@@ -58,6 +59,11 @@ def test_weights_are_ratios_of_the_probabilities_of_partitions(prior, labels):
         assert (found[-1] == -np.inf) == (K == 5)
 
 
+def predictive_of(likelihood) -> Predictive:
+    """Of all partitions, the likelihood without hyperparameters."""
+    return Predictive(FixedModel(likelihood, 6), [()] * len(PARTITIONS), PRIORS, PARTITIONS)
+
+
 def test_weights_of_a_prior_without_a_normaliser_sum_to_one():
     prior = CustomPrior(lambda j: -1.0 * j**2, lambda n: 0.1 * n**1.5)
     assert np.exp(log_join_weights(prior, np.array([3, 2, 1]))).sum() == pytest.approx(1.0)
@@ -78,7 +84,7 @@ def test_density_is_the_ratio_of_joint_densities(case, monkeypatch):
             ]
             total[n] = np.logaddexp(total[n], logsumexp(after) - before)
     expected = total - np.log(3)
-    posterior = Predictive(kind.from_data(data, **parameters), PRIORS, PARTITIONS)
+    posterior = predictive_of(kind.from_data(data, **parameters))
     np.testing.assert_allclose(posterior.log_density(new), expected, rtol=1e-9)
     monkeypatch.setattr(predictive, "CELLS", 10)
     np.testing.assert_array_equal(posterior.log_density(np.tile(new, (5, 1)))[:3], posterior.log_density(new))
@@ -86,12 +92,12 @@ def test_density_is_the_ratio_of_joint_densities(case, monkeypatch):
 
 
 def test_density_integrates_to_one():
-    posterior = Predictive(Normal.from_data(POINTS[:, :1], r0=0.5), PRIORS, PARTITIONS)
+    posterior = predictive_of(Normal.from_data(POINTS[:, :1], r0=0.5))
     grid = np.sinh(np.linspace(-9, 9, 4001))
     density = np.exp(posterior.log_density(grid[:, None]))
     assert np.trapezoid(density, grid) == pytest.approx(1.0, abs=1e-4)
     bits = np.array([[a, b, c] for a in (0.0, 1) for b in (0, 1) for c in (0, 1)])
-    total = Predictive(Bernoulli.from_data(BITS), PRIORS, PARTITIONS).log_density(bits)
+    total = predictive_of(Bernoulli.from_data(BITS)).log_density(bits)
     assert np.exp(total).sum() == pytest.approx(1.0, rel=1e-12)
 
 
@@ -118,4 +124,4 @@ def test_cluster_probabilities_need_no_room_for_a_new_cluster():
 
 def test_likelihood_without_predictive_density():
     with pytest.raises(UsageError, match="the likelihood tuple has no log_predictive_new, so no predictive"):
-        Predictive((), PRIORS, PARTITIONS).log_density(NEW)
+        predictive_of(()).log_density(NEW)

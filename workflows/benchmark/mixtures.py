@@ -1,12 +1,14 @@
 """Normal and Bernoulli mixtures against scikit-learn, and how soon a chain finds the clusters.
 
-    python mixtures.py consensus DATA_FOLDER [--rows N]   S1 to S4, DIM128: V-measure of the consensus of four chains
-    python mixtures.py speed DATA_FOLDER                  S1, DIM128, Bernoulli: seconds of one chain, from one cluster
+    python mixtures.py consensus DATA_FOLDER [--rows N]   V-measure of the consensus of four chains, all defaults
+    python mixtures.py speed DATA_FOLDER      S1, DIM128, Bernoulli: seconds of one chain, from one cluster
+    python mixtures.py scale DATA_FOLDER      S1, and Gaussians of its means and covariances: a chain from the true
+                                              labels with S0 = 1, and with r0 and scale inferred
 
-DATA_FOLDER holds s1.csv to s4.csv and dim128.csv, the label in the last column; the Bernoulli data are made here.
-Columns are standardised; those of DIM128 have the standard deviation 7 besides: with S0 = I the prior expects clusters
-much wider than its own otherwise, and prefers fewer. Times are processor time of the one thread that works, after
-compilation.
+DATA_FOLDER holds s1.csv to s4.csv, dim064.csv and dim128.csv, the label in the last column (`consensus` leaves out
+what is missing); the Bernoulli data are made here. Columns are standardised. In `speed`, where parameters are fixed,
+those of DIM128 have the standard deviation 7 besides: with S0 = I the prior expects clusters much wider than its own
+otherwise, and prefers fewer. Times are processor time of the one thread that works, after compilation.
 """
 
 from __future__ import annotations
@@ -37,19 +39,17 @@ from pyclone_pgsm.sampling.moves import make_steps
 from pyclone_pgsm.sampling.settings import Settings
 
 COMPONENTS = 40
-WIDE = {"dim128": 7.0}
-"""Standard deviation of the columns, where it is not 1."""
 SEEDS = range(5)
 Data = tuple[NDArray[np.float64], NDArray[np.int64]]
 
 
-def read(folder: Path, name: str, rows: int | None = None) -> Data:
-    """Standardised columns, and the labels."""
+def read(folder: Path, name: str, rows: int | None = None, sd: float = 1.0) -> Data:
+    """Columns with mean 0 and this standard deviation, and the labels."""
     table = np.loadtxt(folder / f"{name}.csv", delimiter=",", skiprows=1)
     if rows is not None:
         table = table[np.random.default_rng(0).permutation(len(table))[:rows]]
     X, labels = table[:, :-1], table[:, -1].astype(int)
-    return WIDE.get(name, 1.0) * (X - X.mean(axis=0)) / X.std(axis=0), labels
+    return sd * (X - X.mean(axis=0)) / X.std(axis=0), labels
 
 
 def bernoulli() -> Data:
@@ -62,11 +62,13 @@ def bernoulli() -> Data:
 def measure_consensus(folder: Path, rows: int | None) -> None:
     """Default chains and consensus against a variational mixture with a Dirichlet process prior."""
     print("| data | clusters | V | V of BayesianGaussianMixture | largest R-hat |\n|---|---:|---:|---:|---:|")
-    for name in ("s1", "s2", "s3", "s4", "dim128"):
+    for name in ("s1", "s2", "s3", "s4", "dim064", "dim128"):
+        if not (folder / f"{name}.csv").exists():
+            continue
         X, labels = read(folder, name, rows)
         found = cluster(X, "normal")
         peer = "-"
-        if name != "dim128":
+        if name.startswith("s"):
             model = BayesianGaussianMixture(
                 n_components=COMPONENTS,
                 weight_concentration_prior_type="dirichlet_process",
@@ -122,7 +124,7 @@ def measure_speed(folder: Path) -> None:
     cases: dict[str, tuple[Callable[[], Data], str, float, float]] = {
         "s1": (lambda: read(folder, "s1"), "normal", 0.98, 4.0),
         "bernoulli": (bernoulli, "bernoulli", 0.99, 4.0),
-        "dim128": (lambda: read(folder, "dim128"), "normal", 0.999999, 10.0),
+        "dim128": (lambda: read(folder, "dim128", sd=7.0), "normal", 0.999999, 10.0),
     }
     for name, (make, likelihood, target, limit) in cases.items():
         data = make()
@@ -137,19 +139,46 @@ def measure_speed(folder: Path) -> None:
         )
 
 
+def gaussian_like(data: Data) -> Data:
+    """Gaussian clusters of the sizes, means and covariances that the data's have."""
+    X, labels = data
+    rng = np.random.default_rng(0)
+    drawn = X.copy()
+    for k in np.unique(labels):
+        members = X[labels == k]
+        drawn[labels == k] = rng.multivariate_normal(members.mean(axis=0), np.cov(members.T), len(members))
+    return drawn, labels
+
+
+def measure_scale(folder: Path) -> None:
+    """What inferring the scale does to clusters that are not quite Normal: a chain that starts from the truth."""
+    print("| data | parameters | clusters in the last draw | V of it |\n|---|---|---:|---:|")
+    real = read(folder, "s1")
+    for name, (X, labels) in {"s1": real, "Gaussians like s1": gaussian_like(real)}.items():
+        for parameters in ({}, {"r0": "infer", "scale": "infer"}):
+            settings = Settings(iterations=400, chains=1)
+            found = cluster(X, "normal", parameters, settings=settings, start_labels=labels)
+            last = found.draws[-1]
+            print(
+                f"| {name} | {parameters or 'fixed'} | {last.max() + 1} | {v_measure_score(labels, last):.3f} |"
+            )
+
+
 def main() -> None:
     """Measure what the command line asks for."""
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("what", choices=("consensus", "speed"))
+    parser.add_argument("what", choices=("consensus", "speed", "scale"))
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, help="so many of the rows only")
     given = parser.parse_args()
     if given.what == "consensus":
         measure_consensus(given.folder, given.rows)
-    else:
+    elif given.what == "speed":
         measure_speed(given.folder)
+    else:
+        measure_scale(given.folder)
 
 
 if __name__ == "__main__":

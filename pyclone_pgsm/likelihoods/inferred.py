@@ -1,0 +1,111 @@
+"""A likelihood some of whose parameters are inferred with the partition."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.likelihoods.choice import Choice
+from pyclone_pgsm.likelihoods.foreign import blamed
+from pyclone_pgsm.likelihoods.model import BaseModel, Values
+from pyclone_pgsm.partition import Partition
+
+INFER = "infer"
+"""The value of a parameter that is to be inferred."""
+PROPOSALS = 2
+"""An iteration makes so many for each parameter."""
+KEPT = 8
+"""Likelihoods: a chain goes to and fro between a few values."""
+
+
+def names_to_infer(parameters: Mapping[str, Any]) -> tuple[str, ...]:
+    """The parameters whose value is :data:`INFER`, in alphabetical order."""
+    return tuple(
+        sorted(name for name, value in parameters.items() if isinstance(value, str) and value == INFER)
+    )
+
+
+class InferredModel(BaseModel):
+    """The likelihood of a matrix; each inferred parameter is a :class:`~pyclone_pgsm.likelihoods.choice.Choice`.
+
+    Parameters
+    ----------
+    spec : str
+        The likelihood's name, for messages.
+    kind : type
+        Its class.
+    data : (T, D) float64
+    parameters : mapping
+        Of its prior; some are :data:`INFER`.
+
+    Raises
+    ------
+    UsageError
+        A parameter cannot be inferred, or not from these data.
+    DataValueError
+        A value that the likelihood cannot take.
+    """
+
+    def __init__(
+        self, spec: str, kind: Any, data: NDArray[np.float64], parameters: Mapping[str, Any]
+    ) -> None:
+        self.hyperparameters = names_to_infer(parameters)
+        given = {name: value for name, value in parameters.items() if name not in self.hyperparameters}
+        choices: dict[str, Choice] = {}
+        if hasattr(kind, "choices"):
+            with blamed(spec):
+                choices = kind.choices(data, **given)
+        for name in self.hyperparameters:
+            if name not in choices:
+                listed = ", ".join(choices) or "none"
+                raise UsageError(
+                    f"`parameters` {name}={INFER}: {spec} cannot infer it; what it can infer of these data: {listed}"
+                )
+        self._choices = {name: choices[name] for name in self.hyperparameters}
+        self.num_proposals = PROPOSALS * len(self.hyperparameters)
+        self.num_observations = len(data)
+        self.order: NDArray[np.int64] = np.arange(len(data))
+
+        def make(values: Values) -> Any:
+            with blamed(spec):
+                return kind.from_data(data, **given, **dict(zip(self.hyperparameters, values)))
+
+        self._make = lru_cache(KEPT)(make)
+
+    def initial_values(self) -> Values:
+        return tuple(choice.start for choice in self._choices.values())
+
+    def likelihood(self, values: Values) -> Any:
+        for (name, choice), value in zip(self._choices.items(), values):
+            if value not in choice.values:
+                raise UsageError(
+                    f"`parameters` {name}: {value!r} is none of the values that it is inferred from"
+                )
+        return self._make(values)
+
+    def log_hyperprior(self, values: Values) -> float:
+        return sum(choice.log_prior(value) for choice, value in zip(self._choices.values(), values))
+
+    def propose(self, values: Values, rng: np.random.Generator) -> tuple[Values, float]:
+        """Another value of one of the parameters, or all of them a place up or down, as they may be correlated."""
+        which = int(rng.integers(len(values) + 1))
+        if which < len(values):
+            new, log_ratio = self._choices[self.hyperparameters[which]].propose(values[which], rng)
+            return (*values[:which], new, *values[which + 1 :]), log_ratio
+        places = 1 if rng.random() < 0.5 else -1
+        moved = [choice.moved(value, places) for choice, value in zip(self._choices.values(), values)]
+        found = tuple(value for value in moved if value is not None)
+        return (found if len(found) == len(values) else values), 0.0
+
+    def draw_conditionals(
+        self, values: Values, likelihood: Any, partition: Partition, rng: np.random.Generator
+    ) -> tuple[Values, Any]:
+        return values, likelihood
+
+    def forget(self) -> None:
+        self._make.cache_clear()
