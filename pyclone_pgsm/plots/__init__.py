@@ -1,4 +1,4 @@
-"""Pictures of a finished run, a file a picture; `write_plots` writes them all.
+"""Pictures of a finished run; :func:`tumour_pictures` has them all.
 
 Each picture is also a function that returns a matplotlib Figure, for reports. Importing this package imports
 matplotlib, but neither pyplot nor any setting of it is used or changed.
@@ -6,9 +6,8 @@ matplotlib, but neither pyplot nor any setting of it is used or changed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
@@ -18,7 +17,7 @@ from pyclone_pgsm.plots.coclustering import coclustering_heatmap
 from pyclone_pgsm.plots.densities import cluster_densities
 from pyclone_pgsm.plots.prevalences import cluster_prevalences
 from pyclone_pgsm.plots.scatter import MAX_PAIRS, prevalence_scatter, vaf_scatter
-from pyclone_pgsm.plots.style import cluster_colours, write_pictures
+from pyclone_pgsm.plots.style import cluster_colours
 from pyclone_pgsm.plots.traces import Traces, chain_traces
 from pyclone_pgsm.posterior.summary import Summary
 
@@ -32,7 +31,6 @@ __all__ = [
     "prevalence_scatter",
     "tumour_pictures",
     "vaf_scatter",
-    "write_plots",
 ]
 
 
@@ -42,7 +40,18 @@ def tumour_pictures(
     traces: Traces | None,
     max_pairs: int = MAX_PAIRS,
 ) -> dict[str, Callable[[], Figure]]:
-    """What draws each picture of a run, by name; those of clusters if there are any. Parameters as of `write_plots`."""
+    """What draws each picture of a run, by name; those of clusters if there are any.
+
+    Parameters
+    ----------
+    summary : Summary
+    coclustering : tuple or None
+        Mutations (n,) and the probability (n, n) that two of them share a cluster; None for no such picture.
+    traces : Traces or None
+        None for no such picture.
+    max_pairs : int
+        Pairs of samples that a scatter picture shows at most; with more, it shows a part of the samples.
+    """
     pictures: dict[str, Callable[[], Figure]] = {}
     if summary.num_clusters:  # not all mutations are outliers
         pictures["cluster_prevalences"] = partial(cluster_prevalences, summary)
@@ -54,42 +63,3 @@ def tumour_pictures(
     if traces is not None:
         pictures["traces"] = partial(chain_traces, traces)
     return pictures
-
-
-def write_plots(
-    folder: Path,
-    summary: Summary,
-    coclustering: tuple[NDArray[np.int64], NDArray[np.floating]] | None,
-    traces: Traces | None,
-    *,
-    formats: Sequence[str] = ("png",),
-    max_pairs: int = MAX_PAIRS,
-) -> list[Path]:
-    """Write all pictures of a run into a folder, which is made if need be; those of clusters if there are any.
-
-    Parameters
-    ----------
-    folder : Path
-    summary : Summary
-    coclustering : tuple or None
-        Mutations (n,) and the probability (n, n) that two of them share a cluster; None for no such picture.
-    traces : Traces or None
-        None for no such picture.
-    formats : sequence of str
-        Among "png", "pdf" and "svg".
-    max_pairs : int
-        Pairs of samples that a scatter picture shows at most; with more, it shows a part of the samples.
-
-    Returns
-    -------
-    list of Path
-        The files written, `<picture>.<format>`, picture by picture.
-
-    Raises
-    ------
-    UsageError
-        If a format is not known.
-    OutputError
-        If a file cannot be written.
-    """
-    return write_pictures(folder, tumour_pictures(summary, coclustering, traces, max_pairs), formats)

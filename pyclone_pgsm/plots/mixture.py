@@ -1,17 +1,15 @@
-"""Pictures of any mixture, from plain arrays; `write_mixture_plots` writes them all, a file a picture."""
+"""Pictures of any mixture, from plain arrays; :func:`mixture_pictures` has them all."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from pathlib import Path
 
 import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
-from pyclone_pgsm.inputs.matrix_text import numbered_names
 from pyclone_pgsm.plots import style
 from pyclone_pgsm.plots.bernoulli import data_heatmap
 from pyclone_pgsm.plots.coclustering import labels_heatmap
@@ -21,64 +19,6 @@ from pyclone_pgsm.plots.traces import Traces, chain_traces
 
 KINDS = ("normal", "bernoulli", "other")
 MAX_ROWS = 60
-
-
-def write_mixture_plots(
-    folder: Path,
-    kind: str,
-    values: NDArray[np.float64],
-    labels: NDArray[np.int64],
-    probabilities: NDArray[np.float64],
-    parameters: Mapping[str, NDArray[np.float64]],
-    coclustering: tuple[NDArray[np.int64], NDArray[np.floating]] | None,
-    traces: Traces | None,
-    density: Density | None = None,
-    formats: Sequence[str] = ("png",),
-    *,
-    row_names: Sequence[str] | None = None,
-    column_names: Sequence[str] | None = None,
-) -> list[Path]:
-    """Write all pictures of a mixture into a folder, which is made if need be.
-
-    Parameters
-    ----------
-    folder : Path
-    kind : {"normal", "bernoulli", "other"}
-        Of the likelihood: what ``parameters`` holds.
-    values : (T, D) float64
-    labels : (T,) int64
-        Consensus cluster 0..K-1 of each row; each has rows.
-    probabilities : (T,) float64
-        Posterior probability of each row's cluster.
-    parameters : mapping of str to array
-        Posterior of the clusters. normal: "mean" (K, D) and "covariance" (K, D, D); bernoulli: "theta" (K, D);
-        other: not used.
-    coclustering : tuple or None
-        Rows (n,) and the probability (n, n) that two of them share a cluster; None for no such picture.
-    traces : Traces or None
-        None for no such picture.
-    density : callable or None
-        Posterior predictive density (n,), not its logarithm, of new rows (n, D). Used for one and two columns
-        that are not of kind bernoulli.
-    formats : sequence of str
-        As :func:`~pyclone_pgsm.plots.style.write_pictures` takes them; so are the result and the errors.
-    row_names, column_names : sequence of str or None
-        None for "1", "2", .. and "x1", "x2", ...
-
-    Returns
-    -------
-    list of Path
-
-    Raises
-    ------
-    UsageError, OutputError
-    """
-    T, D = values.shape
-    columns = numbered_names(D) if column_names is None else list(column_names)
-    names = [str(t) for t in range(1, T + 1)] if row_names is None else list(row_names)
-    data = Clustered(values, labels, columns)
-    pictures = mixture_pictures(kind, data, names, probabilities, parameters, coclustering, traces, density)
-    return style.write_pictures(folder, pictures, formats)
 
 
 def mixture_pictures(
@@ -91,8 +31,29 @@ def mixture_pictures(
     traces: Traces | None,
     density: Density | None,
 ) -> dict[str, Callable[[], Figure]]:
-    """What draws each picture of a mixture, by name; `names` are those of the rows, the others as of
-    `write_mixture_plots`."""
+    """What draws each picture of a mixture, by name.
+
+    Parameters
+    ----------
+    kind : {"normal", "bernoulli", "other"}
+        Of the likelihood: what ``parameters`` holds.
+    data : Clustered
+        Each cluster has rows.
+    names : sequence of str
+        Of the rows.
+    probabilities : (T,) float64
+        Posterior probability of each row's cluster.
+    parameters : mapping of str to array
+        Posterior of the clusters. normal: "mean" (K, D) and "covariance" (K, D, D); bernoulli: "theta" (K, D);
+        other: not used.
+    coclustering : tuple or None
+        Rows (n,) and the probability (n, n) that two of them share a cluster; None for no such picture.
+    traces : Traces or None
+        None for no such picture.
+    density : callable or None
+        Posterior predictive density (n,), not its logarithm, of new rows (n, D). Used for one and two columns
+        that are not of kind bernoulli.
+    """
     pictures = _pictures(kind, data, probabilities, parameters, density)
     pictures["cluster_sizes"] = partial(cluster_sizes, data, probabilities)
     if coclustering is not None:

@@ -17,14 +17,14 @@ from matplotlib.figure import Figure
 from matplotlib.text import Text
 from small_runs import bits, many_segments, run, start, tumour, wait_for_flushes
 from test_cli import call, refused
-from test_plots import make_coclustering, make_summary, make_traces, texts
+from test_plots import make_coclustering, make_summary, make_traces, texts, write_plots
 
 from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.cli.messages import summary_lines
 from pyclone_pgsm.cli.mistakes import with_options
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.labels import canonical
-from pyclone_pgsm.plots import coclustering_heatmap, prevalence_scatter, style, vaf_scatter, write_plots
+from pyclone_pgsm.plots import coclustering_heatmap, prevalence_scatter, style, vaf_scatter
 from pyclone_pgsm.posterior.summarize import summarize
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.simulate.options import SimulationOptions

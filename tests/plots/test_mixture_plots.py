@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,13 +16,26 @@ from scipy.stats import multivariate_normal
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.plots import points
 from pyclone_pgsm.plots.bernoulli import data_heatmap
-from pyclone_pgsm.plots.mixture import cluster_sizes, write_mixture_plots
+from pyclone_pgsm.plots.mixture import cluster_sizes, mixture_pictures
 from pyclone_pgsm.plots.normal import cluster_means, cluster_points, density_map, principal_directions
 from pyclone_pgsm.plots.points import Clustered
-from pyclone_pgsm.plots.style import GREYS, cluster_colours, save
+from pyclone_pgsm.plots.style import GREYS, cluster_colours, save, write_pictures
 from pyclone_pgsm.plots.traces import Traces
 
 pytestmark = pytest.mark.filterwarnings("error")
+
+
+def write_pictures_of(
+    folder: Path,
+    kind: str,
+    data: Clustered,
+    *parts: Any,
+    density: Any = None,
+    formats: Sequence[str] = ("png",),
+) -> list[Path]:
+    """All pictures of a mixture in a folder."""
+    names = [str(row + 1) for row in range(len(data.labels))]
+    return write_pictures(folder, mixture_pictures(kind, data, names, *parts, density), formats)
 
 
 class Example:
@@ -44,11 +58,10 @@ class Example:
         return total / len(self.data.labels)
 
     def write(self, folder: Path, kind: str = "normal", **options: Any) -> list[Path]:
-        return write_mixture_plots(
+        return write_pictures_of(
             folder,
             kind,
-            self.data.values,
-            self.data.labels,
+            self.data,
             self.probabilities,
             self.parameters,
             self.coclustering,
@@ -131,9 +144,7 @@ def test_all_pictures_are_written(
 
 def test_pictures_of_binary_data(tmp_path: Path) -> None:
     data, theta = binary(30, 2, 3)
-    written = write_mixture_plots(
-        tmp_path, "bernoulli", data.values, data.labels, np.ones(30), theta, None, None, formats=["png"]
-    )
+    written = write_pictures_of(tmp_path, "bernoulli", data, np.ones(30), theta, None, None)
     assert [path.name for path in written] == ["clusters.png", "cluster_sizes.png"]
 
 

@@ -31,8 +31,8 @@ from pyclone_pgsm.plots import (
     cluster_prevalences,
     coclustering_heatmap,
     prevalence_scatter,
+    tumour_pictures,
     vaf_scatter,
-    write_plots,
 )
 from pyclone_pgsm.plots.densities import _outline
 from pyclone_pgsm.plots.scatter import choose_samples
@@ -46,6 +46,7 @@ from pyclone_pgsm.plots.style import (
     save,
     short_names,
     spread,
+    write_pictures,
 )
 from pyclone_pgsm.posterior.summary import Summary
 
@@ -184,6 +185,11 @@ def check_file(path: Path) -> None:
 # --- files --------------------------------------------------------------------------------------------------
 
 
+def write_plots(folder, summary, coclustering, traces, formats=("png",)):
+    """All pictures of a run in a folder."""
+    return write_pictures(folder, tumour_pictures(summary, coclustering, traces), formats)
+
+
 @pytest.mark.parametrize(
     ("mutations", "samples", "clusters"),
     [(5, 1, 1), (5, 4, 3), (500, 1, 40), (100, 20, 4), (10_000, 3, 40)],
@@ -239,9 +245,8 @@ import matplotlib
 before = matplotlib.rcParams.copy()
 import test_plots as t
 from pathlib import Path
-from pyclone_pgsm.plots import write_plots
 summary = t.make_summary(30, 3, 3)
-write_plots(Path({str(tmp_path)!r}), summary, t.make_coclustering(summary, 20), t.make_traces(2, 20))
+t.write_plots(Path({str(tmp_path)!r}), summary, t.make_coclustering(summary, 20), t.make_traces(2, 20))
 assert "matplotlib.pyplot" not in sys.modules
 assert dict.__eq__(matplotlib.rcParams, before)
 """

@@ -76,7 +76,7 @@ def measure_consensus(folder: Path, rows: int | None) -> None:
                 random_state=0,
             )
             peer = f"{v_measure_score(labels, model.fit_predict(X)):.3f}"
-        rhat = max(diagnostic.rhat for diagnostic in found.diagnostics.values())
+        rhat = found.diagnostics["rhat"].max()
         print(
             f"| {name} | {found.num_clusters} | {v_measure_score(labels, found.labels):.3f} | {peer} | {rhat:.2f} |",
             flush=True,
@@ -108,7 +108,7 @@ def seconds_to(
             times.append(time.thread_time() - started)
             spent += times[-1]
         state.anchors.adapt(model.likelihood(()), partition)
-        prior = prior.resample(partition.sizes[partition.sizes > 0], state.rng)  # type: ignore[assignment]
+        prior = prior.resample(partition.sizes[partition.sizes > 0], state.rng)
         if np.isinf(reached) and v_measure_score(labels, partition.labels) > target:
             reached = spent
         after += np.isfinite(reached)
