@@ -54,8 +54,8 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
     concentration, concentration_prior, discount, max_clusters
         Of a prior that is given by its name, see :func:`pyclone_pgsm.priors.make_prior`. By default the concentration
         has a Gamma(1, 0.1) prior and is inferred, and so is Pitman-Yor's discount.
-    sampler : str, default="mixed"
-        Moves of an iteration: one of :data:`pyclone_pgsm.sampling.settings.SAMPLERS`.
+    sampler : str or None, default=None
+        Moves of an iteration: one of :data:`pyclone_pgsm.sampling.settings.SAMPLERS`. None: chosen by the number of rows.
     iterations, burn_in : int or None, default=None
         Iterations of a chain in all, and those of them that are left out of the result. None: chosen by
         :meth:`pyclone_pgsm.sampling.settings.Settings.resolve`.
@@ -120,7 +120,7 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         concentration_prior: str | tuple[float, float] | None = "1,0.1",
         discount: float | None = None,
         max_clusters: int | None = None,
-        sampler: str = "mixed",
+        sampler: str | None = None,
         iterations: int | None = None,
         burn_in: int | None = None,
         chains: int = 2,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.machine import available, shown
-from pyclone_pgsm.sampling.settings import APART, MANY, MOST_ALONE, SAMPLERS, Settings
+from pyclone_pgsm.sampling.settings import APART, MANY, MOST_ALONE, Settings
 from pyclone_pgsm.trace.dataset import Dataset
 
 MEGABYTE = 1 << 20
@@ -97,7 +97,7 @@ def estimate(data: Dataset, settings: Settings, threads: int, stat_size: int | N
     start = _clusters_at_start(settings.start, T)
     # before a rebuild is done there are two of each
     blocks = threads * max(start, min(2 * clusters, T)) * size
-    pool = min(2 * settings.particles + 8, 2 * T) if "pgsm" in SAMPLERS[settings.sampler] else 0
+    pool = min(2 * settings.particles + 8, 2 * T) if settings.has_particles else 0
     found = math.ceil(math.log2(T + 1) / 4)
     return Estimate(
         program=PROGRAM,

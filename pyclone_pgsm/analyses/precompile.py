@@ -26,9 +26,8 @@ def compile_ahead(likelihood: str, settings: Settings, threads: int | None) -> N
     from pyclone_pgsm.jit.second_process import start_precompiling
     from pyclone_pgsm.likelihoods.registry import find_likelihood
     from pyclone_pgsm.sampling.chains import effective_threads
-    from pyclone_pgsm.sampling.settings import SAMPLERS
 
-    if "pgsm" in SAMPLERS[settings.sampler] and effective_threads(threads, settings.chains) > 1:
+    if settings.has_particles and effective_threads(threads, settings.chains) > 1:
         start_precompiling(find_likelihood(likelihood), likelihood)
 
 

@@ -208,7 +208,7 @@ THREADS = option(
 MAX_ITERATIONS = option(
     int | None,
     "--max-iterations",
-    "Iterations after which chains that have not converged stop. \\[default: 10000; fewer for more than 1000 "
+    "Iterations after which chains that have not converged stop. \\[default: 10000; fewer for more than 3000 "
     "mutations, at least 200]",
     CHAINS,
 )
@@ -224,13 +224,14 @@ REQUIRE_CONVERGENCE = option(
 CHAIN_OPTIONS: Options = {
     "sampler": (
         option(
-            str,
+            str | None,
             "--sampler",
             "What an iteration does: mixed (a Gibbs sweep and particle Gibbs split-merge moves), pgsm or gibbs (one of "
-            "the two); for comparison sams, mixed-sams, restricted-gibbs or mixed-restricted-gibbs.",
+            "the two), mixed-sams or sams (sequentially allocated merge-split moves), restricted-gibbs or "
+            "mixed-restricted-gibbs. \\[default: mixed, mixed-sams for more than 5000 mutations]",
             CHAINS,
         ),
-        "mixed",
+        None,
     ),
     "sweeps": (option(int, "--sweeps", "Gibbs sweeps in each iteration.", CHAINS), 1),
     "moves": (
@@ -238,7 +239,7 @@ CHAIN_OPTIONS: Options = {
             int | None,
             "--moves",
             "Split-merge moves in each iteration; more if chains get stuck. \\[default: 2, 1 for more than 5000 "
-            "mutations; 4 of other samplers than mixed]",
+            "mutations; 4 of a sampler that is asked for, other than mixed]",
             CHAINS,
         ),
         None,
@@ -248,7 +249,7 @@ CHAIN_OPTIONS: Options = {
             int | None,
             "--close-moves",
             "Merge-split moves in each iteration that start from clusters which are close to each other, 0 or more. "
-            "\\[default: 8, 4 for more than 5000 mutations; 0 of other samplers than mixed]",
+            "\\[default: 8, 4 for more than 5000 mutations; 0 of a sampler that is asked for, other than mixed]",
             CHAINS,
         ),
         None,

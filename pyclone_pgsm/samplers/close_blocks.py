@@ -15,6 +15,8 @@ import numpy as np
 from pyclone_pgsm.jit.compiling import inner
 from pyclone_pgsm.samplers.split_merge import closure_of
 
+LARGEST_EXPONENT = 700.0  # exp of more overflows
+
 
 @inner(nogil=True)
 def other_blocks(partition, slot, other_slot):
@@ -26,6 +28,14 @@ def other_blocks(partition, slot, other_slot):
             others[count] = partition.active[b]
             count += 1
     return others[:count]
+
+
+@inner(nogil=True)
+def log_predictives_of(likelihood, partition, slots, i):
+    """log L(y_i | y_b) of the blocks in some slots."""
+    log_p = np.empty(len(slots))
+    likelihood.log_predictives(partition.stats, slots, i, np.full(len(slots), -np.inf), log_p)
+    return log_p
 
 
 def close_anchors(likelihood, partition, rng):
@@ -54,8 +64,7 @@ def close_anchors(likelihood, partition, rng):
     others = other_blocks(partition, slot, slot)
     if len(others) == 0:
         return np.array([first, first])
-    log_p = np.empty(len(others))
-    likelihood.log_predictives(partition.stats, others, first, np.full(len(others), -np.inf), log_p)
+    log_p = log_predictives_of(likelihood, partition, others, first)
     largest = log_p.max()
     if largest == -np.inf:
         return np.array([first, first])
@@ -87,15 +96,12 @@ def log_anchor_odds(likelihood, partition, first, second_slot, others, sizes):
     sizes : (2,) int64
         Observations in the two blocks.
     """
-    stats = partition.stats
-    log_chosen = likelihood.log_predictive(stats[second_slot], first, -np.inf)
+    log_chosen = likelihood.log_predictive(partition.stats[second_slot], first, -np.inf)
     if log_chosen == -np.inf:
         return -np.inf
-    log_p = np.empty(len(others))
-    likelihood.log_predictives(stats, others, first, np.full(len(others), -np.inf), log_p)
     total = 1.0
-    for b in range(len(others)):
-        total += math.exp(min(log_p[b] - log_chosen, 700.0))
+    for log_p in log_predictives_of(likelihood, partition, others, first):
+        total += math.exp(min(log_p - log_chosen, LARGEST_EXPONENT))
     n = sizes[0] + sizes[1]
     num_others = len(others)
     return (

@@ -25,7 +25,7 @@ from pyclone_pgsm.samplers.resampling import SCHEMES
 from pyclone_pgsm.samplers.restricted_gibbs import restricted_gibbs
 from pyclone_pgsm.samplers.sams import sams
 from pyclone_pgsm.samplers.split_merge import split_merge
-from pyclone_pgsm.sampling.settings import SAMPLERS, Settings
+from pyclone_pgsm.sampling.settings import Settings
 
 COUNTS = ("tried", "changed", "split", "merged")
 """What is counted of a move: how often it was made, changed the partition, left more blocks, left fewer."""
@@ -161,7 +161,7 @@ def names_of_moves(settings: Settings, num_observations: int) -> tuple[str, ...]
     """The moves of an iteration, in order: fewer observations than anchors cannot be split or merged."""
     if num_observations < settings.anchors or settings.sampler == "gibbs":
         return ("gibbs",)
-    *before, last = SAMPLERS[settings.sampler]
+    *before, last = settings.steps
     return (*before, "close", last) if settings.close_moves else (*before, last)
 
 

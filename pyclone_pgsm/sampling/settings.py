@@ -24,6 +24,8 @@ SAMPLERS: dict[str, tuple[str, ...]] = {
 """What an iteration of each sampler consists of, in this order."""
 
 TARGETS = ("annealed", "plain")
+MANY_OBSERVATIONS = 5000
+"""Of more than these a particle Gibbs move takes as long as a sweep, and changes less than a merge-split move."""
 MIXTURE_SCHEME, MIXTURE_THRESHOLD = "both-kinds", 0.1
 """Default resampling of the mixtures of :mod:`pyclone_pgsm.analyses.matrix_input`."""
 
@@ -66,8 +68,8 @@ class Settings:
 
     Attributes
     ----------
-    sampler : str
-        Which moves an iteration consists of: one of :data:`SAMPLERS`.
+    sampler : str or None
+        Which moves an iteration consists of: one of :data:`SAMPLERS`. None: chosen by :meth:`resolve`.
     sweeps : int
         Gibbs sweeps an iteration, of the samplers that have them.
     moves : int or None
@@ -120,7 +122,7 @@ class Settings:
         A value cannot be; the text names the option.
     """
 
-    sampler: str = "mixed"
+    sampler: str | None = None
     sweeps: int = 1
     moves: int | None = None
     close_moves: int | None = None
@@ -145,7 +147,7 @@ class Settings:
 
     def __post_init__(self) -> None:
         for name, known in (
-            ("sampler", tuple(SAMPLERS)),
+            ("sampler", (None, *SAMPLERS)),
             ("targets", TARGETS),
             ("resampling", (None, *SCHEMES)),
             ("anchor_proposal", (None, *ANCHOR_PROPOSALS)),
@@ -169,7 +171,7 @@ class Settings:
     def _check_anchors(self) -> None:
         if self.anchors == 2:
             return
-        if "pgsm" not in SAMPLERS[self.sampler]:
+        if not self.has_particles:
             raise UsageError(f"`anchors` {self.anchors}: `sampler` {self.sampler} has two; use mixed or pgsm")
         if self.anchor_proposal not in (None, "uniform"):
             raise UsageError(
@@ -200,12 +202,13 @@ class Settings:
     def resolve(self, num_observations: int) -> Settings:
         """The settings with numbers where the user gave none.
 
-        Iterations: until the chains have converged, 10,000 at most, fewer for more than 1,000 observations, at least
+        Iterations: until the chains have converged, 10,000 at most, fewer for more than 3,000 observations, at least
         200; the burn-in is found, and proposals adapt for half of the iterations at which the rule is first asked. Of a
         given number of iterations the burn-in is half.
-        Split-merge moves an iteration of the mixed sampler: 2 with balanced anchors (with more than two anchors uniform
-        ones, as nothing else draws so many) and 8 with anchors in close blocks; for more than 5,000 observations, where
-        they take long, half as many. Of other samplers 4, none of them with anchors in close blocks. Updates of
+        The sampler is "mixed", for more than 5,000 observations "mixed-sams", unless there are more than two anchors.
+        Split-merge moves an iteration of it, or of "mixed": 2 with balanced anchors (with more than two anchors uniform
+        ones, as nothing else draws so many) and 8 with anchors in close blocks; for more than 5,000 observations half
+        as many. Of another sampler that is asked for 4, none of them with anchors in close blocks. Updates of
         hyperparameters: in each iteration, or in every third for more than 1,000 observations.
 
         Raises
@@ -215,7 +218,7 @@ class Settings:
         """
         until_converged = self.until_converged or self.iterations is None
         if until_converged:
-            most = max(200, min(10_000, 10_000_000 // max(1, num_observations) // 10 * 10))
+            most = max(200, min(10_000, 30_000_000 // max(1, num_observations) // 10 * 10))
             iterations = -(-(self.max_iterations or most) // 10) * 10
             adapting = min(first_check(num_observations), iterations) // 2
             burn_in = adapting if self.burn_in is None else self.burn_in
@@ -223,11 +226,13 @@ class Settings:
             iterations = self.iterations or 0
             burn_in = iterations // 2 if self.burn_in is None else self.burn_in
         self._check_lengths(iterations, burn_in)
-        is_mixed, is_large = self.sampler == "mixed", num_observations > 5000
+        is_large = num_observations > MANY_OBSERVATIONS
+        is_mixed = self.sampler in (None, "mixed")
         moves = 4 if not is_mixed else 1 if is_large else 2
         close_moves = 4 * moves if is_mixed else 0
         return replace(
             self,
+            sampler=self.sampler or ("mixed-sams" if is_large and self.anchors == 2 else "mixed"),
             iterations=iterations,
             burn_in=burn_in,
             max_iterations=iterations if until_converged else None,
@@ -241,6 +246,16 @@ class Settings:
             resampling=self.scheme,
             resample_threshold=self.threshold,
         )
+
+    @property
+    def steps(self) -> tuple[str, ...]:
+        """What an iteration consists of besides moves of close blocks, in order."""
+        return SAMPLERS[self.sampler or "mixed"]
+
+    @property
+    def has_particles(self) -> bool:
+        """Whether there are particle Gibbs moves."""
+        return "pgsm" in self.steps
 
     @property
     def start(self) -> str:

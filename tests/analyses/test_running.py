@@ -282,6 +282,10 @@ def test_settings_chosen_from_the_data():
     assert (few.moves, few.proposal, few.hyper_every) == (2, "balanced", 1)
     assert (many.moves, many.proposal, many.hyper_every) == (1, "balanced", 3)
     assert (few.close_moves, many.close_moves) == (8, 4)
+    assert (few.sampler, many.sampler) == ("mixed", "mixed-sams")
+    assert Settings(sampler="mixed").resolve(10**6).sampler == "mixed"
+    assert Settings(anchors=3).resolve(10**6).sampler == "mixed"
+    assert Settings().resolve(10_000).lengths == (3000, 50)
     others = Settings(sampler="mixed-sams").resolve(100)
     assert (others.moves, others.close_moves) == (4, 0)
     assert Settings(iterations=7).resolve(100).lengths == (7, 3)

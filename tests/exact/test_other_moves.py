@@ -213,8 +213,8 @@ CLOSE_FAULTS = {
     ),
     "closeness left out": Fault("- math.log(total)", "- (0.0 if BROKEN else math.log(total))"),
     "second anchor as likely from every other block": Fault(
-        "total += math.exp(min(log_p[b] - log_chosen, 700.0))",
-        "total += 1.0 if BROKEN else math.exp(min(log_p[b] - log_chosen, 700.0))",
+        "total += math.exp(min(log_p - log_chosen, LARGEST_EXPONENT))",
+        "total += 1.0 if BROKEN else math.exp(min(log_p - log_chosen, LARGEST_EXPONENT))",
     ),
     "size of the second block left out": Fault(
         "- math.log(sizes[1])", "- math.log(1 if BROKEN else sizes[1])"
