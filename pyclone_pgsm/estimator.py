@@ -55,7 +55,8 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         Of a prior that is given by its name, see :func:`pyclone_pgsm.priors.make_prior`. By default the concentration
         has a Gamma(1, 0.1) prior and is inferred, and so is Pitman-Yor's discount.
     sampler : str or None, default=None
-        Moves of an iteration: one of :data:`pyclone_pgsm.sampling.settings.SAMPLERS`. None: chosen by the number of rows.
+        Moves of an iteration: one of :data:`pyclone_pgsm.sampling.settings.SAMPLERS`. None: chosen by the number of
+        rows.
     iterations, burn_in : int or None, default=None
         Iterations of a chain in all, and those of them that are left out of the result. None: chosen by
         :meth:`pyclone_pgsm.sampling.settings.Settings.resolve`.

@@ -3,8 +3,8 @@
     python preferred.py OUT DATA_FOLDER [-o TABLE.tsv]
 
 OUT is what `benchmark.py` leaves. All densities of a tumour are at the same hyperparameters, the medians of the draws,
-so that only the partition differs. Where the truth lies below the draws, the model prefers other clusters; where it lies
-above, the chains have not found it.
+so that only the partition differs. Where the truth lies below the draws, the model prefers other clusters; where it
+lies above all of them, the chains may not have found it.
 """
 
 from __future__ import annotations
