@@ -1,4 +1,4 @@
-"""The table of how fast chains mix."""
+"""The tables of how fast chains mix, and of what the model prefers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,9 @@ import pandas as pd
 import pytest
 from small_runs import matrix
 
-from pyclone_pgsm import Settings, cluster
+from pyclone_pgsm import Settings, analyze, cluster
+from pyclone_pgsm.simulate.options import SimulationOptions
+from pyclone_pgsm.simulate.writing import write_simulation
 
 FOLDER = Path(__file__).parents[2] / "workflows" / "benchmark"
 
@@ -40,3 +42,26 @@ def test_table(mixing: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture
 def test_no_results(mixing: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert mixing.main([str(tmp_path)]) == 2
     assert "no run.json" in capsys.readouterr().err
+
+
+@pytest.fixture
+def preferred(monkeypatch: pytest.MonkeyPatch) -> ModuleType:
+    monkeypatch.syspath_prepend(FOLDER)
+    return importlib.import_module("preferred")
+
+
+def test_draws_of_clear_clusters_are_no_worse_than_the_truth(
+    preferred: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = SimulationOptions(mutations=40, samples=3, clusters=2, cluster_sizes="equal", depth=1000)
+    write_simulation(tmp_path / "data", options, 5, name="tumour")
+    settings = Settings(iterations=200, burn_in=100, chains=1)
+    analyze(tmp_path / "data" / "tumour.tsv", settings=settings, out=tmp_path / "out" / "tumour")
+    table = tmp_path / "table.tsv"
+    assert preferred.main([str(tmp_path / "out"), str(tmp_path / "data"), "-o", str(table)]) == 0
+    assert "the truth lies above all draws in 0: -" in capsys.readouterr().out
+    row = pd.read_csv(table, sep="\t", index_col="name").loc["tumour"]
+    assert row["adjusted_rand_of_draws"] > 0.9
+    assert row["log_joint_of_truth"] <= row["highest_of_draws"]
+    assert row["clusters_true"] == 2
+    assert preferred.main([str(tmp_path / "data"), str(tmp_path / "data")]) == 2
