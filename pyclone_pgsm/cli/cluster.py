@@ -168,4 +168,6 @@ def _lines(info: LikelihoodInfo) -> list[str]:
 def _parameter(name: str, default: Any) -> str:
     import inspect
 
-    return f"{name}=.. (needed)" if default is inspect.Parameter.empty else f"{name}={default}"
+    if default is inspect.Parameter.empty:
+        return f"{name}=.. (needed)"
+    return f"{name}=.." if default is None else f"{name}={default}"
