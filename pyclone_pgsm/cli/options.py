@@ -228,7 +228,8 @@ CHAIN_OPTIONS: Options = {
             "--sampler",
             "What an iteration does: mixed (a Gibbs sweep and particle Gibbs split-merge moves), pgsm or gibbs (one of "
             "the two), mixed-sams or sams (sequentially allocated merge-split moves), restricted-gibbs or "
-            "mixed-restricted-gibbs. \\[default: mixed, mixed-sams for more than 5000 mutations]",
+            "mixed-restricted-gibbs. \\[default: mixed; for more than 5000 mutations mixed-sams, unless --anchors, "
+            "--particles or --targets asks for particle Gibbs]",
             CHAINS,
         ),
         None,

@@ -24,6 +24,8 @@ SAMPLERS: dict[str, tuple[str, ...]] = {
 """What an iteration of each sampler consists of, in this order."""
 
 TARGETS = ("annealed", "plain")
+"""The first is the default."""
+PARTICLES = 20
 MANY_OBSERVATIONS = 5000
 """Of more than these a particle Gibbs move takes as long as a sweep, and changes less than a merge-split move."""
 MIXTURE_SCHEME, MIXTURE_THRESHOLD = "both-kinds", 0.1
@@ -126,7 +128,7 @@ class Settings:
     sweeps: int = 1
     moves: int | None = None
     close_moves: int | None = None
-    particles: int = 20
+    particles: int = PARTICLES
     resample_threshold: float | None = None
     resampling: str | None = None
     anchors: int = 2
@@ -205,7 +207,8 @@ class Settings:
         Iterations: until the chains have converged, 10,000 at most, fewer for more than 3,000 observations, at least
         200; the burn-in is found, and proposals adapt for half of the iterations at which the rule is first asked. Of a
         given number of iterations the burn-in is half.
-        The sampler is "mixed", for more than 5,000 observations "mixed-sams", unless there are more than two anchors.
+        The sampler is "mixed", for more than 5,000 observations "mixed-sams", unless the number of anchors or particles
+        or the targets ask for particle Gibbs moves.
         Split-merge moves an iteration of it, or of "mixed": 2 with balanced anchors (with more than two anchors uniform
         ones, as nothing else draws so many) and 8 with anchors in close blocks; for more than 5,000 observations half
         as many. Of another sampler that is asked for 4, none of them with anchors in close blocks. Updates of
@@ -227,12 +230,13 @@ class Settings:
             burn_in = iterations // 2 if self.burn_in is None else self.burn_in
         self._check_lengths(iterations, burn_in)
         is_large = num_observations > MANY_OBSERVATIONS
+        asks_for_particles = (self.anchors, self.particles, self.targets) != (2, PARTICLES, TARGETS[0])
         is_mixed = self.sampler in (None, "mixed")
         moves = 4 if not is_mixed else 1 if is_large else 2
         close_moves = 4 * moves if is_mixed else 0
         return replace(
             self,
-            sampler=self.sampler or ("mixed-sams" if is_large and self.anchors == 2 else "mixed"),
+            sampler=self.sampler or ("mixed-sams" if is_large and not asks_for_particles else "mixed"),
             iterations=iterations,
             burn_in=burn_in,
             max_iterations=iterations if until_converged else None,

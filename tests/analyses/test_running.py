@@ -284,7 +284,8 @@ def test_settings_chosen_from_the_data():
     assert (few.close_moves, many.close_moves) == (8, 4)
     assert (few.sampler, many.sampler) == ("mixed", "mixed-sams")
     assert Settings(sampler="mixed").resolve(10**6).sampler == "mixed"
-    assert Settings(anchors=3).resolve(10**6).sampler == "mixed"
+    for asked in ({"anchors": 3}, {"particles": 10}, {"targets": "plain"}):
+        assert Settings(**asked).resolve(10**6).sampler == "mixed"
     assert Settings().resolve(10_000).lengths == (3000, 50)
     others = Settings(sampler="mixed-sams").resolve(100)
     assert (others.moves, others.close_moves) == (4, 0)
