@@ -95,12 +95,13 @@ class MatrixData:
         values = self.scaled(seen)
         parameters = PAPER_PRIOR if self.likelihood == "normal" else {}
         likelihood = find_likelihood(self.likelihood).from_data(values[seen], **parameters)
+        model = FixedModel(likelihood, len(seen))
 
         def log_density(labels: NDArray[np.int32], prior: Prior) -> NDArray[np.float64]:
-            return Predictive(likelihood, [prior], labels[np.newaxis]).log_density(values[held_out])
+            return Predictive(model, [()], [prior], labels[np.newaxis]).log_density(values[held_out])
 
         truth = None if self.truth is None else self.truth[seen]
-        return Problem(FixedModel(likelihood, len(seen)), truth, log_density)
+        return Problem(model, truth, log_density)
 
 
 @dataclass(frozen=True)

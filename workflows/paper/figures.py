@@ -23,6 +23,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
+from pyclone_pgsm.likelihoods.model import FixedModel
 from pyclone_pgsm.likelihoods.registry import find_likelihood
 from pyclone_pgsm.plots import style
 from pyclone_pgsm.posterior.predictive import Predictive
@@ -202,7 +203,8 @@ class States:
     def density(self, likelihood: Any, looks: Sequence[int]) -> Predictive:
         """Predictive density, the mean over some looks."""
         labels = self.labels[list(looks)].astype(np.int32)
-        return Predictive(likelihood, [self.prior(look) for look in looks], labels)
+        model = FixedModel(likelihood, labels.shape[1])
+        return Predictive(model, [()] * len(labels), [self.prior(look) for look in looks], labels)
 
     def recent(self, seconds: float) -> list[int]:
         """The looks of the second half of the time from 0 to `seconds`."""
