@@ -147,7 +147,7 @@ class TumourAnalysis:
         if is_inferred or is_split:
             sets = max(3, min(VISITED, KEPT_BYTES // max(1, one))) + 1  # the one that is being made
         tables = one * sets * (2 if is_split else 1)
-        stat_size = D * (2 * (G + CHUNKS) + SCALARS + MOST_DEFERRED)
+        stat_size = D * (2 * G + CHUNKS + SCALARS + MOST_DEFERRED)
         return Footprint(observations.num_mutations * D * OBSERVATION, tables, stat_size, 0)
 
     def named_options(self, options: StoredOptions) -> str:

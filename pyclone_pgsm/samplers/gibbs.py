@@ -29,7 +29,6 @@ NEGLIGIBLE = 37.0
 # be this many nats above another, or below.
 SLACK = 3.0
 LARGEST = 300.0
-SMALLEST = 1e-300  # for a uniform number that is divided by
 JOINING, STAYING = 1, 2
 """Bits of what is known: one or both of two predictives."""
 
@@ -131,36 +130,6 @@ def start_visit(likelihood, prior, partition, i, log_new, known, u):
             known.flags[own] |= STAYING
         log_p_own = known.staying[own] + log_tau2[sizes[own]] - log_tau2[sizes[own] - 1]
     return Visit(i, own, is_alone, u, log_p_own, log_p_new)
-
-
-@inner(**LEAF)
-def stays_for_certain(likelihood, log_tau2, partition, visit, known):
-    """Whether u < weight_own / total, mostly from bounds: no block needs its exact weight if all are small enough."""
-    _, sizes, stats, active, _, counter = partition
-    slots, cutoffs, results = known.slots, known.cutoffs, known.results
-    num_others = counter[0] - 1
-    # what the other blocks may weigh, in units of the own one
-    rest = (1.0 - visit.u) / max(visit.u, SMALLEST) - math.exp(
-        min(visit.log_p_new - visit.log_p_own, LARGEST)
-    )
-    if rest <= 0.0 or num_others == 0:
-        return rest > 0.0
-    share = rest / (num_others + 1)
-    log_share = visit.log_p_own + math.log(share)
-    count = 0
-    for b in range(counter[0]):
-        if active[b] != visit.own:
-            size = sizes[active[b]]
-            slots[count] = active[b]
-            cutoffs[count] = log_share - log_tau2[size + 1] + log_tau2[size]
-            count += 1
-    likelihood.log_predictives(stats, slots[:count], visit.i, cutoffs, results)
-    for b in range(count):
-        weight = share
-        if results[b] >= cutoffs[b]:
-            weight *= math.exp(min(results[b] - cutoffs[b], LARGEST))
-        rest -= weight
-    return rest > 0.0
 
 
 @inner(**LEAF)
@@ -280,17 +249,12 @@ def visit_all(likelihood, prior, partition, order, first, known, rng):
             return t, moved
         i = order[t]
         u = rng.random()
-        is_single = False  # of its kind, and so worth no more than one look
         if likelihood.kind(i) != kind:
             kind = likelihood.kind(i)
-            is_single = t + 1 == len(order) or likelihood.kind(order[t + 1]) != kind
             log_new = likelihood.log_prior_predictive(i)
             base = np.inf
             keep_flags(partition, known, 0)
         visit = start_visit(likelihood, prior, partition, i, log_new, known, u)
-        may_be_certain = is_single and not visit.is_alone
-        if may_be_certain and stays_for_certain(likelihood, log_tau2, partition, visit, known):
-            continue
         best = max(visit.log_p_new, visit.log_p_own)
         if best < base - SLACK or best > base + LARGEST:
             base = best

@@ -148,17 +148,10 @@ GIBBS_FAULTS = {
     "block that was joined counts as before": Fault(
         "flags[target] = STAYING", "flags[target] = flags[target] | STAYING if BROKEN else STAYING"
     ),
-    "block below its share counts as nothing": Fault(
-        "        weight = share\n", "        weight = 0.0 if BROKEN else share\n"
-    ),
-    "own block's weight not taken from the total": Fault(
-        "rest = (1.0 - visit.u) / max(visit.u, SMALLEST)",
-        "rest = (1.0 - (0.0 if BROKEN else visit.u)) / max(visit.u, SMALLEST)",
-    ),
 }
 
 
-GIBBS_STEPS = ("visit_all", "start_visit", "stays_for_certain", "move")
+GIBBS_STEPS = ("visit_all", "start_visit", "move")
 
 
 def with_faults(

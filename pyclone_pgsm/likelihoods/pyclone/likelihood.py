@@ -20,16 +20,13 @@ from pyclone_pgsm.likelihoods.contract import leaf, register
 from pyclone_pgsm.likelihoods.pyclone.statistic import (
     DEEP,
     EXACT,
-    ROUNDING,
     TINY,
     accumulate,
     add_one,
     bound_outside,
-    bound_predictive,
     clear_part,
     dot,
     dot_inverse,
-    fill_masses,
     flush,
     least_inside,
     log_far_predictive,
@@ -69,8 +66,6 @@ class PyClone(NamedTuple):
         log L(y_i) of each mutation in a block of its own, without what ``xi_max`` leaves out.
     low, high : (U, C) float64
         Least and largest xi of each chunk of the grid.
-    highest : (U, C) float64
-        Largest likelihood of each chunk, exp(high).
     """
 
     index: np.ndarray
@@ -85,7 +80,6 @@ class PyClone(NamedTuple):
     log_alone: np.ndarray
     low: np.ndarray
     high: np.ndarray
-    highest: np.ndarray
 
     @leaf
     def stat_size(self):
@@ -152,11 +146,6 @@ class PyClone(NamedTuple):
         flat = stats.reshape(stats.size)
         for b in range(len(slots)):
             start = slots[b] * stats.shape[1]
-            if negligible[b] > -np.inf and is_negligible(
-                flat, start, index, self.highest, G, i, negligible[b]
-            ):
-                out[b] = -np.inf
-                continue
             total = 0.0
             product = 1.0
             for d in range(index.shape[1]):
@@ -240,28 +229,6 @@ class PyClone(NamedTuple):
         return float(np.sum(self.xi_max[present]))
 
 
-@inner(**LEAF, error_model="numpy")
-def is_negligible(flat, start, index, highest, G, i, cutoff):
-    """Whether the log predictive of observation i is below `cutoff`, without a look at the grid, and only if sure.
-
-    The statistic begins at ``flat[start]``. No factor exceeds 1, so the samples that are left are not looked at once
-    the product is too small.
-    """
-    C = highest.shape[1]
-    limit = math.exp(cutoff) * (1.0 - ROUNDING)
-    bound = 1.0
-    for d in range(index.shape[1]):
-        if index[i, d] < 0:
-            continue
-        part = part_of(start, d, G, C)
-        if flat[part.has_masses] == 0.0:
-            fill_masses(flat, part, G, C)
-        bound *= bound_predictive(flat, part, highest, index[i, d])
-        if bound < limit:
-            return True
-    return False
-
-
 def make_pyclone(index, xi, likelihood, xi_max, log_mean) -> PyClone:
     """The likelihood with a uniform base measure, and its chunks' extremes; arguments as the attributes."""
     (T, D), G = index.shape, xi.shape[1]
@@ -286,7 +253,6 @@ def make_pyclone(index, xi, likelihood, xi_max, log_mean) -> PyClone:
         log_alone=log_alone,
         low=low,
         high=high,
-        highest=np.exp(high),
     )
 
 

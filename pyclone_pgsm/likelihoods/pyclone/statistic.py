@@ -5,7 +5,6 @@ A statistic holds for each sample, in places that :class:`Part` names:
     sums     (G,)  S_k = log G h_k + sum over members of xi_k, with xi = Xi - max Xi
     weights  (G,)  W_k = exp(S_k) / sum exp(S), the posterior on the grid; kept on the *window* lo <= k < hi only
     bounds   (C,)  bounds[c] >= S_k for the k of chunk c; a chunk is ceil(G / C) grid points
-    masses   (C,)  posterior masses of the window's chunks, if has_masses is 1
     lo, hi         the window in grid points; first, last: in chunks
     outside        a bound on the posterior mass outside the window
     log_z          log sum exp(S)
@@ -43,7 +42,6 @@ EXACT = 1e13  # a sum over the window stands if it exceeds this many times what 
 TINY = 1e-150  # sums below this may have lost precision to underflow
 BUDGET = 300.0  # nats by which what W has lost to underflow may have grown before W is computed anew
 DEEP = -300.0  # xi below this inside the window: W / l may have lost its numerator to underflow
-ROUNDING = 1e-12  # what a bound may be wrong by
 MOST_DEFERRED = 32  # updates of S that may be deferred
 
 
@@ -53,7 +51,6 @@ class Part(NamedTuple):
     sums: int
     weights: int
     bounds: int
-    masses: int
     lo: int
     hi: int
     first: int
@@ -61,7 +58,6 @@ class Part(NamedTuple):
     outside: int
     log_z: int
     spent: int
-    has_masses: int
     pending: int
     deferred: int
 
@@ -71,12 +67,12 @@ SCALARS = Part._fields.index("deferred") - Part._fields.index("lo")
 
 def _part_of(start, d, G, C):  # type: ignore[no-untyped-def]
     """The part of sample d in the statistic that begins at `start`."""
-    size = 2 * (G + C) + SCALARS + MOST_DEFERRED
+    size = 2 * G + C + SCALARS + MOST_DEFERRED
     sums = start + d * size
-    lo = sums + 2 * (G + C)
+    lo = sums + 2 * G + C
     return Part(
-        sums, sums + G, sums + 2 * G, sums + 2 * G + C,
-        lo, lo + 1, lo + 2, lo + 3, lo + 4, lo + 5, lo + 6, lo + 7, lo + 8, lo + SCALARS,
+        sums, sums + G, sums + 2 * G,
+        lo, lo + 1, lo + 2, lo + 3, lo + 4, lo + 5, lo + 6, lo + 7, lo + SCALARS,
     )  # fmt: skip
 
 
@@ -207,19 +203,6 @@ def points_per_chunk(G, C):
     return (G + C - 1) // C
 
 
-@inner(**LEAF, fastmath=SUM, error_model="numpy")
-def fill_masses(stat, part, G, C):
-    """Posterior masses of the window's chunks."""
-    points = points_per_chunk(G, C)
-    for c in range(int(stat[part.first]), int(stat[part.last])):
-        mass = 0.0
-        begin = part.weights + c * points
-        for k in range(np.uint64(begin), np.uint64(part.weights + min((c + 1) * points, G))):
-            mass += stat[k]
-        stat[part.masses + c] = mass
-    stat[part.has_masses] = 1.0
-
-
 @inner(**LEAF, error_model="numpy")
 def log_sum_exp(stat, part, xi, row, sign):
     """log sum_k exp(S_k + sign xi[row, k]) over the whole grid."""
@@ -298,7 +281,6 @@ def clear_part(stat, part, log_base, base, highest_base, d):
     stat[part.outside] = 0.0
     stat[part.log_z] = math.log(G)
     stat[part.spent] = np.inf  # the first observation makes a window
-    stat[part.has_masses] = 0.0
     stat[part.pending] = 0
 
 
@@ -335,7 +317,6 @@ def renew_window(stat, part, xi, C):
     stat[part.outside] = G * math.exp(-WINDOW)
     stat[part.log_z] = highest + math.log(total)
     stat[part.spent] = 0.0
-    stat[part.has_masses] = 0.0
 
 
 @inner(**LEAF, error_model="numpy")
@@ -357,7 +338,6 @@ def add_one(stat, part, xi, likelihood, high, row):
         stat[part.outside] = hidden / predictive
         stat[part.log_z] += log_predictive
         stat[part.spent] -= log_predictive
-        stat[part.has_masses] = 0.0
     else:
         renew_window(stat, part, xi, C)
 
@@ -380,7 +360,6 @@ def remove_one(stat, part, xi, likelihood, low, row):
         stat[part.outside] = G * math.exp(bound - log_inverse)
         stat[part.log_z] += log_inverse
         stat[part.spent] = spent
-        stat[part.has_masses] = 0.0
     else:
         renew_window(stat, part, xi, C)
 
@@ -396,12 +375,3 @@ def log_far_predictive(stat, part, xi, high, row, predictive):
         if bound < math.log(predictive) - math.log(EXACT * xi.shape[1]):
             return math.log(predictive)
     return log_sum_exp(stat, part, xi, row, 1.0) - stat[part.log_z]
-
-
-@inner(**LEAF, fastmath=SUM, error_model="numpy")
-def bound_predictive(stat, part, highest, row):
-    """A bound on the predictive without a look at the grid: sum over the window's chunks of mass times largest l."""
-    inside = 0.0
-    for c in range(np.uint64(stat[part.first]), np.uint64(stat[part.last])):
-        inside += stat[np.uint64(part.masses) + c] * highest[np.uint64(row), c]
-    return inside + max(stat[part.outside], HIDDEN)
