@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.analyses.lines import cluster_lines, count
 from pyclone_pgsm.analyses.protocol import Footprint
 from pyclone_pgsm.analyses.tables import assignment_table, mixture_table
+from pyclone_pgsm.likelihoods.inferred import KEPT, names_to_infer
 from pyclone_pgsm.posterior.matrix import predictive
 from pyclone_pgsm.posterior.mixture import SD, MixtureSummary
 from pyclone_pgsm.posterior.predictive import has_predictive
@@ -40,7 +41,8 @@ class MatrixAnalysis:
         """Of the values and a copy or two, and of what the package's own likelihoods keep besides."""
         T, D = data.matrix.values.shape
         if data.options.likelihood == "normal":
-            return Footprint(T * D * 8 * 3, 8 * D * D, (D + 1) * (D + 2) // 2 + D + 5, D * D)
+            copies = 3 + (KEPT if names_to_infer(data.options.parameters) else 0)
+            return Footprint(T * D * 8 * copies, 8 * D * D, (D + 1) * (D + 2) // 2 + D + 5, D * D)
         return Footprint(T * D * 8 * 3, 8 * 6 * T, 2 + 2 * D, D)
 
     def named_options(self, options: ModelOptions) -> str:

@@ -35,9 +35,16 @@ def zeros(T: int, D: int) -> DataMatrix:
     return DataMatrix(["r"] * T, ["x"] * D, np.broadcast_to(0.0, (T, D)))
 
 
-def of_matrix(T: int, D: int, threads: int = 2, likelihood: str = "normal", **settings: object) -> Estimate:
+def of_matrix(
+    T: int,
+    D: int,
+    threads: int = 2,
+    likelihood: str = "normal",
+    parameters: dict[str, str] | None = None,
+    **settings: object,
+) -> Estimate:
     resolved = Settings(**settings).resolve(T)  # type: ignore[arg-type]
-    return estimate(MatrixData(zeros(T, D), MatrixOptions(likelihood, {})), resolved, threads)
+    return estimate(MatrixData(zeros(T, D), MatrixOptions(likelihood, parameters or {})), resolved, threads)
 
 
 def test_few_rows_of_many_columns() -> None:
@@ -53,6 +60,7 @@ def test_what_grows_with_what() -> None:
     assert of_matrix(1000, 10, init="disconnected").blocks > 40 * single.blocks
     assert 2 * single.blocks < small.blocks < 3 * single.blocks  # chains start apart, one with 50 clusters
     assert of_matrix(1000, 10, sampler="gibbs").particles == 0
+    assert of_matrix(1000, 10, parameters={"scale": "infer"}).data > 3 * small.data
     assert of_matrix(1_000_000, 10).labels > 100 * small.labels
 
 

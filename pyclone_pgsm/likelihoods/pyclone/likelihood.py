@@ -15,7 +15,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.jit.compiling import LEAF, inner
 from pyclone_pgsm.likelihoods.contract import leaf, register
 from pyclone_pgsm.likelihoods.pyclone.statistic import (
     DEEP,
