@@ -36,9 +36,18 @@ class _Handler:
             raise Stopped
 
 
+_handler = _Handler()
+
+
+def is_asked_to_stop() -> bool:
+    """Whether a signal has raised :class:`Stopped`: compiled code of a library may make an error of its own of it."""
+    return _handler.first < math.inf
+
+
 def stop_on_signals() -> None:
     """Let SIGINT and SIGTERM raise :class:`Stopped`, unless they are ignored, as SIGINT is behind ``&`` in a script."""
-    handler = _Handler()
+    global _handler
+    handler = _handler = _Handler()
     for number in NUMBERS:
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, handler)

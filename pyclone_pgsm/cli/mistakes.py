@@ -15,7 +15,7 @@ import typer
 from pyclone_pgsm.errors import PycloneError
 from pyclone_pgsm.files import finished
 from pyclone_pgsm.jit.second_process import stop_precompiling
-from pyclone_pgsm.stopping import EXIT_CODE, Stopped
+from pyclone_pgsm.stopping import EXIT_CODE, Stopped, is_asked_to_stop
 
 OPTIONS = {"criterion": "consensus", "parameters": "param"}
 """Options that have another name than the parameter of the library."""
@@ -69,7 +69,7 @@ def mistakes_reported(trace: Path | None = None, where: str | None = None) -> It
     except (KeyboardInterrupt, Stopped):
         fail_interrupted(trace if trace is not None and trace.is_file() else None)
     except Exception as problem:
-        if type(problem).__name__ != "Interrupted":
+        if type(problem).__name__ != "Interrupted" and not is_asked_to_stop():
             raise
         fail_interrupted(getattr(problem, "trace", None) or trace)
 

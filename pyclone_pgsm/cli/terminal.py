@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from pyclone_pgsm.stopping import EXIT_CODE, Stopped, ignore_signals, stop_on_signals
+from pyclone_pgsm.stopping import EXIT_CODE, Stopped, ignore_signals, is_asked_to_stop, stop_on_signals
 
 
 class _Stream(io.TextIOWrapper):
@@ -84,6 +84,11 @@ def guarded() -> Iterator[None]:
         code = EXIT_CODE
     except SystemExit as end:
         code = end.code
+    except Exception:
+        if not is_asked_to_stop():
+            raise
+        print("pyclone-pgsm: interrupted", file=sys.stderr)
+        code = EXIT_CODE
     ignore_signals()
     sys.stdout.flush()
     failure = getattr(sys.stdout, "failure", None)

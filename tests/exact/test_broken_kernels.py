@@ -36,8 +36,6 @@ GIBBS_SHOWN_BY = {
     "lone observation counts its own block": ("counts_of_two", SWEEP),
     "block that was left counts as before": ("repeated", SWEEP),
     "block that was joined counts as before": ("repeated", SWEEP),
-    "block below its share counts as nothing": ("counts", SWEEP),
-    "own block's weight not taken from the total": ("counts", SWEEP),
 }
 SHOWN_BY = {
     "annealing of n = |s| left out": ("counts_of_two", Kernel(moves=1, particles=2)),

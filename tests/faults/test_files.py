@@ -11,7 +11,9 @@ import time
 from pathlib import Path
 
 import pytest
+import typer
 
+from pyclone_pgsm.cli.mistakes import mistakes_reported
 from pyclone_pgsm.errors import OutputError
 from pyclone_pgsm.files import (
     PART,
@@ -149,6 +151,7 @@ def stopping(monkeypatch):
 
     before = {number: signal.getsignal(number) for number in stopping.NUMBERS}
     monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
+    monkeypatch.setattr(stopping, "_handler", stopping._handler)
     for number in stopping.NUMBERS:
         signal.signal(number, signal.SIG_DFL)
     stopping.stop_on_signals()
@@ -164,6 +167,25 @@ def test_signals_wait_for_what_belongs_together(number, stopping):
         signal.raise_signal(number)
         done.append(1)
     assert done == [1]
+
+
+def test_an_error_that_a_library_makes_of_a_signal_is_an_interruption(stopping):
+    """As matplotlib's compiled code does while it draws a path."""
+
+    def draw():
+        try:
+            signal.raise_signal(signal.SIGTERM)
+        except BaseException:
+            raise ValueError("Invalid bounding box") from None
+
+    with pytest.raises(typer.Exit) as end, mistakes_reported():
+        draw()
+    assert end.value.exit_code == 130
+
+
+def test_an_error_without_a_signal_is_none(stopping):
+    with pytest.raises(ValueError, match="of the program"), mistakes_reported():
+        raise ValueError("a fault of the program")
 
 
 def test_one_ctrl_c_may_come_as_several_signals(stopping):
