@@ -148,7 +148,7 @@ class Clustering(Result):
         """
         points = self._checked(X)
         return cluster_probabilities(
-            self._predictive.middle_likelihood, self._mean_prior, self.labels, points
+            self._predictive.likelihood_at_medians, self._mean_prior, self.labels, points
         )
 
     @cached_property

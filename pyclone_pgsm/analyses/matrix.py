@@ -77,7 +77,7 @@ class MatrixAnalysis:
             summary.parameters,
             (result.coclustered, result.coclustering),
             traces,
-            density if has_predictive(found.middle_likelihood) else None,
+            density if has_predictive(found.likelihood_at_medians) else None,
         )
 
     def page(self, content: Content) -> Page:

@@ -79,12 +79,9 @@ def guarded() -> Iterator[None]:
     code: Any = 0
     try:
         yield
-    except Stopped:
-        print("pyclone-pgsm: interrupted", file=sys.stderr)
-        code = EXIT_CODE
     except SystemExit as end:
         code = end.code
-    except Exception:
+    except (Stopped, Exception):
         if not is_asked_to_stop():
             raise
         print("pyclone-pgsm: interrupted", file=sys.stderr)

@@ -13,7 +13,6 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.likelihoods.choice import Choice
 from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.likelihoods.model import BaseModel, Values
-from pyclone_pgsm.partition import Partition
 
 INFER = "infer"
 """The value of a parameter that is to be inferred."""
@@ -101,11 +100,6 @@ class InferredModel(BaseModel):
         moved = [choice.moved(value, places) for choice, value in zip(self._choices.values(), values)]
         found = tuple(value for value in moved if value is not None)
         return (found if len(found) == len(values) else values), 0.0
-
-    def draw_conditionals(
-        self, values: Values, likelihood: Any, partition: Partition, rng: np.random.Generator
-    ) -> tuple[Values, Any]:
-        return values, likelihood
 
     def forget(self) -> None:
         self._make.cache_clear()

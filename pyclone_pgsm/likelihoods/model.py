@@ -17,8 +17,8 @@ Values = tuple[float, ...]
 class Model(Protocol):
     """Data and priors; makes the likelihood for given values of its hyperparameters.
 
-    Three things are optional, and :class:`BaseModel` has what a model without them does: estimates of what a proposal
-    would change, outliers, and quantities to watch.
+    Four things are optional, and :class:`BaseModel` has what a model without them does: hyperparameters that Gibbs
+    steps draw, estimates of what a proposal would change, outliers, and quantities to watch.
 
     Some observations may be *outliers*, which belong to no cluster. The likelihood has no data of them, so that all
     moves of the partition stand as they are; which observations are outliers is a step of its own.
@@ -125,7 +125,7 @@ class Model(Protocol):
 
 
 class BaseModel:
-    """What a model does that has no estimates, no outliers, and nothing to watch."""
+    """What a model does that draws nothing by Gibbs steps, and has no estimates, no outliers, and nothing to watch."""
 
     has_estimates = False
     outliers: NDArray[np.bool_] | None = None
@@ -137,6 +137,11 @@ class BaseModel:
         self, values: Values, likelihood: Any, partition: Partition, proposal: Values
     ) -> float:
         return math.inf
+
+    def draw_conditionals(
+        self, values: Values, likelihood: Any, partition: Partition, rng: np.random.Generator
+    ) -> tuple[Values, Any]:
+        return values, likelihood
 
     def given(self, outliers: NDArray[np.bool_]) -> Self:
         return self
@@ -189,11 +194,6 @@ class FixedModel(BaseModel):
 
     def propose(self, values: Values, rng: np.random.Generator) -> tuple[Values, float]:
         return values, 0.0
-
-    def draw_conditionals(
-        self, values: Values, likelihood: Any, partition: Partition, rng: np.random.Generator
-    ) -> tuple[Values, Any]:
-        return values, likelihood
 
     def forget(self) -> None:
         return

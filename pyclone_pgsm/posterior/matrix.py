@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.likelihoods.model import Values
 from pyclone_pgsm.posterior.consensus import assignment_probability
 from pyclone_pgsm.posterior.draws import Draws
 from pyclone_pgsm.posterior.mixture import MixtureSummary, cluster_parameters, size_order
 from pyclone_pgsm.posterior.predictive import Predictive
-from pyclone_pgsm.posterior.rows import draw_rows, gather, read_partitions, thin
+from pyclone_pgsm.posterior.rows import draw_rows, gather_values, read_partitions, thin
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.trace import Trace
 
@@ -40,7 +38,7 @@ class MatrixSummariser:
             assignment_probability(draws.partitions, labels),
             np.bincount(labels),
             cluster_parameters(
-                map(trace.model().likelihood, _values(trace, rows, trace.options.hyperparameters)),
+                map(trace.model().likelihood, gather_values(trace, rows, trace.options.hyperparameters)),
                 read_partitions(trace, rows),
                 labels,
             ),
@@ -78,14 +76,7 @@ def predictive(
     prior = trace.options.first_prior
     return Predictive(
         trace.model(),
-        _values(trace, thinned, trace.options.hyperparameters),
-        [prior.with_values(values) for values in _values(trace, thinned, prior.hyperparameters)],
+        gather_values(trace, thinned, trace.options.hyperparameters),
+        [prior.with_values(values) for values in gather_values(trace, thinned, prior.hyperparameters)],
         read_partitions(trace, thinned),
     )
-
-
-def _values(trace: Trace, rows: list[NDArray[np.int64]], names: Sequence[str]) -> list[Values]:
-    """Of these hyperparameters at rows of each chain."""
-    if not names:
-        return [()] * sum(map(len, rows))
-    return list(zip(*(gather(trace, rows, name).tolist() for name in names)))

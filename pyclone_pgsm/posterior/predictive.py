@@ -20,6 +20,7 @@ from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.partition import build_partition
+from pyclone_pgsm.posterior.rows import medians
 from pyclone_pgsm.priors import Prior
 
 CELLS = 4_000_000  # points times blocks at a time
@@ -95,10 +96,9 @@ class Predictive:
     partitions: NDArray[Any]
 
     @property
-    def middle_likelihood(self) -> Any:
+    def likelihood_at_medians(self) -> Any:
         """At the medians of the hyperparameters."""
-        middle = np.quantile(np.array(self.values), 0.5, axis=0, method="inverted_cdf")
-        return self.model.likelihood(tuple(middle.tolist()))
+        return self.model.likelihood(medians(self.values))
 
     def log_density(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
         """(N,) log posterior predictive density of N new observations.

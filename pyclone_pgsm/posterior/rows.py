@@ -5,12 +5,14 @@ Rows are a list with an array of row numbers for each chain.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import TraceError
+from pyclone_pgsm.likelihoods.model import Values
 from pyclone_pgsm.ranges import BOUNDS, check_range
 from pyclone_pgsm.trace import ChainTrace, Trace
 
@@ -99,3 +101,15 @@ def series_of(chain: ChainTrace, name: str) -> NDArray[Any]:
 def gather(trace: Trace, rows: list[NDArray[np.int64]], name: str) -> NDArray[np.float64]:
     """(M,) values of a traced quantity at rows of each chain."""
     return np.concatenate([series_of(chain, name)[chosen] for chain, chosen in zip(trace.chains, rows)])
+
+
+def gather_values(trace: Trace, rows: list[NDArray[np.int64]], names: Sequence[str]) -> list[Values]:
+    """Of length M: the values of these hyperparameters at rows of each chain."""
+    if not names:
+        return [()] * sum(map(len, rows))
+    return list(zip(*(gather(trace, rows, name).tolist() for name in names)))
+
+
+def medians(values: Sequence[Values]) -> Values:
+    """The median of each hyperparameter, one of the values that were drawn."""
+    return tuple(np.quantile(np.array(values), 0.5, axis=0, method="inverted_cdf").tolist())

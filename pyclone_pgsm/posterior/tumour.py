@@ -12,7 +12,7 @@ from pyclone_pgsm.posterior.draws import Draws
 from pyclone_pgsm.posterior.matching import match_clusters
 from pyclone_pgsm.posterior.prevalence import block_posteriors, cluster_prevalences, mutation_prevalences
 from pyclone_pgsm.posterior.reads import reads_given_clusters
-from pyclone_pgsm.posterior.rows import gather, read_partitions, thin
+from pyclone_pgsm.posterior.rows import gather, gather_values, medians, read_partitions, thin
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.trace.tumour import TumourData
@@ -36,13 +36,12 @@ class TumourSummariser:
         partitions = read_partitions(trace, thinned)
         model: Any = trace.model()
         names = trace.options.hyperparameters
-        values = list(zip(*(gather(trace, thinned, name) for name in names))) or [()] * len(partitions)
+        values = gather_values(trace, thinned, names)
         # draws at the same precision together: the tables are computed once each
         order = sorted(range(len(partitions)), key=lambda m: values[m])
         partitions = partitions[order]
         blocks = block_posteriors(
-            (model.likelihood(tuple(map(float, values[m]))), partition)
-            for m, partition in zip(order, partitions)
+            (model.likelihood(values[m]), partition) for m, partition in zip(order, partitions)
         )
         clusters, _ = cluster_prevalences(blocks, partitions, labels, grid_size)
         in_cluster = labels >= 0
@@ -51,11 +50,9 @@ class TumourSummariser:
         mutations = mutation_prevalences(blocks, partitions, grid_size, thresholds)
         grid = prevalence_grid(grid_size)
         matches = match_clusters(draws.partitions, labels)
-        medians = tuple(
-            float(np.quantile(gather(trace, rows, name), 0.5, method="inverted_cdf")) for name in names
-        )
+        middle = medians(gather_values(trace, rows, names))
         reads = reads_given_clusters(
-            model.observations(medians), labels, density, grid, options.genotype_prior
+            model.observations(middle), labels, density, grid, options.genotype_prior
         )
 
         depth = np.where(observations.has_data, observations.depth, 0)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.partition import PartitionPrior, build_partition, log_prior
-from pyclone_pgsm.posterior.rows import gather, kept_rows, read_partitions, thin
+from pyclone_pgsm.posterior.rows import gather, gather_values, kept_rows, medians, read_partitions, thin
 from pyclone_pgsm.samplers.hyperparameters import partition_log_likelihood
 from pyclone_pgsm.scoring.metrics import adjusted_rand
 from pyclone_pgsm.scoring.truth import read_truth
@@ -34,15 +34,12 @@ DRAWS = 100
 def compared(trace: Trace, true: NDArray[np.int64]) -> dict[str, float]:
     """A row of the table."""
     rows = thin(kept_rows(trace), DRAWS)
-    middle = [
-        float(np.quantile(gather(trace, rows, name), 0.5, method="inverted_cdf"))
-        for name in trace.options.hyperparameters
-    ]
+    middle = medians(gather_values(trace, rows, trace.options.hyperparameters))
     first = trace.options.first_prior
     prior = first.with_values([float(np.median(gather(trace, rows, name))) for name in first.hyperparameters])
     T = len(true)
     tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))
-    likelihood = trace.model().likelihood(tuple(middle))
+    likelihood = trace.model().likelihood(middle)
     build = compiled_for(build_partition, type(likelihood))
 
     def log_joint(labels: NDArray[np.int64]) -> float:
