@@ -38,6 +38,7 @@ def log_predictives_of(likelihood, partition, slots, i):
     return log_p
 
 
+@inner(nogil=True)
 def close_anchors(likelihood, partition, rng):
     """An ordered pair of anchors from h(s | c); twice the same observation where there is no second one.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -27,9 +27,33 @@ def partition_log_likelihood(likelihood: Any, partition: Partition) -> float:
     return float(kernel(likelihood, partition)) + likelihood.log_constant()
 
 
-def resample_hyperparameters(
-    model: Model, values: Values, likelihood: Any, partition: Partition, rng: np.random.Generator
-) -> tuple[Values, Any, Partition]:
+class Scored(NamedTuple):
+    """Values of the hyperparameters, and what depends on them.
+
+    Attributes
+    ----------
+    values : tuple of float
+    likelihood : NamedTuple
+        The model's likelihood at the values.
+    partition : Partition
+        With statistics at the values.
+    log_density : float
+        log p(values, y | c), up to a constant of the hyperprior.
+    """
+
+    values: Values
+    likelihood: Any
+    partition: Partition
+    log_density: float
+
+
+def score(model: Model, values: Values, likelihood: Any, partition: Partition) -> Scored:
+    """With the density computed."""
+    log_density = partition_log_likelihood(likelihood, partition) + model.log_hyperprior(values)
+    return Scored(values, likelihood, partition, log_density)
+
+
+def resample_hyperparameters(model: Model, current: Scored, rng: np.random.Generator) -> Scored:
     """One Metropolis-Hastings step for p(values | c, y) ∝ p(values) prod_b L(y_b; values).
 
     Where the likelihood is expensive to make, the model may estimate what a proposal changes;
@@ -37,43 +61,25 @@ def resample_hyperparameters(
     accepted by the estimate, and only if it is, its likelihood is made. The second acceptance corrects the first: the
     target is the same, however bad the estimate. But where an estimate is too low good proposals are refused.
 
-    Parameters
-    ----------
-    model : Model
-    values : tuple of float
-        The current hyperparameters.
-    likelihood : NamedTuple
-        The model's likelihood at `values`.
-    partition : Partition
-        The current partition, its statistics at `values`.
-    rng : numpy.random.Generator
-
     Returns
     -------
-    values, likelihood, partition
-        The new state; the same objects if the proposal was refused.
+    Scored
+        The new state; `current` itself if the proposal was refused.
     """
+    values, likelihood, partition, log_density = current
     proposal, log_q = model.propose(values, rng)
     if proposal == values:
-        return values, likelihood, partition
+        return current
     estimate_change = model.estimate_change if model.has_estimates else None
     log_passed = 0.0
     if estimate_change:
         log_passed = _log_pass(estimate_change(values, likelihood, partition, proposal) + log_q)
         if rng.random() >= math.exp(log_passed):
-            return values, likelihood, partition
-    proposed = model.likelihood(proposal)
-    moved = compiled_for(build_partition, type(proposed))(proposed, partition.labels)
-    log_ratio = (
-        partition_log_likelihood(proposed, moved)
-        + model.log_hyperprior(proposal)
-        - partition_log_likelihood(likelihood, partition)
-        - model.log_hyperprior(values)
-        + log_q
-    )
+            return current
+    made = model.likelihood(proposal)
+    proposed = score(model, proposal, made, compiled_for(build_partition, type(made))(made, partition.labels))
+    log_ratio = proposed.log_density - log_density + log_q
     if estimate_change:
-        log_passed_back = _log_pass(estimate_change(proposal, proposed, moved, values) - log_q)
+        log_passed_back = _log_pass(estimate_change(proposal, made, proposed.partition, values) - log_q)
         log_ratio += log_passed_back - log_passed
-    if rng.random() < math.exp(min(log_ratio, 0.0)):
-        return proposal, proposed, moved
-    return values, likelihood, partition
+    return proposed if rng.random() < math.exp(min(log_ratio, 0.0)) else current

@@ -6,8 +6,8 @@ the two blocks b so far with probability proportional to
     tau2(|b| + 1) / tau2(|b|) L(y_i | y_b).
 
 The product of these probabilities is q(split | sigma). Of a merge, q is that of the path which leads back to the
-current split. Acceptance: :mod:`pyclone_pgsm.samplers.split_proposals`; where anchors were drawn given the partition,
-pi(c) is times their probability, h(s | c) of :mod:`pyclone_pgsm.samplers.close_blocks`.
+current split. Acceptance: :mod:`pyclone_pgsm.samplers.split_proposals`; where anchors are drawn given the partition
+(:func:`close_sams`), pi(c) is times their probability, h(s | c) of :mod:`pyclone_pgsm.samplers.close_blocks`.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import numpy as np
 
 from pyclone_pgsm.jit.compiling import inner
 from pyclone_pgsm.partition import with_free_slots
-from pyclone_pgsm.samplers.close_blocks import log_anchor_odds, other_blocks
+from pyclone_pgsm.samplers.close_blocks import close_anchors, log_anchor_odds, other_blocks
 from pyclone_pgsm.samplers.split_merge import closure_of
 from pyclone_pgsm.samplers.split_proposals import (
     SLOTS,
@@ -66,30 +66,9 @@ def allocate_in_sequence(likelihood, log_tau2, stats, split, drawn, least, rng):
     return log_q
 
 
-def sams(likelihood, prior, partition, anchors, are_close, rng):
-    """A sequentially-allocated merge-split move.
-
-    Parameters
-    ----------
-    likelihood : NamedTuple
-        See :mod:`pyclone_pgsm.likelihoods.contract`.
-    prior : PartitionPrior
-        log tau1 may be -inf from some number of blocks on.
-    partition : Partition
-        Changed in place; do not use it afterwards.
-    anchors : (2,) int64
-        Two different observations.
-    are_close : bool
-        Whether the anchors were drawn by :func:`~pyclone_pgsm.samplers.close_blocks.close_anchors`; if not, without a
-        look at the partition.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    partition : Partition
-    num_blocks_before, num_blocks_after : int
-        Blocks among the anchors' (1 or 2).
-    """
+@inner(nogil=True)
+def split_or_merge(likelihood, prior, partition, anchors, are_close, rng):
+    """The move from two anchors; `are_close` if they were drawn by ``close_anchors``."""
     partition = with_free_slots(partition, SLOTS)
     stats = partition.stats
     slots = partition.labels[anchors]
@@ -129,3 +108,53 @@ def sams(likelihood, prior, partition, anchors, are_close, rng):
         return partition, 2, 2
     put_merged(partition, slots, merged, closure)
     return partition, 2, 1
+
+
+def sams(likelihood, prior, partition, anchors, rng):
+    """A sequentially-allocated merge-split move.
+
+    Parameters
+    ----------
+    likelihood : NamedTuple
+        See :mod:`pyclone_pgsm.likelihoods.contract`.
+    prior : PartitionPrior
+        log tau1 may be -inf from some number of blocks on.
+    partition : Partition
+        Changed in place; do not use it afterwards.
+    anchors : (2,) int64
+        Two different observations, drawn without a look at the partition.
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    partition : Partition
+    num_blocks_before, num_blocks_after : int
+        Blocks among the anchors' (1 or 2).
+    """
+    return split_or_merge(likelihood, prior, partition, anchors, False, rng)
+
+
+def close_sams(likelihood, prior, partition, times, rng):
+    """Several merge-split moves, each from anchors in close blocks.
+
+    Parameters
+    ----------
+    likelihood, prior, partition, rng
+        As of :func:`sams`.
+    times : int
+        How many moves. They are made in one call because each takes less time than a call from Python.
+
+    Returns
+    -------
+    partition : Partition
+    num_split, num_merged : int
+        Moves that split a block, and that merged two.
+    """
+    num_split = num_merged = 0
+    for _ in range(times):
+        anchors = close_anchors(likelihood, partition, rng)
+        if anchors[0] != anchors[1]:
+            partition, before, after = split_or_merge(likelihood, prior, partition, anchors, True, rng)
+            num_split += after > before
+            num_merged += after < before
+    return partition, num_split, num_merged

@@ -26,9 +26,9 @@ from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.partition import Partition, PartitionPrior, build_partition, log_prior, statistic_length
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS, AnchorProposal
-from pyclone_pgsm.samplers.hyperparameters import partition_log_likelihood, resample_hyperparameters
+from pyclone_pgsm.samplers.hyperparameters import resample_hyperparameters, score
 from pyclone_pgsm.samplers.initial import initial_labels
-from pyclone_pgsm.sampling.moves import COUNTS, make_steps
+from pyclone_pgsm.sampling.moves import make_steps
 from pyclone_pgsm.sampling.settings import Settings, start_of
 
 LARGEST_START = 4 << 30  # bytes of block statistics that a start may need
@@ -83,7 +83,7 @@ class Records:
         No rows unless the settings say so.
     moves : list of (M, 4) int64
         Of each move of the iteration (:func:`~pyclone_pgsm.sampling.moves.names_of_moves`) its
-        :data:`~pyclone_pgsm.sampling.moves.COUNTS`.
+        :class:`~pyclone_pgsm.sampling.moves.MoveInfo`.
     """
 
     iteration: list[int] = field(default_factory=list)
@@ -216,11 +216,10 @@ def advance(
         if iterations - iteration == iterations % rebuild:
             # the last iterations end between two rebuilds: a longer run must start again before them
             checkpoint = copy.deepcopy(state_now())
-        counts = np.zeros((len(steps), len(COUNTS)), np.int64)
-        for (step, times), count in zip(steps, counts):
-            for _ in range(times):
-                partition, info = step(likelihood, tables, partition, rng)
-                count += info.counts
+        did = []
+        for step in steps:
+            partition, info = step(likelihood, tables, partition, rng)
+            did.append(info)
         if iteration < burn_in:
             state.anchors.adapt(likelihood, partition)
         if model.outliers is not None and iteration >= burn_in // 2:
@@ -229,25 +228,21 @@ def advance(
         prior = prior.resample(partition.sizes[partition.sizes > 0], rng)
         tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))
         values, likelihood = model.draw_conditionals(values, likelihood, partition, rng)
+        scored = score(model, values, likelihood, partition)
         if iteration % (settings.hyper_every or 1) == 0:
             for _ in range(model.num_proposals):
-                values, likelihood, partition = resample_hyperparameters(
-                    model, values, likelihood, partition, rng
-                )
+                scored = resample_hyperparameters(model, scored, rng)
+        values, likelihood, partition, log_density = scored
         iteration += 1
         if iteration % settings.thin == 0:
             records.iteration.append(iteration)
             _save_partition(records, model, partition)
             records.prior_values.append(prior.values())
             records.log_joint.append(
-                _log_joint(
-                    log_prior(tables, partition) + prior.log_normaliser(T),
-                    partition_log_likelihood(likelihood, partition) + model.log_hyperprior(values),
-                    iteration,
-                )
+                _log_joint(log_prior(tables, partition) + prior.log_normaliser(T), log_density, iteration)
             )
             records.values.append(values)
-            records.moves.append(counts)
+            records.moves.append(np.array(did, np.int64))
             if settings.watch:
                 records.watched.append(model.watched(likelihood, partition))
             records.seconds.append(time.perf_counter() - started)

@@ -16,60 +16,76 @@ from pyclone_pgsm.jit.second_process import await_precompiled
 from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.partition import Partition, PartitionPrior, statistic_length
 from pyclone_pgsm.samplers.anchors import AnchorProposal
-from pyclone_pgsm.samplers.close_blocks import close_anchors
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.many_anchors import split_merge_many
 from pyclone_pgsm.samplers.particle_blocks import make_block_pool
 from pyclone_pgsm.samplers.particles import SMCSettings, has_one_merged
 from pyclone_pgsm.samplers.resampling import SCHEMES
 from pyclone_pgsm.samplers.restricted_gibbs import restricted_gibbs
-from pyclone_pgsm.samplers.sams import sams
+from pyclone_pgsm.samplers.sams import close_sams, sams
 from pyclone_pgsm.samplers.split_merge import split_merge
 from pyclone_pgsm.sampling.settings import Settings
 
-COUNTS = ("tried", "changed", "split", "merged")
-"""What is counted of a move: how often it was made, changed the partition, left more blocks, left fewer."""
-
 
 class MoveInfo(NamedTuple):
-    """What a move did.
+    """What the moves of a step did.
 
     Attributes
     ----------
-    changed : bool
-        The partition is another than before.
-    blocks_before, blocks_after : int
-        Of the whole partition.
+    tried : int
+        How often the move was made.
+    changed : int
+        How often the partition was another one after it.
+    split, merged : int
+        How often it had more blocks, and fewer.
     """
 
-    changed: bool
-    blocks_before: int
-    blocks_after: int
+    tried: int
+    changed: int
+    split: int
+    merged: int
 
-    @property
-    def counts(self) -> tuple[int, ...]:
-        """What the move adds to the :data:`COUNTS`."""
-        is_split = self.blocks_after > self.blocks_before
-        is_merge = self.blocks_after < self.blocks_before
-        return 1, int(self.changed), int(is_split), int(is_merge)
 
+COUNTS = MoveInfo._fields
+"""What is counted of a move."""
 
 Step = Callable[[Any, PartitionPrior, Partition, np.random.Generator], tuple[Partition, MoveInfo]]
-"""A move: likelihood, prior, partition (changed) and generator; gives the partition after it and what happened."""
+"""A move, made as often as an iteration makes it: likelihood, prior, partition (changed) and generator; gives the
+partition after it and what happened."""
 
 
-def gibbs(model: Model, settings: Settings, likelihood: Any, proposal: AnchorProposal) -> Step:
-    """A Gibbs sweep over all observations."""
-    sweep = compiled_for(gibbs_sweep, type(likelihood))
+def _repeated(
+    move: Callable[[Any, PartitionPrior, Partition, np.random.Generator], tuple[Partition, bool]], times: int
+) -> Step:
+    """The step of a move that returns the partition and whether it is another one."""
 
     def step(
         likelihood: Any, prior: PartitionPrior, partition: Partition, rng: np.random.Generator
     ) -> tuple[Partition, MoveInfo]:
-        blocks_before = int(partition.counter[0])
-        partition, moved = sweep(likelihood, prior, partition, model.order, rng)
-        return partition, MoveInfo(moved > 0, blocks_before, int(partition.counter[0]))
+        num_changed = num_split = num_merged = 0
+        for _ in range(times):
+            blocks_before = int(partition.counter[0])
+            partition, is_changed = move(likelihood, prior, partition, rng)
+            blocks_after = int(partition.counter[0])
+            num_changed += is_changed
+            num_split += blocks_after > blocks_before
+            num_merged += blocks_after < blocks_before
+        return partition, MoveInfo(times, num_changed, num_split, num_merged)
 
     return step
+
+
+def gibbs(model: Model, settings: Settings, likelihood: Any, proposal: AnchorProposal) -> Step:
+    """Gibbs sweeps over all observations."""
+    sweep = compiled_for(gibbs_sweep, type(likelihood))
+
+    def move(
+        likelihood: Any, prior: PartitionPrior, partition: Partition, rng: np.random.Generator
+    ) -> tuple[Partition, bool]:
+        partition, num_moved = sweep(likelihood, prior, partition, model.order, rng)
+        return partition, num_moved > 0
+
+    return _repeated(move, settings.sweeps)
 
 
 def particle_gibbs(model: Model, settings: Settings, likelihood: Any, proposal: AnchorProposal) -> Step:
@@ -91,22 +107,19 @@ def sequential_split_merge(
     model: Model, settings: Settings, likelihood: Any, proposal: AnchorProposal
 ) -> Step:
     """SAMS."""
-    return _with_anchors(sams, (False,), settings, likelihood, proposal)
+    return _with_anchors(sams, (), settings, likelihood, proposal)
 
 
 def close_split_merge(model: Model, settings: Settings, likelihood: Any, proposal: AnchorProposal) -> Step:
     """SAMS with anchors in close blocks, drawn given the partition."""
-    draw, move = (compiled_for(kernel, type(likelihood)) for kernel in (close_anchors, sams))
+    moves = compiled_for(close_sams, type(likelihood))
+    times = settings.close_moves or 0
 
     def step(
         likelihood: Any, prior: PartitionPrior, partition: Partition, rng: np.random.Generator
     ) -> tuple[Partition, MoveInfo]:
-        blocks_before = int(partition.counter[0])
-        anchors = draw(likelihood, partition, rng)
-        if anchors[0] != anchors[1]:
-            partition, _, _ = move(likelihood, prior, partition, anchors, True, rng)
-        blocks_after = int(partition.counter[0])
-        return partition, MoveInfo(blocks_after != blocks_before, blocks_before, blocks_after)
+        partition, num_split, num_merged = moves(likelihood, prior, partition, times, rng)
+        return partition, MoveInfo(times, num_split + num_merged, num_split, num_merged)
 
     return step
 
@@ -127,20 +140,19 @@ def _with_anchors(
 ) -> Step:
     """The step of a kernel that takes anchors, and `parameters` between them and the generator."""
     likelihood_class = type(likelihood)
-    move = compiled_for(kernel, likelihood_class)
+    compiled = compiled_for(kernel, likelihood_class)
 
-    def step(
+    def move(
         likelihood: Any, prior: PartitionPrior, partition: Partition, rng: np.random.Generator
-    ) -> tuple[Partition, MoveInfo]:
+    ) -> tuple[Partition, bool]:
         anchors = proposal.draw(rng, settings.anchors)
         if kernel is split_merge:
             await_precompiled(kernel, likelihood_class)
-        labels_before, blocks_before = partition.labels.copy(), int(partition.counter[0])
-        partition, _, _ = move(likelihood, prior, partition, anchors, *parameters, rng)
-        changed = not np.array_equal(partition.labels, labels_before)
-        return partition, MoveInfo(changed, blocks_before, int(partition.counter[0]))
+        labels_before = partition.labels.copy()
+        partition, _, _ = compiled(likelihood, prior, partition, anchors, *parameters, rng)
+        return partition, not np.array_equal(partition.labels, labels_before)
 
-    return step
+    return _repeated(move, settings.moves or 1)
 
 
 MOVES: dict[str, Callable[[Model, Settings, Any, AnchorProposal], Step]] = {
@@ -165,10 +177,8 @@ def names_of_moves(settings: Settings, num_observations: int) -> tuple[str, ...]
     return (*before, "close", last) if settings.close_moves else (*before, last)
 
 
-def make_steps(
-    model: Model, settings: Settings, values: Values, anchors: AnchorProposal
-) -> list[tuple[Step, int]]:
-    """The steps of an iteration, in order, and how often each is taken.
+def make_steps(model: Model, settings: Settings, values: Values, anchors: AnchorProposal) -> list[Step]:
+    """The steps of an iteration, in order.
 
     Parameters
     ----------
@@ -181,8 +191,7 @@ def make_steps(
         Of the chain: asked for the anchors of every move.
     """
     likelihood = model.likelihood(values)
-    times = {"gibbs": settings.sweeps, "close": settings.close_moves or 0}
     return [
-        (MOVES[name](model, settings, likelihood, anchors), times.get(name, settings.moves or 1))
+        MOVES[name](model, settings, likelihood, anchors)
         for name in names_of_moves(settings, model.num_observations)
     ]

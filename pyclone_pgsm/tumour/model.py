@@ -22,6 +22,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Generic, TypeVar
 
 import numpy as np
@@ -32,10 +33,12 @@ from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.choice import Choice
 from pyclone_pgsm.likelihoods.model import BaseModel
 from pyclone_pgsm.likelihoods.pyclone import (
+    BaseMeasure,
     PyClone,
     change_base,
     component_probabilities,
     make_pyclone,
+    mix_base,
     posterior_lattice,
     with_base,
 )
@@ -79,6 +82,7 @@ CONTENT_JUMPS = (1, 1, 1, 2, 4)
 PROPOSALS = 3
 """An iteration makes at least as many where they are cheap: given the partition they change the precision slowly."""
 ESTIMATED_FROM = 1_000_000  # numbers in a table from which on it is estimated what a proposal changes
+KEPT_BASES = 64  # base measures: a chain asks several times for the one that it has drawn
 KEPT_BYTES = 400 << 20  # tables not in use that are kept
 
 
@@ -106,7 +110,9 @@ class _Latest(Generic[Key, Tables]):
     def __call__(self, key: Key) -> Tables:
         with self._lock:
             is_new = key not in self._kept
-            tables = self._kept.setdefault(key, Future())
+            if is_new:
+                self._kept[key] = Future()
+            tables = self._kept[key]
             self._kept.move_to_end(key)
         if is_new:
             try:
@@ -219,6 +225,7 @@ class PyCloneModel(BaseModel):
         self.order = np.argsort(table.index[:, 0], kind="stable")
         self._grid = _Latest(self._make_grid, 3 * len(self._parts))
         self._likelihood = _Latest(self._assemble, 3)
+        self._base = lru_cache(KEPT_BASES)(self._make_base)
         self._watched = watched_cells(*self.index.shape)
 
     def initial_values(self) -> tuple[float, ...]:
@@ -230,11 +237,12 @@ class PyCloneModel(BaseModel):
         likelihood = self._likelihood(values[: self._num_choices])
         if self._components is None:
             return likelihood
-        return with_base(likelihood, self._weights(values), self._components)
+        return with_base(likelihood, self._base(values[self._num_choices :]))
 
-    def _weights(self, values: tuple[float, ...]) -> NDArray[np.float64]:
-        """(D, 3) weights of the base measure's components."""
-        return all_weights(values[self._num_choices :])
+    def _make_base(self, weights: tuple[float, ...]) -> BaseMeasure:
+        """The base measure with weights as they stand among the hyperparameters."""
+        assert self._components is not None
+        return mix_base(all_weights(weights), self._components)
 
     def _assemble(self, values: tuple[float, ...]) -> PyClone:
         given = dict(zip(self._choices, values))
@@ -372,7 +380,9 @@ class PyCloneModel(BaseModel):
 
     def log_hyperprior(self, values: tuple[float, ...]) -> float:
         log_p = sum(choice.log_prior(value) for choice, value in zip(self._choices.values(), values))
-        return log_p if self._components is None else log_p + log_prior_density(self._weights(values))
+        if self._components is None:
+            return log_p
+        return log_p + log_prior_density(self._base(values[self._num_choices :]).weights)
 
     def propose(self, values: tuple[float, ...], rng: np.random.Generator) -> tuple[tuple[float, ...], float]:
         """Another value of one of the hyperparameters, the weights of the base measure excepted."""
@@ -391,9 +401,11 @@ class PyCloneModel(BaseModel):
         """The weights of the base measure given the partition."""
         if self._components is None:
             return values, likelihood
-        shares = self._weights(values).T[:2, :, None] * self._components[:2, None, :] / likelihood.base
+        weights = self._base(values[self._num_choices :]).weights
+        shares = weights.T[:2, :, None] * self._components[:2, None, :] / likelihood.base
         probabilities = compiled_for(component_probabilities, PyClone)(likelihood, shares, partition)
-        values = (*values[: self._num_choices], *draw_weights(probabilities, rng))
-        changed = with_base(likelihood, self._weights(values), self._components)
+        drawn = draw_weights(probabilities, rng)
+        values = (*values[: self._num_choices], *drawn)
+        changed = with_base(likelihood, self._base(drawn))
         compiled_for(change_base, PyClone)(changed, likelihood.log_base, partition)
         return values, changed

@@ -315,22 +315,22 @@ def test_anchor_proposal_follows_the_number_of_anchors(settings, proposal):
 @pytest.mark.parametrize(
     ("sampler", "expected"),
     [
-        ("mixed", [("gibbs", 2), ("close", 2), ("pgsm", 3)]),
-        ("gibbs", [("gibbs", 2)]),
-        ("pgsm", [("pgsm", 3)]),
-        ("mixed-sams", [("gibbs", 2), ("sams", 3)]),
-        ("restricted-gibbs", [("restricted-gibbs", 3)]),
+        ("mixed", ["gibbs", "close", "pgsm"]),
+        ("gibbs", ["gibbs"]),
+        ("pgsm", ["pgsm"]),
+        ("mixed-sams", ["gibbs", "sams"]),
+        ("restricted-gibbs", ["restricted-gibbs"]),
     ],
 )
 def test_steps_of_an_iteration(sampler, expected, monkeypatch):
-    """Sweeps first, then moves, as many of each as the settings say."""
+    """Sweeps first, then moves; how many of each as the settings say: ``test_counts_of_an_iteration``."""
     for name in moves.MOVES:
         monkeypatch.setitem(moves.MOVES, name, lambda *_, name=name: name)
     settings = Settings(sampler=sampler, sweeps=2, moves=3, close_moves=2 if sampler == "mixed" else None)
     for T in (1, 2, 40):
         model = SimpleNamespace(num_observations=T, likelihood=lambda _: None)
         steps = moves.make_steps(model, settings, (), None)
-        assert steps == (expected if T > 1 else [("gibbs", 2)])
+        assert steps == (expected if T > 1 else ["gibbs"])
 
 
 def test_start_from_a_file(tmp_path):

@@ -23,9 +23,8 @@ from pyclone_pgsm.partition import PartitionPrior, build_partition, canonical_la
 from pyclone_pgsm.samplers import close_blocks as close_blocks_module
 from pyclone_pgsm.samplers import restricted_gibbs as restricted_gibbs_module
 from pyclone_pgsm.samplers import sams as sams_module
-from pyclone_pgsm.samplers.close_blocks import close_anchors
 from pyclone_pgsm.samplers.restricted_gibbs import restricted_gibbs
-from pyclone_pgsm.samplers.sams import sams
+from pyclone_pgsm.samplers.sams import close_sams, sams
 
 REPLICATES = 120_000
 SAMS, CLOSE = -1, -2  # what a move is called here; or restricted Gibbs with this many intermediate scans
@@ -51,18 +50,14 @@ def make_steps(build: Any, move: Any) -> Steps:
     return numba.njit(nogil=True)(steps)
 
 
-def make_close_steps(build: Any, draw: Any, move: Any) -> Steps:
-    """The same for SAMS with close anchors, drawn for each of a few moves of a replicate: one changes little."""
+def make_close_steps(build: Any, moves: Any) -> Steps:
+    """The same for SAMS with close anchors, a few moves of each replicate: one changes little."""
 
     def steps(likelihood, prior, starts, anchors, arguments):  # type: ignore[no-untyped-def]
         T = starts.shape[1]
         codes = np.zeros(len(starts), np.int64)
         for r in range(len(starts)):
-            partition = build(likelihood, starts[r])
-            for _ in range(CLOSE_MOVES):
-                drawn = draw(likelihood, partition, arguments[1])
-                if drawn[0] != drawn[1]:
-                    partition, _, _ = move(likelihood, prior, partition, drawn, *arguments)
+            partition, _, _ = moves(likelihood, prior, build(likelihood, starts[r]), CLOSE_MOVES, *arguments)
             labels, _ = canonical_labels(partition.labels)
             for i in range(T - 1, -1, -1):
                 codes[r] = codes[r] * T + labels[i]
@@ -75,13 +70,11 @@ def make_close_steps(build: Any, draw: Any, move: Any) -> Steps:
 def sound_steps(likelihood: type, move: int) -> Steps:
     """With the very functions that the chains run."""
     build, kernel = (compiled_for(function, likelihood) for function in (build_partition, function_of(move)))
-    if move == CLOSE:
-        return make_close_steps(build, compiled_for(close_anchors, likelihood), kernel)
-    return make_steps(build, kernel)
+    return make_close_steps(build, kernel) if move == CLOSE else make_steps(build, kernel)
 
 
 def function_of(move: int) -> Callable[..., Any]:
-    return sams if move in (SAMS, CLOSE) else restricted_gibbs
+    return {SAMS: sams, CLOSE: close_sams}.get(move, restricted_gibbs)
 
 
 def dirichlet_process(case: Case) -> PartitionPrior:
@@ -134,7 +127,7 @@ def p_value(
     prior = PRIORS[prior_name](case)
     posterior = posterior_under(case, prior)
     replicates = 40_000 if name == "underflow" else REPLICATES
-    arguments: tuple[Any, ...] = (move == CLOSE, rng) if move in (SAMS, CLOSE) else (move, rng)
+    arguments: tuple[Any, ...] = (rng,) if move in (SAMS, CLOSE) else (move, rng)
     if fault is not None:
         arguments += (fault,)
     steps = steps or sound_steps(type(case.likelihood), min(move, 0))
@@ -241,10 +234,11 @@ def faulty_steps(move: int) -> Steps:
     """A move takes the number of its fault besides, 0 for none."""
     build = numba.njit(nogil=True)(build_partition)
     if move == CLOSE:
-        faulty = with_faults(sams_module, "sams", CLOSE_FAULTS, (close_blocks_module,), ("log_anchor_odds",))
-        return make_close_steps(build, numba.njit(nogil=True)(close_anchors), faulty)
+        inner = ("split_or_merge", "log_anchor_odds")
+        faulty = with_faults(sams_module, "close_sams", CLOSE_FAULTS, (close_blocks_module,), inner)
+        return make_close_steps(build, faulty)
     if move == SAMS:
-        return make_steps(build, with_faults(sams_module, "sams", SAMS_FAULTS))
+        return make_steps(build, with_faults(sams_module, "sams", SAMS_FAULTS, inner=("split_or_merge",)))
     return make_steps(
         build, with_faults(restricted_gibbs_module, "restricted_gibbs", RESTRICTED_GIBBS_FAULTS)
     )

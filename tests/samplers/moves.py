@@ -136,7 +136,7 @@ def labels_of_a_chain(name: str, move: Move) -> list[list[int]]:
     chain = []
     for _ in range(40):
         anchors = rng.choice(T, 2, replace=False)
-        arguments = (False, rng) if move.__name__ == "sams" else (2, rng)
+        arguments = (rng,) if move.__name__ == "sams" else (2, rng)
         partition, _, _ = compiled(case.likelihood, tables(1.0, 8), partition, anchors, *arguments)
         chain.append(canonical(partition.labels).tolist())
     return chain

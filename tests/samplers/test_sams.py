@@ -60,10 +60,7 @@ def log_q_by_marginals(sides: Any) -> float:
 
 def sams_move(case: Case) -> Move:
     """Of anchors drawn without a look at the partition."""
-    compiled = compiled_for(sams, type(case.likelihood))
-    return lambda likelihood, prior, partition, anchors, rng: compiled(
-        likelihood, prior, partition, anchors, False, rng
-    )
+    return compiled_for(sams, type(case.likelihood))
 
 
 ALL_SIDES = list(itertools.product((0, 1), repeat=len(SIGMA) - 2))

@@ -265,21 +265,41 @@ def _points_of_chunk(G: int) -> int:
     return -(-G // -(-G // points))
 
 
-def with_base(likelihood: PyClone, weights: NDArray[np.float64], components: NDArray[np.float64]) -> PyClone:
-    """The likelihood with the base measure h_dk = sum_j w_dj A_jk.
+class BaseMeasure(NamedTuple):
+    """The base measure h_dk = sum_j w_dj A_jk.
 
-    Parameters
+    Attributes
     ----------
-    likelihood : PyClone
-        With its ``component_means``.
     weights : (D, J) float64
-    components : (J, G) float64
-        Each sums to 1 over the grid.
+        w.
+    base, log_base : (D, G) float64
+        h_dk and log G h_dk.
+    highest_base : (D, C) float64
+        Largest log_base of each chunk of the grid.
     """
+
+    weights: NDArray[np.float64]
+    base: NDArray[np.float64]
+    log_base: NDArray[np.float64]
+    highest_base: NDArray[np.float64]
+
+
+def mix_base(weights: NDArray[np.float64], components: NDArray[np.float64]) -> BaseMeasure:
+    """The base measure with the weights w (D, J) and the components A (J, G), each of which sums to 1."""
     G = components.shape[1]
     base = weights @ components
     log_base = np.log(base * G)
     highest = np.maximum.reduceat(log_base, np.arange(0, G, _points_of_chunk(G)), axis=1)
-    alone = np.einsum("tdj,dj->td", _of_rows(likelihood.component_means, likelihood.index), weights)
-    log_alone = np.log(np.where(likelihood.index < 0, 1.0, alone)).sum(axis=1)
-    return likelihood._replace(log_base=log_base, base=base, highest_base=highest, log_alone=log_alone)
+    return BaseMeasure(weights, base, log_base, highest)
+
+
+def with_base(likelihood: PyClone, measure: BaseMeasure) -> PyClone:
+    """The likelihood, with its ``component_means``, under another base measure."""
+    index = likelihood.index
+    alone = np.einsum("tdj,dj->td", _of_rows(likelihood.component_means, index), measure.weights)
+    return likelihood._replace(
+        log_base=measure.log_base,
+        base=measure.base,
+        highest_base=measure.highest_base,
+        log_alone=np.log(np.where(index < 0, 1.0, alone)).sum(axis=1),
+    )
