@@ -54,8 +54,8 @@ def _two_reads() -> Any:
     return Observations(list("abcd"), ["S"], one, one, one, one, 2 * one, share, share, np.ones((4, 1), bool))
 
 
-def compile_move(likelihood: Any, scheme: str) -> None:
-    """Call the kernel of the split-merge move on four observations."""
+def compile_moves(likelihood: Any, scheme: str) -> None:
+    """Call the kernels of the split-merge moves on four observations."""
     import numpy as np
 
     from pyclone_pgsm.jit.compiling import compiled_for
@@ -64,6 +64,7 @@ def compile_move(likelihood: Any, scheme: str) -> None:
     from pyclone_pgsm.samplers.particle_blocks import make_block_pool
     from pyclone_pgsm.samplers.particles import SMCSettings, has_one_merged
     from pyclone_pgsm.samplers.resampling import SCHEMES
+    from pyclone_pgsm.samplers.sams import close_sams
     from pyclone_pgsm.samplers.split_merge import split_merge
 
     kind = type(likelihood)
@@ -75,9 +76,10 @@ def compile_move(likelihood: Any, scheme: str) -> None:
     partition = Partition(
         np.zeros(4, np.int32), np.array([4, *[0] * 7]), stats, slots, slots.copy(), np.ones(1, int)
     )
+    rng = np.random.default_rng(0)
+    compiled_for(close_sams, kind)(likelihood, tables, partition, 0, rng)
     pool = make_block_pool(2, likelihood.stat_size())
     move = compiled_for(split_merge, kind)
-    rng = np.random.default_rng(0)
     settings = SMCSettings(2, 0.5, True, SCHEMES.index(scheme))
     move(likelihood, tables, partition, np.array([0, 1]), settings, has_one_merged(scheme), pool, rng)
 
@@ -120,7 +122,7 @@ def main() -> None:
     else:
         kind: Any = find_likelihood(name)
         likelihood, grid_size = kind.from_data(np.zeros((4, 2))), None
-    compile_move(likelihood, "multinomial" if name == "pyclone" else MIXTURE_SCHEME)
+    compile_moves(likelihood, "multinomial" if name == "pyclone" else MIXTURE_SCHEME)
     compile_summary(likelihood, grid_size)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 
 from pyclone_pgsm.jit.compiling import inner
 from pyclone_pgsm.partition import with_free_slots
-from pyclone_pgsm.samplers.split_merge import closure_of
+from pyclone_pgsm.samplers.split_merge import closure_of, slots_of
 from pyclone_pgsm.samplers.split_proposals import (
     SLOTS,
     choose_side,
@@ -119,7 +119,7 @@ def restricted_gibbs(likelihood, prior, partition, anchors, scans, rng):
     """
     partition = with_free_slots(partition, SLOTS)
     stats, log_tau2 = partition.stats, prior.log_tau2
-    slots = partition.labels[anchors]
+    slots = slots_of(partition, anchors)
     sizes = partition.sizes[slots]
     log_u = draw_log_uniform(rng)
 

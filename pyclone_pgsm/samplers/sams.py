@@ -17,7 +17,7 @@ import numpy as np
 from pyclone_pgsm.jit.compiling import inner
 from pyclone_pgsm.partition import with_free_slots
 from pyclone_pgsm.samplers.close_blocks import close_anchors, log_anchor_odds, other_blocks
-from pyclone_pgsm.samplers.split_merge import closure_of
+from pyclone_pgsm.samplers.split_merge import closure_of, slots_of
 from pyclone_pgsm.samplers.split_proposals import (
     SLOTS,
     choose_side,
@@ -71,7 +71,7 @@ def split_or_merge(likelihood, prior, partition, anchors, are_close, rng):
     """The move from two anchors; `are_close` if they were drawn by ``close_anchors``."""
     partition = with_free_slots(partition, SLOTS)
     stats = partition.stats
-    slots = partition.labels[anchors]
+    slots = slots_of(partition, anchors)
     sizes = partition.sizes[slots]
     log_u = draw_log_uniform(rng)
 

@@ -62,8 +62,17 @@ def split_merge(likelihood, prior, partition, anchors, settings, one_merged, poo
         put_split(partition, path, new_path, pool, (first, second))
     elif num_before == 2:
         merge_blocks(partition, anchors, closure)
-        copy_row(pool.stats, first, partition.stats, partition.labels[anchors[0]])
+        copy_row(pool.stats, first, partition.stats, np.int64(partition.labels[anchors[0]]))
     return partition, num_before, num_after
+
+
+@inner(nogil=True)
+def slots_of(partition, anchors):
+    """The slots of the anchors' blocks."""
+    slots = np.empty(len(anchors), np.int64)
+    for a in range(len(anchors)):
+        slots[a] = partition.labels[anchors[a]]
+    return slots
 
 
 @inner(nogil=True)
@@ -81,12 +90,12 @@ def closure_of(labels, slot, other_slot, n):
 @inner(nogil=True)
 def closure_of_pair(partition, anchors):
     """All observations that share a block with an anchor, and the number of these blocks, 1 or 2."""
-    slot, other_slot = partition.labels[anchors[0]], partition.labels[anchors[1]]
-    num_blocks = 1 if slot == other_slot else 2
-    n = partition.sizes[slot]
+    slots = slots_of(partition, anchors)
+    num_blocks = 1 if slots[0] == slots[1] else 2
+    n = partition.sizes[slots[0]]
     if num_blocks == 2:
-        n += partition.sizes[other_slot]
-    return closure_of(partition.labels, slot, other_slot, n), num_blocks
+        n += partition.sizes[slots[1]]
+    return closure_of(partition.labels, slots[0], slots[1], n), num_blocks
 
 
 @inner(nogil=True)
@@ -102,11 +111,11 @@ def path_of(labels, sigma):
 @inner(nogil=True)
 def merge_blocks(partition, anchors, closure):
     """Let the members of the anchors' two blocks be in that of the first. Its statistic is another matter."""
-    slot, other_slot = np.int64(partition.labels[anchors[0]]), np.int64(partition.labels[anchors[1]])
+    slots = slots_of(partition, anchors)
     for i in closure:
-        partition.labels[i] = slot
-    partition.sizes[slot] = len(closure)
-    close_slot(partition, other_slot)
+        partition.labels[i] = slots[0]
+    partition.sizes[slots[0]] = len(closure)
+    close_slot(partition, slots[1])
 
 
 @inner(nogil=True)

@@ -112,12 +112,14 @@ def sequential_split_merge(
 
 def close_split_merge(model: Model, settings: Settings, likelihood: Any, proposal: AnchorProposal) -> Step:
     """SAMS with anchors in close blocks, drawn given the partition."""
-    moves = compiled_for(close_sams, type(likelihood))
+    likelihood_class = type(likelihood)
+    moves = compiled_for(close_sams, likelihood_class)
     times = settings.close_moves or 0
 
     def step(
         likelihood: Any, prior: PartitionPrior, partition: Partition, rng: np.random.Generator
     ) -> tuple[Partition, MoveInfo]:
+        await_precompiled(close_sams, likelihood_class)
         partition, num_split, num_merged = moves(likelihood, prior, partition, times, rng)
         return partition, MoveInfo(times, num_split + num_merged, num_split, num_merged)
 
@@ -147,7 +149,7 @@ def _with_anchors(
     ) -> tuple[Partition, bool]:
         anchors = proposal.draw(rng, settings.anchors)
         if kernel is split_merge:
-            await_precompiled(kernel, likelihood_class)
+            await_precompiled(split_merge, likelihood_class)
         labels_before = partition.labels.copy()
         partition, _, _ = compiled(likelihood, prior, partition, anchors, *parameters, rng)
         return partition, not np.array_equal(partition.labels, labels_before)
