@@ -34,22 +34,31 @@ much wider than the prior are refused.
 from __future__ import annotations
 
 import math
-import reprlib
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from pyclone_pgsm.errors import DataValueError, UsageError
+from pyclone_pgsm.errors import DataValueError
 from pyclone_pgsm.jit.compiling import LEAF, inner
 from pyclone_pgsm.likelihoods.choice import Choice, log_uniform
-from pyclone_pgsm.likelihoods.contract import check_weight, leaf, register
+from pyclone_pgsm.likelihoods.contract import leaf, register
+from pyclone_pgsm.likelihoods.normal_prior import (
+    MARGINAL,
+    PREDICTIVE,
+    cholesky_root,
+    column_variances,
+    observations_by_variables,
+    positive_number,
+    prior_mean,
+    scale_matrix,
+    terms_by_count,
+)
 
 SUM = {"reassoc", "nsz", "contract"}
 
 COUNT, LOG_DET, LEVEL, POWER, FACTOR = 0, 1, 2, 3, 4
-PREDICTIVE, MARGINAL = 0, 1
 WIDEST = 1e3  # |x_d| beyond which double precision is not enough
 MANY_COLUMNS = 10
 """Of more than these the scale and r0 are inferred by default. The prior weighs like D + 2 observations of a block: of
@@ -237,11 +246,11 @@ class Normal(NamedTuple):
         """
         from scipy.linalg import solve_triangular
 
-        y = _matrix(data)
+        y = observations_by_variables(data)
         T, D = y.shape
-        nu = _number("nu0", D + 2.0 if nu0 is None else nu0, D - 1.0)
-        r = _number("r0", r0, 0.0)
-        u, root = _location(u0, y, scale), _root(_scale_matrix(S0, y, scale), D)
+        nu = positive_number("nu0", D + 2.0 if nu0 is None else nu0, D - 1.0)
+        r = positive_number("r0", r0, 0.0)
+        u, root = prior_mean(u0, y, scale), cholesky_root(scale_matrix(S0, y, scale), D)
         x = solve_triangular(root, (y - u).T, lower=True).T
         far = np.argwhere(~(np.abs(x) < WIDEST))
         for row, column in far[:1].tolist():
@@ -252,7 +261,7 @@ class Normal(NamedTuple):
         z = np.ones((T, D + 1))
         z[:, 1:] = x
         q = 1.0 / r + np.einsum("ij,ij->i", x, x)
-        tables = _tables(T, D, nu, r)
+        tables = terms_by_count(T, D, nu, r)
         return cls(
             z=z,
             log_prior=tables[PREDICTIVE, 0] - 0.5 * math.log(r) - 0.5 * (nu + 1.0) * np.log1p(q),
@@ -278,8 +287,8 @@ class Normal(NamedTuple):
         """
         found = {"r0": log_uniform(tuple(2.0 ** (k / 2.0) for k in range(-30, 7)), 0.1)}
         if S0 is None:
-            y = _matrix(data)
-            farthest = (np.abs(y - _location(u0, y, 1.0)) / np.sqrt(_variances(y))).max()
+            y = observations_by_variables(data)
+            farthest = (np.abs(y - prior_mean(u0, y, 1.0)) / np.sqrt(column_variances(y))).max()
             scales = tuple(2.0 ** (k / 4.0) for k in range(-64, 9))
             found["scale"] = log_uniform(
                 tuple(s for s in scales if farthest < 0.999 * WIDEST * math.sqrt(s)) or scales[-1:], 1.0
@@ -397,90 +406,3 @@ class Normal(NamedTuple):
             "mean_sd": np.sqrt(np.diag(covariance) / r),
             "covariance": covariance,
         }
-
-
-def _number(name: str, value: Any, above: float) -> float:
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not above < number < math.inf:
-        raise UsageError(f"{name} must be a number above {above:g}, not {reprlib.repr(value)}")
-    check_weight(name, number, above)
-    return number
-
-
-def _matrix(data: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Observations by variables, all of them finite."""
-    y = np.ascontiguousarray(data, np.float64)
-    if y.ndim != 2 or y.size == 0:
-        raise UsageError(f"the data must be a matrix of observations by variables, not of shape {y.shape}")
-    for row, column in np.argwhere(~np.isfinite(y))[:1].tolist():
-        raise DataValueError(
-            row, column, y[row, column], "a finite number (missing values are not supported)"
-        )
-    return y
-
-
-def _location(u0: ArrayLike | None, y: NDArray[np.float64], scale: float | None) -> NDArray[np.float64]:
-    """u0, or what it is if it is not given."""
-    D = y.shape[1]
-    if u0 is None:
-        return np.zeros(D) if scale is None else y.mean(axis=0)
-    try:
-        u = np.asarray(u0, np.float64)
-    except (TypeError, ValueError, OverflowError):
-        u = np.array(math.nan)
-    if u.shape not in ((), (D,)) or not np.isfinite(u).all():
-        raise UsageError(f"u0 must be a finite number or {D} of them, not {reprlib.repr(u0)}")
-    return np.array(np.broadcast_to(u, D))
-
-
-def _variances(y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(D,) of the columns; 1 of a column all of whose values are equal."""
-    variances = y.var(axis=0)
-    return np.where(y.min(axis=0) == y.max(axis=0), 1.0, variances)
-
-
-def _scale_matrix(S0: ArrayLike | None, y: NDArray[np.float64], scale: float | None) -> ArrayLike:
-    """S0, or what it is if it is not given."""
-    if scale is None:
-        return 1.0 if S0 is None else S0
-    if S0 is not None:
-        raise UsageError("S0 and scale: give one of them")
-    return _number("scale", scale, 0.0) * _variances(y)
-
-
-def _root(S0: ArrayLike, D: int) -> NDArray[np.float64]:
-    """Lower Cholesky factor of S0."""
-    refusal = UsageError(
-        f"S0 must be positive definite: a positive number, {D} of them, or a symmetric {D} x {D} matrix, "
-        f"not {reprlib.repr(S0)}"
-    )
-    try:
-        S = np.asarray(S0, np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise refusal from None
-    if S.shape == () or S.shape == (D,):
-        S = np.diag(np.broadcast_to(S, D))
-    if S.shape != (D, D) or not np.isfinite(S).all() or not np.allclose(S, S.T, rtol=1e-10, atol=0.0):
-        raise refusal
-    try:
-        return np.ascontiguousarray(np.linalg.cholesky(S))
-    except np.linalg.LinAlgError:
-        raise refusal from None
-
-
-def _tables(T: int, D: int, nu0: float, r0: float) -> NDArray[np.float64]:
-    """(2, T + 1) what the predictive and the marginal have besides |A| and q, by the number of observations."""
-    from scipy.special import gammaln
-
-    m = np.arange(T + 1.0)
-    nu, r = nu0 + m, r0 + m
-    growth = np.log1p(1.0 / r)  # log (r + 1)/r
-    predictive = gammaln(0.5 * (nu + 1.0)) - gammaln(0.5 * (nu + 1.0 - D)) - 0.5 * D * math.log(math.pi)
-    predictive += 0.5 * (nu + 1.0 - D) * growth + 0.5 * np.log(r)
-    marginal = -0.5 * m * D * math.log(math.pi) + 0.5 * D * (math.log(r0) - np.log(r)) + 0.5 * nu * np.log(r)
-    for d in range(1, D + 1):
-        marginal += gammaln(0.5 * (nu + 1.0 - d)) - gammaln(0.5 * (nu0 + 1.0 - d))
-    return np.stack([predictive, marginal])

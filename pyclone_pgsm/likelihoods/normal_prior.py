@@ -1,0 +1,104 @@
+"""The Normal-inverse-Wishart prior of :mod:`pyclone_pgsm.likelihoods.normal`: its parameters from what a user gives."""
+
+from __future__ import annotations
+
+import math
+import reprlib
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from pyclone_pgsm.errors import DataValueError, UsageError
+from pyclone_pgsm.likelihoods.contract import check_weight
+
+PREDICTIVE, MARGINAL = 0, 1
+"""Rows of :func:`terms_by_count`."""
+
+
+def positive_number(name: str, value: Any, above: float) -> float:
+    """A parameter as a number, which must be above a limit."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        number = math.nan
+    if not above < number < math.inf:
+        raise UsageError(f"{name} must be a number above {above:g}, not {reprlib.repr(value)}")
+    check_weight(name, number, above)
+    return number
+
+
+def observations_by_variables(data: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Observations by variables, all of them finite."""
+    y = np.ascontiguousarray(data, np.float64)
+    if y.ndim != 2 or y.size == 0:
+        raise UsageError(f"the data must be a matrix of observations by variables, not of shape {y.shape}")
+    for row, column in np.argwhere(~np.isfinite(y))[:1].tolist():
+        raise DataValueError(
+            row, column, y[row, column], "a finite number (missing values are not supported)"
+        )
+    return y
+
+
+def prior_mean(u0: ArrayLike | None, y: NDArray[np.float64], scale: float | None) -> NDArray[np.float64]:
+    """(D,) u0 as it is given, or its default."""
+    D = y.shape[1]
+    if u0 is None:
+        return np.zeros(D) if scale is None else y.mean(axis=0)
+    try:
+        u = np.asarray(u0, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        u = np.array(math.nan)
+    if u.shape not in ((), (D,)) or not np.isfinite(u).all():
+        raise UsageError(f"u0 must be a finite number or {D} of them, not {reprlib.repr(u0)}")
+    return np.array(np.broadcast_to(u, D))
+
+
+def column_variances(y: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(D,) of the columns; 1 of a column all of whose values are equal."""
+    variances = y.var(axis=0)
+    return np.where(y.min(axis=0) == y.max(axis=0), 1.0, variances)
+
+
+def scale_matrix(S0: ArrayLike | None, y: NDArray[np.float64], scale: float | None) -> ArrayLike:
+    """S0 as it is given, or by the `scale` of the columns' variances, or its default."""
+    if scale is None:
+        return 1.0 if S0 is None else S0
+    if S0 is not None:
+        raise UsageError("S0 and scale: give one of them")
+    return positive_number("scale", scale, 0.0) * column_variances(y)
+
+
+def cholesky_root(S0: ArrayLike, D: int) -> NDArray[np.float64]:
+    """Lower Cholesky factor of S0."""
+    refusal = UsageError(
+        f"S0 must be positive definite: a positive number, {D} of them, or a symmetric {D} x {D} matrix, "
+        f"not {reprlib.repr(S0)}"
+    )
+    try:
+        S = np.asarray(S0, np.float64)
+    except (TypeError, ValueError, OverflowError):
+        raise refusal from None
+    if S.shape == () or S.shape == (D,):
+        S = np.diag(np.broadcast_to(S, D))
+    if S.shape != (D, D) or not np.isfinite(S).all() or not np.allclose(S, S.T, rtol=1e-10, atol=0.0):
+        raise refusal
+    try:
+        return np.ascontiguousarray(np.linalg.cholesky(S))
+    except np.linalg.LinAlgError:
+        raise refusal from None
+
+
+def terms_by_count(T: int, D: int, nu0: float, r0: float) -> NDArray[np.float64]:
+    """(2, T + 1) what the predictive and the marginal have besides |A| and q, by the number of observations."""
+    from scipy.special import gammaln
+
+    m = np.arange(T + 1.0)
+    nu, r = nu0 + m, r0 + m
+    growth = np.log1p(1.0 / r)  # log (r + 1)/r
+    predictive = gammaln(0.5 * (nu + 1.0)) - gammaln(0.5 * (nu + 1.0 - D)) - 0.5 * D * math.log(math.pi)
+    predictive += 0.5 * (nu + 1.0 - D) * growth + 0.5 * np.log(r)
+    marginal = -0.5 * m * D * math.log(math.pi) + 0.5 * D * (math.log(r0) - np.log(r)) + 0.5 * nu * np.log(r)
+    for d in range(1, D + 1):
+        marginal += gammaln(0.5 * (nu + 1.0 - d)) - gammaln(0.5 * (nu0 + 1.0 - d))
+    return np.stack([predictive, marginal])
