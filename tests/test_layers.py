@@ -99,3 +99,18 @@ def test_no_circle() -> None:
         leaves = {name for name, needed in graph.items() if not needed & set(graph)}
         assert leaves, f"these import each other: {', '.join(sorted(graph))}"
         graph = {name: needed for name, needed in graph.items() if name not in leaves}
+
+
+@pytest.mark.parametrize("name", sorted(MODULES))
+def test_nothing_is_too_long_to_read(name: str) -> None:
+    """A module has at most 450 lines, and a function 80 besides its docstring."""
+    source = MODULES[name].read_text()
+    assert source.count("\n") <= 450
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            start = node.body[0]
+            is_docstring = isinstance(start, ast.Expr) and isinstance(start.value, ast.Constant)
+            length = (node.end_lineno or 0) - node.lineno + 1
+            if is_docstring:
+                length -= (start.end_lineno or 0) - start.lineno + 1
+            assert length <= 80, node.name

@@ -17,6 +17,7 @@ draws block and outlier together, from the full likelihood: observation i
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -25,8 +26,122 @@ from pyclone_pgsm.partition import close_slot, open_slot, with_free_slots
 from pyclone_pgsm.samplers.gibbs import NEGLIGIBLE
 
 
+class Choices(NamedTuple):
+    """What an observation may choose, and workspace: k blocks, and in place k a new one.
+
+    Attributes
+    ----------
+    slots : (C,) int64
+        Of the blocks.
+    cutoffs : (C,) float64
+        Predictives below are negligible.
+    as_member, as_outlier : (C,) float64
+        Weights of joining each as a member, and as an outlier; their logs at first.
+    """
+
+    slots: np.ndarray
+    cutoffs: np.ndarray
+    as_member: np.ndarray
+    as_outlier: np.ndarray
+
+
+@inner(nogil=True)
+def make_choices(capacity):
+    return Choices(np.empty(capacity, np.int64), np.empty(capacity), np.empty(capacity), np.empty(capacity))
+
+
 @inner(**LEAF)
-def visit_outliers(likelihood, prior, partition, outliers, log_outlier, order, first, room, rng):
+def fill_priors(prior, partition, own, choices):
+    """Log of the prior's factor of each choice, in ``as_outlier``: their number k without the new block, the largest.
+
+    `own` is the slot of the observation, which does not count in the size of its block.
+    """
+    _, sizes, _, active, _, counter = partition
+    log_tau1, log_tau2 = prior.log_tau1, prior.log_tau2
+    count = 0
+    largest = -np.inf
+    for b in range(counter[0]):
+        slot = active[b]
+        size = sizes[slot] - 1 if slot == own else sizes[slot]
+        if size > 0:
+            choices.slots[count] = slot
+            choices.as_outlier[count] = log_tau2[size + 1] - log_tau2[size]
+            largest = max(largest, choices.as_outlier[count])
+            count += 1
+    opening = log_tau1[count + 1] - log_tau1[count] if count > 0 else 0.0
+    choices.as_outlier[count] = log_tau2[1] + opening
+    return count, max(largest, choices.as_outlier[count])
+
+
+@inner(**LEAF)
+def weigh(likelihood, partition, i, was_outlier, log_outlier, largest, choices, count):
+    """Weights of all choices, relative to the best: their sum.
+
+    Parameters
+    ----------
+    log_outlier : float
+        log of p / (1 - p) L'(y_i).
+    largest : float
+        Of the factors that :func:`fill_priors` put into the choices.
+    """
+    slots, cutoffs, as_member, as_outlier = choices
+    own = partition.labels[i]
+    log_alone = likelihood.log_prior_predictive(i)
+    best = max(log_alone + as_outlier[count], log_outlier + largest)
+    for b in range(count):
+        cutoffs[b] = best - NEGLIGIBLE - as_outlier[b]
+    likelihood.log_predictives(partition.stats, slots[:count], i, cutoffs, as_member)
+    as_member[count] = log_alone
+    for b in range(count + 1):
+        if b < count and slots[b] == own and not was_outlier:
+            as_member[b] = likelihood.log_predictive_without(partition.stats[own], i)
+        as_member[b] += as_outlier[b]
+        best = max(best, as_member[b])
+    total = 0.0
+    for b in range(count + 1):
+        as_member[b] = math.exp(as_member[b] - best)
+        as_outlier[b] = math.exp(as_outlier[b] + log_outlier - best)
+        total += as_member[b] + as_outlier[b]
+    return total
+
+
+@inner(**LEAF)
+def draw_choice(choices, count, u):
+    """Where `u`, between 0 and the sum of the weights, falls: the slot (-1 for a new block), and whether an outlier."""
+    choice = 0
+    for b in range(2 * (count + 1)):
+        weight = choices.as_member[b] if b <= count else choices.as_outlier[b - count - 1]
+        if weight > 0.0:
+            choice = b
+            u -= weight
+            if u < 0.0:
+                break
+    is_outlier = choice > count
+    place = choice - count - 1 if is_outlier else choice
+    return choices.slots[place] if place < count else np.int64(-1), is_outlier
+
+
+@inner(**LEAF)
+def move(likelihood, partition, i, target, was_outlier, is_outlier):
+    """Take the observation out of its block and put it into another, or a new one: its data only if no outlier."""
+    labels, sizes, stats, _, _, _ = partition
+    own = labels[i]
+    sizes[own] -= 1
+    if sizes[own] == 0:
+        close_slot(partition, own)
+    elif not was_outlier:
+        likelihood.remove(stats[own], i)
+    if target < 0:
+        target = open_slot(partition)
+        likelihood.clear(stats[target])
+    if not is_outlier:
+        likelihood.add(stats[target], i)
+    sizes[target] += 1
+    labels[i] = target
+
+
+@inner(**LEAF)
+def visit_outliers(likelihood, prior, partition, outliers, log_outlier, order, first, choices, rng):
     """Visit ``order[first], ..`` as long as there is a free slot.
 
     Returns
@@ -36,82 +151,21 @@ def visit_outliers(likelihood, prior, partition, outliers, log_outlier, order, f
     changed : int
         Observations that became outliers, or ceased to be.
     """
-    labels, sizes, stats, active, _, counter = partition
-    asked, cuts, member, outside = room
-    log_tau1 = prior.log_tau1
-    log_tau2 = prior.log_tau2
+    labels, sizes, _, _, _, counter = partition
     changed = 0
     for t in range(first, len(order)):
-        num_blocks = counter[0]
-        if num_blocks == len(sizes):
+        if counter[0] == len(sizes):
             return t, changed
         i = order[t]
-        own = labels[i]
         was_outlier = outliers[i]
-        is_alone = sizes[own] == 1
-
-        # the prior's factor of each block, that of a new one last; the own block without the observation
-        count = 0
-        for b in range(num_blocks):
-            slot = active[b]
-            size = sizes[slot] - 1 if slot == own else sizes[slot]
-            if size > 0:
-                asked[count] = slot
-                outside[count] = log_tau2[size + 1] - log_tau2[size]
-                count += 1
-        outside[count] = log_tau2[1] + (log_tau1[count + 1] - log_tau1[count] if count > 0 else 0.0)
-        largest = -np.inf
-        for b in range(count + 1):
-            largest = max(largest, outside[b])
-
-        # weights as a member of the blocks, and as an outlier in them
-        log_alone = likelihood.log_prior_predictive(i)
-        best = max(log_alone + outside[count], log_outlier[i] + largest)
-        for b in range(count):
-            cuts[b] = best - NEGLIGIBLE - outside[b]
-        likelihood.log_predictives(stats, asked[:count], i, cuts, member)
-        member[count] = log_alone
-        for b in range(count + 1):
-            if b < count and asked[b] == own and not was_outlier:
-                member[b] = likelihood.log_predictive_without(stats[own], i)
-            member[b] += outside[b]
-            best = max(best, member[b])
-        total = 0.0
-        for b in range(count + 1):
-            member[b] = math.exp(member[b] - best)
-            outside[b] = math.exp(outside[b] + log_outlier[i] - best)
-            total += member[b] + outside[b]
-
-        # draw
-        u = rng.random() * total
-        choice = 0
-        for b in range(2 * (count + 1)):
-            weight = member[b] if b <= count else outside[b - count - 1]
-            if weight > 0.0:
-                choice = b
-                u -= weight
-                if u < 0.0:
-                    break
-        is_outlier = choice > count
-        place = choice - count - 1 if is_outlier else choice
-
-        target = asked[place] if place < count else -1
+        count, largest = fill_priors(prior, partition, labels[i], choices)
+        total = weigh(likelihood, partition, i, was_outlier, log_outlier[i], largest, choices, count)
+        target, is_outlier = draw_choice(choices, count, rng.random() * total)
         changed += is_outlier != was_outlier
         outliers[i] = is_outlier
-        if is_outlier == was_outlier and (target == own or (target < 0 and is_alone)):
-            continue
-        sizes[own] -= 1
-        if is_alone:
-            close_slot(partition, own)
-        elif not was_outlier:
-            likelihood.remove(stats[own], i)
-        if target < 0:
-            target = open_slot(partition)
-            likelihood.clear(stats[target])
-        if not is_outlier:
-            likelihood.add(stats[target], i)
-        sizes[target] += 1
-        labels[i] = target
+        stays = target == labels[i] or (target < 0 and sizes[labels[i]] == 1)
+        if is_outlier != was_outlier or not stays:
+            move(likelihood, partition, i, target, was_outlier, is_outlier)
     return len(order), changed
 
 
@@ -143,10 +197,9 @@ def resample_outliers(likelihood, prior, partition, outliers, log_outlier, order
     visited = np.int64(0)
     while visited < len(order):
         partition = with_free_slots(partition, 1)
-        capacity = len(partition.sizes) + 1
-        room = (np.empty(capacity, np.int64), np.empty(capacity), np.empty(capacity), np.empty(capacity))
+        choices = make_choices(len(partition.sizes) + 1)
         visited, newly_changed = visit_outliers(
-            likelihood, prior, partition, outliers, log_outlier, order, visited, room, rng
+            likelihood, prior, partition, outliers, log_outlier, order, visited, choices, rng
         )
         changed += newly_changed
     return partition, changed

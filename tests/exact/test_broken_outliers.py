@@ -34,18 +34,18 @@ REPLICATES = 10_000
 
 FAULTS = {
     "outliers are as likely as clusters of one": Fault(
-        "outside[b] + log_outlier[i] - best", "outside[b] + (log_alone if BROKEN else log_outlier[i]) - best"
+        "as_outlier[b] + log_outlier - best", "as_outlier[b] + (log_alone if BROKEN else log_outlier) - best"
     ),
     "new block is no place for an outlier": Fault(
-        "weight = member[b] if b <= count else outside[b - count - 1]",
-        "weight = member[b] if b <= count else 0.0 if BROKEN and b == 2 * count + 1 else outside[b - count - 1]",
+        "if b <= count else choices.as_outlier[b - count - 1]",
+        "if b <= count else 0.0 if BROKEN and b == 2 * count + 1 else choices.as_outlier[b - count - 1]",
     ),
     "leave-one-out leaves nothing out": Fault(
-        "asked[b] == own and not was_outlier:", "asked[b] == own and not was_outlier and not BROKEN:"
+        "slots[b] == own and not was_outlier:", "slots[b] == own and not was_outlier and not BROKEN:"
     ),
     "outlier tells of its block": Fault(
-        "if not is_outlier:\n            likelihood.add",
-        "if BROKEN or not is_outlier:\n            likelihood.add",
+        "if not is_outlier:\n        likelihood.add",
+        "if BROKEN or not is_outlier:\n        likelihood.add",
     ),
     "outlier's data are taken from its block": Fault(
         "elif not was_outlier:", "elif BROKEN or not was_outlier:"
@@ -59,7 +59,12 @@ FAULTS = {
 
 @cache
 def faulty_sweep() -> Callable[..., Any]:
-    return with_faults(outliers_module, "resample_outliers", FAULTS, inner=("visit_outliers",))
+    return with_faults(
+        outliers_module,
+        "resample_outliers",
+        FAULTS,
+        inner=("visit_outliers", "fill_priors", "weigh", "draw_choice", "move"),
+    )
 
 
 @pytest.mark.parametrize("number", range(len(FAULTS) + 1))
