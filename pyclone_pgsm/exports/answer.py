@@ -174,16 +174,17 @@ def count(number: int, thing: str) -> str:
     return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
-def note_outliers(answer: Answer, what: str = "are left out: the format has no place for them") -> list[str]:
-    """A line of what becomes of outliers, if there are any."""
-    number = len(answer.outliers)
-    return [f"{count(number, 'outlier')} (cluster -1) {what}"] if number else []
-
-
-def note_missing(answer: Answer, what: str) -> list[str]:
-    """A line of what stands where samples have no data of a mutation, if that is anywhere."""
-    number = int((~answer.observations.has_data).sum())
-    return [f"{count(number, 'mutation')} without data in a sample: {what}"] if number else []
+def note_exceptions(
+    answer: Answer, missing: str, outliers: str = "are left out: the format has no place for them"
+) -> list[str]:
+    """Lines of what becomes of outliers, and of what stands where samples have no data, where there are any."""
+    num_outliers, num_missing = len(answer.outliers), int((~answer.observations.has_data).sum())
+    notes = []
+    if num_outliers:
+        notes.append(f"{count(num_outliers, 'outlier')} (cluster -1) {outliers}")
+    if num_missing:
+        notes.append(f"{count(num_missing, 'mutation')} without data in a sample: {missing}")
+    return notes
 
 
 def note_two_states(answer: Answer, what: str) -> list[str]:

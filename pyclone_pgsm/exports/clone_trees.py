@@ -18,8 +18,7 @@ from pyclone_pgsm.exports.answer import (
     is_driver,
     long_table,
     note_drivers,
-    note_missing,
-    note_outliers,
+    note_exceptions,
     write_table,
     write_text,
 )
@@ -65,8 +64,7 @@ def _write_ctree(answer: Answer, out: Path, options: ExportOptions) -> list[str]
     order = ["patientID", "sample_id", "variantID", "cluster", "nMuts", "is.driver", "is.clonal", "CCF"]
     write_table(table[order], out)
     return [
-        *note_outliers(answer),
-        *note_missing(answer, OF_CLUSTER),
+        *note_exceptions(answer, OF_CLUSTER),
         *notes,
         *note_drivers(answer, options.drivers),
         NO_UNCERTAINTY,
@@ -97,8 +95,7 @@ def _write_revolver(answer: Answer, out: Path, options: ExportOptions) -> list[s
     )
     write_table(table, out)
     return [
-        *note_outliers(answer),
-        *note_missing(answer, OF_CLUSTER),
+        *note_exceptions(answer, OF_CLUSTER),
         *notes,
         *note_drivers(answer, options.drivers),
         NO_UNCERTAINTY,
@@ -119,8 +116,7 @@ def _write_clonevol(answer: Answer, out: Path, options: ExportOptions) -> list[s
     write_table(pd.DataFrame(columns), out)
     notes = [f"columns of samples end in .ccf: a sample is called {taken[0]!r}"] if taken else []
     return [
-        *note_outliers(answer),
-        *note_missing(answer, OF_CLUSTER),
+        *note_exceptions(answer, OF_CLUSTER),
         *notes,
         "cluster 1 is the one with the largest mean prevalence, which ClonEvol takes for the founding clone",
         NO_UNCERTAINTY,
@@ -133,8 +129,7 @@ def _write_citup(answer: Answer, out: Path, options: ExportOptions) -> list[str]
     write_text("\n".join(values) + "\n", out / FREQ)
     write_text("\n".join(map(str, answer.summary.labels[rows])) + "\n", out / CLUSTERS)
     return [
-        *note_outliers(answer),
-        *note_missing(answer, OF_CLUSTER),
+        *note_exceptions(answer, OF_CLUSTER),
         "names have no place in the format: rows and columns are in the order of mutations.tsv",
         NO_UNCERTAINTY,
     ]

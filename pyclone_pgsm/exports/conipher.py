@@ -13,8 +13,7 @@ from pyclone_pgsm.exports.answer import (
     ExportOptions,
     Format,
     each_sample,
-    note_missing,
-    note_outliers,
+    note_exceptions,
     note_two_states,
     write_table,
 )
@@ -74,8 +73,7 @@ def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     write_table(table[list(COLUMNS)], out)
     return [
         *notes,
-        *note_outliers(answer),
-        *note_missing(answer, "0 reads, and CCF_OBS and MUT_COPY from the model's prevalence"),
+        *note_exceptions(answer, "0 reads, and CCF_OBS and MUT_COPY from the model's prevalence"),
         *note_two_states(answer, "copy numbers are those of the first state"),
         "PLOIDY is the mean copy number at the mutations, not that of the genome",
     ]

@@ -13,8 +13,7 @@ from pyclone_pgsm.exports.answer import (
     Format,
     each_sample,
     long_table,
-    note_missing,
-    note_outliers,
+    note_exceptions,
     note_two_states,
     write_table,
 )
@@ -53,8 +52,7 @@ def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     write_table(table[list(COLUMNS)], out)
     return [
         *notes,
-        *note_outliers(answer),
-        *note_missing(answer, "0 reads"),
+        *note_exceptions(answer, "0 reads"),
         *note_two_states(answer, "var_read_prob is that of the mean copies of both states"),
     ]
 

@@ -16,8 +16,7 @@ from pyclone_pgsm.exports.answer import (
     Answer,
     ExportOptions,
     Format,
-    note_missing,
-    note_outliers,
+    note_exceptions,
     note_two_states,
     write_text,
 )
@@ -44,9 +43,10 @@ def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     }
     write_text(json.dumps(params, ensure_ascii=False) + "\n", out / PARAMS)
     return [
-        *note_outliers(answer, "are garbage"),
-        *note_missing(
-            answer, "0 of 0 reads; Pairtree's authors would rather have the depth read from the alignment"
+        *note_exceptions(
+            answer,
+            "0 of 0 reads; Pairtree's authors would rather have the depth read from the alignment",
+            "are garbage",
         ),
         *note_two_states(answer, "var_read_prob is that of the mean copies of both states"),
         "frequencies of subclones are among all cells: divide by the tumour content for cancer cell fractions",

@@ -16,8 +16,7 @@ from pyclone_pgsm.exports.answer import (
     Format,
     each_sample,
     long_table,
-    note_missing,
-    note_outliers,
+    note_exceptions,
     note_two_states,
     write_table,
 )
@@ -65,8 +64,7 @@ def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
         notes.append("outlier_prob is 0: the analysis had no outliers (--outlier-prob)")
     return [
         *notes,
-        *note_outliers(answer, "are clusters of their own"),
-        *note_missing(answer, "0 reads"),
+        *note_exceptions(answer, "0 reads", "are clusters of their own"),
         *note_two_states(answer, "only the first state is in the table"),
     ]
 

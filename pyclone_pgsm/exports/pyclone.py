@@ -19,8 +19,7 @@ from pyclone_pgsm.exports.answer import (
     Format,
     each_sample,
     long_table,
-    note_missing,
-    note_outliers,
+    note_exceptions,
     write_table,
 )
 
@@ -50,8 +49,7 @@ def _write_pyclone(answer: Answer, out: Path, options: ExportOptions) -> list[st
     write_table(loci, out / LOCI)
     write_table(clusters, out / CLUSTER)
     return [
-        *note_outliers(answer),
-        *note_missing(answer, "no allele frequency, and the model's prevalence"),
+        *note_exceptions(answer, "no allele frequency, and the model's prevalence"),
         NO_INTERVALS,
     ]
 
@@ -68,8 +66,7 @@ def _write_pyclone_vi(answer: Answer, out: Path, options: ExportOptions) -> list
     )
     write_table(table, out)
     return [
-        *note_outliers(answer),
-        *note_missing(answer, OF_CLUSTER),
+        *note_exceptions(answer, OF_CLUSTER),
         "each mutation has the prevalence of its cluster, as PyClone-VI has it",
         NO_INTERVALS,
     ]
