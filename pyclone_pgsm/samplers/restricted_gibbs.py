@@ -17,17 +17,7 @@ import numpy as np
 
 from pyclone_pgsm.jit.compiling import inner
 from pyclone_pgsm.partition import with_free_slots
-from pyclone_pgsm.samplers.split_merge import closure_of, slots_of
-from pyclone_pgsm.samplers.split_proposals import (
-    SLOTS,
-    choose_side,
-    draw_log_uniform,
-    draw_split,
-    log_split_odds,
-    make_merged_block,
-    put_merged,
-    put_split,
-)
+from pyclone_pgsm.samplers.split_proposals import SLOTS, begin, choose_side, conclude
 
 
 @inner(nogil=True)
@@ -118,38 +108,14 @@ def restricted_gibbs(likelihood, prior, partition, anchors, scans, rng):
         Blocks among the anchors' (1 or 2).
     """
     partition = with_free_slots(partition, SLOTS)
-    stats, log_tau2 = partition.stats, prior.log_tau2
-    slots = slots_of(partition, anchors)
-    sizes = partition.sizes[slots]
-    log_u = draw_log_uniform(rng)
-
-    if slots[0] == slots[1]:
-        num_others = partition.counter[0] - 1
-        if prior.log_tau1[num_others + 2] == -np.inf:
-            return partition, 1, 1
-        closure = closure_of(partition.labels, slots[0], slots[0], sizes[0])
-        split = draw_split(partition, anchors, closure, rng)
-        launch(likelihood, log_tau2, stats, split, scans, rng)
-        any_side = np.full(len(closure), -1, np.int8)
-        log_q = scan(likelihood, log_tau2, stats, split, any_side, -np.inf, rng)
-        log_odds = log_split_odds(likelihood, prior, stats, num_others, split.slots, split.sizes, slots[0])
-        if log_u >= log_odds - log_q:
-            return partition, 1, 1
-        put_split(partition, slots[0], split)
-        return partition, 1, 2
-
-    num_others = partition.counter[0] - 2
-    closure = closure_of(partition.labels, slots[0], slots[1], sizes[0] + sizes[1])
-    merged = make_merged_block(likelihood, partition, slots, closure)
-    log_odds = log_split_odds(likelihood, prior, stats, num_others, slots, sizes, merged)
-    least = log_u + log_odds  # log q must be larger
-    if least >= 0.0:
-        return partition, 2, 2
-    split = draw_split(partition, anchors, closure, rng)
-    current = split.sides.copy()
-    launch(likelihood, log_tau2, stats, split, scans, rng)
-    log_q = scan(likelihood, log_tau2, stats, split, current, least, rng)
-    if log_q <= least:
-        return partition, 2, 2
-    put_merged(partition, slots, merged, closure)
-    return partition, 2, 1
+    attempt = begin(likelihood, prior, partition, anchors, False, rng)
+    slots, _, _, _, split, _, least, is_hopeless = attempt
+    num_blocks = 1 if slots[0] == slots[1] else 2
+    if is_hopeless:
+        return partition, num_blocks, num_blocks
+    wanted = split.sides.copy()
+    if num_blocks == 1:
+        wanted[:] = -1
+    launch(likelihood, prior.log_tau2, partition.stats, split, scans, rng)
+    log_q = scan(likelihood, prior.log_tau2, partition.stats, split, wanted, least, rng)
+    return conclude(likelihood, prior, partition, anchors, False, attempt, log_q)

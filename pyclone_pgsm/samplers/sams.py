@@ -6,8 +6,7 @@ the two blocks b so far with probability proportional to
     tau2(|b| + 1) / tau2(|b|) L(y_i | y_b).
 
 The product of these probabilities is q(split | sigma). Of a merge, q is that of the path which leads back to the
-current split. Acceptance: :mod:`pyclone_pgsm.samplers.split_proposals`; where anchors are drawn given the partition
-(:func:`close_sams`), pi(c) is times their probability, h(s | c) of :mod:`pyclone_pgsm.samplers.close_blocks`.
+current split. Acceptance: :mod:`pyclone_pgsm.samplers.split_proposals`.
 """
 
 from __future__ import annotations
@@ -16,18 +15,8 @@ import numpy as np
 
 from pyclone_pgsm.jit.compiling import inner
 from pyclone_pgsm.partition import with_free_slots
-from pyclone_pgsm.samplers.close_blocks import close_anchors, log_anchor_odds, other_blocks
-from pyclone_pgsm.samplers.split_merge import closure_of, slots_of
-from pyclone_pgsm.samplers.split_proposals import (
-    SLOTS,
-    choose_side,
-    draw_log_uniform,
-    draw_split,
-    log_split_odds,
-    make_merged_block,
-    put_merged,
-    put_split,
-)
+from pyclone_pgsm.samplers.close_blocks import close_anchors
+from pyclone_pgsm.samplers.split_proposals import SLOTS, begin, choose_side, conclude
 
 
 @inner(nogil=True)
@@ -70,44 +59,15 @@ def allocate_in_sequence(likelihood, log_tau2, stats, split, drawn, least, rng):
 def split_or_merge(likelihood, prior, partition, anchors, are_close, rng):
     """The move from two anchors; `are_close` if they were drawn by ``close_anchors``."""
     partition = with_free_slots(partition, SLOTS)
-    stats = partition.stats
-    slots = slots_of(partition, anchors)
-    sizes = partition.sizes[slots]
-    log_u = draw_log_uniform(rng)
-
-    if slots[0] == slots[1]:
-        num_others = partition.counter[0] - 1
-        if prior.log_tau1[num_others + 2] == -np.inf:
-            return partition, 1, 1
-        closure = closure_of(partition.labels, slots[0], slots[0], sizes[0])
-        split = draw_split(partition, anchors, closure, rng)
-        log_q = allocate_in_sequence(likelihood, prior.log_tau2, stats, split, True, -np.inf, rng)
-        log_odds = log_split_odds(likelihood, prior, stats, num_others, split.slots, split.sizes, slots[0])
-        if are_close:
-            second_slot = split.slots[1 if split.sigma[0] == anchors[0] else 0]
-            others = other_blocks(partition, slots[0], slots[0])
-            log_odds += log_anchor_odds(likelihood, partition, anchors[0], second_slot, others, split.sizes)
-        if log_u >= log_odds - log_q:
-            return partition, 1, 1
-        put_split(partition, slots[0], split)
-        return partition, 1, 2
-
-    num_others = partition.counter[0] - 2
-    closure = closure_of(partition.labels, slots[0], slots[1], sizes[0] + sizes[1])
-    merged = make_merged_block(likelihood, partition, slots, closure)
-    log_odds = log_split_odds(likelihood, prior, stats, num_others, slots, sizes, merged)
-    if are_close:
-        others = other_blocks(partition, slots[0], slots[1])
-        log_odds += log_anchor_odds(likelihood, partition, anchors[0], slots[1], others, sizes)
-    least = log_u + log_odds  # log q must be larger
-    if least >= 0.0:
-        return partition, 2, 2
-    split = draw_split(partition, anchors, closure, rng)
-    log_q = allocate_in_sequence(likelihood, prior.log_tau2, stats, split, False, least, rng)
-    if log_q <= least:
-        return partition, 2, 2
-    put_merged(partition, slots, merged, closure)
-    return partition, 2, 1
+    attempt = begin(likelihood, prior, partition, anchors, are_close, rng)
+    are_together = attempt.slots[0] == attempt.slots[1]
+    if attempt.is_hopeless:
+        num_blocks = 1 if are_together else 2
+        return partition, num_blocks, num_blocks
+    log_q = allocate_in_sequence(
+        likelihood, prior.log_tau2, partition.stats, attempt.split, are_together, attempt.least, rng
+    )
+    return conclude(likelihood, prior, partition, anchors, are_close, attempt, log_q)
 
 
 def sams(likelihood, prior, partition, anchors, rng):

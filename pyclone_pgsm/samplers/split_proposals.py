@@ -1,4 +1,4 @@
-"""What the split-merge moves that propose and accept have in common (paper, Algorithm 1; SAMS and restricted Gibbs).
+"""Split-merge moves that propose and accept, whatever their proposal q (SAMS and restricted Gibbs sampling).
 
 Two anchors s = {i1, i2} lie in one block or in two; their closure is what these blocks hold, n observations. The move
 goes from *merged*, the closure in one block, to a *split*, each observation in the block of one of the anchors, or
@@ -10,9 +10,12 @@ back. A split is drawn from a proposal q, and accepted by Metropolis-Hastings:
     pi(split) / pi(merged) = tau1(k + 2) / tau1(k + 1) tau2(n1) tau2(n2) / tau2(n) L(y_1) L(y_2) / L(y)
 
 with k the number of other blocks. q may be conditioned on anything that is drawn from a distribution the two states
-share, such as the order in which observations are visited.
+share, such as the order in which observations are visited. Where the anchors are drawn given the partition, pi(c) is
+times their probability, h(s | c) of :mod:`pyclone_pgsm.samplers.close_blocks`.
 
-Proposed blocks are made in free slots of the partition: a refused one is simply forgotten.
+Proposed blocks are made in free slots of the partition: a refused one is simply forgotten. A move begins
+(:func:`begin`), finds q by what makes it one of SAMS or of restricted Gibbs sampling, and is concluded
+(:func:`conclude`).
 """
 
 from __future__ import annotations
@@ -24,7 +27,9 @@ import numpy as np
 
 from pyclone_pgsm.jit.compiling import inner
 from pyclone_pgsm.partition import close_slot, copy_row, open_slot
+from pyclone_pgsm.samplers.close_blocks import log_anchor_odds, other_blocks
 from pyclone_pgsm.samplers.conditional_smc import sample_permutation
+from pyclone_pgsm.samplers.split_merge import closure_of_pair, slots_of
 
 SLOTS = 3  # free slots that a move needs
 
@@ -76,6 +81,12 @@ def draw_split(partition, anchors, closure, rng):
     sides[1] = 1
     slots = np.array([free_slot(partition, 0), free_slot(partition, 1)])
     return Split(sigma, sides, slots, np.zeros(2, np.int64))
+
+
+@inner(nogil=True)
+def empty_split():
+    """In place of a split that nobody will look at."""
+    return Split(np.empty(0, np.int64), np.empty(0, np.int8), np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 @inner(nogil=True)
@@ -146,3 +157,93 @@ def put_merged(partition, slots, merged, closure):
     for i in closure:
         partition.labels[i] = slots[0]
     close_slot(partition, slots[1])
+
+
+class Attempt(NamedTuple):
+    """A move that is to be proposed: from one block to a split, or from a split, the present one, to one block.
+
+    Attributes
+    ----------
+    slots : (2,) int64
+        Of the anchors' blocks.
+    closure : (n,) int64
+    others : (k,) int64
+        Slots of the other blocks.
+    merged : int
+        Slot of the one block: where a split is to be merged it is made there for the purpose.
+    split : Split
+        The sides are to be drawn, or those of the present split.
+    log_u : float
+        log of the uniform number that decides.
+    least : float
+        For a merge log q must be larger.
+    is_hopeless : bool
+        The answer is no, whatever q: there is no split.
+    """
+
+    slots: np.ndarray
+    closure: np.ndarray
+    others: np.ndarray
+    merged: int
+    split: Split
+    log_u: float
+    least: float
+    is_hopeless: bool
+
+
+@inner(nogil=True)
+def begin(likelihood, prior, partition, anchors, are_close, rng):
+    """The attempt from two anchors; three slots of the partition must be free.
+
+    Parameters
+    ----------
+    likelihood, prior, partition, anchors, rng
+        See :func:`pyclone_pgsm.samplers.sams.sams`.
+    are_close : bool
+        Whether the anchors were drawn by :func:`~pyclone_pgsm.samplers.close_blocks.close_anchors`; if not, without a
+        look at the partition.
+    """
+    slots = slots_of(partition, anchors)
+    closure, num_blocks = closure_of_pair(partition, anchors)
+    others = other_blocks(partition, slots[0], slots[1])
+    log_u = draw_log_uniform(rng)
+    merged, least = slots[0], -np.inf
+    is_hopeless = num_blocks == 1 and prior.log_tau1[len(others) + 2] == -np.inf
+    if num_blocks == 2:
+        merged = make_merged_block(likelihood, partition, slots, closure)
+        sizes = partition.sizes[slots]
+        log_odds = log_split_odds(likelihood, prior, partition.stats, len(others), slots, sizes, merged)
+        if are_close:
+            log_odds += log_anchor_odds(likelihood, partition, anchors[0], slots[1], others, sizes)
+        least = log_u + log_odds
+        is_hopeless = least >= 0.0
+    split = empty_split() if is_hopeless else draw_split(partition, anchors, closure, rng)
+    return Attempt(slots, closure, others, merged, split, log_u, least, is_hopeless)
+
+
+@inner(nogil=True)
+def conclude(likelihood, prior, partition, anchors, are_close, attempt, log_q):
+    """Accept or refuse, given log q of the attempt's split.
+
+    Returns
+    -------
+    partition : Partition
+    num_blocks_before, num_blocks_after : int
+        Blocks among the anchors' (1 or 2).
+    """
+    slots, closure, others, merged, split, log_u, least, _ = attempt
+    if slots[0] != slots[1]:
+        if log_q <= least:
+            return partition, 2, 2
+        put_merged(partition, slots, merged, closure)
+        return partition, 2, 1
+    log_odds = log_split_odds(
+        likelihood, prior, partition.stats, len(others), split.slots, split.sizes, merged
+    )
+    if are_close:
+        second_slot = split.slots[1 if split.sigma[0] == anchors[0] else 0]
+        log_odds += log_anchor_odds(likelihood, partition, anchors[0], second_slot, others, split.sizes)
+    if log_u >= log_odds - log_q:
+        return partition, 1, 1
+    put_split(partition, slots[0], split)
+    return partition, 1, 2

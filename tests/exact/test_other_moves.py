@@ -23,6 +23,7 @@ from pyclone_pgsm.partition import PartitionPrior, build_partition, canonical_la
 from pyclone_pgsm.samplers import close_blocks as close_blocks_module
 from pyclone_pgsm.samplers import restricted_gibbs as restricted_gibbs_module
 from pyclone_pgsm.samplers import sams as sams_module
+from pyclone_pgsm.samplers import split_proposals as split_proposals_module
 from pyclone_pgsm.samplers.restricted_gibbs import restricted_gibbs
 from pyclone_pgsm.samplers.sams import close_sams, sams
 
@@ -178,14 +179,18 @@ COMMON_FAULTS = {
         "log_u >= log_odds - log_q", "log_u >= log_odds - (0.0 if BROKEN else log_q)"
     ),
     "q left out of a merge": Fault("if log_q <= least", "if (0.0 if BROKEN else log_q) <= least"),
-    "tau1 of a split with one block too few": Fault("counter[0] - 1\n", "counter[0] - 1 - BROKEN\n"),
-    "tau1 of a merge with one block too few": Fault("counter[0] - 2\n", "counter[0] - 2 - BROKEN\n"),
+    "tau1 of a split with one block too few": Fault(
+        "len(others), split.slots", "len(others) - BROKEN, split.slots"
+    ),
+    "tau1 of a merge with one block too few": Fault("len(others), slots,", "len(others) - BROKEN, slots,"),
     "merged blocks counted as one of the split": Fault(
-        "num_others, slots, sizes, merged)", "num_others, slots, sizes, slots[0] if BROKEN else merged)"
+        "slots, sizes, merged)\n", "slots, sizes, slots[0] if BROKEN else merged)\n"
     ),
 }
 SAMS_FAULTS = COMMON_FAULTS | {
-    "q of a merge from a path drawn anew": Fault("split, False, least", "split, BROKEN, least"),
+    "q of a merge from a path drawn anew": Fault(
+        "attempt.split, are_together", "attempt.split, are_together or BROKEN"
+    ),
 }
 CLOSE_FAULTS = {
     "h left out of a split": Fault(
@@ -216,17 +221,15 @@ CLOSE_FAULTS = {
 }
 RESTRICTED_GIBBS_FAULTS = COMMON_FAULTS | {
     "last scan of a split left out": Fault(
-        "log_q = scan(likelihood, log_tau2, stats, split, any_side,",
-        "log_q = scan(likelihood, log_tau2, stats, split, split.sides.copy() if BROKEN else any_side,",
+        "partition.stats, split, wanted, least",
+        "partition.stats, split, split.sides.copy() if BROKEN and num_blocks == 1 else wanted, least",
     ),
     "last scan of a merge left out": Fault(
-        "split, current, least", "split, split.sides.copy() if BROKEN else current, least"
+        "else wanted, least", "else split.sides.copy() if BROKEN and num_blocks == 2 else wanted, least"
     ),
-    "q of a merge from a path drawn anew": Fault(
-        "current = split.sides.copy()",
-        "current = split.sides.copy()\n    if BROKEN:\n        current[:] = -1",
-    ),
+    "q of a merge from a path drawn anew": Fault("if num_blocks == 1:", "if num_blocks == 1 or BROKEN:"),
 }
+FRAME = ("begin", "conclude")
 
 
 @cache
@@ -234,14 +237,15 @@ def faulty_steps(move: int) -> Steps:
     """A move takes the number of its fault besides, 0 for none."""
     build = numba.njit(nogil=True)(build_partition)
     if move == CLOSE:
-        inner = ("split_or_merge", "log_anchor_odds")
-        faulty = with_faults(sams_module, "close_sams", CLOSE_FAULTS, (close_blocks_module,), inner)
-        return make_close_steps(build, faulty)
+        modules = (split_proposals_module, close_blocks_module)
+        inner = (*FRAME, "split_or_merge", "log_anchor_odds")
+        return make_close_steps(build, with_faults(sams_module, "close_sams", CLOSE_FAULTS, modules, inner))
+    modules = (split_proposals_module,)
     if move == SAMS:
-        return make_steps(build, with_faults(sams_module, "sams", SAMS_FAULTS, inner=("split_or_merge",)))
-    return make_steps(
-        build, with_faults(restricted_gibbs_module, "restricted_gibbs", RESTRICTED_GIBBS_FAULTS)
-    )
+        inner = (*FRAME, "split_or_merge")
+        return make_steps(build, with_faults(sams_module, "sams", SAMS_FAULTS, modules, inner))
+    faulty = with_faults(restricted_gibbs_module, "restricted_gibbs", RESTRICTED_GIBBS_FAULTS, modules, FRAME)
+    return make_steps(build, faulty)
 
 
 def p_value_with(move: int, number: int) -> float:
