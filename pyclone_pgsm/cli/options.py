@@ -239,8 +239,8 @@ CHAIN_OPTIONS: Options = {
         option(
             int | None,
             "--moves",
-            "Split-merge moves in each iteration; more if chains get stuck. \\[default: 2, 1 for more than 5000 "
-            "mutations; 4 of a sampler that is asked for, other than mixed]",
+            "Split-merge moves in each iteration; more if chains get stuck. \\[default: 1; 4 of a "
+            "sampler that is asked for, other than mixed]",
             CHAINS,
         ),
         None,
@@ -250,7 +250,7 @@ CHAIN_OPTIONS: Options = {
             int | None,
             "--close-moves",
             "Merge-split moves in each iteration that start from clusters which are close to each other, 0 or more. "
-            "\\[default: 8, 4 for more than 5000 mutations; 0 of a sampler that is asked for, other than mixed]",
+            "\\[default: 16, 8 for more than 5000 mutations; 0 of a sampler that is asked for, other than mixed]",
             CHAINS,
         ),
         None,

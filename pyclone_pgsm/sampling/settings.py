@@ -165,6 +165,10 @@ class Settings:
             raise UsageError(f"`resample_threshold` {self.resample_threshold}: must lie between 0 and 1")
         if self.init not in (None, APART):
             check_init(str(self.init))
+        if self.close_moves and self.sampler == "gibbs":
+            raise UsageError(
+                f"`close_moves` {self.close_moves}: `sampler` gibbs has sweeps only; use mixed, or another"
+            )
         self._check_anchors()
         self._check_limits()
         if self.iterations is not None and self.burn_in is not None:
@@ -209,9 +213,9 @@ class Settings:
         given number of iterations the burn-in is half.
         The sampler is "mixed", for more than 5,000 observations "mixed-sams", unless the number of anchors or particles
         or the targets ask for particle Gibbs moves.
-        Split-merge moves an iteration of it, or of "mixed": 2 with balanced anchors (with more than two anchors uniform
-        ones, as nothing else draws so many) and 8 with anchors in close blocks; for more than 5,000 observations half
-        as many. Of another sampler that is asked for 4, none of them with anchors in close blocks. Updates of
+        Split-merge moves an iteration of it, or of "mixed": one with balanced anchors (with more than two anchors
+        uniform ones, as nothing else draws so many) and 16 with anchors in close blocks, 8 for more than 5,000
+        observations. Of another sampler that is asked for 4, none of them with anchors in close blocks. Updates of
         hyperparameters: in each iteration, or in every third for more than 1,000 observations.
 
         Raises
@@ -232,8 +236,8 @@ class Settings:
         is_large = num_observations > MANY_OBSERVATIONS
         asks_for_particles = (self.anchors, self.particles, self.targets) != (2, PARTICLES, TARGETS[0])
         is_mixed = self.sampler in (None, "mixed")
-        moves = 4 if not is_mixed else 1 if is_large else 2
-        close_moves = 4 * moves if is_mixed else 0
+        moves = 1 if is_mixed else 4
+        close_moves = 0 if not is_mixed else 8 if is_large else 16
         return replace(
             self,
             sampler=self.sampler or ("mixed-sams" if is_large and not asks_for_particles else "mixed"),

@@ -258,6 +258,7 @@ def test_threads():
         ({"anchors": 1}, "`anchors` 1: must be at least 2"),
         ({"anchors": 3, "sampler": "sams"}, "`anchors` 3: `sampler` sams has two; use mixed or pgsm"),
         ({"anchors": 3, "anchor_proposal": "cluster"}, "`anchors` 3: `anchor_proposal` cluster draws two"),
+        ({"close_moves": 1, "sampler": "gibbs"}, "`close_moves` 1: `sampler` gibbs has sweeps only"),
         ({"particles": 1}, "`particles` 1: must be at least 2"),
         ({"chains": 0}, "`chains` 0: must be at least 1"),
         ({"seed": -1}, "`seed` -1: must be at least 0"),
@@ -279,9 +280,9 @@ def test_settings_chosen_from_the_data():
     assert few.until_converged
     assert few.resolve(100) == few
     assert not Settings(iterations=7).resolve(100).until_converged
-    assert (few.moves, few.proposal, few.hyper_every) == (2, "balanced", 1)
+    assert (few.moves, few.proposal, few.hyper_every) == (1, "balanced", 1)
     assert (many.moves, many.proposal, many.hyper_every) == (1, "balanced", 3)
-    assert (few.close_moves, many.close_moves) == (8, 4)
+    assert (few.close_moves, many.close_moves) == (16, 8)
     assert (few.sampler, many.sampler) == ("mixed", "mixed-sams")
     assert Settings(sampler="mixed").resolve(10**6).sampler == "mixed"
     for asked in ({"anchors": 3}, {"particles": 10}, {"targets": "plain"}):

@@ -32,7 +32,7 @@ def test_too_few_observations_for_anchors_are_swept() -> None:
     assert names_of_moves(Settings(anchors=3), 2) == ("gibbs",)
     assert names_of_moves(Settings(close_moves=1), 2) == ("gibbs", "close", "pgsm")
     assert names_of_moves(Settings(close_moves=1), 1) == ("gibbs",)
-    assert names_of_moves(Settings(sampler="gibbs", close_moves=1), 2) == ("gibbs",)
+    assert names_of_moves(Settings(sampler="gibbs"), 2) == ("gibbs",)
 
 
 @pytest.mark.parametrize(("name", "anchors"), CASES)
@@ -76,6 +76,6 @@ def test_counts_of_an_iteration() -> None:
     assert done
     moves = np.array(records.moves)
     assert moves.shape == (10, 3, len(COUNTS))
-    assert (moves[:, :, 0] == [2, 8, 3]).all()
+    assert (moves[:, :, 0] == [2, 16, 3]).all()
     assert (moves[:, :, 1] <= moves[:, :, 0]).all()
     assert (moves.sum(axis=0) > 0).all()
