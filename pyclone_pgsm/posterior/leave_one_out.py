@@ -11,6 +11,7 @@ These are the weights of a Gibbs step (:mod:`pyclone_pgsm.samplers.gibbs`), adde
 from __future__ import annotations
 
 import math
+from typing import NamedTuple
 
 import numpy as np
 
@@ -18,55 +19,72 @@ from pyclone_pgsm.jit.compiling import LEAF, inner
 from pyclone_pgsm.samplers.gibbs import NEGLIGIBLE
 
 
+class Workspace(NamedTuple):
+    """For the predictives of C blocks.
+
+    Attributes
+    ----------
+    slots : (C,) int64
+        Of the other blocks.
+    joins, cutoffs, terms : (C,) float64
+        Their weights from the prior, the values below which their predictives are negligible, and these.
+    """
+
+    slots: np.ndarray
+    joins: np.ndarray
+    cutoffs: np.ndarray
+    terms: np.ndarray
+
+
 @inner(**LEAF)
-def fill_densities(likelihood, prior, partition, asked, joins, cuts, terms, out):
+def log_density_without(likelihood, prior, partition, i, workspace):
+    """log p(y_i | c without i, y without y_i)."""
     labels, sizes, stats, active, _, counter = partition
-    log_tau1 = prior.log_tau1
-    log_tau2 = prior.log_tau2
-    for i in range(len(labels)):
-        own = labels[i]
-        own_join = -np.inf
-        count = 0
-        for b in range(counter[0]):
-            slot = active[b]
-            size = sizes[slot] - 1 if slot == own else sizes[slot]
-            if size <= 0:
-                continue
-            join = log_tau2[size + 1] - log_tau2[size]
-            if slot == own:
-                own_join = join
-            else:
-                asked[count] = slot
-                joins[count] = join
-                count += 1
-        num_others = count if own_join == -np.inf else count + 1
-        new_join = log_tau2[1] + (log_tau1[num_others + 1] - log_tau1[num_others] if num_others > 0 else 0.0)
+    slots, joins, cutoffs, terms = workspace
+    log_tau1, log_tau2 = prior.log_tau1, prior.log_tau2
+    own = labels[i]
+    own_join = -np.inf
+    count = 0
+    for b in range(counter[0]):
+        slot = active[b]
+        size = sizes[slot] - 1 if slot == own else sizes[slot]
+        if size <= 0:
+            continue
+        join = log_tau2[size + 1] - log_tau2[size]
+        if slot == own:
+            own_join = join
+        else:
+            slots[count] = slot
+            joins[count] = join
+            count += 1
+    num_others = count if own_join == -np.inf else count + 1
+    new_join = log_tau2[1] + (log_tau1[num_others + 1] - log_tau1[num_others] if num_others > 0 else 0.0)
 
-        highest = new_join + likelihood.log_prior_predictive(i)
-        total = 1.0
-        if own_join > -np.inf:
-            log_p = own_join + likelihood.log_predictive_without(stats[own], i)
-            total += math.exp(-abs(log_p - highest))
-            highest = max(highest, log_p)
-        for b in range(count):
-            cuts[b] = highest - NEGLIGIBLE - joins[b]
-        likelihood.log_predictives(stats, asked[:count], i, cuts, terms)
-        highest_join = max(own_join, new_join)
-        for b in range(count):
-            highest_join = max(highest_join, joins[b])
-            log_p = joins[b] + terms[b]
-            if log_p > highest:
-                total = 1.0 + total * math.exp(highest - log_p)
-                highest = log_p
-            else:
-                total += math.exp(log_p - highest)
-        normaliser = math.exp(own_join - highest_join) + math.exp(new_join - highest_join)
-        for b in range(count):
-            normaliser += math.exp(joins[b] - highest_join)
-        out[i] = highest + math.log(total) - highest_join - math.log(normaliser)
+    highest = new_join + likelihood.log_prior_predictive(i)
+    total = 1.0
+    if own_join > -np.inf:
+        log_p = own_join + likelihood.log_predictive_without(stats[own], i)
+        total += math.exp(-abs(log_p - highest))
+        highest = max(highest, log_p)
+    for b in range(count):
+        cutoffs[b] = highest - NEGLIGIBLE - joins[b]
+    likelihood.log_predictives(stats, slots[:count], i, cutoffs, terms)
+    highest_join = max(own_join, new_join)
+    for b in range(count):
+        highest_join = max(highest_join, joins[b])
+        log_p = joins[b] + terms[b]
+        if log_p > highest:
+            total = 1.0 + total * math.exp(highest - log_p)
+            highest = log_p
+        else:
+            total += math.exp(log_p - highest)
+    normaliser = math.exp(own_join - highest_join) + math.exp(new_join - highest_join)
+    for b in range(count):
+        normaliser += math.exp(joins[b] - highest_join)
+    return highest + math.log(total) - highest_join - math.log(normaliser)
 
 
-def log_densities_without(likelihood, prior, partition, out):
+def log_densities_without(likelihood, prior, partition, order, out):
     """Fill out[i] = log p(y_i | c without i, y without y_i), up to the constants that the likelihood leaves out.
 
     Parameters
@@ -76,16 +94,20 @@ def log_densities_without(likelihood, prior, partition, out):
     prior : PartitionPrior
     partition : Partition
         An observation whose slot has size 0 is in no block: there is nothing to leave out for it.
+    order : (T,) int64
+        The observations in the order in which they are visited. Of neighbours of one kind in one block the density is
+        computed once.
     out : (T,) float64
     """
-    capacity = partition.counter[0]
-    fill_densities(
-        likelihood,
-        prior,
-        partition,
-        np.empty(capacity, np.int64),
-        np.empty(capacity),
-        np.empty(capacity),
-        np.empty(capacity),
-        out,
+    num_blocks = partition.counter[0]
+    workspace = Workspace(
+        np.empty(num_blocks, np.int64), np.empty(num_blocks), np.empty(num_blocks), np.empty(num_blocks)
     )
+    kinds = np.full(len(partition.sizes), -1, np.int64)  # of each block's latest
+    densities = np.empty(len(partition.sizes))
+    for i in order:
+        slot = partition.labels[i]
+        if likelihood.kind(i) != kinds[slot]:
+            kinds[slot] = likelihood.kind(i)
+            densities[slot] = log_density_without(likelihood, prior, partition, i, workspace)
+        out[i] = densities[slot]

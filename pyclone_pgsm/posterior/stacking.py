@@ -173,7 +173,7 @@ def log_densities(model: Model, draw: Draw) -> NDArray[np.float64]:
     model = model.given(draw.outliers)
     partition = _build(model.likelihood(draw.values), draw.labels)
     partition.sizes[partition.labels[draw.outliers]] = 0
-    log_member = log_densities_given(model.full_likelihood(draw.values), draw.prior, partition)
+    log_member = log_densities_given(model.full_likelihood(draw.values), draw.prior, partition, model.order)
     return model.log_densities_of_either(draw.values, log_member)
 
 
@@ -182,7 +182,9 @@ def _build(likelihood: Any, labels: NDArray[np.int32]) -> Partition:
     return found
 
 
-def log_densities_given(likelihood: Any, prior: Prior, partition: Partition) -> NDArray[np.float64]:
+def log_densities_given(
+    likelihood: Any, prior: Prior, partition: Partition, order: NDArray[np.int64]
+) -> NDArray[np.float64]:
     """(T,) log p(y_i | c without i, y without y_i).
 
     Parameters
@@ -192,10 +194,12 @@ def log_densities_given(likelihood: Any, prior: Prior, partition: Partition) -> 
     prior : Prior
     partition : Partition
         An observation whose slot has size 0 is in no block.
+    order : (T,) int64
+        In which observations are visited: those of one kind are best neighbours.
     """
     T = len(partition.labels)
     tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))
     log_p = np.empty(T)
-    compiled_for(log_densities_without, type(likelihood))(likelihood, tables, partition, log_p)
+    compiled_for(log_densities_without, type(likelihood))(likelihood, tables, partition, order, log_p)
     constants = getattr(likelihood, "log_constants", None)
     return log_p if constants is None else log_p + constants()

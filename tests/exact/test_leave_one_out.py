@@ -51,7 +51,7 @@ def check(
 
 @pytest.mark.parametrize("prior", PRIORS)
 @pytest.mark.parametrize(
-    "name", ["one_sample", "two_samples_with_missing_data", "copy_numbers", "underflow", "counts"]
+    "name", ["one_sample", "repeated", "two_samples_with_missing_data", "copy_numbers", "underflow", "counts"]
 )
 def test_densities_of_partitions(name: str, prior: str) -> None:
     case: Case = CASES[name]()
@@ -66,7 +66,8 @@ def test_densities_of_partitions(name: str, prior: str) -> None:
             yield Draw(0, (), PRIORS[prior], labels, None), log_seating(PRIORS[prior], labels) + of_data
 
     def ask(draw: Draw) -> NDArray[np.float64]:
-        given = log_densities_given(likelihood, draw.prior, build(likelihood, draw.labels))
+        order = np.arange(len(draw.labels))
+        given = log_densities_given(likelihood, draw.prior, build(likelihood, draw.labels), order)
         return given if hasattr(likelihood, "log_constants") else given + constants
 
     check(states, ask, case.num_observations)
