@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def compile_ahead(likelihood: str, settings: Settings, threads: int | None) -> None:
-    """Start the second process if there is a processor for it and a need: particle Gibbs. The earlier the better.
+    """Start the second process if there is a processor for it, and particle Gibbs moves to compile; as early as can be.
 
     Parameters
     ----------

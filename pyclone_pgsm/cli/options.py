@@ -226,8 +226,9 @@ CHAIN_OPTIONS: Options = {
         option(
             str | None,
             "--sampler",
-            "What an iteration does: mixed (a Gibbs sweep and particle Gibbs split-merge moves), pgsm or gibbs (one of "
-            "the two), mixed-sams or sams (sequentially allocated merge-split moves), restricted-gibbs or "
+            "What an iteration does: mixed (a Gibbs sweep, moves of close clusters and a particle Gibbs split-merge "
+            "move), pgsm or gibbs (one kind alone), mixed-sams or sams (sequentially allocated merge-split moves), "
+            "restricted-gibbs or "
             "mixed-restricted-gibbs. \\[default: mixed; for more than 5000 mutations mixed-sams, unless --anchors, "
             "--particles or --targets asks for particle Gibbs]",
             CHAINS,

@@ -1,8 +1,8 @@
 """A second process that compiles ahead: ``python -m pyclone_pgsm.analyses.precompile LIKELIHOOD``.
 
 numba compiles on one processor. At the first start with a likelihood a second process compiles, into the same folder,
-what the program needs last, while the program compiles what it needs first. Where it is not done in time the program
-waits for it: compiling the same would take longer.
+what the program needs late (split-merge moves, the summary), while the program compiles what it needs first. The
+program waits for it where it is not done in time: compiling the same would take longer.
 """
 
 from __future__ import annotations

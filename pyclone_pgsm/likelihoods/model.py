@@ -33,8 +33,8 @@ class Model(Protocol):
     num_observations : int
         T.
     order : (T,) int64
-        The order in which a Gibbs sweep visits the observations; any fixed one is right, one in which neighbours share
-        memory is fast.
+        The order in which a Gibbs sweep visits the observations, and whoever weighs chains; any fixed one is right, one
+        in which neighbours are equal or share memory is fast.
     has_estimates : bool
         Whether :meth:`estimate_change` is worth its cost. May depend on the data only, not on the state of a chain.
     outliers : (T,) bool or None

@@ -3,7 +3,8 @@
 The first anchor i is from a block that is drawn uniformly. The second is from the same block with probability 1/2, and
 otherwise from another block b, drawn with probability proportional to L(y_i | y_b). So two pieces of what might be one
 block are brought together in a few moves; anchors that are drawn without a look at the partition seldom hit a small
-piece. As these do look at it, their probability h(s | c) is part of the acceptance (:mod:`pyclone_pgsm.samplers.sams`).
+piece. As these do look at it, their probability h(s | c) is part of the acceptance
+(:mod:`pyclone_pgsm.samplers.split_proposals`).
 """
 
 from __future__ import annotations

@@ -48,7 +48,7 @@ class Scored(NamedTuple):
 
 
 def score(model: Model, values: Values, likelihood: Any, partition: Partition) -> Scored:
-    """With the density computed."""
+    """The state at these values, with its log density."""
     log_density = partition_log_likelihood(likelihood, partition) + model.log_hyperprior(values)
     return Scored(values, likelihood, partition, log_density)
 

@@ -14,7 +14,7 @@ share, such as the order in which observations are visited. Where the anchors ar
 times their probability, h(s | c) of :mod:`pyclone_pgsm.samplers.close_blocks`.
 
 Proposed blocks are made in free slots of the partition: a refused one is simply forgotten. A move begins
-(:func:`begin`), finds q by what makes it one of SAMS or of restricted Gibbs sampling, and is concluded
+(:func:`begin`), computes q, which is where SAMS and restricted Gibbs sampling differ, and is concluded
 (:func:`conclude`).
 """
 
@@ -178,7 +178,7 @@ class Attempt(NamedTuple):
     least : float
         For a merge log q must be larger.
     is_hopeless : bool
-        The answer is no, whatever q: there is no split.
+        The move is refused whatever q is; the split is empty then.
     """
 
     slots: np.ndarray

@@ -233,6 +233,7 @@ def advance(
             for _ in range(model.num_proposals):
                 scored = resample_hyperparameters(model, scored, rng)
         values, likelihood, partition, log_density = scored
+        del scored  # the statistics need not outlive the partition
         iteration += 1
         if iteration % settings.thin == 0:
             records.iteration.append(iteration)

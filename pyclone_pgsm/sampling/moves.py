@@ -35,7 +35,7 @@ class MoveInfo(NamedTuple):
     tried : int
         How often the move was made.
     changed : int
-        How often the partition was another one after it.
+        How often the partition differed after it.
     split, merged : int
         How often it had more blocks, and fewer.
     """
@@ -47,7 +47,7 @@ class MoveInfo(NamedTuple):
 
 
 COUNTS = MoveInfo._fields
-"""What is counted of a move."""
+"""What is counted of a move: see :class:`MoveInfo`."""
 
 Step = Callable[[Any, PartitionPrior, Partition, np.random.Generator], tuple[Partition, MoveInfo]]
 """A move, made as often as an iteration makes it: likelihood, prior, partition (changed) and generator; gives the

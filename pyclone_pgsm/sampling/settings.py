@@ -165,10 +165,6 @@ class Settings:
             raise UsageError(f"`resample_threshold` {self.resample_threshold}: must lie between 0 and 1")
         if self.init not in (None, APART):
             check_init(str(self.init))
-        if self.close_moves and self.sampler == "gibbs":
-            raise UsageError(
-                f"`close_moves` {self.close_moves}: `sampler` gibbs has sweeps only; use mixed, or another"
-            )
         self._check_anchors()
         self._check_limits()
         if self.iterations is not None and self.burn_in is not None:
@@ -221,8 +217,13 @@ class Settings:
         Raises
         ------
         UsageError
-            The burn-in leaves no iteration.
+            The burn-in leaves no iteration, or the sampler makes no moves of close clusters, which are asked for.
         """
+        if self.close_moves and self.sampler == "gibbs":
+            raise UsageError(
+                f"`close_moves` {self.close_moves}: `sampler` gibbs makes no split-merge moves; leave `close_moves` "
+                "out, or use mixed"
+            )
         until_converged = self.until_converged or self.iterations is None
         if until_converged:
             most = max(200, min(10_000, 30_000_000 // max(1, num_observations) // 10 * 10))

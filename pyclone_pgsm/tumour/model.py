@@ -82,7 +82,7 @@ CONTENT_JUMPS = (1, 1, 1, 2, 4)
 PROPOSALS = 3
 """An iteration makes at least as many where they are cheap: given the partition they change the precision slowly."""
 ESTIMATED_FROM = 1_000_000  # numbers in a table from which on it is estimated what a proposal changes
-KEPT_BASES = 64  # base measures: a chain asks several times for the one that it has drawn
+KEPT_BASES = 16  # base measures: a chain asks several times for the one that it has drawn
 KEPT_BYTES = 400 << 20  # tables not in use that are kept
 
 
@@ -289,6 +289,7 @@ class PyCloneModel(BaseModel):
         """Let go of all tables."""
         self._grid.clear()
         self._likelihood.clear()
+        self._base.cache_clear()
 
     def estimate_change(
         self,

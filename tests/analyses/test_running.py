@@ -258,7 +258,6 @@ def test_threads():
         ({"anchors": 1}, "`anchors` 1: must be at least 2"),
         ({"anchors": 3, "sampler": "sams"}, "`anchors` 3: `sampler` sams has two; use mixed or pgsm"),
         ({"anchors": 3, "anchor_proposal": "cluster"}, "`anchors` 3: `anchor_proposal` cluster draws two"),
-        ({"close_moves": 1, "sampler": "gibbs"}, "`close_moves` 1: `sampler` gibbs has sweeps only"),
         ({"particles": 1}, "`particles` 1: must be at least 2"),
         ({"chains": 0}, "`chains` 0: must be at least 1"),
         ({"seed": -1}, "`seed` -1: must be at least 0"),
@@ -296,6 +295,9 @@ def test_settings_chosen_from_the_data():
         Settings(burn_in=1000, max_iterations=995).resolve(100)
     with pytest.raises(ValueError, match="resolve"):
         _ = Settings().lengths
+    with pytest.raises(UsageError, match="`close_moves` 1: `sampler` gibbs makes no split-merge moves"):
+        Settings(sampler="gibbs", close_moves=1).resolve(100)
+    assert Settings(sampler="gibbs").resolve(100).resolve(100).close_moves == 0
 
 
 def test_start_that_needs_too_much_memory(tmp_path, monkeypatch):

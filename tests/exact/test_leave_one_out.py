@@ -18,6 +18,7 @@ from scipy.special import logsumexp
 from seating import seating_probability
 from test_outliers import PRIORS, PROB, log_outlier, two_samples
 
+from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.partition import build_partition
@@ -73,10 +74,18 @@ def test_densities_of_partitions(name: str, prior: str) -> None:
     check(states, ask, case.num_observations)
 
 
+def repeated_reads() -> Observations:
+    """Of one sample: mutations of one kind in a block share a density, but for the outliers."""
+    return observations([[2], [2], [9], [2]], [[24], [24], [30], [24]])
+
+
+@pytest.mark.parametrize("make", [two_samples, repeated_reads])
 @pytest.mark.parametrize("prior", PRIORS)
-def test_densities_with_outliers_and_an_inferred_precision(prior: str) -> None:
+def test_densities_with_outliers_and_an_inferred_precision(
+    prior: str, make: Callable[[], Observations]
+) -> None:
     """Densities at different precisions compare: what the tables leave out depends on the precision."""
-    data = two_samples()
+    data = make()
     base = pyclone_model(data, 31, precision=None)
     model = TumourWithOutliers(base, PROB, log_any_share(data))
     precisions = {(10.0,): 0.3, (np.inf,): 0.7}

@@ -24,6 +24,7 @@ from pyclone_pgsm.inputs.tumour_content import parse_tumour_content
 from pyclone_pgsm.likelihoods.matrix import DataMatrix
 from pyclone_pgsm.priors import make_prior
 from pyclone_pgsm.ranges import BOUNDS
+from pyclone_pgsm.samplers import hyperparameters
 from pyclone_pgsm.sampling import chain
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import Trace
@@ -142,8 +143,10 @@ def test_a_joint_density_that_is_not_finite(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, factor: str, named: str
 ) -> None:
     """Whatever it comes from, the first iteration tells, before a file is written."""
-    patched = "log_prior" if factor == "prior" else "partition_log_likelihood"
-    monkeypatch.setattr(chain, patched, lambda *_: np.nan)
+    module, patched = (
+        (chain, "log_prior") if factor == "prior" else (hyperparameters, "partition_log_likelihood")
+    )
+    monkeypatch.setattr(module, patched, lambda *_: np.nan)
     with pytest.raises(UsageError) as raised:
         run_matrix(tmp_path / "t.h5", parameters={"r0": 2.0})
     assert str(raised.value).startswith(named)
