@@ -27,7 +27,7 @@ def partition_log_likelihood(likelihood: Any, partition: Partition) -> float:
     return float(kernel(likelihood, partition)) + likelihood.log_constant()
 
 
-class Scored(NamedTuple):
+class Evaluated(NamedTuple):
     """Values of the hyperparameters, and what depends on them.
 
     Attributes
@@ -47,13 +47,13 @@ class Scored(NamedTuple):
     log_density: float
 
 
-def score(model: Model, values: Values, likelihood: Any, partition: Partition) -> Scored:
+def evaluate(model: Model, values: Values, likelihood: Any, partition: Partition) -> Evaluated:
     """The state at these values, with its log density."""
     log_density = partition_log_likelihood(likelihood, partition) + model.log_hyperprior(values)
-    return Scored(values, likelihood, partition, log_density)
+    return Evaluated(values, likelihood, partition, log_density)
 
 
-def resample_hyperparameters(model: Model, current: Scored, rng: np.random.Generator) -> Scored:
+def resample_hyperparameters(model: Model, current: Evaluated, rng: np.random.Generator) -> Evaluated:
     """One Metropolis-Hastings step for p(values | c, y) ∝ p(values) prod_b L(y_b; values).
 
     Where the likelihood is expensive to make, the model may estimate what a proposal changes;
@@ -63,7 +63,7 @@ def resample_hyperparameters(model: Model, current: Scored, rng: np.random.Gener
 
     Returns
     -------
-    Scored
+    Evaluated
         The new state; `current` itself if the proposal was refused.
     """
     values, likelihood, partition, log_density = current
@@ -77,7 +77,9 @@ def resample_hyperparameters(model: Model, current: Scored, rng: np.random.Gener
         if rng.random() >= math.exp(log_passed):
             return current
     made = model.likelihood(proposal)
-    proposed = score(model, proposal, made, compiled_for(build_partition, type(made))(made, partition.labels))
+    proposed = evaluate(
+        model, proposal, made, compiled_for(build_partition, type(made))(made, partition.labels)
+    )
     log_ratio = proposed.log_density - log_density + log_q
     if estimate_change:
         log_passed_back = _log_pass(estimate_change(proposal, made, proposed.partition, values) - log_q)

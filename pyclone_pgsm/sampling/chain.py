@@ -26,7 +26,7 @@ from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.partition import Partition, PartitionPrior, build_partition, log_prior, statistic_length
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS, AnchorProposal
-from pyclone_pgsm.samplers.hyperparameters import resample_hyperparameters, score
+from pyclone_pgsm.samplers.hyperparameters import evaluate, resample_hyperparameters
 from pyclone_pgsm.samplers.initial import initial_labels
 from pyclone_pgsm.sampling.moves import make_steps
 from pyclone_pgsm.sampling.settings import Settings, start_of
@@ -216,10 +216,10 @@ def advance(
         if iterations - iteration == iterations % rebuild:
             # the last iterations end between two rebuilds: a longer run must start again before them
             checkpoint = copy.deepcopy(state_now())
-        did = []
+        infos = []
         for step in steps:
             partition, info = step(likelihood, tables, partition, rng)
-            did.append(info)
+            infos.append(info)
         if iteration < burn_in:
             state.anchors.adapt(likelihood, partition)
         if model.outliers is not None and iteration >= burn_in // 2:
@@ -228,12 +228,12 @@ def advance(
         prior = prior.resample(partition.sizes[partition.sizes > 0], rng)
         tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))
         values, likelihood = model.draw_conditionals(values, likelihood, partition, rng)
-        scored = score(model, values, likelihood, partition)
+        evaluated = evaluate(model, values, likelihood, partition)
         if iteration % (settings.hyper_every or 1) == 0:
             for _ in range(model.num_proposals):
-                scored = resample_hyperparameters(model, scored, rng)
-        values, likelihood, partition, log_density = scored
-        del scored  # the statistics need not outlive the partition
+                evaluated = resample_hyperparameters(model, evaluated, rng)
+        values, likelihood, partition, log_density = evaluated
+        del evaluated  # the statistics need not outlive the partition
         iteration += 1
         if iteration % settings.thin == 0:
             records.iteration.append(iteration)
@@ -243,7 +243,7 @@ def advance(
                 _log_joint(log_prior(tables, partition) + prior.log_normaliser(T), log_density, iteration)
             )
             records.values.append(values)
-            records.moves.append(np.array(did, np.int64))
+            records.moves.append(np.array(infos, np.int64))
             if settings.watch:
                 records.watched.append(model.watched(likelihood, partition))
             records.seconds.append(time.perf_counter() - started)

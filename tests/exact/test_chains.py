@@ -20,7 +20,7 @@ from pyclone_pgsm.likelihoods.pyclone import PyClone
 from pyclone_pgsm.partition import PartitionPrior, build_partition, canonical_labels
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
-from pyclone_pgsm.samplers.hyperparameters import resample_hyperparameters, score
+from pyclone_pgsm.samplers.hyperparameters import evaluate, resample_hyperparameters
 from pyclone_pgsm.sampling.chain import Records, advance, start_chain
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.tumour import model as tumour_model
@@ -138,7 +138,7 @@ def test_one_step_from_the_joint_posterior_of_partition_and_precision() -> None:
         partition = build(model.likelihood(values), partitions[c])
         partition, _ = sweep(model.likelihood(values), tables, partition, model.order, rng)
         values, likelihood, partition, _ = resample_hyperparameters(
-            model, score(model, values, model.likelihood(values), partition), rng
+            model, evaluate(model, values, model.likelihood(values), partition), rng
         )
         partition, _ = sweep(likelihood, tables, partition, model.order, rng)
         c = cells[canonical_labels(partition.labels)[0].tobytes()]

@@ -28,7 +28,7 @@ from pyclone_pgsm.likelihoods.pyclone import PyClone
 from pyclone_pgsm.partition import PartitionPrior, build_partition, canonical_labels
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
-from pyclone_pgsm.samplers.hyperparameters import resample_hyperparameters, score
+from pyclone_pgsm.samplers.hyperparameters import evaluate, resample_hyperparameters
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.tumour import model as tumour_model
 from pyclone_pgsm.tumour.grid import deduplicate
@@ -156,7 +156,7 @@ def test_one_step_from_the_joint_posterior(name: str, acceptance: str) -> None:
         partition = build(likelihood, partitions[c])
         for _ in range(2):
             values, likelihood, partition, _ = resample_hyperparameters(
-                model, score(model, values, likelihood, partition), rng
+                model, evaluate(model, values, likelihood, partition), rng
             )
         partition, _ = sweep(likelihood, tables, partition, model.order, rng)
         counts[joint.cell(values, canonical_labels(partition.labels)[0])] += 1

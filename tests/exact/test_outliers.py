@@ -30,7 +30,7 @@ from pyclone_pgsm.partition import PartitionPrior, build_partition, canonical_la
 from pyclone_pgsm.priors import CustomPrior, DirichletProcess, FiniteDirichlet, PitmanYor, Prior
 from pyclone_pgsm.samplers.anchors import uniform_anchors
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
-from pyclone_pgsm.samplers.hyperparameters import resample_hyperparameters, score
+from pyclone_pgsm.samplers.hyperparameters import evaluate, resample_hyperparameters
 from pyclone_pgsm.samplers.outliers import resample_outliers
 from pyclone_pgsm.samplers.particle_blocks import make_block_pool
 from pyclone_pgsm.samplers.particles import SMCSettings
@@ -182,7 +182,7 @@ class Kernels:
                 )
             elif part == "precision":
                 values, likelihood, partition, _ = resample_hyperparameters(
-                    model, score(model, values, likelihood, partition), rng
+                    model, evaluate(model, values, likelihood, partition), rng
                 )
             elif part == "weights":
                 values, likelihood = model.draw_conditionals(values, likelihood, partition, rng)

@@ -19,7 +19,7 @@ from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.model import Values
 from pyclone_pgsm.partition import build_partition
 from pyclone_pgsm.samplers import hyperparameters
-from pyclone_pgsm.samplers.hyperparameters import partition_log_likelihood, resample_hyperparameters, score
+from pyclone_pgsm.samplers.hyperparameters import evaluate, partition_log_likelihood, resample_hyperparameters
 
 COUNTS = np.array([3.0, 1.0, 7.0, 12.0])
 RATES = (0.1, 0.3, 1.0)
@@ -96,7 +96,7 @@ def p_value(model: AnyRate, step: Callable[..., Any] = resample_hyperparameters)
     counts = np.zeros(3, np.int64)
     for here in rng.choice(3, 10_000, p=p):
         likelihood = AnyRate().likelihood((RATES[here],))
-        values, _, partition, _ = step(model, score(model, (RATES[here],), likelihood, start[here]), rng)
+        values, _, partition, _ = step(model, evaluate(model, (RATES[here],), likelihood, start[here]), rng)
         assert (partition.labels == labels).all()
         counts[RATES.index(values[0])] += 1
     return chi_square_p_value(counts, p)

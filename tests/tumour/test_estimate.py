@@ -16,7 +16,7 @@ from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.pyclone import Lattice, PyClone, posterior_lattice
 from pyclone_pgsm.partition import Partition, build_partition
 from pyclone_pgsm.priors import DirichletProcess
-from pyclone_pgsm.samplers.hyperparameters import partition_log_likelihood, resample_hyperparameters, score
+from pyclone_pgsm.samplers.hyperparameters import evaluate, partition_log_likelihood, resample_hyperparameters
 from pyclone_pgsm.sampling.chain import advance, start_chain
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.simulate.options import SimulationOptions
@@ -228,7 +228,7 @@ def test_estimates_do_not_keep_a_chain_from_climbing(monkeypatch: pytest.MonkeyP
     likelihood, partition = at(model, values, made.cluster.astype(np.int32))
     rng = np.random.default_rng(1)
     steps = 0
-    state = score(model, values, likelihood, partition)
+    state = evaluate(model, values, likelihood, partition)
     while state.values[0] < 0.8:
         state = resample_hyperparameters(model, state, rng)
         steps += 1
