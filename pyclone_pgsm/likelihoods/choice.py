@@ -7,8 +7,6 @@ from dataclasses import dataclass
 
 import numpy as np
 
-FROM_PRIOR = 0.2  # share of the proposals
-
 
 @dataclass(frozen=True)
 class Choice:
@@ -24,12 +22,15 @@ class Choice:
         The value at the start of a chain.
     jumps : tuple of int
         Places from a value to the one proposed, down or up, equally likely.
+    from_prior : float
+        Share of the proposals that are draws from the prior.
     """
 
     values: tuple[float, ...]
     prior: tuple[float, ...]
     start: float
     jumps: tuple[int, ...] = (1,)
+    from_prior: float = 0.2
 
     def log_prior(self, value: float) -> float:
         return math.log(self.prior[self.values.index(value)] / sum(self.prior))
@@ -37,10 +38,10 @@ class Choice:
     def propose(self, value: float, rng: np.random.Generator) -> tuple[float, float]:
         """Another value, and log q(value | new) - log q(new | value).
 
-        One time in five, or :data:`FROM_PRIOR`, a draw from the prior, which leaps over values that the data hardly
-        tell apart, like large precisions and the infinite one; otherwise a jump, symmetric: beyond an end, stay.
+        A draw from the prior leaps over values that the data hardly tell apart, like large precisions and the infinite
+        one. Otherwise it is a jump, symmetric: beyond an end, stay.
         """
-        if rng.random() < FROM_PRIOR:
+        if rng.random() < self.from_prior:
             shares = np.cumsum(self.prior) / sum(self.prior)
             new = self.values[min(int(np.searchsorted(shares, rng.random(), "right")), len(shares) - 1)]
             return new, self.log_prior(value) - self.log_prior(new)
@@ -54,7 +55,7 @@ class Choice:
         return self.values[where] if 0 <= where < len(self.values) else None
 
 
-def log_uniform(values: tuple[float, ...], start: float) -> Choice:
+def log_uniform(values: tuple[float, ...], start: float, jumps: tuple[int, ...] = (1, 1, 2, 4)) -> Choice:
     """A choice of values in equal ratios, all equally likely, that starts at the one nearest to `start`."""
     nearest = min(values, key=lambda value: abs(math.log(value / start)))
-    return Choice(values, (1.0,) * len(values), nearest, (1, 1, 2, 4))
+    return Choice(values, (1.0,) * len(values), nearest, jumps)

@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.jit.compiling import compiled_for
-from pyclone_pgsm.likelihoods.choice import Choice
+from pyclone_pgsm.likelihoods.choice import Choice, log_uniform
 from pyclone_pgsm.likelihoods.model import BaseModel
 from pyclone_pgsm.likelihoods.pyclone import (
     BaseMeasure,
@@ -72,16 +72,23 @@ _FINITE = tuple(10.0 ** (exponent / 16.0) for exponent in range(24, 81))
 _MIDDLE = math.log(REAL_PRECISIONS[0] * REAL_PRECISIONS[1]) / 2.0
 _SPREAD = math.log(REAL_PRECISIONS[1] / REAL_PRECISIONS[0]) / (2.0 * 1.96)
 _WEIGHTS = tuple(math.exp(-0.5 * ((math.log(precision) - _MIDDLE) / _SPREAD) ** 2) for precision in _FINITE)
-PRECISION = Choice(
-    (*_FINITE, math.inf), (*_WEIGHTS, sum(_WEIGHTS)), 1000.0, (1, 1, 1, 2, 2, 3, 4, 8, 16, 24, 32)
-)
+PRECISION = Choice((*_FINITE, math.inf), (*_WEIGHTS, sum(_WEIGHTS)), 1000.0, (1, 1, 1, 2, 2, 3, 4, 8), 0.5)
 """31.6 to 100,000 in steps of 15 %, about the posterior standard deviation given a few hundred mutations, and infinite.
 Half of the prior is on the binomial, the limit. The other half is log-normal, with 95 % between `REAL_PRECISIONS`."""
-ERROR_RATE = Choice((1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2), (1.0,) * 7, 1e-3)
+_PREFERRED = (
+    1.0, 1.12, 1.25, 1.4, 1.6, 1.8, 2.0, 2.24, 2.5, 2.8, 3.15, 3.55, 4.0, 4.5, 5.0, 5.6, 6.3, 7.1, 8.0, 9.0
+)  # fmt: skip
+ERROR_RATE = log_uniform(
+    (*(round(number * unit, 8) for unit in (1e-4, 1e-3) for number in _PREFERRED), 1e-2),
+    1e-3,
+    (1, 1, 2, 3, 4, 6, 8, 12),
+)
+"""0.0001 to 0.01 in steps of 12 %, by preferred numbers (ISO 3, R20). Thousands of mutations tell apart rates that
+differ by a tenth: on a coarser grid chains stay where they are."""
 CONTENT_JUMPS = (1, 1, 1, 2, 4)
 PROPOSALS = 3
 """An iteration makes at least as many where they are cheap: given the partition they change the precision slowly."""
-ESTIMATED_FROM = 1_000_000  # numbers in a table from which on it is estimated what a proposal changes
+ESTIMATED_FROM = 100_000  # numbers in a table from which on it is estimated what a proposal changes
 KEPT_BASES = 16  # base measures: a chain asks several times for the one that it has drawn
 KEPT_BYTES = 400 << 20  # tables not in use that are kept
 

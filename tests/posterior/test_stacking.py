@@ -145,7 +145,7 @@ def test_stuck_chain_of_a_tumour(tmp_path, monkeypatch):
     """With outliers and an inferred precision."""
     model = analysis.ModelOptions(outlier_prob=0.05)
     path = small_runs.run(
-        tmp_path / "t.h5", model=model, sampler="gibbs", iterations=160, burn_in=80, chains=3
+        tmp_path / "t.h5", model=model, sampler="gibbs", iterations=400, burn_in=200, chains=3
     )
     expected = result_of(path).summary.labels
     stick(path, 0, -9000.0)

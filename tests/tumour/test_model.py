@@ -66,7 +66,7 @@ def test_proposals_are_as_the_ratio_says(choice: Choice) -> None:
     assert np.exp([choice.log_prior(value) for value in choice.values]).sum() == pytest.approx(1.0)
     likeliest = int(np.argmax(choice.prior))
     far = np.abs(np.arange(len(places)) - likeliest) > max(choice.jumps)
-    expected = 0.2 * choice.prior[likeliest] / sum(choice.prior)
+    expected = choice.from_prior * choice.prior[likeliest] / sum(choice.prior)
     if far.any():
         assert drawn[far, likeliest].mean() / size == pytest.approx(expected, rel=0.1)
 
