@@ -25,7 +25,7 @@ from pyclone_pgsm.trace.matrix import MatrixData
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from pyclone_pgsm.plots import Traces
+    from pyclone_pgsm.posterior.traces import Traces
     from pyclone_pgsm.report.content import Content, Page
 
 PICTURED_DRAWS = 12  # partitions that the picture of a density is the mean of

@@ -19,7 +19,7 @@ from pyclone_pgsm.trace.dataset import ModelOptions
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from pyclone_pgsm.plots import Traces
+    from pyclone_pgsm.posterior.traces import Traces
     from pyclone_pgsm.report.content import Content, Page
 
 Data = TypeVar("Data", contravariant=True)

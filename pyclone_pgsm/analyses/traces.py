@@ -10,12 +10,12 @@ from pyclone_pgsm.errors import TraceError
 from pyclone_pgsm.trace import Trace
 
 if TYPE_CHECKING:
-    from pyclone_pgsm.plots import Traces
+    from pyclone_pgsm.posterior.traces import Traces
 
 
 def traces_of(trace: Trace, burn_in: int | None) -> Traces:
     """The traced series of all chains as equally long rows, for the picture."""
-    from pyclone_pgsm.plots import Traces
+    from pyclone_pgsm.posterior.traces import Traces
 
     chains = [chain for chain in trace.chains if len(chain.iteration)]
     if not chains:

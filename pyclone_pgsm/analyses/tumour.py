@@ -31,7 +31,7 @@ from pyclone_pgsm.tumour.options import TumourOptions
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from pyclone_pgsm.plots import Traces
+    from pyclone_pgsm.posterior.traces import Traces
     from pyclone_pgsm.report.content import Content, Page
 
 VISITED = 30
@@ -168,7 +168,7 @@ class TumourAnalysis:
         self, trace: Trace, result: Result[Summary], traces: Traces, burn_in: int | None
     ) -> dict[str, Callable[[], Figure]]:
         """Prevalences, reads, co-clustering, chains."""
-        from pyclone_pgsm.plots import tumour_pictures
+        from pyclone_pgsm.plots.tumour import tumour_pictures
 
         return tumour_pictures(result.summary, (result.coclustered, result.coclustering), traces)
 

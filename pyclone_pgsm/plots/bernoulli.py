@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from pyclone_pgsm.plots import style
+from pyclone_pgsm.plots import appearance, style
 from pyclone_pgsm.plots.heatmaps import (
     BAR,
     MAX_CLUSTERS,
@@ -50,7 +50,7 @@ def data_heatmap(
     matplotlib.figure.Figure
     """
     sizes = data.sizes
-    shown = style.largest_clusters(sizes, MAX_CLUSTERS)
+    shown = appearance.largest_clusters(sizes, MAX_CLUSTERS)
     frame = Frame.of(data, shown)
     subtitle = f"{data}; rows sorted by cluster, below the probability of 1 in each cluster"
     if len(shown) < len(sizes):

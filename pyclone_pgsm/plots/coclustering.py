@@ -12,7 +12,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
-from pyclone_pgsm.plots import style
+from pyclone_pgsm.plots import appearance, style
 from pyclone_pgsm.posterior.summary import Summary
 
 MAX_ROW_NAMES = 45
@@ -41,7 +41,7 @@ def coclustering_heatmap(
     -------
     matplotlib.figure.Figure
     """
-    contents = style.contents(summary)
+    contents = appearance.contents(summary)
     return labels_heatmap(summary.mutation_ids, summary.labels, contents, item_index, matrix)
 
 
@@ -91,7 +91,7 @@ def labels_heatmap(
     axes.tick_params(axis="y", length=0, pad=13)
 
     shown = labels[items]
-    colours = [*style.cluster_colours(sizes), style.OUTLIER]  # the last is that of cluster -1
+    colours = [*appearance.cluster_colours(sizes), appearance.OUTLIER]  # the last is that of cluster -1
     strip = np.array([to_rgb(colour) for colour in colours])[shown]
     beside = style.add_axes(figure, left - STRIP - 0.03, top, STRIP, side)
     above = style.add_axes(figure, left, top - STRIP - 0.03, side, STRIP)

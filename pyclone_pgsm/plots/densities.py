@@ -11,7 +11,7 @@ from matplotlib.colors import to_rgba_array
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from pyclone_pgsm.plots import style
+from pyclone_pgsm.plots import appearance, style
 from pyclone_pgsm.posterior.summary import Summary
 
 MAX_COLUMNS = 5
@@ -39,7 +39,7 @@ def cluster_densities(summary: Summary) -> Figure:
     panel_rows = math.ceil(num_samples / columns)
     sizes = summary.cluster_size
     limit = MAX_ROWS if panel_rows == 1 else MAX_ROWS_STACKED
-    shown, rows, labels = style.cluster_rows_of(sizes, limit)
+    shown, rows, labels = appearance.cluster_rows_of(sizes, limit)
 
     row = 0.3 if len(labels) <= 12 else 0.17
     height = max(0.8, len(labels) * row)
@@ -47,7 +47,7 @@ def cluster_densities(summary: Summary) -> Figure:
     left = style.text_width(labels, style.SMALL) + 0.3
     gap, title = 0.2, 0.55
 
-    subtitle = f"{style.contents(summary)}; each scaled to its own height; dots: means"
+    subtitle = f"{appearance.contents(summary)}; each scaled to its own height; dots: means"
     if len(shown) < len(sizes):
         subtitle += f"; the {limit} largest"
     total = max(left + columns * (width + gap), style.text_width([subtitle], style.TEXT) + 0.3)
@@ -70,7 +70,7 @@ def cluster_densities(summary: Summary) -> Figure:
 def _draw_panel(
     axes: Axes, summary: Summary, sample: int, shown: NDArray[np.int64], rows: NDArray[np.int64]
 ) -> None:
-    colours = np.array(style.cluster_colours(summary.cluster_size))[shown]
+    colours = np.array(appearance.cluster_colours(summary.cluster_size))[shown]
     sharing = np.bincount(rows)[rows]
     bases = rows + 0.35
     shapes = [

@@ -12,7 +12,7 @@ from matplotlib.image import AxesImage
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from pyclone_pgsm.plots import style
+from pyclone_pgsm.plots import appearance, style
 from pyclone_pgsm.plots.points import Clustered, title_width
 
 MAX_CLUSTERS = 60
@@ -52,7 +52,7 @@ def cluster_heatmap(
     -------
     matplotlib.figure.Figure
     """
-    shown = style.largest_clusters(data.sizes, MAX_CLUSTERS)
+    shown = appearance.largest_clusters(data.sizes, MAX_CLUSTERS)
     if len(shown) < len(data.sizes):
         subtitle += f"; the {len(shown)} largest"
     frame = Frame.of(data, shown)
@@ -93,7 +93,7 @@ class Frame:
     def of(cls, data: Clustered, shown: NDArray[np.int64]) -> Frame:
         """The frame for some of the clusters."""
         num_columns = data.values.shape[1]
-        labels = [style.cluster_label(k, data.sizes[k]) for k in shown]
+        labels = [appearance.cluster_label(k, data.sizes[k]) for k in shown]
         names = style.short_names(data.column_names) if num_columns <= MAX_NAMES else []
         below = style.text_width(names, style.SMALL) + 0.25 if names else 0.4
         left = style.text_width(labels, style.SMALL) + STRIP + 0.4
@@ -154,7 +154,7 @@ def draw_image(axes: Axes, table: NDArray[np.float64], scale: Scale) -> AxesImag
 
 def draw_strip(figure: Figure, frame: Frame, top: float, height: float, clusters: NDArray[np.int64]) -> None:
     """Draw the colours of the clusters of the rows at the left of a heat map."""
-    colours = np.array([to_rgb(colour) for colour in style.cluster_colours(frame.data.sizes)])
+    colours = np.array([to_rgb(colour) for colour in appearance.cluster_colours(frame.data.sizes)])
     strip = style.add_axes(figure, frame.left - STRIP - 0.04, top, STRIP, height)
     strip.imshow(colours[clusters][:, None], aspect="auto", interpolation="nearest")
     strip.set_axis_off()

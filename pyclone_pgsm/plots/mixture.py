@@ -10,12 +10,13 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
-from pyclone_pgsm.plots import style
+from pyclone_pgsm.plots import appearance, style
 from pyclone_pgsm.plots.bernoulli import data_heatmap
 from pyclone_pgsm.plots.coclustering import labels_heatmap
 from pyclone_pgsm.plots.normal import Density, cluster_means, cluster_points, density_map
 from pyclone_pgsm.plots.points import Clustered, title_width
-from pyclone_pgsm.plots.traces import Traces, chain_traces
+from pyclone_pgsm.plots.traces import chain_traces
+from pyclone_pgsm.posterior.traces import Traces
 
 KINDS = ("normal", "bernoulli", "other")
 MAX_ROWS = 60
@@ -99,7 +100,7 @@ def cluster_sizes(data: Clustered, probabilities: NDArray[np.float64]) -> Figure
     matplotlib.figure.Figure
     """
     sizes = data.sizes
-    shown = style.largest_clusters(sizes, MAX_ROWS)
+    shown = appearance.largest_clusters(sizes, MAX_ROWS)
     subtitle = f"{data}; dots: medians, bars: all but the lowest and the highest 5 % of the rows"
     if len(shown) < len(sizes):
         subtitle += f"; the {len(shown)} largest"
@@ -108,7 +109,7 @@ def cluster_sizes(data: Clustered, probabilities: NDArray[np.float64]) -> Figure
     top, height = style.HEADER + 0.05, max(0.7, len(shown) * 0.19)
     total = max(left + 2 * width + gap + 0.25, title_width(subtitle))
     figure = style.new_figure(total, top + height + 0.55, "Cluster sizes and certainty", subtitle)
-    colours = [style.cluster_colours(sizes)[k] for k in shown]
+    colours = [appearance.cluster_colours(sizes)[k] for k in shown]
     rows = np.arange(len(shown))
 
     bars = style.add_axes(figure, left, top, width, height)

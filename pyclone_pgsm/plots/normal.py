@@ -18,7 +18,7 @@ from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 from scipy.linalg import eigh
 
-from pyclone_pgsm.plots import points, style
+from pyclone_pgsm.plots import appearance, points, style
 from pyclone_pgsm.plots.heatmaps import Scale, cluster_heatmap
 from pyclone_pgsm.plots.points import Clustered
 
@@ -89,7 +89,7 @@ def _plane(data: Clustered, parameters: Parameters | None, density: Density | No
     if parameters is not None:
         centres = parameters["mean"]
         points.draw_ellipses(axes, data, centres, parameters["covariance"])
-    points.number_clusters(axes, data, centres, np.flatnonzero(~style.minor_clusters(data.sizes)))
+    points.number_clusters(axes, data, centres, np.flatnonzero(~appearance.minor_clusters(data.sizes)))
     points.draw_legend(figure, data, left + panel + 0.15, top)
     return figure
 
@@ -180,7 +180,7 @@ def _plane_axes(
 def _rows(data: Clustered, parameters: Parameters | None, density: Density | None) -> Figure:
     """A stacked histogram, with the density, above one row of points a cluster."""
     sizes, values = data.sizes, data.values[:, 0]
-    shown = style.largest_clusters(sizes, MAX_ROWS)
+    shown = appearance.largest_clusters(sizes, MAX_ROWS)
     subtitle = str(data) + points.thinned(data)
     if parameters is not None:
         subtitle += "; bars: 2 standard deviations"
@@ -188,7 +188,7 @@ def _rows(data: Clustered, parameters: Parameters | None, density: Density | Non
         subtitle += "; line: predictive density"
     if len(shown) < len(sizes):
         subtitle += f"; rows: the {len(shown)} largest"
-    labels = [style.cluster_label(k, sizes[k]) for k in shown]
+    labels = [appearance.cluster_label(k, sizes[k]) for k in shown]
     left, top, width = style.text_width(labels, style.SMALL) + 0.3, style.HEADER + 0.1, 5.0
     strip, histogram, gap = max(0.5, len(shown) * (0.32 if len(shown) <= 12 else 0.19)), 1.5, 0.15
     ends = points.limits(values)
@@ -219,8 +219,8 @@ def _draw_histogram(axes: Axes, data: Clustered, ends: tuple[float, float], dens
     values = data.values[:, 0]
     edges = np.linspace(*ends, 41 if len(values) < 1000 else 101)
     base = np.zeros(len(edges) - 1)
-    groups = style.colour_groups(data.sizes, data.labels)
-    for colour, members in sorted(groups, key=lambda group: group[0] in style.GREYS):
+    groups = appearance.colour_groups(data.sizes, data.labels)
+    for colour, members in sorted(groups, key=lambda group: group[0] in appearance.GREYS):
         top = base + np.histogram(values[members], edges)[0]
         axes.stairs(top, edges, baseline=base, fill=True, color=colour, linewidth=0)
         base = top
@@ -345,7 +345,7 @@ def _draw_pair(
     if parameters is not None:
         centres = parameters["mean"][:, pair]
         points.draw_ellipses(axes, placed, centres, parameters["covariance"][:, pair][:, :, pair])
-    coloured = ~np.isin(style.cluster_colours(placed.sizes), style.GREYS)
+    coloured = ~np.isin(appearance.cluster_colours(placed.sizes), appearance.GREYS)
     points.number_clusters(axes, placed, centres, np.flatnonzero(coloured))
 
 
@@ -368,7 +368,7 @@ def cluster_means(data: Clustered, parameters: Parameters) -> Figure:
     deviation = data.values.std(axis=0)
     scale = np.where(deviation > 1e-12 * np.abs(data.values).max(axis=0), deviation, np.inf)
     means = (parameters["mean"] - data.values.mean(axis=0)) / scale
-    shown = style.largest_clusters(data.sizes, MAX_ROWS)
+    shown = appearance.largest_clusters(data.sizes, MAX_ROWS)
     subtitle = f"{data}; deviation from the mean of each column, in its standard deviations"
     end = max(float(np.quantile(np.abs(means[shown]), 0.99)), 1e-9)
     return cluster_heatmap(

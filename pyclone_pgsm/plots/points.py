@@ -15,7 +15,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
-from pyclone_pgsm.plots import style
+from pyclone_pgsm.plots import appearance, style
 
 MAX_POINTS = 100_000
 """Rows drawn at most; of more, an even part of each cluster."""
@@ -53,7 +53,10 @@ class Clustered:
         return np.bincount(self.labels)
 
     def __str__(self) -> str:
-        rows, clusters = style.count(len(self.labels), "row"), style.count(len(self.sizes), "cluster")
+        rows, clusters = (
+            appearance.count(len(self.labels), "row"),
+            appearance.count(len(self.sizes), "cluster"),
+        )
         return f"{rows} in {clusters}"
 
 
@@ -125,7 +128,7 @@ def draw_points(axes: Axes, data: Clustered, x: NDArray[np.float64], y: NDArray[
     """Draw the rows at (x, y), each (T,): grey clusters lowest, then the large below the small ones."""
     rows = drawn_rows(data.labels, MAX_POINTS)
     labels, x, y = data.labels[rows], x[rows], y[rows]
-    for colour, members in style.colour_groups(data.sizes, labels):
+    for colour, members in appearance.colour_groups(data.sizes, labels):
         axes.plot(
             x[members],
             y[members],
@@ -145,7 +148,7 @@ def spans(
     data: Clustered, means: NDArray[np.float64], variances: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Both ends, 2 sd from the mean, of the clusters that are not minor; `means` and `variances` are (K,)."""
-    large = ~style.minor_clusters(data.sizes)
+    large = ~appearance.minor_clusters(data.sizes)
     reach = 2 * np.sqrt(variances[large])
     return means[large] - reach, means[large] + reach
 
@@ -159,8 +162,8 @@ def draw_ellipses(
     scale, direction = np.linalg.eigh(covariances)
     roots = direction * np.sqrt(np.maximum(scale, 0))[:, None, :]
     outlines = means[:, None, :] + circle @ roots.transpose(0, 2, 1)
-    colours = style.cluster_colours(data.sizes)
-    widths = [0.7 if colour in style.GREYS else 1.2 for colour in colours]
+    colours = appearance.cluster_colours(data.sizes)
+    widths = [0.7 if colour in appearance.GREYS else 1.2 for colour in colours]
     dark = DARKER * to_rgba_array(colours)[:, :3]
     lines = PolyCollection(list(outlines), facecolors="none", edgecolors=dark, linewidths=widths, zorder=2)
     axes.add_collection(lines, autolim=False)

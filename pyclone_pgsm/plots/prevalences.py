@@ -11,7 +11,7 @@ from matplotlib.colors import to_rgba_array
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from pyclone_pgsm.plots import style
+from pyclone_pgsm.plots import appearance, style
 from pyclone_pgsm.posterior.summary import Summary
 
 MAX_ROWS = 60
@@ -44,16 +44,16 @@ def _weights(sizes: NDArray[np.int64]) -> NDArray[np.float64]:
 
 def _one_sample(summary: Summary) -> Figure:
     sizes = summary.cluster_size
-    shown, rows, labels = style.cluster_rows_of(sizes, MAX_ROWS)
+    shown, rows, labels = appearance.cluster_rows_of(sizes, MAX_ROWS)
     left = style.text_width(labels, style.SMALL) + 0.3
     height = max(0.9, len(labels) * 0.19)
-    subtitle = f"{style.contents(summary)}; bars: 95 % intervals"
+    subtitle = f"{appearance.contents(summary)}; bars: 95 % intervals"
     if len(shown) < len(sizes):
         subtitle += f"; the {MAX_ROWS} largest"
     figure = style.new_figure(left + 4.8, height + style.HEADER + 0.6, "Cluster prevalences", subtitle)
     axes = style.add_axes(figure, left, style.HEADER + 0.05, 4.6, height)
 
-    colours = np.array(style.cluster_colours(sizes))[shown]
+    colours = np.array(appearance.cluster_colours(sizes))[shown]
     weights = _weights(sizes)[shown]
     mean = summary.cluster_mean[shown, 0]
     low, high = summary.cluster_lower[shown, 0], summary.cluster_upper[shown, 0]
@@ -72,9 +72,9 @@ def _one_sample(summary: Summary) -> Figure:
 def _over_samples(summary: Summary) -> Figure:
     sizes = summary.cluster_size
     num_samples = len(summary.sample_ids)
-    named = style.named_clusters(sizes, style.MAX_NAMED)
-    labels = [style.cluster_label(k, sizes[k]) for k in named]
-    others = style.others_label(sizes, named)
+    named = appearance.named_clusters(sizes, appearance.MAX_NAMED)
+    labels = [appearance.cluster_label(k, sizes[k]) for k in named]
+    others = appearance.others_label(sizes, named)
     right = style.text_width([*labels, others or ""], style.SMALL) + 0.45
 
     names = style.short_names(summary.sample_ids)
@@ -86,7 +86,7 @@ def _over_samples(summary: Summary) -> Figure:
     height = 3.7
 
     top = style.HEADER + 0.05
-    subtitle = f"{style.contents(summary)}; bars: 95 % intervals"
+    subtitle = f"{appearance.contents(summary)}; bars: 95 % intervals"
     if len(sizes) > MAX_LINES:
         subtitle += f"; the {MAX_LINES} largest"
     figure = style.new_figure(left + width + right, top + height + below, "Cluster prevalences", subtitle)
@@ -95,7 +95,7 @@ def _over_samples(summary: Summary) -> Figure:
     edge = num_samples - 0.6
     style.unit_axis(axes, "y")
     axes.set_xlim(-0.4, edge)
-    _label_ends(axes, ends[named], edge, labels, np.array(style.cluster_colours(sizes))[named], others)
+    _label_ends(axes, ends[named], edge, labels, np.array(appearance.cluster_colours(sizes))[named], others)
     if turned:
         axes.set_xticks(range(num_samples), names, rotation=50, ha="right", rotation_mode="anchor")
     else:
@@ -109,11 +109,11 @@ def _draw_lines(axes: Axes, summary: Summary) -> NDArray[np.float64]:
     """Draw the clusters, the small ones behind; returns the right end (x, y) of each one's line, (K, 2)."""
     sizes, mean = summary.cluster_size, summary.cluster_mean
     num_clusters, num_samples = mean.shape
-    few = num_clusters <= len(style.PALETTE)
+    few = num_clusters <= len(appearance.PALETTE)
     offsets = np.linspace(-0.1, 0.1, num_clusters + 2)[1:-1] if few else np.zeros(num_clusters)
     x = np.arange(num_samples) + offsets[:, None]
 
-    order = style.by_size(sizes)[:MAX_LINES][::-1]
+    order = appearance.by_size(sizes)[:MAX_LINES][::-1]
     weights = _weights(sizes)[order]
     colours = _line_colours(sizes)[order]
     faint = colours * (1, 1, 1, 0.75)
@@ -134,9 +134,9 @@ def _draw_lines(axes: Axes, summary: Summary) -> NDArray[np.float64]:
 
 def _line_colours(sizes: NDArray[np.int64]) -> NDArray[np.float64]:
     """Red, green, blue and opacity of each cluster, (K, 4): greys are faint, those without a name more so."""
-    colours = style.cluster_colours(sizes)
-    opacity = np.where(np.isin(colours, style.PALETTE), 0.95, 0.5)
-    opacity[style.by_size(sizes)[style.MAX_NAMED :]] = 0.25
+    colours = appearance.cluster_colours(sizes)
+    opacity = np.where(np.isin(colours, appearance.PALETTE), 0.95, 0.5)
+    opacity[appearance.by_size(sizes)[appearance.MAX_NAMED :]] = 0.25
     return np.column_stack([to_rgba_array(colours)[:, :3], opacity])
 
 

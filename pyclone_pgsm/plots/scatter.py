@@ -15,7 +15,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
-from pyclone_pgsm.plots import style
+from pyclone_pgsm.plots import appearance, style
 from pyclone_pgsm.posterior.summary import Summary
 
 MAX_PAIRS = 15
@@ -101,7 +101,7 @@ def choose_samples(summary: Summary, max_pairs: int) -> NDArray[np.int64]:
 
 
 def _scatter(summary: Summary, quantity: _Quantity, max_pairs: int) -> Figure:
-    subtitle = style.contents(summary)
+    subtitle = appearance.contents(summary)
     if len(summary.sample_ids) == 1:
         return _rows(summary, quantity, subtitle)
     samples = choose_samples(summary, max_pairs)
@@ -192,7 +192,7 @@ def _draw_pair(axes: Axes, summary: Summary, quantity: _Quantity, across: int, u
     if quantity.discs:
         centres = summary.cluster_mean[:, across], summary.cluster_mean[:, up]
         areas = 500 * summary.cluster_size / len(x)
-        colours = style.cluster_colours(summary.cluster_size)
+        colours = appearance.cluster_colours(summary.cluster_size)
         axes.scatter(*centres, s=areas, c=colours, alpha=0.25, linewidths=0, zorder=1.4, clip_on=False)
 
 
@@ -210,7 +210,7 @@ def _say_no_reads(axes: Axes) -> None:
 def _draw_points(axes: Axes, summary: Summary, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
     """Draw the points, none for NaN: grey clusters lowest, then the large below the small ones."""
     diameter = float(np.clip(9 * len(x) ** -0.2, 1.6, 6))
-    for colour, members in style.colour_groups(summary.cluster_size, summary.labels):
+    for colour, members in appearance.colour_groups(summary.cluster_size, summary.labels):
         axes.plot(
             x[members],
             y[members],
@@ -233,9 +233,9 @@ def _number_clusters(axes: Axes, summary: Summary, x: NDArray[np.float64], y: ND
     frame = axes.transAxes.transform([(0, 0), (1, 1)]) * 72 / axes.figure.dpi
     halo = [withStroke(linewidth=2, foreground="white")]
     taken: list[NDArray[np.float64]] = []
-    for k, colour in enumerate(style.cluster_colours(summary.cluster_size)):
+    for k, colour in enumerate(appearance.cluster_colours(summary.cluster_size)):
         members = (summary.labels == k)[known]
-        if colour in style.GREYS or not members.any():
+        if colour in appearance.GREYS or not members.any():
             continue
         size = np.array([style.text_width([str(k)], style.SMALL) * 72, 0.75 * style.SMALL])
         centre = np.median(points[members], axis=0)
@@ -293,14 +293,14 @@ def _hides(
 def _rows(summary: Summary, quantity: _Quantity, subtitle: str) -> Figure:
     """A stacked histogram above one row of points a cluster, and one of the outliers."""
     sizes, values = summary.cluster_size, quantity.values[:, 0]
-    shown, rows, labels = style.cluster_rows_of(sizes, MAX_ROWS)
+    shown, rows, labels = appearance.cluster_rows_of(sizes, MAX_ROWS)
     if len(shown) < len(sizes):
         subtitle += f"; rows: the {MAX_ROWS} largest"
     row_of = np.full(len(sizes) + 1, np.nan)
     row_of[shown] = rows
     row_of[-1] = len(labels)  # of cluster -1
     if summary.num_outliers:
-        labels.append(style.outliers_label(summary.num_outliers))
+        labels.append(appearance.outliers_label(summary.num_outliers))
     left, top, width = style.text_width(labels, style.SMALL) + 0.3, style.HEADER + 0.1, 5.0
     strip, histogram, gap = max(0.5, len(labels) * (0.32 if len(labels) <= 12 else 0.19)), 1.3, 0.15
     figure = style.new_figure(
@@ -326,8 +326,10 @@ def _draw_histogram(axes: Axes, summary: Summary, quantity: _Quantity) -> None:
     edges = np.linspace(0, quantity.end, 51 if len(values) < 1000 else 101)
     base = np.zeros(len(edges) - 1)
     known = ~np.isnan(values)
-    groups = style.colour_groups(summary.cluster_size, summary.labels)
-    for colour, members in sorted(groups, key=lambda group: group[0] in (style.OUTLIER, *style.GREYS)):
+    groups = appearance.colour_groups(summary.cluster_size, summary.labels)
+    for colour, members in sorted(
+        groups, key=lambda group: group[0] in (appearance.OUTLIER, *appearance.GREYS)
+    ):
         top = base + np.histogram(values[members & known], edges)[0]
         axes.stairs(top, edges, baseline=base, fill=True, color=colour, linewidth=0)
         base = top

@@ -1,8 +1,6 @@
-"""Traces of the chains: log joint, number of clusters, concentration, and what is inferred of the likelihood."""
+"""Pictures of the courses of the chains."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 from matplotlib import colormaps
@@ -13,7 +11,8 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
-from pyclone_pgsm.plots import style
+from pyclone_pgsm.plots import appearance, style
+from pyclone_pgsm.posterior.traces import LOGARITHMIC, Traces
 from pyclone_pgsm.sampling.diagnostics import FEWEST_DRAWS, split_rhat
 from pyclone_pgsm.tumour.base_measure import is_weight
 
@@ -21,34 +20,6 @@ WIDTH, BESIDE, HEIGHT = 6.4, 0.9, 1.15
 BINS = 30
 MAX_HYPERPARAMETERS = 6
 MAX_IN_ROW = 8
-LOGARITHMIC = ("precision", "error_rate")
-
-
-@dataclass(frozen=True)
-class Traces:
-    """The saved rows of C chains, I of each.
-
-    Attributes
-    ----------
-    log_joint : (C, I) float
-    num_clusters : (C, I) int
-    concentration : (C, I) float or None
-        None if the partition prior has none.
-    hyperparameters : dict of str to (C, I) float
-        What is inferred of the likelihood, as ``precision`` (infinite where the beta-binomial is the binomial) or, of
-        one sample, ``precision:SAMPLE``.
-    burn_in : int
-        How many of the saved rows, from the first on, are burn-in.
-    iterations : (I,) int
-        Number of the iteration that each saved row shows.
-    """
-
-    log_joint: NDArray[np.float64]
-    num_clusters: NDArray[np.int64]
-    concentration: NDArray[np.float64] | None
-    hyperparameters: dict[str, NDArray[np.float64]]
-    burn_in: int
-    iterations: NDArray[np.int64]
 
 
 def chain_traces(traces: Traces) -> Figure:
@@ -74,7 +45,7 @@ def chain_traces(traces: Traces) -> Figure:
         panels.append(("concentration", traces.concentration))
     shown = _shown_hyperparameters(traces)
     panels += [(name, traces.hyperparameters[name]) for name in shown]
-    subtitle = f"{style.count(num_chains, 'chain')} of {style.count(num_rows, 'saved iteration')}"
+    subtitle = f"{appearance.count(num_chains, 'chain')} of {appearance.count(num_rows, 'saved iteration')}"
     if traces.burn_in:
         subtitle += f", the first {traces.burn_in:,} of them burn-in"
     if len(shown) < len(traces.hyperparameters):
@@ -130,8 +101,8 @@ def _shown_hyperparameters(traces: Traces) -> list[str]:
 
 def chain_colours(num_chains: int) -> list[str]:
     """A colour a chain: the palette's while it lasts, otherwise evenly spaced ones."""
-    if num_chains <= len(style.PALETTE):
-        return list(style.PALETTE[:num_chains])
+    if num_chains <= len(appearance.PALETTE):
+        return list(appearance.PALETTE[:num_chains])
     return [to_hex(colour) for colour in colormaps["viridis"](np.linspace(0, 0.95, num_chains))]
 
 
@@ -213,7 +184,7 @@ def _legend(figure: Figure, num_chains: int, left: float, top: float) -> None:
     if num_chains == 1:
         return
     colours = chain_colours(num_chains)
-    some = num_chains if num_chains <= len(style.PALETTE) else MAX_IN_ROW
+    some = num_chains if num_chains <= len(appearance.PALETTE) else MAX_IN_ROW
     named = np.linspace(0, num_chains - 1, some).astype(int)
     handles = [Line2D([], [], color=colours[c], linewidth=2) for c in named]
     labels = [f"chain {c}" for c in named]

@@ -15,8 +15,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pyclone_pgsm.plots.traces import Traces
 from pyclone_pgsm.posterior.summarize import Result
+from pyclone_pgsm.posterior.traces import Traces
 
 ZERO_WIDTH = "\u200b"
 

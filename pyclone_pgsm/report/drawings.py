@@ -9,15 +9,19 @@ from io import BytesIO
 from typing import Any
 
 import numpy as np
-from matplotlib import colormaps
 from numpy.typing import NDArray
 from PIL import Image
 
-from pyclone_pgsm.plots import style
-from pyclone_pgsm.plots.traces import LOGARITHMIC, Traces
+from pyclone_pgsm.plots import appearance
+from pyclone_pgsm.posterior.traces import LOGARITHMIC, Traces
 from pyclone_pgsm.report.content import escaped
 from pyclone_pgsm.tumour.base_measure import is_weight
 
+BLUES = (
+    (247, 251, 255), (222, 235, 247), (198, 219, 239), (158, 202, 225), (107, 174, 214),
+    (66, 146, 198), (33, 113, 181), (8, 81, 156), (8, 48, 107),
+)  # fmt: skip
+"""ColorBrewer's, red, green and blue from probability 0 to 1."""
 MAP_SIDE = 400
 CHAIN_POINTS = 300
 MOST_SERIES = 9
@@ -38,14 +42,15 @@ def coclustering_picture(
     sums = np.add.reduceat(np.add.reduceat(values, starts, axis=0), starts, axis=1)
     amounts = np.diff(np.append(starts, n))
     pixels = np.round(255 * sums / np.outer(amounts, amounts)).astype(np.uint8)
-    palette = (255 * colormaps["Blues"](np.arange(256))[:, :3]).round().astype(np.uint8)
+    steps = np.linspace(0, len(BLUES) - 1, 256)
+    palette = np.column_stack([np.interp(steps, range(len(BLUES)), part) for part in zip(*BLUES)])
     image, file = Image.fromarray(pixels), BytesIO()
-    image.putpalette(palette.tobytes())
+    image.putpalette(palette.round().astype(np.uint8).tobytes())
     image.save(file, "png", optimize=False)
     encoded = base64.b64encode(file.getvalue()).decode("ascii")
     ordered = own[order]
     edges = np.concatenate([[0], np.flatnonzero(np.diff(ordered)) + 1, [n]]).tolist()
-    colours = style.cluster_colours(np.bincount(labels[labels >= 0]))
+    colours = appearance.cluster_colours(np.bincount(labels[labels >= 0]))
     squares = []
     for start, end in itertools.pairwise(edges):
         k, size = int(ordered[start]), (end - start) / n
@@ -93,7 +98,7 @@ def _course(name: str, values: NDArray[Any], traces: Traces) -> str:
     for chain in range(len(shown)):
         known = np.isfinite(down[chain])
         points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across[known], down[chain][known]))
-        colour = style.PALETTE[chain % len(style.PALETTE)]
+        colour = appearance.PALETTE[chain % len(appearance.PALETTE)]
         lines.append(f'<polyline points="{points}" stroke="{colour}"><title>chain {chain}</title></polyline>')
     if 0 < traces.burn_in < len(traces.iterations):
         end = float(traces.iterations[traces.burn_in - 1])

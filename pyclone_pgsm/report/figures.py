@@ -35,13 +35,13 @@ from bokeh.models import (
 from bokeh.models.glyphs import Patches
 from numpy.typing import NDArray
 
-from pyclone_pgsm.plots import style
+from pyclone_pgsm.plots import appearance
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.report.content import label
 
 GREY = "#808080"
 """Of axes and their texts: read on white and on black."""
-OUTLIER = style.OUTLIER, "#c4c4c4"
+OUTLIER = appearance.OUTLIER, "#c4c4c4"
 """Of outliers, on white and on black."""
 GRID = "rgba(128, 128, 128, 0.22)"
 MOST_LINES = 60
@@ -108,18 +108,18 @@ def _item(made: Any, target: str) -> dict[str, Any]:
 
 def prevalence_lines(summary: Summary, target: str) -> dict[str, Any]:
     """Prevalence of each cluster across the samples, with intervals."""
-    shown = style.largest_clusters(summary.cluster_size, MOST_LINES)
+    shown = appearance.largest_clusters(summary.cluster_size, MOST_LINES)
     D = len(summary.sample_ids)
-    colours = np.array(style.cluster_colours(summary.cluster_size), object)[shown]
+    colours = np.array(appearance.cluster_colours(summary.cluster_size), object)[shown]
     made = _figure(380, "prevalences", Range1d(start=-0.4, end=D - 0.6), Range1d(start=-0.03, end=1.03))
     [axis], [up] = made.below, made.left
     up.axis_label = "cellular prevalence"
-    names = style.short_names(summary.sample_ids, 18 if D <= 10 else 12)
+    names = appearance.distinct_names(summary.sample_ids, 18 if D <= 10 else 12)
     axis.ticker = FixedTicker(ticks=list(range(D)))
     axis.major_label_overrides = {d: label(name.replace(r"\$", "$")) for d, name in enumerate(names)}
     axis.major_label_orientation = 0 if D <= 6 else math.pi / 4
     places = np.arange(D) + np.linspace(-0.12, 0.12, len(shown))[:, None] * (len(shown) > 1)
-    minor = style.minor_clusters(summary.cluster_size)[shown]
+    minor = appearance.minor_clusters(summary.cluster_size)[shown]
     order = np.argsort(~minor, kind="stable")  # small clusters behind the others
     shown, colours, places, minor = shown[order], colours[order], places[order], minor[order]
     widths, alphas, diameters = np.where(
@@ -208,7 +208,7 @@ def densities(target: str) -> dict[str, Any]:
 
 def density_values(summary: Summary) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
     """Clusters (k,), prevalences (n,) and densities (k, D, n), each scaled to its own height."""
-    shown = style.largest_clusters(summary.cluster_size, MOST_DENSITIES)
+    shown = appearance.largest_clusters(summary.cluster_size, MOST_DENSITIES)
     grid, values = summary.grid, summary.cluster_density[shown]
     step = max(1, math.ceil(len(grid) / DENSITY_POINTS))
     starts = np.arange(0, len(grid), step)

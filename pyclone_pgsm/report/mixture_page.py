@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pyclone_pgsm.likelihoods.matrix import DataMatrix
-from pyclone_pgsm.plots import style
+from pyclone_pgsm.plots import appearance
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.report import figures
 from pyclone_pgsm.report.content import Content, Page, Section, count, flat
@@ -26,7 +26,7 @@ def mixture_page(content: Content) -> Page:
     """The page of any other data."""
     summary: MixtureSummary = content.result.summary
     data: DataMatrix = content.data.matrix
-    colours = style.cluster_colours(summary.cluster_size)
+    colours = appearance.cluster_colours(summary.cluster_size)
     names, files = list(map(str, summary.column_names))[:MOST_COLUMNS], files_of(content)
     clusters, members, shown = mixture_tables(summary, content.tables["clusters.tsv"], colours)
     several = len(names) > 1

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from pyclone_pgsm.inputs.observations import Observations
-from pyclone_pgsm.plots import style
+from pyclone_pgsm.plots import appearance
 from pyclone_pgsm.posterior.checks import doubtful
 from pyclone_pgsm.posterior.states import SURE, trunks
 from pyclone_pgsm.posterior.summary import Summary
@@ -47,7 +47,7 @@ def tumour_page(content: Content) -> Page:
     """The page of a tumour."""
     summary: Summary = content.result.summary
     data: Observations = content.data.observations
-    colours = style.cluster_colours(summary.cluster_size)
+    colours = appearance.cluster_colours(summary.cluster_size)
     names = summary.sample_ids
     files = files_of(content)
     mutations, shown = mutation_table(summary, data)
@@ -128,7 +128,7 @@ def tumour_data(summary: Summary, data: Observations, shown: int) -> dict[str, A
             "x": flat(np.round(places, 4)),
             "y": flat(np.round(density, 3)),
         },
-        "minor_clusters": np.flatnonzero(style.minor_clusters(summary.cluster_size)).tolist(),
+        "minor_clusters": np.flatnonzero(appearance.minor_clusters(summary.cluster_size)).tolist(),
         **named,
     }
 

@@ -24,7 +24,9 @@ from pyclone_pgsm.cli.messages import summary_lines
 from pyclone_pgsm.cli.mistakes import with_options
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.labels import canonical
-from pyclone_pgsm.plots import coclustering_heatmap, prevalence_scatter, style, vaf_scatter
+from pyclone_pgsm.plots import appearance
+from pyclone_pgsm.plots.coclustering import coclustering_heatmap
+from pyclone_pgsm.plots.scatter import prevalence_scatter, vaf_scatter
 from pyclone_pgsm.posterior.summarize import summarize
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.simulate.options import SimulationOptions
@@ -305,7 +307,7 @@ def test_pictures(samples: int, tmp_path: Path) -> None:
         crosses = [line for axes in figure.axes for line in axes.lines if line.get_marker() == "x"]
         panels = samples * (samples - 1) // 2 if samples > 1 else 1
         assert len(crosses) == panels
-        assert all(len(line.get_xdata()) == 12 and line.get_color() == style.OUTLIER for line in crosses)
+        assert all(len(line.get_xdata()) == 12 and line.get_color() == appearance.OUTLIER for line in crosses)
 
 
 def test_outliers_are_last_in_the_coclustering_picture() -> None:

@@ -23,32 +23,23 @@ from PIL import Image
 
 from pyclone_pgsm.analyses.results import PICTURES
 from pyclone_pgsm.errors import OutputError, UsageError
-from pyclone_pgsm.plots import (
-    Traces,
-    chain_traces,
-    cluster_colours,
-    cluster_densities,
-    cluster_prevalences,
-    coclustering_heatmap,
-    prevalence_scatter,
-    tumour_pictures,
-    vaf_scatter,
-)
-from pyclone_pgsm.plots.densities import _outline
-from pyclone_pgsm.plots.scatter import choose_samples
-from pyclone_pgsm.plots.style import (
+from pyclone_pgsm.plots.appearance import (
     GREYS,
     PALETTE,
-    cluster_legend,
+    cluster_colours,
     cluster_rows_of,
     colour_groups,
     minor_clusters,
-    save,
-    short_names,
-    spread,
-    write_pictures,
 )
+from pyclone_pgsm.plots.coclustering import coclustering_heatmap
+from pyclone_pgsm.plots.densities import _outline, cluster_densities
+from pyclone_pgsm.plots.prevalences import cluster_prevalences
+from pyclone_pgsm.plots.scatter import choose_samples, prevalence_scatter, vaf_scatter
+from pyclone_pgsm.plots.style import cluster_legend, save, short_names, spread, write_pictures
+from pyclone_pgsm.plots.traces import chain_traces
+from pyclone_pgsm.plots.tumour import tumour_pictures
 from pyclone_pgsm.posterior.summary import Summary
+from pyclone_pgsm.posterior.traces import Traces
 
 pytestmark = pytest.mark.filterwarnings("error")
 
@@ -250,6 +241,15 @@ t.write_plots(Path({str(tmp_path)!r}), summary, t.make_coclustering(summary, 20)
 assert "matplotlib.pyplot" not in sys.modules
 assert dict.__eq__(matplotlib.rcParams, before)
 """
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_page_needs_no_matplotlib():
+    code = (
+        "import sys, pyclone_pgsm.report.tumour_page, pyclone_pgsm.report.mixture_page\n"
+        "assert 'matplotlib' not in sys.modules"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 

@@ -279,7 +279,7 @@ def test_colours(script: Import) -> None:
     pure, mixed = figures.colours(["gibbs", "pgsm", "sams"]), figures.colours(["gibbs", "mixed"])
     assert pure["gibbs"] == mixed["gibbs"]
     assert len({*pure.values(), *mixed.values()}) == 4
-    assert list(figures.colours(["2", "5"]).values()) == list(figures.style.PALETTE[:2])
+    assert list(figures.colours(["2", "5"]).values()) == list(figures.appearance.PALETTE[:2])
 
 
 def test_states(script: Import) -> None:

@@ -25,7 +25,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.likelihoods.model import FixedModel
 from pyclone_pgsm.likelihoods.registry import find_likelihood
-from pyclone_pgsm.plots import style
+from pyclone_pgsm.plots import appearance, style
 from pyclone_pgsm.posterior.predictive import Predictive
 from pyclone_pgsm.priors import DirichletProcess, FiniteDirichlet, Prior
 
@@ -59,8 +59,8 @@ def dataset_name(name: str) -> str:
 
 def colours(names: Iterable[str]) -> dict[str, str]:
     """The same colour in every figure for what `SHOWN_NAMES` knows; others by their order."""
-    known = dict(zip(SHOWN_NAMES, style.PALETTE))
-    return {name: known.get(name, colour) for name, colour in zip(names, style.PALETTE)}
+    known = dict(zip(SHOWN_NAMES, appearance.PALETTE))
+    return {name: known.get(name, colour) for name, colour in zip(names, appearance.PALETTE)}
 
 
 @dataclass(frozen=True)
@@ -223,7 +223,7 @@ class Map:
     def __str__(self) -> str:
         last = self.looks[-1]
         clusters = int(self.states.labels[last].max()) + 1
-        return f"{self.title}\n{self.states.cpu_seconds[last]:.3g} s, {style.count(clusters, 'cluster')}"
+        return f"{self.title}\n{self.states.cpu_seconds[last]:.3g} s, {appearance.count(clusters, 'cluster')}"
 
 
 def plain_axes(figure: Figure, left: float, top: float, width: float, height: float, title: str) -> Axes:
@@ -282,7 +282,7 @@ def mopsi_maps(data: MatrixData, rows: int | None, paths: dict[str, Path]) -> Fi
     for column in range(5):
         left = gap + column * (width + gap)
         if column == 0:
-            axes = plain_axes(figure, left, top, width, height, f"{style.count(len(data), 'place')}")
+            axes = plain_axes(figure, left, top, width, height, f"{appearance.count(len(data), 'place')}")
             axes.plot(*places.T, "o", markersize=0.8, markeredgewidth=0, color=style.INK)
             continue
         panel = maps[column - 1]
@@ -312,7 +312,9 @@ def finite_maps(data: MatrixData, rows: int | None, paths: dict[str, Path]) -> F
         draw_density(axes, points, states.density(likelihood, looks).log_density)
         axes = plain_axes(figure, left, top + size + gap, size, size, "")
         labels = states.labels[-1]
-        axes.scatter(points[:, 0], points[:, 1], s=2, linewidths=0, color=np.array(style.PALETTE)[labels])
+        axes.scatter(
+            points[:, 0], points[:, 1], s=2, linewidths=0, color=np.array(appearance.PALETTE)[labels]
+        )
     return figure
 
 
