@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import importlib
+import json
+import math
 from pathlib import Path
 from types import ModuleType
 
@@ -37,6 +39,16 @@ def test_table(mixing: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture
     assert (table["iterations"] == 60).all()
     assert (table["log_joint_ess_per_second"] > 0).all()
     assert table["precision_ess_per_second"].isna().all()
+
+
+def test_chains_that_stay_at_different_values(mixing: ModuleType, tmp_path: Path) -> None:
+    """Their R-hat is infinite, which ``run.json`` has as a text."""
+    folder = tmp_path / "apart"
+    cluster(matrix("normal").values, settings=Settings(iterations=60, burn_in=20, chains=2), out=folder)
+    run = json.loads((folder / "run.json").read_text())
+    run["convergence"]["quantities"]["num_clusters"]["rhat"] = "inf"
+    (folder / "run.json").write_text(json.dumps(run))
+    assert mixing.mixing_of(folder / "run.json")["largest_rhat"] == math.inf
 
 
 def test_no_results(mixing: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

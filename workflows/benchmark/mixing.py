@@ -44,7 +44,7 @@ def mixing_of(path: Path) -> dict[str, float | str]:
         "iterations": verdict["iterations"],
         "sampling_seconds": seconds,
         "wall_seconds": run["seconds"]["chains"],
-        "largest_rhat": max((quantity["rhat"] for quantity in asked), default=float("nan")),
+        "largest_rhat": max((float(quantity["rhat"]) for quantity in asked), default=float("nan")),
         "coclustering_sd": verdict["coclustering_sd"],
     }
     for name in SERIES:
