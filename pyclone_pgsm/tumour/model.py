@@ -81,8 +81,9 @@ ERROR_RATE = log_uniform(
     1e-3,
     (1, 1, 2, 3, 4),
 )
-"""0.0001 to 0.01 in steps of 26 %, by preferred numbers (ISO 3, R10). Thousands of mutations tell apart rates that differ
-by a tenth: on a grid of 1, 2, 5, 10 chains stay where they are, and on a finer one small data need more tables."""
+"""0.0001 to 0.01 in steps of 26 %, by preferred numbers (ISO 3, R10). Thousands of mutations tell apart rates that
+differ by a tenth: on a grid of 1, 2, 5, 10 chains stay where they are, and on a finer one small data need more
+tables."""
 CONTENT_JUMPS = (1, 1, 1, 2, 4)
 PROPOSALS = 3
 """An iteration makes at least as many where they are cheap: given the partition they change the precision slowly."""
