@@ -55,7 +55,7 @@ class Choice:
         return self.values[where] if 0 <= where < len(self.values) else None
 
 
-def log_uniform(values: tuple[float, ...], start: float, jumps: tuple[int, ...] = (1, 1, 2, 4)) -> Choice:
+def log_uniform(values: tuple[float, ...], start: float) -> Choice:
     """A choice of values in equal ratios, all equally likely, that starts at the one nearest to `start`."""
     nearest = min(values, key=lambda value: abs(math.log(value / start)))
-    return Choice(values, (1.0,) * len(values), nearest, jumps)
+    return Choice(values, (1.0,) * len(values), nearest, (1, 1, 2, 4))

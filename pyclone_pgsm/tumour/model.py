@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.jit.compiling import compiled_for
-from pyclone_pgsm.likelihoods.choice import Choice, log_uniform
+from pyclone_pgsm.likelihoods.choice import Choice
 from pyclone_pgsm.likelihoods.model import BaseModel
 from pyclone_pgsm.likelihoods.pyclone import (
     BaseMeasure,
@@ -76,11 +76,8 @@ PRECISION = Choice((*_FINITE, math.inf), (*_WEIGHTS, sum(_WEIGHTS)), 1000.0, (1,
 """31.6 to 100,000 in steps of 15 %, about the posterior standard deviation given a few hundred mutations, and infinite.
 Half of the prior is on the binomial, the limit. The other half is log-normal, with 95 % between `REAL_PRECISIONS`."""
 _PREFERRED = 1.0, 1.25, 1.6, 2.0, 2.5, 3.15, 4.0, 5.0, 6.3, 8.0
-ERROR_RATE = log_uniform(
-    (*(round(number * unit, 8) for unit in (1e-4, 1e-3) for number in _PREFERRED), 1e-2),
-    1e-3,
-    (1, 1, 2, 3, 4),
-)
+_RATES = (*(round(number * unit, 8) for unit in (1e-4, 1e-3) for number in _PREFERRED), 1e-2)
+ERROR_RATE = Choice(_RATES, (1.0,) * len(_RATES), 1e-3, (1, 1, 2, 3, 4), 0.5)
 """0.0001 to 0.01 in steps of 26 %, by preferred numbers (ISO 3, R10). Thousands of mutations tell apart rates that
 differ by a tenth: on a grid of 1, 2, 5, 10 chains stay where they are, and on a finer one small data need more
 tables."""
