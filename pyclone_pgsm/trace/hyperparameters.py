@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.trace.values import Fault, Values, shown, within
 from pyclone_pgsm.tumour.base_measure import ABSENT, CLONAL
-from pyclone_pgsm.tumour.model import ERROR_RATE, PRECISION, content_choice
+from pyclone_pgsm.tumour.model import PRECISION, content_choice, error_rate_choice
 
 Contents = Mapping[str, Uncertain]
 """The tumour contents that are inferred, by sample."""
@@ -24,13 +24,14 @@ class Hyperparameter(NamedTuple):
     ----------
     description : str
     allowed : callable
-        From the tumour contents that are inferred and the sample ("" for none) to what the values may be.
+        From the number of mutations, the tumour contents that are inferred and the sample ("" for none) to what the
+        values may be.
     of_sample : tuple of bool
         Whether there is one for all samples (False), one of a sample (True), or either.
     """
 
     description: str
-    allowed: Callable[[Contents, str], Values]
+    allowed: Callable[[int, Contents, str], Values]
     of_sample: tuple[bool, ...]
 
 
@@ -43,29 +44,33 @@ def _one_of(choices: Sequence[float]) -> Values:
     )
 
 
-def _content_values(contents: Contents, sample: str) -> Values:
+def _content_values(num_mutations: int, contents: Contents, sample: str) -> Values:
     if sample not in contents:
         raise Fault("config.options.hyperparameters", f"no tumour content of {shown(sample)} is inferred")
     return _one_of(content_choice(contents[sample]).values)
 
 
-def _weight_values(contents: Contents, sample: str) -> Values:
+def _weight_values(num_mutations: int, contents: Contents, sample: str) -> Values:
     return Values("float64", lambda values: (values > 0.0) & (values < 1.0), "a weight above 0 and below 1")
 
 
 HYPERPARAMETERS: dict[str, Hyperparameter] = {
     "discount": Hyperparameter(
         "discount of the Pitman-Yor process",
-        lambda contents, sample: Values("float64", within(0.0, 1.0, below=True), "at least 0 and below 1"),
+        lambda num_mutations, contents, sample: Values(
+            "float64", within(0.0, 1.0, below=True), "at least 0 and below 1"
+        ),
         (False,),
     ),
     "precision": Hyperparameter(
         "precision of the likelihood (inf: its limit)",
-        lambda contents, sample: _one_of(PRECISION.values),
+        lambda num_mutations, contents, sample: _one_of(PRECISION.values),
         (False, True),
     ),
     "error_rate": Hyperparameter(
-        "sequencing error rate", lambda contents, sample: _one_of(ERROR_RATE.values), (False,)
+        "sequencing error rate",
+        lambda num_mutations, contents, sample: _one_of(error_rate_choice(num_mutations).values),
+        (False,),
     ),
     "tumour_content": Hyperparameter("share of cancer cells", _content_values, (True,)),
     ABSENT: Hyperparameter(
@@ -91,10 +96,10 @@ def describe(name: str) -> str:
     return HYPERPARAMETERS[kind].description + (f" of sample {sample}" if sample else "")
 
 
-def values_of(name: str, contents: Contents) -> Values:
+def values_of(name: str, num_mutations: int, contents: Contents) -> Values:
     """What a hyperparameter's values may be."""
     kind, _, sample = name.partition(":")
-    return HYPERPARAMETERS[kind].allowed(contents, sample)
+    return HYPERPARAMETERS[kind].allowed(num_mutations, contents, sample)
 
 
 def check_weights(where: str, values: Mapping[str, NDArray[np.float64] | float]) -> None:

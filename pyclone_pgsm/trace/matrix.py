@@ -94,7 +94,7 @@ class MatrixData:
         """What the values of a hyperparameter may be."""
         if hyperparameter in names_to_infer(self.options.parameters):
             return Values("float64", within(0.0, math.inf, below=True), "a number from 0 on")
-        return values_of(hyperparameter, {})
+        return values_of(hyperparameter, len(self.names), {})
 
     def write(self, group: h5py.Group) -> None:
         """Write names and values."""

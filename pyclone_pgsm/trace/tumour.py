@@ -166,7 +166,7 @@ class TumourData:
 
     def allowed_values(self, hyperparameter: str) -> Values:
         """What the values of a hyperparameter may be."""
-        return values_of(hyperparameter, self.options.tumour_content)
+        return values_of(hyperparameter, self.observations.num_mutations, self.options.tumour_content)
 
     def write(self, group: h5py.Group) -> None:
         """Write names, reads, copy numbers, what was left out, and warnings."""

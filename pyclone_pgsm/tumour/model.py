@@ -72,21 +72,38 @@ _FINITE = tuple(10.0 ** (exponent / 16.0) for exponent in range(24, 81))
 _MIDDLE = math.log(REAL_PRECISIONS[0] * REAL_PRECISIONS[1]) / 2.0
 _SPREAD = math.log(REAL_PRECISIONS[1] / REAL_PRECISIONS[0]) / (2.0 * 1.96)
 _WEIGHTS = tuple(math.exp(-0.5 * ((math.log(precision) - _MIDDLE) / _SPREAD) ** 2) for precision in _FINITE)
-PRECISION = Choice((*_FINITE, math.inf), (*_WEIGHTS, sum(_WEIGHTS)), 1000.0, (1, 1, 1, 2, 2, 3, 4, 8), 0.5)
+PRECISION = Choice((*_FINITE, math.inf), (*_WEIGHTS, sum(_WEIGHTS)), 1000.0, (1, 1, 2, 4), 0.5)
 """31.6 to 100,000 in steps of 15 %, about the posterior standard deviation given a few hundred mutations, and infinite.
 Half of the prior is on the binomial, the limit. The other half is log-normal, with 95 % between `REAL_PRECISIONS`."""
-_PREFERRED = 1.0, 1.25, 1.6, 2.0, 2.5, 3.15, 4.0, 5.0, 6.3, 8.0
+_PREFERRED = (
+    1.0, 1.12, 1.25, 1.4, 1.6, 1.8, 2.0, 2.24, 2.5, 2.8, 3.15, 3.55, 4.0, 4.5, 5.0, 5.6, 6.3, 7.1, 8.0, 9.0
+)  # fmt: skip
 _RATES = (*(round(number * unit, 8) for unit in (1e-4, 1e-3) for number in _PREFERRED), 1e-2)
-ERROR_RATE = Choice(_RATES, (1.0,) * len(_RATES), 1e-3, (1, 1, 2, 3, 4), 0.5)
-"""0.0001 to 0.01 in steps of 26 %, by preferred numbers (ISO 3, R10). Thousands of mutations tell apart rates that
-differ by a tenth: on a grid of 1, 2, 5, 10 chains stay where they are, and on a finer one small data need more
-tables."""
+ERROR_RATE, FINE_ERROR_RATE = (
+    Choice(rates, (1.0,) * len(rates), 1e-3, (1, 1, 2, 4), 0.5) for rates in (_RATES[::2], _RATES)
+)
+"""0.0001 to 0.01 by preferred numbers (ISO 3), in steps of 26 % (R10) and of 12 % (R20)."""
+MANY_MUTATIONS = 1000
+"""More of these have the finer error rates."""
 CONTENT_JUMPS = (1, 1, 1, 2, 4)
-PROPOSALS = 3
-"""An iteration makes at least as many where they are cheap: given the partition they change the precision slowly."""
-ESTIMATED_FROM = 100_000  # numbers in a table from which on it is estimated what a proposal changes
+PROPOSALS = 3, 2
+"""An iteration makes at least three where tables are small, as they change the precision slowly given the partition;
+two where they are not; and where they are large as many as there are hyperparameters."""
+ESTIMATED_FROM = 100_000
+"""Numbers in a table that is not small: it is estimated what a proposal changes."""
+LARGE_FROM = 1_000_000
+"""Numbers in a large table."""
 KEPT_BASES = 16  # base measures: a chain asks several times for the one that it has drawn
 KEPT_BYTES = 400 << 20  # tables not in use that are kept
+
+
+def error_rate_choice(num_mutations: int) -> Choice:
+    """The values of an error rate that is not told.
+
+    Many mutations tell apart rates that differ by a tenth: on a coarse grid chains stay where they are. For fewer the
+    grid is coarse, because each rate costs tables.
+    """
+    return FINE_ERROR_RATE if num_mutations > MANY_MUTATIONS else ERROR_RATE
 
 
 def content_choice(content: Uncertain) -> Choice:
@@ -166,7 +183,8 @@ class PyCloneModel(BaseModel):
     Parameters
     ----------
     table : LocusTable
-        The distinct observations. Error rates that are NaN are inferred, one for all (:data:`ERROR_RATE`).
+        The distinct observations. Error rates that are NaN are inferred, one for all
+        (:func:`error_rate_choice`).
     grid_size : int
         G.
     genotype_prior, density : str
@@ -215,16 +233,17 @@ class PyCloneModel(BaseModel):
             self._choices |= {f"precision:{sample}": PRECISION for sample in sample_ids}
         self._fixed_precision = precision if isinstance(precision, int | float) else None
         if np.isnan(table.error_rate).any():
-            self._choices["error_rate"] = ERROR_RATE
+            self._choices["error_rate"] = error_rate_choice(len(table.index))
         self._choices |= {f"tumour_content:{sample}": content_choice(contents[sample]) for sample in contents}
         self._components = component_masses(grid_size) if prevalence_prior == "learned" else None
         self._num_choices = len(self._choices)
         weights = [] if self._components is None else weight_names(sample_ids)
         self.hyperparameters: tuple[str, ...] = (*self._choices, *weights)
         self.num_observations = len(table.index)
-        self.has_estimates = max(part.num_rows for part in self._parts) * grid_size >= ESTIMATED_FROM
-        least = PROPOSALS if self._choices and not self.has_estimates else 0
-        self.num_proposals = max(self._num_choices, least)
+        table_size = max(part.num_rows for part in self._parts) * grid_size
+        self.has_estimates = table_size >= ESTIMATED_FROM
+        least = 0 if table_size >= LARGE_FROM else PROPOSALS[self.has_estimates]
+        self.num_proposals = max(self._num_choices, least) if self._choices else 0
         self.order = np.argsort(table.index[:, 0], kind="stable")
         self._grid = _Latest(self._make_grid, 3 * len(self._parts))
         self._likelihood = _Latest(self._assemble, 3)

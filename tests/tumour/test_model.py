@@ -23,12 +23,14 @@ from pyclone_pgsm.tumour import model as tumour_model
 from pyclone_pgsm.tumour.grid import LocusTable, XiGrid, deduplicate, likelihood_grid
 from pyclone_pgsm.tumour.model import (
     ERROR_RATE,
+    FINE_ERROR_RATE,
     PER_SAMPLE,
     PRECISION,
     Choice,
     PyCloneModel,
     _Latest,
     content_choice,
+    error_rate_choice,
 )
 
 
@@ -45,7 +47,9 @@ def test_a_fixed_precision_is_no_hyperparameter() -> None:
     assert not np.array_equal(small_model(50.0).likelihood(()).xi, small_model(np.inf).likelihood(()).xi)
 
 
-@pytest.mark.parametrize("choice", [PRECISION, ERROR_RATE, content_choice(Uncertain(0.9, 0.1))])
+@pytest.mark.parametrize(
+    "choice", [PRECISION, ERROR_RATE, FINE_ERROR_RATE, content_choice(Uncertain(0.9, 0.1))]
+)
 def test_proposals_are_as_the_ratio_says(choice: Choice) -> None:
     """As often from one value to another as back, but for the ratio that is told; every value can be reached."""
     rng = np.random.default_rng(1)
@@ -97,6 +101,18 @@ def test_an_error_rate_that_is_not_told_is_inferred() -> None:
         likelihood = model.likelihood((rate,))
         for i, d in np.ndindex(2, 2):
             np.testing.assert_array_equal(likelihood.xi[likelihood.index[i, d]], told.xi[told.index[i, d]])
+
+
+def test_many_mutations_have_finer_error_rates() -> None:
+    """Both grids hold the seven values that were the only ones in traces of old."""
+    few, many = error_rate_choice(1000), error_rate_choice(1001)
+    assert (len(few.values), len(many.values)) == (21, 41)
+    assert set(few.values) < set(many.values)
+    assert {1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 1e-2} <= set(few.values)
+    for choice, least, most in ((few, 1.25, 1.28), (many, 1.11, 1.143)):
+        steps = np.divide(choice.values[1:], choice.values[:-1])
+        assert least - 1e-9 < steps.min()
+        assert steps.max() < most + 1e-9
 
 
 def test_precision_and_error_rate_are_proposed_in_turns() -> None:
