@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from pyclone_pgsm.errors import TraceError
+from pyclone_pgsm.posterior.traces import Traces
 from pyclone_pgsm.trace import Trace
-
-if TYPE_CHECKING:
-    from pyclone_pgsm.posterior.traces import Traces
 
 
 def traces_of(trace: Trace, burn_in: int | None) -> Traces:
     """The traced series of all chains as equally long rows, for the picture."""
-    from pyclone_pgsm.posterior.traces import Traces
-
     chains = [chain for chain in trace.chains if len(chain.iteration)]
     if not chains:
         raise TraceError(f"{trace.path}: no chain has a saved iteration: resume the trace")

@@ -42,9 +42,11 @@ G = 21
 def _few_values(monkeypatch: pytest.MonkeyPatch) -> None:
     """Three precisions, three error rates and three tumour contents, none with the same prior as another."""
     monkeypatch.setattr(
-        tumour_model, "PRECISION", Choice((4.0, 25.0, np.inf), (1.0, 3.0, 2.0), 25.0, (1, 1, 2))
+        tumour_model, "PRECISION", Choice((4.0, 25.0, np.inf), (1.0, 3.0, 2.0), 25.0, (1, 1, 2), 0.5)
     )
-    monkeypatch.setattr(tumour_model, "ERROR_RATE", Choice((1e-3, 2e-2, 8e-2), (4.0, 2.0, 1.0), 1e-3))
+    monkeypatch.setattr(
+        tumour_model, "ERROR_RATE", Choice((1e-3, 2e-2, 8e-2), (4.0, 2.0, 1.0), 1e-3, (1,), 0.5)
+    )
     monkeypatch.setattr(content, "_Z", (-1.0, 0.0, 1.0))
     monkeypatch.setattr(tumour_model, "CONTENT_JUMPS", (1, 2))
 
