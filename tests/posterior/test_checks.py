@@ -104,10 +104,10 @@ def test_precision_at_its_end(summary, name):
 @pytest.mark.parametrize(("end", "which"), [(0, "smallest"), (-1, "largest")])
 def test_error_rate_at_an_end(summary, end, which):
     value = ERROR_RATE.values[end]
-    assert doubts_of_tumour(summary, {"error_rate": shares(ERROR_RATE.values, value, 0.49)}, {}) == []
-    (warning,) = doubts_of_tumour(summary, {"error_rate": shares(ERROR_RATE.values, value, 0.6)}, {})
+    assert doubts_of_tumour(summary, {"error_rate": shares(ERROR_RATE.values, value, 0.29)}, {}) == []
+    (warning,) = doubts_of_tumour(summary, {"error_rate": shares(ERROR_RATE.values, value, 0.4)}, {})
     assert warning == (
-        f"the error rate is at the {which} value that is tried, {value:g}, in 60 % of the draws: give the true one "
+        f"the error rate is at the {which} value that is tried, {value:g}, in 40 % of the draws: give the true one "
         "with --error-rate"
     )
 
