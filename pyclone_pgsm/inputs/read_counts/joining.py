@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -46,7 +44,7 @@ def lay_out(
     for a mutation and sample that have one already. The result is that of
     `pyclone_pgsm.inputs.read_counts.tables.read_tables`.
     """
-    joined = _join(files)
+    joined = _Joined(files)
     if joined.num_cells > max(_MOST_CELLS, _MOST_CELLS_PER_ROW * len(joined.lines)):
         found[0].add(
             f"{len(joined.mutation_ids)} mutations and {len(joined.sample_ids)} samples in only {len(joined.lines)} "
@@ -58,27 +56,20 @@ def lay_out(
     return _arrays(joined, genotype_prior)
 
 
-@dataclass(frozen=True)
 class _Joined:
-    """The rows of all files, R in all, with ids numbered over all of them."""
+    """The rows of all files, R in all, with ids numbered over all of them.
 
-    files: Sequence[Rows]
-    mutation_ids: list[str]
-    sample_ids: list[str]
-    mutation: NDArray[np.int64]
-    sample: NDArray[np.int64]
-    file: NDArray[np.int64]
-    lines: NDArray[np.int64]
+    ``num_cells`` is T × D, and ``cell`` (R,) the place of each row among these cells.
+    """
 
-    @property
-    def num_cells(self) -> int:
-        """T × D."""
-        return len(self.mutation_ids) * len(self.sample_ids)
-
-    @cached_property
-    def cell(self) -> NDArray[np.int64]:
-        """(R,) place of each row among the T × D cells."""
-        return self.mutation * len(self.sample_ids) + self.sample
+    def __init__(self, files: Sequence[Rows]) -> None:
+        self.files = files
+        self.mutation_ids, self.mutation = _numbered_ids([rows.mutations for rows in files])
+        self.sample_ids, self.sample = _numbered_ids([rows.samples for rows in files])
+        self.file = np.repeat(np.arange(len(files)), [len(rows.lines) for rows in files])
+        self.lines = _concatenated([rows.lines for rows in files])
+        self.num_cells = len(self.mutation_ids) * len(self.sample_ids)
+        self.cell = self.mutation * len(self.sample_ids) + self.sample
 
     def numbers(self, name: str) -> NDArray:
         """(R,) values of one column."""
@@ -97,20 +88,6 @@ class _Joined:
     def left_out(self, row: int, mutation_id: str, sample_id: str, reason: str) -> LeftOut:
         """What is left out, at a row that tells of it."""
         return LeftOut(self.file_of(row).file, int(self.lines[row]), mutation_id, sample_id, reason)
-
-
-def _join(files: Sequence[Rows]) -> _Joined:
-    mutation_ids, mutation = _numbered_ids([rows.mutations for rows in files])
-    sample_ids, sample = _numbered_ids([rows.samples for rows in files])
-    return _Joined(
-        files=files,
-        mutation_ids=mutation_ids,
-        sample_ids=sample_ids,
-        mutation=mutation,
-        sample=sample,
-        file=np.repeat(np.arange(len(files)), [len(rows.lines) for rows in files]),
-        lines=_concatenated([rows.lines for rows in files]),
-    )
 
 
 def _numbered_ids(columns: Sequence[Column]) -> tuple[list[str], NDArray[np.int64]]:
