@@ -94,7 +94,7 @@ def tails(b, r, mean, complement, s):
 
 @inner(nogil=True)
 def mutant_copies(state, prevalence):
-    """Copies that carry the mutation in most of the cells that have it (`two_state_mean` of the tumour's kernels)."""
+    """Copies that carry the mutation in most of the cells that have it (`variant_share` of the tumour's kernels)."""
     if state[5] == 0.0:
         return int(state[3])
     is_first_full = state[6] == 0.0 or prevalence > state[5] - ROUNDING

@@ -98,19 +98,6 @@ def log_deep(b, r, mean, complement, s):
 
 
 @inner(nogil=True)
-def mixture_mean(state, tumour_content, error_rate, prevalence, mean, complement):
-    """Fill mean = xi(psi, x_k, t), the share of variant reads, and complement = 1 - mean."""
-    mutant = min(max(state[3] / state[2], error_rate), 1.0 - error_rate)
-    intact = min(max((state[2] - state[3]) / state[2], error_rate), 1.0 - error_rate)
-    for k in range(len(prevalence)):
-        carriers = tumour_content * prevalence[k] * state[2]
-        others = (1.0 - tumour_content) * state[0] + tumour_content * (1.0 - prevalence[k]) * state[1]
-        copies = others + carriers
-        mean[k] = (others * error_rate + carriers * mutant) / copies
-        complement[k] = (others * (1.0 - error_rate) + carriers * intact) / copies
-
-
-@inner(nogil=True)
 def allele_shares(mutant, copies, error_rate):
     """Shares of reads from cells with so many mutant copies that show the mutation, and that do not."""
     if copies == 0.0:
@@ -122,13 +109,16 @@ def allele_shares(mutant, copies, error_rate):
 
 
 @inner(nogil=True)
-def two_state_mean(state, tumour_content, error_rate, prevalence, mean, complement):
-    """The same where the tumour cells hold two copy-number states (`pyclone_pgsm.tumour.genotypes.TwoStates`).
+def variant_share(state, tumour_content, error_rate, prevalence, mean, complement):
+    """Fill mean = xi(psi, x_k, t), the share of variant reads, and complement = 1 - mean.
 
-    Of a prevalence x, a = min(x, share of the first state) are cells that hold it, and b = x - a hold the other.
+    Of a prevalence x, a = min(x, share of the first state) are cells that hold it, and b = x - a hold the other
+    (`pyclone_pgsm.tumour.genotypes.TwoStates`). Without a share of a first state there is one copy-number state, and x
+    stands for the share: the first are the cells with the mutation, the other those without.
     """
-    other_copies, first_copies, share = state[1], state[2], state[5]
+    other_copies, first_copies = state[1], state[2]
     for k in range(len(prevalence)):
+        share = state[5] if state[5] > 0.0 else prevalence[k]
         a = min(prevalence[k], share)
         b = prevalence[k] - a
         is_first_full = state[6] == 0.0 or prevalence[k] > share - ROUNDING
@@ -140,21 +130,14 @@ def two_state_mean(state, tumour_content, error_rate, prevalence, mean, compleme
         carriers = tumour_content * a * first_copies
         other_carriers = tumour_content * b * other_copies
         others = (1.0 - tumour_content) * state[0]
-        others += tumour_content * ((share - a) * first_copies + (1.0 - share - b) * other_copies)
+        others += (
+            tumour_content * (share - a) * first_copies + tumour_content * (1.0 - share - b) * other_copies
+        )
         copies = others + carriers + other_carriers
         mean[k] = (others * error_rate + carriers * mutant + other_carriers * other_mutant) / copies
         complement[k] = (
             others * (1.0 - error_rate) + carriers * intact + other_carriers * other_intact
         ) / copies
-
-
-@inner(nogil=True)
-def variant_share(state, tumour_content, error_rate, prevalence, mean, complement):
-    """`mixture_mean`, or `two_state_mean` where there is a share of a first state."""
-    if state[5] > 0.0:
-        two_state_mean(state, tumour_content, error_rate, prevalence, mean, complement)
-    else:
-        mixture_mean(state, tumour_content, error_rate, prevalence, mean, complement)
 
 
 @inner(nogil=True)

@@ -26,7 +26,7 @@ from pyclone_pgsm.simulate.subclones import SecondStates, draw_second_states, dr
 from pyclone_pgsm.simulate.tumour import simulate
 from pyclone_pgsm.simulate.writing import write_simulation
 from pyclone_pgsm.tumour.genotypes import TwoStates, genotype_states
-from pyclone_pgsm.tumour.kernels import mixture_mean, two_state_mean
+from pyclone_pgsm.tumour.kernels import variant_share as share_of_the_sampler
 
 EXAMPLE = Path(__file__).parents[2] / "example_data"
 MIXED: dict[str, Any] = {
@@ -177,7 +177,7 @@ def test_variant_share_is_that_of_the_sampler(copies: tuple[int, int, int]) -> N
     grid = np.linspace(0, 1, 21)
     for state in genotype_states("major", *copies):
         mean, complement = np.empty(21), np.empty(21)
-        mixture_mean(np.array(state, float), 0.7, 0.002, grid, mean, complement)
+        share_of_the_sampler(np.array([*state, 0.0, 0.0, 0.0, 0.0]), 0.7, 0.002, grid, mean, complement)
         assert variant_share(np.array(state), grid, 0.7, 0.002) == pytest.approx(mean, rel=1e-12)
 
 
@@ -305,7 +305,7 @@ def test_the_share_of_variant_reads_is_that_of_the_sampler() -> None:
     exact = share_of_second_states(drawn, np.array([2]), np.array([2]), np.array([0.6]), 1e-12)
     state = TwoStates(2, 2, 3, first_mutant=2, other_mutant=1, share=0.4, is_strict=True, log_weight=0.0)
     mean, complement = np.empty(1), np.empty(1)
-    two_state_mean(np.array(state), 0.6, 1e-12, np.array([0.7]), mean, complement)
+    share_of_the_sampler(np.array(state), 0.6, 1e-12, np.array([0.7]), mean, complement)
     assert exact[0] == pytest.approx(mean, rel=1e-9)
 
 
