@@ -357,29 +357,25 @@ def _fill(
     s: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Xi - max Xi, (U, P), and max Xi of every row at its prevalences."""
-    from pyclone_pgsm.tumour.kernels import DEEPEST_TABLE, fill_deep_grid, fill_grid
+    from pyclone_pgsm.tumour.kernels import DEEPEST_TABLE, fill_grid
 
-    is_deep = table.ref + table.alt > DEEPEST_TABLE
-    groups = _groups(table, is_deep, places)
+    groups = _groups(table, table.ref + table.alt > DEEPEST_TABLE, places)
     first = groups[:-1]
     states, state_start = _group_states(table, first, genotype_prior)
     xi = np.empty((table.num_rows, prevalences.shape[1]))
     xi_max = np.empty(table.num_rows)
-    for fill, chosen in ((fill_grid, ~is_deep[first]), (fill_deep_grid, is_deep[first])):
-        if chosen.any():
-            fill(
-                np.flatnonzero(chosen),
-                xi,
-                xi_max,
-                table.ref,
-                table.alt,
-                groups,
-                states,
-                state_start,
-                table.tumour_content[first],
-                table.error_rate[first],
-                prevalences,
-                places[first],
-                s,
-            )
+    fill_grid(
+        xi,
+        xi_max,
+        table.ref,
+        table.alt,
+        groups,
+        states,
+        state_start,
+        table.tumour_content[first],
+        table.error_rate[first],
+        prevalences,
+        places[first],
+        s,
+    )
     return xi, xi_max

@@ -329,7 +329,6 @@ def subtract_top(row):
 
 @compiled
 def fill_grid(
-    groups,
     xi,
     xi_max,
     ref,
@@ -343,12 +342,10 @@ def fill_grid(
     grid_of,
     s,
 ):
-    """Fill xi[u, k] = Xi_k - max Xi and xi_max[u] = max Xi of the rows of some groups.
+    """Fill xi[u, k] = Xi_k - max Xi and xi_max[u] = max Xi.
 
     Parameters
     ----------
-    groups : (n,) int64
-        Groups whose rows are no deeper than `DEEPEST_TABLE`.
     xi : (U, G) float64
     xi_max : (U,) float64
     ref, alt : (U,) int64
@@ -369,36 +366,15 @@ def fill_grid(
     s : float
         Precision of the beta-binomial; infinite for the binomial.
     """
-    for g in groups:
+    for g in range(len(state_start)):
         rows = slice(group_start[g], group_start[g + 1])
         psi = states[state_start[g, 0] : state_start[g, 1]]
         grid = grids[grid_of[g]]
-        fill_group(xi[rows], ref[rows], alt[rows], psi, tumour_content[g], error_rate[g], grid, s)
+        is_deep = alt[rows.start] + ref[rows.start] > DEEPEST_TABLE
+        if is_deep:
+            fill_deep_group(xi[rows], ref[rows], alt[rows], psi, tumour_content[g], error_rate[g], grid, s)
+        else:
+            fill_group(xi[rows], ref[rows], alt[rows], psi, tumour_content[g], error_rate[g], grid, s)
         for u in range(rows.start, rows.stop):
-            xi_max[u] = subtract_top(xi[u]) + log_constant(alt[u], ref[u], s) - math.log(len(psi))
-
-
-@compiled
-def fill_deep_grid(
-    groups,
-    xi,
-    xi_max,
-    ref,
-    alt,
-    group_start,
-    states,
-    state_start,
-    tumour_content,
-    error_rate,
-    grids,
-    grid_of,
-    s,
-):
-    """The same for groups whose rows are deeper."""
-    for g in groups:
-        rows = slice(group_start[g], group_start[g + 1])
-        psi = states[state_start[g, 0] : state_start[g, 1]]
-        grid = grids[grid_of[g]]
-        fill_deep_group(xi[rows], ref[rows], alt[rows], psi, tumour_content[g], error_rate[g], grid, s)
-        for u in range(rows.start, rows.stop):
-            xi_max[u] = subtract_top(xi[u]) + log_deep_constant(alt[u], ref[u], s) - math.log(len(psi))
+            constant = log_deep_constant(alt[u], ref[u], s) if is_deep else log_constant(alt[u], ref[u], s)
+            xi_max[u] = subtract_top(xi[u]) + constant - math.log(len(psi))
