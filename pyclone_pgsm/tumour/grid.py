@@ -277,20 +277,7 @@ def _genotypes(
     return [*two_state_genotypes(prior, one, two, fraction, normal)]
 
 
-def _precision(density: str, precision: float | None) -> float:
-    """Precision of the beta-binomial, infinite for the binomial."""
-    if density not in DENSITIES:
-        raise UsageError(f"density {density!r}: expected one of {', '.join(DENSITIES)}")
-    if density == "binomial":
-        return math.inf
-    if precision is None or not precision > 0:
-        raise UsageError(f"precision {precision}: the beta-binomial needs a number above 0")
-    return float(precision)
-
-
-def likelihood_grid(
-    table: LocusTable, grid_size: int, genotype_prior: str, density: str, precision: float | None
-) -> XiGrid:
+def likelihood_grid(table: LocusTable, grid_size: int, genotype_prior: str, precision: float) -> XiGrid:
     """Compute Xi for every distinct observation.
 
     Parameters
@@ -301,19 +288,16 @@ def likelihood_grid(
         G >= 2.
     genotype_prior : str
         One of `pyclone_pgsm.tumour.genotypes.GENOTYPE_PRIORS`.
-    density : str
-        ``binomial`` or ``beta-binomial``.
-    precision : float or None
-        s of the beta-binomial, p ~ Beta(s mean, s (1 - mean)); infinity is the binomial, which ignores it.
+    precision : float
+        s of the beta-binomial, p ~ Beta(s mean, s (1 - mean)); infinity is the binomial.
 
     Raises
     ------
     UsageError
-        The grid size, genotype prior, density or precision is none of these.
+        The grid size, genotype prior or precision is none of these.
     """
-    s = _precision(density, precision)
     every = np.zeros(table.num_rows, np.int64)
-    xi, xi_max = _fill(table, prevalence_grid(grid_size)[None, :], every, genotype_prior, s)
+    xi, xi_max = _fill(table, prevalence_grid(grid_size)[None, :], every, genotype_prior, precision)
     likelihood = np.exp(xi)
     log_mean = np.log(likelihood.mean(axis=1))
     likelihood[likelihood < 1e-300] = 0.0  # subnormal numbers are slow, and their last digits wrong
@@ -325,8 +309,7 @@ def likelihood_at(
     prevalences: NDArray[np.float64],
     places: NDArray[np.int64],
     genotype_prior: str,
-    density: str,
-    precision: float | None,
+    precision: float,
 ) -> NDArray[np.float64]:
     """Xi of every row at a few prevalences of its own.
 
@@ -337,7 +320,7 @@ def likelihood_at(
     prevalences : (n, P) float64
     places : (U,) int64
         Which of the n rows of `prevalences` belongs to each row of the table.
-    genotype_prior, density, precision
+    genotype_prior, precision
         As for `likelihood_grid`.
 
     Returns
@@ -345,7 +328,7 @@ def likelihood_at(
     (U, P) float64
         With all constants.
     """
-    xi, xi_max = _fill(table, prevalences, places, genotype_prior, _precision(density, precision))
+    xi, xi_max = _fill(table, prevalences, places, genotype_prior, precision)
     return xi + xi_max[:, None]
 
 
@@ -354,11 +337,13 @@ def _fill(
     prevalences: NDArray[np.float64],
     places: NDArray[np.int64],
     genotype_prior: str,
-    s: float,
+    precision: float,
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Xi - max Xi, (U, P), and max Xi of every row at its prevalences."""
     from pyclone_pgsm.tumour.kernels import DEEPEST_TABLE, fill_grid
 
+    if not precision > 0:
+        raise UsageError(f"precision {precision}: the beta-binomial needs a number above 0")
     groups = _groups(table, table.ref + table.alt > DEEPEST_TABLE, places)
     first = groups[:-1]
     states, state_start = _group_states(table, first, genotype_prior)
@@ -376,6 +361,6 @@ def _fill(
         table.error_rate[first],
         prevalences,
         places[first],
-        s,
+        float(precision),
     )
     return xi, xi_max

@@ -167,7 +167,7 @@ def watched_cells(num_mutations: int, num_samples: int) -> tuple[NDArray[np.int6
 class _Setting:
     """What the tables of a part of the observations are computed with; None: as the observations say."""
 
-    precision: float | None
+    precision: float
     error_rate: float | None
     tumour_content: float | None
 
@@ -187,11 +187,11 @@ class PyCloneModel(BaseModel):
         (:func:`error_rate_choice`).
     grid_size : int
         G.
-    genotype_prior, density : str
+    genotype_prior : str
         See :func:`pyclone_pgsm.tumour.grid.likelihood_grid`.
     precision : float, None or "infer-per-sample"
-        Fixed precision; None infers it (:data:`PRECISION`), ``infer-per-sample`` one of each sample. Ignored by the
-        binomial density.
+        Fixed precision, infinite for the binomial; None infers it (:data:`PRECISION`), ``infer-per-sample`` one of each
+        sample.
     sample_ids : sequence of str
         Length D; needed only if something is a sample's own.
     tumour_contents : mapping of str to Uncertain
@@ -205,7 +205,6 @@ class PyCloneModel(BaseModel):
         table: LocusTable,
         grid_size: int,
         genotype_prior: str,
-        density: str,
         precision: float | str | None,
         sample_ids: Sequence[str] = (),
         tumour_contents: Mapping[str, Uncertain] | None = None,
@@ -213,9 +212,6 @@ class PyCloneModel(BaseModel):
     ) -> None:
         self.grid_size = grid_size
         self.genotype_prior = genotype_prior
-        self.density = density
-        if density == "binomial":
-            precision = math.inf
         contents = tumour_contents or {}
         is_split = precision == PER_SAMPLE or bool(contents)
         self._samples = list(sample_ids) if is_split else [""]
@@ -231,7 +227,7 @@ class PyCloneModel(BaseModel):
             self._choices["precision"] = PRECISION
         elif precision == PER_SAMPLE:
             self._choices |= {f"precision:{sample}": PRECISION for sample in sample_ids}
-        self._fixed_precision = precision if isinstance(precision, int | float) else None
+        self._fixed_precision = precision if isinstance(precision, int | float) else math.nan  # NaN: inferred
         if np.isnan(table.error_rate).any():
             self._choices["error_rate"] = error_rate_choice(len(table.index))
         self._choices |= {f"tumour_content:{sample}": content_choice(contents[sample]) for sample in contents}
@@ -289,15 +285,14 @@ class PyCloneModel(BaseModel):
         table, precision = self._observations(*key)
         if rows is not None:
             table = table.take(rows)
-        return likelihood_grid(table, self.grid_size, self.genotype_prior, self.density, precision)
+        return likelihood_grid(table, self.grid_size, self.genotype_prior, precision)
 
     def observations(self, values: tuple[float, ...]) -> list[tuple[LocusTable, float]]:
         """The observations of all samples, or of each sample, as they are at given values, and their precision."""
         given = dict(zip(self._choices, values))
-        parts = (self._observations(part, self._setting(part, given)) for part in range(len(self._parts)))
-        return [(table, math.inf if precision is None else precision) for table, precision in parts]
+        return [self._observations(part, self._setting(part, given)) for part in range(len(self._parts))]
 
-    def _observations(self, part: int, setting: _Setting) -> tuple[LocusTable, float | None]:
+    def _observations(self, part: int, setting: _Setting) -> tuple[LocusTable, float]:
         """The observations of a part as they are in a setting, and their precision."""
         table = self._parts[part]
         if setting.error_rate is not None:
@@ -384,7 +379,7 @@ class PyCloneModel(BaseModel):
             rows: NDArray[np.int64], points: NDArray[np.int64], of_row: NDArray[np.int64]
         ) -> NDArray[np.float64]:
             return likelihood_at(
-                table.take(rows), prevalences[points], of_row, self.genotype_prior, self.density, precision
+                table.take(rows), prevalences[points], of_row, self.genotype_prior, precision
             )
 
         return xi

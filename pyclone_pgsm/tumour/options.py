@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -85,8 +86,7 @@ class TumourOptions:
             deduplicate(observations),
             self.grid_size,
             self.genotype_prior,
-            self.density,
-            self.precision,
+            math.inf if self.density == "binomial" else self.precision,
             observations.sample_ids,
             self.tumour_content,
             self.prevalence_prior,

@@ -90,12 +90,10 @@ def pyclone_model(
     prevalence_prior: str = "uniform",
 ) -> PyCloneModel:
     """A precision of None infers it; an infinite one is the binomial."""
-    density = "binomial" if precision == np.inf else "beta-binomial"
     return PyCloneModel(
         deduplicate(data),
         grid_size,
         genotype_prior,
-        density,
         precision,
         data.sample_ids,
         prevalence_prior=prevalence_prior,

@@ -67,17 +67,17 @@ def two_samples(**options: float) -> Observations:
 def precision_and_error_rate() -> PyCloneModel:
     data = observations([[0], [1], [6], [9]], [[24], [30], [20], [28]])
     data.error_rate[:] = np.nan
-    return PyCloneModel(deduplicate(data), G, "major", "beta-binomial", None)
+    return PyCloneModel(deduplicate(data), G, "major", None)
 
 
 def precision_of_each_sample() -> PyCloneModel:
-    return PyCloneModel(deduplicate(two_samples()), G, "major", "beta-binomial", PER_SAMPLE, ("a", "b"))
+    return PyCloneModel(deduplicate(two_samples()), G, "major", PER_SAMPLE, ("a", "b"))
 
 
 def tumour_contents_and_precision() -> PyCloneModel:
     contents = {"a": Uncertain(0.6, 0.2), "b": Uncertain(0.9, 0.3)}  # of b, only the lower two are possible
     data = two_samples(major=2, minor=1)
-    return PyCloneModel(deduplicate(data), G, "major", "beta-binomial", None, ("a", "b"), contents)
+    return PyCloneModel(deduplicate(data), G, "major", None, ("a", "b"), contents)
 
 
 @dataclass(frozen=True)

@@ -46,7 +46,7 @@ def weights(observations) -> NDArray[np.float64]:
     table = deduplicate(observations)
     found = np.empty((len(DRAWS), T, D, G))
     for m, (labels, precision) in enumerate(zip(DRAWS, PRECISIONS)):
-        xi = likelihood_grid(table, G, "major", "beta-binomial", precision).xi
+        xi = likelihood_grid(table, G, "major", precision).xi
         log_likelihood = np.array(
             [
                 [xi[table.index[i, d]] if observations.has_data[i, d] else np.zeros(G) for d in range(D)]
@@ -62,7 +62,7 @@ def weights(observations) -> NDArray[np.float64]:
 
 @pytest.fixture(scope="module")
 def blocks(observations):
-    model = PyCloneModel(deduplicate(observations), G, "major", "beta-binomial", None)
+    model = PyCloneModel(deduplicate(observations), G, "major", None)
     return block_posteriors((model.likelihood((p,)), labels) for p, labels in zip(PRECISIONS, DRAWS))
 
 

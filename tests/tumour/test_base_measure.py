@@ -259,9 +259,7 @@ def test_estimates_with_a_base_measure(weights: NDArray[np.float64]) -> None:
     )
     made = simulate(options, np.random.default_rng(3))
     data = made.observations
-    model = PyCloneModel(
-        deduplicate(data), 201, "major", "beta-binomial", None, data.sample_ids, prevalence_prior="learned"
-    )
+    model = PyCloneModel(deduplicate(data), 201, "major", None, data.sample_ids, prevalence_prior="learned")
     labels = made.cluster.astype(np.int32)
     choice = model._choices["precision"]
     place = 21

@@ -39,9 +39,7 @@ def tumour(**options: object) -> tuple[Observations, NDArray[np.int32]]:
 
 
 def make_model(data: Observations, precision: float | str | None, **contents: Uncertain) -> PyCloneModel:
-    return PyCloneModel(
-        deduplicate(data), 201, "major", "beta-binomial", precision, data.sample_ids, contents
-    )
+    return PyCloneModel(deduplicate(data), 201, "major", precision, data.sample_ids, contents)
 
 
 def at(
@@ -130,7 +128,7 @@ def test_peaks_that_move_are_followed() -> None:
         depth=3000.0, absent=0.8, precision=np.inf, mutations=400, missing=0.0, subclonal=0.0
     )
     data.error_rate[:] = np.nan
-    model = PyCloneModel(deduplicate(data), 1601, "major", "binomial", None)
+    model = PyCloneModel(deduplicate(data), 1601, "major", np.inf)
     values, proposal = (1e-4,), (1e-2,)
     before = posterior_lattice(*at(model, values, labels), POINTS, REACH)
     after = posterior_lattice(*at(model, proposal, labels), POINTS, REACH)
@@ -221,9 +219,7 @@ def test_estimates_do_not_keep_a_chain_from_climbing(monkeypatch: pytest.MonkeyP
     options = SimulationOptions(mutations=1000, samples=2, clusters=7, depth=200.0, precision=200.0)
     made = simulate(options, np.random.default_rng(4))
     contents = {"S2": Uncertain(0.6, 0.15)}
-    model = PyCloneModel(
-        deduplicate(made.observations), 201, "major", "beta-binomial", 200.0, ("S1", "S2"), contents
-    )
+    model = PyCloneModel(deduplicate(made.observations), 201, "major", 200.0, ("S1", "S2"), contents)
     values = model.initial_values()
     likelihood, partition = at(model, values, made.cluster.astype(np.int32))
     rng = np.random.default_rng(1)
@@ -249,7 +245,7 @@ def test_fewer_tables_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
     made, moved = [], []
     for estimated_from in (np.inf, 0):
         monkeypatch.setattr(tumour_model, "ESTIMATED_FROM", estimated_from)
-        model = CountingModel(deduplicate(data), 201, "major", "beta-binomial", None, data.sample_ids)
+        model = CountingModel(deduplicate(data), 201, "major", None, data.sample_ids)
         settings = Settings(iterations=300, burn_in=0, hyper_every=1, seed=1, sampler="gibbs")
         state = replace(start_chain(model, DirichletProcess(1.0), settings, 0), labels=labels)
         _, records, _ = advance(model, settings, state, 1000, lambda _: False)

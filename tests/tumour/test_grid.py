@@ -84,7 +84,7 @@ def precisions(largest: float) -> st.SearchStrategy[float]:
 
 def check_against(reference, data: list[Row], grid_size: int, prior: str, precision: float) -> None:
     table = deduplicate(observations([[row] for row in data]))
-    grid = likelihood_grid(table, grid_size, prior, "beta-binomial", precision)
+    grid = likelihood_grid(table, grid_size, prior, precision)
     for u in range(table.num_rows):
         expected = log_likelihoods(row_at(table, u), grid_size, prior, precision, reference)
         np.testing.assert_allclose(absolute(grid, u), expected, rtol=1e-10, atol=1e-10)
@@ -126,7 +126,7 @@ def test_tiny_error_rates(error_rate: float, precision: float) -> None:
     check_against(log_pmf_sum, data, 5, "major", precision)
     # Here 1 - mean is the error rate itself, which no subtraction from 1 can tell.
     grid = likelihood_grid(
-        deduplicate(observations([[Row(0, 3, 1, 0, 1, 1.0, error_rate)]])), 2, "major", "binomial", None
+        deduplicate(observations([[Row(0, 3, 1, 0, 1, 1.0, error_rate)]])), 2, "major", math.inf
     )
     np.testing.assert_allclose(absolute(grid, 0)[1], 3 * math.log(error_rate), rtol=1e-12)
 
@@ -155,7 +155,7 @@ def test_many_rows_in_one_group() -> None:
     rng = np.random.default_rng(4)
     data = [Row(int(alt), int(ref), 2, 1, 2, 0.7) for alt, ref in rng.poisson((30, 60), (300, 2))]
     table = deduplicate(observations([[row] for row in data]))
-    grid = likelihood_grid(table, 301, "major", "beta-binomial", 150.0)
+    grid = likelihood_grid(table, 301, "major", 150.0)
     for u in range(0, table.num_rows, 60):
         expected = log_likelihoods(row_at(table, u), 301, "major", 150.0)
         np.testing.assert_allclose(absolute(grid, u), expected, rtol=1e-10, atol=1e-10)
@@ -165,7 +165,7 @@ def test_many_rows_in_one_group() -> None:
 @given(groups(400), st.integers(2, 120), PRIORS, precisions(1e6))
 def test_parts_fit_together(data: list[Row], grid_size: int, prior: str, precision: float) -> None:
     table = deduplicate(observations([[row] for row in data]))
-    grid = likelihood_grid(table, grid_size, prior, "beta-binomial", precision)
+    grid = likelihood_grid(table, grid_size, prior, precision)
     assert grid.xi.shape == grid.likelihood.shape == (table.num_rows, grid_size)
     assert grid.xi.dtype == np.float64
     assert grid.xi.flags.c_contiguous
@@ -181,7 +181,7 @@ def test_parts_fit_together(data: list[Row], grid_size: int, prior: str, precisi
 def test_probabilities_sum_to_one(precision: float) -> None:
     depth = 37
     table = deduplicate(observations([[Row(alt, depth - alt, 3, 1, 2, 0.6)] for alt in range(depth + 1)]))
-    grid = likelihood_grid(table, 11, "parental", "beta-binomial", precision)
+    grid = likelihood_grid(table, 11, "parental", precision)
     total = np.exp(grid.xi + grid.xi_max[:, None]).sum(axis=0)
     np.testing.assert_allclose(total, 1.0, rtol=1e-12)
 
@@ -206,20 +206,12 @@ def test_a_few_points_of_each_row_are_those_of_the_grid(precision: float) -> Non
     points = np.array([[0, 7, 14, 21], [50, 49, 48, 48], [3, 4, 5, 6]])
     places = rng.integers(3, size=150)
     some = table.take(rows)
-    grid = likelihood_grid(table, 51, "major", "beta-binomial", precision)
+    grid = likelihood_grid(table, 51, "major", precision)
     expected = grid.xi[rows[:, None], points[places]] + grid.xi_max[rows, None]
-    found = likelihood_at(some, points / 50, places, "major", "beta-binomial", precision)
+    found = likelihood_at(some, points / 50, places, "major", precision)
     np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
-    none = likelihood_at(table.take(rows[:0]), points / 50, places[:0], "major", "binomial", None)
+    none = likelihood_at(table.take(rows[:0]), points / 50, places[:0], "major", math.inf)
     assert none.shape == (0, 4)
-
-
-def test_infinite_precision_is_the_binomial() -> None:
-    table = some_data()
-    limit = likelihood_grid(table, 51, "major", "beta-binomial", math.inf)
-    binomial = likelihood_grid(table, 51, "major", "binomial", None)
-    for a, b in zip(limit, binomial, strict=True):
-        np.testing.assert_array_equal(a, b)
 
 
 TWO_STATES = Row(31, 69, 1, 1, 2, 0.8, 1e-3, 3, 1, 0.3)
@@ -229,7 +221,7 @@ def absolute_of(
     row: Row, prior: str = "major", precision: float = math.inf, grid_size: int = 21
 ) -> np.ndarray:
     table = deduplicate(observations([[row]]))
-    return absolute(likelihood_grid(table, grid_size, prior, "beta-binomial", precision), 0)
+    return absolute(likelihood_grid(table, grid_size, prior, precision), 0)
 
 
 @pytest.mark.parametrize("fraction", [0.0, 0.3])
@@ -312,10 +304,10 @@ def test_very_many_copies_in_both_states() -> None:
 
 def test_large_precision_approaches_the_binomial() -> None:
     table = some_data()
-    binomial = likelihood_grid(table, 51, "major", "binomial", None)
+    binomial = likelihood_grid(table, 51, "major", math.inf)
     gaps = []
     for precision in (1e6, 1e8, 1e10):
-        near = likelihood_grid(table, 51, "major", "beta-binomial", precision)
+        near = likelihood_grid(table, 51, "major", precision)
         gaps.append(np.abs(near.likelihood - binomial.likelihood).max())
     # The first-order term is n^2/s, so a hundred times the precision is a hundredth of the gap.
     assert gaps[0] < 0.1
@@ -324,7 +316,7 @@ def test_large_precision_approaches_the_binomial() -> None:
 
 
 def test_zero_depth_is_flat() -> None:
-    grid = likelihood_grid(deduplicate(observations([[Row(0, 0, 3, 1)]])), 5, "major", "beta-binomial", 50.0)
+    grid = likelihood_grid(deduplicate(observations([[Row(0, 0, 3, 1)]])), 5, "major", 50.0)
     np.testing.assert_allclose(absolute(grid, 0), 0.0, atol=1e-15)
 
 
@@ -332,9 +324,7 @@ def test_zero_depth_is_flat() -> None:
 def test_probabilities_of_two_states_sum_to_one(precision: float) -> None:
     depth = 37
     data = [Row(alt, depth - alt, 2, 1, 2, 0.6, 1e-3, 4, 2, 0.45) for alt in range(depth + 1)]
-    grid = likelihood_grid(
-        deduplicate(observations([[row] for row in data])), 11, "major", "beta-binomial", precision
-    )
+    grid = likelihood_grid(deduplicate(observations([[row] for row in data])), 11, "major", precision)
     total = np.exp(grid.xi + grid.xi_max[:, None]).sum(axis=0)
     np.testing.assert_allclose(total, 1.0, rtol=1e-12)
 
@@ -343,8 +333,8 @@ def test_rows_need_not_be_sorted() -> None:
     table = some_data()
     order = np.random.default_rng(2).permutation(table.num_rows)
     shuffled = LocusTable(**{name: getattr(table, name)[order] for name in COLUMNS}, index=table.index)
-    sorted_grid = likelihood_grid(table, 21, "major", "beta-binomial", 300.0)
-    shuffled_grid = likelihood_grid(shuffled, 21, "major", "beta-binomial", 300.0)
+    sorted_grid = likelihood_grid(table, 21, "major", 300.0)
+    shuffled_grid = likelihood_grid(shuffled, 21, "major", 300.0)
     np.testing.assert_allclose(shuffled_grid.xi, sorted_grid.xi[order], rtol=1e-10, atol=1e-10)
     np.testing.assert_allclose(shuffled_grid.xi_max, sorted_grid.xi_max[order], rtol=1e-10, atol=1e-10)
 
@@ -354,7 +344,7 @@ def test_threads_do_not_disturb_each_other() -> None:
     values = [10.0, 100.0, 1000.0, math.inf] * 3
 
     def compute(precision: float) -> XiGrid:
-        return likelihood_grid(table, 101, "major", "beta-binomial", precision)
+        return likelihood_grid(table, 101, "major", precision)
 
     alone = {precision: compute(precision) for precision in set(values)}
     with ThreadPoolExecutor(4) as pool:
@@ -373,7 +363,7 @@ data = [Row(5, 9, 2, 0), Row(30, 10, 2, 0), Row(2, 0), Row(9000, 40000), Row(900
         Row(5, 9, 2, 0, 2, 0.9, 1e-3, 1, 1, 0.4)]
 table = deduplicate(observations([[row] for row in data]))
 for precision in (40.0, np.inf):
-    grid = likelihood_grid(table, 4, "total", "beta-binomial", precision)
+    grid = likelihood_grid(table, 4, "total", precision)
     print(*(value.hex() for value in (grid.xi + grid.xi_max[:, None]).ravel()))
 """
     outputs = []
@@ -390,7 +380,7 @@ def test_no_data_at_all() -> None:
     table = deduplicate(observations([[None, None]]))
     assert table.num_rows == 0
     np.testing.assert_array_equal(table.index, [[-1, -1]])
-    grid = likelihood_grid(table, 7, "major", "binomial", None)
+    grid = likelihood_grid(table, 7, "major", math.inf)
     assert grid.xi.shape == (0, 7)
 
 
@@ -447,12 +437,10 @@ def test_prevalence_grid() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ((11, "majr", "binomial", None), "genotype prior 'majr': expected one of major, parental,"),
-        ((11, "major", "normal", None), "density 'normal': expected one of binomial, beta-binomial"),
-        ((11, "major", "beta-binomial", None), "precision None: the beta-binomial needs a number above 0"),
-        ((11, "major", "beta-binomial", 0.0), "precision 0.0: the beta-binomial needs a number above 0"),
-        ((11, "major", "beta-binomial", math.nan), "precision nan: the beta-binomial needs a number above 0"),
-        ((0, "major", "binomial", None), "grid size 0: at least 2 points are needed"),
+        ((11, "majr", math.inf), "genotype prior 'majr': expected one of major, parental,"),
+        ((11, "major", 0.0), "precision 0.0: the beta-binomial needs a number above 0"),
+        ((11, "major", math.nan), "precision nan: the beta-binomial needs a number above 0"),
+        ((0, "major", math.inf), "grid size 0: at least 2 points are needed"),
     ],
 )
 def test_unusable_options(options: tuple, message: str) -> None:

@@ -32,6 +32,7 @@ from pyclone_pgsm.tumour.model import (
     content_choice,
     error_rate_choice,
 )
+from pyclone_pgsm.tumour.options import TumourOptions
 
 
 def small_model(precision: float | None) -> PyCloneModel:
@@ -142,7 +143,7 @@ def three_samples() -> Observations:
 
 
 def own_model(data: Observations, **contents: Uncertain) -> PyCloneModel:
-    return PyCloneModel(deduplicate(data), 11, "major", "beta-binomial", PER_SAMPLE, SAMPLES, contents)
+    return PyCloneModel(deduplicate(data), 11, "major", PER_SAMPLE, SAMPLES, contents)
 
 
 def rows_of(likelihood: PyClone, d: int) -> np.ndarray:
@@ -193,15 +194,24 @@ def test_only_the_rows_of_the_sample_that_changes_are_computed(monkeypatch: pyte
 
 def test_a_sample_without_data() -> None:
     data = observations([[3, 0], [9, 0]], [[10, 0], [20, 0]], has_data=[[True, False]] * 2)
-    likelihood = PyCloneModel(
-        deduplicate(data), 11, "major", "beta-binomial", PER_SAMPLE, ("a", "b")
-    ).likelihood((10.0, 100.0))
+    likelihood = PyCloneModel(deduplicate(data), 11, "major", PER_SAMPLE, ("a", "b")).likelihood(
+        (10.0, 100.0)
+    )
     assert likelihood.index.tolist() == [[0, -1], [1, -1]]
 
 
 def test_the_binomial_has_no_precision_of_a_sample() -> None:
-    model = PyCloneModel(deduplicate(three_samples()), 11, "major", "binomial", PER_SAMPLE, SAMPLES)
+    model = TumourOptions("major", "binomial", PER_SAMPLE, 11).make_model(three_samples())
     assert model.hyperparameters == ("error_rate",)
+
+
+def test_infinite_precision_is_the_binomial() -> None:
+    limit, binomial = (
+        TumourOptions("major", density, precision, 51).make_model(three_samples()).likelihood((1e-3,))
+        for density, precision in (("beta-binomial", np.inf), ("binomial", None))
+    )
+    for a, b in zip(limit, binomial, strict=True):
+        np.testing.assert_array_equal(a, b)
 
 
 def test_precisions_of_samples_have_the_prior_of_the_one_precision_each() -> None:

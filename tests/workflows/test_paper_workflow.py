@@ -98,7 +98,7 @@ def test_held_out_mutations_against_marginal_likelihoods(script: Import) -> None
 
     rows = np.append(seen, held_out)
     everything = PyCloneModel(
-        replace(data.table, index=data.table.index[rows]), 101, "major", "binomial", None
+        replace(data.table, index=data.table.index[rows]), 101, "major", math.inf
     ).likelihood(())
     constant = everything.xi_max[everything.index[27:]].sum(axis=1)
 

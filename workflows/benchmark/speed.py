@@ -158,7 +158,7 @@ def run_chain(
 
 def binomial_model(observations: Observations, grid_size: int) -> PyCloneModel:
     """The model without overdispersion."""
-    return PyCloneModel(deduplicate(observations), grid_size, "major", "binomial", None)
+    return PyCloneModel(deduplicate(observations), grid_size, "major", np.inf)
 
 
 class Floor:
@@ -294,7 +294,7 @@ def measure_million() -> None:
     )
     header("density", "points", "K", "moved", "sweep s", "move s", "iteration s, mean (most)", "peak GB")
     for points in (101, automatic):
-        timing = run_chain(PyCloneModel(table, points, "major", "binomial", None), cluster, SKIPPED, TIMED)
+        timing = run_chain(PyCloneModel(table, points, "major", np.inf), cluster, SKIPPED, TIMED)
         row(
             "binomial",
             points,
@@ -305,7 +305,7 @@ def measure_million() -> None:
             f"{timing.iteration.mean():.2f} ({timing.iteration.max():.2f})",
             f"{peak_memory():.2f}",
         )
-    model = PyCloneModel(table, automatic, "major", "beta-binomial", None)
+    model = PyCloneModel(table, automatic, "major", None)
     clusters, seconds = whole_iterations(model, cluster)
     row(
         "inferred",

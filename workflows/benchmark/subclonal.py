@@ -64,7 +64,7 @@ def alone(
     """(T, D) posterior mean of each mutation's prevalence given its own reads, and whether the truth is among the
     likeliest points of the grid that hold 95 %."""
     table = deduplicate(observations)
-    weights = likelihood_grid(table, GRID, "major", "binomial", None).likelihood
+    weights = likelihood_grid(table, GRID, "major", np.inf).likelihood
     weights = (weights / weights.sum(axis=1, keepdims=True))[table.index]
     nearest = np.rint(true * (GRID - 1)).astype(int)
     at_truth = np.take_along_axis(weights, nearest[..., np.newaxis], axis=-1)

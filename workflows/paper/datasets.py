@@ -125,7 +125,7 @@ class TumourData:
     def problem(self, seen: NDArray[np.int64], held_out: NDArray[np.int64]) -> Problem:
         """The chain sees some mutations, and is judged by others; reads are binomial, as in the paper."""
         table = replace(self.table, index=self.table.index[seen])
-        model = PyCloneModel(table, self.grid_size, "major", "binomial", None)
+        model = PyCloneModel(table, self.grid_size, "major", np.inf)
         likelihood = model.likelihood(())
         others = likelihood._replace(index=self.table.index[held_out])
         constant = np.where(others.index >= 0, likelihood.xi_max[others.index], 0.0).sum(axis=1)
