@@ -22,10 +22,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.inputs.observations import Observations
-from pyclone_pgsm.simulate.clusters import draw_clusters, draw_from_prior, draw_independent_prevalences
 from pyclone_pgsm.simulate.genome import (
     AUTOSOMES,
     X_CHROMOSOME,
@@ -35,12 +34,6 @@ from pyclone_pgsm.simulate.genome import (
     draw_mutation_ids,
 )
 from pyclone_pgsm.simulate.options import CLONES, SimulationOptions
-from pyclone_pgsm.simulate.reads import (
-    draw_alt_counts,
-    draw_genotypes,
-    share_of_second_states,
-    variant_share,
-)
 from pyclone_pgsm.simulate.subclones import (
     SecondStates,
     draw_event,
@@ -48,6 +41,8 @@ from pyclone_pgsm.simulate.subclones import (
     draw_tree,
     draw_tree_prevalences,
 )
+from pyclone_pgsm.tumour.base_measure import DIRICHLET, draw_prevalences
+from pyclone_pgsm.tumour.genotypes import genotype_states
 
 
 @dataclass(frozen=True)
@@ -81,6 +76,53 @@ class Simulation:
     weights: NDArray[np.float64] | None = None
 
 
+def draw_genotypes(
+    major: NDArray[np.int64], minor: NDArray[np.int64], normal: NDArray[np.int64], rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """(T, 4) genotypes: each one of the equally likely states of the prior ``major``."""
+    genotype = np.empty((len(major), 4), np.int64)
+    copies, kind = np.unique(np.column_stack([major, minor, normal]), axis=0, return_inverse=True)
+    for k, numbers in enumerate(copies):
+        members = np.flatnonzero(kind.reshape(-1) == k)
+        states = np.array(genotype_states("major", *map(int, numbers)))
+        genotype[members] = states[rng.integers(len(states), size=len(members))]
+    return genotype
+
+
+def draw_clusters(options: SimulationOptions, rng: np.random.Generator) -> NDArray[np.int64]:
+    """(T,) clusters, every one with at least a mutation; -1 of artefacts."""
+    K, members = options.clusters, options.mutations - options.num_artefacts
+    if options.cluster_sizes == "equal":
+        labels = np.arange(members) % K
+    else:
+        others = rng.choice(K, size=members - K, p=rng.dirichlet(np.ones(K)))
+        labels = np.concatenate([np.arange(K), others])
+    return rng.permutation(np.concatenate([labels, np.full(options.num_artefacts, -1)]))
+
+
+def draw_independent_prevalences(options: SimulationOptions, rng: np.random.Generator) -> NDArray[np.float64]:
+    """(K, D) prevalences with at most six digits, sorted by their mean."""
+    K, D = options.clusters, options.samples
+    prevalence = np.round(rng.random((K, D)), 6)
+    absent = rng.random((K, D)) < options.absent
+    absent[np.arange(K), rng.integers(D, size=K)] = False
+    prevalence[absent] = 0.0
+    if options.clonal:
+        prevalence[0] = 1.0
+    return prevalence[np.argsort(-prevalence.mean(axis=1), kind="stable")]
+
+
+def draw_from_prior(
+    options: SimulationOptions, rng: np.random.Generator
+) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
+    """(K, D) prevalences like those of `draw_independent_prevalences`, and the (D, 3) weights if there are any."""
+    K, D = options.clusters, options.samples
+    weights = rng.dirichlet(DIRICHLET, D) if options.prevalence_prior == "learned" else None
+    prevalence = rng.random((K, D)) if weights is None else draw_prevalences(weights, K, rng)
+    prevalence = np.round(prevalence, 6)
+    return prevalence[np.argsort(-prevalence.mean(axis=1), kind="stable")], weights
+
+
 def _draw_events(
     copies: CopyNumbers, options: SimulationOptions, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -94,16 +136,6 @@ def _draw_events(
     return events, owner
 
 
-def _draw_rows(options: SimulationOptions, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """(T, D) pairs that have a row: every mutation, and with T >= D every sample, keeps one."""
-    T, D = options.mutations, options.samples
-    kept = rng.permutation(T) % D
-    free = np.flatnonzero(np.arange(D) != kept[:, np.newaxis])
-    has_row = np.ones(T * D, bool)
-    has_row[rng.choice(free, min(round(options.missing * T * D), len(free)), replace=False)] = False
-    return has_row.reshape(T, D)
-
-
 def _write_second_states(
     columns: dict[str, NDArray[Any]], rows: NDArray[np.int64], drawn: SecondStates
 ) -> None:
@@ -115,6 +147,63 @@ def _write_second_states(
         columns[name][rows] = np.where(everywhere, state, columns[name][rows])
         columns[f"subclonal_{name}"][rows] = np.where(is_second, state, 0)
     columns["subclonal_fraction"][rows] = np.where(is_second, drawn.fraction, 0.0)
+
+
+def variant_share(
+    genotype: NDArray[np.int64], prevalence: ArrayLike, tumour_content: ArrayLike, error_rate: float
+) -> NDArray[np.float64]:
+    """xi, the expected share of reads that show the variant (module docstring).
+
+    Parameters
+    ----------
+    genotype : (..., 4) int64
+        c_normal, c_reference, c_variant, mutant copies.
+    prevalence, tumour_content : float arrays
+        phi and t; they and ``genotype[..., 0]`` broadcast together.
+    error_rate : float
+        Shares of variant copies are clipped to [error_rate, 1 - error_rate].
+    """
+    normal, reference, variant, mutant = np.moveaxis(genotype, -1, 0)
+    phi, t = np.asarray(prevalence, float), np.asarray(tumour_content, float)
+    carriers = t * phi * variant
+    others = (1 - t) * normal + t * (1 - phi) * reference
+    mutant_share = np.clip(mutant / variant, error_rate, 1 - error_rate)
+    return (others * error_rate + carriers * mutant_share) / (others + carriers)
+
+
+def share_of_second_states(
+    drawn: SecondStates,
+    copies: NDArray[np.int64],
+    normal: NDArray[np.int64],
+    purity: NDArray,
+    error_rate: float,
+) -> NDArray[np.float64]:
+    """(N, D) expected shares of variant reads (module docstring); copies (N,) are those in cells without the event."""
+    tumour = (1 - drawn.fraction) * copies[:, np.newaxis]
+    tumour += drawn.fraction * drawn.state.sum(axis=1)[:, np.newaxis]
+    mutant = purity * drawn.carriers / ((1 - purity) * normal[:, np.newaxis] + purity * tumour)
+    return mutant * (1 - error_rate) + (1 - mutant) * error_rate
+
+
+def draw_alt_counts(
+    depth: NDArray[np.int64], share: NDArray[np.float64], precision: ArrayLike, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """Reads that show the variant: beta-binomial, or binomial where the precision, (D,) or for all, is infinite."""
+    s = np.broadcast_to(np.asarray(precision, float), share.shape)
+    is_beta = np.isfinite(s)
+    share = share.copy()
+    share[is_beta] = rng.beta(s[is_beta] * share[is_beta], s[is_beta] * (1 - share[is_beta]))
+    return rng.binomial(depth, share)
+
+
+def _draw_rows(options: SimulationOptions, rng: np.random.Generator) -> NDArray[np.bool_]:
+    """(T, D) pairs that have a row: every mutation, and with T >= D every sample, keeps one."""
+    T, D = options.mutations, options.samples
+    kept = rng.permutation(T) % D
+    free = np.flatnonzero(np.arange(D) != kept[:, np.newaxis])
+    has_row = np.ones(T * D, bool)
+    has_row[rng.choice(free, min(round(options.missing * T * D), len(free)), replace=False)] = False
+    return has_row.reshape(T, D)
 
 
 def simulate(options: SimulationOptions, rng: np.random.Generator) -> Simulation:

@@ -33,7 +33,7 @@ from pyclone_pgsm.sampling.chains import run_chains, run_until_converged
 from pyclone_pgsm.sampling.convergence import Rule
 from pyclone_pgsm.sampling.monitor import Monitor
 from pyclone_pgsm.sampling.settings import Settings
-from pyclone_pgsm.simulate.reads import draw_alt_counts, draw_genotypes, variant_share
+from pyclone_pgsm.simulate.tumour import draw_alt_counts, draw_genotypes, variant_share
 from pyclone_pgsm.tumour import base_measure
 from pyclone_pgsm.tumour import model as tumour_model
 from pyclone_pgsm.tumour.model import PyCloneModel

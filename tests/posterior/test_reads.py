@@ -16,7 +16,7 @@ from pyclone_pgsm.posterior.reads import (
     reads_given_clusters,
     tails,
 )
-from pyclone_pgsm.simulate.reads import variant_share
+from pyclone_pgsm.simulate.tumour import variant_share
 from pyclone_pgsm.tumour.genotypes import genotype_states
 from pyclone_pgsm.tumour.grid import deduplicate
 

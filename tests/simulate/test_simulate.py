@@ -16,14 +16,14 @@ from pyclone_pgsm.errors import OutputError, UsageError
 from pyclone_pgsm.inputs.read_counts.tables import read_tables
 from pyclone_pgsm.simulate.genome import AUTOSOME_STATES, X_STATES
 from pyclone_pgsm.simulate.options import SimulationOptions
-from pyclone_pgsm.simulate.reads import (
+from pyclone_pgsm.simulate.subclones import SecondStates, draw_second_states, draw_tree, draw_tree_prevalences
+from pyclone_pgsm.simulate.tumour import (
     draw_alt_counts,
     draw_genotypes,
     share_of_second_states,
+    simulate,
     variant_share,
 )
-from pyclone_pgsm.simulate.subclones import SecondStates, draw_second_states, draw_tree, draw_tree_prevalences
-from pyclone_pgsm.simulate.tumour import simulate
 from pyclone_pgsm.simulate.writing import write_simulation
 from pyclone_pgsm.tumour.genotypes import TwoStates, genotype_states
 from pyclone_pgsm.tumour.kernels import variant_share as share_of_the_sampler

@@ -25,7 +25,7 @@ from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.sampling.chain import advance, start_chain
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.scoring.metrics import adjusted_rand
-from pyclone_pgsm.simulate.reads import draw_alt_counts
+from pyclone_pgsm.simulate.tumour import draw_alt_counts
 from pyclone_pgsm.tumour.base_measure import DIRICHLET, SHAPE
 from pyclone_pgsm.tumour.model import PRECISION
 

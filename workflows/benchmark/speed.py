@@ -43,8 +43,7 @@ from pyclone_pgsm.samplers.split_merge import split_merge
 from pyclone_pgsm.sampling.chain import advance, rebuild_interval, start_chain
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.simulate.options import SimulationOptions
-from pyclone_pgsm.simulate.reads import draw_alt_counts, draw_genotypes, variant_share
-from pyclone_pgsm.simulate.tumour import simulate
+from pyclone_pgsm.simulate.tumour import draw_alt_counts, draw_genotypes, simulate, variant_share
 from pyclone_pgsm.tumour.grid import choose_grid_size, deduplicate
 from pyclone_pgsm.tumour.model import PyCloneModel
 
