@@ -11,7 +11,7 @@ the cells with the mutation hold first, and its copies in both (derived in docs/
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from pyclone_pgsm.errors import UsageError
@@ -83,26 +83,15 @@ def _total(major: int, minor: int, normal: int) -> Iterator[State]:
             yield normal, reference, total, copies
 
 
-def _ab(major: int, minor: int, normal: int) -> Iterator[State]:
-    yield 2, 2, 2, 1
+_ONE_MUTANT, _BOTH_MUTANT = (2, 2, 2, 1), (2, 2, 2, 2)
 
-
-def _bb(major: int, minor: int, normal: int) -> Iterator[State]:
-    yield 2, 2, 2, 2
-
-
-def _no_zygosity(major: int, minor: int, normal: int) -> Iterator[State]:
-    yield 2, 2, 2, 1
-    yield 2, 2, 2, 2
-
-
-_PRIORS: dict[str, Callable[[int, int, int], Iterator[State]]] = {
+_PRIORS: dict[str, Callable[[int, int, int], Iterable[State]]] = {
     "major": _major,
     "parental": _parental,
     "total": _total,
-    "ab": _ab,
-    "bb": _bb,
-    "no-zygosity": _no_zygosity,
+    "ab": lambda *_: [_ONE_MUTANT],
+    "bb": lambda *_: [_BOTH_MUTANT],
+    "no-zygosity": lambda *_: [_ONE_MUTANT, _BOTH_MUTANT],
 }
 
 GENOTYPE_PRIORS: tuple[str, ...] = tuple(_PRIORS)
