@@ -145,34 +145,31 @@ def deduplicate(observations: Observations) -> LocusTable:
         first is none.
     """
     known = observations.has_data
-    major, minor, normal = (
-        getattr(observations, name)[known] for name in ("major_cn", "minor_cn", "normal_cn")
-    )
+    major, minor = observations.major_cn[known], observations.minor_cn[known]
     second = [getattr(observations, name)[known] for name in SUBCLONAL]
     is_one = (second[2] == 0.0) | ((second[0] == major) & (second[1] == minor))
     subclonal_major, subclonal_minor, subclonal_fraction = (np.where(is_one, 0, one) for one in second)
-    tumour_content, error_rate = observations.tumour_content[known], observations.error_rate[known]
-    depth, alt = observations.depth[known], observations.alt_counts[known]
     index = np.full(known.shape, -1, np.int32)
-    first = np.zeros(0, np.int64)
-    if known.any():
-        copies = [major, minor, normal, subclonal_major, subclonal_minor, subclonal_fraction]
-        codes = _sort_codes([*copies, tumour_content, error_rate, depth, alt])
-        _, first, row = np.unique(codes, return_index=True, return_inverse=True)
-        index[known] = row
-    return LocusTable(
-        ref=(depth - alt)[first],
-        alt=alt[first],
-        major=major[first],
-        minor=minor[first],
-        normal=normal[first],
-        subclonal_major=subclonal_major[first],
-        subclonal_minor=subclonal_minor[first],
-        subclonal_fraction=subclonal_fraction[first],
-        tumour_content=tumour_content[first],
-        error_rate=error_rate[first],
+    every = LocusTable(
+        ref=observations.ref_counts[known],
+        alt=observations.alt_counts[known],
+        major=major,
+        minor=minor,
+        normal=observations.normal_cn[known],
+        subclonal_major=subclonal_major,
+        subclonal_minor=subclonal_minor,
+        subclonal_fraction=subclonal_fraction,
+        tumour_content=observations.tumour_content[known],
+        error_rate=observations.error_rate[known],
         index=index,
     )
+    if not known.any():
+        return every
+    reads = [every.ref + every.alt, every.alt]
+    codes = _sort_codes([*_copy_numbers(every), every.tumour_content, every.error_rate, *reads])
+    _, first, row = np.unique(codes, return_index=True, return_inverse=True)
+    index[known] = row
+    return every.take(first, index)
 
 
 def split_by_sample(table: LocusTable) -> list[LocusTable]:
