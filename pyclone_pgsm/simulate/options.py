@@ -109,7 +109,7 @@ class SimulationOptions:
             f"between 1 and the number of mutations, {self.mutations}",
         )
         check("depth", 1 <= self.depth < 1e9, "at least 1 and below 1e9")
-        for share in self._by_sample("purity"):
+        for share in self.by_sample("purity"):
             check("purity", 0 < share <= 1, "above 0 and at most 1", f"{share:g}")
             check("purity", share >= LEAST_SHARE, least, f"{share:g}")
         check("copy_numbers", self.copy_numbers in COPY_NUMBERS, f"one of {', '.join(COPY_NUMBERS)}")
@@ -125,7 +125,7 @@ class SimulationOptions:
             else "0 with one sample"
         )
         check("missing", 0 <= self.missing <= most, expected)
-        for precision in self._by_sample("precision"):
+        for precision in self.by_sample("precision"):
             check("precision", precision >= 0.1, "at least 0.1, or inf for the binomial", precision)
             is_usual = precision <= MOST_PRECISION or math.isinf(precision)
             check(
@@ -151,8 +151,8 @@ class SimulationOptions:
                 f"`subclonal` {self.subclonal}: needs `copy_numbers` mixed, a clonal cluster and another"
             )
 
-    def _by_sample(self, name: str) -> NDArray[np.float64]:
-        """The numbers of an option that is given once, or once a sample."""
+    def by_sample(self, name: str) -> NDArray[np.float64]:
+        """(1,) or (D,) numbers of an option that is given once, or once a sample."""
         numbers = np.atleast_1d(np.array(getattr(self, name), float))
         if len(numbers) not in (1, self.samples):
             raise UsageError(
@@ -166,18 +166,10 @@ class SimulationOptions:
         """Mutations that belong to no cluster."""
         return round(self.artefacts * self.mutations)
 
-    def purity_by_sample(self) -> NDArray[np.float64]:
-        """(D,) shares of cancer cells."""
-        return np.broadcast_to(self._by_sample("purity"), self.samples).copy()
-
-    def precision_by_sample(self) -> NDArray[np.float64]:
-        """(D,) precisions."""
-        return np.broadcast_to(self._by_sample("precision"), self.samples).copy()
-
     def to_dict(self) -> dict[str, Any]:
         """For JSON: an infinite precision is the text ``inf``; `LATER` options are there if not at their default."""
-        purity = [float(share) for share in self._by_sample("purity")]
-        precisions = ["inf" if math.isinf(s) else float(s) for s in self._by_sample("precision")]
+        purity = [float(share) for share in self.by_sample("purity")]
+        precisions = ["inf" if math.isinf(s) else float(s) for s in self.by_sample("precision")]
         precision = precisions[0] if len(precisions) == 1 else precisions
         noted = {**asdict(self), "depth": float(self.depth), "purity": purity, "precision": precision}
         return {name: noted[name] for name in noted if name not in LATER or noted[name] != LATER[name]}

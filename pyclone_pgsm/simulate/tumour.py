@@ -219,7 +219,7 @@ def simulate(options: SimulationOptions, rng: np.random.Generator) -> Simulation
         copies = CopyNumbers(ones, ones, 2 * ones, loci.chromosome)
     genotype = draw_genotypes(copies.major, copies.minor, copies.normal, rng)
     cluster = draw_clusters(options, rng)
-    purity = options.purity_by_sample()
+    purity = options.by_sample("purity")
     weights = None
     if options.prevalence_prior != CLONES:
         prevalence, weights = draw_from_prior(options, rng)
@@ -247,7 +247,7 @@ def simulate(options: SimulationOptions, rng: np.random.Generator) -> Simulation
     ccf[artefacts] = np.nan
     share[artefacts] = rng.random((options.num_artefacts, D))
     depth = 1 + rng.poisson(options.depth - 1, (T, D))
-    alt = draw_alt_counts(depth, share, options.precision_by_sample(), rng)
+    alt = draw_alt_counts(depth, share, options.by_sample("precision"), rng)
     has_data = _draw_rows(options, rng)
     names = [f"chr{number + 1}" for number in range(len(AUTOSOMES))] + ["chrX"]
     chrom = [names[number] for number in loci.chromosome]
@@ -256,7 +256,7 @@ def simulate(options: SimulationOptions, rng: np.random.Generator) -> Simulation
         sample_ids=[f"S{number}" for number in range(1, D + 1)],
         ref_counts=np.where(has_data, depth - alt, 0),
         alt_counts=np.where(has_data, alt, 0),
-        tumour_content=np.tile(purity, (T, 1)),
+        tumour_content=np.broadcast_to(purity, (T, D)).copy(),
         error_rate=np.full((T, D), options.error_rate),
         has_data=has_data,
         annotations={"chrom": chrom, "pos": [str(place) for place in loci.position.tolist()]},
