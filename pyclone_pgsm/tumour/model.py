@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.choice import Choice
-from pyclone_pgsm.likelihoods.model import BaseModel
+from pyclone_pgsm.likelihoods.model import BaseModel, Values
 from pyclone_pgsm.likelihoods.pyclone import (
     BaseMeasure,
     PyClone,
@@ -246,23 +246,23 @@ class PyCloneModel(BaseModel):
         self._base = lru_cache(KEPT_BASES)(self._make_base)
         self._watched = watched_cells(*self.index.shape)
 
-    def initial_values(self) -> tuple[float, ...]:
+    def initial_values(self) -> Values:
         starts = tuple(choice.start for choice in self._choices.values())
         return starts if self._components is None else (*starts, *initial_weights(self.index.shape[1]))
 
-    def likelihood(self, values: tuple[float, ...]) -> PyClone:
+    def likelihood(self, values: Values) -> PyClone:
         """Tables at given values, computed when first asked for, the latest kept; and the base measure."""
         likelihood = self._likelihood(values[: self._num_choices])
         if self._components is None:
             return likelihood
         return with_base(likelihood, self._base(values[self._num_choices :]))
 
-    def _make_base(self, weights: tuple[float, ...]) -> BaseMeasure:
+    def _make_base(self, weights: Values) -> BaseMeasure:
         """The base measure with weights as they stand among the hyperparameters."""
         assert self._components is not None
         return mix_base(all_weights(weights), self._components)
 
-    def _assemble(self, values: tuple[float, ...]) -> PyClone:
+    def _assemble(self, values: Values) -> PyClone:
         given = dict(zip(self._choices, values))
         keys = [(part, self._setting(part, given)) for part in range(len(self._parts))]
         if len(keys) == 1:
@@ -287,7 +287,7 @@ class PyCloneModel(BaseModel):
             table = table.take(rows)
         return likelihood_grid(table, self.grid_size, self.genotype_prior, precision)
 
-    def observations(self, values: tuple[float, ...]) -> list[tuple[LocusTable, float]]:
+    def observations(self, values: Values) -> list[tuple[LocusTable, float]]:
         """The observations of all samples, or of each sample, as they are at given values, and their precision."""
         given = dict(zip(self._choices, values))
         return [self._observations(part, self._setting(part, given)) for part in range(len(self._parts))]
@@ -309,11 +309,7 @@ class PyCloneModel(BaseModel):
         self._base.cache_clear()
 
     def estimate_change(
-        self,
-        values: tuple[float, ...],
-        likelihood: PyClone,
-        partition: Partition,
-        proposal: tuple[float, ...],
+        self, values: Values, likelihood: PyClone, partition: Partition, proposal: Values
     ) -> float:
         """About log p(proposal, y | c) - log p(values, y | c), without the tables of the proposal.
 
@@ -335,9 +331,7 @@ class PyCloneModel(BaseModel):
             )
         return change
 
-    def _changed_parts(
-        self, values: tuple[float, ...], proposal: tuple[float, ...]
-    ) -> Iterator[tuple[int, _Setting, slice]]:
+    def _changed_parts(self, values: Values, proposal: Values) -> Iterator[tuple[int, _Setting, slice]]:
         """The parts that a proposal changes, with their new settings and their rows of the tables."""
         before, after = (dict(zip(self._choices, each)) for each in (values, proposal))
         for part in range(len(self._parts)):
@@ -346,11 +340,7 @@ class PyCloneModel(BaseModel):
                 yield part, setting, slice(*self._first_rows[part : part + 2])
 
     def log_marginals(
-        self,
-        values: tuple[float, ...],
-        likelihood: PyClone,
-        proposal: tuple[float, ...],
-        index: NDArray[np.int32],
+        self, values: Values, likelihood: PyClone, proposal: Values, index: NDArray[np.int32]
     ) -> NDArray[np.float64]:
         """log p(reads; proposal) of observations with a prevalence of their own; tables are made of these only.
 
@@ -396,13 +386,13 @@ class PyCloneModel(BaseModel):
         )
         return means[partition.position[partition.labels[mutations]], samples, 0].astype(np.float32)
 
-    def log_hyperprior(self, values: tuple[float, ...]) -> float:
+    def log_hyperprior(self, values: Values) -> float:
         log_p = sum(choice.log_prior(value) for choice, value in zip(self._choices.values(), values))
         if self._components is None:
             return log_p
         return log_p + log_prior_density(self._base(values[self._num_choices :]).weights)
 
-    def propose(self, values: tuple[float, ...], rng: np.random.Generator) -> tuple[tuple[float, ...], float]:
+    def propose(self, values: Values, rng: np.random.Generator) -> tuple[Values, float]:
         """Another value of one of the hyperparameters, the weights of the base measure excepted."""
         which = int(rng.integers(self._num_choices)) if self._num_choices > 1 else 0
         choice = tuple(self._choices.values())[which]
@@ -410,12 +400,8 @@ class PyCloneModel(BaseModel):
         return (*values[:which], new, *values[which + 1 :]), log_ratio
 
     def draw_conditionals(
-        self,
-        values: tuple[float, ...],
-        likelihood: PyClone,
-        partition: Partition,
-        rng: np.random.Generator,
-    ) -> tuple[tuple[float, ...], PyClone]:
+        self, values: Values, likelihood: PyClone, partition: Partition, rng: np.random.Generator
+    ) -> tuple[Values, PyClone]:
         """The weights of the base measure given the partition."""
         if self._components is None:
             return values, likelihood
