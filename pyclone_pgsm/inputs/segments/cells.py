@@ -80,13 +80,13 @@ class SegmentCells(Cells):
 
     Attributes
     ----------
-    above_one : list of (str, (R,) bool)
+    above_one : dict of str to (R,) bool
         Parts that are shares of cells, and the rows in which a share above 1 was taken as 1.
     """
 
     def __init__(self, table: TextTable, column_of: dict[str, str], problems: FileProblems) -> None:
         super().__init__(table, column_of, problems)
-        self.above_one: list[tuple[str, NDArray[np.bool_]]] = []
+        self.above_one: dict[str, NDArray[np.bool_]] = {}
 
     def copies(self, part: str) -> NDArray[np.int64]:
         """(R,) whole copy numbers."""
@@ -100,7 +100,7 @@ class SegmentCells(Cells):
         """(R,) shares of cells."""
         shares = self.numbers(part, SHARE_OF_CELLS, np.float64)
         if (above := shares > 1 + _ROUNDING).any():
-            self.above_one.append((part, above))
+            self.above_one[part] = above
         return np.clip(shares, 0.0, 1.0)
 
     def numbers(

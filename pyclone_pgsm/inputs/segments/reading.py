@@ -150,16 +150,11 @@ def _read_file(
     if sample_id is not None:
         frame["sample_id"] = pd.Categorical([sample_id] * len(frame))
     used = wanted & forward
-    left_out = [
-        *_backward(frame, wanted & ~forward),
-        *_rounded(frame, alleles, used),
-        *_above_one(cells, frame, used),
-    ]
+    left_out = _left_out(cells, frame, alleles, wanted & ~forward, used)
     frame = frame[used].reset_index(drop=True)
     if layout.has_rows_for_states and "fraction" in cells:
         frame = _states_together(frame, problems)
     hints = _hints(frame, layout, problems.file, _companion(path, problems), _ploidy(cells))
-    left_out.sort(key=lambda item: item.row or 0)
     return Segments(frame.drop(columns=_PURITY, errors="ignore"), left_out, hints)
 
 
@@ -203,42 +198,31 @@ def _ploidy(cells: SegmentCells) -> float | None:
     return float(values[0]) if len(values) and not np.isnan(values[0]) else None
 
 
-def _told(frame: pd.DataFrame, row: int, reason: str) -> LeftOut:
-    of = frame.iloc[row]
-    return LeftOut(of["file"], int(of["row"]), "", of["sample_id"], reason)
-
-
-def _backward(frame: pd.DataFrame, rows: NDArray[np.bool_]) -> list[LeftOut]:
-    """The segments that end before they start."""
-    return [
-        _told(
-            frame,
-            row,
-            f"the segment ends ({frame['end'].iat[row]}) before it starts ({frame['start'].iat[row]})",
-        )
-        for row in np.flatnonzero(rows).tolist()
+def _left_out(
+    cells: SegmentCells,
+    frame: pd.DataFrame,
+    alleles: Alleles,
+    backward: NDArray[np.bool_],
+    used: NDArray[np.bool_],
+) -> list[LeftOut]:
+    """Segments that end before they start, copy numbers rounded by more than `FAR` and shares above 1, by row."""
+    told = [
+        (row, f"the segment ends ({frame['end'].iat[row]}) before it starts ({frame['start'].iat[row]})")
+        for row in np.flatnonzero(backward).tolist()
     ]
-
-
-def _rounded(frame: pd.DataFrame, alleles: Alleles, used: NDArray[np.bool_]) -> list[LeftOut]:
-    """The segments whose copy numbers were rounded by more than `FAR`."""
-    return [
-        _told(frame, row, _how_rounded(alleles.real[row], alleles.major_cn[row], alleles.minor_cn[row]))
+    told += [
+        (row, _how_rounded(alleles.real[row], alleles.major_cn[row], alleles.minor_cn[row]))
         for row in np.flatnonzero(used & (alleles.rounding > FAR)).tolist()
     ]
-
-
-def _above_one(cells: SegmentCells, frame: pd.DataFrame, used: NDArray[np.bool_]) -> list[LeftOut]:
-    """The segments whose share of the cells was above 1."""
-    return [
-        _told(
-            frame,
-            row,
-            f"{cells.column_of[part]} {cells.column(part).text_of(row)} of the segment is above 1, and taken as 1",
-        )
-        for part, above in dict(cells.above_one).items()
-        for row in np.flatnonzero(above & used).tolist()
-    ]
+    for part, above in cells.above_one.items():
+        name, texts = cells.column_of[part], cells.column(part)
+        told += [
+            (row, f"{name} {texts.text_of(row)} of the segment is above 1, and taken as 1")
+            for row in np.flatnonzero(above & used).tolist()
+        ]
+    told.sort(key=lambda item: item[0])
+    lines, samples = frame["row"].tolist(), frame["sample_id"].tolist()
+    return [LeftOut(cells.problems.file, lines[row], "", samples[row], reason) for row, reason in told]
 
 
 def _how_rounded(real: NDArray[np.float64], major: int, minor: int) -> str:
