@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.posterior.consensus import assignment_probability
 from pyclone_pgsm.posterior.draws import Draws
-from pyclone_pgsm.posterior.mixture import MixtureSummary, cluster_parameters, size_order
+from pyclone_pgsm.posterior.mixture import MixtureSummary, cluster_parameters, renumbered
 from pyclone_pgsm.posterior.predictive import Predictive
 from pyclone_pgsm.posterior.rows import draw_rows, gather_values, read_partitions, thin
 from pyclone_pgsm.posterior.states import Thresholds
@@ -29,7 +29,7 @@ class MatrixSummariser:
     def summarise(self, draws: Draws, labels: NDArray[np.int64], thresholds: Thresholds) -> MixtureSummary:
         """See :class:`~pyclone_pgsm.posterior.draws.Summariser`; there are no prevalences."""
         trace = draws.trace
-        labels = size_order(labels)
+        labels = renumbered(labels)
         rows = thin(draws.rows, min(PARAMETER_DRAWS, len(draws.partitions)))
         return MixtureSummary(
             trace.matrix.row_names,

@@ -82,13 +82,12 @@ class _Moments:
         return np.maximum(self.squares / self.count - (self.deviation / self.count) ** 2, 0.0)
 
 
-def size_order(labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Renumber clusters 0..K-1 from the largest down (ties: the earlier first)."""
-    sizes = np.bincount(labels)
-    first = np.array([np.argmax(labels == k) for k in range(len(sizes))])
-    rank = np.empty(len(sizes), np.int64)
-    rank[np.lexsort((first, -sizes))] = np.arange(len(sizes))
-    return rank[labels]
+def renumbered(labels: NDArray[np.int64], falling: NDArray[np.float64] | None = None) -> NDArray[np.int64]:
+    """Renumber clusters 0..K-1 by falling values (K,), if given, then from the largest down, then the earlier first."""
+    keys: list[NDArray[Any]] = [np.unique(labels, return_index=True)[1], -np.bincount(labels)]
+    if falling is not None:
+        keys.append(-falling)
+    return np.argsort(np.lexsort(keys))[labels]
 
 
 def block_shares(partition: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.float64]:

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.posterior.checks import doubts_of_tumour
 from pyclone_pgsm.posterior.draws import Draws
 from pyclone_pgsm.posterior.matching import match_clusters
+from pyclone_pgsm.posterior.mixture import renumbered
 from pyclone_pgsm.posterior.prevalence import block_posteriors, cluster_prevalences, mutation_prevalences
 from pyclone_pgsm.posterior.reads import reads_given_clusters
 from pyclone_pgsm.posterior.rows import gather, gather_values, medians, read_partitions, thin
@@ -45,7 +46,7 @@ class TumourSummariser:
         )
         clusters, _ = cluster_prevalences(blocks, partitions, labels, grid_size)
         in_cluster = labels >= 0
-        labels[in_cluster] = consensus_order(labels[in_cluster], clusters.mean)
+        labels[in_cluster] = renumbered(labels[in_cluster], np.round(clusters.mean.mean(axis=1), 9))
         clusters, density = cluster_prevalences(blocks, partitions, labels, grid_size, thresholds)
         mutations = mutation_prevalences(blocks, partitions, grid_size, thresholds)
         grid = prevalence_grid(grid_size)
@@ -92,21 +93,3 @@ class TumourSummariser:
         inferred = {name: gather(trace, draws.rows, name) for name in trace.options.hyperparameters}
         found = doubts_of_tumour(summary, inferred, data.options.tumour_content)
         return [*data.warnings, *found]
-
-
-def consensus_order(labels: NDArray[np.int64], mean: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Renumber clusters from the largest mean prevalence down (ties: the larger, then the earlier, first).
-
-    Parameters
-    ----------
-    labels : (T,) int64
-        0..K-1.
-    mean : (K, D) float64
-        Prevalence of each cluster.
-    """
-    sizes = np.bincount(labels)
-    first = np.array([np.argmax(labels == k) for k in range(len(sizes))])
-    order = np.lexsort((first, -sizes, -np.round(mean.mean(axis=1), 9)))
-    rank = np.empty(len(order), np.int64)
-    rank[order] = np.arange(len(order))
-    return rank[labels]

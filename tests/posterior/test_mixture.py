@@ -13,7 +13,7 @@ from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.bernoulli import Bernoulli
 from pyclone_pgsm.likelihoods.normal import Normal
 from pyclone_pgsm.partition import build_partition
-from pyclone_pgsm.posterior.mixture import MixtureSummary, block_shares, cluster_parameters, size_order
+from pyclone_pgsm.posterior.mixture import MixtureSummary, block_shares, cluster_parameters, renumbered
 
 POINTS = np.random.default_rng(5).normal(size=(7, 2))
 
@@ -27,8 +27,8 @@ def described(likelihood: Any, members: list[int]) -> dict[str, NDArray[np.float
 
 
 def test_from_the_largest_cluster_down():
-    assert size_order(np.array([2, 0, 1, 1, 0, 3, 3, 3])).tolist() == [3, 1, 2, 2, 1, 0, 0, 0]
-    assert size_order(np.zeros(3, int)).tolist() == [0, 0, 0]
+    assert renumbered(np.array([2, 0, 1, 1, 0, 3, 3, 3])).tolist() == [3, 1, 2, 2, 1, 0, 0, 0]
+    assert renumbered(np.zeros(3, int)).tolist() == [0, 0, 0]
 
 
 def test_shares_of_the_blocks_that_hold_most_members():
