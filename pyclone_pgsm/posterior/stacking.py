@@ -25,7 +25,7 @@ prior, is none in weight.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -35,7 +35,7 @@ from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.partition import Partition, PartitionPrior, build_partition
 from pyclone_pgsm.posterior.leave_one_out import log_densities_without
-from pyclone_pgsm.posterior.rows import series_of, thin
+from pyclone_pgsm.posterior.rows import gather_values, read_partitions, thin
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.trace import Trace
 
@@ -132,8 +132,17 @@ def log_left_out_densities(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArr
     T = len(trace.data.names)
     affordable = CELLS // (len(rows) * T * trace.data.num_columns)
     rows = [thin([chosen], max(FEWEST_DRAWS, min(DRAWS, affordable)))[0] for chosen in rows]
-    model = trace.model()
-    draws = [draw for k, chosen in enumerate(rows) for draw in read_draws(trace, k, chosen)]
+    model, prior = trace.model(), trace.options.first_prior
+    draws = [
+        Draw(chain, values, prior.with_values(prior_values), labels, outliers)
+        for chain, values, prior_values, labels, outliers in zip(
+            np.repeat(np.arange(len(rows)), list(map(len, rows))).tolist(),
+            gather_values(trace, rows, trace.options.hyperparameters),
+            gather_values(trace, rows, prior.hyperparameters),
+            read_partitions(trace, rows).astype(np.int32),
+            np.concatenate([trace.outliers(k, chosen) for k, chosen in enumerate(rows)]),
+        )
+    ]
     log_inverse = np.full((len(rows), T), -np.inf)
     # draws at the same precision together: the tables are computed once each
     for draw in sorted(draws, key=lambda draw: (draw.values, draw.chain)):
@@ -150,22 +159,6 @@ class Draw(NamedTuple):
     prior: Prior
     labels: NDArray[np.int32]
     outliers: NDArray[np.bool_]
-
-
-def read_draws(trace: Trace, chain: int, rows: NDArray[np.int64]) -> Iterator[Draw]:
-    """What a chain has at some rows."""
-    options = trace.options
-    prior = options.first_prior
-
-    def columns(names: Sequence[str]) -> list[tuple[float, ...]]:
-        series = [series_of(trace.chains[chain], name)[rows].tolist() for name in names]
-        return list(zip(*series)) if series else [()] * len(rows)
-
-    labels = trace.labels(chain, rows).astype(np.int32)
-    outliers = trace.outliers(chain, rows)
-    values, prior_values = columns(options.hyperparameters), columns(prior.hyperparameters)
-    for m in range(len(rows)):
-        yield Draw(chain, values[m], prior.with_values(prior_values[m]), labels[m], outliers[m])
 
 
 def log_densities(model: Model, draw: Draw) -> NDArray[np.float64]:
