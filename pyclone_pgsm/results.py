@@ -25,7 +25,6 @@ from pyclone_pgsm.analyses.plan import Plan
 from pyclone_pgsm.analyses.results import check_criterion, memory_of
 from pyclone_pgsm.analyses.run import Interrupted, Progress, fill_folder, start
 from pyclone_pgsm.analyses.run_json import run_report
-from pyclone_pgsm.analyses.traces import traces_of
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.exports import Answer, ExportOptions, check_output, export, find_format
 from pyclone_pgsm.exports.answer import DEFAULT_PATIENT
@@ -34,6 +33,7 @@ from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.posterior.summarize import SUMMARISERS, summarize
 from pyclone_pgsm.posterior.summarize import Result as Found
 from pyclone_pgsm.posterior.summary import Summary
+from pyclone_pgsm.posterior.traces import traces_of
 from pyclone_pgsm.trace import RunOptions, Trace
 
 if TYPE_CHECKING:

@@ -13,9 +13,9 @@ import pandas as pd
 
 from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.analyses.tables import table_text
-from pyclone_pgsm.analyses.traces import traces_of
 from pyclone_pgsm.files import remove, write_file
 from pyclone_pgsm.posterior.summarize import Result
+from pyclone_pgsm.posterior.traces import traces_of
 from pyclone_pgsm.trace import Trace
 
 if TYPE_CHECKING:

@@ -13,13 +13,13 @@ from pyclone_pgsm.analyses.memory import Estimate, estimate
 from pyclone_pgsm.analyses.pages import PAGES, write_pages
 from pyclone_pgsm.analyses.run_json import run_report
 from pyclone_pgsm.analyses.tables import write_table
-from pyclone_pgsm.analyses.traces import traces_of
 from pyclone_pgsm.errors import OutputError, UsageError
 from pyclone_pgsm.files import check_new, make_folder, refuse_inputs, remove, replacing, replacing_together
 from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.posterior.consensus import CRITERIA
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.posterior.summarize import Result, summarize
+from pyclone_pgsm.posterior.traces import traces_of
 from pyclone_pgsm.sampling.chains import effective_threads
 from pyclone_pgsm.trace import Trace
 
