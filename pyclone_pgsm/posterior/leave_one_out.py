@@ -11,7 +11,6 @@ These are the weights of a Gibbs step (:mod:`pyclone_pgsm.samplers.gibbs`), adde
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
 
 import numpy as np
 
@@ -19,28 +18,14 @@ from pyclone_pgsm.jit.compiling import LEAF, inner
 from pyclone_pgsm.samplers.gibbs import NEGLIGIBLE
 
 
-class Workspace(NamedTuple):
-    """For the predictives of C blocks.
-
-    Attributes
-    ----------
-    slots : (C,) int64
-        Of the other blocks.
-    joins, cutoffs, terms : (C,) float64
-        Their weights from the prior, the values below which their predictives are negligible, and these.
-    """
-
-    slots: np.ndarray
-    joins: np.ndarray
-    cutoffs: np.ndarray
-    terms: np.ndarray
-
-
 @inner(**LEAF)
-def log_density_without(likelihood, prior, partition, i, workspace):
-    """log p(y_i | c without i, y without y_i)."""
+def log_density_without(likelihood, prior, partition, i, slots, joins, cutoffs, terms):
+    """log p(y_i | c without i, y without y_i).
+
+    The last four, an element a block, are workspace: slots of the other blocks, their weights from the prior, the
+    values below which their predictives are negligible, and these.
+    """
     labels, sizes, stats, active, _, counter = partition
-    slots, joins, cutoffs, terms = workspace
     log_tau1, log_tau2 = prior.log_tau1, prior.log_tau2
     own = labels[i]
     own_join = -np.inf
@@ -100,14 +85,15 @@ def log_densities_without(likelihood, prior, partition, order, out):
     out : (T,) float64
     """
     num_blocks = partition.counter[0]
-    workspace = Workspace(
-        np.empty(num_blocks, np.int64), np.empty(num_blocks), np.empty(num_blocks), np.empty(num_blocks)
-    )
+    slots = np.empty(num_blocks, np.int64)
+    joins, cutoffs, terms = np.empty(num_blocks), np.empty(num_blocks), np.empty(num_blocks)
     kinds = np.full(len(partition.sizes), -1, np.int64)  # of each block's latest
     densities = np.empty(len(partition.sizes))
     for i in order:
         slot = partition.labels[i]
         if likelihood.kind(i) != kinds[slot]:
             kinds[slot] = likelihood.kind(i)
-            densities[slot] = log_density_without(likelihood, prior, partition, i, workspace)
+            densities[slot] = log_density_without(
+                likelihood, prior, partition, i, slots, joins, cutoffs, terms
+            )
         out[i] = densities[slot]
