@@ -36,7 +36,7 @@ class ReadsGivenClusters(NamedTuple):
     ----------
     fit : (T, D) float64
         Tail probability of the variant reads, 0 to 1; NaN for no number.
-    expected : (T, D) float64
+    expected_reads : (T, D) float64
         Variant reads to be expected; NaN for no number.
     multiplicity : (T, D) int64
         Most probable number of mutant copies in the cells that carry the mutation (in most of them, where they hold two
@@ -46,7 +46,7 @@ class ReadsGivenClusters(NamedTuple):
     """
 
     fit: NDArray[np.float64]
-    expected: NDArray[np.float64]
+    expected_reads: NDArray[np.float64]
     multiplicity: NDArray[np.int64]
     multiplicity_prob: NDArray[np.float64]
 

@@ -94,7 +94,9 @@ def test_against_sums_over_all_counts(s):
     found = reads_given_clusters([(deduplicate(seen), s)], labels, densities(), grid, "major")
     for i, d in np.ndindex(5, 2):
         if labels[i] < 0 or not seen.has_data[i, d]:
-            assert np.isnan([a[i, d] for a in (found.fit, found.expected, found.multiplicity_prob)]).all()
+            assert np.isnan(
+                [a[i, d] for a in (found.fit, found.expected_reads, found.multiplicity_prob)]
+            ).all()
             assert found.multiplicity[i, d] == 0
             continue
         states = genotype_states("major", seen.major_cn[i, d], seen.minor_cn[i, d], 2)
@@ -108,7 +110,7 @@ def test_against_sums_over_all_counts(s):
         total = pmf.sum(axis=0)
         below, above = total[:b].sum() + total[b] / 2, total[b + 1 :].sum() + total[b] / 2
         assert found.fit[i, d] == pytest.approx(2 * min(below, above), rel=1e-5)
-        assert found.expected[i, d] == pytest.approx(total @ np.arange(n + 1), rel=1e-6)
+        assert found.expected_reads[i, d] == pytest.approx(total @ np.arange(n + 1), rel=1e-6)
         share = np.bincount([state[3] for state in states], pmf[:, b])
         assert found.multiplicity[i, d] == np.argmax(np.round(share / share.sum(), 9))
         assert found.multiplicity_prob[i, d] == pytest.approx(share.max() / share.sum(), rel=1e-6)
