@@ -73,7 +73,8 @@ def _plane(data: Clustered, parameters: Parameters | None, density: Density | No
     panel, top = 4.6, style.HEADER + 0.05
     ends = _plane_ends(data, parameters)
     left = points.tick_width(ends[1]) + 0.45
-    legend_width, legend_height = points.legend_size(data)
+    handles, labels = style.cluster_legend(data.sizes)
+    legend_width, legend_height = style.legend_size(labels)
     subtitle = str(data) + points.thinned(data)
     if parameters is not None:
         subtitle += "; ellipses: 2 standard deviations"
@@ -90,7 +91,7 @@ def _plane(data: Clustered, parameters: Parameters | None, density: Density | No
         centres = parameters["mean"]
         points.draw_ellipses(axes, data, centres, parameters["covariance"])
     points.number_clusters(axes, data, centres, np.flatnonzero(~appearance.minor_clusters(data.sizes)))
-    points.draw_legend(figure, data, left + panel + 0.15, top)
+    style.draw_legend(figure, handles, labels, left + panel + 0.15, top)
     return figure
 
 
@@ -309,7 +310,8 @@ def _components(data: Clustered, parameters: Parameters | None) -> Figure:
     step, top = panel + 0.16, style.HEADER + 0.05
     ends = _plane_ends(placed, parameters)
     left = max(points.tick_width(each) for each in ends[1:]) + 0.45
-    legend_width, legend_height = points.legend_size(data)
+    handles, labels = style.cluster_legend(data.sizes)
+    legend_width, legend_height = style.legend_size(labels)
     in_corner = max(legend_width, legend_height) <= (side - 1) * step
     width = left + side * step + (0 if in_corner else legend_width)
     height = top + max(side * step, 0 if in_corner else legend_height) + 0.4
@@ -325,7 +327,7 @@ def _components(data: Clustered, parameters: Parameters | None) -> Figure:
                 axes.set_ylabel(placed.column_names[i], fontsize=style.TEXT, color=style.INK)
                 axes.yaxis.set_label_coords(-(left - 0.2) / panel, 0.5)
     legend_left = left + side * step - (legend_width + 0.1 if in_corner else 0.05)
-    points.draw_legend(figure, data, legend_left, top)
+    style.draw_legend(figure, handles, labels, legend_left, top)
     return figure
 
 

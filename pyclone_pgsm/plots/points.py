@@ -10,7 +10,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgba_array
-from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import ArrayLike, NDArray
@@ -19,15 +18,11 @@ from pyclone_pgsm.plots import appearance, style
 
 MAX_POINTS = 100_000
 """Rows drawn at most; of more, an even part of each cluster."""
-RASTER_FROM = 1000
-"""Rows from which on the points are pixels in a PDF too."""
 MOST_BEYOND = 0.15
 """Part of the range of the values by which an axis is made longer for ellipses, at most."""
 GOLDEN = (5**0.5 - 1) / 2
 DARKER = 0.7
 """Factor from a cluster's colour to that of its outline."""
-LINE = 0.155
-"""Inches that a line of a legend takes."""
 
 
 @dataclass(frozen=True)
@@ -128,20 +123,8 @@ def draw_points(axes: Axes, data: Clustered, x: NDArray[np.float64], y: NDArray[
     """Draw the rows at (x, y), each (T,): grey clusters lowest, then the large below the small ones."""
     rows = drawn_rows(data.labels, MAX_POINTS)
     labels, x, y = data.labels[rows], x[rows], y[rows]
-    for colour, members in appearance.colour_groups(data.sizes, labels):
-        axes.plot(
-            x[members],
-            y[members],
-            linestyle="none",
-            marker="o",
-            markersize=diameter(len(rows)),
-            markeredgewidth=0,
-            color=colour,
-            alpha=0.85 if len(rows) <= 100 else 0.6,
-            zorder=1.5,
-        )
-    if len(rows) >= RASTER_FROM:
-        axes.set_rasterization_zorder(1.9)
+    groups = appearance.colour_groups(data.sizes, labels)
+    style.draw_points(axes, groups, x, y, diameter(len(rows)), dense=0.6)
 
 
 def spans(
@@ -187,30 +170,7 @@ def medians(data: Clustered, points: NDArray[np.float64]) -> NDArray[np.float64]
     return np.array([np.median(part, axis=0) for part in parts])
 
 
-# --- legend -------------------------------------------------------------------------------------------------
-
-
-def legend_size(data: Clustered) -> tuple[float, float]:
-    """Width and height in inches of the legend of the clusters."""
-    _, labels = style.cluster_legend(data.sizes)
-    return style.text_width(labels, style.SMALL) + 0.35, len(labels) * LINE + 0.1
-
-
-def draw_legend(figure: Figure, data: Clustered, left: float, top: float) -> None:
-    """Name the largest clusters at a place in inches from the left upper corner."""
-    width, height = figure.get_size_inches()
-    figure.legend(
-        *style.cluster_legend(data.sizes),
-        loc="upper left",
-        bbox_to_anchor=(left / width, 1 - top / height),
-        fontsize=style.SMALL,
-        labelcolor=style.INK,
-        frameon=False,
-        borderpad=0.2,
-        borderaxespad=0,
-        handlelength=1,
-        handletextpad=0.4,
-    )
+# --- texts --------------------------------------------------------------------------------------------------
 
 
 def title_width(subtitle: str) -> float:

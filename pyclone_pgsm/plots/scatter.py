@@ -10,7 +10,6 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
@@ -20,8 +19,6 @@ from pyclone_pgsm.posterior.summary import Summary
 
 MAX_PAIRS = 15
 MAX_ROWS = 60
-RASTER_FROM = 1000
-"""Mutations from which on the points are pixels in a PDF too."""
 LOWEST_END = 0.6
 """Axes of variant allele frequencies end here if no mutation has a higher one, and at 1 at most."""
 NUMBERED_FROM = 2.0
@@ -124,7 +121,7 @@ def _pairs(summary: Summary, quantity: _Quantity, samples: NDArray[np.int64], su
     step = panel + 0.16
     left, top, below = 0.85, style.HEADER + 0.05, 0.5
     handles, labels = style.cluster_legend(summary.cluster_size, summary.num_outliers)
-    legend_width, legend_height = style.text_width(labels, style.SMALL) + 0.35, len(labels) * 0.155 + 0.1
+    legend_width, legend_height = style.legend_size(labels)
     in_corner = max(legend_width, legend_height) <= (side - 1) * step
     width = left + side * step + (0 if in_corner else legend_width)
     width = max(width, style.text_width([subtitle], style.TEXT) + 0.3)
@@ -146,7 +143,8 @@ def _pairs(summary: Summary, quantity: _Quantity, samples: NDArray[np.int64], su
     middle = (side * step - 0.16) / 2
     _axis_name(figure, quantity.name, left + middle, height - 0.1, 0)
     _axis_name(figure, quantity.name, 0.22, top + middle, 90)
-    _legend(figure, handles, labels, left + side * step - (legend_width + 0.1 if in_corner else 0.05), top)
+    legend_left = left + side * step - (legend_width + 0.1 if in_corner else 0.05)
+    style.draw_legend(figure, handles, labels, legend_left, top)
     return figure
 
 
@@ -161,23 +159,6 @@ def _axis_name(figure: Figure, name: str, left: float, top: float, rotation: flo
         ha="center",
         va="center",
         rotation=rotation,
-    )
-
-
-def _legend(figure: Figure, handles: list[Line2D], labels: list[str], left: float, top: float) -> None:
-    width, height = figure.get_size_inches()
-    figure.legend(
-        handles,
-        labels,
-        loc="upper left",
-        bbox_to_anchor=(left / width, 1 - top / height),
-        fontsize=style.SMALL,
-        labelcolor=style.INK,
-        frameon=False,
-        borderpad=0.2,
-        borderaxespad=0,
-        handlelength=1,
-        handletextpad=0.4,
     )
 
 
@@ -210,16 +191,8 @@ def _say_no_reads(axes: Axes) -> None:
 def _draw_points(axes: Axes, summary: Summary, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
     """Draw the points, none for NaN: grey clusters lowest, then the large below the small ones."""
     diameter = float(np.clip(9 * len(x) ** -0.2, 1.6, 6))
-    for colour, members in appearance.colour_groups(summary.cluster_size, summary.labels):
-        axes.plot(
-            x[members],
-            y[members],
-            **style.point_style(colour, diameter),
-            alpha=0.85 if len(x) <= 100 else 0.65,
-            zorder=1.5,
-        )
-    if len(x) >= RASTER_FROM:
-        axes.set_rasterization_zorder(1.9)
+    groups = appearance.colour_groups(summary.cluster_size, summary.labels)
+    style.draw_points(axes, groups, x, y, diameter, dense=0.65)
 
 
 def _number_clusters(axes: Axes, summary: Summary, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:

@@ -7,7 +7,7 @@ in any thread and leave the caller's own matplotlib alone.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from io import BytesIO
 from pathlib import Path
@@ -41,6 +41,8 @@ INK, SOFT, RULE = "#222222", "#666666", "#d9d9d9"
 TEXT, SMALL, TITLE = 8.0, 7.0, 11.0
 HEADER = 0.62
 """Inches that the title and the line below it take from the top of a figure."""
+RASTER_FROM = 1000
+"""Points from which on they are pixels in a PDF too."""
 
 _SETTING = threading.Lock()
 _METADATA: dict[str, dict[str, None]] = {
@@ -79,6 +81,50 @@ def cluster_legend(sizes: ArrayLike, outliers: int = 0) -> tuple[list[Line2D], l
         entries.append((OUTLIER, outliers_label(outliers)))
     handles = [Line2D([], [], **point_style(colour, 5)) for colour, _ in entries]
     return handles, [label for _, label in entries]
+
+
+def legend_size(labels: Sequence[str]) -> tuple[float, float]:
+    """Width and height in inches of a legend of clusters."""
+    return text_width(labels, SMALL) + 0.35, len(labels) * 0.155 + 0.1
+
+
+def draw_legend(figure: Figure, handles: list[Line2D], labels: list[str], left: float, top: float) -> None:
+    """Draw a legend of clusters at a place in inches from the left upper corner."""
+    width, height = figure.get_size_inches()
+    figure.legend(
+        handles,
+        labels,
+        loc="upper left",
+        bbox_to_anchor=(left / width, 1 - top / height),
+        fontsize=SMALL,
+        labelcolor=INK,
+        frameon=False,
+        borderpad=0.2,
+        borderaxespad=0,
+        handlelength=1,
+        handletextpad=0.4,
+    )
+
+
+def draw_points(
+    axes: Axes,
+    groups: Iterable[tuple[str, NDArray[np.bool_]]],
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+    diameter: float,
+    dense: float,
+) -> None:
+    """Draw points at (x, y), none for NaN, a colour after the other; `dense` is the opacity of more than 100."""
+    for colour, members in groups:
+        axes.plot(
+            x[members],
+            y[members],
+            **point_style(colour, diameter),
+            alpha=0.85 if len(x) <= 100 else dense,
+            zorder=1.5,
+        )
+    if len(x) >= RASTER_FROM:
+        axes.set_rasterization_zorder(1.9)
 
 
 # --- names --------------------------------------------------------------------------------------------------
