@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -35,32 +36,34 @@ class Scale:
     name: str
 
 
-def cluster_heatmap(
-    data: Clustered, table: NDArray[np.float64], title: str, subtitle: str, scale: Scale
-) -> Figure:
-    """One row a cluster, the largest `MAX_CLUSTERS` of them.
+def cluster_means(data: Clustered, parameters: Mapping[str, NDArray[np.float64]]) -> Figure:
+    """Heat map of the clusters' posterior means, a row a cluster, in standard deviations of each column.
 
     Parameters
     ----------
     data : Clustered
-    table : (K, D) float
-        What is shown of each cluster and column.
-    title, subtitle : str
-    scale : Scale
+    parameters : mapping
+        "mean" (K, D).
 
     Returns
     -------
     matplotlib.figure.Figure
     """
+    deviation = data.values.std(axis=0)
+    deviation = np.where(deviation > 1e-12 * np.abs(data.values).max(axis=0), deviation, np.inf)
+    means = (parameters["mean"] - data.values.mean(axis=0)) / deviation
     shown = appearance.largest_clusters(data.sizes, MAX_CLUSTERS)
+    subtitle = f"{data}; deviation from the mean of each column, in its standard deviations"
     if len(shown) < len(data.sizes):
         subtitle += f"; the {len(shown)} largest"
+    end = max(float(np.quantile(np.abs(means[shown]), 0.99)), 1e-9)
+    scale = Scale("RdBu_r", -end, end, "standard deviations")
     frame = Frame.of(data, shown)
     top, height = style.HEADER + 0.1, cluster_rows_height(len(shown))
     bar = max(BAR, min(height, 2 * BAR))
     total = top + max(height + frame.below, bar + 0.15)
-    figure = style.new_figure(max(frame.total_width, title_width(subtitle)), total, title, subtitle)
-    image = draw_cluster_rows(figure, frame, top, height, table, scale)
+    figure = style.new_figure(max(frame.total_width, title_width(subtitle)), total, "Cluster means", subtitle)
+    image = draw_cluster_rows(figure, frame, top, height, means, scale)
     draw_scale(figure, frame, image, scale.name, top, bar)
     return figure
 

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from pyclone_pgsm.plots import appearance, style
 from pyclone_pgsm.plots.bernoulli import data_heatmap
 from pyclone_pgsm.plots.coclustering import labels_heatmap
-from pyclone_pgsm.plots.normal import Density, cluster_means, cluster_points, density_map
+from pyclone_pgsm.plots.heatmaps import cluster_means
+from pyclone_pgsm.plots.normal import Density, cluster_points, density_map
 from pyclone_pgsm.plots.points import Clustered, title_width
 from pyclone_pgsm.plots.traces import chain_traces
 from pyclone_pgsm.posterior.traces import Traces

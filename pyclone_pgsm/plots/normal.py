@@ -19,7 +19,6 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from pyclone_pgsm.plots import appearance, points, style
-from pyclone_pgsm.plots.heatmaps import Scale, cluster_heatmap
 from pyclone_pgsm.plots.points import Clustered
 
 Parameters = Mapping[str, NDArray[np.float64]]
@@ -349,30 +348,3 @@ def _draw_pair(
         points.draw_ellipses(axes, placed, centres, parameters["covariance"][:, pair][:, :, pair])
     coloured = ~np.isin(appearance.cluster_colours(placed.sizes), appearance.GREYS)
     points.number_clusters(axes, placed, centres, np.flatnonzero(coloured))
-
-
-# --- means --------------------------------------------------------------------------------------------------
-
-
-def cluster_means(data: Clustered, parameters: Parameters) -> Figure:
-    """Heat map of the clusters' posterior means, a row a cluster, in standard deviations of each column.
-
-    Parameters
-    ----------
-    data : Clustered
-    parameters : mapping
-        "mean" (K, D).
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    deviation = data.values.std(axis=0)
-    scale = np.where(deviation > 1e-12 * np.abs(data.values).max(axis=0), deviation, np.inf)
-    means = (parameters["mean"] - data.values.mean(axis=0)) / scale
-    shown = appearance.largest_clusters(data.sizes, MAX_ROWS)
-    subtitle = f"{data}; deviation from the mean of each column, in its standard deviations"
-    end = max(float(np.quantile(np.abs(means[shown]), 0.99)), 1e-9)
-    return cluster_heatmap(
-        data, means, "Cluster means", subtitle, Scale("RdBu_r", -end, end, "standard deviations")
-    )

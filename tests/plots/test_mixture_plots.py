@@ -17,8 +17,9 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.plots import points
 from pyclone_pgsm.plots.appearance import GREYS, cluster_colours
 from pyclone_pgsm.plots.bernoulli import data_heatmap
+from pyclone_pgsm.plots.heatmaps import cluster_means
 from pyclone_pgsm.plots.mixture import cluster_sizes, mixture_pictures
-from pyclone_pgsm.plots.normal import cluster_means, cluster_points, density_map, principal_directions
+from pyclone_pgsm.plots.normal import cluster_points, density_map, principal_directions
 from pyclone_pgsm.plots.points import Clustered
 from pyclone_pgsm.plots.style import save, write_pictures
 from pyclone_pgsm.posterior.traces import Traces
