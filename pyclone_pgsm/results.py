@@ -137,7 +137,6 @@ class Result:
             )
             self._analysis = ANALYSES[trace.data.kind]
             self._tables = self._analysis.tables(trace, self._found.summary)
-            self._left_out = trace.left_out
             self._traces = traces_of(trace, source.burn_in)
             self.summary = self._found.summary
             self.warnings: list[str] = self._found.warnings
@@ -250,9 +249,7 @@ class Result:
         rates = {each.name: each.mean for each in self._found.diagnostics}
         with self._trace() as trace:
             data = trace.observations
-        answer = Answer(
-            data, self.summary, rates.get("error_rate", DEFAULT_ERROR_RATE), self._left_out, self._tables
-        )
+        answer = Answer(data, self.summary, rates.get("error_rate", DEFAULT_ERROR_RATE), self._tables)
         named = None if source is None else Path(source)
         options = ExportOptions(patient, primary, named, source_sample, frozenset(drivers))
         return export(answer, chosen, out, options)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import NamedTuple
@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pyclone_pgsm.files import replacing
-from pyclone_pgsm.inputs.observations import LeftOut, Observations
+from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.posterior.summary import Summary
 
 DIGITS = "%.6g"
@@ -29,7 +29,6 @@ class Answer:
     summary : Summary
     error_rate : float
         Where ``observations.error_rate`` is NaN, the inferred one.
-    left_out : sequence of LeftOut
     tables : mapping of str to DataFrame
         Those of the output folder, by the names of their files.
     """
@@ -37,7 +36,6 @@ class Answer:
     observations: Observations
     summary: Summary
     error_rate: float = 0.001
-    left_out: Sequence[LeftOut] = ()
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
     @property
@@ -137,12 +135,6 @@ class Format(NamedTuple):
     files: tuple[str, ...]
     write: Callable[[Answer, Path, ExportOptions], list[str]]
     needs_clusters: bool = True
-
-
-def write_text(text: str, path: Path) -> None:
-    """Write a text file."""
-    with replacing(path) as part:
-        part.write_text(text, encoding="utf-8", newline="")
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:

@@ -20,8 +20,8 @@ from pyclone_pgsm.exports.answer import (
     note_drivers,
     note_exceptions,
     write_table,
-    write_text,
 )
+from pyclone_pgsm.files import write_file
 from pyclone_pgsm.posterior.states import trunks
 
 FREQ, CLUSTERS = "freq.txt", "clusters.txt"
@@ -126,8 +126,8 @@ def _write_clonevol(answer: Answer, out: Path, options: ExportOptions) -> list[s
 def _write_citup(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     rows = answer.placed
     values = ["\t".join(f"{value:.6g}" for value in row) for row in answer.prevalence[rows]]
-    write_text("\n".join(values) + "\n", out / FREQ)
-    write_text("\n".join(map(str, answer.summary.labels[rows])) + "\n", out / CLUSTERS)
+    write_file(out / FREQ, ("\n".join(values) + "\n").encode())
+    write_file(out / CLUSTERS, ("\n".join(map(str, answer.summary.labels[rows])) + "\n").encode())
     return [
         *note_exceptions(answer, OF_CLUSTER),
         "names have no place in the format: rows and columns are in the order of mutations.tsv",

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
@@ -31,15 +30,8 @@ OTHER_ALLELE = "tumor_seq_allele1"
 UNKNOWN = "NA"
 
 
-class _Maf(NamedTuple):
-    """Lines of a MAF: those above the header, the header, and the rows below it."""
-
-    above: list[str]
-    header: list[str]
-    rows: list[list[str]]
-
-
-def _read(path: Path) -> _Maf:
+def _read(path: Path) -> tuple[list[str], list[str], list[list[str]]]:
+    """The lines of a MAF above its header, the header, and the rows below it."""
     problems = FileProblems(str(path))
     with open_text(path, problems, "a MAF") as text:
         lines = text.read().split("\n")
@@ -58,7 +50,7 @@ def _read(path: Path) -> _Maf:
         if len(row) != len(header):
             message = f"has {len(row)} columns, and the header {len(header)}"
             raise InputError([Problem(str(path), message, number)])
-    return _Maf(lines[:start], header, rows)
+    return lines[:start], header, rows
 
 
 def _annotate(
@@ -71,31 +63,31 @@ def _annotate(
 ) -> list[str]:
     """Write the MAF with columns added; `cells` gives the texts of a mutation in a sample."""
     path = given_source(options, name, "MAF")
-    maf = _read(path)
-    at = {each.lower(): place for place, each in reversed(list(enumerate(maf.header)))}
+    above, header, rows = _read(path)
+    at = {each.lower(): place for place, each in reversed(list(enumerate(header)))}
     chrom, pos, ref, alt, sample = (at[each] for each in NEEDED)
-    names = list(dict.fromkeys(row[sample] for row in maf.rows))
+    names = list(dict.fromkeys(row[sample] for row in rows))
     samples = samples_of(answer, path, options, names)
     mutations = Mutations(answer)
     unknown = [UNKNOWN] * len(columns)
     added, absent = [], 0
-    for row in maf.rows:
+    for row in rows:
         variant = row[alt]
         if variant == row[ref] and OTHER_ALLELE in at:
             variant = row[at[OTHER_ALLELE]]
         t = mutations.find(row[chrom], row[pos], row[ref], variant) if row[sample] in samples else None
         absent += t is None
         added.append(unknown if t is None else list(cells(t, samples[row[sample]])))
-    kept = [place for place, each in enumerate(maf.header) if each not in columns]
+    kept = [place for place, each in enumerate(header) if each not in columns]
     lines = [
-        *maf.above,
-        "\t".join([maf.header[place] for place in kept] + list(columns)),
-        *("\t".join([row[place] for place in kept] + new) for row, new in zip(maf.rows, added)),
+        *above,
+        "\t".join([header[place] for place in kept] + list(columns)),
+        *("\t".join([row[place] for place in kept] + new) for row, new in zip(rows, added)),
     ]
     content = ("\n".join(lines) + "\n").encode()
     write_file(out, gzip.compress(content, mtime=0) if out.suffix == ".gz" else content)
     notes = [f"{count(absent, 'row')} of {path} are not in the result: {UNKNOWN}"] if absent else []
-    replaced = [each for each in maf.header if each in columns]
+    replaced = [each for each in header if each in columns]
     return notes + ([f"columns of {path} replaced: {', '.join(replaced)}"] if replaced else [])
 
 

@@ -18,8 +18,8 @@ from pyclone_pgsm.exports.answer import (
     Format,
     note_exceptions,
     note_two_states,
-    write_text,
 )
+from pyclone_pgsm.files import write_file
 
 SSM, PARAMS = "tumour.ssm", "tumour.params.json"
 HEADER = ("id", "name", "var_reads", "total_reads", "var_read_prob")
@@ -33,7 +33,7 @@ def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     for t, name in enumerate(data.mutation_ids):
         vectors = (alt[t], ref[t] + alt[t], [f"{value:.6g}" for value in share[t]])
         lines.append("\t".join([f"s{t}", name, *(",".join(map(str, vector)) for vector in vectors)]))
-    write_text("\n".join(lines) + "\n", out / SSM)
+    write_file(out / SSM, ("\n".join(lines) + "\n").encode())
     params = {
         "samples": data.sample_ids,
         "clusters": [
@@ -41,7 +41,7 @@ def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
         ],
         "garbage": [f"s{t}" for t in answer.outliers],
     }
-    write_text(json.dumps(params, ensure_ascii=False) + "\n", out / PARAMS)
+    write_file(out / PARAMS, (json.dumps(params, ensure_ascii=False) + "\n").encode())
     return [
         *note_exceptions(
             answer,
