@@ -13,7 +13,6 @@ from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
 from pyclone_pgsm.plots import appearance, style
-from pyclone_pgsm.posterior.summary import Summary
 
 MAX_ROW_NAMES = 45
 SMALLEST_SIDE, LARGEST_SIDE = 2.4, 5.2
@@ -25,27 +24,6 @@ DIGIT, LINE = 0.075, 0.11
 
 
 def coclustering_heatmap(
-    summary: Summary, item_index: NDArray[np.int64], matrix: NDArray[np.floating]
-) -> Figure:
-    """Heat map of the posterior probability that two mutations share a cluster.
-
-    Parameters
-    ----------
-    summary : Summary
-    item_index : (n,) int
-        Mutations shown, as rows of `summary`; at most about 1,500.
-    matrix : (n, n) float
-        Probability for each pair of them.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
-    contents = appearance.contents(summary)
-    return labels_heatmap(summary.mutation_ids, summary.labels, contents, item_index, matrix)
-
-
-def labels_heatmap(
     names: Sequence[str],
     labels: NDArray[np.int64],
     contents: str,
@@ -62,8 +40,10 @@ def labels_heatmap(
         Clusters 0..K-1, -1 of outliers.
     contents : str
         What they are, as in "500 rows in 8 clusters".
-    item_index, matrix
-        As of `coclustering_heatmap`.
+    item_index : (n,) int
+        Those shown; at most about 1,500.
+    matrix : (n, n) float
+        Probability for each pair of them.
 
     Returns
     -------

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.plots import appearance, style
 from pyclone_pgsm.plots.bernoulli import data_heatmap
-from pyclone_pgsm.plots.coclustering import labels_heatmap
+from pyclone_pgsm.plots.coclustering import coclustering_heatmap
 from pyclone_pgsm.plots.heatmaps import cluster_means
 from pyclone_pgsm.plots.normal import Density, cluster_points, density_map
 from pyclone_pgsm.plots.points import Clustered, title_width
@@ -59,7 +59,7 @@ def mixture_pictures(
     pictures = _pictures(kind, data, probabilities, parameters, density)
     pictures["cluster_sizes"] = partial(cluster_sizes, data, probabilities)
     if coclustering is not None:
-        pictures["coclustering"] = partial(labels_heatmap, names, data.labels, str(data), *coclustering)
+        pictures["coclustering"] = partial(coclustering_heatmap, names, data.labels, str(data), *coclustering)
     if traces is not None:
         pictures["traces"] = partial(chain_traces, traces)
     return pictures

@@ -9,6 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
+from pyclone_pgsm.plots import appearance
 from pyclone_pgsm.plots.coclustering import coclustering_heatmap
 from pyclone_pgsm.plots.densities import cluster_densities
 from pyclone_pgsm.plots.prevalences import cluster_prevalences
@@ -43,7 +44,10 @@ def tumour_pictures(
     pictures["prevalence_scatter"] = partial(prevalence_scatter, summary, max_pairs)
     pictures["vaf_scatter"] = partial(vaf_scatter, summary, max_pairs)
     if coclustering is not None:
-        pictures["coclustering"] = partial(coclustering_heatmap, summary, *coclustering)
+        contents = appearance.contents(summary)
+        pictures["coclustering"] = partial(
+            coclustering_heatmap, summary.mutation_ids, summary.labels, contents, *coclustering
+        )
     if traces is not None:
         pictures["traces"] = partial(chain_traces, traces)
     return pictures

@@ -25,8 +25,8 @@ from pyclone_pgsm.cli.mistakes import with_options
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.plots import appearance
-from pyclone_pgsm.plots.coclustering import coclustering_heatmap
 from pyclone_pgsm.plots.scatter import prevalence_scatter, vaf_scatter
+from pyclone_pgsm.plots.tumour import tumour_pictures
 from pyclone_pgsm.posterior.summarize import summarize
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.simulate.options import SimulationOptions
@@ -313,7 +313,7 @@ def test_pictures(samples: int, tmp_path: Path) -> None:
 def test_outliers_are_last_in_the_coclustering_picture() -> None:
     summary = with_outliers(make_summary(40, 2, 3), 8)
     items, matrix = make_coclustering(summary, 40)
-    figure = coclustering_heatmap(summary, items, matrix)
+    figure = tumour_pictures(summary, (items, matrix), None)["coclustering"]()
     assert "-1" in written_in(figure)
     assert len(figure.axes[0].patches) == 3  # borders of clusters
 

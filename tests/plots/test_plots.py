@@ -31,7 +31,6 @@ from pyclone_pgsm.plots.appearance import (
     colour_groups,
     minor_clusters,
 )
-from pyclone_pgsm.plots.coclustering import coclustering_heatmap
 from pyclone_pgsm.plots.densities import _outline, cluster_densities
 from pyclone_pgsm.plots.prevalences import cluster_prevalences
 from pyclone_pgsm.plots.scatter import choose_samples, prevalence_scatter, vaf_scatter
@@ -500,7 +499,7 @@ def test_samples_that_differ_are_chosen():
 def test_coclustering_is_ordered_by_cluster_and_certainty():
     summary = make_summary(60, 2, 4)
     items, matrix = make_coclustering(summary, 30)
-    figure = coclustering_heatmap(summary, items, matrix)
+    figure = tumour_pictures(summary, (items, matrix), None)["coclustering"]()
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     shown = [summary.mutation_ids.index(name) for name in names]
     assert sorted(shown) == sorted(items)
@@ -667,6 +666,6 @@ def test_nothing_is_written_beyond_the_edges(samples):
 def test_nothing_else_is_written_beyond_the_edges():
     summary = make_summary(200, 2, 25)
     for n in (1, 30, 200):
-        check_edges(coclustering_heatmap(summary, *make_coclustering(summary, n)))
+        check_edges(tumour_pictures(summary, make_coclustering(summary, n), None)["coclustering"]())
     check_edges(chain_traces(make_traces(1, 30)))
     check_edges(chain_traces(make_traces(20, 30)))
