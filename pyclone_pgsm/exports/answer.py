@@ -144,7 +144,10 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
 
 
 def long_table(answer: Answer, rows: NDArray[np.int64], **columns: NDArray) -> pd.DataFrame:
-    """A row for each of some mutations and each sample: ``mutation_id``, ``sample_id`` and columns given as (T, D)."""
+    """A row for each of some mutations and each sample: ``mutation_id``, ``sample_id`` and columns.
+
+    The columns are given as (T, D), or as (T,) where all samples have the same.
+    """
     data = answer.observations
     D = data.num_samples
     table: dict[str, object] = {
@@ -152,13 +155,8 @@ def long_table(answer: Answer, rows: NDArray[np.int64], **columns: NDArray) -> p
         "sample_id": np.tile(np.array(data.sample_ids, object), len(rows)),
     }
     for name, values in columns.items():
-        table[name] = values[rows].ravel()
+        table[name] = values[rows].ravel() if values.ndim == 2 else np.repeat(values[rows], D)
     return pd.DataFrame(table)
-
-
-def each_sample(answer: Answer, values: NDArray) -> NDArray:
-    """(T, D) of a value a mutation."""
-    return np.repeat(np.asarray(values)[:, None], answer.observations.num_samples, axis=1)
 
 
 def count(number: int, thing: str) -> str:

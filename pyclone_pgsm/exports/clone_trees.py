@@ -14,7 +14,6 @@ from pyclone_pgsm.exports.answer import (
     Answer,
     ExportOptions,
     Format,
-    each_sample,
     is_driver,
     long_table,
     note_drivers,
@@ -52,11 +51,11 @@ def _write_ctree(answer: Answer, out: Path, options: ExportOptions) -> list[str]
     table = long_table(
         answer,
         answer.placed,
-        cluster=each_sample(answer, summary.labels),
-        nMuts=each_sample(answer, sizes),
+        cluster=summary.labels,
+        nMuts=sizes,
         **{
-            "is.driver": each_sample(answer, in_r(is_driver(answer, options.drivers))),
-            "is.clonal": each_sample(answer, in_r(clonal)),
+            "is.driver": in_r(is_driver(answer, options.drivers)),
+            "is.clonal": in_r(clonal),
         },
         CCF=answer.prevalence,
     ).rename(columns={"mutation_id": "variantID"})

@@ -5,14 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.exports.answer import (
     Answer,
     ExportOptions,
     Format,
-    each_sample,
+    long_table,
     note_exceptions,
     note_two_states,
     write_table,
@@ -26,50 +25,45 @@ COLUMNS = (
 
 def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     data, rows = answer.observations, answer.placed
-    places = {
-        name: np.array(answer.annotation(name), object)[rows] for name in ("chrom", "pos", "ref", "alt")
-    }
+    places = {name: np.array(answer.annotation(name), object) for name in ("chrom", "pos", "ref", "alt")}
     for name in ("chrom", "pos"):
-        if not all(places[name]):
-            unknown = data.mutation_ids[rows[int(np.argmin(places[name].astype(bool)))]]
+        if not all(places[name][rows]):
+            unknown = next(data.mutation_ids[t] for t in rows if not places[name][t])
             raise UsageError(
                 f"`format` conipher: needs the place of each mutation, and the column {name} of the input does not "
                 f"tell that of {unknown!r}"
             )
     notes = []
     for name in ("ref", "alt"):
-        if not all(places[name]):
+        if not all(places[name][rows]):
             places[name] = np.where(places[name] == "", "N", places[name])
             notes.append(f"{name.upper()} is N where the input does not tell the allele")
     ref, alt = answer.counts()
     seen = alt / np.maximum(ref + alt, 1) * answer.mean_copies / data.tumour_content
     fraction = answer.summary.mean
     seen = np.where(data.has_data, seen, fraction * answer.mutant_copies)
-    values = {
-        "REF_COUNT": ref,
-        "VAR_COUNT": alt,
-        "DEPTH": ref + alt,
-        "CLUSTER": each_sample(answer, answer.summary.labels + 1),
-        "CCF_PHYLO": answer.prevalence,
-        "CCF_OBS": seen / answer.mutant_copies,
-        "MUT_COPY": seen,
-        "COPY_NUMBER_A": data.major_cn,
-        "COPY_NUMBER_B": data.minor_cn,
-        "ACF": data.tumour_content,
-    }
-    D, case = data.num_samples, options.patient
+    case = options.patient
     samples = [name if name.startswith(case) else f"{case}_{name}" for name in data.sample_ids]
     if samples != data.sample_ids:
         notes.append(f"samples are named {case}_.., as CONIPHER wants their names to begin with CASE_ID")
-    table = pd.DataFrame(
-        {
-            "CASE_ID": case,
-            "SAMPLE": np.tile(np.array(samples, object), len(rows)),
-            **{column: np.repeat(places[name], D) for column, name in zip(COLUMNS[2:6], places)},
-            **{name: matrix[rows].ravel() for name, matrix in values.items()},
-            "PLOIDY": np.tile(answer.tumour_copies.mean(axis=0), len(rows)),
-        }
+    table = long_table(
+        answer,
+        rows,
+        **{column: places[name] for column, name in zip(COLUMNS[2:6], places)},
+        REF_COUNT=ref,
+        VAR_COUNT=alt,
+        DEPTH=ref + alt,
+        CLUSTER=answer.summary.labels + 1,
+        CCF_PHYLO=answer.prevalence,
+        CCF_OBS=seen / answer.mutant_copies,
+        MUT_COPY=seen,
+        COPY_NUMBER_A=data.major_cn,
+        COPY_NUMBER_B=data.minor_cn,
+        ACF=data.tumour_content,
     )
+    table["CASE_ID"] = case
+    table["SAMPLE"] = np.tile(np.array(samples, object), len(rows))
+    table["PLOIDY"] = np.tile(answer.tumour_copies.mean(axis=0), len(rows))
     write_table(table[list(COLUMNS)], out)
     return [
         *notes,

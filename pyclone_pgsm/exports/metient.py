@@ -11,7 +11,6 @@ from pyclone_pgsm.exports.answer import (
     Answer,
     ExportOptions,
     Format,
-    each_sample,
     long_table,
     note_exceptions,
     note_two_states,
@@ -37,7 +36,7 @@ def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     table = long_table(
         answer,
         rows,
-        cluster_index=each_sample(answer, answer.summary.labels),
+        cluster_index=answer.summary.labels,
         ref=ref,
         var=alt,
         var_read_prob=answer.variant_share,

@@ -14,7 +14,6 @@ from pyclone_pgsm.exports.answer import (
     Answer,
     ExportOptions,
     Format,
-    each_sample,
     long_table,
     note_exceptions,
     note_two_states,
@@ -46,9 +45,9 @@ def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     clusters = long_table(
         answer,
         rows,
-        cluster_id=each_sample(answer, labels),
+        cluster_id=labels,
         cellular_prevalence=prevalence,
-        outlier_prob=each_sample(answer, prob),
+        outlier_prob=prob,
     )
     chrom = np.array(answer.annotation("chrom"), object)
     order = ["mutation_id", "cluster_id", "sample_id", "cellular_prevalence", "outlier_prob"]

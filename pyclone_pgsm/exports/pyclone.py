@@ -17,7 +17,6 @@ from pyclone_pgsm.exports.answer import (
     Answer,
     ExportOptions,
     Format,
-    each_sample,
     long_table,
     note_exceptions,
     write_table,
@@ -31,7 +30,7 @@ def _write_pyclone(answer: Answer, out: Path, options: ExportOptions) -> list[st
     loci = long_table(
         answer,
         answer.placed,
-        cluster_id=each_sample(answer, summary.labels),
+        cluster_id=summary.labels,
         cellular_prevalence=summary.mean,
         cellular_prevalence_std=summary.std,
         variant_allele_frequency=summary.vaf,
@@ -59,10 +58,10 @@ def _write_pyclone_vi(answer: Answer, out: Path, options: ExportOptions) -> list
     table = long_table(
         answer,
         answer.placed,
-        cluster_id=each_sample(answer, summary.labels),
+        cluster_id=summary.labels,
         cellular_prevalence=answer.prevalence,
         cellular_prevalence_std=summary.cluster_std[summary.labels],
-        cluster_assignment_prob=each_sample(answer, summary.assignment_prob),
+        cluster_assignment_prob=summary.assignment_prob,
     )
     write_table(table, out)
     return [
