@@ -51,12 +51,8 @@ class Plots:
     ``dir(result.plot)`` lists them. A notebook that begins with ``%matplotlib inline`` shows a Figure as it is.
     """
 
-    def __init__(self, pictures: Callable[[], dict[str, Callable[[], Figure]]]) -> None:
-        self._make = pictures
-
-    @cached_property
-    def _pictures(self) -> dict[str, Callable[[], Figure]]:
-        return self._make()
+    def __init__(self, pictures: dict[str, Callable[[], Figure]]) -> None:
+        self._pictures = pictures
 
     def __dir__(self) -> list[str]:
         return sorted(self._pictures)
@@ -169,10 +165,7 @@ class Result:
     @property
     def diagnostics(self) -> pd.DataFrame:
         """One row a traced quantity: mean, lower and upper end of the 95 % interval, R-hat, effective sample size."""
-        names = ["name", "mean", "lower", "upper", "rhat", "ess"]
-        return pd.DataFrame(
-            [[getattr(each, name) for name in names] for each in self._found.diagnostics], columns=names
-        )
+        return pd.DataFrame(self._found.diagnostics)
 
     @cached_property
     def _content(self) -> Content:
@@ -192,11 +185,8 @@ class Result:
     @cached_property
     def plot(self) -> Plots:
         """The pictures: ``result.plot.cluster_prevalences()`` and so on."""
-        return Plots(self._pictures)
-
-    def _pictures(self) -> dict[str, Callable[[], Figure]]:
         with self._trace() as trace:
-            return self._analysis.pictures(trace, self._found, self._traces, self._source.burn_in)
+            return Plots(self._analysis.pictures(trace, self._found, self._traces, self._source.burn_in))
 
     def export(
         self,
