@@ -7,8 +7,8 @@ in any thread and leave the caller's own matplotlib alone.
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,7 @@ _RC: dict[str, dict[Any, Any]] = {
     "pdf": {"pdf.fonttype": 42},
     "svg": {"svg.hashsalt": "pyclone-pgsm", "svg.fonttype": "none"},
 }
+"""What matplotlib has as a setting only: names within an SVG that stay the same, and texts that stay texts."""
 
 
 def point_style(colour: str, diameter: float) -> dict[str, Any]:
@@ -234,26 +235,6 @@ def _isotonic(values: NDArray[np.float64]) -> NDArray[np.float64]:
 # --- saving -------------------------------------------------------------------------------------------------
 
 
-def check_formats(formats: Sequence[str]) -> None:
-    """Refuse formats that pictures are not written in.
-
-    Raises
-    ------
-    UsageError
-        If a format is not known.
-    """
-    for name in formats:
-        if name not in _METADATA:
-            raise UsageError(f"picture format {name!r}: expected one of {', '.join(_METADATA)}")
-
-
-@contextmanager
-def _settings(name: str) -> Iterator[None]:
-    """What matplotlib has as a setting only: names within an SVG that stay the same, and texts that stay texts."""
-    with _SETTING, rc_context(_RC[name]):
-        yield
-
-
 def save(figure: Figure, path: Path) -> None:
     """Write a figure in the format of the path's suffix, the same bytes each time, whole or not at all.
 
@@ -265,7 +246,10 @@ def save(figure: Figure, path: Path) -> None:
     name = path.suffix[1:]
     options: dict[str, Any] = {"pil_kwargs": {"compress_level": 4}} if name == "png" else {}
     image = BytesIO()
-    with _settings(name) if name in _RC else nullcontext():
+    with ExitStack() as settings:
+        if name in _RC:
+            settings.enter_context(_SETTING)
+            settings.enter_context(rc_context(_RC[name]))
         figure.savefig(image, format=name, dpi=DPI, metadata=_METADATA[name], **options)
     write_file(path, image.getbuffer())
 
@@ -295,7 +279,9 @@ def write_pictures(
     OutputError
         If a file cannot be written.
     """
-    check_formats(formats)
+    for suffix in formats:
+        if suffix not in _METADATA:
+            raise UsageError(f"picture format {suffix!r}: expected one of {', '.join(_METADATA)}")
     make_folder(folder)
     written = []
     for name, draw in pictures.items():
