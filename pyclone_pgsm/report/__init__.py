@@ -9,7 +9,7 @@ from pyclone_pgsm import __version__
 from pyclone_pgsm.files import write_file
 from pyclone_pgsm.report.content import Page, escaped, packed, script_json
 
-__all__ = ["report_html", "write_report"]
+__all__ = ["write_report"]
 
 POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; "
@@ -18,14 +18,20 @@ POLICY = (
 """What the page may do: run what stands in it, and load nothing."""
 
 
-def report_html(page: Page, title: str) -> str:
-    """The page as text.
+def write_report(page: Page, path: Path, title: str) -> None:
+    """Write the page.
 
     Parameters
     ----------
     page : Page
+    path : Path
     title : str
         What the result is called: a tumour or a file.
+
+    Raises
+    ------
+    OutputError
+        It cannot be written.
     """
     from bokeh.resources import Resources
 
@@ -42,7 +48,7 @@ def report_html(page: Page, title: str) -> str:
         for each in page.sections
     )
     data = {**page.data, "opacity": OPACITY, "outlier": OUTLIER}
-    return f"""<!DOCTYPE html>
+    text = f"""<!DOCTYPE html>
 <html lang="en">
 <head>
 <meta charset="utf-8">
@@ -71,14 +77,4 @@ def report_html(page: Page, title: str) -> str:
 </body>
 </html>
 """
-
-
-def write_report(page: Page, path: Path, title: str) -> None:
-    """Write the page.
-
-    Raises
-    ------
-    OutputError
-        It cannot be written.
-    """
-    write_file(path, report_html(page, title).encode("utf-8"))
+    write_file(path, text.encode())
