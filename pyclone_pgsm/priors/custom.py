@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.priors.contract import Prior
 
 LogFunction = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 
 
 @dataclass(frozen=True)
-class CustomPrior:
+class CustomPrior(Prior):
     """A user's own prior, given by its two functions.
 
     Parameters
@@ -37,16 +38,6 @@ class CustomPrior:
     log_tau2_at: LogFunction
 
     name: ClassVar[str] = "custom"
-    hyperparameters: ClassVar[tuple[str, ...]] = ()
-
-    def values(self) -> tuple[float, ...]:
-        """Nothing."""
-        return ()
-
-    def with_values(self, values: Sequence[float]) -> CustomPrior:
-        """The same prior."""
-        () = values
-        return self
 
     def max_blocks(self, num_observations: int) -> int:
         """The last number of blocks whose log tau1 is finite."""
@@ -94,10 +85,6 @@ class CustomPrior:
                 f"not an array of shape {given.shape}"
             )
         return np.concatenate([[0.0], given])
-
-    def resample(self, sizes: NDArray[np.integer], rng: np.random.Generator) -> CustomPrior:
-        """The same prior: there is nothing to draw."""
-        return self
 
     def log_normaliser(self, num_observations: int) -> float:
         """0: not known."""

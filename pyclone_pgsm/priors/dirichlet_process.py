@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +17,7 @@ from pyclone_pgsm.priors.common import (
     log_gamma_density,
     log_product,
 )
+from pyclone_pgsm.priors.contract import Prior
 
 
 @lru_cache(maxsize=2)
@@ -29,7 +29,7 @@ def _log_gammas(num_observations: int) -> NDArray[np.float64]:
 
 
 @dataclass(frozen=True)
-class DirichletProcess:
+class DirichletProcess(Prior):
     """Dirichlet process: log tau1(j) = j log alpha, log tau2(n) = log Gamma(n).
 
     Parameters
@@ -55,19 +55,6 @@ class DirichletProcess:
     def __post_init__(self) -> None:
         check_positive(self.concentration)
         check_gamma(self.shape, self.rate)
-
-    def values(self) -> tuple[float, ...]:
-        """alpha."""
-        return (self.concentration,)
-
-    def with_values(self, values: Sequence[float]) -> DirichletProcess:
-        """The same prior at another alpha."""
-        (concentration,) = values
-        return replace(self, concentration=concentration)
-
-    def max_blocks(self, num_observations: int) -> int:
-        """T."""
-        return num_observations
 
     def log_tau1(self, num_observations: int) -> NDArray[np.float64]:
         """(T + 1,) log tau1(j), j = 0..T."""
@@ -98,7 +85,3 @@ class DirichletProcess:
         if self.shape is not None and self.rate is not None:
             log_p += log_gamma_density(self.concentration, self.shape, self.rate)
         return log_p
-
-    def to_dict(self, num_observations: int | None = None) -> dict[str, Any]:
-        """For :func:`prior_from_dict`."""
-        return {"name": self.name, **asdict(self)}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from numbers import Integral
 from typing import Any, ClassVar
@@ -20,10 +19,11 @@ from pyclone_pgsm.priors.common import (
     log_product,
     resample_concentration,
 )
+from pyclone_pgsm.priors.contract import Prior
 
 
 @dataclass(frozen=True)
-class FiniteDirichlet:
+class FiniteDirichlet(Prior):
     """Finite mixture: k0 components, their weights symmetric Dirichlet(a, .., a), empty components left out.
 
     log tau1(j) = log k0! / (k0 - j)!, -inf for j > k0 (as many ways has a partition of j blocks to be labelled), and
@@ -59,15 +59,6 @@ class FiniteDirichlet:
             raise UsageError(f"the number of components must be a whole number from 1, not {k0}")
         check_positive(self.concentration)
         check_gamma(self.shape, self.rate)
-
-    def values(self) -> tuple[float, ...]:
-        """a."""
-        return (self.concentration,)
-
-    def with_values(self, values: Sequence[float]) -> FiniteDirichlet:
-        """The same prior at another a."""
-        (concentration,) = values
-        return replace(self, concentration=concentration)
 
     def max_blocks(self, num_observations: int) -> int:
         """min(k0, T)."""

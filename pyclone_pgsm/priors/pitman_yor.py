@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,10 +20,11 @@ from pyclone_pgsm.priors.common import (
     resample_concentration,
     slice_sample,
 )
+from pyclone_pgsm.priors.contract import Prior
 
 
 @dataclass(frozen=True)
-class PitmanYor:
+class PitmanYor(Prior):
     """Pitman-Yor process: log tau1(j) = sum_{m=1}^{j-1} log(alpha + d m), log tau2(n) = log Γ(n - d) / Γ(1 - d).
 
     tau1 leaves out the factor alpha that every partition has (it is 0 or negative where alpha is), so that any alpha
@@ -67,19 +67,6 @@ class PitmanYor:
                 f"the concentration must be more than minus the discount, {-self.discount:g}, "
                 f"not {self.concentration}"
             )
-
-    def values(self) -> tuple[float, ...]:
-        """alpha, d."""
-        return (self.concentration, self.discount)
-
-    def with_values(self, values: Sequence[float]) -> PitmanYor:
-        """The same prior at another alpha and d."""
-        concentration, discount = values
-        return replace(self, concentration=concentration, discount=discount)
-
-    def max_blocks(self, num_observations: int) -> int:
-        """T."""
-        return num_observations
 
     def log_tau1(self, num_observations: int) -> NDArray[np.float64]:
         """(T + 1,) log tau1(j), j = 0..T; entry 0 is never used."""
@@ -136,7 +123,3 @@ class PitmanYor:
         if self.infer_discount:
             log_p -= math.log1p(-self._least_discount)
         return log_p
-
-    def to_dict(self, num_observations: int | None = None) -> dict[str, Any]:
-        """For :func:`prior_from_dict`."""
-        return {"name": self.name, **asdict(self)}

@@ -502,7 +502,7 @@ def test_two_functions_are_a_prior() -> None:
     np.testing.assert_array_equal(prior.log_tau1(9), dp.log_tau1(9))
     np.testing.assert_array_equal(prior.log_tau2(9)[1:], dp.log_tau2(9)[1:])
     assert (prior.hyperparameters, prior.values(), prior.log_normaliser(9)) == ((), (), 0.0)
-    assert prior.with_values(()) is prior
+    assert prior.with_values(()) == prior
     assert prior.resample(np.array([3, 1]), np.random.default_rng(0)) is prior
     assert (prior.max_blocks(9), uniform().max_blocks(9), uniform().max_blocks(3)) == (9, 4, 3)
 
