@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.likelihoods.choice import Choice
 from pyclone_pgsm.likelihoods.foreign import blamed
-from pyclone_pgsm.likelihoods.model import BaseModel, Values
+from pyclone_pgsm.likelihoods.model import Model, Values
 
 INFER = "infer"
 """The value of a parameter that is to be inferred."""
@@ -29,7 +29,7 @@ def names_to_infer(parameters: Mapping[str, Any]) -> tuple[str, ...]:
     )
 
 
-class InferredModel(BaseModel):
+class InferredModel(Model):
     """The likelihood of a matrix; each inferred parameter is a :class:`~pyclone_pgsm.likelihoods.choice.Choice`.
 
     Parameters

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Protocol, Self
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,8 +17,8 @@ Values = tuple[float, ...]
 class Model(Protocol):
     """Data and priors; makes the likelihood for given values of its hyperparameters.
 
-    Four things are optional, and :class:`BaseModel` has what a model without them does: hyperparameters that Gibbs
-    steps draw, estimates of what a proposal would change, outliers, and quantities to watch.
+    Four things are optional, and the methods of a model without them stand here: hyperparameters that Gibbs steps draw,
+    estimates of what a proposal would change, outliers, and quantities to watch.
 
     Some observations may be *outliers*, which belong to no cluster. The likelihood has no data of them, so that all
     moves of the partition stand as they are; which observations are outliers is a step of its own.
@@ -45,10 +45,11 @@ class Model(Protocol):
     num_proposals: int
     num_observations: int
     order: NDArray[np.int64]
-    has_estimates: bool
+    has_estimates: bool = False
 
     @property
-    def outliers(self) -> NDArray[np.bool_] | None: ...
+    def outliers(self) -> NDArray[np.bool_] | None:
+        return None
 
     def initial_values(self) -> Values:
         """Where a chain starts."""
@@ -74,7 +75,7 @@ class Model(Protocol):
         The statistics of the partition are brought up to date in place. Returns the new values, and the likelihood at
         these; the arguments if there is nothing to draw.
         """
-        ...
+        return values, likelihood
 
     def estimate_change(
         self, values: Values, likelihood: Any, partition: Partition, proposal: Values
@@ -84,25 +85,25 @@ class Model(Protocol):
         Infinite if nothing can be told. A function of its arguments, but it need not be right: the better it is, the
         fewer likelihoods are made in vain and the fewer good proposals refused.
         """
-        ...
+        return math.inf
 
     def given(self, outliers: NDArray[np.bool_]) -> Model:
         """The same model with other outliers."""
-        ...
+        return self
 
     def full_likelihood(self, values: Values) -> Any:
         """With the data of all observations, outliers or not."""
-        ...
+        return self.likelihood(values)
 
     def draw_outliers(
         self, values: Values, prior: PartitionPrior, partition: Partition, rng: np.random.Generator
     ) -> tuple[Model, Partition]:
         """The model with its outliers drawn anew, and the partition."""
-        ...
+        return self, partition
 
     def effective(self, labels: NDArray[np.int32]) -> NDArray[np.int64]:
         """Canonical labels in which every outlier is a block of its own."""
-        ...
+        return canonical(labels)
 
     def log_densities_of_either(self, values: Values, log_member: NDArray[np.float64]) -> NDArray[np.float64]:
         """(T,) log density of each observation, summed over whether it is an outlier.
@@ -113,58 +114,18 @@ class Model(Protocol):
         log_member : (T,) float64
             log density if it is none, with all constants.
         """
-        ...
+        return log_member
 
     def watched(self, likelihood: Any, partition: Partition) -> NDArray[np.float32]:
         """(W,) quantities of single observations, always the same, that agree between chains that have converged."""
-        ...
+        return np.empty(0, np.float32)
 
     def forget(self) -> None:
         """Give back the memory of what can be computed anew."""
         ...
 
 
-class BaseModel:
-    """What a model does that draws nothing by Gibbs steps, and has no estimates, no outliers, and nothing to watch."""
-
-    has_estimates = False
-    outliers: NDArray[np.bool_] | None = None
-
-    def likelihood(self, values: Values) -> Any:
-        raise NotImplementedError
-
-    def estimate_change(
-        self, values: Values, likelihood: Any, partition: Partition, proposal: Values
-    ) -> float:
-        return math.inf
-
-    def draw_conditionals(
-        self, values: Values, likelihood: Any, partition: Partition, rng: np.random.Generator
-    ) -> tuple[Values, Any]:
-        return values, likelihood
-
-    def given(self, outliers: NDArray[np.bool_]) -> Self:
-        return self
-
-    def full_likelihood(self, values: Values) -> Any:
-        return self.likelihood(values)
-
-    def draw_outliers(
-        self, values: Values, prior: PartitionPrior, partition: Partition, rng: np.random.Generator
-    ) -> tuple[Self, Partition]:
-        return self, partition
-
-    def effective(self, labels: NDArray[np.int32]) -> NDArray[np.int64]:
-        return canonical(labels)
-
-    def log_densities_of_either(self, values: Values, log_member: NDArray[np.float64]) -> NDArray[np.float64]:
-        return log_member
-
-    def watched(self, likelihood: Any, partition: Partition) -> NDArray[np.float32]:
-        return np.empty(0, np.float32)
-
-
-class FixedModel(BaseModel):
+class FixedModel(Model):
     """A model without hyperparameters: one likelihood.
 
     Parameters

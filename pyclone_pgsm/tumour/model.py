@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.choice import Choice
-from pyclone_pgsm.likelihoods.model import BaseModel, Values
+from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.likelihoods.pyclone import (
     BaseMeasure,
     PyClone,
@@ -172,7 +172,7 @@ class _Setting:
     tumour_content: float | None
 
 
-class PyCloneModel(BaseModel):
+class PyCloneModel(Model):
     """PyClone's likelihood; precision, error rate and tumour contents are fixed, or inferred.
 
     Attributes
