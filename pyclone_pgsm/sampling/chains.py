@@ -10,7 +10,6 @@ import time
 from collections.abc import Callable, Generator, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
-from typing import NamedTuple
 
 from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.ranges import check_range
@@ -24,26 +23,6 @@ MOST_THREADS = 10_000
 Segment = tuple[int, ChainState, Records, bool]
 
 
-class Deadline(NamedTuple):
-    """When chains that have not converged stop.
-
-    Attributes
-    ----------
-    time : float
-        By ``time.monotonic``; infinite for never.
-    """
-
-    time: float = math.inf
-
-    @property
-    def is_over(self) -> bool:
-        """Whether it is later."""
-        return time.monotonic() > self.time
-
-
-NEVER = Deadline()
-
-
 def run_chains(
     model: Model,
     settings: Settings,
@@ -52,7 +31,7 @@ def run_chains(
     threads: int,
     stop: threading.Event,
     segment_seconds: float = 1.0,
-    deadline: Deadline = NEVER,
+    deadline: float = math.inf,
 ) -> Iterator[Segment]:
     """Advance all chains in threads until their end, yielding what each segment of each chain gave.
 
@@ -70,8 +49,8 @@ def run_chains(
         Once set, every chain stops where it next may, and what was done is still yielded.
     segment_seconds : float
         About how long a segment takes. It has no influence on the chains.
-    deadline : Deadline
-        After it, every chain stops where it next may.
+    deadline : float
+        By ``time.monotonic``. After it, every chain stops where it next may.
 
     Yields
     ------
@@ -85,7 +64,7 @@ def run_chains(
     """
 
     def is_over() -> bool:
-        return stop.is_set() or deadline.is_over
+        return stop.is_set() or time.monotonic() > deadline
 
     def segment(chain: int, state: ChainState) -> Segment:
         end = time.monotonic() + segment_seconds
@@ -142,15 +121,17 @@ def run_until_converged(
     states = list(states)
     most, first_burn_in = settings.lengths
     most -= most % rebuild  # chains that stop elsewhere go on from before
-    deadline = Deadline(time.monotonic() + settings.max_time) if settings.max_time else NEVER
+    deadline = time.monotonic() + settings.max_time if settings.max_time else math.inf
     T = model.num_observations
     for check in checks(T):
         target = min(-(-check // rebuild) * rebuild, most)
         farthest = max(state.iteration for state in states)
         if target < most and (target < farthest or target <= first_burn_in):
             continue
-        for limit in (deadline, NEVER):
-            if limit is NEVER and deadline.is_over:
+        # First until the deadline. If it passes, the chains stop at different iterations, so in a second round, without
+        # deadline, the others catch up with the farthest.
+        for limit in (deadline, math.inf):
+            if limit == math.inf and time.monotonic() > deadline:
                 target = max(state.iteration for state in states)
             block = replace(settings, iterations=target, burn_in=min(first_burn_in, target - 1))
             for chain, state, records, done in run(
@@ -162,7 +143,7 @@ def run_until_converged(
             if stop.is_set():
                 return None
         end = monitor.find_end(target, first_burn_in)
-        if end.converged or target >= most or deadline.is_over:
+        if end.converged or target >= most or time.monotonic() > deadline:
             return end
     raise AssertionError("the numbers of iterations never end")
 
