@@ -141,10 +141,8 @@ class Draws(NamedTuple):
     watched: NDArray[np.float32]
     together: NDArray[np.bool_]
 
-    def after(self, burn_in: int, last: int, step: int) -> Draws:
-        """Every `step`-th row, from the last back to the burn-in."""
-        first, end = np.searchsorted(self.iteration, [burn_in, last], side="right")
-        rows = np.arange(end - 1, first - 1, -step)[::-1]
+    def at(self, rows: NDArray[np.int64] | slice) -> Draws:
+        """Some of the rows."""
         return Draws(
             self.iteration[rows],
             {name: values[rows] for name, values in self.series.items()},
@@ -228,55 +226,39 @@ def find_end(chains: Sequence[Draws], rule: Rule, last: int, first_burn_in: int)
 def judge(chains: Sequence[Draws], rule: Rule, last: int, burn_in: int) -> Verdict:
     """What the rule says of the iterations after the burn-in and up to the last."""
     kept = _kept(chains, burn_in, last)
-    figures = []
-    for name, values in _series(kept):
-        is_asked = values.shape[1] > 0 and rule.asks(name, values)
-        figures.append(_figure(name, values, is_asked))
-    watched = [_figure(WATCHED, values, True) for values in _watched(kept)]
+    figures = list(_figures(kept, rule))
+    first_watched = len(figures) - kept[0].watched.shape[1]
+    watched = figures[first_watched:]
     if watched:
-        figures.append(
-            Figure(
-                WATCHED,
-                max(figure.rhat for figure in watched),
-                min(figure.bulk_ess for figure in watched),
-                min(figure.tail_ess for figure in watched),
-                True,
-            )
+        worst = Figure(
+            WATCHED,
+            max(figure.rhat for figure in watched),
+            min(figure.bulk_ess for figure in watched),
+            min(figure.tail_ess for figure in watched),
+            True,
         )
+        figures[first_watched:] = [worst]
     return Verdict(last, burn_in, tuple(figures), coclustering_sd(kept))
 
 
 def _kept(chains: Sequence[Draws], burn_in: int, last: int) -> list[Draws]:
     """As many rows of each chain, the last ones; not more than are looked at."""
     most = max(FEWEST_DRAWS, MOST_DRAWS // len(chains))
-    numbers = [np.searchsorted(chain.iteration, [burn_in, last], side="right") for chain in chains]
-    length = min(int(end - begin) for begin, end in numbers)
+    bounds = [np.searchsorted(chain.iteration, [burn_in, last], side="right") for chain in chains]
+    length = min(int(end - first) for first, end in bounds)
     step = max(1, -(-length // most))
-    kept = [chain.after(burn_in, last, step) for chain in chains]
-    shortest = min(len(chain.iteration) for chain in kept)
-    return [
-        Draws(
-            chain.iteration[len(chain.iteration) - shortest :],
-            {name: values[len(values) - shortest :] for name, values in chain.series.items()},
-            chain.watched[len(chain.watched) - shortest :],
-            chain.together[len(chain.together) - shortest :],
-        )
-        for chain in kept
-    ]
+    back = step * np.arange(-(-length // step))[::-1]
+    return [chain.at(end - 1 - back) for chain, (_, end) in zip(chains, bounds)]
 
 
-def _series(kept: Sequence[Draws]) -> Iterator[tuple[str, NDArray[np.float64]]]:
-    """Names and draws of each quantity but the watched ones, a row a chain."""
+def _figures(kept: Sequence[Draws], rule: Rule) -> Iterator[Figure]:
+    """Of one quantity after the other, the watched ones last."""
     for name in kept[0].series:
         values = np.array([chain.series[name] for chain in kept])
-        if not np.isnan(values).all():  # a prior without a concentration
-            yield name, values
-
-
-def _watched(kept: Sequence[Draws]) -> Iterator[NDArray[np.float64]]:
-    """Draws of each watched quantity, a row a chain."""
+        if not np.isnan(values).all():  # no draws, or a prior without a concentration
+            yield _figure(name, values, rule.asks(name, values))
     for column in range(kept[0].watched.shape[1]):
-        yield np.array([chain.watched[:, column] for chain in kept], float)
+        yield _figure(WATCHED, np.array([chain.watched[:, column] for chain in kept], float), True)
 
 
 def _ordered(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -303,11 +285,8 @@ def _holds(kept: Sequence[Draws], rule: Rule) -> bool:
     """Whether the rule holds; the first quantity that does not ends the work."""
     return (
         len(kept[0].iteration) >= FEWEST_DRAWS
-        and all(
-            not rule.asks(name, values) or _figure(name, values, True).holds for name, values in _series(kept)
-        )
         and not coclustering_sd(kept) > COCLUSTERING_LIMIT
-        and all(_figure(WATCHED, values, True).holds for values in _watched(kept))
+        and all(figure.holds or not figure.is_asked for figure in _figures(kept, rule))
     )
 
 

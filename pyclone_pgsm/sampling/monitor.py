@@ -86,7 +86,7 @@ class Monitor:
         for parts in filter(None, self._parts):
             parts[:] = [_joined(parts)]
         begun = next((parts[0] for parts in self._parts if parts), self._none())
-        nothing = begun.after(0, -1, 1)
+        nothing = begun.at(slice(0))
         return [parts[0] if parts else nothing for parts in self._parts]
 
     def _none(self) -> Draws:
@@ -105,8 +105,8 @@ def _joined(parts: Sequence[Draws]) -> Draws:
     iteration = np.concatenate([part.iteration for part in parts])
     rows = np.unique(iteration, return_index=True)[1]
     return Draws(
-        iteration[rows],
-        {name: np.concatenate([part.series[name] for part in parts])[rows] for name in parts[0].series},
-        np.concatenate([part.watched for part in parts])[rows],
-        np.concatenate([part.together for part in parts])[rows],
-    )
+        iteration,
+        {name: np.concatenate([part.series[name] for part in parts]) for name in parts[0].series},
+        np.concatenate([part.watched for part in parts]),
+        np.concatenate([part.together for part in parts]),
+    ).at(rows)
