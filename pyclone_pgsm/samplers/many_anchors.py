@@ -43,6 +43,7 @@ from pyclone_pgsm.samplers.resampling import (
     resample_multinomial,
     resample_optimal,
 )
+from pyclone_pgsm.samplers.split_merge import merge_blocks
 
 
 class Particles(NamedTuple):
@@ -316,18 +317,6 @@ def propose(rng, scheme, particles, reference_choice, fresh, log_open, anneal, c
 
 
 @inner(nogil=True)
-def merge_all(likelihood, partition, slots, num_before, sigma):
-    """Put all that share a block with an anchor into the first of these blocks."""
-    for b in range(1, num_before):
-        close_slot(partition, slots[b])
-    if num_before > 1:
-        fill_block(likelihood, partition.stats[slots[0]], sigma)
-    for i in sigma:
-        partition.labels[i] = slots[0]
-    partition.sizes[slots[0]] = len(sigma)
-
-
-@inner(nogil=True)
 def put_blocks(partition, sigma, slots, num_before, particles, chosen, path, pool):
     """Put the blocks of the particle `chosen`, and the allocations along its path, into the partition."""
     s = particles.blocks.shape[1]
@@ -389,7 +378,9 @@ def split_merge_many(likelihood, prior, partition, anchors, settings, rng):
     n = len(sigma)
     num_others = partition.counter[0] - num_before
     if prior.log_tau1[num_others + num_before] == -np.inf:
-        merge_all(likelihood, partition, slots, num_before, sigma)
+        if num_before > 1:
+            merge_blocks(partition, slots[:num_before], sigma)
+            fill_block(likelihood, partition.stats[slots[0]], sigma)
         return partition, num_before, 1
     log_open = weights_of_opening(prior, num_others, s)
     size = s * settings.num_particles + 2

@@ -45,12 +45,12 @@ def split_merge(likelihood, prior, partition, anchors, settings, one_merged, poo
     if one_merged is None and settings.scheme in (OPTIMAL, BOTH_KINDS):
         raise ValueError("this scheme wants one_merged to be True")
     partition = with_free_slots(partition, 1)
-    closure, num_before = closure_of_pair(partition, anchors)
+    closure, slots, num_before = closure_of_pair(partition, anchors)
     num_others = partition.counter[0] - num_before
     if prior.log_tau1[num_others + 2] == -np.inf:
         if num_before == 2:
-            merge_blocks(partition, anchors, closure)
-            fill_block(likelihood, partition.stats[partition.labels[anchors[0]]], closure)
+            merge_blocks(partition, slots, closure)
+            fill_block(likelihood, partition.stats[slots[0]], closure)
         return partition, num_before, 1
     sigma = sample_permutation(rng, anchors, closure)
     path = path_of(partition.labels, sigma)
@@ -61,18 +61,9 @@ def split_merge(likelihood, prior, partition, anchors, settings, one_merged, poo
     if num_after == 2:
         put_split(partition, path, new_path, pool, (first, second))
     elif num_before == 2:
-        merge_blocks(partition, anchors, closure)
-        copy_row(pool.stats, first, partition.stats, np.int64(partition.labels[anchors[0]]))
+        merge_blocks(partition, slots, closure)
+        copy_row(pool.stats, first, partition.stats, slots[0])
     return partition, num_before, num_after
-
-
-@inner(nogil=True)
-def slots_of(partition, anchors):
-    """The slots of the anchors' blocks."""
-    slots = np.empty(len(anchors), np.int64)
-    for a in range(len(anchors)):
-        slots[a] = partition.labels[anchors[a]]
-    return slots
 
 
 @inner(nogil=True)
@@ -89,13 +80,15 @@ def closure_of(labels, slot, other_slot, n):
 
 @inner(nogil=True)
 def closure_of_pair(partition, anchors):
-    """All observations that share a block with an anchor, and the number of these blocks, 1 or 2."""
-    slots = slots_of(partition, anchors)
+    """All observations that share a block with an anchor, the slots of the anchors' blocks, and how many these are."""
+    slots = np.empty(2, np.int64)
+    for a in range(2):
+        slots[a] = partition.labels[anchors[a]]
     num_blocks = 1 if slots[0] == slots[1] else 2
     n = partition.sizes[slots[0]]
     if num_blocks == 2:
         n += partition.sizes[slots[1]]
-    return closure_of(partition.labels, slots[0], slots[1], n), num_blocks
+    return closure_of(partition.labels, slots[0], slots[1], n), slots, num_blocks
 
 
 @inner(nogil=True)
@@ -109,13 +102,13 @@ def path_of(labels, sigma):
 
 
 @inner(nogil=True)
-def merge_blocks(partition, anchors, closure):
-    """Let the members of the anchors' two blocks be in that of the first. Its statistic is another matter."""
-    slots = slots_of(partition, anchors)
+def merge_blocks(partition, slots, closure):
+    """Let the members of the blocks in these slots, the closure, be in the first. Its statistic is another matter."""
     for i in closure:
         partition.labels[i] = slots[0]
     partition.sizes[slots[0]] = len(closure)
-    close_slot(partition, slots[1])
+    for b in range(1, len(slots)):
+        close_slot(partition, slots[b])
 
 
 @inner(nogil=True)

@@ -29,7 +29,7 @@ from pyclone_pgsm.jit.compiling import inner
 from pyclone_pgsm.partition import close_slot, copy_row, open_slot
 from pyclone_pgsm.samplers.close_blocks import log_anchor_odds, other_blocks
 from pyclone_pgsm.samplers.conditional_smc import sample_permutation
-from pyclone_pgsm.samplers.split_merge import closure_of_pair, slots_of
+from pyclone_pgsm.samplers.split_merge import closure_of_pair, merge_blocks
 
 SLOTS = 3  # free slots that a move needs
 
@@ -149,16 +149,6 @@ def put_split(partition, slot, split):
     close_slot(partition, slot)
 
 
-@inner(nogil=True)
-def put_merged(partition, slots, merged, closure):
-    """Put the block made in the free slot `merged` in place of the two in `slots`."""
-    copy_row(partition.stats, merged, partition.stats, slots[0])
-    partition.sizes[slots[0]] = len(closure)
-    for i in closure:
-        partition.labels[i] = slots[0]
-    close_slot(partition, slots[1])
-
-
 class Attempt(NamedTuple):
     """A move that is to be proposed: from one block to a split, or from a split, the present one, to one block.
 
@@ -203,8 +193,7 @@ def begin(likelihood, prior, partition, anchors, are_close, rng):
         Whether the anchors were drawn by :func:`~pyclone_pgsm.samplers.close_blocks.close_anchors`; if not, without a
         look at the partition.
     """
-    slots = slots_of(partition, anchors)
-    closure, num_blocks = closure_of_pair(partition, anchors)
+    closure, slots, num_blocks = closure_of_pair(partition, anchors)
     others = other_blocks(partition, slots[0], slots[1])
     log_u = draw_log_uniform(rng)
     merged, least = slots[0], -np.inf
@@ -235,7 +224,8 @@ def conclude(likelihood, prior, partition, anchors, are_close, attempt, log_q):
     if slots[0] != slots[1]:
         if log_q <= least:
             return partition, 2, 2
-        put_merged(partition, slots, merged, closure)
+        copy_row(partition.stats, merged, partition.stats, slots[0])
+        merge_blocks(partition, slots, closure)
         return partition, 2, 1
     log_odds = log_split_odds(
         likelihood, prior, partition.stats, len(others), split.slots, split.sizes, merged
