@@ -29,7 +29,7 @@ from pyclone_pgsm.jit.compiling import inner
 from pyclone_pgsm.partition import close_slot, copy_row, open_slot
 from pyclone_pgsm.samplers.close_blocks import log_anchor_odds, other_blocks
 from pyclone_pgsm.samplers.conditional_smc import sample_permutation
-from pyclone_pgsm.samplers.split_merge import closure_of_pair, merge_blocks
+from pyclone_pgsm.samplers.split_merge import closure_of_pair, merge_blocks, path_of
 
 SLOTS = 3  # free slots that a move needs
 
@@ -56,12 +56,6 @@ class Split(NamedTuple):
 
 
 @inner(nogil=True)
-def draw_log_uniform(rng):
-    """log of a uniform number in (0, 1]."""
-    return math.log1p(-rng.random())
-
-
-@inner(nogil=True)
 def free_slot(partition, number):
     """The slot that the `number`-th call of ``open_slot``, from 0, would open."""
     return partition.active[partition.counter[0] + number]
@@ -74,10 +68,7 @@ def draw_split(partition, anchors, closure, rng):
     The sides are those of the current labels (all 0 where the anchors are in one block).
     """
     sigma = sample_permutation(rng, anchors, closure)
-    sides = np.empty(len(sigma), np.int8)
-    first_slot = partition.labels[sigma[0]]
-    for t in range(len(sigma)):
-        sides[t] = 0 if partition.labels[sigma[t]] == first_slot else 1
+    sides = path_of(partition.labels, sigma).sides
     sides[1] = 1
     slots = np.array([free_slot(partition, 0), free_slot(partition, 1)])
     return Split(sigma, sides, slots, np.zeros(2, np.int64))
@@ -195,7 +186,7 @@ def begin(likelihood, prior, partition, anchors, are_close, rng):
     """
     closure, slots, num_blocks = closure_of_pair(partition, anchors)
     others = other_blocks(partition, slots[0], slots[1])
-    log_u = draw_log_uniform(rng)
+    log_u = math.log1p(-rng.random())  # of a number in (0, 1]
     merged, least = slots[0], -np.inf
     is_hopeless = num_blocks == 1 and prior.log_tau1[len(others) + 2] == -np.inf
     if num_blocks == 2:
