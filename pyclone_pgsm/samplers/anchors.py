@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,43 +32,32 @@ def uniform_anchors(num_observations: int, count: int, rng: np.random.Generator)
     return np.array(drawn)
 
 
-class AnchorProposal(Protocol):
-    """h(s), and what a chain needs to store of it."""
-
-    def draw(self, rng: np.random.Generator, count: int = 2) -> NDArray[np.int64]:
-        """`count` different observations: two, but for :class:`UniformAnchors`, which draws any number."""
-        ...
-
-    def adapt(self, likelihood: Any, partition: Partition) -> None:
-        """Renew the reference if `partition` has more blocks than any before. Only during burn-in."""
-        ...
-
-    def state(self) -> dict[str, NDArray[Any]]:
-        """Arrays from which :meth:`restore` makes the same proposal again."""
-        ...
-
-    def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Undo of :meth:`state`."""
-        ...
-
-
-class UniformAnchors:
-    """All sets of so many observations have the same probability."""
+class AnchorProposal:
+    """h(s), and what a chain needs to store of it: nothing, if it stays as it is."""
 
     def __init__(self, num_observations: int) -> None:
         self.num_observations = num_observations
 
     def draw(self, rng: np.random.Generator, count: int = 2) -> NDArray[np.int64]:
-        return uniform_anchors(self.num_observations, count, rng)
+        """`count` different observations: two, but for :class:`UniformAnchors`, which draws any number."""
+        raise NotImplementedError
 
     def adapt(self, likelihood: Any, partition: Partition) -> None:
-        pass
+        """Renew the reference if `partition` has more blocks than any before. Only during burn-in."""
 
     def state(self) -> dict[str, NDArray[Any]]:
+        """Arrays from which :meth:`restore` makes the same proposal again."""
         return {}
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        pass
+        """Undo of :meth:`state`."""
+
+
+class UniformAnchors(AnchorProposal):
+    """All sets of so many observations have the same probability."""
+
+    def draw(self, rng: np.random.Generator, count: int = 2) -> NDArray[np.int64]:
+        return uniform_anchors(self.num_observations, count, rng)
 
 
 def merge_scores(likelihood, labels, num_blocks):  # type: ignore[no-untyped-def]
@@ -142,11 +131,11 @@ def likely_blocks(likelihood, partition, numbers, slots, share):  # type: ignore
     return blocks[: start[T]].copy(), start
 
 
-class Reference:
+class Reference(AnchorProposal):
     """A partition with more blocks than any before it, blocks numbered 0..K-1."""
 
     def __init__(self, num_observations: int) -> None:
-        self.num_observations = num_observations
+        super().__init__(num_observations)
         self.record = 0
         self.labels: NDArray[np.int32] = np.zeros(num_observations, np.int32)
 
@@ -254,7 +243,7 @@ class ThresholdInformedAnchors(Reference):
             self.start = state["anchor_start"].astype(np.int64)
 
 
-class BalancedAnchors:
+class BalancedAnchors(AnchorProposal):
     """With probability 1/2 the second anchor is from the reference's block of the first one, otherwise from anywhere.
 
     So half of the moves try to split, however many blocks there are. The reference is renewed in every iteration of the
@@ -262,7 +251,7 @@ class BalancedAnchors:
     """
 
     def __init__(self, num_observations: int) -> None:
-        self.num_observations = num_observations
+        super().__init__(num_observations)
         self.labels: NDArray[np.int32] = np.zeros(num_observations, np.int32)
 
     def adapt(self, likelihood: Any, partition: Partition) -> None:
