@@ -79,28 +79,22 @@ def _part_of(start, d, G, C):  # type: ignore[no-untyped-def]
 part_of = inner(**LEAF, error_model="numpy")(_part_of)
 
 
-class SampleViews(NamedTuple):
-    """Numbers of one sample in K statistics, for Python.
+def views_of_sample(
+    stats: NDArray[np.float64], d: int, G: int, C: int
+) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
+    """What the (K, stat_size) statistics hold for sample d, for Python.
 
-    Attributes
-    ----------
+    Returns
+    -------
     sums, weights : (K, G) float64
         The weights are 0 outside the window; to the sums belong the updates that are deferred.
     log_z : (K,) float64
     """
-
-    sums: NDArray[np.float64]
-    weights: NDArray[np.float64]
-    log_z: NDArray[np.float64]
-
-
-def views_of_sample(stats: NDArray[np.float64], d: int, G: int, C: int) -> SampleViews:
-    """What the (K, stat_size) statistics hold for sample d."""
     part = _part_of(0, d, G, C)
     k = np.arange(G)
     is_inside = (stats[:, [part.lo]] <= k) & (k < stats[:, [part.hi]])
     weights = np.where(is_inside, stats[:, part.weights : part.weights + G], 0.0)
-    return SampleViews(stats[:, part.sums : part.sums + G], weights, stats[:, part.log_z])
+    return stats[:, part.sums : part.sums + G], weights, stats[:, part.log_z]
 
 
 # Loops over the grid and over its chunks
