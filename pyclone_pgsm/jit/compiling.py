@@ -30,7 +30,7 @@ import numba
 from numba import config
 from numba.core.bytecode import FunctionIdentity
 
-from pyclone_pgsm.jit.kept_code import distrust, keep_code, say_once, take_lock
+from pyclone_pgsm.jit.kept_code import distrusted, keep_code, say_once, take_lock
 from pyclone_pgsm.jit.linking import EntryCompiler, InnerCompiler
 
 KERNELS = (
@@ -132,17 +132,6 @@ def cache_directory() -> Path | None:
         )
         return None
     return directory
-
-
-def distrusted(directory: Path) -> bool:
-    """Whether machine code in a folder is not to be used, which is said once on stderr."""
-    reason = distrust(directory)
-    if reason:
-        say_once(
-            f"compiled code in {directory} is not used, because {reason}: every start compiles anew; "
-            "PYCLONE_PGSM_CACHE_DIR names another folder"
-        )
-    return reason is not None
 
 
 def _folder(name: str | None) -> Path | None:

@@ -42,22 +42,25 @@ def say_once(message: str) -> None:
     print(f"pyclone-pgsm: {message}", file=sys.stderr)
 
 
-def distrust(folder: Path) -> str | None:
-    """Why machine code in a folder is not to be run: who can write there can let this user run anything.
+def distrusted(folder: Path) -> bool:
+    """Whether machine code in a folder is not to be run, which is said once on stderr.
 
-    Returns
-    -------
-    str or None
-        None if the folder is the user's own and only the user can write there.
+    Who can write there can let this user run anything: the folder must be the user's own, and nobody else may write.
     """
     if os.name != "posix":
-        return None
+        return False
     found = folder.stat()
     if found.st_uid != os.geteuid():
-        return "it belongs to another user"
-    if found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
-        return "others can write there"
-    return None
+        reason = "it belongs to another user"
+    elif found.st_mode & (stat.S_IWGRP | stat.S_IWOTH):
+        reason = "others can write there"
+    else:
+        return False
+    say_once(
+        f"compiled code in {folder} is not used, because {reason}: every start compiles anew; "
+        "PYCLONE_PGSM_CACHE_DIR names another folder"
+    )
+    return True
 
 
 class DamagedCode(Exception):
