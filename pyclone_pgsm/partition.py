@@ -170,11 +170,6 @@ def build_partition(likelihood, labels):
     return partition
 
 
-def statistic_length(likelihood):
-    """Numbers in the statistic of a block; Python calls this compiled, as a method alone is compiled anew each time."""
-    return likelihood.stat_size()
-
-
 def log_likelihood(likelihood, partition):
     """sum_b log L(y_b), up to the likelihood's constant."""
     total = 0.0

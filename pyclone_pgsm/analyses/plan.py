@@ -16,10 +16,8 @@ from pyclone_pgsm.analyses.memory import Estimate, check_memory, estimate
 from pyclone_pgsm.analyses.signals import stopped_by_signals
 from pyclone_pgsm.errors import DensityError, UsageError
 from pyclone_pgsm.inputs.labels import read_labels
-from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.likelihoods.model import Model
-from pyclone_pgsm.partition import statistic_length
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.samplers.initial import INITS, is_file
 from pyclone_pgsm.sampling.chain import ChainState, advance, rebuild_interval, start_chain
@@ -95,8 +93,7 @@ def make_plan(
     check_memory(estimate(data, settings, at_once))
     model = data.make_model()
     # only the likelihood itself knows the length of its statistic
-    likelihood = model.likelihood(model.initial_values())
-    stat_size = int(compiled_for(statistic_length, type(likelihood))(likelihood))
+    stat_size = int(model.likelihood(model.initial_values()).stat_size())
     memory = estimate(data, settings, at_once, stat_size)
     check_memory(memory)
     options = RunOptions(

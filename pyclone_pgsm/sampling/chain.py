@@ -23,7 +23,7 @@ from pyclone_pgsm.errors import DensityError, UsageError
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.likelihoods.model import Model, Values
-from pyclone_pgsm.partition import Partition, PartitionPrior, build_partition, log_prior, statistic_length
+from pyclone_pgsm.partition import Partition, PartitionPrior, build_partition, log_prior
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS, AnchorProposal
 from pyclone_pgsm.samplers.hyperparameters import evaluate, resample_hyperparameters
@@ -138,8 +138,7 @@ def start_chain(
     T = model.num_observations
     init = start_of(chain, settings.start, T, prior.max_blocks(T))
     labels = initial_labels(init if start_labels is None else start_labels, T, rng)
-    likelihood = model.likelihood(values)
-    _check_start(init, labels, prior, compiled_for(statistic_length, type(likelihood))(likelihood))
+    _check_start(init, labels, prior, int(model.likelihood(values).stat_size()))
     anchors = ANCHOR_PROPOSALS[settings.proposal](model.num_observations)
     return ChainState(0, labels, prior, values, rng, anchors, model.outliers)
 

@@ -14,7 +14,7 @@ import numpy as np
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.jit.second_process import await_precompiled
 from pyclone_pgsm.likelihoods.model import Model, Values
-from pyclone_pgsm.partition import Partition, PartitionPrior, statistic_length
+from pyclone_pgsm.partition import Partition, PartitionPrior
 from pyclone_pgsm.samplers.anchors import AnchorProposal
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.many_anchors import split_merge_many
@@ -98,8 +98,8 @@ def particle_gibbs(model: Model, settings: Settings, likelihood: Any, proposal: 
     )
     if settings.anchors > 2:
         return _with_anchors(split_merge_many, (smc,), settings, likelihood, proposal)
-    length = compiled_for(statistic_length, type(likelihood))(likelihood)
-    parameters = smc, has_one_merged(settings.scheme), make_block_pool(settings.particles, length)
+    pool = make_block_pool(settings.particles, likelihood.stat_size())
+    parameters = smc, has_one_merged(settings.scheme), pool
     return _with_anchors(split_merge, parameters, settings, likelihood, proposal)
 
 

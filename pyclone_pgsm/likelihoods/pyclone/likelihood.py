@@ -19,6 +19,8 @@ from pyclone_pgsm.likelihoods.contract import leaf, register
 from pyclone_pgsm.likelihoods.pyclone.statistic import (
     DEEP,
     EXACT,
+    MOST_DEFERRED,
+    SCALARS,
     TINY,
     accumulate,
     add_one,
@@ -82,7 +84,8 @@ class PyClone(NamedTuple):
 
     @leaf
     def stat_size(self):
-        return part_of(0, self.index.shape[1], self.xi.shape[1], self.low.shape[1]).sums
+        one_sample = 2 * self.xi.shape[1] + self.low.shape[1] + SCALARS + MOST_DEFERRED
+        return self.index.shape[1] * one_sample
 
     @leaf
     def clear(self, stat):
