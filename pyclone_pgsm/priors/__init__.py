@@ -16,24 +16,14 @@ from collections.abc import Callable
 from typing import Any
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.priors.common import slice_sample
-from pyclone_pgsm.priors.contract import Prior
-from pyclone_pgsm.priors.custom import CustomPrior, tabulated_prior
-from pyclone_pgsm.priors.dirichlet_process import DirichletProcess
-from pyclone_pgsm.priors.finite_dirichlet import FiniteDirichlet
-from pyclone_pgsm.priors.making import make_prior
-from pyclone_pgsm.priors.pitman_yor import PitmanYor
-
-__all__ = [
-    "CustomPrior",
-    "DirichletProcess",
-    "FiniteDirichlet",
-    "PitmanYor",
-    "Prior",
-    "make_prior",
-    "prior_from_dict",
-    "slice_sample",
-]
+from pyclone_pgsm.priors.common import slice_sample as slice_sample
+from pyclone_pgsm.priors.contract import Prior as Prior
+from pyclone_pgsm.priors.custom import CustomPrior as CustomPrior
+from pyclone_pgsm.priors.custom import tabulated_prior
+from pyclone_pgsm.priors.dirichlet_process import DirichletProcess as DirichletProcess
+from pyclone_pgsm.priors.finite_dirichlet import FiniteDirichlet as FiniteDirichlet
+from pyclone_pgsm.priors.making import make_prior as make_prior
+from pyclone_pgsm.priors.pitman_yor import PitmanYor as PitmanYor
 
 REGISTRY: dict[str, Callable[..., Prior]] = {
     DirichletProcess.name: DirichletProcess,

@@ -1,23 +1,11 @@
 """The likelihood of read counts in tumours, and the statistic that it keeps of a block."""
 
-from pyclone_pgsm.likelihoods.pyclone.base_measure import change_base, component_probabilities
-from pyclone_pgsm.likelihoods.pyclone.coarse_grid import Lattice, posterior_lattice
-from pyclone_pgsm.likelihoods.pyclone.likelihood import (
-    BaseMeasure,
-    PyClone,
-    make_pyclone,
-    mix_base,
-    with_base,
-)
-
-__all__ = [
-    "BaseMeasure",
-    "Lattice",
-    "PyClone",
-    "change_base",
-    "component_probabilities",
-    "make_pyclone",
-    "mix_base",
-    "posterior_lattice",
-    "with_base",
-]
+from pyclone_pgsm.likelihoods.pyclone.base_measure import change_base as change_base
+from pyclone_pgsm.likelihoods.pyclone.base_measure import component_probabilities as component_probabilities
+from pyclone_pgsm.likelihoods.pyclone.coarse_grid import Lattice as Lattice
+from pyclone_pgsm.likelihoods.pyclone.coarse_grid import posterior_lattice as posterior_lattice
+from pyclone_pgsm.likelihoods.pyclone.likelihood import BaseMeasure as BaseMeasure
+from pyclone_pgsm.likelihoods.pyclone.likelihood import PyClone as PyClone
+from pyclone_pgsm.likelihoods.pyclone.likelihood import make_pyclone as make_pyclone
+from pyclone_pgsm.likelihoods.pyclone.likelihood import mix_base as mix_base
+from pyclone_pgsm.likelihoods.pyclone.likelihood import with_base as with_base
