@@ -29,10 +29,10 @@ method                                             meaning
                                                    block its prior predictive
 =================================================  =============================================================
 
-All but the last may leave out factors that depend on a single observation only, as long as all do (they cancel in every
-choice between partitions). ``log_constant(self)``, called from Python only, returns the sum of the logs of what was
-left out over all observations, 0.0 if nothing was. (PyClone's ``log_constants(self)`` gives them one by one, as they
-depend on hyperparameters that a chain resamples.)
+All but ``log_predictive_new`` may leave out factors that depend on a single observation only, as long as all do (they
+cancel in every choice between partitions). ``log_constant(self)``, called from Python only, returns the sum of the logs
+of what was left out over all observations, 0.0 if nothing was. (PyClone's ``log_constants(self)`` gives them one by
+one, as they depend on hyperparameters that a chain resamples.)
 
 Four more are called from Python only, and are optional too:
 

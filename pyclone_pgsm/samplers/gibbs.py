@@ -25,12 +25,13 @@ from pyclone_pgsm.partition import close_slot, open_slot, with_free_slots
 
 # Choices more than this many nats below the best are left out: all together less than the rounding of the others.
 NEGLIGIBLE = 37.0
-# Weights are relative to one of the best choices for an observation, which may differ between those of a kind: it may
-# be this many nats above another, or below.
+# Weights are kept relative to exp(base), where base is the log weight of one of the best choices, and they are kept
+# from one observation of a kind to the next. base is chosen anew when the better of staying and a new block is more
+# than SLACK nats below it, or when one of these or another block is more than LARGEST nats above.
 SLACK = 3.0
 LARGEST = 300.0
 JOINING, STAYING = 1, 2
-"""Bits of what is known: one or both of two predictives."""
+"""Bits of `Known.flags`: log L(y | b) is up to date; log L(y | b without y) is."""
 
 
 class Known(NamedTuple):

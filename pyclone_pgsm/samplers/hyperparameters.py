@@ -12,8 +12,8 @@ from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.partition import Partition, build_partition, log_likelihood
 
 HOPELESS = -5.0
-"""Least log probability to pass an estimate. Those of large changes have large errors, and without a bound one that is
-far too low on the way back would refuse a good proposal."""
+"""The log probability of passing an estimate is never taken as less than this. Otherwise a wrong, very low estimate of
+the way back would make the second acceptance refuse a good proposal."""
 
 
 def _log_pass(log_ratio: float) -> float:

@@ -36,7 +36,8 @@ class Choices(NamedTuple):
     cutoffs : (C,) float64
         Predictives below are negligible.
     as_member, as_outlier : (C,) float64
-        Weights of joining each as a member, and as an outlier; their logs at first.
+        Weights of joining each as a member, and as an outlier. `as_outlier` first holds the log prior factor of each
+        choice (:func:`fill_priors`); :func:`weigh` turns it and `as_member` into weights relative to the best.
     """
 
     slots: np.ndarray

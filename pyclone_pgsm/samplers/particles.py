@@ -3,8 +3,7 @@
 All merged particles are the same particle, and copies made by resampling stay equal until they draw differently: so
 equal particles are kept once. The blocks they hold are in a pool (:mod:`~pyclone_pgsm.samplers.particle_blocks`).
 
-Where `one_merged` is True, one copy stands for all merged particles, as the last two schemes of
-:mod:`~pyclone_pgsm.samplers.resampling` want it. Where it is None, the code for that is not compiled.
+Where `one_merged` is True, one copy stands for all merged particles (:func:`has_one_merged`).
 """
 
 from __future__ import annotations
@@ -94,7 +93,11 @@ class Weights(NamedTuple):
 
 
 def has_one_merged(scheme: str) -> bool | None:
-    """Whether one copy stands for all merged particles with a scheme, True, or not, None."""
+    """Whether one copy stands for all merged particles with a scheme of resampling.
+
+    True for the schemes "optimal" and "both-kinds", which keep the merged particle as one copy with all its weight;
+    None for the others. None rather than False: numba then leaves out that code and compiles faster.
+    """
     return True if SCHEMES.index(scheme) in (OPTIMAL, BOTH_KINDS) else None
 
 

@@ -31,7 +31,7 @@ def split_merge(likelihood, prior, partition, anchors, settings, one_merged, poo
         Two different observations, drawn without a look at the partition.
     settings : SMCSettings
     one_merged : bool or None
-        See :func:`~pyclone_pgsm.samplers.conditional_smc.has_one_merged`.
+        See :func:`~pyclone_pgsm.samplers.particles.has_one_merged`.
     pool : BlockPool
         Made for at least as many particles.
     rng : numpy.random.Generator

@@ -131,8 +131,8 @@ def make_merged_block(likelihood, partition, slots, closure):
 
 
 @inner(nogil=True)
-def put_split(partition, slot, split):
-    """Put two new blocks, made in the first free slots, in place of the one in `slot`."""
+def accept_split(partition, slot, split):
+    """Take the two new blocks into use and give the slot of the old one back."""
     for side in range(2):
         partition.sizes[open_slot(partition)] = split.sizes[side]
     for t in range(len(split.sigma)):
@@ -157,9 +157,10 @@ class Attempt(NamedTuple):
     log_u : float
         log of the uniform number that decides.
     least : float
-        For a merge log q must be larger.
+        For a merge: log u + log pi(split) / pi(merged); the merge is accepted if log q exceeds it. -inf for a split.
     is_hopeless : bool
-        The move is refused whatever q is; the split is empty then.
+        Refused whatever q is: the prior rules the split out, or `least` >= 0 (log q is never positive). q is not
+        computed, and the split is empty.
     """
 
     slots: np.ndarray
@@ -226,5 +227,5 @@ def conclude(likelihood, prior, partition, anchors, are_close, attempt, log_q):
         log_odds += log_anchor_odds(likelihood, partition, anchors[0], second_slot, others, split.sizes)
     if log_u >= log_odds - log_q:
         return partition, 1, 1
-    put_split(partition, slots[0], split)
+    accept_split(partition, slots[0], split)
     return partition, 1, 2

@@ -8,7 +8,8 @@ A statistic holds for each sample, in places that :class:`Part` names:
     lo, hi         the window in grid points; first, last: in chunks
     outside        a bound on the posterior mass outside the window
     log_z          log sum exp(S)
-    spent          nats by which what the weights have lost to underflow may have grown since they were computed
+    spent          nats by which the weights may have been scaled up since they were computed from S; at BUDGET they are
+                   computed anew, because what had underflowed to 0 might matter by then
     pending        number of members that are yet to be added to S or taken out of it, and in
     deferred (R,)  their rows of the tables, as -1 - row if they are to be taken out
 
@@ -40,7 +41,7 @@ WINDOW = 60.0  # nats below the peak at which the posterior is cut off
 HIDDEN = 1e-17  # mass outside the window that calls for a new window
 EXACT = 1e13  # a sum over the window stands if it exceeds this many times what may lie outside
 TINY = 1e-150  # sums below this may have lost precision to underflow
-BUDGET = 300.0  # nats by which what W has lost to underflow may have grown before W is computed anew
+BUDGET = 300.0  # nats by which W may have been scaled up before it is computed anew
 DEEP = -300.0  # xi below this inside the window: W / l may have lost its numerator to underflow
 MOST_DEFERRED = 32  # updates of S that may be deferred
 
