@@ -16,8 +16,7 @@ from pyclone_pgsm.cli.options import (
     PRIOR_OPTIONS,
     SUMMARY_OPTIONS,
     WRITING_OPTIONS,
-    Options,
-    option,
+    grouped,
     output_option,
     taking,
 )
@@ -37,41 +36,29 @@ if TYPE_CHECKING:
 MODEL = "Mixture"
 
 
-MIXTURE_OPTIONS: Options = {
-    "param": (
-        option(
+MIXTURE_OPTIONS = grouped(
+    MODEL,
+    {
+        "param": (
             list[str] | None,
-            "--param",
+            None,
             "A parameter of the likelihood (repeatable): a number, a list as in JSON, or infer.",
-            MODEL,
             "NAME=VALUE",
         ),
-        None,
-    ),
-    "standardise": (
-        option(
+        "standardise": (
             bool,
-            "--standardise",
+            False,
             "Shift and scale each column to mean 0 and standard deviation 1; results are in these units.",
-            MODEL,
         ),
-        False,
-    ),
-    "id_column": (
-        option(
+        "id_column": (
             str | None,
-            "--id-column",
+            None,
             "Column with the names of the rows. \\[default: the first, if its name or texts say so]",
-            MODEL,
             "NAME",
         ),
-        None,
-    ),
-    "ignore": (
-        option(list[str] | None, "--ignore", "A column to leave out (repeatable).", MODEL, "NAME"),
-        None,
-    ),
-}
+        "ignore": (list[str] | None, None, "A column to leave out (repeatable).", "NAME"),
+    },
+)
 
 
 @taking(MIXTURE_OPTIONS, PRIOR_OPTIONS, CHAIN_OPTIONS, SUMMARY_OPTIONS, WRITING_OPTIONS)

@@ -49,11 +49,20 @@ def metavar_of(kind: Any) -> str | None:
     return next((METAVARS[each] for each in kinds if each in METAVARS), None)
 
 
-def option(kind: Any, name: str, text: str, panel: str | None = None, metavar: str | None = None) -> Any:
+def grouped(panel: str | None, told: dict[str, tuple[Any, ...]]) -> Options:
+    """A group of options under one heading: of each its type, its default and its help, and its metavar and its names
+    where these are not the usual ones."""
+    return {
+        name: (_option(name, panel, kind, *rest), default) for name, (kind, default, *rest) in told.items()
+    }
+
+
+def _option(
+    name: str, panel: str | None, kind: Any, text: str, metavar: str | None = None, names: str | None = None
+) -> Any:
     """The annotation of an option."""
-    told = typer.Option(
-        *filter(None, name.split("|")), metavar=metavar or metavar_of(kind), help=text, rich_help_panel=panel
-    )
+    flags = (names or "--" + name.replace("_", "-")).split("|")
+    told = typer.Option(*flags, metavar=metavar or metavar_of(kind), help=text, rich_help_panel=panel)
     return Annotated[kind, told]
 
 
@@ -69,298 +78,211 @@ def output_option(text: str, metavar: str = "OUT") -> Any:
     return typer.Option("-o", "--out", metavar=metavar, help=text, rich_help_panel=OUTPUT, parser=_named)
 
 
-TUMOUR_OPTIONS: Options = {
-    "tumour_content": (
-        option(
+TUMOUR_OPTIONS = grouped(
+    MODEL,
+    {
+        "tumour_content": (
             list[str] | None,
-            "--tumour-content",
+            None,
             "Share of cancer cells, for all samples or, as SAMPLE=.., for one (repeatable); wins over the column. With "
             "±SD (or +-SD) it is inferred. \\[default: the column, else 1]",
-            MODEL,
             "FLOAT|FLOAT±SD|SAMPLE=..",
         ),
-        None,
-    ),
-    "error_rate": (
-        option(
+        "error_rate": (
             float | None,
-            "--error-rate",
+            None,
             "Probability that a read shows the wrong allele; wins over the column. \\[default: the column, else "
             "inferred]",
-            MODEL,
         ),
-        None,
-    ),
-    "genotype_prior": (
-        option(
+        "genotype_prior": (
             str,
-            "--genotype-prior",
+            "major",
             "Which copies may carry the mutation: major, parental, total (only the total copy number is known), or ab, "
             "bb, no-zygosity, which do not use copy numbers.",
-            MODEL,
         ),
-        "major",
-    ),
-}
-DENSITY_OPTIONS: Options = {
-    "density": (
-        option(
+    },
+)
+DENSITY_OPTIONS = grouped(
+    MODEL,
+    {
+        "density": (
             str,
-            "--density",
+            "beta-binomial",
             "Distribution of the variant reads; the binomial has no overdispersion.",
-            MODEL,
             "beta-binomial|binomial",
         ),
-        "beta-binomial",
-    ),
-    "precision": (
-        option(
+        "precision": (
             str,
-            "--precision",
+            "infer",
             "Precision of the beta-binomial: inferred, one for all reads or one of each sample, or a given number.",
-            MODEL,
             "infer|infer-per-sample|FLOAT",
         ),
-        "infer",
-    ),
-    "grid_size": (
-        option(
+        "grid_size": (
             str,
-            "--grid-size",
+            "auto",
             "Points of the grid of prevalences, 11 to 10001; auto: 101 to 1601, by depth and number of mutations.",
-            MODEL,
             "auto|INT",
         ),
-        "auto",
-    ),
-    "prevalence_prior": (
-        option(
+        "prevalence_prior": (
             str,
-            "--prevalence-prior",
+            "learned",
             "Prior of a cluster's prevalence in a sample: learned (near 0, near 1 or anywhere, in shares that are "
             "learned for each sample) or uniform (PyClone's).",
-            MODEL,
             "learned|uniform",
         ),
-        "learned",
-    ),
-    "outlier_prob": (
-        option(
+        "outlier_prob": (
             float,
-            "--outlier-prob",
+            0.0,
             "Probability that a mutation is an artefact that belongs to no cluster, such as 0.05; those found have "
             "cluster -1. At least 0, below 1.",
-            MODEL,
         ),
-        0.0,
-    ),
-}
-PRIOR_OPTIONS: Options = {
-    "prior": (
-        option(
+    },
+)
+PRIOR_OPTIONS = grouped(
+    PRIOR,
+    {
+        "prior": (
             str,
-            "--prior",
+            "dp",
             "Prior of the partition: Dirichlet process, Pitman-Yor process, or symmetric Dirichlet over --max-clusters "
             "clusters.",
-            PRIOR,
             "dp|pitman-yor|finite",
         ),
-        "dp",
-    ),
-    "concentration": (
-        option(float, "--concentration", "Concentration of that prior, at the start.", PRIOR),
-        1.0,
-    ),
-    "concentration_prior": (
-        option(
+        "concentration": (float, 1.0, "Concentration of that prior, at the start."),
+        "concentration_prior": (
             str,
-            "--concentration-prior",
+            "1,0.1",
             "Gamma prior of the concentration (of finite: of its total), or keep it as it is.",
-            PRIOR,
             "SHAPE,RATE|fixed",
         ),
-        "1,0.1",
-    ),
-    "discount": (
-        option(str, "--discount", "Discount of the Pitman-Yor process.", PRIOR, "infer|FLOAT"),
-        "infer",
-    ),
-    "max_clusters": (
-        option(
-            int | None, "--max-clusters", "Number of components of the finite prior, which needs it.", PRIOR
-        ),
-        None,
-    ),
-}
-BURN_IN = option(
-    int | None,
-    "--burn-in",
-    "Iterations that summaries skip. \\[default: found; half of a number of iterations]",
+        "discount": (str, "infer", "Discount of the Pitman-Yor process.", "infer|FLOAT"),
+        "max_clusters": (int | None, None, "Number of components of the finite prior, which needs it."),
+    },
+)
+CHAIN_OPTIONS = grouped(
     CHAINS,
-)
-SEED = option(int, "--seed", "Seed of the random numbers.", CHAINS)
-THREADS = option(
-    int | None,
-    "--threads",
-    "Chains that run at the same time; they give the same result whatever their number. \\[default: processors]",
-    CHAINS,
-)
-MAX_ITERATIONS = option(
-    int | None,
-    "--max-iterations",
-    "Iterations after which chains that have not converged stop. \\[default: 10000; fewer for more than 3000 "
-    "mutations, at least 200]",
-    CHAINS,
-)
-MAX_TIME = option(
-    float | None, "--max-time", "Seconds after which chains that have not converged stop.", CHAINS, "SECONDS"
-)
-REQUIRE_CONVERGENCE = option(
-    bool,
-    "--require-convergence",
-    "End with exit code 3, the results written, if the chains have not converged.",
-    CHAINS,
-)
-CHAIN_OPTIONS: Options = {
-    "sampler": (
-        option(
+    {
+        "sampler": (
             str | None,
-            "--sampler",
+            None,
             "What an iteration does: mixed (a Gibbs sweep, moves of close clusters and a particle Gibbs split-merge "
             "move), pgsm or gibbs (one kind alone), mixed-sams or sams (sequentially allocated merge-split moves), "
             "restricted-gibbs or "
             "mixed-restricted-gibbs. \\[default: mixed; for more than 5000 mutations mixed-sams, unless --anchors, "
             "--particles or --targets asks for particle Gibbs]",
-            CHAINS,
         ),
-        None,
-    ),
-    "sweeps": (option(int, "--sweeps", "Gibbs sweeps in each iteration.", CHAINS), 1),
-    "moves": (
-        option(
+        "sweeps": (int, 1, "Gibbs sweeps in each iteration."),
+        "moves": (
             int | None,
-            "--moves",
+            None,
             "Split-merge moves in each iteration; more if chains get stuck. \\[default: 1; 4 of a "
             "sampler that is asked for, other than mixed]",
-            CHAINS,
         ),
-        None,
-    ),
-    "close_moves": (
-        option(
+        "close_moves": (
             int | None,
-            "--close-moves",
+            None,
             "Merge-split moves in each iteration that start from clusters which are close to each other, 0 or more. "
             "\\[default: 16, 8 for more than 5000 mutations; 0 of a sampler that is asked for, other than mixed]",
-            CHAINS,
         ),
-        None,
-    ),
-    "particles": (
-        option(
-            int, "--particles", "Particles of a particle Gibbs split-merge (pgsm) move, at least 2.", CHAINS
-        ),
-        20,
-    ),
-    "resample_threshold": (
-        option(
+        "particles": (int, 20, "Particles of a particle Gibbs split-merge (pgsm) move, at least 2."),
+        "resample_threshold": (
             float | None,
-            "--resample-threshold",
+            None,
             "Relative effective sample size of the particles below which they are resampled, 0 (never) to 1. "
             "\\[default: 0.5; 0.1 of cluster]",
-            CHAINS,
         ),
-        None,
-    ),
-    "resampling": (
-        option(
+        "resampling": (
             str | None,
-            "--resampling",
+            None,
             "How particles are resampled: multinomial, stratified, systematic, optimal or both-kinds. \\[default: "
             "multinomial; both-kinds of cluster]",
-            CHAINS,
         ),
-        None,
-    ),
-    "anchors": (
-        option(int, "--anchors", "Observations that a pgsm move starts from, at least 2.", CHAINS),
-        2,
-    ),
-    "anchor_proposal": (
-        option(
+        "anchors": (int, 2, "Observations that a pgsm move starts from, at least 2."),
+        "anchor_proposal": (
             str | None,
-            "--anchor-proposal",
+            None,
             "How anchors are drawn: uniform, cluster, threshold or balanced. \\[default: balanced; uniform for more "
             "than two anchors]",
-            CHAINS,
         ),
-        None,
-    ),
-    "targets": (
-        option(str, "--targets", "Intermediate targets of a pgsm move.", CHAINS, "annealed|plain"),
-        "annealed",
-    ),
-    "scans": (option(int, "--scans", "Restricted Gibbs scans of a restricted-gibbs move.", CHAINS), 5),
-    "init": (
-        option(
+        "targets": (str, "annealed", "Intermediate targets of a pgsm move.", "annealed|plain"),
+        "scans": (int, 5, "Restricted Gibbs scans of a restricted-gibbs move."),
+        "init": (
             str | None,
-            "--init",
+            None,
             "How chains start: single (one cluster), disconnected (each observation on its own), random or random:K (K "
             "random clusters), apart (each chain in another way), or a table with a column cluster_id. \\[default: "
             "apart; single for a number of iterations]",
-            CHAINS,
             "NAME|FILE",
         ),
-        None,
-    ),
-    "iterations": (
-        option(
+        "iterations": (
             str,
-            "--iterations",
+            "auto",
             "Iterations of each chain, burn-in included; auto: until the chains have converged.",
-            CHAINS,
             "auto|INT",
         ),
-        "auto",
-    ),
-    "max_iterations": (MAX_ITERATIONS, None),
-    "max_time": (MAX_TIME, None),
-    "require_convergence": (REQUIRE_CONVERGENCE, False),
-    "burn_in": (BURN_IN, None),
-    "thin": (option(int, "--thin", "Save every n-th iteration.", CHAINS), 1),
-    "chains": (option(int, "--chains", "Independent chains.", CHAINS), 4),
-    "threads": (THREADS, None),
-    "seed": (SEED, 1),
-}
-FORCE = option(bool, "--force", "Replace existing output.", OUTPUT)
-QUIET = option(bool, "--quiet|-q", "Show no progress and print no summary.", OUTPUT)
-WRITING_OPTIONS: Options = {"force": (FORCE, False), "quiet": (QUIET, False)}
-SUMMARY_OPTIONS: Options = {
-    "consensus": (
-        option(
+        "max_iterations": (
+            int | None,
+            None,
+            "Iterations after which chains that have not converged stop. \\[default: 10000; fewer for more than 3000 "
+            "mutations, at least 200]",
+        ),
+        "max_time": (
+            float | None,
+            None,
+            "Seconds after which chains that have not converged stop.",
+            "SECONDS",
+        ),
+        "require_convergence": (
+            bool,
+            False,
+            "End with exit code 3, the results written, if the chains have not converged.",
+        ),
+        "burn_in": (
+            int | None,
+            None,
+            "Iterations that summaries skip. \\[default: found; half of a number of iterations]",
+        ),
+        "thin": (int, 1, "Save every n-th iteration."),
+        "chains": (int, 4, "Independent chains."),
+        "threads": (
+            int | None,
+            None,
+            "Chains that run at the same time; they give the same result whatever their number. \\[default: processors]",
+        ),
+        "seed": (int, 1, "Seed of the random numbers."),
+    },
+)
+WRITING_OPTIONS = grouped(
+    OUTPUT,
+    {
+        "force": (bool, False, "Replace existing output."),
+        "quiet": (bool, False, "Show no progress and print no summary.", None, "--quiet|-q"),
+    },
+)
+SUMMARY_OPTIONS = grouped(
+    OUTPUT,
+    {
+        "consensus": (
             str,
-            "--consensus",
+            None,
             "What chooses the partition that is reported. \\[default: vi]",
-            OUTPUT,
             "vi|mpear|binder|map",
         ),
-        None,
-    ),
-    "plots": (option(bool, "--plots/--no-plots", "Draw the pictures.", OUTPUT), True),
-    "formats": (
-        option(str, "--format", "Formats of the pictures, separated by commas.", OUTPUT, "png,pdf,svg"),
-        "png",
-    ),
-    "report": (option(bool, "--report/--no-report", "Write the report, one HTML page.", OUTPUT), True),
-    "mqc": (option(bool, "--mqc", "Write a table for MultiQC.", OUTPUT), False),
-}
-STATE_OPTIONS: Options = {
-    "present_above": (
-        option(float, "--present-above", "Prevalence above which a mutation is present.", OUTPUT),
-        0.01,
-    ),
-    "clonal_above": (
-        option(float, "--clonal-above", "Prevalence above which a mutation is clonal.", OUTPUT),
-        0.95,
-    ),
-}
+        "plots": (bool, True, "Draw the pictures.", None, "--plots/--no-plots"),
+        "formats": (str, "png", "Formats of the pictures, separated by commas.", "png,pdf,svg", "--format"),
+        "report": (bool, True, "Write the report, one HTML page.", None, "--report/--no-report"),
+        "mqc": (bool, False, "Write a table for MultiQC."),
+    },
+)
+STATE_OPTIONS = grouped(
+    OUTPUT,
+    {
+        "present_above": (float, 0.01, "Prevalence above which a mutation is present."),
+        "clonal_above": (float, 0.95, "Prevalence above which a mutation is clonal."),
+    },
+)
+BURN_IN, THREADS, MAX_ITERATIONS, MAX_TIME, REQUIRE_CONVERGENCE = (
+    CHAIN_OPTIONS[name][0]
+    for name in ("burn_in", "threads", "max_iterations", "max_time", "require_convergence")
+)
+FORCE, QUIET = (annotation for annotation, _ in WRITING_OPTIONS.values())

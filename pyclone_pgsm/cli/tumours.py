@@ -12,10 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from pyclone_pgsm.cli.mistakes import mistakes_reported
-from pyclone_pgsm.cli.options import (
-    Options,
-    option,
-)
+from pyclone_pgsm.cli.options import grouped
 from pyclone_pgsm.cli.parsing import default_folder
 from pyclone_pgsm.errors import InputError, UsageError
 
@@ -39,59 +36,58 @@ Inputs = Annotated[
 ]
 
 
-def _segments(kind: Any, name: str, text: str, metavar: str | None = None) -> tuple[Any, Any]:
-    """An option of mutations with segments; a flag is off, and anything else not given, by default."""
-    return option(kind, name, text, SEGMENTS, metavar), False if kind is bool else None
-
-
-SEGMENT_OPTIONS: Options = {
-    "segments": _segments(
-        list[str] | None,
-        "-c|--segments",
-        "Copy-number segments of the mutations (repeatable): one file a sample, or one with a column of samples.",
-        "FILE|SAMPLE=FILE",
-    ),
-    "samples": _segments(
-        Path | None,
-        "--samples",
-        "Sample sheet in place of INPUT and -c: sample_id, mutations, segments, and where wanted tumour_content, "
-        "sex, tumour_sample, patient_id. With patient_id each patient is run, in a folder of its own.",
-        "SHEET",
-    ),
-    "tumour_sample": _segments(
-        list[str] | None,
-        "--tumour-sample",
-        "Name of a tumour sample in a VCF or MAF that does not tell (repeatable).",
-        "NAME",
-    ),
-    "all_filters": _segments(bool, "--all-filters", "Take mutations whatever their FILTER, not only PASS."),
-    "cn_format": _segments(
-        str | None,
-        "--cn-format",
-        "Format of the segments: ascat, battenberg, facets, sequenza, purple, cnvkit, titan, hatchet, phylowgs, "
-        "mutationtimer, pcgr or generic. "
-        "\\[default: found out]",
-        "NAME",
-    ),
-    "sex": _segments(
-        str | None,
-        "--sex",
-        "Sex of the patient, for the copies of X and Y in normal cells; wins over the segments' and the sheet's.",
-        "male|female",
-    ),
-    "genome_build": _segments(
-        str | None,
-        "--genome-build",
-        "Genome build of mutations and segments. \\[default: found out]",
-        "GRCh37|GRCh38",
-    ),
-    "fill_gaps": _segments(
-        str | None,
-        "--fill-gaps",
-        "diploid: mutations in no segment have the copies of normal cells. \\[default: they are left out]",
-        "diploid",
-    ),
-}
+SEGMENT_OPTIONS = grouped(
+    SEGMENTS,
+    {
+        "segments": (
+            list[str] | None,
+            None,
+            "Copy-number segments of the mutations (repeatable): one file a sample, or one with a column of samples.",
+            "FILE|SAMPLE=FILE",
+            "-c|--segments",
+        ),
+        "samples": (
+            Path | None,
+            None,
+            "Sample sheet in place of INPUT and -c: sample_id, mutations, segments, and where wanted tumour_content, "
+            "sex, tumour_sample, patient_id. With patient_id each patient is run, in a folder of its own.",
+            "SHEET",
+        ),
+        "tumour_sample": (
+            list[str] | None,
+            None,
+            "Name of a tumour sample in a VCF or MAF that does not tell (repeatable).",
+            "NAME",
+        ),
+        "all_filters": (bool, False, "Take mutations whatever their FILTER, not only PASS."),
+        "cn_format": (
+            str | None,
+            None,
+            "Format of the segments: ascat, battenberg, facets, sequenza, purple, cnvkit, titan, hatchet, phylowgs, "
+            "mutationtimer, pcgr or generic. "
+            "\\[default: found out]",
+            "NAME",
+        ),
+        "sex": (
+            str | None,
+            None,
+            "Sex of the patient, for the copies of X and Y in normal cells; wins over the segments' and the sheet's.",
+            "male|female",
+        ),
+        "genome_build": (
+            str | None,
+            None,
+            "Genome build of mutations and segments. \\[default: found out]",
+            "GRCh37|GRCh38",
+        ),
+        "fill_gaps": (
+            str | None,
+            None,
+            "diploid: mutations in no segment have the copies of normal cells. \\[default: they are left out]",
+            "diploid",
+        ),
+    },
+)
 READ_WITH = [name for name in SEGMENT_OPTIONS if name not in ("segments", "samples")]
 """Those that say how the files are read."""
 
