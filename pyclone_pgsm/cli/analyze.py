@@ -21,12 +21,10 @@ from pyclone_pgsm.cli.options import (
     taking,
 )
 from pyclone_pgsm.cli.parsing import (
-    chosen_pages,
     command_line,
-    parse_formats,
     parse_number,
+    result_options,
     sampling_plan,
-    state_thresholds,
 )
 from pyclone_pgsm.cli.progress import progress_bars, say
 from pyclone_pgsm.cli.tumours import (
@@ -87,13 +85,11 @@ def analyze(
         settings, prior = sampling_plan(given)
         compile_ahead("pyclone", settings, given["threads"])
         from pyclone_pgsm.analyses import run as analysis
-        from pyclone_pgsm.analyses.results import check_criterion, check_folder
+        from pyclone_pgsm.analyses.results import check_folder
         from pyclone_pgsm.analyses.tumour import TumourAnalysis
 
         _model_options(given)
-        formats = parse_formats(given["formats"])
-        check_criterion(given["consensus"])
-        thresholds = state_thresholds(given)
+        results = result_options(given)
         found = tumours(inputs, given)
 
     def work(tumour: Tumour, folder: Path) -> None:
@@ -111,14 +107,10 @@ def analyze(
                 resolved,
                 prior,
                 warnings=reading.warnings,
-                criterion=given["consensus"],
-                thresholds=thresholds,
                 threads=given["threads"],
                 command=command_line(),
                 progress=progress,
-                formats=formats,
-                plots=given["plots"],
-                pages=chosen_pages(given),
+                **results,
             )
         if not given["quiet"]:
             say(result, folder, len(reading.left_out), reading.notes)

@@ -21,11 +21,10 @@ from pyclone_pgsm.cli.options import (
     taking,
 )
 from pyclone_pgsm.cli.parsing import (
-    chosen_pages,
     command_line,
     default_folder,
-    parse_formats,
     parse_parameters,
+    result_options,
     sampling_plan,
 )
 from pyclone_pgsm.cli.progress import progress_bars, say
@@ -92,7 +91,7 @@ def cluster(
         from pyclone_pgsm.analyses import run as analysis
         from pyclone_pgsm.analyses.matrix import MatrixAnalysis
         from pyclone_pgsm.analyses.plan import make_plan
-        from pyclone_pgsm.analyses.results import check_criterion, check_folder
+        from pyclone_pgsm.analyses.results import check_folder
         from pyclone_pgsm.errors import DataValueError
         from pyclone_pgsm.inputs.matrix import data_error, read_matrix
         from pyclone_pgsm.likelihoods.matrix import DataMatrix, find_table_likelihood
@@ -102,8 +101,7 @@ def cluster(
         parameters = parse_parameters(given["param"])
         find_table_likelihood(likelihood, parameters)
         settings, prior = sampling_plan(given)
-        formats = parse_formats(given["formats"])
-        check_criterion(given["consensus"])
+        results = result_options(given)
         matrix = read_matrix(data, given["id_column"], given["ignore"] or ())
         rows = DataMatrix(matrix.row_names, matrix.column_names, matrix.values)
         columns = None
@@ -120,13 +118,10 @@ def cluster(
                     plan,
                     folder,
                     started,
-                    criterion=given["consensus"],
                     threads=given["threads"],
                     command=command_line(),
                     progress=progress,
-                    formats=formats,
-                    plots=given["plots"],
-                    pages=chosen_pages(given),
+                    **results,
                 )
         except DataValueError as fault:
             raise data_error(matrix, fault) from None

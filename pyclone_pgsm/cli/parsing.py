@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from pyclone_pgsm.errors import UsageError
 
 if TYPE_CHECKING:
-    from pyclone_pgsm.posterior.states import Thresholds
+    from pyclone_pgsm.analyses.run import ResultOptions
     from pyclone_pgsm.priors import Prior
     from pyclone_pgsm.sampling.settings import Settings
 
@@ -85,11 +85,6 @@ def parse_formats(text: str) -> list[str]:
     return formats
 
 
-def chosen_pages(given: dict[str, Any]) -> list[str]:
-    """Pages to write, of :data:`pyclone_pgsm.analyses.pages.PAGES`."""
-    return [name for name in ("report", "mqc") if given[name]]
-
-
 def sampling_plan(given: dict[str, Any]) -> tuple[Settings, Prior]:
     """Settings and partition prior from the options of a command."""
     from pyclone_pgsm.priors import make_prior
@@ -107,11 +102,23 @@ def sampling_plan(given: dict[str, Any]) -> tuple[Settings, Prior]:
     return settings, prior
 
 
-def state_thresholds(given: dict[str, Any]) -> Thresholds:
-    """Where presence and clonality begin, from the options of a command."""
+def result_options(given: dict[str, Any]) -> ResultOptions:
+    """How results are written, from the options of a command."""
+    from pyclone_pgsm.analyses.pages import PAGES
+    from pyclone_pgsm.analyses.results import check_criterion
     from pyclone_pgsm.posterior.states import Thresholds
 
-    return Thresholds(given["present_above"], given["clonal_above"]).check()
+    formats, pages = parse_formats(given["formats"]), [name for name in PAGES if given[name]]
+    check_criterion(given["consensus"])
+    chosen: ResultOptions = {
+        "criterion": given["consensus"],
+        "formats": formats,
+        "plots": given["plots"],
+        "pages": pages,
+    }
+    if "present_above" in given:
+        chosen["thresholds"] = Thresholds(given["present_above"], given["clonal_above"]).check()
+    return chosen
 
 
 def default_folder(data: Path, ending: str = "_pyclone_pgsm") -> Path:

@@ -22,7 +22,7 @@ from pyclone_pgsm.cli.options import (
     output_option,
     taking,
 )
-from pyclone_pgsm.cli.parsing import chosen_pages, parse_formats, parse_number, state_thresholds
+from pyclone_pgsm.cli.parsing import parse_formats, parse_number, result_options
 from pyclone_pgsm.cli.progress import progress_bars, say
 from pyclone_pgsm.errors import OutputError
 
@@ -122,13 +122,11 @@ def summarize(
     with mistakes_reported(trace):
         from pyclone_pgsm.analyses import run as analysis
         from pyclone_pgsm.analyses.kinds import ANALYSES
-        from pyclone_pgsm.analyses.results import check_criterion, check_folder
+        from pyclone_pgsm.analyses.results import check_folder
         from pyclone_pgsm.trace import Trace
 
         given = context.params
-        formats = parse_formats(given["formats"])
-        check_criterion(given["consensus"])
-        thresholds = state_thresholds(given)
+        results = result_options(given)
         with Trace(trace, likelihood) as opened:
             opened.check_likelihood()
             left_out = len(opened.left_out)
@@ -137,13 +135,9 @@ def summarize(
         result = analysis.write_results(
             trace,
             out,
-            criterion=given["consensus"],
             burn_in=burn_in,
-            thresholds=thresholds,
-            formats=formats,
-            plots=given["plots"],
-            pages=chosen_pages(given),
             likelihood=likelihood,
+            **results,
         )
         if not given["quiet"]:
             say(result, out, left_out)
