@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import TypedDict, Unpack
 
@@ -125,7 +123,6 @@ def analyze(
     >>> result.clusters[["size", "cellular_prevalence"]].round(1).values.tolist()
     [[8.0, 1.0], [6.0, 0.2]]
     """
-    started = time.perf_counter()
     check_criterion(criterion)
     thresholds.check()
     model, settings = model or ModelOptions(), settings or Settings()
@@ -133,18 +130,9 @@ def analyze(
     reading, files = _read(tables, segments, model, error_rate, read_with)
     if out is not None:
         check_folder(Path(out), force, TumourAnalysis.files, files)
-    plan = plan_tumour(
-        reading.observations,
-        reading.left_out,
-        replace(model, tumour_content=reading.content),
-        settings,
-        prior or DirichletProcess(),
-        threads,
-        reading.warnings,
-    )
+    plan = plan_tumour(reading, model, settings, prior or DirichletProcess(), threads)
     source = run_plan(
         plan,
-        started,
         criterion=criterion,
         thresholds=thresholds,
         out=out,

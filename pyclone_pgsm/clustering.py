@@ -22,7 +22,6 @@ True
 
 from __future__ import annotations
 
-import time
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -232,7 +231,6 @@ def cluster(
     KeyboardInterrupt
         By Ctrl-C; what was done is in the trace, if it is kept.
     """
-    started = time.perf_counter()
     check_criterion(criterion)
     if trace is not None and out is not None:
         raise UsageError("`trace` and `out`: give one of them; the trace in the folder `out` is trace.h5")
@@ -245,7 +243,6 @@ def cluster(
     plan = make_plan(rows, settings, prior or DirichletProcess(), start_labels, threads)
     source = run_plan(
         plan,
-        started,
         criterion=criterion,
         trace=trace,
         out=out,

@@ -332,7 +332,6 @@ def open_trace(
 
 def run_plan(
     plan: Plan,
-    started: float,
     *,
     criterion: str | None = None,
     thresholds: Thresholds = DEFAULT_THRESHOLDS,
@@ -347,8 +346,6 @@ def run_plan(
     Parameters
     ----------
     plan : Plan
-    started : float
-        When the making of the plan began, by ``time.perf_counter``.
     criterion, thresholds
         See :class:`Source`.
     trace : Path, str or None
@@ -368,7 +365,7 @@ def run_plan(
     try:
         if out is not None:
             summarized: dict[str, Any] = {"criterion": criterion, "thresholds": thresholds}
-            found = fill_folder(plan, Path(out), started, pages=["report"], **how, **summarized)
+            found = fill_folder(plan, Path(out), pages=["report"], **how, **summarized)
             return Source(Path(out) / TRACE, criterion, None, thresholds, likelihood, found)
         path = Path(trace) if trace is not None else (folder or Path()) / TRACE
         start(plan, path, **how)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -43,6 +44,8 @@ class Plan:
         Where each chain begins.
     memory : Estimate
         What the run will need.
+    started : float
+        When the making of the plan began, by ``time.perf_counter``.
     """
 
     data: Dataset
@@ -50,6 +53,7 @@ class Plan:
     model: Model
     states: list[ChainState]
     memory: Estimate
+    started: float
 
 
 def make_plan(
@@ -81,7 +85,7 @@ def make_plan(
     InputError
         The file of a start cannot be used.
     """
-    names = data.names
+    started, names = time.perf_counter(), data.names
     settings = settings.resolve(len(names))
     if start_labels is not None:
         settings = replace(settings, init="given labels")
@@ -110,7 +114,7 @@ def make_plan(
             f"`parameters` {name}: cannot be inferred, as a trace has a series of that name: rename it"
         )
     states = [start_chain(model, prior, settings, chain, start_labels) for chain in range(settings.chains)]
-    plan = Plan(data, options, model, states, memory)
+    plan = Plan(data, options, model, states, memory, started)
     _rehearse(plan)
     return plan
 

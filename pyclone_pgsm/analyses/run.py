@@ -14,8 +14,8 @@ from typing import Any, TypedDict, Unpack
 
 from pyclone_pgsm.analyses.memory import check_memory, estimate
 from pyclone_pgsm.analyses.plan import Plan, density_explained, make_plan
-from pyclone_pgsm.analyses.precompile import compile_ahead
 from pyclone_pgsm.analyses.prolong import prolonged
+from pyclone_pgsm.analyses.reading import Reading
 from pyclone_pgsm.analyses.results import write_results
 from pyclone_pgsm.analyses.signals import stopped_by_signals
 from pyclone_pgsm.analyses.tumour import ModelOptions as ModelOptions
@@ -29,13 +29,11 @@ from pyclone_pgsm.files import (
     take_place,
     unfinished,
 )
-from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.locks import writing
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.posterior.summarize import Result
-from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.posterior.verdict import monitor_of
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.sampling.chain import ChainState
@@ -46,7 +44,6 @@ from pyclone_pgsm.stopping import Stopped
 from pyclone_pgsm.trace import RunOptions, Trace, TraceWriter, create_trace, extend_trace, finish_trace, renew
 from pyclone_pgsm.trace.dataset import Dataset
 from pyclone_pgsm.trace.tumour import TumourData
-from pyclone_pgsm.tumour.options import TUMOUR
 
 Progress = Callable[[int, int, int, int], None]
 """Called with the chain, the iterations it has done, those it is to do, and its number of clusters."""
@@ -182,18 +179,11 @@ def _resumable(path: Path) -> Iterator[None]:
 
 
 def plan_tumour(
-    observations: Observations,
-    left_out: Sequence[LeftOut],
-    model_options: ModelOptions,
-    settings: Settings,
-    prior: Prior,
-    threads: int | None,
-    warnings: Sequence[str] = (),
+    reading: Reading, model: ModelOptions, settings: Settings, prior: Prior, threads: int | None
 ) -> Plan:
     """The plan of a tumour's run; see :func:`~pyclone_pgsm.analyses.plan.make_plan`."""
-    compile_ahead(TUMOUR, settings, threads)
-    options = model_options.resolve(observations)
-    data = TumourData(observations, list(left_out), options, list(warnings))
+    options = replace(model, tumour_content=reading.content).resolve(reading.observations)
+    data = TumourData(reading.observations, reading.left_out, options, reading.warnings)
     return make_plan(data, settings, prior, threads=threads)
 
 
@@ -279,46 +269,9 @@ class ResultOptions(TypedDict, total=False):
     pages: Sequence[str]
 
 
-def analyze(
-    observations: Observations,
-    left_out: Sequence[LeftOut],
-    folder: Path,
-    model_options: ModelOptions,
-    settings: Settings,
-    prior: Prior,
-    *,
-    warnings: Sequence[str] = (),
-    threads: int | None = None,
-    command: str = "",
-    progress: Progress | None = None,
-    **results: Unpack[ResultOptions],
-) -> Result[Summary]:
-    """Everything: chains, posterior, tables and pictures of a tumour into one folder.
-
-    Parameters
-    ----------
-    observations, left_out
-        From :func:`pyclone_pgsm.inputs.read_counts.tables.read_tables`.
-    folder : Path
-    model_options : ModelOptions
-    settings : Settings
-    prior : Prior
-    warnings : sequence of str
-        Of the input; they become those of the result.
-    threads, command, progress
-        See :func:`start`.
-    **results
-        See :func:`~pyclone_pgsm.analyses.results.write_results`.
-    """
-    started = time.perf_counter()
-    plan = plan_tumour(observations, left_out, model_options, settings, prior, threads, warnings)
-    return fill_folder(plan, folder, started, threads=threads, command=command, progress=progress, **results)
-
-
 def fill_folder(
     plan: Plan,
     folder: Path,
-    started: float,
     *,
     threads: int | None,
     command: str,
@@ -333,8 +286,6 @@ def fill_folder(
     ----------
     plan : Plan
     folder : Path
-    started : float
-        When the making of the plan began, by ``time.perf_counter``.
     threads, command, progress
         See :func:`start`.
     **results
@@ -343,7 +294,7 @@ def fill_folder(
     make_folder(folder)
     with writing(folder / "trace.h5"):
         trace = _sample(plan, folder / "trace.h5", threads, command, progress)
-        timings = {"chains": time.perf_counter() - started}
+        timings = {"chains": time.perf_counter() - plan.started}
         with _resumable(trace), replacing_together():
             result = write_results(
                 trace,

@@ -41,10 +41,9 @@ from pyclone_pgsm.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
     from pyclone_pgsm.analyses.run import ModelOptions
-    from pyclone_pgsm.inputs.tumour_content import ContentOption
 
 
-def _model_options(given: dict[str, Any], content: ContentOption = None) -> ModelOptions:
+def _model_options(given: dict[str, Any]) -> ModelOptions:
     from pyclone_pgsm.analyses.run import ModelOptions
     from pyclone_pgsm.tumour.model import PER_SAMPLE
 
@@ -56,9 +55,8 @@ def _model_options(given: dict[str, Any], content: ContentOption = None) -> Mode
         given["density"],
         precision if precision == PER_SAMPLE else parse_number("precision", precision, "infer", float),
         parse_number("grid-size", given["grid_size"], "auto", int),
-        content,
-        given["outlier_prob"],
-        given["prevalence_prior"],
+        outlier_prob=given["outlier_prob"],
+        prevalence_prior=given["prevalence_prior"],
     )
 
 
@@ -88,7 +86,7 @@ def analyze(
         from pyclone_pgsm.analyses.results import check_folder
         from pyclone_pgsm.analyses.tumour import TumourAnalysis
 
-        _model_options(given)
+        model = _model_options(given)
         results = result_options(given)
         found = tumours(inputs, given)
 
@@ -99,14 +97,10 @@ def analyze(
         if not given["quiet"]:
             warn(reading.warnings, tumour.name)
         with progress_bars(given["quiet"], resolved.chains) as progress:
-            result = analysis.analyze(
-                reading.observations,
-                reading.left_out,
+            plan = analysis.plan_tumour(reading, model, resolved, prior, given["threads"])
+            result = analysis.fill_folder(
+                plan,
                 folder,
-                _model_options(given, reading.content),
-                resolved,
-                prior,
-                warnings=reading.warnings,
                 threads=given["threads"],
                 command=command_line(),
                 progress=progress,
@@ -168,7 +162,7 @@ def run(
         from pyclone_pgsm.trace import Trace
         from pyclone_pgsm.tumour.options import TUMOUR
 
-        _model_options(given)
+        model = _model_options(given)
         found = tumours(inputs, given)
 
     def trace_of(tumour: Tumour, place: Path) -> Path:
@@ -177,16 +171,13 @@ def run(
     def work(tumour: Tumour, place: Path) -> None:
         trace = trace_of(tumour, place)
         reading = read(tumour, given)
-        model = _model_options(given, reading.content)
         resolved = settings.resolve(reading.observations.num_mutations)
         if trace.is_dir():
             raise OutputError(f"{trace} is a folder: give the name of a file with -o")
         check_new(trace, given["force"])
         refuse_inputs([trace], [*tumour.files, Path(settings.start)])
         threads = given["threads"]
-        plan = analysis.plan_tumour(
-            reading.observations, reading.left_out, model, resolved, prior, threads, reading.warnings
-        )
+        plan = analysis.plan_tumour(reading, model, resolved, prior, threads)
         make_folder(trace.parent)
         if not given["quiet"]:
             warn(reading.warnings, tumour.name)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -97,7 +96,6 @@ def cluster(
         from pyclone_pgsm.likelihoods.matrix import DataMatrix, find_table_likelihood
         from pyclone_pgsm.trace.matrix import MatrixData
 
-        started = time.perf_counter()
         parameters = parse_parameters(given["param"])
         find_table_likelihood(likelihood, parameters)
         settings, prior = sampling_plan(given)
@@ -117,7 +115,6 @@ def cluster(
                 result = analysis.fill_folder(
                     plan,
                     folder,
-                    started,
                     threads=given["threads"],
                     command=command_line(),
                     progress=progress,
