@@ -157,8 +157,8 @@ class TumourData:
         first: set[str] = set()
         for name in names:
             kind, colon, sample = name.partition(":")
-            known = HYPERPARAMETERS.get(kind)
-            if known is None or bool(colon) not in known.of_sample or (colon and sample not in samples):
+            _, of_sample = HYPERPARAMETERS.get(kind, ("", ()))
+            if bool(colon) not in of_sample or (colon and sample not in samples):
                 raise Fault(where, f"{shown(name)} is no hyperparameter of this model")
             if name in first:
                 raise Fault(where, f"{shown(name)} is there twice")
