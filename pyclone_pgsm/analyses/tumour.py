@@ -161,7 +161,7 @@ class TumourAnalysis:
         return {
             "mutations.tsv": mutation_table(summary, trace.observations.annotations),
             "clusters.tsv": cluster_table(summary),
-            "left_out.tsv": left_out_table(trace.left_out),
+            "left_out.tsv": left_out_table(trace.data.left_out),
         }
 
     def pictures(
@@ -183,7 +183,7 @@ class TumourAnalysis:
         return {
             "samples": trace.data.num_columns,
             "mutations": len(trace.data.names),
-            "left_out": len(trace.left_out),
+            "left_out": len(trace.data.left_out),
             "clusters": summary.num_clusters,
             **({"outliers": summary.num_outliers} if summary.outlier_prob is not None else {}),
         }

@@ -129,7 +129,7 @@ def summarize(
         results = result_options(given)
         with Trace(trace, likelihood) as opened:
             opened.check_likelihood()
-            left_out = len(opened.left_out)
+            left_out = len(opened.data.left_out)
             names = ANALYSES[opened.data.kind].files
         check_folder(out, given["force"], [name for name in names if name != "trace.h5"])
         result = analysis.write_results(

@@ -13,10 +13,9 @@ from pyclone_pgsm.errors import TraceError
 from pyclone_pgsm.files import replacing
 from pyclone_pgsm.locks import writing
 from pyclone_pgsm.trace.dataset import Dataset
-from pyclone_pgsm.trace.hyperparameters import dataset_name
-from pyclone_pgsm.trace.options import MOVES_COUNTED, OUTLIERS, WATCHED, RunOptions
+from pyclone_pgsm.trace.options import RunOptions
 from pyclone_pgsm.trace.reader import Trace
-from pyclone_pgsm.trace.schema import FORMAT, SERIES
+from pyclone_pgsm.trace.schema import FORMAT, datasets_of_chain
 from pyclone_pgsm.trace.writer import append, create_chain, new_file, write_config, write_state
 
 
@@ -72,7 +71,7 @@ def _write_merged(paths: Sequence[Path], out: Path, moves: tuple[str, ...]) -> i
             with Trace(path) as trace:
                 trace.check()
                 _check_same(paths[0], first.options, first.data, path, trace)
-                _note_seeds(path, trace.seeds, seen)
+                _note_seeds(path, set(trace.seeds), seen)
                 longest = max(longest, trace.options.settings.lengths[0])
                 for k in range(len(trace.chains)):
                     _copy_chain(trace, k, chains, str(count), replace(trace.options, moves=moves))
@@ -91,18 +90,9 @@ def _note_seeds(path: Path, seeds: Iterable[int], seen: dict[int, Path]) -> None
 
 
 def _copy_chain(trace: Trace, k: int, chains: h5py.Group, name: str, options: RunOptions) -> None:
-    source = trace.chains[k]
-    chain = create_chain(chains, name, len(trace.data.names), options, trace.seed_of(k))
+    chain = create_chain(chains, name, len(trace.data.names), options, trace.seeds[k])
     for rows in trace.blocks_of_rows(k):
-        by_observation = {"labels": trace.labels, OUTLIERS: trace.outliers}
-        columns: dict[str, Any] = {name: by_observation[name](k, rows) for name in options.by_observation}
-        if options.has_watched:
-            columns[WATCHED] = trace.watched(k, rows)
-        if options.moves:
-            columns[MOVES_COUNTED] = source.moves[rows]
-        columns |= {series: getattr(source, series)[rows] for series in SERIES}
-        columns |= {dataset_name(series): source.hyperparameters[series][rows] for series in options.traced}
-        append(chain, columns)
+        append(chain, {dataset: trace.rows_of(k, dataset, rows) for dataset in datasets_of_chain(options)})
     write_state(chain, trace.states()[k])
 
 

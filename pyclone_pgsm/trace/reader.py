@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import PycloneError, TraceError
-from pyclone_pgsm.inputs.observations import LeftOut, Observations
+from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.likelihoods.matrix import DataMatrix
 from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.likelihoods.registry import file_digest, is_likelihood_file
@@ -79,6 +79,8 @@ class Trace:
         What made the trace.
     data : Dataset
     chains : list of ChainTrace
+    seeds : list of int
+        Of the run that each chain comes from.
 
     Raises
     ------
@@ -137,7 +139,7 @@ class Trace:
         chains = structure.group_of(file, "", "chains")
         names = [str(k) for k in range(min(self.options.settings.chains, len(chains) + 1))]
         structure.check_members(chains, "chains", names)
-        self._seeds: list[int] = []
+        self.seeds: list[int] = []
         self.chains = [self._read_chain(chains, name) for name in names]
 
     def _read_config(self, config: h5py.Group) -> None:
@@ -169,7 +171,7 @@ class Trace:
         where = f"chains/{name}"
         chain = structure.group_of(chains, "chains", name)
         structure.check_members(chain, where, (*schema.datasets_of_chain(self.options), "state"))
-        self._seeds.append(structure.whole_attribute(chain, where, "seed"))
+        self.seeds.append(structure.whole_attribute(chain, where, "seed"))
         T = len(self.data.names)
         rows = structure.dataset_of(chain, where, "labels", LABEL_TYPES, (None, T)).shape[0]
         if self.options.model.has_outliers:
@@ -256,20 +258,6 @@ class Trace:
         return model
 
     @property
-    def left_out(self) -> list[LeftOut]:
-        """What of the input is not part of the data."""
-        return self.data.left_out
-
-    @property
-    def seeds(self) -> set[int]:
-        """Of the runs that the chains come from."""
-        return set(self._seeds)
-
-    def seed_of(self, chain: int) -> int:
-        """Of the run that a chain comes from."""
-        return self._seeds[chain]
-
-    @property
     def observations(self) -> Observations:
         """The data of a tumour's trace."""
         return self.data_of(TumourData).observations
@@ -293,7 +281,7 @@ class Trace:
 
     def labels(self, chain: int, rows: NDArray[np.int64]) -> NDArray[np.unsignedinteger[Any]]:
         """(len(rows), T) labels of saved rows (increasing) of a chain."""
-        found = self._rows(chain, "labels", rows)
+        found = self.rows_of(chain, "labels", rows)
         outliers = self.outliers(chain, rows)
         where = f"chains/{chain}"
         try:
@@ -308,13 +296,13 @@ class Trace:
         """(len(rows), T) whether observations are outliers in saved rows (increasing) of a chain: none, mostly."""
         if not self.options.model.has_outliers:
             return np.broadcast_to(np.False_, (len(rows), len(self.data.names)))
-        return self._rows(chain, OUTLIERS, rows)
+        return self.rows_of(chain, OUTLIERS, rows)
 
     def watched(self, chain: int, rows: NDArray[np.int64]) -> NDArray[np.float32]:
         """(len(rows), W) prevalences in saved rows (increasing) of a chain; W is 0 where they are not saved."""
         if not self.options.has_watched:
             return np.zeros((len(rows), 0), np.float32)
-        found = self._rows(chain, WATCHED, rows)
+        found = self.rows_of(chain, WATCHED, rows)
         if not np.isfinite(found).all():
             raise self._damage(f"chains/{chain}/{WATCHED} has a value that is not finite")
         return found
@@ -327,7 +315,8 @@ class Trace:
             return min((int(c.iteration[-1]) for c in self.chains if len(c.iteration)), default=0) // 2
         return settings.lengths[1]
 
-    def _rows(self, chain: int, name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
+    def rows_of(self, chain: int, name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
+        """Saved rows (increasing) of a dataset of a chain, not checked."""
         try:
             dataset = self._file["chains"][str(chain)][name]
             if len(rows) and rows[-1] - rows[0] < 4 * len(rows):
@@ -348,6 +337,7 @@ class Trace:
         for k in range(len(self.chains)):
             for rows in self.blocks_of_rows(k):
                 self.labels(k, rows)
+                self.watched(k, rows)
         self.states()
 
     def blocks_of_rows(self, chain: int) -> Iterator[NDArray[np.int64]]:
