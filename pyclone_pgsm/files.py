@@ -80,8 +80,12 @@ class _Batch:
                 os.replace(whole, target)
         for path in self.outdated:
             target = Path(os.path.realpath(path))
-            if target not in self.parts and target not in self.moves:
-                _remove(path)
+            if target in self.parts or target in self.moves:
+                continue
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as problem:
+                raise OutputError(f"{path}: cannot be replaced: {problem.strerror or problem}") from problem
         self.folders.clear()
 
     def close(self) -> None:
@@ -100,7 +104,7 @@ _current: ContextVar[_Batch | None] = ContextVar("files that are being written",
 
 
 @contextmanager
-def replacing_together() -> Iterator[None]:
+def replacing_together() -> Iterator[_Batch]:
     """Within the block, files take their places, and those removed go, at its end: all of them, or none if it fails.
 
     A process killed at that end, between two renames, leaves new and old files side by side, each of them whole. A
@@ -111,13 +115,14 @@ def replacing_together() -> Iterator[None]:
     OutputError
         A file cannot take its place.
     """
-    if _current.get() is not None:
-        yield
+    outer = _current.get()
+    if outer is not None:
+        yield outer
         return
     batch = _Batch()
     token = _current.set(batch)
     try:
-        yield
+        yield batch
         with held_back():
             batch.commit()
     finally:
@@ -138,11 +143,8 @@ def replacing(path: Path) -> Iterator[Path]:
     OutputError
         The folder is missing, not writable, or full.
     """
-    with replacing_together():
-        batch = _current.get()
-        assert batch is not None
-        with _told(path):
-            yield batch.open_part(_destination(path))
+    with replacing_together() as batch, _told(path):
+        yield batch.open_part(_destination(path))
 
 
 def write_file(path: Path, content: bytes | memoryview) -> None:
@@ -220,26 +222,12 @@ def take_place(path: Path, target: Path) -> None:
         It cannot.
     """
     if path != target:
-        with replacing_together():
-            batch = _current.get()
-            assert batch is not None
+        with replacing_together() as batch:
             batch.moves[_destination(target)] = path
 
 
-def refuse_existing(path: Path, force: bool) -> None:
-    """Stop before any work if an output is there already.
-
-    Raises
-    ------
-    OutputError
-        `path` exists and `force` is False, or its folder cannot be made.
-    """
-    check_new(path, force)
-    make_folder(path.parent)
-
-
 def check_new(path: Path, force: bool) -> None:
-    """:func:`refuse_existing` without making the folder: nothing is written before all is known to be right.
+    """Stop before any work if an output is there already. Nothing is written before all is known to be right.
 
     Raises
     ------
@@ -294,8 +282,7 @@ def make_folder(folder: Path) -> None:
             with suppress(OSError):
                 each.rmdir()
         raise OutputError(f"{folder}: the folder cannot be made: {problem.strerror or problem}") from problem
-    batch = _current.get()
-    if batch is not None:
+    with replacing_together() as batch:
         batch.folders += missing
 
 
@@ -307,15 +294,5 @@ def remove(path: Path) -> None:
     OutputError
         It cannot be removed, or is a folder.
     """
-    batch = _current.get()
-    if batch is None:
-        _remove(path)
-    else:
+    with replacing_together() as batch:
         batch.outdated.append(path)
-
-
-def _remove(path: Path) -> None:
-    try:
-        path.unlink(missing_ok=True)
-    except OSError as problem:
-        raise OutputError(f"{path}: cannot be replaced: {problem.strerror or problem}") from problem

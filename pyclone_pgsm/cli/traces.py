@@ -100,11 +100,12 @@ def merge(
     """Put chains that were run apart into one trace."""
     with mistakes_reported():
         from pyclone_pgsm.analyses.lines import count
-        from pyclone_pgsm.files import refuse_existing, refuse_inputs
+        from pyclone_pgsm.files import check_new, make_folder, refuse_inputs
         from pyclone_pgsm.trace import merge_traces
 
         refuse_inputs([out], traces)
-        refuse_existing(out, force)
+        check_new(out, force)
+        make_folder(out.parent)
         chains = merge_traces(traces, out)
         if not quiet:
             print(f"{count(chains, 'chain')} written to {out}")
