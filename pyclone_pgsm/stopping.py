@@ -17,6 +17,7 @@ NUMBERS = (signal.SIGINT, signal.SIGTERM)
 PATIENCE = (
     2.0  # seconds after which another signal means it: shells and schedulers send several for one Ctrl-C
 )
+BURST = 0.3  # seconds in which the signals of one Ctrl-C come: shells and schedulers send several
 EXIT_CODE = 130
 
 
@@ -87,3 +88,29 @@ def held_back() -> Iterator[None]:
             signal.signal(number, handler)
         for each in came:
             signal.raise_signal(each)
+
+
+@contextmanager
+def stopped_by_signals(stop: threading.Event) -> Iterator[None]:
+    """Let SIGINT and SIGTERM set `stop` instead of breaking the run off. Only a much later SIGINT breaks it off."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    first = math.inf
+
+    def handle(number: int, _: Any) -> None:
+        nonlocal first
+        first = min(first, time.monotonic())
+        if number == signal.SIGINT and time.monotonic() - first > PATIENCE:
+            raise KeyboardInterrupt
+        stop.set()
+
+    before = {number: signal.signal(number, handle) for number in NUMBERS}
+    try:
+        yield
+    finally:
+        if first < math.inf:
+            time.sleep(max(0.0, first + BURST - time.monotonic()))
+        for number, handler in before.items():
+            signal.signal(number, handler)

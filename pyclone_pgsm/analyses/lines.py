@@ -9,11 +9,6 @@ SHOWN_CLUSTERS = 20
 SHOWN_COLUMNS = 6
 
 
-def count(number: int, thing: str) -> str:
-    """A number of things, in words."""
-    return f"{number:,} {thing}" + ("" if number == 1 else "s")
-
-
 def cluster_lines(
     names: list[str],
     sizes: list[int],

@@ -10,9 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pyclone_pgsm.analyses.lines import cluster_lines, count
+from pyclone_pgsm.analyses.lines import cluster_lines
 from pyclone_pgsm.analyses.protocol import Footprint
 from pyclone_pgsm.analyses.tables import assignment_table, mixture_table
+from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.likelihoods.inferred import KEPT, names_to_infer
 from pyclone_pgsm.posterior.matrix import predictive
 from pyclone_pgsm.posterior.mixture import SD, MixtureSummary

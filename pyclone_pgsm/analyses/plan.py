@@ -14,7 +14,6 @@ from numpy.typing import ArrayLike
 
 from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.analyses.memory import Estimate, check_memory, estimate
-from pyclone_pgsm.analyses.signals import stopped_by_signals
 from pyclone_pgsm.errors import DensityError, UsageError
 from pyclone_pgsm.inputs.labels import read_labels
 from pyclone_pgsm.likelihoods.foreign import blamed
@@ -25,6 +24,7 @@ from pyclone_pgsm.sampling.chain import ChainState, advance, rebuild_interval, s
 from pyclone_pgsm.sampling.chains import effective_threads
 from pyclone_pgsm.sampling.moves import names_of_moves
 from pyclone_pgsm.sampling.settings import Settings
+from pyclone_pgsm.stopping import stopped_by_signals
 from pyclone_pgsm.trace import RunOptions
 from pyclone_pgsm.trace.dataset import Dataset
 from pyclone_pgsm.trace.schema import datasets_of_chain

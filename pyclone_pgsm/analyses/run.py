@@ -17,7 +17,6 @@ from pyclone_pgsm.analyses.plan import Plan, density_explained, make_plan
 from pyclone_pgsm.analyses.prolong import prolonged
 from pyclone_pgsm.analyses.reading import Reading
 from pyclone_pgsm.analyses.results import write_results
-from pyclone_pgsm.analyses.signals import stopped_by_signals
 from pyclone_pgsm.analyses.tumour import ModelOptions as ModelOptions
 from pyclone_pgsm.errors import OutputError, TraceError, UsageError
 from pyclone_pgsm.files import (
@@ -40,7 +39,7 @@ from pyclone_pgsm.sampling.chain import ChainState
 from pyclone_pgsm.sampling.chains import Segment, effective_threads, run_chains, run_until_converged
 from pyclone_pgsm.sampling.convergence import End, next_check
 from pyclone_pgsm.sampling.settings import Settings
-from pyclone_pgsm.stopping import Stopped
+from pyclone_pgsm.stopping import Stopped, stopped_by_signals
 from pyclone_pgsm.trace import RunOptions, Trace, TraceWriter, create_trace, extend_trace, finish_trace, renew
 from pyclone_pgsm.trace.dataset import Dataset
 from pyclone_pgsm.trace.tumour import TumourData

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import pandas as pd
 
-from pyclone_pgsm.analyses.lines import cluster_lines, count
+from pyclone_pgsm.analyses.lines import cluster_lines
 from pyclone_pgsm.analyses.protocol import Footprint
 from pyclone_pgsm.analyses.tables import cluster_table, left_out_table, mutation_table
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.inputs.tumour_content import ContentOption, check_uncertain, uncertain
 from pyclone_pgsm.likelihoods.pyclone.statistic import MOST_DEFERRED, SCALARS
 from pyclone_pgsm.posterior.convergence import Diagnostic, is_precision

@@ -155,8 +155,8 @@ def run(
         settings, prior = sampling_plan(given)
         compile_ahead("pyclone", settings, given["threads"])
         from pyclone_pgsm.analyses import run as analysis
-        from pyclone_pgsm.analyses.lines import count
         from pyclone_pgsm.files import check_new, make_folder, refuse_inputs
+        from pyclone_pgsm.inputs.problems import count
         from pyclone_pgsm.locks import writing
         from pyclone_pgsm.posterior.verdict import verdict_line, verdict_of
         from pyclone_pgsm.trace import Trace

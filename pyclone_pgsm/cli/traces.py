@@ -59,8 +59,8 @@ def resume(
     """Go on where a trace stopped or was killed, with the same result as without the stop."""
     with mistakes_reported(trace):
         from pyclone_pgsm.analyses import run as analysis
-        from pyclone_pgsm.analyses.lines import count
         from pyclone_pgsm.files import finished
+        from pyclone_pgsm.inputs.problems import count
         from pyclone_pgsm.posterior.verdict import verdict_line, verdict_of
         from pyclone_pgsm.sampling.settings import Settings
         from pyclone_pgsm.trace import Trace
@@ -99,8 +99,8 @@ def merge(
 ) -> None:
     """Put chains that were run apart into one trace."""
     with mistakes_reported():
-        from pyclone_pgsm.analyses.lines import count
         from pyclone_pgsm.files import check_new, make_folder, refuse_inputs
+        from pyclone_pgsm.inputs.problems import count
         from pyclone_pgsm.trace import merge_traces
 
         refuse_inputs([out], traces)

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.files import replacing
 from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.posterior.summary import Summary
 
 DIGITS = "%.6g"
@@ -157,11 +158,6 @@ def long_table(answer: Answer, rows: NDArray[np.int64], **columns: NDArray) -> p
     for name, values in columns.items():
         table[name] = values[rows].ravel() if values.ndim == 2 else np.repeat(values[rows], D)
     return pd.DataFrame(table)
-
-
-def count(number: int, thing: str) -> str:
-    """A number and its noun."""
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
 def note_exceptions(

@@ -89,9 +89,9 @@ def raise_any(*found: FileProblems) -> None:
         raise input_error(found)
 
 
-def counted(number: int, noun: str) -> str:
-    """ "1 sample", "2 samples"."""
-    return f"{number} {noun}" + ("" if number == 1 else "s")
+def count(number: int, noun: str) -> str:
+    """ "1 sample", "10,000 mutations"."""
+    return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def listed(names: Sequence[str], most: int = 20, longest: int | None = None) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.posterior.summary import Summary
 
 PALETTE = (
@@ -34,11 +35,6 @@ OUTLIER = "#4d4d4d"
 
 MAX_NAMED = 20
 """Clusters that a legend names; the others are counted."""
-
-
-def count(number: int, thing: str) -> str:
-    """A number and its noun, as in "1 cluster" and "10,000 mutations"."""
-    return f"{number:,} {thing}" if number == 1 else f"{number:,} {thing}s"
 
 
 def contents(summary: Summary) -> str:

@@ -15,6 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pyclone_pgsm.inputs.problems import count as count
 from pyclone_pgsm.posterior.summarize import Result
 from pyclone_pgsm.posterior.traces import Traces
 
@@ -130,8 +131,3 @@ def general(value: Any) -> str:
 def interval(mean: float, lower: float, upper: float) -> str:
     """A prevalence and its interval."""
     return f"{mean:.2f} [{lower:.2f}, {upper:.2f}]"
-
-
-def count(amount: int, thing: str) -> str:
-    """A number and its noun."""
-    return f"{amount:,} {thing}" if amount == 1 else f"{amount:,} {thing}s"

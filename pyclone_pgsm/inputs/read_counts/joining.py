@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.errors import InputError, Problem
 from pyclone_pgsm.inputs.columns import Column
 from pyclone_pgsm.inputs.observations import PRIORS_WITHOUT_COPY_NUMBERS, SUBCLONAL, LeftOut, Observations
-from pyclone_pgsm.inputs.problems import FileProblems, counted, raise_any
+from pyclone_pgsm.inputs.problems import FileProblems, count, raise_any
 from pyclone_pgsm.inputs.read_counts.rows import DEFAULT_ERROR_RATE, DEFAULT_TUMOUR_CONTENT, Rows
 
 _MOST_CELLS = 2**26
@@ -214,7 +214,7 @@ def _samples_without_data(joined: _Joined, has_data: NDArray[np.bool_]) -> list[
 def _nothing_left(joined: _Joined) -> Problem:
     return Problem(
         joined.files[0].file,
-        f"none of the {counted(len(joined.mutation_ids), 'mutation')} has data in any sample: every row has "
+        f"none of the {count(len(joined.mutation_ids), 'mutation')} has data in any sample: every row has "
         f"no reads or {joined.files[0].copies_column} 0",
     )
 

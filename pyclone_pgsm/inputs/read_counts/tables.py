@@ -13,7 +13,7 @@ import numpy as np
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
-from pyclone_pgsm.inputs.problems import FileProblems, counted, listed
+from pyclone_pgsm.inputs.problems import FileProblems, count, listed
 from pyclone_pgsm.inputs.read_counts.joining import lay_out
 from pyclone_pgsm.inputs.read_counts.rows import Options, Rows, read_rows
 from pyclone_pgsm.inputs.text import read_each
@@ -96,13 +96,13 @@ def count_summary(observations: Observations, left_out: Sequence[LeftOut]) -> li
     has_data = observations.has_data
     mutations_left_out = sum(1 for item in left_out if item.mutation_id and not item.sample_id)
     lines = [
-        f"{counted(observations.num_samples, 'sample')}, "
-        f"{counted(observations.num_mutations, 'mutation')}, "
+        f"{count(observations.num_samples, 'sample')}, "
+        f"{count(observations.num_mutations, 'mutation')}, "
         f"{has_data.sum()} of {has_data.size} mutation-sample pairs with data, {mutations_left_out} left out"
     ]
     for place, sample in enumerate(observations.sample_ids):
         used = has_data[:, place]
-        line = f"{sample}: {counted(int(used.sum()), 'mutation')} with data"
+        line = f"{sample}: {count(int(used.sum()), 'mutation')} with data"
         if used.any():
             depth = np.median(observations.depth[used, place])
             content = observations.tumour_content[used, place]
