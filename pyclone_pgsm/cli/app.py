@@ -8,12 +8,11 @@ from typing import Annotated
 import typer
 
 from pyclone_pgsm import __version__
-from pyclone_pgsm.cli.analyze import analyze, run, validate
+from pyclone_pgsm.cli.analyze import analyze, prepare, run, validate
 from pyclone_pgsm.cli.cluster import cluster, likelihoods
 from pyclone_pgsm.cli.environment import settle
 from pyclone_pgsm.cli.examples import epilog
 from pyclone_pgsm.cli.handover import export, report, score
-from pyclone_pgsm.cli.prepare import prepare
 from pyclone_pgsm.cli.simulate import simulate
 from pyclone_pgsm.cli.terminal import guarded
 from pyclone_pgsm.cli.traces import merge, plot, resume, summarize
