@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -39,8 +40,25 @@ def progress_bars(quiet: bool, chains: int) -> Iterator[Callable[[int, int, int,
 
 def say(result: Result[Any], where: Path, left_out: int = 0, notes: Sequence[str] = ()) -> None:
     """Print notes on what was read, and the summary of a result."""
-    from pyclone_pgsm.cli.messages import summary_lines
-
     for line in [*notes, *summary_lines(result, left_out)]:
         print(line)
     print(f"written to {where}")
+
+
+def summary_lines(result: Result[Any], left_out: int) -> list[str]:
+    """What was clustered, clusters with sizes and parameters, convergence and warnings: lines for the terminal."""
+    from pyclone_pgsm.analyses.kinds import ANALYSES
+    from pyclone_pgsm.posterior.verdict import verdict_line
+    from pyclone_pgsm.tumour.base_measure import is_weight
+
+    lines = ANALYSES[result.summary.kind].lines(result, left_out)
+    told = [d for d in result.diagnostics if not math.isnan(d.rhat)]
+    convergence = [f"{d.name} {d.rhat:.2f}" for d in told if not is_weight(d.name)]
+    weights = [d.rhat for d in told if is_weight(d.name)]
+    if weights:
+        convergence.append(f"weights of the prevalence prior at most {max(weights):.2f}")
+    if convergence:
+        lines.append(f"R-hat (agreement of the chains, good below 1.05): {', '.join(convergence)}")
+    lines.append(verdict_line(result.convergence))
+    lines += [f"warning: {warning}" for warning in result.warnings]
+    return lines
