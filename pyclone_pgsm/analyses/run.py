@@ -226,36 +226,26 @@ def resume(
     if not path.exists():
         raise TraceError(f"{path}: there is no such file")
     with writing(path), writing(finished(path)):
-        return _resume(path, (iterations, max_iterations, max_time), threads, progress, likelihood)
-
-
-def _resume(
-    path: Path,
-    limits: tuple[int | str | None, int | None, float | None],
-    threads: int | None,
-    progress: Progress | None,
-    likelihood: str | None,
-) -> int:
-    with Trace(path, likelihood) as trace:
-        trace.check_likelihood()
-        trace.check()
-        options = trace.options
-        states = trace.states()
-        longer = prolonged(trace, *limits)
-        is_done, options = longer is None, longer or options
-        at_once = effective_threads(threads, len(states))
-        if not is_done:
-            check_memory(estimate(trace.data, options.settings, at_once))
-        data, model = trace.data, None if is_done else trace.model()
-    remove_leftovers(Path(os.path.realpath(path)).parent)
-    with _resumable(path):
-        if model is not None:
-            renew(path)
-            extend_trace(path, options)
-            _run(path, data, model, options, states, threads, progress)
-    take_place(path, finished(path))
-    with Trace(finished(path), likelihood) as trace:
-        return trace.options.settings.lengths[0]
+        with Trace(path, likelihood) as trace:
+            trace.check_likelihood()
+            trace.check()
+            options = trace.options
+            states = trace.states()
+            longer = prolonged(trace, iterations, max_iterations, max_time)
+            is_done, options = longer is None, longer or options
+            at_once = effective_threads(threads, len(states))
+            if not is_done:
+                check_memory(estimate(trace.data, options.settings, at_once))
+            data, model = trace.data, None if is_done else trace.model()
+        remove_leftovers(Path(os.path.realpath(path)).parent)
+        with _resumable(path):
+            if model is not None:
+                renew(path)
+                extend_trace(path, options)
+                _run(path, data, model, options, states, threads, progress)
+        take_place(path, finished(path))
+        with Trace(finished(path), likelihood) as trace:
+            return trace.options.settings.lengths[0]
 
 
 class ResultOptions(TypedDict, total=False):
