@@ -12,8 +12,9 @@ import numpy as np
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.priors import Prior, prior_from_dict
 from pyclone_pgsm.sampling.settings import Settings
-from pyclone_pgsm.trace.dataset import ModelOptions
-from pyclone_pgsm.trace.kinds import kind_of
+from pyclone_pgsm.trace.dataset import Kind, ModelOptions
+from pyclone_pgsm.trace.matrix import MatrixData
+from pyclone_pgsm.trace.tumour import TumourData
 from pyclone_pgsm.trace.values import Fault, check_keys, check_types, is_number, shown
 from pyclone_pgsm.tumour.options import TUMOUR
 
@@ -22,6 +23,11 @@ WATCHED = "watched"
 MOVES_COUNTED = "moves"
 STOPPED = ("converged", "max-iterations", "max-time")
 LARGEST_REBUILD = 10
+
+
+def kind_of(likelihood: str) -> Kind:
+    """The kind of data that a likelihood clusters."""
+    return TumourData if likelihood == TUMOUR else MatrixData
 
 
 @dataclass(frozen=True)

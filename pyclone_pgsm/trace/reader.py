@@ -23,9 +23,8 @@ from pyclone_pgsm.stopping import held_back
 from pyclone_pgsm.trace import schema, structure
 from pyclone_pgsm.trace.dataset import Dataset
 from pyclone_pgsm.trace.hyperparameters import check_weights, dataset_name
-from pyclone_pgsm.trace.kinds import kind_of
 from pyclone_pgsm.trace.matrix import MatrixData
-from pyclone_pgsm.trace.options import OUTLIERS, WATCHED, RunOptions
+from pyclone_pgsm.trace.options import OUTLIERS, WATCHED, RunOptions, kind_of
 from pyclone_pgsm.trace.schema import FORMAT, SECOND_FORMAT, SERIES
 from pyclone_pgsm.trace.tumour import TumourData
 from pyclone_pgsm.trace.values import Fault, Values, shown, within
