@@ -60,34 +60,26 @@ class Analysis(Protocol[Data, Summary]):
 
     def footprint(self, data: Data) -> Footprint:
         """The memory that the data need."""
-        ...
 
     def named_options(self, options: ModelOptions) -> str:
         """The options that decide on the likelihood, with their values, for a message."""
-        ...
 
     def tables(self, trace: Trace, summary: Summary) -> dict[str, pd.DataFrame]:
         """The tables of a result, by the names of their files."""
-        ...
 
     def pictures(
         self, trace: Trace, result: Result[Summary], traces: Traces, burn_in: int | None
     ) -> dict[str, Callable[[], Figure]]:
         """What draws each picture of a result, by name; nothing of the trace is read when they are drawn."""
-        ...
 
     def page(self, content: Content) -> Page:
         """The sections of the report, its pictures, and numbers for MultiQC."""
-        ...
 
     def counts(self, trace: Trace, summary: Summary) -> dict[str, int]:
         """How much was read and found, for ``run.json``."""
-        ...
 
     def choices(self, summary: Summary) -> dict[str, Any]:
         """What was chosen for the summary, for ``run.json``."""
-        ...
 
     def lines(self, result: Result[Summary], left_out: int) -> list[str]:
         """What was clustered and found, and what was inferred besides the clusters: lines for the terminal."""
-        ...

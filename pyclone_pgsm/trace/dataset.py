@@ -17,16 +17,13 @@ class ModelOptions(Protocol):
     @property
     def likelihood(self) -> str:
         """Name of the likelihood."""
-        ...
 
     @property
     def has_outliers(self) -> bool:
         """Whether an iteration also draws which observations are outliers."""
-        ...
 
     def to_dict(self) -> dict[str, Any]:
         """The options as JSON can hold them."""
-        ...
 
 
 class Dataset(Protocol):
@@ -43,27 +40,22 @@ class Dataset(Protocol):
     @property
     def options(self) -> ModelOptions:
         """Of the model."""
-        ...
 
     @property
     def names(self) -> list[str]:
         """Of the observations: mutations or rows."""
-        ...
 
     @property
     def num_columns(self) -> int:
         """Numbers of an observation: samples or columns."""
-        ...
 
     @property
     def left_out(self) -> list[LeftOut]:
         """What of the input is not part of the data."""
-        ...
 
     @property
     def immaterial_above(self) -> dict[str, float]:
         """By kind of hyperparameter the value above which all values mean the same."""
-        ...
 
     def make_model(self, likelihood: str | None = None) -> Model:
         """The model of the data.
@@ -73,23 +65,18 @@ class Dataset(Protocol):
         likelihood : str or None
             Where the likelihood is, if it is of a file that has another name by now.
         """
-        ...
 
     def has_same_values(self, other: Dataset) -> bool:
         """Whether names and values are those of other data."""
-        ...
 
     def check_hyperparameters(self, names: tuple[str, ...]) -> None:
         """Raise :class:`~pyclone_pgsm.trace.values.Fault` unless a model of these data can have these."""
-        ...
 
     def allowed_values(self, hyperparameter: str) -> Values:
         """What the values of a hyperparameter may be."""
-        ...
 
     def write(self, group: h5py.Group) -> None:
         """Write everything but the options into a group that is empty."""
-        ...
 
 
 class Kind(Protocol):
@@ -97,8 +84,6 @@ class Kind(Protocol):
 
     def read_options(self, values: dict[str, Any]) -> ModelOptions:
         """The options of the model, from JSON; a :class:`~pyclone_pgsm.trace.values.Fault` if one cannot be."""
-        ...
 
     def read(self, group: h5py.Group, options: Any) -> Dataset:
         """The data in a group, checked, with these options of their model."""
-        ...
