@@ -18,6 +18,7 @@ import numpy as np
 from pyclone_pgsm import trace
 from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.analyses.plan import make_plan
+from pyclone_pgsm.analyses.reading import Reading
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.likelihoods.matrix import DataMatrix, MatrixOptions
 from pyclone_pgsm.priors import DirichletProcess, Prior
@@ -68,10 +69,10 @@ def run(
     **settings: Any,
 ) -> Path:
     """Chains on the small tumour; returns the path."""
+    model = model or analysis.ModelOptions()
     plan = analysis.plan_tumour(
-        observations or tumour(),
-        LEFT_OUT,
-        model or analysis.ModelOptions(),
+        Reading(observations or tumour(), LEFT_OUT, model.tumour_content),
+        model,
         Settings(**{"iterations": 60, "burn_in": 30, "chains": 2, **settings}),
         prior or DirichletProcess(),
         threads,

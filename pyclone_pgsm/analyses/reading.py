@@ -5,7 +5,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pandas as pd
@@ -47,10 +47,10 @@ class Reading:
     """
 
     observations: Observations
-    left_out: list[LeftOut]
-    content: ContentOption
-    notes: list[str]
-    warnings: list[str]
+    left_out: list[LeftOut] = field(default_factory=list)
+    content: ContentOption = None
+    notes: list[str] = field(default_factory=list)
+    warnings: list[str] = field(default_factory=list)
 
 
 def read_counts(

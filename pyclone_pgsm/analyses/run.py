@@ -262,8 +262,8 @@ def fill_folder(
     plan: Plan,
     folder: Path,
     *,
-    threads: int | None,
-    command: str,
+    threads: int | None = None,
+    command: str = "",
     progress: Progress | None,
     **results: Unpack[ResultOptions],
 ) -> Result[Any]:

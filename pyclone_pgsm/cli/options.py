@@ -247,7 +247,8 @@ CHAIN_OPTIONS = grouped(
         "threads": (
             int | None,
             None,
-            "Chains that run at the same time; they give the same result whatever their number. \\[default: processors]",
+            "Chains that run at the same time; they give the same result whatever their number. \\[default: "
+            "processors]",
         ),
         "seed": (int, 1, "Seed of the random numbers."),
     },

@@ -20,8 +20,8 @@ HYPERPARAMETERS: dict[str, tuple[str, tuple[bool, ...]]] = {
     ABSENT: ("weight of the component near 0 of the prevalences' prior", (True,)),
     CLONAL: ("weight of the component near 1 of the prevalences' prior", (True,)),
 }
-"""By kind the description, and whether there is one for all samples (False), one of a sample, ``precision:SAMPLE`` (True;
-in the trace ``/`` is written ``%2F``), or either."""
+"""By kind the description, and whether there is one for all samples (False), one of a sample, ``precision:SAMPLE``
+(True; in the trace ``/`` is written ``%2F``), or either."""
 
 
 def dataset_name(name: str) -> str:

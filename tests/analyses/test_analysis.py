@@ -14,9 +14,10 @@ from small_runs import FIXED, LEFT_OUT, run, shorten, tumour
 
 from pyclone_pgsm import __version__
 from pyclone_pgsm.analyses import run as analysis
+from pyclone_pgsm.analyses.reading import Reading
 from pyclone_pgsm.analyses.results import check_folder
 from pyclone_pgsm.analyses.tumour import TumourAnalysis
-from pyclone_pgsm.cli.messages import summary_lines
+from pyclone_pgsm.cli.progress import summary_lines
 from pyclone_pgsm.errors import OutputError, TraceError, UsageError
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.posterior.summarize import summarize
@@ -71,13 +72,16 @@ def test_only_uncertain_tumour_contents_are_stored():
 
 def test_analyze(tmp_path):
     calls: list[tuple[int, int, int, int]] = []
-    result = analysis.analyze(
-        tumour(),
-        LEFT_OUT,
-        tmp_path / "a" / "b",
+    plan = analysis.plan_tumour(
+        Reading(tumour(), LEFT_OUT),
         analysis.ModelOptions(),
         Settings(iterations=60, chains=2),
         DirichletProcess(),
+        None,
+    )
+    result = analysis.fill_folder(
+        plan,
+        tmp_path / "a" / "b",
         command="a command",
         progress=lambda *numbers: calls.append(numbers),
         formats=("png",),

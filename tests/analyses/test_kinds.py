@@ -13,8 +13,8 @@ from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.summarize import SUMMARISERS
 from pyclone_pgsm.posterior.summary import Summary
-from pyclone_pgsm.trace.kinds import kind_of
 from pyclone_pgsm.trace.matrix import MatrixData
+from pyclone_pgsm.trace.options import kind_of
 from pyclone_pgsm.trace.tumour import TumourData
 from pyclone_pgsm.tumour.options import TumourOptions
 

@@ -50,7 +50,7 @@ def everything(path: Path) -> Any:
                 trace.command,
                 trace.version,
                 [(name, np.asarray(value).tolist()) for name, value in vars(trace.data).items()],
-                trace.left_out,
+                trace.data.left_out,
                 [(name, repr(value)) for chain in trace.chains for name, value in vars(chain).items()],
                 [trace.labels(k, each).tobytes() for k, each in enumerate(rows)],
                 [

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from pyclone_pgsm.analyses import run as analysis
+from pyclone_pgsm.analyses.reading import Reading
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.posterior.consensus import CRITERIA
 from pyclone_pgsm.posterior.convergence import cell_quantiles, diagnose
@@ -149,7 +150,7 @@ def trace(tumour, tmp_path_factory):
     path = tmp_path_factory.mktemp("summarize") / "t.h5"
     settings = Settings(iterations=400, burn_in=200, chains=2)
     plan = analysis.plan_tumour(
-        tumour.observations, [], analysis.ModelOptions(), settings, DirichletProcess(), None
+        Reading(tumour.observations), analysis.ModelOptions(), settings, DirichletProcess(), None
     )
     analysis.start(plan, path)
     with Trace(path) as opened:

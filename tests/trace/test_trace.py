@@ -206,7 +206,7 @@ def test_a_trace_without_counts_of_moves_is_read_and_goes_on(traces, tmp_path):
 def test_reading_back(traces):
     observations = tumour()
     with Trace(traces[2]) as trace:
-        assert trace.left_out == LEFT_OUT
+        assert trace.data.left_out == LEFT_OUT
         assert trace.observations.annotations == observations.annotations
         assert trace.options.hyperparameters == ("precision", *weight_names(["S1", "S2"]))
         assert len(trace.chains) == len(trace.states()) == 3
@@ -289,7 +289,7 @@ def test_merge(traces, tmp_path):
     with Trace(out) as trace:
         assert trace.options.settings.chains == 6
         assert trace.observations.mutation_ids == tumour().mutation_ids
-        assert trace.left_out == LEFT_OUT
+        assert trace.data.left_out == LEFT_OUT
     result = analysis.write_results(out, tmp_path / "out", plots=False)
     assert not np.isnan(result.summary.mean).any()
     assert json.loads((tmp_path / "out" / "run.json").read_text())["counts"]["chains"] == 6

@@ -22,6 +22,7 @@ from pathlib import Path
 import numpy as np
 
 from pyclone_pgsm.analyses import run as analysis
+from pyclone_pgsm.analyses.reading import Reading
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.scoring.metrics import v_measure
@@ -48,16 +49,14 @@ def measure(drawn: Simulation, prob: float) -> tuple[float, ...]:
     """A row of the table, the precision as its logarithm."""
     started = time.process_time()
     with tempfile.TemporaryDirectory() as folder:
-        result = analysis.analyze(
-            drawn.observations,
-            [],
-            Path(folder) / "out",
+        plan = analysis.plan_tumour(
+            Reading(drawn.observations),
             analysis.ModelOptions(outlier_prob=prob),
             SETTINGS,
             DirichletProcess(),
-            plots=False,
-            threads=1,
+            1,
         )
+        result = analysis.fill_folder(plan, Path(folder) / "out", threads=1, plots=False)
     labels = result.summary.labels
     middle = {diagnostic.name: diagnostic.mean for diagnostic in result.diagnostics}
     is_artefact = drawn.cluster < 0

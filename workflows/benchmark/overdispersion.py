@@ -23,6 +23,7 @@ import pandas as pd
 from benchmark import find_cases
 
 from pyclone_pgsm.analyses import run as analysis
+from pyclone_pgsm.analyses.reading import Reading
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.read_counts.tables import read_tables
 from pyclone_pgsm.priors import DirichletProcess
@@ -50,16 +51,10 @@ def cluster(
     """Clusters, seconds and the precision's median and interval; and the labels."""
     started = time.process_time()
     with tempfile.TemporaryDirectory() as folder:
-        result = analysis.analyze(
-            observations,
-            [],
-            Path(folder) / "out",
-            analysis.ModelOptions(**density),
-            settings,
-            DirichletProcess(),
-            plots=False,
-            threads=1,
+        plan = analysis.plan_tumour(
+            Reading(observations), analysis.ModelOptions(**density), settings, DirichletProcess(), 1
         )
+        result = analysis.fill_folder(plan, Path(folder) / "out", threads=1, plots=False)
     found: dict[str, float] = {
         "clusters": result.summary.num_clusters,
         "seconds": time.process_time() - started,

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.analyses import run as analysis
+from pyclone_pgsm.analyses.reading import Reading
 from pyclone_pgsm.inputs.observations import SUBCLONAL, Observations
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.sampling.settings import Settings
@@ -113,16 +114,14 @@ def print_chains(drawn: Sequence[Simulation]) -> None:
         rows = []
         for simulation in drawn:
             with tempfile.TemporaryDirectory() as folder:
-                result = analysis.analyze(
-                    read(simulation.observations),
-                    [],
-                    Path(folder) / "out",
+                plan = analysis.plan_tumour(
+                    Reading(read(simulation.observations)),
                     analysis.ModelOptions(),
                     SETTINGS,
                     DirichletProcess(),
-                    plots=False,
-                    threads=1,
+                    1,
                 )
+                result = analysis.fill_folder(plan, Path(folder) / "out", threads=1, plots=False)
             two = simulation.observations.subclonal_fraction > 0
             error = result.summary.mean - simulation.ccf
             absolute = np.abs(error)
