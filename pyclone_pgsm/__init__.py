@@ -37,7 +37,21 @@ _WHERE = {
 }
 """The public names, each imported when it is first used: ``pyclone-pgsm --help`` needs none of them."""
 
-__all__ = ["__version__", *_WHERE]
+__all__ = [
+    "Clustering",
+    "ModelOptions",
+    "PycloneError",
+    "Result",
+    "Settings",
+    "SplitMergeMixture",
+    "Thresholds",
+    "__version__",
+    "analyze",
+    "cluster",
+    "open_trace",
+    "read_tables",
+    "to_arviz",
+]
 
 
 def __getattr__(name: str) -> Any:
