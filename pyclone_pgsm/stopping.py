@@ -14,10 +14,9 @@ from types import FrameType
 from typing import Any
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM)
-PATIENCE = (
-    2.0  # seconds after which another signal means it: shells and schedulers send several for one Ctrl-C
-)
-BURST = 0.3  # seconds in which the signals of one Ctrl-C come: shells and schedulers send several
+# Shells and schedulers send several signals for one Ctrl-C.
+BURST = 0.3  # seconds in which these come
+PATIENCE = 2.0  # seconds after which a signal is another Ctrl-C
 EXIT_CODE = 130
 
 

@@ -264,7 +264,7 @@ def fill_folder(
     *,
     threads: int | None = None,
     command: str = "",
-    progress: Progress | None,
+    progress: Progress | None = None,
     **results: Unpack[ResultOptions],
 ) -> Result[Any]:
     """Run the chains of a plan and write an output folder.

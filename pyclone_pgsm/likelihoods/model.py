@@ -53,19 +53,19 @@ class Model(Protocol):
 
     def initial_values(self) -> Values:
         """Where a chain starts."""
-        ...
+        raise NotImplementedError
 
     def likelihood(self, values: Values) -> Any:
         """The likelihood (see :mod:`pyclone_pgsm.likelihoods.contract`) at these values."""
-        ...
+        raise NotImplementedError
 
     def log_hyperprior(self, values: Values) -> float:
         """log p(values), up to a constant."""
-        ...
+        raise NotImplementedError
 
     def propose(self, values: Values, rng: np.random.Generator) -> tuple[Values, float]:
         """A new point and log q(values | new) - log q(new | values), for a Metropolis-Hastings step."""
-        ...
+        raise NotImplementedError
 
     def draw_conditionals(
         self, values: Values, likelihood: Any, partition: Partition, rng: np.random.Generator
@@ -122,7 +122,6 @@ class Model(Protocol):
 
     def forget(self) -> None:
         """Give back the memory of what can be computed anew."""
-        ...
 
 
 class FixedModel(Model):

@@ -1,4 +1,4 @@
-"""Posterior co-clustering of mutations, ordered by consensus cluster."""
+"""Posterior co-clustering of mutations or other observations, ordered by consensus cluster."""
 
 from __future__ import annotations
 

@@ -19,8 +19,8 @@ SHOWN_MISFITS = 3
 UNCERTAIN_CLUSTER, MISFIT = "cluster uncertain", "reads do not fit"
 """Why a mutation is doubtful."""
 SHARE_AT_END = {"precision": 0.2, "error_rate": 0.3, "tumour_content": 0.2}
-"""Of the draws of a hyperparameter at an end of its values. Few reads often favour all small error rates, which does no
-harm."""
+"""Of the draws of a hyperparameter at an end of its values. Of error rates it is larger, as few reads often favour all
+small ones, which does no harm."""
 
 
 def doubts_of_tumour(

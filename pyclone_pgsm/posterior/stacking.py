@@ -25,6 +25,7 @@ prior, is none in weight.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
@@ -140,7 +141,7 @@ def log_left_out_densities(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArr
             gather_values(trace, rows, trace.options.hyperparameters),
             gather_values(trace, rows, prior.hyperparameters),
             read_partitions(trace, rows).astype(np.int32),
-            np.concatenate([trace.outliers(k, chosen) for k, chosen in enumerate(rows)]),
+            itertools.chain.from_iterable(trace.outliers(k, chosen) for k, chosen in enumerate(rows)),
         )
     ]
     log_inverse = np.full((len(rows), T), -np.inf)

@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 class Prior:
     """A distribution over partitions, immutable; hyperparameters change by making another one.
 
-    A prior must have a `name`, :meth:`log_tau1`, :meth:`log_tau2` and :meth:`log_normaliser`. The others must be
-    written anew only where hyperparameters are resampled, where there is a largest number of blocks, or where a field
-    has none of JSON's types.
+    A prior is a frozen dataclass that inherits this one. It must have a `name`, :meth:`log_tau1`, :meth:`log_tau2` and
+    :meth:`log_normaliser`. The others must be written anew only where hyperparameters are resampled, where there is a
+    largest number of blocks, or where a field has none of JSON's types.
 
     Attributes
     ----------

@@ -25,9 +25,9 @@ from pyclone_pgsm.partition import close_slot, open_slot, with_free_slots
 
 # Choices more than this many nats below the best are left out: all together less than the rounding of the others.
 NEGLIGIBLE = 37.0
-# Weights are kept relative to exp(base), where base is the log weight of one of the best choices, and they are kept
-# from one observation of a kind to the next. base is chosen anew when the better of staying and a new block is more
-# than SLACK nats below it, or when one of these or another block is more than LARGEST nats above.
+# Weights are kept relative to exp(base), from one observation of a kind to the next. base is the log weight of the
+# better of staying and a new block when it was last chosen. It is chosen anew when the better of these is more than
+# SLACK nats below it, or when one of these or another block is more than LARGEST nats above.
 SLACK = 3.0
 LARGEST = 300.0
 JOINING, STAYING = 1, 2

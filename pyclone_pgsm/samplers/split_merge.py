@@ -103,7 +103,10 @@ def path_of(labels, sigma):
 
 @inner(nogil=True)
 def merge_blocks(partition, slots, closure):
-    """Let the members of the blocks in these slots, the closure, be in the first. Its statistic is another matter."""
+    """Let the members of the blocks in these different slots, the closure, be in the first.
+
+    The caller sees to its statistic.
+    """
     for i in closure:
         partition.labels[i] = slots[0]
     partition.sizes[slots[0]] = len(closure)

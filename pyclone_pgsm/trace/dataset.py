@@ -1,4 +1,7 @@
-"""What a trace asks of the data of a run. Each kind of data is one class, registered in :mod:`~.kinds`."""
+"""What a trace asks of the data of a run. Each kind of data is one class.
+
+Which of them a likelihood clusters, :func:`pyclone_pgsm.trace.options.kind_of` tells.
+"""
 
 from __future__ import annotations
 

@@ -20,8 +20,8 @@ HYPERPARAMETERS: dict[str, tuple[str, tuple[bool, ...]]] = {
     ABSENT: ("weight of the component near 0 of the prevalences' prior", (True,)),
     CLONAL: ("weight of the component near 1 of the prevalences' prior", (True,)),
 }
-"""By kind the description, and whether there is one for all samples (False), one of a sample, ``precision:SAMPLE``
-(True; in the trace ``/`` is written ``%2F``), or either."""
+"""By kind: its description, and the forms of its name: ``kind`` (False), ``kind:SAMPLE`` (True), or both. In the trace
+the ``/`` of a sample's name is written ``%2F``."""
 
 
 def dataset_name(name: str) -> str:
@@ -46,10 +46,11 @@ def values_of(name: str, num_mutations: int, contents: Mapping[str, Uncertain]) 
         return Values("float64", within(0.0, 1.0, above=True, below=True), "a weight above 0 and below 1")
     if kind == "tumour_content" and sample not in contents:
         raise Fault("config.options.hyperparameters", f"no tumour content of {shown(sample)} is inferred")
-    if kind == "tumour_content":
-        choices = content_choice(contents[sample]).values
-    else:
-        choices = (PRECISION if kind == "precision" else error_rate_choice(num_mutations)).values
+    choices = {
+        "precision": lambda: PRECISION,
+        "error_rate": lambda: error_rate_choice(num_mutations),
+        "tumour_content": lambda: content_choice(contents[sample]),
+    }[kind]().values
     listed = ", ".join(f"{value:g}" for value in choices[:3])
     return Values(
         "float64",

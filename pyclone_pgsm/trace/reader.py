@@ -60,8 +60,8 @@ class ChainTrace:
 class Trace:
     """A trace opened for reading. Use it as a context manager.
 
-    Opening checks all but the labels and outliers of the saved iterations, which are checked when they are read, and
-    the states, by :meth:`states`; :meth:`check` reads these, too.
+    Opening checks all but the labels, outliers and watched prevalences of the saved iterations, which are checked when
+    they are read, and the states, by :meth:`states`; :meth:`check` reads these, too.
 
     Parameters
     ----------
@@ -327,7 +327,7 @@ class Trace:
             raise self._damage(f"chains/{chain}/{name}: {problem}") from problem
 
     def check(self) -> None:
-        """Read all labels and states, so that damage shows before anything is built on them.
+        """Read all labels, watched prevalences and states, so that damage shows before anything is built on them.
 
         Raises
         ------

@@ -47,8 +47,8 @@ def lay_out(
     joined = _Joined(files)
     if joined.num_cells > max(_MOST_CELLS, _MOST_CELLS_PER_ROW * len(joined.lines)):
         found[0].add(
-            f"{len(joined.mutation_ids)} mutations and {len(joined.sample_ids)} samples in only {len(joined.lines)} "
-            "rows: is the right column named sample_id, and are they of one tumour?"
+            f"{len(joined.mutation_ids):,} mutations and {len(joined.sample_ids):,} samples in only "
+            f"{len(joined.lines):,} rows: is the right column named sample_id, and are they of one tumour?"
         )
     else:
         _note_duplicates(joined, found)

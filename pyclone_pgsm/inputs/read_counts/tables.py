@@ -98,7 +98,7 @@ def count_summary(observations: Observations, left_out: Sequence[LeftOut]) -> li
     lines = [
         f"{count(observations.num_samples, 'sample')}, "
         f"{count(observations.num_mutations, 'mutation')}, "
-        f"{has_data.sum()} of {has_data.size} mutation-sample pairs with data, {mutations_left_out} left out"
+        f"{has_data.sum():,} of {has_data.size:,} mutation-sample pairs with data, {mutations_left_out:,} left out"
     ]
     for place, sample in enumerate(observations.sample_ids):
         used = has_data[:, place]
