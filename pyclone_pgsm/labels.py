@@ -1,6 +1,8 @@
-"""Labels of a partition: the same partition has the same canonical labels, whoever numbered its blocks."""
+"""Labels of a partition: its clusters numbered in an order that does not depend on who numbered them before."""
 
 from __future__ import annotations
+
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -29,3 +31,23 @@ def canonical(labels: ArrayLike) -> NDArray[np.int64]:
     rank = np.empty(len(first), np.int64)
     rank[used[np.argsort(first[used])]] = np.arange(len(used))
     return rank[labels]
+
+
+def renumbered(labels: NDArray[np.int64], falling: NDArray[np.float64] | None = None) -> NDArray[np.int64]:
+    """Renumber the clusters 0..K-1 by falling values, then from the largest down, then the earlier first.
+
+    Parameters
+    ----------
+    labels : (N,) int64
+        Each of 0..K-1 at least once.
+    falling : (K,) float64 or None
+        None for no such values.
+
+    Returns
+    -------
+    (N,) int64
+    """
+    keys: list[NDArray[Any]] = [np.unique(labels, return_index=True)[1], -np.bincount(labels)]
+    if falling is not None:
+        keys.append(-falling)
+    return np.argsort(np.lexsort(keys))[labels]

@@ -14,6 +14,7 @@ from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
+from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.plots import appearance, style
 
 MAX_POINTS = 100_000
@@ -48,10 +49,7 @@ class Clustered:
         return np.bincount(self.labels)
 
     def __str__(self) -> str:
-        rows, clusters = (
-            appearance.count(len(self.labels), "row"),
-            appearance.count(len(self.sizes), "cluster"),
-        )
+        rows, clusters = count(len(self.labels), "row"), count(len(self.sizes), "cluster")
         return f"{rows} in {clusters}"
 
 

@@ -11,6 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
 from numpy.typing import NDArray
 
+from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.plots import appearance, style
 from pyclone_pgsm.posterior.traces import LOGARITHMIC, Traces
 from pyclone_pgsm.sampling.diagnostics import FEWEST_DRAWS, split_rhat
@@ -45,7 +46,7 @@ def chain_traces(traces: Traces) -> Figure:
         panels.append(("concentration", traces.concentration))
     shown = _shown_hyperparameters(traces)
     panels += [(name, traces.hyperparameters[name]) for name in shown]
-    subtitle = f"{appearance.count(num_chains, 'chain')} of {appearance.count(num_rows, 'saved iteration')}"
+    subtitle = f"{count(num_chains, 'chain')} of {count(num_rows, 'saved iteration')}"
     if traces.burn_in:
         subtitle += f", the first {traces.burn_in:,} of them burn-in"
     if len(shown) < len(traces.hyperparameters):

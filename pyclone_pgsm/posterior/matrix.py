@@ -7,9 +7,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pyclone_pgsm.labels import renumbered
 from pyclone_pgsm.posterior.consensus import assignment_probability
 from pyclone_pgsm.posterior.draws import Draws
-from pyclone_pgsm.posterior.mixture import MixtureSummary, cluster_parameters, renumbered
+from pyclone_pgsm.posterior.mixture import MixtureSummary, cluster_parameters
 from pyclone_pgsm.posterior.predictive import Predictive
 from pyclone_pgsm.posterior.rows import draw_rows, gather_values, read_partitions, thin
 from pyclone_pgsm.posterior.states import Thresholds

@@ -82,14 +82,6 @@ class _Moments:
         return np.maximum(self.squares / self.count - (self.deviation / self.count) ** 2, 0.0)
 
 
-def renumbered(labels: NDArray[np.int64], falling: NDArray[np.float64] | None = None) -> NDArray[np.int64]:
-    """Renumber clusters 0..K-1 by falling values (K,), if given, then from the largest down, then the earlier first."""
-    keys: list[NDArray[Any]] = [np.unique(labels, return_index=True)[1], -np.bincount(labels)]
-    if falling is not None:
-        keys.append(-falling)
-    return np.argsort(np.lexsort(keys))[labels]
-
-
 def block_shares(partition: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.float64]:
     """(K, B) what share each block of a partition has in each cluster: all, if it holds most of its members.
 

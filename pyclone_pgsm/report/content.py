@@ -15,7 +15,6 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pyclone_pgsm.inputs.problems import count as count
 from pyclone_pgsm.posterior.summarize import Result
 from pyclone_pgsm.posterior.traces import Traces
 

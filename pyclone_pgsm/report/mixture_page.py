@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.likelihoods.matrix import DataMatrix
 from pyclone_pgsm.plots import appearance
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.report import figures
-from pyclone_pgsm.report.content import Content, Page, Section, count, flat
+from pyclone_pgsm.report.content import Content, Page, Section, flat
 from pyclone_pgsm.report.sections import (
     chains_section,
     choices,

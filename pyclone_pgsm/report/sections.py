@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.report.content import Content, Section, count, escaped, general, number, packed
+from pyclone_pgsm.inputs.problems import count
+from pyclone_pgsm.report.content import Content, Section, escaped, general, number, packed
 from pyclone_pgsm.report.drawings import chain_pictures, coclustering_picture
 from pyclone_pgsm.report.tables import Column, table
 

@@ -9,11 +9,12 @@ import numpy as np
 import pandas as pd
 
 from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.posterior.checks import doubtful
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.states import absent_everywhere, statuses, trunks
 from pyclone_pgsm.posterior.summary import Summary
-from pyclone_pgsm.report.content import count, escaped, general, interval, number
+from pyclone_pgsm.report.content import escaped, general, interval, number
 
 SHOWN_GENES = 8
 MOST_INTERVALS = 60_000

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.plots import appearance
 from pyclone_pgsm.posterior.checks import doubtful
 from pyclone_pgsm.posterior.states import SURE, trunks
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.report import figures
-from pyclone_pgsm.report.content import Content, Page, Section, count, flat
+from pyclone_pgsm.report.content import Content, Page, Section, flat
 from pyclone_pgsm.report.sections import (
     chains_section,
     choices,

@@ -10,10 +10,11 @@ import pytest
 from numpy.typing import NDArray
 
 from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.labels import renumbered
 from pyclone_pgsm.likelihoods.bernoulli import Bernoulli
 from pyclone_pgsm.likelihoods.normal import Normal
 from pyclone_pgsm.partition import build_partition
-from pyclone_pgsm.posterior.mixture import MixtureSummary, block_shares, cluster_parameters, renumbered
+from pyclone_pgsm.posterior.mixture import MixtureSummary, block_shares, cluster_parameters
 
 POINTS = np.random.default_rng(5).normal(size=(7, 2))
 

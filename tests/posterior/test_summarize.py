@@ -12,10 +12,10 @@ import pytest
 from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.analyses.reading import Reading
 from pyclone_pgsm.errors import TraceError, UsageError
+from pyclone_pgsm.labels import renumbered
 from pyclone_pgsm.posterior.consensus import CRITERIA
 from pyclone_pgsm.posterior.convergence import cell_quantiles, diagnose
 from pyclone_pgsm.posterior.matching import match_clusters
-from pyclone_pgsm.posterior.mixture import renumbered
 from pyclone_pgsm.posterior.rows import kept_rows
 from pyclone_pgsm.posterior.summarize import summarize
 from pyclone_pgsm.priors import DirichletProcess

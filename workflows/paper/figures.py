@@ -23,6 +23,7 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 from numpy.typing import NDArray
 
+from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.likelihoods.model import FixedModel
 from pyclone_pgsm.likelihoods.registry import find_likelihood
 from pyclone_pgsm.plots import appearance, style
@@ -223,7 +224,7 @@ class Map:
     def __str__(self) -> str:
         last = self.looks[-1]
         clusters = int(self.states.labels[last].max()) + 1
-        return f"{self.title}\n{self.states.cpu_seconds[last]:.3g} s, {appearance.count(clusters, 'cluster')}"
+        return f"{self.title}\n{self.states.cpu_seconds[last]:.3g} s, {count(clusters, 'cluster')}"
 
 
 def plain_axes(figure: Figure, left: float, top: float, width: float, height: float, title: str) -> Axes:
@@ -282,7 +283,7 @@ def mopsi_maps(data: MatrixData, rows: int | None, paths: dict[str, Path]) -> Fi
     for column in range(5):
         left = gap + column * (width + gap)
         if column == 0:
-            axes = plain_axes(figure, left, top, width, height, f"{appearance.count(len(data), 'place')}")
+            axes = plain_axes(figure, left, top, width, height, f"{count(len(data), 'place')}")
             axes.plot(*places.T, "o", markersize=0.8, markeredgewidth=0, color=style.INK)
             continue
         panel = maps[column - 1]
