@@ -237,6 +237,8 @@ def resume(
             if not is_done:
                 check_memory(estimate(trace.data, options.settings, at_once))
             data, model = trace.data, None if is_done else trace.model()
+            if model is not None:
+                trace.check_visits(states, model)
         remove_leftovers(Path(os.path.realpath(path)).parent)
         with _resumable(path):
             if model is not None:

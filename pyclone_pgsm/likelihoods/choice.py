@@ -3,14 +3,38 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
+
+PRIOR_VISITS = 5.0
+"""As many visits as the prior counts for where proposals leap to. Burn-ins have from ten to thousands of visits."""
+
+
+class Leaps(NamedTuple):
+    """A distribution over the values of a choice, from which proposals are drawn whatever the present value.
+
+    Attributes
+    ----------
+    log_q : (V,) float64
+        Log probability of each value.
+    cumulative : (V,) float64
+        Probability of each value or one before it.
+    """
+
+    log_q: NDArray[np.float64]
+    cumulative: NDArray[np.float64]
 
 
 @dataclass(frozen=True)
 class Choice:
-    """A hyperparameter that takes one of a few values; a chain proposes places near its present one, or the prior's.
+    """A hyperparameter that takes one of a few values.
+
+    A chain proposes values some places from its present one, or leaps to one drawn from a distribution that it has
+    learned in the burn-in.
 
     Attributes
     ----------
@@ -22,29 +46,41 @@ class Choice:
         The value at the start of a chain.
     jumps : tuple of int
         Places from a value to the one proposed, down or up, equally likely.
-    from_prior : float
-        Share of the proposals that are draws from the prior.
+    leap_share : float
+        Share of the proposals that are leaps.
     """
 
     values: tuple[float, ...]
     prior: tuple[float, ...]
     start: float
     jumps: tuple[int, ...] = (1,)
-    from_prior: float = 0.2
+    leap_share: float = 0.2
 
     def log_prior(self, value: float) -> float:
         return math.log(self.prior[self.values.index(value)] / sum(self.prior))
 
-    def propose(self, value: float, rng: np.random.Generator) -> tuple[float, float]:
+    def leaps(self, visits: NDArray[np.int64]) -> Leaps:
+        """Where proposals leap to after so many visits (V,) of each value; without any, it is the prior.
+
+        Half of each visit counts for the values beside, and the prior for :data:`PRIOR_VISITS` more: so every value can
+        be reached, and leaps pass over values between two that the data hardly tell apart, like large precisions and
+        the infinite one.
+        """
+        beside = np.concatenate((visits[:1], visits, visits[-1:]))
+        weights = 0.5 * visits + 0.25 * (beside[:-2] + beside[2:])
+        weights += PRIOR_VISITS * np.array(self.prior) / sum(self.prior)
+        q = weights / weights.sum()
+        return Leaps(np.log(q), np.cumsum(q))
+
+    def propose(self, value: float, rng: np.random.Generator, leaps: Leaps) -> tuple[float, float]:
         """Another value, and log q(value | new) - log q(new | value).
 
-        A draw from the prior leaps over values that the data hardly tell apart, like large precisions and the infinite
-        one. Otherwise it is a jump, symmetric: beyond an end, stay.
+        Jumps are symmetric: beyond an end, stay.
         """
-        if rng.random() < self.from_prior:
-            shares = np.cumsum(self.prior) / sum(self.prior)
-            new = self.values[min(int(np.searchsorted(shares, rng.random(), "right")), len(shares) - 1)]
-            return new, self.log_prior(value) - self.log_prior(new)
+        if rng.random() < self.leap_share:
+            log_q, cumulative = leaps
+            new = min(int(np.searchsorted(cumulative, rng.random(), "right")), len(log_q) - 1)
+            return self.values[new], float(log_q[self.values.index(value)] - log_q[new])
         jump = self.jumps[int(rng.integers(len(self.jumps)))]
         moved = self.moved(value, jump if rng.random() < 0.5 else -jump)
         return (value if moved is None else moved), 0.0
@@ -53,6 +89,45 @@ class Choice:
         """The value so many places up, or None beyond an end."""
         where = self.values.index(value) + places
         return self.values[where] if 0 <= where < len(self.values) else None
+
+
+class Visits:
+    """How often a chain took each value of some choices, and the leaps that it makes therefore.
+
+    Parameters
+    ----------
+    choices : sequence of Choice
+    counts : (V,) array of int
+        Visits of the values of all choices, one choice after the other; none at all if it is empty.
+
+    Attributes
+    ----------
+    leaps : list of Leaps
+        Of each choice.
+    """
+
+    def __init__(self, choices: Sequence[Choice], counts: NDArray[np.int64]) -> None:
+        self._choices = choices
+        ends = np.cumsum([len(choice.values) for choice in choices], dtype=np.int64)
+        all_counts = counts if len(counts) else np.zeros(num_values(choices), np.int64)
+        self._counts = [each.copy() for each in np.split(all_counts, ends[:-1])] if choices else []
+        self.leaps = [choice.leaps(each) for choice, each in zip(choices, self._counts)]
+
+    def add(self, values: Sequence[float]) -> None:
+        """Count a visit of a value of each choice."""
+        for which, (choice, counts, value) in enumerate(zip(self._choices, self._counts, values)):
+            counts[choice.values.index(value)] += 1
+            self.leaps[which] = choice.leaps(counts)
+
+    @property
+    def counts(self) -> NDArray[np.int64]:
+        """(V,) from which the same visits are made again."""
+        return np.concatenate([np.zeros(0, np.int64), *self._counts])
+
+
+def num_values(choices: Sequence[Choice]) -> int:
+    """V, the values of all choices together."""
+    return sum(len(choice.values) for choice in choices)
 
 
 def log_uniform(values: tuple[float, ...], start: float) -> Choice:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.likelihoods.choice import Choice
+from pyclone_pgsm.likelihoods.choice import Choice, Leaps
 from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.likelihoods.model import Model, Values
 
@@ -65,7 +65,7 @@ class InferredModel(Model):
                 raise UsageError(
                     f"`parameters` {name}={INFER}: {spec} cannot infer it; what it can infer of these data: {listed}"
                 )
-        self._choices = {name: choices[name] for name in self.hyperparameters}
+        self.choices = tuple(choices[name] for name in self.hyperparameters)
         self.num_proposals = PROPOSALS * len(self.hyperparameters)
         self.num_observations = len(data)
         self.order: NDArray[np.int64] = np.arange(len(data))
@@ -77,10 +77,10 @@ class InferredModel(Model):
         self._make = lru_cache(KEPT)(make)
 
     def initial_values(self) -> Values:
-        return tuple(choice.start for choice in self._choices.values())
+        return tuple(choice.start for choice in self.choices)
 
     def likelihood(self, values: Values) -> Any:
-        for (name, choice), value in zip(self._choices.items(), values):
+        for name, choice, value in zip(self.hyperparameters, self.choices, values):
             if value not in choice.values:
                 raise UsageError(
                     f"`parameters` {name}: {value!r} is none of the values that it is inferred from"
@@ -88,16 +88,18 @@ class InferredModel(Model):
         return self._make(values)
 
     def log_hyperprior(self, values: Values) -> float:
-        return sum(choice.log_prior(value) for choice, value in zip(self._choices.values(), values))
+        return sum(choice.log_prior(value) for choice, value in zip(self.choices, values))
 
-    def propose(self, values: Values, rng: np.random.Generator) -> tuple[Values, float]:
+    def propose(
+        self, values: Values, rng: np.random.Generator, leaps: Sequence[Leaps]
+    ) -> tuple[Values, float]:
         """Another value of one of the parameters, or all of them a place up or down, as they may be correlated."""
         which = int(rng.integers(len(values) + 1))
         if which < len(values):
-            new, log_ratio = self._choices[self.hyperparameters[which]].propose(values[which], rng)
+            new, log_ratio = self.choices[which].propose(values[which], rng, leaps[which])
             return (*values[:which], new, *values[which + 1 :]), log_ratio
         places = 1 if rng.random() < 0.5 else -1
-        moved = [choice.moved(value, places) for choice, value in zip(self._choices.values(), values)]
+        moved = [choice.moved(value, places) for choice, value in zip(self.choices, values)]
         found = tuple(value for value in moved if value is not None)
         return (found if len(found) == len(values) else values), 0.0
 

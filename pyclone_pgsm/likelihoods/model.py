@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.labels import canonical
+from pyclone_pgsm.likelihoods.choice import Choice, Leaps
 from pyclone_pgsm.partition import Partition, PartitionPrior
 
 Values = tuple[float, ...]
@@ -27,6 +29,8 @@ class Model(Protocol):
     ----------
     hyperparameters : tuple of str
         Names, as they stand in the trace; empty if there are none.
+    choices : sequence of Choice
+        The values that the first hyperparameters may take.
     num_proposals : int
         Metropolis-Hastings proposals (:meth:`propose`) that an iteration makes: none of what
         :meth:`draw_conditionals` draws.
@@ -42,6 +46,7 @@ class Model(Protocol):
     """
 
     hyperparameters: tuple[str, ...]
+    choices: Sequence[Choice] = ()
     num_proposals: int
     num_observations: int
     order: NDArray[np.int64]
@@ -63,8 +68,18 @@ class Model(Protocol):
         """log p(values), up to a constant."""
         raise NotImplementedError
 
-    def propose(self, values: Values, rng: np.random.Generator) -> tuple[Values, float]:
-        """A new point and log q(values | new) - log q(new | values), for a Metropolis-Hastings step."""
+    def propose(
+        self, values: Values, rng: np.random.Generator, leaps: Sequence[Leaps]
+    ) -> tuple[Values, float]:
+        """A new point and log q(values | new) - log q(new | values), for a Metropolis-Hastings step.
+
+        Parameters
+        ----------
+        values : tuple of float
+        rng : numpy.random.Generator
+        leaps : sequence of Leaps
+            Where the chain's proposals of each of :attr:`choices` may leap to.
+        """
         raise NotImplementedError
 
     def draw_conditionals(
@@ -152,7 +167,9 @@ class FixedModel(Model):
     def log_hyperprior(self, values: Values) -> float:
         return 0.0
 
-    def propose(self, values: Values, rng: np.random.Generator) -> tuple[Values, float]:
+    def propose(
+        self, values: Values, rng: np.random.Generator, leaps: Sequence[Leaps]
+    ) -> tuple[Values, float]:
         return values, 0.0
 
     def forget(self) -> None:

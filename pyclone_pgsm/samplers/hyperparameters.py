@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.likelihoods.choice import Leaps
 from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.partition import Partition, build_partition, log_likelihood
 
@@ -53,7 +55,9 @@ def evaluate(model: Model, values: Values, likelihood: Any, partition: Partition
     return Evaluated(values, likelihood, partition, log_density)
 
 
-def resample_hyperparameters(model: Model, current: Evaluated, rng: np.random.Generator) -> Evaluated:
+def resample_hyperparameters(
+    model: Model, current: Evaluated, leaps: Sequence[Leaps], rng: np.random.Generator
+) -> Evaluated:
     """One Metropolis-Hastings step for p(values | c, y) ∝ p(values) prod_b L(y_b; values).
 
     Where the likelihood is expensive to make, the model may estimate what a proposal changes;
@@ -67,7 +71,7 @@ def resample_hyperparameters(model: Model, current: Evaluated, rng: np.random.Ge
         The new state; `current` itself if the proposal was refused.
     """
     values, likelihood, partition, log_density = current
-    proposal, log_q = model.propose(values, rng)
+    proposal, log_q = model.propose(values, rng, leaps)
     if proposal == values:
         return current
     estimate_change = model.estimate_change if model.has_estimates else None

@@ -22,6 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from pyclone_pgsm.errors import DensityError, UsageError
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.labels import canonical
+from pyclone_pgsm.likelihoods.choice import Visits
 from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.partition import Partition, PartitionPrior, build_partition, log_prior
 from pyclone_pgsm.priors import Prior
@@ -49,6 +50,9 @@ class ChainState:
         Current hyperparameters of the likelihood.
     rng : numpy.random.Generator
     anchors : AnchorProposal
+    visits : (V,) int64
+        How often it took each value of the model's choices in the second half of the burn-in
+        (:class:`~pyclone_pgsm.likelihoods.choice.Visits`); empty at the start.
     outliers : (T,) bool or None
         None if the model has none. They have labels like the others.
     """
@@ -59,6 +63,7 @@ class ChainState:
     values: Values
     rng: np.random.Generator
     anchors: AnchorProposal
+    visits: NDArray[np.int64]
     outliers: NDArray[np.bool_] | None = None
 
 
@@ -140,7 +145,7 @@ def start_chain(
     labels = initial_labels(init if start_labels is None else start_labels, T, rng)
     _check_start(init, labels, prior, int(model.likelihood(values).stat_size()))
     anchors = ANCHOR_PROPOSALS[settings.proposal](model.num_observations)
-    return ChainState(0, labels, prior, values, rng, anchors, model.outliers)
+    return ChainState(0, labels, prior, values, rng, anchors, np.zeros(0, np.int64), model.outliers)
 
 
 def _check_start(init: str, labels: NDArray[np.int32], prior: Prior, stat_size: int) -> None:
@@ -197,12 +202,13 @@ def advance(
     build = compiled_for(build_partition, type(likelihood))
     steps = make_steps(model, settings, values, state.anchors)
     tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))
+    visits = Visits(model.choices, state.visits)
     records = Records()
     checkpoint: ChainState | None = None
 
     def state_now() -> ChainState:
         labels = canonical(partition.labels).astype(np.int32)
-        return ChainState(iteration, labels, prior, values, rng, state.anchors, model.outliers)
+        return ChainState(iteration, labels, prior, values, rng, state.anchors, visits.counts, model.outliers)
 
     partition = build(likelihood, state.labels)
     iteration = state.iteration
@@ -230,7 +236,9 @@ def advance(
         evaluated = evaluate(model, values, likelihood, partition)
         if iteration % (settings.hyper_every or 1) == 0:
             for _ in range(model.num_proposals):
-                evaluated = resample_hyperparameters(model, evaluated, rng)
+                evaluated = resample_hyperparameters(model, evaluated, visits.leaps, rng)
+            if burn_in // 2 <= iteration < burn_in:
+                visits.add(evaluated.values)
         values, likelihood, partition, log_density = evaluated
         del evaluated  # the statistics need not outlive the partition
         iteration += 1

@@ -21,6 +21,7 @@ from pyclone_pgsm.tumour.options import TUMOUR
 OUTLIERS = "outliers"
 WATCHED = "watched"
 MOVES_COUNTED = "moves"
+VISITS = "visits"
 STOPPED = ("converged", "max-iterations", "max-time")
 LARGEST_REBUILD = 10
 

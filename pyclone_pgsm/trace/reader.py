@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import PycloneError, TraceError
 from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.likelihoods.choice import num_values
 from pyclone_pgsm.likelihoods.matrix import DataMatrix
 from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.likelihoods.registry import file_digest, is_likelihood_file
@@ -24,7 +25,7 @@ from pyclone_pgsm.trace import schema, structure
 from pyclone_pgsm.trace.dataset import Dataset
 from pyclone_pgsm.trace.hyperparameters import check_weights, dataset_name
 from pyclone_pgsm.trace.matrix import MatrixData
-from pyclone_pgsm.trace.options import OUTLIERS, WATCHED, RunOptions, kind_of
+from pyclone_pgsm.trace.options import OUTLIERS, VISITS, WATCHED, RunOptions, kind_of
 from pyclone_pgsm.trace.schema import FORMAT, SECOND_FORMAT, SERIES
 from pyclone_pgsm.trace.tumour import TumourData
 from pyclone_pgsm.trace.values import Fault, Values, shown, within
@@ -353,10 +354,18 @@ class Trace:
         except Exception as problem:
             raise self._damage(problem) from problem
 
+    def check_visits(self, states: Sequence[ChainState], model: Model) -> None:
+        """Raise :class:`TraceError` unless the states count visits of all values that the model's choices have."""
+        expected = num_values(model.choices)
+        for k, state in enumerate(states):
+            if len(state.visits) not in (0, expected):
+                where = f"chains/{k}/state/{VISITS}"
+                raise self._damage(Fault(where, f"has {len(state.visits)} numbers, not {expected}"))
+
     def _read_state(self, k: int) -> ChainState:
         options, where = self.options, f"chains/{k}/state"
         group = structure.group_of(self._file["chains"][str(k)], f"chains/{k}", "state")
-        structure.check_members(group, where, schema.members_of_state(options))
+        structure.check_members(group, where, schema.members_of_state(options), (VISITS,))
         T = len(self.data.names)
         label = Values("int32", within(0, T, below=True), f"the number of a block, below {T}")
         labels = structure.read(group, where, "labels", label, (T,))
@@ -389,6 +398,7 @@ class Trace:
             values,
             schema.read_generator(where, structure.text_attribute(group, where, "random_generator")),
             anchors,
+            schema.read_visits(group, where),
             outliers,
         )
 

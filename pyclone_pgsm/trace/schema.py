@@ -21,7 +21,7 @@ from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.sampling.moves import COUNTS
 from pyclone_pgsm.trace.dataset import Dataset
 from pyclone_pgsm.trace.hyperparameters import dataset_name
-from pyclone_pgsm.trace.options import MOVES_COUNTED, WATCHED, RunOptions
+from pyclone_pgsm.trace.options import MOVES_COUNTED, VISITS, WATCHED, RunOptions
 from pyclone_pgsm.trace.structure import LARGEST_INT, read
 from pyclone_pgsm.trace.values import Fault, Values, refuse, shown, within
 
@@ -197,6 +197,18 @@ def read_anchors(
     if start[0] != 0 or start[-1] != most or (np.diff(start) < 0).any():
         raise Fault(f"{where}/anchor_start", f"does not increase from 0 to {most}")
     return found
+
+
+def read_visits(group: h5py.Group, where: str) -> NDArray[np.int64]:
+    """How often a chain visited the values of its hyperparameters; none in a trace of an earlier version.
+
+    Raises
+    ------
+    Fault
+    """
+    if VISITS not in group:
+        return np.zeros(0, np.int64)
+    return read(group, where, VISITS, Values("int64", within(0, LARGEST_INT), "a number of visits"), (None,))
 
 
 def read_moves(chain: h5py.Group, where: str, rows: int, options: RunOptions) -> NDArray[np.int32]:

@@ -30,7 +30,7 @@ from pyclone_pgsm.stopping import held_back
 from pyclone_pgsm.trace import layout
 from pyclone_pgsm.trace.dataset import Dataset
 from pyclone_pgsm.trace.hyperparameters import dataset_name, describe
-from pyclone_pgsm.trace.options import MOVES_COUNTED, OUTLIERS, WATCHED, RunOptions
+from pyclone_pgsm.trace.options import MOVES_COUNTED, OUTLIERS, VISITS, WATCHED, RunOptions
 from pyclone_pgsm.trace.reader import Trace
 from pyclone_pgsm.trace.schema import ANCHOR_ARRAYS, FORMAT, SERIES, datasets_of_chain
 from pyclone_pgsm.trace.structure import CHUNK_BYTES, HEADER_BYTES, VERSIONS, seal, write_array
@@ -197,6 +197,7 @@ def write_state(chain: h5py.Group, state: ChainState) -> None:
     group.attrs["hyperparameters"] = np.array(state.values, float)
     group.attrs["random_generator"] = np.bytes_(json.dumps(state.rng.bit_generator.state))
     write_array(group, "labels", np.asarray(state.labels, np.int32))
+    write_array(group, VISITS, np.asarray(state.visits, np.int64))
     if state.outliers is not None:
         write_array(group, OUTLIERS, np.asarray(state.outliers, bool))
     types = {name: kind for arrays in ANCHOR_ARRAYS.values() for name, kind in arrays.items()}

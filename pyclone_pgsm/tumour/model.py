@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.jit.compiling import compiled_for
-from pyclone_pgsm.likelihoods.choice import Choice
+from pyclone_pgsm.likelihoods.choice import Choice, Leaps
 from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.likelihoods.pyclone import (
     BaseMeasure,
@@ -86,13 +86,8 @@ ERROR_RATE, FINE_ERROR_RATE = (
 MANY_MUTATIONS = 1000
 """More of these have the finer error rates."""
 CONTENT_JUMPS = (1, 1, 1, 2, 4)
-PROPOSALS = 3, 2
-"""An iteration makes at least three where tables are small, as they change the precision slowly given the partition;
-two where they are not; and where they are large as many as there are hyperparameters."""
 ESTIMATED_FROM = 100_000
 """Numbers in a table that is not small: it is estimated what a proposal changes."""
-LARGE_FROM = 1_000_000
-"""Numbers in a large table."""
 KEPT_BASES = 16  # base measures: a chain asks several times for the one that it has drawn
 KEPT_BYTES = 400 << 20  # tables not in use that are kept
 
@@ -232,14 +227,13 @@ class PyCloneModel(Model):
             self._choices["error_rate"] = error_rate_choice(len(table.index))
         self._choices |= {f"tumour_content:{sample}": content_choice(contents[sample]) for sample in contents}
         self._components = component_masses(grid_size) if prevalence_prior == "learned" else None
-        self._num_choices = len(self._choices)
+        self.choices = tuple(self._choices.values())
         weights = [] if self._components is None else weight_names(sample_ids)
         self.hyperparameters: tuple[str, ...] = (*self._choices, *weights)
         self.num_observations = len(table.index)
         table_size = max(part.num_rows for part in self._parts) * grid_size
         self.has_estimates = table_size >= ESTIMATED_FROM
-        least = 0 if table_size >= LARGE_FROM else PROPOSALS[self.has_estimates]
-        self.num_proposals = max(self._num_choices, least) if self._choices else 0
+        self.num_proposals = len(self.choices)
         self.order = np.argsort(table.index[:, 0], kind="stable")
         self._grid = _Latest(self._make_grid, 3 * len(self._parts))
         self._likelihood = _Latest(self._assemble, 3)
@@ -247,15 +241,15 @@ class PyCloneModel(Model):
         self._watched = watched_cells(*self.index.shape)
 
     def initial_values(self) -> Values:
-        starts = tuple(choice.start for choice in self._choices.values())
+        starts = tuple(choice.start for choice in self.choices)
         return starts if self._components is None else (*starts, *initial_weights(self.index.shape[1]))
 
     def likelihood(self, values: Values) -> PyClone:
         """Tables at given values, computed when first asked for, the latest kept; and the base measure."""
-        likelihood = self._likelihood(values[: self._num_choices])
+        likelihood = self._likelihood(values[: len(self.choices)])
         if self._components is None:
             return likelihood
-        return with_base(likelihood, self._base(values[self._num_choices :]))
+        return with_base(likelihood, self._base(values[len(self.choices) :]))
 
     def _make_base(self, weights: Values) -> BaseMeasure:
         """The base measure with weights as they stand among the hyperparameters."""
@@ -387,16 +381,17 @@ class PyCloneModel(Model):
         return means[partition.position[partition.labels[mutations]], samples, 0].astype(np.float32)
 
     def log_hyperprior(self, values: Values) -> float:
-        log_p = sum(choice.log_prior(value) for choice, value in zip(self._choices.values(), values))
+        log_p = sum(choice.log_prior(value) for choice, value in zip(self.choices, values))
         if self._components is None:
             return log_p
-        return log_p + log_prior_density(self._base(values[self._num_choices :]).weights)
+        return log_p + log_prior_density(self._base(values[len(self.choices) :]).weights)
 
-    def propose(self, values: Values, rng: np.random.Generator) -> tuple[Values, float]:
+    def propose(
+        self, values: Values, rng: np.random.Generator, leaps: Sequence[Leaps]
+    ) -> tuple[Values, float]:
         """Another value of one of the hyperparameters, the weights of the base measure excepted."""
-        which = int(rng.integers(self._num_choices)) if self._num_choices > 1 else 0
-        choice = tuple(self._choices.values())[which]
-        new, log_ratio = choice.propose(values[which], rng)
+        which = int(rng.integers(len(self.choices))) if len(self.choices) > 1 else 0
+        new, log_ratio = self.choices[which].propose(values[which], rng, leaps[which])
         return (*values[:which], new, *values[which + 1 :]), log_ratio
 
     def draw_conditionals(
@@ -405,11 +400,11 @@ class PyCloneModel(Model):
         """The weights of the base measure given the partition."""
         if self._components is None:
             return values, likelihood
-        weights = self._base(values[self._num_choices :]).weights
+        weights = self._base(values[len(self.choices) :]).weights
         shares = weights.T[:2, :, None] * self._components[:2, None, :] / likelihood.base
         probabilities = compiled_for(component_probabilities, PyClone)(likelihood, shares, partition)
         drawn = draw_weights(probabilities, rng)
-        values = (*values[: self._num_choices], *drawn)
+        values = (*values[: len(self.choices)], *drawn)
         changed = with_base(likelihood, self._base(drawn))
         compiled_for(change_base, PyClone)(changed, likelihood.log_base, partition)
         return values, changed

@@ -19,6 +19,7 @@ others has the very prior of so many mutations.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -27,6 +28,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.labels import canonical
+from pyclone_pgsm.likelihoods.choice import Leaps
 from pyclone_pgsm.likelihoods.model import Values
 from pyclone_pgsm.partition import Partition, PartitionPrior
 from pyclone_pgsm.samplers.outliers import resample_outliers
@@ -75,6 +77,7 @@ class TumourWithOutliers:
         self.outliers = np.zeros(model.num_observations, bool) if outliers is None else outliers
         self.has_estimates = model.has_estimates
         self.hyperparameters = model.hyperparameters
+        self.choices = model.choices
         self.num_proposals = model.num_proposals
         self.num_observations = model.num_observations
         self.order = model.order
@@ -136,8 +139,10 @@ class TumourWithOutliers:
         change = self._model.estimate_change(values, likelihood, partition, proposal)
         return change + log_outliers(proposal) - log_outliers(values)
 
-    def propose(self, values: Values, rng: np.random.Generator) -> tuple[Values, float]:
-        return self._model.propose(values, rng)
+    def propose(
+        self, values: Values, rng: np.random.Generator, leaps: Sequence[Leaps]
+    ) -> tuple[Values, float]:
+        return self._model.propose(values, rng, leaps)
 
     def draw_conditionals(
         self, values: Values, likelihood: PyClone, partition: Partition, rng: np.random.Generator

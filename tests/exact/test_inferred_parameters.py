@@ -16,6 +16,7 @@ from scipy.stats import multivariate_t
 from test_chains import any_concentration, check_frequencies, run
 
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.likelihoods import choice
 from pyclone_pgsm.likelihoods.bernoulli import Bernoulli
 from pyclone_pgsm.likelihoods.choice import Choice
 from pyclone_pgsm.likelihoods.inferred import InferredModel
@@ -109,6 +110,8 @@ def without_hyperprior(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def without_proposal_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leaps are drawn from the prior, as what is learned of these data is nearly even."""
+    monkeypatch.setattr(choice, "PRIOR_VISITS", 1e6)
     propose = InferredModel.propose
     monkeypatch.setattr(InferredModel, "propose", lambda *given: (propose(*given)[0], 0.0))
 

@@ -23,7 +23,7 @@ from pyclone_pgsm.inputs import tumour_content as content
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.jit.compiling import compiled_for
-from pyclone_pgsm.likelihoods.choice import Choice
+from pyclone_pgsm.likelihoods.choice import Choice, Visits, num_values
 from pyclone_pgsm.likelihoods.pyclone import PyClone
 from pyclone_pgsm.partition import PartitionPrior, build_partition, canonical_labels
 from pyclone_pgsm.priors import DirichletProcess
@@ -107,7 +107,7 @@ class Joint:
 
 
 def enumerate_joint(model: PyCloneModel) -> Joint:
-    values = list(itertools.product(*(choice.values for choice in model._choices.values())))
+    values = list(itertools.product(*(choice.values for choice in model.choices)))
     given = [enumerate_posterior(T, pyclone_log_marginal(model.likelihood(v)), 1.0) for v in values]
     return Joint(model, values, given)
 
@@ -128,13 +128,13 @@ def test_every_value_matters(name: str) -> None:
     """The data leave every value possible, and none of them is without effect on the partition or the others."""
     joint = enumerate_joint(MODELS[name]())
     assert joint.model.hyperparameters == NAMES[name]
-    shape = [len(choice.values) for choice in joint.model._choices.values()]
+    shape = [len(choice.values) for choice in joint.model.choices]
     table = joint.probabilities.reshape(*shape, -1)
     axes = range(len(shape))
     for axis in axes:
         others = tuple(other for other in (*axes, len(shape)) if other != axis)
         share = table.sum(axis=others)
-        choice = list(joint.model._choices.values())[axis]
+        choice = joint.model.choices[axis]
         assert share.min() > 0.02
         assert np.abs(share - np.exp([choice.log_prior(value) for value in choice.values])).max() > 0.02
 
@@ -143,7 +143,10 @@ def test_every_value_matters(name: str) -> None:
 @pytest.mark.parametrize("acceptance", ["at once", "delayed"], indirect=True)
 @pytest.mark.parametrize("name", MODELS)
 def test_one_step_from_the_joint_posterior(name: str, acceptance: str) -> None:
+    """Whatever the values that were visited in the burn-in."""
     joint = enumerate_joint(MODELS[name]())
+    visits = np.arange(num_values(joint.model.choices)) ** 2
+    leaps = Visits(joint.model.choices, visits).leaps
     assert joint.model.has_estimates == (acceptance == "delayed")
     model, partitions, probabilities = joint.model, joint.partitions, joint.probabilities
     rng = np.random.default_rng(8)
@@ -158,7 +161,7 @@ def test_one_step_from_the_joint_posterior(name: str, acceptance: str) -> None:
         partition = build(likelihood, partitions[c])
         for _ in range(2):
             values, likelihood, partition, _ = resample_hyperparameters(
-                model, evaluate(model, values, likelihood, partition), rng
+                model, evaluate(model, values, likelihood, partition), leaps, rng
             )
         partition, _ = sweep(likelihood, tables, partition, model.order, rng)
         counts[joint.cell(values, canonical_labels(partition.labels)[0])] += 1

@@ -25,6 +25,7 @@ from test_chains import PRECISION_PRIOR, PRECISIONS, check_frequencies, concentr
 
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.likelihoods.choice import Visits
 from pyclone_pgsm.likelihoods.pyclone import PyClone
 from pyclone_pgsm.partition import PartitionPrior, build_partition, canonical_labels
 from pyclone_pgsm.priors import CustomPrior, DirichletProcess, FiniteDirichlet, PitmanYor, Prior
@@ -157,6 +158,7 @@ class Kernels:
             compiled_for(f, PyClone) for f in (build_partition, gibbs_sweep, split_merge)
         )
         self.outliers = sweep or compiled_for(resample_outliers, PyClone)
+        self.leaps = Visits(model.choices, np.zeros(0, np.int64)).leaps
         self.pool = make_block_pool(5, model.likelihood(model.initial_values()).stat_size())
 
     def step(
@@ -182,7 +184,7 @@ class Kernels:
                 )
             elif part == "precision":
                 values, likelihood, partition, _ = resample_hyperparameters(
-                    model, evaluate(model, values, likelihood, partition), rng
+                    model, evaluate(model, values, likelihood, partition), self.leaps, rng
                 )
             elif part == "weights":
                 values, likelihood = model.draw_conditionals(values, likelihood, partition, rng)

@@ -319,6 +319,7 @@ STRANGE = {
     ),
     "chains/0/state/labels: [0, 39] is 9": put("chains/0/state/labels", 9),
     "chains/0/state/labels: [0] is -1": put("chains/0/state/labels", -1, 0),
+    "chains/0/state/visits: [1] is -1": replace("chains/0/state/visits", np.array([0, -1])),
     "chains/0/state/anchor_labels: [39] is -1": put("chains/0/state/anchor_labels", -1),
     "chains/0/state/anchor_scores: is not known": lambda file: file["chains/0/state"].create_dataset(
         "anchor_scores", data=np.zeros((3, 3)), fletcher32=True
@@ -344,6 +345,15 @@ RICH = {
     "chains/0/state/anchor_start: ": put("chains/0/state/anchor_start", 5),
     "chains/0/state/anchor_labels: are not 0, 1": put("chains/0/state/anchor_labels", 7),
 }
+
+
+def test_visits_of_other_values_than_the_model_has(whole, tmp_path):
+    """Which values there are is known when the chains are to go on."""
+    path = harm(Path(shutil.copy(whole, tmp_path / "t.h5")), replace("chains/0/state/visits", np.arange(3)))
+    content = path.read_bytes()
+    with pytest.raises(TraceError, match="chains/0/state/visits: has 3 numbers, not "):
+        analysis.resume(path, 100)
+    assert path.read_bytes() == content
 
 
 @pytest.mark.parametrize("message", RICH)

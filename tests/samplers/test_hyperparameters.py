@@ -43,7 +43,7 @@ class AnyRate:
     def log_hyperprior(self, values: Values) -> float:
         return float(np.log(values[0]))
 
-    def propose(self, values: Values, rng: np.random.Generator) -> tuple[Values, float]:
+    def propose(self, values: Values, rng: np.random.Generator, leaps: Any) -> tuple[Values, float]:
         here = RATES.index(values[0])
         forward = rng.random() < FORWARD[here]
         there = (here + (1 if forward else -1)) % 3
@@ -96,7 +96,9 @@ def p_value(model: AnyRate, step: Callable[..., Any] = resample_hyperparameters)
     counts = np.zeros(3, np.int64)
     for here in rng.choice(3, 10_000, p=p):
         likelihood = AnyRate().likelihood((RATES[here],))
-        values, _, partition, _ = step(model, evaluate(model, (RATES[here],), likelihood, start[here]), rng)
+        values, _, partition, _ = step(
+            model, evaluate(model, (RATES[here],), likelihood, start[here]), (), rng
+        )
         assert (partition.labels == labels).all()
         counts[RATES.index(values[0])] += 1
     return chi_square_p_value(counts, p)

@@ -21,6 +21,7 @@ from small_runs import bits, run
 
 from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.likelihoods.choice import Visits
 from pyclone_pgsm.likelihoods.pyclone import (
     PyClone,
     change_base,
@@ -88,14 +89,15 @@ def test_names_and_values() -> None:
     weights = ("weight_absent:s0", "weight_clonal:s0", "weight_absent:s1", "weight_clonal:s1")
     assert weight_names(["s0", "s1"]) == list(weights)
     assert model.hyperparameters == ("precision", *weights)
-    assert model.num_proposals == 3  # one of the precision is not enough
+    assert model.num_proposals == 1
     assert model.initial_values()[1:] == initial_weights(2) == (0.25,) * 4
     np.testing.assert_allclose(all_weights(values(WEIGHTS)), WEIGHTS)
     found = model.log_hyperprior((np.inf, *values(WEIGHTS)))
     assert found == pytest.approx(np.log(0.5) + log_prior_density(WEIGHTS))
     rng = np.random.default_rng(1)
+    leaps = Visits(model.choices, np.zeros(0, np.int64)).leaps
     for _ in range(50):
-        assert model.propose(model.initial_values(), rng)[0][1:] == (0.25,) * 4
+        assert model.propose(model.initial_values(), rng, leaps)[0][1:] == (0.25,) * 4
 
 
 def test_a_model_with_nothing_else_unknown_proposes_nothing() -> None:
@@ -261,7 +263,7 @@ def test_estimates_with_a_base_measure(weights: NDArray[np.float64]) -> None:
     data = made.observations
     model = PyCloneModel(deduplicate(data), 201, "major", None, data.sample_ids, prevalence_prior="learned")
     labels = made.cluster.astype(np.int32)
-    choice = model._choices["precision"]
+    choice = model.choices[0]
     place = 21
     for there in (18, 20, 22, 24):
         here_values, there_values = ((choice.values[k], *values(weights)) for k in (place, there))

@@ -13,6 +13,7 @@ from scipy.special import logsumexp
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.likelihoods.choice import Visits
 from pyclone_pgsm.likelihoods.pyclone import Lattice, PyClone, posterior_lattice
 from pyclone_pgsm.partition import Partition, build_partition
 from pyclone_pgsm.priors import DirichletProcess
@@ -225,8 +226,9 @@ def test_estimates_do_not_keep_a_chain_from_climbing(monkeypatch: pytest.MonkeyP
     rng = np.random.default_rng(1)
     steps = 0
     state = evaluate(model, values, likelihood, partition)
+    leaps = Visits(model.choices, np.zeros(0, np.int64)).leaps
     while state.values[0] < 0.8:
-        state = resample_hyperparameters(model, state, rng)
+        state = resample_hyperparameters(model, state, leaps, rng)
         steps += 1
         assert steps < 100
 

@@ -18,6 +18,7 @@ from cases import observations, pyclone_model
 
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.tumour_content import Uncertain
+from pyclone_pgsm.likelihoods.choice import PRIOR_VISITS, Visits
 from pyclone_pgsm.likelihoods.pyclone import PyClone
 from pyclone_pgsm.tumour import model as tumour_model
 from pyclone_pgsm.tumour.grid import LocusTable, XiGrid, deduplicate, likelihood_grid
@@ -51,16 +52,20 @@ def test_a_fixed_precision_is_no_hyperparameter() -> None:
 @pytest.mark.parametrize(
     "choice", [PRECISION, ERROR_RATE, FINE_ERROR_RATE, content_choice(Uncertain(0.9, 0.1))]
 )
-def test_proposals_are_as_the_ratio_says(choice: Choice) -> None:
+@pytest.mark.parametrize("visited", [False, True])
+def test_proposals_are_as_the_ratio_says(choice: Choice, visited: bool) -> None:
     """As often from one value to another as back, but for the ratio that is told; every value can be reached."""
     rng = np.random.default_rng(1)
+    visits = np.zeros(len(choice.values), np.int64)
+    visits[len(visits) // 3 : len(visits) // 2] = 30 * visited
+    leaps = choice.leaps(visits)
     size = 4000
     places = {value: place for place, value in enumerate(choice.values)}
     drawn = np.zeros((len(places), len(places)))
     corrected = np.zeros_like(drawn)
     for value, here in places.items():
         for _ in range(size):
-            new, log_ratio = choice.propose(value, rng)
+            new, log_ratio = choice.propose(value, rng, leaps)
             drawn[here, places[new]] += 1
             corrected[here, places[new]] += min(1.0, np.exp(log_ratio))
     # accepted with min(1, ratio), the proposals are in balance with a flat target
@@ -69,11 +74,29 @@ def test_proposals_are_as_the_ratio_says(choice: Choice) -> None:
     assert (drawn.diagonal(1) > 0).all()
     assert (drawn.diagonal(-1) > 0).all()
     assert np.exp([choice.log_prior(value) for value in choice.values]).sum() == pytest.approx(1.0)
-    likeliest = int(np.argmax(choice.prior))
+    q = np.exp(leaps.log_q)
+    likeliest = int(np.argmax(q))
     far = np.abs(np.arange(len(places)) - likeliest) > max(choice.jumps)
-    expected = choice.from_prior * choice.prior[likeliest] / sum(choice.prior)
     if far.any():
-        assert drawn[far, likeliest].mean() / size == pytest.approx(expected, rel=0.1)
+        assert drawn[far, likeliest].mean() / size == pytest.approx(choice.leap_share * q[likeliest], rel=0.1)
+
+
+def test_leaps_are_drawn_from_the_prior_and_from_what_was_visited() -> None:
+    """A visit counts half for its value, a quarter for each beside it, and all of it at an end for the end."""
+    choice = Choice((1.0, 2.0, 3.0, 4.0, 5.0), (4.0, 2.0, 1.0, 1.0, 2.0), 1.0)
+    prior = np.array(choice.prior) / 10
+    np.testing.assert_allclose(np.exp(choice.leaps(np.zeros(5, np.int64)).log_q), prior)
+    visits = Visits([choice, ERROR_RATE], np.zeros(0, np.int64))
+    for value in (1.0, 3.0, 3.0, 3.0, 3.0):
+        visits.add((value, 1e-3))
+    expected = np.array([0.75, 1.25, 2.0, 1.0, 0.0]) + PRIOR_VISITS * prior
+    expected /= 5.0 + PRIOR_VISITS
+    np.testing.assert_allclose(np.exp(visits.leaps[0].log_q), expected)
+    np.testing.assert_allclose(visits.leaps[0].cumulative, np.cumsum(expected))
+    again = Visits([choice, ERROR_RATE], visits.counts)
+    assert visits.counts.sum() == 10
+    for leaps, expected_leaps in zip(again.leaps, visits.leaps, strict=True):
+        np.testing.assert_array_equal(leaps.log_q, expected_leaps.log_q)
 
 
 def test_half_of_the_prior_is_on_the_binomial() -> None:
@@ -123,7 +146,8 @@ def test_precision_and_error_rate_are_proposed_in_turns() -> None:
     assert model.hyperparameters == ("precision", "error_rate")
     rng = np.random.default_rng(1)
     start = model.initial_values()
-    changed = [np.array(model.propose(start, rng)[0]) != start for _ in range(400)]
+    leaps = Visits(model.choices, np.zeros(0, np.int64)).leaps
+    changed = [np.array(model.propose(start, rng, leaps)[0]) != start for _ in range(400)]
     assert np.sum(changed, axis=0).min() > 150
     assert np.sum(changed, axis=1).max() == 1
 
@@ -225,7 +249,8 @@ def test_one_hyperparameter_is_proposed_at_a_time() -> None:
     model = own_model(three_samples(), S1=Uncertain(0.5, 0.1))
     rng = np.random.default_rng(1)
     start = model.initial_values()
-    changed = [np.array(model.propose(start, rng)[0]) != start for _ in range(600)]
+    leaps = Visits(model.choices, np.zeros(0, np.int64)).leaps
+    changed = [np.array(model.propose(start, rng, leaps)[0]) != start for _ in range(600)]
     assert np.sum(changed, axis=0).min() > 70
     assert np.sum(changed, axis=1).max() == 1
 
