@@ -9,8 +9,8 @@
                         be; watched [iterations, W] of tumours: prevalences by which it is told whether chains agree;
                         moves [iterations, M, 4]: of each of the options' "moves", in that iteration, how often it was
                         tried, changed the partition, left more clusters, left fewer
-    /chains/<k>/state   what the chain needs to go on: iterations done, labels, outliers, random generator, visits (how often
-                        the burn-in saw each value that the hyperparameters can take), ...
+    /chains/<k>/state   what the chain needs to go on: iterations done, labels, outliers, random generator, visits (how
+                        often the burn-in saw each value that the hyperparameters can take), ...
 
 The first line of the file, before HDF5's own bytes, is the SHA-256 of all that follows from byte 512 on; a program that
 changes a trace must renew it (pyclone_pgsm.trace.structure.seal). Datasets and the structure of the file have HDF5's
