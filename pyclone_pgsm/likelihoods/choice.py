@@ -10,8 +10,9 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-PRIOR_VISITS = 5.0
-"""As many visits as the prior counts for where proposals leap to. Burn-ins have from ten to thousands of visits."""
+PRIOR_SHARE = 0.5
+"""Of the leaps. What a chain has visited in its burn-in may be less than it should visit: leaps to nowhere else would
+let it stay for long wherever it comes to besides."""
 
 
 class Leaps(NamedTuple):
@@ -62,14 +63,14 @@ class Choice:
     def leaps(self, visits: NDArray[np.int64]) -> Leaps:
         """Where proposals leap to after so many visits (V,) of each value; without any, it is the prior.
 
-        Half of each visit counts for the values beside, and the prior for :data:`PRIOR_VISITS` more: so every value can
-        be reached, and leaps pass over values between two that the data hardly tell apart, like large precisions and
-        the infinite one.
+        Otherwise it is a mixture of the prior and of the visits, half of each of which counts for the values beside. So
+        leaps pass over values that the data hardly tell apart, like large precisions and the infinite one.
         """
-        beside = np.concatenate((visits[:1], visits, visits[-1:]))
-        weights = 0.5 * visits + 0.25 * (beside[:-2] + beside[2:])
-        weights += PRIOR_VISITS * np.array(self.prior) / sum(self.prior)
-        q = weights / weights.sum()
+        q = np.array(self.prior) / sum(self.prior)
+        if visits.any():
+            padded = np.concatenate((visits[:1], visits, visits[-1:]))
+            smoothed = 0.5 * visits + 0.25 * (padded[:-2] + padded[2:])
+            q = PRIOR_SHARE * q + (1.0 - PRIOR_SHARE) * smoothed / visits.sum()
         return Leaps(np.log(q), np.cumsum(q))
 
     def propose(self, value: float, rng: np.random.Generator, leaps: Leaps) -> tuple[float, float]:

@@ -86,6 +86,10 @@ ERROR_RATE, FINE_ERROR_RATE = (
 MANY_MUTATIONS = 1000
 """More of these have the finer error rates."""
 CONTENT_JUMPS = (1, 1, 1, 2, 4)
+PROPOSALS = 2
+"""An iteration makes so many for each hyperparameter, one where tables are large."""
+LARGE_FROM = 1_000_000
+"""Numbers in a large table."""
 ESTIMATED_FROM = 100_000
 """Numbers in a table that is not small: it is estimated what a proposal changes."""
 KEPT_BASES = 16  # base measures: a chain asks several times for the one that it has drawn
@@ -233,7 +237,7 @@ class PyCloneModel(Model):
         self.num_observations = len(table.index)
         table_size = max(part.num_rows for part in self._parts) * grid_size
         self.has_estimates = table_size >= ESTIMATED_FROM
-        self.num_proposals = len(self.choices)
+        self.num_proposals = len(self.choices) * (1 if table_size >= LARGE_FROM else PROPOSALS)
         self.order = np.argsort(table.index[:, 0], kind="stable")
         self._grid = _Latest(self._make_grid, 3 * len(self._parts))
         self._likelihood = _Latest(self._assemble, 3)

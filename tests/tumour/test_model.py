@@ -18,7 +18,7 @@ from cases import observations, pyclone_model
 
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.tumour_content import Uncertain
-from pyclone_pgsm.likelihoods.choice import PRIOR_VISITS, Visits
+from pyclone_pgsm.likelihoods.choice import Visits
 from pyclone_pgsm.likelihoods.pyclone import PyClone
 from pyclone_pgsm.tumour import model as tumour_model
 from pyclone_pgsm.tumour.grid import LocusTable, XiGrid, deduplicate, likelihood_grid
@@ -89,8 +89,7 @@ def test_leaps_are_drawn_from_the_prior_and_from_what_was_visited() -> None:
     visits = Visits([choice, ERROR_RATE], np.zeros(0, np.int64))
     for value in (1.0, 3.0, 3.0, 3.0, 3.0):
         visits.add((value, 1e-3))
-    expected = np.array([0.75, 1.25, 2.0, 1.0, 0.0]) + PRIOR_VISITS * prior
-    expected /= 5.0 + PRIOR_VISITS
+    expected = (prior + np.array([0.75, 1.25, 2.0, 1.0, 0.0]) / 5) / 2
     np.testing.assert_allclose(np.exp(visits.leaps[0].log_q), expected)
     np.testing.assert_allclose(visits.leaps[0].cumulative, np.cumsum(expected))
     again = Visits([choice, ERROR_RATE], visits.counts)
