@@ -34,8 +34,8 @@ class Leaps(NamedTuple):
 class Choice:
     """A hyperparameter that takes one of a few values.
 
-    A chain proposes values some places from its present one, or leaps to one drawn from a distribution that it has
-    learned in the burn-in.
+    A chain proposes a value some places from its present one, or leaps to one drawn from the prior or from what it has
+    visited in its burn-in.
 
     Attributes
     ----------
