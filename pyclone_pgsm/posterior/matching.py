@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.posterior.kernels import count_matches, leading_clusters
 
 CELLS = 20_000_000  # mutations times draws that are copied at the same time
@@ -67,3 +68,30 @@ def match_clusters(draws: NDArray[Any], labels: NDArray[np.int64]) -> Matches:
         second,
         np.where(second >= 0, second_count / M, np.nan),
     )
+
+
+def join_singletons(draws: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """The clusters, without those of a single mutation that more probably belongs to a larger cluster.
+
+    A partition with a small expected loss may leave alone a mutation that belongs to one of two clusters and never is
+    alone: this costs little, whichever it is.
+
+    Parameters
+    ----------
+    draws, labels
+        As of :func:`match_clusters`.
+
+    Returns
+    -------
+    (T,) int64
+        Clusters 0, 1, .. by first appearance; mutations of none keep -1.
+    """
+    sizes = np.bincount(labels[labels >= 0])
+    if not (sizes == 1).any():
+        return labels
+    own, second, second_prob = match_clusters(draws, labels)
+    alone = (labels >= 0) & (sizes[labels] == 1)
+    joins = alone & (second_prob > own) & (second >= 0) & (sizes[second] > 1)
+    joined = np.where(joins, second, labels)
+    joined[joined >= 0] = canonical(joined[joined >= 0])
+    return joined

@@ -14,6 +14,7 @@ from pyclone_pgsm.posterior.consensus import coclustering, consensus
 from pyclone_pgsm.posterior.convergence import Diagnostic, diagnose
 from pyclone_pgsm.posterior.draws import Draws, Summariser
 from pyclone_pgsm.posterior.expected_loss import expected_loss
+from pyclone_pgsm.posterior.matching import join_singletons
 from pyclone_pgsm.posterior.matrix import MatrixSummariser
 from pyclone_pgsm.posterior.rows import gather, kept_rows, outlier_share, read_partitions, thin, weighted_rows
 from pyclone_pgsm.posterior.stacking import weigh_chains
@@ -197,14 +198,16 @@ def _consensus_of_others(draws: Draws, criterion: str, rng: np.random.Generator)
     """(T,) consensus clusters of all but the outliers, which are -1.
 
     There are at most as many clusters as the draws have in the mean: left free, "mpear" gives many an observation that
-    could be in one of several clusters one of its own, and gains next to nothing by it.
+    could be in one of several clusters one of its own, and gains next to nothing by it. Those that get one nevertheless
+    join the cluster that they most probably belong to.
     """
     most_clusters = max(1, math.ceil(gather(draws.trace, draws.rows, "num_clusters").mean()))
     outliers = draws.outlier_prob > 0.5
     labels = np.full(len(outliers), -1)
     if not outliers.all():
         partitions = draws.partitions[:, ~outliers] if outliers.any() else draws.partitions
-        labels[~outliers] = consensus(partitions, criterion, rng=rng, max_clusters=most_clusters)
+        found = consensus(partitions, criterion, rng=rng, max_clusters=most_clusters)
+        labels[~outliers] = join_singletons(partitions, found)
     return labels
 
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.posterior import matching
-from pyclone_pgsm.posterior.matching import match_clusters
+from pyclone_pgsm.posterior.matching import join_singletons, match_clusters
 
 
 def match(draw: NDArray[np.int64], labels: NDArray[np.int64], i: int) -> int:
@@ -52,3 +52,30 @@ def test_no_clusters():
     found = match_clusters(np.array([[0, 1, 0]], np.uint8), np.full(3, -1))
     assert found.second.tolist() == [-1] * 3
     assert np.isnan(found.own_prob).all()
+
+
+A, B = [0, 0, 0, 1, 1, 1, 0], [0, 0, 0, 1, 1, 1, 1]
+ALONE = [0, 0, 0, 1, 1, 1, 2]
+
+
+@pytest.mark.parametrize(
+    ("draws", "expected"),
+    [
+        ([A, A, A, B, B, ALONE], A),  # alone in one draw, with the first cluster in three
+        ([B, B, A, ALONE], B),
+        ([A, B, ALONE, ALONE], ALONE),
+        ([ALONE, ALONE], ALONE),
+    ],
+)
+def test_a_mutation_that_is_seldom_alone_joins_its_most_probable_cluster(draws, expected):
+    assert join_singletons(np.array(draws, np.uint8), np.array(ALONE)).tolist() == expected
+
+
+def test_two_single_mutations_do_not_change_places():
+    draws = np.array([[0, 0, 1, 1], [0, 0, 1, 1], [0, 0, 1, 2]], np.uint8)
+    assert join_singletons(draws, np.array([0, 0, 1, 2])).tolist() == [0, 0, 1, 2]
+
+
+def test_outliers_stay_without_a_cluster():
+    draws = np.array([[0, 0, 1, 0, 2], [0, 0, 1, 0, 2]], np.uint8)
+    assert join_singletons(draws, np.array([1, 1, -1, 0, 2])).tolist() == [0, 0, -1, 0, 1]
