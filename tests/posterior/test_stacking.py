@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -13,6 +14,7 @@ from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.cli.progress import summary_lines
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.posterior import stacking
+from pyclone_pgsm.posterior import summarize as summarizing
 from pyclone_pgsm.posterior.rows import draw_rows, weighted_rows
 from pyclone_pgsm.posterior.stacking import REGULAR, stacking_weights, weigh_chains
 from pyclone_pgsm.posterior.summarize import Result, summarize
@@ -142,12 +144,12 @@ def test_too_few_draws_or_chains_are_left_alone(apart):
 
 
 def test_stuck_chain_of_a_tumour(tmp_path, monkeypatch):
-    """With outliers and an inferred precision."""
+    """With outliers and an inferred precision. The answer is that of the other chains as they were."""
     model = analysis.ModelOptions(outlier_prob=0.05)
     path = small_runs.run(
-        tmp_path / "t.h5", model=model, sampler="gibbs", iterations=400, burn_in=200, chains=3
+        tmp_path / "t.h5", model=model, sampler="gibbs", iterations=160, burn_in=80, chains=3
     )
-    expected = result_of(path).summary.labels
+    whole = Path(shutil.copy(path, tmp_path / "whole.h5"))
     stick(path, 0, -9000.0)
     with small_runs.edited(path) as file:
         file["chains/0/outliers"][...] = False
@@ -155,7 +157,8 @@ def test_stuck_chain_of_a_tumour(tmp_path, monkeypatch):
     assert result.chain_weights[0] == 0.0
     (said,) = [warning for warning in result.warnings if warning.endswith(", chain 0 not used")]
     assert "each mutation from the others" in said
-    np.testing.assert_array_equal(result.summary.labels, expected)
+    monkeypatch.setattr(summarizing, "weigh_chains", lambda *_: (result.chain_weights, None))
+    np.testing.assert_array_equal(result.summary.labels, result_of(whole).summary.labels)
 
 
 def by_criterion(partitions):
