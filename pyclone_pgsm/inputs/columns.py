@@ -335,8 +335,7 @@ def _even(
 
 def note_uneven(uneven: Sequence[tuple[int, int]], width: int, like: str, problems: FileProblems) -> None:
     """Note rows, by line and width, that have not as many fields as the header or whatever tells the width."""
-    for place in problems.keep_first(range(len(uneven))):
-        line, found = uneven[place]
+    for line, found in problems.keep_first(uneven):
         problems.add(f"{found} field{'s' if found > 1 else ''} found, {width} expected as in {like}", line)
 
 

@@ -97,18 +97,16 @@ def _first_bytes(path: Path) -> bytes:
 def _note_row_name_problems(table: Matrix, problems: FileProblems) -> None:
     """Note names of rows that are empty, not printable in one line, or there twice."""
     first: dict[str, int] = {}
-    faults: list[tuple[str, int, str]] = []
     for name, row in zip(table.row_names, table.rows.tolist()):
         if not name:
-            faults.append(("empty; every row needs a name", row, name))
+            message = "empty; every row needs a name"
         elif CONTROL.search(name):
             message = "a name may not contain tabs, line breaks or other control characters"
-            faults.append((message, row, name))
         elif first.setdefault(name, row) != row:
-            faults.append((f"row {first[name]} has this name, too; names of rows are distinct", row, name))
-    for place in problems.keep_first(range(len(faults))):
-        message, row, name = faults[place]
-        problems.add(message, row, value=name)
+            message = f"row {first[name]} has this name, too; names of rows are distinct"
+        else:
+            continue
+        problems.add_one_of("name", message, row, value=name)
 
 
 # --- arrays -------------------------------------------------------------------------------------------------

@@ -348,6 +348,5 @@ def _note_faults(
         problems.add("this column is empty; remove it (does a separator end the lines?)", None, name)
         return
     hint = _PERHAPS_NAMES if perhaps_ids else ""
-    for place in problems.keep_first(range(len(column.faults))):
-        row, text, message = column.faults[place]
+    for row, text, message in problems.keep_first(column.faults):
         problems.add(message + (hint if message.startswith("not a number") else ""), lines[row], name, text)

@@ -9,8 +9,11 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from typing import TypeVar
 
 from pyclone_pgsm.errors import InputError, Problem
+
+T = TypeVar("T")
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 """Control characters, C0 and C1: in a name they would break lines and columns, or act on a terminal."""
@@ -62,8 +65,8 @@ class FileProblems:
         else:
             self.unlisted += 1
 
-    def keep_first(self, faults: Sequence[int]) -> Sequence[int]:
-        """The first `LISTED` of the places of one kind of fault; the rest are counted in ``unlisted``."""
+    def keep_first(self, faults: Sequence[T]) -> Sequence[T]:
+        """The first `LISTED` faults of one kind; the rest are counted in ``unlisted``."""
         self.unlisted += max(0, len(faults) - LISTED)
         return faults[:LISTED]
 

@@ -67,8 +67,7 @@ def open_text(path: Path, problems: FileProblems, expected: str = "a table of re
         raise problems.give_up(f"this is {_by_signature(content, _BINARY, expected)}")
     if what := _by_signature(content[:100].lstrip().lower(), _FOREIGN_TEXT, expected):
         raise problems.give_up(f"this is {what}")
-    for place in problems.keep_first(range(len(faulty))):
-        row, cell = faulty[place]
+    for row, cell in problems.keep_first(faulty):
         problems.add("not UTF-8 (shown as Latin-1); save the file as UTF-8", row, value=cell)
     return io.TextIOWrapper(io.BytesIO(content), encoding="utf-8-sig", errors="replace", newline=None)
 

@@ -118,20 +118,17 @@ def _check_alleles(read: Sequence[tuple[str, FileVariants]], found: Sequence[Fil
             )
             continue
         columns = (table[name].tolist() for name in ("sample_id", "chrom", "pos", "row"))
-        repeated = []
         for sample_id, chrom, pos, row in zip(*columns):
-            first = seen.setdefault((sample_id, chrom, pos), (file, row))
-            if first != (file, row):
-                repeated.append((row, sample_id, mutation_id(chrom, pos, "", ""), first))
-        for place in problems.keep_first(range(len(repeated))):
-            row, sample_id, name, (before, before_row) = repeated[place]
-            where = f"row {before_row}" + (f" of {before}" if before != file else "")
-            problems.add(
-                f"a second mutation at this position in sample {sample_id!r}; the first is {where}. Without alleles "
-                "the two cannot be told apart: keep one, or add the columns ref and alt",
-                row,
-                value=name,
-            )
+            before, before_row = seen.setdefault((sample_id, chrom, pos), (file, row))
+            if (before, before_row) != (file, row):
+                where = f"row {before_row}" + (f" of {before}" if before != file else "")
+                problems.add_one_of(
+                    "position",
+                    f"a second mutation at this position in sample {sample_id!r}; the first is {where}. Without "
+                    "alleles the two cannot be told apart: keep one, or add the columns ref and alt",
+                    row,
+                    value=mutation_id(chrom, pos, "", ""),
+                )
 
 
 def _tells_alleles(table: pd.DataFrame) -> bool:
