@@ -321,15 +321,10 @@ def _even(
 ) -> Iterator[list[str]]:
     """Rows of the right width, whose lines go to ``lines``; line and width of the others go to ``uneven``."""
     for line, fields in rows:
-        if len(fields) == width and fields[0]:
+        if len(fields) == width and (fields[0] or "".join(fields).strip()):
             lines.append(line)
             yield fields
-        elif not "".join(fields).strip():
-            continue
-        elif len(fields) == width:
-            lines.append(line)
-            yield fields
-        else:
+        elif "".join(fields).strip():
             uneven.append((line, len(fields)))
 
 
