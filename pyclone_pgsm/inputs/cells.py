@@ -22,10 +22,9 @@ def columns_by_part(
     """The column of each part that has one: the first of its spellings that is there, as ``plain`` compares names."""
     spelled = {plain(name): name for name in reversed(list(names))}
     found = {
-        part: next((each for each in map(plain, of) if each in spelled), None)
-        for part, of in spellings.items()
+        part: [spelled[each] for each in map(plain, of) if each in spelled] for part, of in spellings.items()
     }
-    return {part: spelled[name] for part, name in found.items() if name is not None}
+    return {part: columns[0] for part, columns in found.items() if columns}
 
 
 class Cells:
@@ -78,22 +77,9 @@ class Cells:
     ) -> NDArray:
         """(R, *shape) values of a column, which must be there.
 
-        Parameters
-        ----------
-        part : str
-            Which one.
-        read : callable
-            From a text to its value; ValueError says what is wrong with it.
-        dtype : type
-            Of the values.
-        otherwise : optional
-            Value of texts that cannot be read; the text itself if None.
-        may_miss : bool
-            Whether texts that stand for no value are no fault.
-        matters : (R,) bool, optional
-            The rows of which faults are noted; all if not given.
-        shape : tuple of int
-            Of one value.
+        ``read`` makes the value of a text; its ValueError says what is wrong with the text, whose value is then
+        ``otherwise``, or the text itself if that is None. With ``may_miss``, texts that stand for no value are no
+        fault. Faults are noted in the rows that ``matters`` (R,) says, in all if it is not given.
         """
         column = self.column(part)
         values: NDArray = np.full((len(column.texts), *shape), otherwise, dtype=dtype)
