@@ -84,7 +84,13 @@ def exclusions_of(
         exclusions.add(in_gap, _GAP)
     _add_normal(exclusions, found, known, normal_cn)
     exclusions.add(in_gap, _FILLED, is_kept=True)
-    _add_contradictions(exclusions, found)
+    exclusions.add(
+        found.rival != NONE,
+        lambda row: (
+            "two segments with different copy numbers hold it: "
+            f"{found.where(found.segment[row])} and {found.where(found.rival[row])}"
+        ),
+    )
     _add_unknown(exclusions, found, states)
     return exclusions
 
@@ -110,14 +116,6 @@ def _add_normal(
                 exclusions.add(of & (normal_cn == 0), _NO_COPIES.format(sex=of_sex, chrom=name))
             unknown = _SEX_UNKNOWN if sex is None else _BUILD_UNKNOWN
             exclusions.add(of & (normal_cn < 0), unknown.format(chrom=name))
-
-
-def _add_contradictions(exclusions: Exclusions, found: Found) -> None:
-    def text(row: int) -> str:
-        rivals = f"{found.where(found.segment[row])} and {found.where(found.rival[row])}"
-        return f"two segments with different copy numbers hold it: {rivals}"
-
-    exclusions.add(found.rival != NONE, text)
 
 
 def _add_unknown(exclusions: Exclusions, found: Found, states: States) -> None:
