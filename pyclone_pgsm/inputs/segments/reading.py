@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 
@@ -100,10 +101,9 @@ def read_segments(
     totals_do = looks_at_no_alleles(genotype_prior)
 
     def read(place: int) -> Segments | Fit:
-        path, problems = given[place], found[place]
         if has_fit[place]:
-            return _fit(path, problems)
-        return _read_file(path, cn_format, sample_id, totals_do, problems)
+            return read_fit(given[place], found[place])
+        return _read_file(given[place], cn_format, sample_id, totals_do, found[place])
 
     files = read_each(given, found, read)
     parts = {place: each for place, each in files if isinstance(each, Segments)}
@@ -117,13 +117,6 @@ def read_segments(
 def looks_at_no_alleles(genotype_prior: str) -> bool:
     """Whether a genotype prior does with total copy numbers, or with none."""
     return genotype_prior == "total" or genotype_prior in PRIORS_WITHOUT_COPY_NUMBERS
-
-
-def _fit(path: Path, problems: FileProblems) -> Fit:
-    try:
-        return read_fit(path, problems)
-    except InputError:
-        return Fit()
 
 
 def _read_file(
@@ -262,11 +255,12 @@ def _states_together(frame: pd.DataFrame, problems: FileProblems) -> pd.DataFram
 
 
 def _companion(path: Path, problems: FileProblems) -> Fit:
-    beside = fit_beside(path)
+    fit, beside = Fit(), fit_beside(path)
     if beside is None:
-        return Fit()
+        return fit
     own = FileProblems(str(beside))
-    fit = _fit(beside, own)
+    with suppress(InputError):
+        fit = read_fit(beside, own)
     for problem in own.in_order():
         problems.add(
             f"in {beside.name}, which belongs to this file: {problem.message}", None, None, problem.value
