@@ -101,16 +101,12 @@ def of_states(states: NDArray[np.int64], shares: NDArray[np.float64]) -> Alleles
     has_second = second_fraction > 0
     second_state = np.where(has_second[:, None], states[rows, second], UNKNOWN)
     num_states = np.maximum((shares > 0).sum(axis=1), 1)
-    return Alleles(
-        states[rows, first, 0],
-        states[rows, first, 1],
-        fraction,
-        second_state[:, 0],
-        second_state[:, 1],
-        np.where(has_second, second_fraction, np.nan),
-        np.where(num_states > 2, shares.sum(axis=1) - fraction - second_fraction, 0.0),
-        num_states,
-        np.full((size, 2), np.nan),
+    return one_state(states[rows, first, 0], states[rows, first, 1], fraction)._replace(
+        subclonal_major_cn=second_state[:, 0],
+        subclonal_minor_cn=second_state[:, 1],
+        subclonal_fraction=np.where(has_second, second_fraction, np.nan),
+        other_fraction=np.where(num_states > 2, shares.sum(axis=1) - fraction - second_fraction, 0.0),
+        num_states=num_states,
     )
 
 
@@ -208,16 +204,12 @@ def of_battenberg(cells: SegmentCells) -> Alleles:
     together = np.where(has_two, share + second_share, 1.0)
     has_second = has_two & (second_share > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return Alleles(
-            major,
-            minor,
-            np.where(has_two, share / together, 1.0),
-            np.where(has_two, second_major, UNKNOWN),
-            np.where(has_two, second_minor, UNKNOWN),
-            np.where(has_second, second_share / together, np.nan),
-            np.zeros(len(cells)),
-            np.where(has_second, 2, 1),
-            np.full((len(cells), 2), np.nan),
+        return one_state(major, minor)._replace(
+            fraction=np.where(has_two, share / together, 1.0),
+            subclonal_major_cn=np.where(has_two, second_major, UNKNOWN),
+            subclonal_minor_cn=np.where(has_two, second_minor, UNKNOWN),
+            subclonal_fraction=np.where(has_second, second_share / together, np.nan),
+            num_states=np.where(has_second, 2, 1),
         )
 
 
