@@ -21,13 +21,13 @@ apart: of several, the reads are taken from ``BCOUNT``, the number of each base 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache, partial
 
 from pyclone_pgsm.inputs import values
 
-Fields = Callable[[str], Sequence[str | None]]
-"""The values of a FORMAT field in one sample, None for an empty one; no values if the field is missing."""
+Fields = Mapping[str, str]
+"""The texts of the FORMAT fields of one sample, by name."""
 
 Scheme = Callable[[str, Sequence[str], Fields], list[tuple[int, int]]]
 """From REF, the alternate alleles and the fields of a sample to (R, A_k) for each k."""
@@ -91,15 +91,15 @@ def _strelka_indel(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[
 
 def _varscan(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
     """VarScan2; but VarDict has an ``RD`` of its own, with an ``AD`` as everybody's."""
-    if len(fields("AD")) != 1 or len(fields("RD")) != 1 or len(alts) > 1:
+    if len(_texts(fields, "AD")) != 1 or len(_texts(fields, "RD")) != 1 or len(alts) > 1:
         return _allele_depths("AD", ref, alts, fields)
     return [(_numbers(fields, "RD")[0], _numbers(fields, "AD")[0])]
 
 
 def _allele_depths(name: str, ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
-    first, *others = fields(name) or (None,)
+    first, *others = _texts(fields, name) or [""]
     if _is_missing(first) and len(others) == len(alts) and not any(map(_is_missing, others)):
-        alternates = [_read(str(text), name) for text in others]
+        alternates = [_read(text, name) for text in others]
         reference = _rest_of_depth(fields, name, sum(alternates))
     else:
         reference, *alternates = _numbers(fields, name, 1 + len(alts))
@@ -108,7 +108,7 @@ def _allele_depths(name: str, ref: str, alts: Sequence[str], fields: Fields) -> 
 
 def _rest_of_depth(fields: Fields, name: str, alternates: int) -> int:
     """The reads of the reference, where nothing but those of the alternate alleles and the depth is told."""
-    if all(map(_is_missing, fields("DP"))):
+    if all(map(_is_missing, _texts(fields, "DP"))):
         raise UncountedError(f"{name} has no value for the reference, and DP has none either")
     depth = _numbers(fields, "DP", 1)[0]
     if depth < alternates:
@@ -120,7 +120,7 @@ def _rest_of_depth(fields: Fields, name: str, alternates: int) -> int:
 
 
 def in_info(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
-    """The scheme of `IN_INFO`, of which ``fields`` gives the values."""
+    """The scheme of `IN_INFO`, of which ``fields`` are the texts."""
     if len(alts) > 1:
         raise UncountedError("t_alt_count in INFO does not tell several alternate alleles apart")
     try:
@@ -149,10 +149,10 @@ def _unknown(names: Collection[str], ref: str, alts: Sequence[str], fields: Fiel
 
 def _numbers(fields: Fields, name: str, expected: int | None = None) -> list[int]:
     """All numbers of a field, of which there must be as many as expected, or any if that is None."""
-    texts = fields(name)
+    texts = _texts(fields, name)
     if expected is not None and len(texts) not in (0, 1, expected):
         raise UncountedError(f"{name} has {len(texts)} numbers, {expected} expected")
-    numbers = [_read(text or ".", name) for text in texts]
+    numbers = [_read(text, name) for text in texts]
     if not numbers:
         raise UncountedError(f"{name} has no value")
     if expected is not None and len(numbers) != expected:
@@ -160,8 +160,13 @@ def _numbers(fields: Fields, name: str, expected: int | None = None) -> list[int
     return numbers
 
 
-def _is_missing(text: str | None) -> bool:
-    return text is None or text.lower() in values.NO_VALUE
+def _texts(fields: Fields, name: str) -> list[str]:
+    """The values of a field, which stand between commas; none if it is missing."""
+    return fields[name].split(",") if name in fields else []
+
+
+def _is_missing(text: str) -> bool:
+    return text.lower() in values.NO_VALUE
 
 
 @lru_cache(maxsize=65536)

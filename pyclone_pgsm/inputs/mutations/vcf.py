@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -22,7 +22,6 @@ from pyclone_pgsm.inputs.genome import chromosome, harmonise_chromosome
 from pyclone_pgsm.inputs.mutations.counts import (
     IN_INFO,
     FaultError,
-    Fields,
     UncountedError,
     in_info,
     scheme_of,
@@ -142,7 +141,7 @@ class _Record(NamedTuple):
     Attributes
     ----------
     info : dict of str to str
-        The fields `IN_INFO` that INFO has.
+        The fields `IN_INFO`; nothing if INFO has not both.
     formats : tuple of str
         Names of the fields of each sample.
     samples : list of list of str
@@ -159,16 +158,6 @@ class _Record(NamedTuple):
     formats: tuple[str, ...]
     samples: list[list[str]]
 
-    @property
-    def has_info(self) -> bool:
-        """Whether INFO tells read counts."""
-        return len(self.info) == len(IN_INFO)
-
-
-def _values_in(texts: Mapping[str, str]) -> Fields:
-    """The values of a field by its name: what stands between commas."""
-    return lambda name: texts[name].split(",") if name in texts else ()
-
 
 def _record(row: int, fields: Sequence[str], header: Header, places: Sequence[int]) -> _Record:
     """Read one record, and of its samples those in some places."""
@@ -183,6 +172,7 @@ def _record(row: int, fields: Sequence[str], header: Header, places: Sequence[in
         raise FaultError(pos, _NO_POSITION, "POS")
     keys = _format_keys(formats)
     samples = [_sample(fields[len(FIXED) + place], keys, header.samples[place]) for place in places]
+    counts = dict(_COUNTS_IN_INFO.findall(info))
     return _Record(
         row,
         chrom,
@@ -190,7 +180,7 @@ def _record(row: int, fields: Sequence[str], header: Header, places: Sequence[in
         ref or _MISSING,
         [] if alts in ("", _MISSING) else [alt or _MISSING for alt in alts.split(",")],
         [] if filters in ("", _MISSING) else filters.split(";"),
-        dict(_COUNTS_IN_INFO.findall(info)),
+        counts if len(counts) == len(IN_INFO) else {},
         () if formats in ("", _MISSING) else keys,
         samples,
     )
@@ -256,7 +246,7 @@ class _Collected:
             self._note(row, fault)
 
     def _take(self, record: _Record) -> None:
-        self.any_in_info |= record.has_info and self._info_is_of_sample
+        self.any_in_info |= bool(record.info) and self._info_is_of_sample
         try:
             self._check_filter(record)
             chrom, ref, alts = _alleles(record)
@@ -292,12 +282,12 @@ class _Collected:
     def _counts(self, record: _Record, place: int, ref: str, alts: Sequence[str]) -> list[tuple[int, int]]:
         """The reads in one sample: as FORMAT tells them, else INFO."""
         try:
-            texts = dict(zip(record.formats, record.samples[place])) if record.samples else {}
-            return scheme_of(record.formats)(ref, alts, _values_in(texts))
+            fields = dict(zip(record.formats, record.samples[place])) if record.samples else {}
+            return scheme_of(record.formats)(ref, alts, fields)
         except UncountedError:
-            if not (record.has_info and self._info_is_of_sample):
+            if not (record.info and self._info_is_of_sample):
                 raise
-            return in_info(ref, alts, _values_in(record.info))
+            return in_info(ref, alts, record.info)
 
     def _is_mutation(self, record: _Record, ref: str, alt: str) -> bool:
         why_not = why_no_mutation(ref, alt)
