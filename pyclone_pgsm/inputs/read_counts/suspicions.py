@@ -6,6 +6,7 @@ by ordinary data: what is asked for is far from what one tumour can give.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 import numpy as np
@@ -108,18 +109,12 @@ def _two_patients(observations: Observations) -> list[str]:
 def _groups(seen: NDArray[np.bool_]) -> list[list[int]]:
     """Groups of samples that have no mutation in common with any sample of another; (T, D) ``seen`` says which are."""
     counts = seen.astype(np.float32)
-    linked = counts.T @ counts > 0
-    left = list(range(len(linked)))
-    groups = []
-    while left:
-        group: list[int] = []
-        new = [left[0]]
-        while new:
-            group += new
-            left = [place for place in left if place not in new]
-            new = [place for place in left if linked[place, new].any()]
-        groups.append(sorted(group))
-    return groups
+    groups: list[list[int]] = []
+    for sample, linked in enumerate(counts.T @ counts > 0):
+        joined = [group for group in groups if linked[group].any()]
+        groups = [group for group in groups if group not in joined]
+        groups.append(sorted([sample, *itertools.chain(*joined)]))
+    return sorted(groups)
 
 
 def _is_large(seen: NDArray[np.bool_], group: list[int], least_samples: int) -> bool:
