@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.columns import Column, TextTable
 from pyclone_pgsm.inputs.problems import FileProblems
-from pyclone_pgsm.inputs.values import NO_VALUE
+from pyclone_pgsm.inputs.values import is_no_value
 
 
 def columns_by_part(
@@ -105,8 +105,3 @@ class Cells:
         """(R,) rows without a value."""
         column = self.column(part)
         return np.array([is_no_value(text) for text in column.texts], dtype=bool)[column.codes]
-
-
-def is_no_value(text: str) -> bool:
-    """Whether a text stands for no value."""
-    return text.lower() in NO_VALUE

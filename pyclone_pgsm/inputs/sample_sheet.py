@@ -19,7 +19,7 @@ from pyclone_pgsm.inputs.genome import Sex
 from pyclone_pgsm.inputs.mutations import VariantFile
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, raise_any
 from pyclone_pgsm.inputs.tumour_content import Content, Uncertain, parse_tumour_content
-from pyclone_pgsm.inputs.values import NO_VALUE, TUMOUR_CONTENT
+from pyclone_pgsm.inputs.values import TUMOUR_CONTENT, is_no_value
 
 REQUIRED = ("sample_id", "mutations", "segments")
 OPTIONAL = ("patient_id", "tumour_content", "sex", "tumour_sample")
@@ -140,7 +140,7 @@ def _row(table: TextTable, place: int, problems: FileProblems) -> _Row:
         text = table.columns[name].text_of(place) if name in table.columns else ""
         needed = name in ("sample_id", "mutations", "patient_id") and name in table.columns
         try:
-            if text.lower() not in NO_VALUE:
+            if not is_no_value(text):
                 return read(text)
             if needed:
                 problems.add("empty; every row needs it", line, name, text)

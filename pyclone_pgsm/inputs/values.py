@@ -15,7 +15,7 @@ from pyclone_pgsm.errors import UsageError
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}([,' ]\d{3})+", re.ASCII)
 _DECIMAL_COMMA = re.compile(r"[+-]?\d+,\d+", re.ASCII)
-NO_VALUE = frozenset({"", "na", "n/a", "#n/a", "nan", "-nan", "null", "none", ".", "-"})
+_NO_VALUE = frozenset({"", "na", "n/a", "#n/a", "nan", "-nan", "null", "none", ".", "-"})
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 
 LARGEST_COUNT = 2**53 - 1
@@ -44,7 +44,7 @@ class Whole:
 
     def __call__(self, text: str) -> int:
         """Read one cell; ValueError says what is wrong with it."""
-        expected = self.expected + (self.if_unknown if text.lower() in NO_VALUE else "")
+        expected = self.expected + (self.if_unknown if is_no_value(text) else "")
         value = finite_number(text, expected)
         if value < self.lowest:
             fault = "negative" if value < 0 else "too small"
@@ -129,6 +129,11 @@ SUBCLONAL_FRACTION = Share(
 ERROR_RATE = Share(0.5, False, "the probability of a wrong base in a read: above 0, below 0.5", LEAST_SHARE)
 
 
+def is_no_value(text: str) -> bool:
+    """Whether a text stands for no value."""
+    return text.lower() in _NO_VALUE
+
+
 def finite_number(text: str, expected: str) -> float:
     """The number that a text spells; one too large for a float comes back as infinity.
 
@@ -139,7 +144,7 @@ def finite_number(text: str, expected: str) -> float:
     """
     if _NUMBER.fullmatch(text):
         return float(text)
-    if text.lower() in NO_VALUE:
+    if is_no_value(text):
         fault = "no value"
     elif _INFINITE.fullmatch(text):
         fault = "infinite"

@@ -24,7 +24,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache, partial
 
-from pyclone_pgsm.inputs import values
+from pyclone_pgsm.inputs.values import READS, is_no_value
 
 Fields = Mapping[str, str]
 """The texts of the FORMAT fields of one sample, by name."""
@@ -98,7 +98,7 @@ def _varscan(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, i
 
 def _allele_depths(name: str, ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
     first, *others = _texts(fields, name) or [""]
-    if _is_missing(first) and len(others) == len(alts) and not any(map(_is_missing, others)):
+    if is_no_value(first) and len(others) == len(alts) and not any(map(is_no_value, others)):
         alternates = [_read(text, name) for text in others]
         reference = _rest_of_depth(fields, name, sum(alternates))
     else:
@@ -108,7 +108,7 @@ def _allele_depths(name: str, ref: str, alts: Sequence[str], fields: Fields) -> 
 
 def _rest_of_depth(fields: Fields, name: str, alternates: int) -> int:
     """The reads of the reference, where nothing but those of the alternate alleles and the depth is told."""
-    if all(map(_is_missing, _texts(fields, "DP"))):
+    if all(map(is_no_value, _texts(fields, "DP"))):
         raise UncountedError(f"{name} has no value for the reference, and DP has none either")
     depth = _numbers(fields, "DP", 1)[0]
     if depth < alternates:
@@ -165,15 +165,11 @@ def _texts(fields: Fields, name: str) -> list[str]:
     return fields[name].split(",") if name in fields else []
 
 
-def _is_missing(text: str) -> bool:
-    return text.lower() in values.NO_VALUE
-
-
 @lru_cache(maxsize=65536)
 def _read(text: str, name: str) -> int:
-    if _is_missing(text):
+    if is_no_value(text):
         raise UncountedError(f"{name} has no value")
     try:
-        return values.READS(text)
+        return READS(text)
     except ValueError as fault:
         raise FaultError(text, f"{name}: {fault}") from None

@@ -164,7 +164,7 @@ def _sample_name(text: str) -> str:
 
 
 def _count(text: str) -> int:
-    return _NO_COUNT if text.lower() in values.NO_VALUE else values.READS(text)
+    return _NO_COUNT if values.is_no_value(text) else values.READS(text)
 
 
 def _why_filtered(text: str) -> str:

@@ -142,7 +142,7 @@ def _cell(texts: dict[str, str], names: frozenset[str]) -> tuple[str, str]:
 def _number(
     read: values.Share | values.Real, name: str, text: str, line: int | None, problems: FileProblems
 ) -> float | None:
-    if text.lower() in values.NO_VALUE:
+    if values.is_no_value(text):
         return None
     try:
         return read(text)
