@@ -70,11 +70,9 @@ def read_matrix(path: Path | str, id_column: str | None = None, ignore: Collecti
         table = read_text(path, id_column, ignore, problems)
     _note_row_name_problems(table, problems)
     raise_any(problems)
-    return (
-        table
-        if table.row_names
-        else replace(table, row_names=[str(row + 1) for row in range(len(table.rows))])
-    )
+    if table.row_names:
+        return table
+    return replace(table, row_names=[str(row + 1) for row in range(len(table.rows))])
 
 
 def data_error(matrix: Matrix, fault: DataValueError) -> InputError:
