@@ -139,7 +139,6 @@ def _add_unknown(exclusions: Exclusions, found: Found, states: States) -> None:
             return f"{text}, and more than {share} them in none of the two largest"
         return f"{text}: the two largest are taken for all; at most {share} the cells are in others"
 
-    has_segment = found.segment != NONE
-    exclusions.add(has_segment & ((states.minor < 0) | (states.second_minor < 0)), unknown)
-    exclusions.add(has_segment & states.too_many, several)
-    exclusions.add(has_segment & (states.not_modelled > 0), several, is_kept=True)
+    exclusions.add((states.minor < 0) | (states.second_minor < 0), unknown)
+    exclusions.add(states.too_many, several)
+    exclusions.add(states.not_modelled > 0, several, is_kept=True)

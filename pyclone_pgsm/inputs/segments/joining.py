@@ -113,7 +113,7 @@ def join(
     left_out = exclusions.left_out(given, names)
     if not kept.any():
         raise _nothing_left(given, left_out)
-    return _table(given, names, kept, found, known, normal_cn, states), left_out
+    return _table(found, names, kept, known, normal_cn, states), left_out
 
 
 def _normal_copies(found: Found, known: Mapping[str, Sample]) -> NDArray[np.int64]:
@@ -131,7 +131,6 @@ def _states(
     found: Found, known: Mapping[str, Sample], normal_cn: NDArray[np.int64], genotype_prior: str
 ) -> States:
     """The states at each mutation; where there is no segment, the normal one."""
-    has_segment = found.segment != NONE
     totals_do = looks_at_no_alleles(genotype_prior)
     first, second = (
         np.stack([found.take(f"{which}major_cn", 0), found.take(f"{which}minor_cn", 0)], axis=1).astype(
@@ -146,7 +145,7 @@ def _states(
         [found.take("fraction", 0.0), np.nan_to_num(found.take("subclonal_fraction", 0.0))], axis=1
     )
     others = found.take("other_fraction", 0.0)
-    of_all = has_segment & found.take("of_all_cells", 0).astype(bool)
+    of_all = found.take("of_all_cells", 0).astype(bool)
     content = _tumour_content(found, known, of_all, shares.sum(axis=1) + others)
     shares[of_all] /= content[of_all, None]
     others = np.where(of_all, others / content, others)
@@ -185,17 +184,16 @@ def _nothing_left(given: pd.DataFrame, left_out: Sequence[LeftOut]) -> InputErro
 
 
 def _table(
-    given: pd.DataFrame,
+    found: Found,
     names: Sequence[str],
     kept: NDArray[np.bool_],
-    found: Found,
     known: Mapping[str, Sample],
     normal_cn: NDArray[np.int64],
     states: States,
 ) -> pd.DataFrame:
     content = [known[sample].tumour_content for sample in found.samples]
     of_sample = np.array([DEFAULT_TUMOUR_CONTENT if share is None else share for share in content])
-    of = given[kept]
+    of = found.given[kept]
     table = pd.DataFrame(
         {
             "mutation_id": [name for name, keep in zip(names, kept.tolist()) if keep],
