@@ -126,6 +126,7 @@ def allele(text: str) -> str:
     return bases if _BASES.fullmatch(bases) else text
 
 
+@lru_cache(maxsize=4096)
 def why_no_mutation(ref: str, alt: str) -> str:
     """Why two alleles, as `allele` gives them, are no small mutation; "" if they are one."""
     for text in (ref, alt):

@@ -53,12 +53,6 @@ class CallTable(NamedTuple):
     required: tuple[str, ...]
     without_counts: str
 
-    @property
-    def style(self) -> Style:
-        """How its files look."""
-        known = {name for names in self.names.values() for name in names}
-        return Style(EXPECTED, lambda name: name.lower() in known)
-
 
 MAF = CallTable(
     {
@@ -105,7 +99,8 @@ def read_table(
     problems: FileProblems,
 ) -> FileVariants:
     """Read one table. One without a column of samples holds a single sample, named after the file."""
-    table = read_columns(file.path, kind.style, problems)
+    known = {name for names in kind.names.values() for name in names}
+    table = read_columns(file.path, Style(EXPECTED, lambda name: name.lower() in known), problems)
     cells = Cells(table, columns_by_part(table.columns, kind.names), problems)
     _note_missing_columns(cells, kind)
     if "sample_id" in cells:
@@ -190,7 +185,7 @@ def _rows(cells: Cells, chosen: Mapping[str, str], all_filters: bool) -> pd.Data
         why_not,
         np.where(ref_counts == _NO_COUNT, f"{cells.column_of['ref_counts']} has no value", ""),
         np.where(alt_counts == _NO_COUNT, f"{cells.column_of['alt_counts']} has no value", ""),
-        _why_no_mutation(ref, alt) if "ref" in cells else np.full(len(cells), ""),
+        [why_no_mutation(*pair) if "ref" in cells else "" for pair in zip(ref, alt)],
     ]
     rows = pd.DataFrame(
         {
@@ -207,11 +202,6 @@ def _rows(cells: Cells, chosen: Mapping[str, str], all_filters: bool) -> pd.Data
         }
     )
     return rows[sample_ids != ""]
-
-
-def _why_no_mutation(ref: NDArray[np.object_], alt: NDArray[np.object_]) -> list[str]:
-    why = {pair: why_no_mutation(*pair) for pair in set(zip(ref, alt))}
-    return [why[pair] for pair in zip(ref, alt)]
 
 
 def _left_out(rows: pd.DataFrame, file: str) -> list[LeftOut]:
