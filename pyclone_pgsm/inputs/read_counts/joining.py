@@ -145,7 +145,11 @@ def _arrays(joined: _Joined, genotype_prior: str) -> tuple[Observations, list[Le
     has_data = joined.spread(has_reads & has_copies, False)
     kept = np.logical_or.reduce(has_data, axis=1)
     if not kept.any():
-        raise InputError([_nothing_left(joined)])
+        nothing_left = (
+            f"none of the {count(len(joined.mutation_ids), 'mutation')} has data in any sample: every row has "
+            f"no reads or {joined.files[0].copies_column} 0"
+        )
+        raise InputError([Problem(joined.files[0].file, nothing_left)])
     left_out = [
         *_cells_without_copies(joined, has_copies),
         *_mutations_without_data(joined, kept, has_reads, has_copies),
@@ -209,14 +213,6 @@ def _samples_without_data(joined: _Joined, has_data: NDArray[np.bool_]) -> list[
         LeftOut(joined.file_of(first[sample]).file, None, "", joined.sample_ids[sample], reason)
         for sample in np.flatnonzero(~has_data.any(axis=0))
     ]
-
-
-def _nothing_left(joined: _Joined) -> Problem:
-    return Problem(
-        joined.files[0].file,
-        f"none of the {count(len(joined.mutation_ids), 'mutation')} has data in any sample: every row has "
-        f"no reads or {joined.files[0].copies_column} 0",
-    )
 
 
 def _annotations(joined: _Joined, kept: NDArray[np.bool_]) -> dict[str, list[str]]:
