@@ -76,28 +76,17 @@ class Layout:
         return [of[0] for part, of in {**self.place, **self.required}.items() if part not in found]
 
 
-def _place(start: str, end: str, chrom: tuple[str, ...] = _CHROM) -> dict[str, tuple[str, ...]]:
-    return {"chrom": chrom, "start": (start,), "end": (end,)}
-
-
 _TITAN_SHARE = {"fraction": ("cellular_prevalence", "cellularfrequency", "clonal_frequency")}
 _TITAN = {"state": ("TITAN_state", "titancall", "clonalcluster")}
 _CNVKIT = {"log2": ("log2",)}
-
-_HATCHET = {f"{kind}_{clone}": (f"{kind}_{clone}",) for clone in HATCHET_CLONES for kind in ("cn", "u")}
-_HATCHET_REQUIRED = ("cn_clone1", "u_clone1")
 
 LAYOUTS = (
     Layout(
         "hatchet",
         "HATCHet best.seg.ucn or best.bbc.ucn",
-        {
-            "cn_normal": ("cn_normal",),
-            "u_normal": ("u_normal",),
-            **{part: _HATCHET[part] for part in _HATCHET_REQUIRED},
-        },
+        {part: (part,) for part in ("cn_normal", "u_normal", "cn_clone1", "u_clone1")},
         alleles.of_hatchet,
-        optional={part: of for part, of in _HATCHET.items() if part not in _HATCHET_REQUIRED},
+        optional={part: (part,) for clone in HATCHET_CLONES[1:] for part in (f"cn_{clone}", f"u_{clone}")},
         zero_based=True,
     ),
     Layout(
@@ -177,7 +166,7 @@ LAYOUTS = (
         "ASCAT segments.txt",
         {"major": ("nMajor",), "minor": ("nMinor",)},
         alleles.of_pair,
-        place=_place("startpos", "endpos"),
+        place={"chrom": _CHROM, "start": ("startpos",), "end": ("endpos",)},
     ),
     Layout(
         "ascat",
@@ -224,7 +213,7 @@ LAYOUTS = (
         "PCGR cna.tsv",
         {"major": ("nMajor",), "minor": ("nMinor",)},
         alleles.of_pair,
-        place=_place("start", "end", ("chromosome",)),
+        place={"chrom": ("chromosome",), "start": ("start",), "end": ("end",)},
     ),
     Layout(
         "generic",
