@@ -125,7 +125,7 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
         variants,
         segments,
         sexes=options.sex or patient.sexes,
-        builds=options.genome_build,
+        build=options.genome_build,
         tumour_content=checked_means(content),
         fill_gaps="diploid" if options.fill_gaps else None,
         genotype_prior=options.genotype_prior,

@@ -48,7 +48,7 @@ def join(
     segments: Segments,
     *,
     sexes: Mapping[str, Sex] | Sex | None = None,
-    builds: Mapping[str, Build] | Build | None = None,
+    build: Build | None = None,
     tumour_content: Mapping[str, float] | float | None = None,
     fill_gaps: FillGaps | None = None,
     genotype_prior: str = "major",
@@ -62,8 +62,9 @@ def join(
     segments : Segments
         Segments of the same samples, and perhaps of others, which are not looked at. Segments without the name of a
         sample are those of the only sample of the mutations.
-    sexes, builds, tumour_content : mapping of sample to value, or one value for all samples, optional
-        Sex, genome build and share of cancer cells. Where nothing is given here, what the files of the segments say
+    sexes, tumour_content : mapping of sample to value, or one value for all samples, optional
+    build : str, optional
+        Sex, share of cancer cells and genome build. Where nothing is given here, what the files of the segments say
         holds, then what the files of the mutations say. Tumour content that nothing tells is 1.
     fill_gaps : "diploid", optional
         Take mutations in no segment as having the normal copies of their chromosome.
@@ -97,13 +98,12 @@ def join(
     known = {
         sample: Sample(
             resolved(sexes, sample, hinted(segments, rows[sample], "sex")),
-            resolved(builds, sample) or build_of(variants, segments, rows[sample], sample),
+            build or build_of(variants, segments, rows[sample], sample),
             resolved(tumour_content, sample, hinted(segments, rows[sample], "purity")),
         )
         for sample in samples
     }
-    if not isinstance(builds, Mapping):
-        check_same_build(known)
+    check_same_build(known)
     found = Found.of(given, segments, rows)
     normal_cn = _normal_copies(found, known)
     states = _states(found, known, normal_cn, genotype_prior)

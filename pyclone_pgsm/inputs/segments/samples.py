@@ -25,7 +25,7 @@ class Sample(NamedTuple):
     tumour_content: float | None
 
 
-def resolved(option: Mapping[str, _T] | _T | None, sample: str, hinted: _T | None = None) -> _T | None:
+def resolved(option: Mapping[str, _T] | _T | None, sample: str, hinted: _T | None) -> _T | None:
     """What an option, one value or one a sample, says of a sample; else the hint."""
     value = option.get(sample) if isinstance(option, Mapping) else option
     return hinted if value is None else value

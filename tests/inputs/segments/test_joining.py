@@ -179,8 +179,8 @@ def test_build_decides_at_the_ends_of_the_regions() -> None:
     position = 2_750_000  # pseudo-autosomal in GRCh38 only
     hints = [Hint("s.tsv", "S", "purple", 1, sex="male")]
     one, mutation = {"chrom": "X", "end": 3_000_000}, variants(("X", position))
-    assert join(mutation, given(one, hints=hints), builds="GRCh38")[0]["normal_cn"].tolist() == [2]
-    assert join(mutation, given(one, hints=hints), builds={"S": "GRCh37"})[0]["normal_cn"].tolist() == [1]
+    assert join(mutation, given(one, hints=hints), build="GRCh38")[0]["normal_cn"].tolist() == [2]
+    assert join(mutation, given(one, hints=hints), build="GRCh37")[0]["normal_cn"].tolist() == [1]
     whole = {"chrom": "X", "end": LENGTHS["GRCh38"]["X"]}
     assert join(mutation, given(whole, hints=hints))[0]["normal_cn"].tolist() == [2]
     said = Variants(mutation.table, builds={"v.vcf": "GRCh37"})
@@ -215,7 +215,7 @@ def test_unknown_contig() -> None:
 def test_gaps_filled() -> None:
     segments = given({"start": 100, "end": 200, "major_cn": 3}, {"chrom": "X", "start": 1, "end": 5})
     mutations = variants(("1", 50), ("1", 150), ("2", 5), ("X", 5000), ("MT", 5))
-    table, left_out = join(mutations, segments, sexes="male", builds="GRCh37", fill_gaps="diploid")
+    table, left_out = join(mutations, segments, sexes="male", build="GRCh37", fill_gaps="diploid")
     assert copies(table) == [(1, 1, 2), (3, 1, 2), (1, 1, 2), (1, 0, 1)]
     filled = "in no copy-number segment of the sample: taken as diploid"
     assert [item.reason for item in left_out][:3] == [filled] * 3
@@ -275,7 +275,7 @@ def test_total_on_the_x_of_a_man() -> None:
     """One allele of which there can be copies: the total is all of that."""
     segments = given({"chrom": "X", "end": 10_000_000, "major_cn": 2, "minor_cn": -1})
     table, left_out = join(
-        variants(("X", 5_000_000), ("X", 1_000_000)), segments, sexes="male", builds="GRCh37"
+        variants(("X", 5_000_000), ("X", 1_000_000)), segments, sexes="male", build="GRCh37"
     )
     assert numbers(table, "pos", "major_cn", "minor_cn", "normal_cn") == [(5_000_000, 2, 0, 1)]
     assert "not the copies of each allele" in left_out[0].reason
@@ -414,7 +414,7 @@ def test_different_builds() -> None:
         "bases in GRCh38, and here is position 249250621). Lift one of them over; or give `genome_build`, if this is "
         "a mistake"
     )
-    assert len(join(mutations, of_37, builds="GRCh38")[0]) == 1
+    assert len(join(mutations, of_37, build="GRCh38")[0]) == 1
     said = Variants(variants(("1", 5)).table, builds={"v.vcf": "GRCh38"})
     with pytest.raises(UsageError, match="the mutations are of genome build GRCh38, the segments of GRCh37"):
         join(said, of_37)
