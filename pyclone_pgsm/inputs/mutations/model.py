@@ -47,23 +47,6 @@ class VariantFile:
 
 
 @dataclass(frozen=True)
-class FileVariants:
-    """What one file gave: as `Variants`, of this file alone and without its column ``file``.
-
-    Attributes
-    ----------
-    names : list of str
-        The samples of the file, tumours or not, as they are called there.
-    """
-
-    table: pd.DataFrame
-    left_out: list[LeftOut]
-    names: list[str]
-    build: Build | None
-    unfiltered: bool
-
-
-@dataclass(frozen=True)
 class Variants:
     """Mutations in samples, as called.
 
@@ -81,12 +64,15 @@ class Variants:
         Genome build of a file, where it tells it.
     unfiltered : list of str
         Files that could tell the result of filters, and do for no record.
+    names : list of str
+        The samples of the files, tumours or not, as they are called there.
     """
 
     table: pd.DataFrame
     left_out: list[LeftOut] = field(default_factory=list)
     builds: dict[str, Build] = field(default_factory=dict)
     unfiltered: list[str] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
 
 
 def not_passed(filters: Sequence[str]) -> str:

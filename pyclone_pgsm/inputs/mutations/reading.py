@@ -14,7 +14,6 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.mutations.kinds import kind_of
 from pyclone_pgsm.inputs.mutations.model import (
     COLUMNS,
-    FileVariants,
     VariantFile,
     Variants,
     mutation_id,
@@ -76,12 +75,12 @@ def read_variants(
     raise_any(*found)
     _check_alleles(read, found)
     raise_any(*found)
-    return _put_together(read)
+    return _put_together(read, names)
 
 
 def _read_file(
     file: VariantFile, tumour_samples: Sequence[str], all_filters: bool, problems: FileProblems
-) -> FileVariants:
+) -> Variants:
     if file.path.exists() and not file.path.is_file() and not file.path.is_dir():
         raise problems.give_up("this is a pipe or a device; write the mutations to a file")
     kind = kind_of(file.path)
@@ -102,7 +101,7 @@ def _read_file(
     raise problems.give_up(f"{'the file is empty; ' if is_empty else ''}expected is {EXPECTED}")
 
 
-def _check_alleles(read: Sequence[tuple[str, FileVariants]], found: Sequence[FileProblems]) -> None:
+def _check_alleles(read: Sequence[tuple[str, Variants]], found: Sequence[FileProblems]) -> None:
     """Note files whose mutations cannot be told apart, or not be compared with those of the others, by alleles."""
     problems_of = {problems.file: problems for problems in found}
     seen: dict[tuple[str, str, int], tuple[str, int]] = {}
@@ -135,8 +134,8 @@ def _tells_alleles(table: pd.DataFrame) -> bool:
     return bool(table["ref"].iat[0] or table["alt"].iat[0])
 
 
-def _put_together(read: Sequence[tuple[str, FileVariants]]) -> Variants:
-    table = pd.concat([each.table.assign(file=file) for file, each in read], ignore_index=True)
+def _put_together(read: Sequence[tuple[str, Variants]], names: list[str]) -> Variants:
+    table = pd.concat([each.table for _, each in read], ignore_index=True)
     for name in ("chrom", "sample_id"):  # concatenating makes texts of categories that differ
         table[name] = union_categoricals([each.table[name] for _, each in read])
     table = table.astype({"file": pd.CategoricalDtype([file for file, _ in read])})[list(COLUMNS)]
@@ -146,8 +145,9 @@ def _put_together(read: Sequence[tuple[str, FileVariants]]) -> Variants:
     return Variants(
         table=table[~second].reset_index(drop=True),
         left_out=sorted(left_out, key=lambda item: (order[item.file], item.row or 0)),
-        builds={file: each.build for file, each in read if each.build is not None},
-        unfiltered=[file for file, each in read if each.unfiltered],
+        builds={file: build for _, each in read for file, build in each.builds.items()},
+        unfiltered=[file for _, each in read for file in each.unfiltered],
+        names=names,
     )
 
 

@@ -19,8 +19,8 @@ from pyclone_pgsm.inputs.genome import Build, chromosome, harmonise_build
 from pyclone_pgsm.inputs.mutations.model import (
     PASSING_FILTERS,
     TYPES,
-    FileVariants,
     VariantFile,
+    Variants,
     allele,
     mutation_ids,
     not_passed,
@@ -97,7 +97,7 @@ def read_table(
     tumour_samples: Sequence[str],
     all_filters: bool,
     problems: FileProblems,
-) -> FileVariants:
+) -> Variants:
     """Read one table. One without a column of samples holds a single sample, named after the file."""
     known = {name for names in kind.names.values() for name in names}
     table = read_columns(file.path, Style(EXPECTED, lambda name: name.lower() in known), problems)
@@ -116,13 +116,14 @@ def read_table(
     if not used.any():
         raise problems.give_up(why_nothing(len(rows), "rows", left_out), table.header_line)
     kept = rows[used].drop(columns="why_not").reset_index(drop=True)
-    return FileVariants(
-        table=kept.astype(TYPES),
+    build = _build(cells.distinct("build"))
+    no_filter = all(text in PASSING_FILTERS - {"PASS"} for text in cells.distinct("filter"))
+    return Variants(
+        table=kept.astype(TYPES).assign(file=problems.file),
         left_out=left_out,
+        builds={problems.file: build} if build else {},
+        unfiltered=[problems.file] if "filter" in cells and no_filter else [],
         names=names,
-        build=_build(cells.distinct("build")),
-        unfiltered="filter" in cells
-        and all(text in PASSING_FILTERS - {"PASS"} for text in cells.distinct("filter")),
     )
 
 

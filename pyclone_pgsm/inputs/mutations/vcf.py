@@ -30,8 +30,8 @@ from pyclone_pgsm.inputs.mutations.model import COLUMNS as MUTATION_COLUMNS
 from pyclone_pgsm.inputs.mutations.model import (
     PASSING_FILTERS,
     TYPES,
-    FileVariants,
     VariantFile,
+    Variants,
     allele,
     mutation_id,
     not_passed,
@@ -65,7 +65,7 @@ _BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b000300000000000000
 
 def read_vcf(
     file: VariantFile, tumour_samples: Sequence[str], all_filters: bool, problems: FileProblems
-) -> FileVariants:
+) -> Variants:
     """Read one VCF."""
     with open_lines(file.path, problems) as text:
         lines = ((number, line.rstrip("\n")) for number, line in enumerate(text, start=1))
@@ -81,12 +81,12 @@ def read_vcf(
     if not len(table) and not problems:
         no_counts = not header.samples and not collected.any_in_info
         raise problems.give_up(_no_samples(header) if no_counts else collected.why_nothing(), header.line)
-    return FileVariants(
-        table=table,
+    return Variants(
+        table=table.assign(file=problems.file),
         left_out=collected.left_out,
+        builds={problems.file: header.build} if header.build else {},
+        unfiltered=[] if collected.any_filter else [problems.file],
         names=names,
-        build=header.build,
-        unfiltered=not collected.any_filter,
     )
 
 
@@ -311,7 +311,7 @@ class _Collected:
         return why_nothing(self._num_read, "records", self.left_out)
 
     def table(self) -> pd.DataFrame:
-        """The mutations, as `FileVariants.table`."""
+        """The mutations, as `Variants.table` without the column ``file``."""
         types = TYPES | {"sample_id": pd.CategoricalDtype(self._sample_ids)}
         return pd.DataFrame(self._columns).astype(types)
 
