@@ -210,14 +210,12 @@ def records(
     """Each record with the line on which it begins; ends at quoting that cannot be read."""
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
     line = first_line
-    while True:
-        try:
-            for fields in reader:
-                yield line, fields
-                line = first_line + reader.line_num
-        except csv.Error as fault:
-            problems.add(_quoting_fault(str(fault)), line)
-        return
+    try:
+        for fields in reader:
+            yield line, fields
+            line = first_line + reader.line_num
+    except csv.Error as fault:
+        problems.add(_quoting_fault(str(fault)), line)
 
 
 def _quoting_fault(fault: str) -> str:

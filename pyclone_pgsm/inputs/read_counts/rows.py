@@ -222,8 +222,7 @@ def _second_states(cells: Cells) -> dict[str, NDArray]:
     numbers = {}
     for name, kind in SUBCLONAL.items():
         found = cells.read(name, _SECOND[name], kind, _FAULTY, may_miss=True)
-        nothing = np.where(has_second, _FAULTY, 0)
-        numbers[name] = np.where(is_empty[name], nothing, found).astype(kind)
+        numbers[name] = np.where(has_second, found, 0)
         cells.note(is_empty[name] & has_second, name, message)
     _note_minor_above_major(numbers, "subclonal_minor_cn", "subclonal_major_cn", cells)
     return numbers
