@@ -36,9 +36,8 @@ from pyclone_pgsm.inputs.segments.samples import (
     Sample,
     build_of,
     check_same_build,
-    hinted,
-    resolved,
     rows_by_sample,
+    told,
 )
 from pyclone_pgsm.inputs.segments.states import EXCESS, States, states_of_tumour
 
@@ -97,9 +96,9 @@ def join(
     rows = rows_by_sample(segments, samples)
     known = {
         sample: Sample(
-            resolved(sexes, sample, hinted(segments, rows[sample], "sex")),
+            told(sexes, sample, segments, rows[sample], "sex"),
             build or build_of(variants, segments, rows[sample], sample),
-            resolved(tumour_content, sample, hinted(segments, rows[sample], "purity")),
+            told(tumour_content, sample, segments, rows[sample], "purity"),
         )
         for sample in samples
     }

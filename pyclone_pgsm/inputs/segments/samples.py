@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +14,6 @@ from pyclone_pgsm.inputs.mutations.model import Variants
 from pyclone_pgsm.inputs.problems import listed
 from pyclone_pgsm.inputs.segments.model import Segments
 
-_T = TypeVar("_T")
-
 
 class Sample(NamedTuple):
     """What is known of a sample beside its mutations and segments."""
@@ -23,12 +21,6 @@ class Sample(NamedTuple):
     sex: Sex | None
     build: Build | None
     tumour_content: float | None
-
-
-def resolved(option: Mapping[str, _T] | _T | None, sample: str, hinted: _T | None) -> _T | None:
-    """What an option, one value or one a sample, says of a sample; else the hint."""
-    value = option.get(sample) if isinstance(option, Mapping) else option
-    return hinted if value is None else value
 
 
 def rows_by_sample(segments: Segments, samples: Sequence[str]) -> dict[str, NDArray[np.int64]]:
@@ -50,8 +42,11 @@ def rows_by_sample(segments: Segments, samples: Sequence[str]) -> dict[str, NDAr
     return {sample: rows.get(sample, nothing) for sample in samples}
 
 
-def hinted(segments: Segments, rows: NDArray[np.int64], what: str) -> Any:
-    """What the files of these segments say of their sample, if they agree."""
+def told(option: object, sample: str, segments: Segments, rows: NDArray[np.int64], what: str) -> Any:
+    """What an option, one value or one a sample, says of a sample; else the files of its segments, if they agree."""
+    value = option.get(sample) if isinstance(option, Mapping) else option
+    if value is not None:
+        return value
     used = segments.table.iloc[rows]
     files, samples = set(used["file"].unique()), set(used["sample_id"].unique())
     hints = (hint for hint in segments.hints if hint.file in files and hint.sample_id in samples)
