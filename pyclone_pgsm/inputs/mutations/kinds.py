@@ -16,12 +16,11 @@ MUTATIONS: tuple[Kind, ...] = ("vcf", "maf", "plain")
 
 _COUNTS = {"ref_counts", "alt_counts", "var_counts"}
 _COPIES = {"major_cn", "minor_cn", "total_cn"}
-_BOM = b"\xef\xbb\xbf"
 
 
 def kind_of(path: Path) -> Kind:
     """Tell the kind of a file. Never fails: a file that cannot be read is of unknown kind."""
-    lines = beginning(path).removeprefix(_BOM).decode("utf-8", errors="replace").splitlines()
+    lines = beginning(path).decode("utf-8-sig", errors="replace").splitlines()
     if lines and lines[0].lower().startswith("##fileformat=vcf"):
         return "vcf"
     names = next((line for line in lines if line.strip() and not line.startswith("##")), "")
