@@ -262,19 +262,15 @@ def _first_line(lines: Sequence[str], is_wanted: Callable[[str], bool], problems
     A line that begins with "#" is the header if it has wanted names, and more of them than the lines after it down to
     the first that does not begin so.
     """
-    candidates = []
-    for place, line in enumerate(lines):
-        if line.strip():
-            candidates.append(place)
-            if not line.startswith("#"):
-                break
+    above = list(itertools.takewhile(lambda line: line.startswith("#") or not line.strip(), lines))
 
     def num_wanted(place: int) -> int:
         return sum(map(is_wanted, _loose_names(lines[place])[0]))
 
-    possible = [
-        place for place in candidates if not lines[place].startswith("#") or num_wanted(place) >= _LEAST_NAMES
-    ]
+    comments = [place for place, line in enumerate(above) if line.startswith("#")]
+    possible = [place for place in comments if num_wanted(place) >= _LEAST_NAMES]
+    if len(above) < len(lines):
+        possible.append(len(above))
     if not possible:
         raise problems.give_up("the file is empty: a header with the column names is expected")
     return max(reversed(possible), key=num_wanted)
