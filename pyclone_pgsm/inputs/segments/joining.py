@@ -132,9 +132,7 @@ def _states(
     """The states at each mutation; where there is no segment, the normal one."""
     totals_do = looks_at_no_alleles(genotype_prior)
     first, second = (
-        np.stack([found.take(f"{which}major_cn", 0), found.take(f"{which}minor_cn", 0)], axis=1).astype(
-            np.int64
-        )
+        np.stack([found.take(f"{which}major_cn", 0), found.take(f"{which}minor_cn", 0)], axis=1)
         for which in ("", "subclonal_")
     )
     for state in (first, second):
