@@ -77,9 +77,22 @@ class Cells:
     ) -> NDArray:
         """(R, *shape) values of a column, which must be there.
 
-        ``read`` makes the value of a text; its ValueError says what is wrong with the text, whose value is then
-        ``otherwise``, or the text itself if that is None. With ``may_miss``, texts that stand for no value are no
-        fault. Faults are noted in the rows that ``matters`` (R,) says, in all if it is not given.
+        Parameters
+        ----------
+        part : str
+            Which one.
+        read : callable
+            From a text to its value; ValueError says what is wrong with it.
+        dtype : type
+            Of the values.
+        otherwise : optional
+            Value of texts that cannot be read; the text itself if None.
+        may_miss : bool
+            Whether texts that stand for no value are no fault.
+        matters : (R,) bool, optional
+            The rows of which faults are noted; all if not given.
+        shape : tuple of int
+            Of one value.
         """
         column = self.column(part)
         values: NDArray = np.full((len(column.texts), *shape), otherwise, dtype=dtype)

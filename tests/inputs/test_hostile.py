@@ -24,6 +24,7 @@ from pyclone_pgsm.cli import app as cli
 
 sys.path.insert(0, str(Path(__file__).parent / "segments"))
 from segment_files import FILES
+from small_runs import without_waiting
 
 SHORT = ("--iterations", 12, "--chains", 1, "--threads", 1, "--grid-size", 51, "--no-plots", "--quiet")
 OPTIONS = ("--sex", "male", "--tumour-content", "0.8")
@@ -72,7 +73,7 @@ def text(name: str) -> str:
 
 def without_warnings(stderr: str) -> str:
     """What a command said on stderr besides warnings, which begin so and take a line each."""
-    lines = stderr.splitlines(keepends=True)
+    lines = without_waiting(stderr).splitlines(keepends=True)
     return "".join(line for line in lines if not line.startswith("pyclone-pgsm: warning: "))
 
 
