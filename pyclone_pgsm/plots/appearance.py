@@ -88,6 +88,12 @@ def colour_groups(sizes: ArrayLike, labels: NDArray[np.int64]) -> list[tuple[str
     return [(order[c], code == c) for c in np.unique(code)]
 
 
+def runs(labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Begin and length of each run of equal labels."""
+    starts = np.flatnonzero(np.r_[True, labels[1:] != labels[:-1]])
+    return starts, np.diff(np.r_[starts, len(labels)])
+
+
 def largest_clusters(sizes: ArrayLike, limit: int) -> NDArray[np.int64]:
     """Ids of the at most `limit` largest clusters, ascending."""
     return np.sort(by_size(sizes)[:limit])

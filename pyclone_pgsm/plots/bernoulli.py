@@ -21,7 +21,7 @@ from pyclone_pgsm.plots.heatmaps import (
     draw_scale,
     draw_strip,
 )
-from pyclone_pgsm.plots.points import Clustered, title_width
+from pyclone_pgsm.plots.points import Clustered
 
 HEIGHT = 4.0
 """Inches that the data take."""
@@ -58,7 +58,7 @@ def data_heatmap(
     height = cluster_rows_height(len(shown))
     top, gap = style.HEADER + 0.1, 0.2
     total = top + HEIGHT + gap + height + frame.below
-    width = max(frame.total_width, title_width(subtitle))
+    width = max(frame.total_width, style.title_width(subtitle))
     figure = style.new_figure(width, total, "Data and clusters", subtitle)
 
     order = np.lexsort([-probabilities, data.labels])
@@ -84,8 +84,7 @@ def _lines(
         Ascending.
     """
     step = -(-len(labels) // MAX_LINES)
-    starts = np.flatnonzero(np.r_[True, labels[1:] != labels[:-1]])
-    within = np.arange(len(labels)) - np.repeat(starts, np.diff(np.r_[starts, len(labels)]))
+    within = np.arange(len(labels)) - np.repeat(*appearance.runs(labels))
     first = np.flatnonzero(within % step == 0)
     counts = np.diff(np.r_[first, len(labels)])
     return np.add.reduceat(values, first, axis=0) / counts[:, None], labels[first]
@@ -93,11 +92,9 @@ def _lines(
 
 def _part_clusters(axes: Axes, clusters: NDArray[np.int64]) -> None:
     """Draw lines between the clusters, and write the numbers of those that have room at the left."""
-    starts = np.flatnonzero(np.r_[True, clusters[1:] != clusters[:-1]])
-    ends = np.r_[starts[1:], len(clusters)]
-    inch = HEIGHT / len(clusters)
+    starts, sizes = appearance.runs(clusters)
     axes.hlines(starts[1:] - 0.5, -0.5, axes.get_xlim()[1], color=style.INK, linewidth=0.5)
-    shown = [(start + end - 1) / 2 for start, end in zip(starts, ends) if (end - start) * inch >= LINE]
-    names = [str(clusters[start]) for start, end in zip(starts, ends) if (end - start) * inch >= LINE]
-    axes.set_yticks(shown, names)
+    have_room = sizes * (HEIGHT / len(clusters)) >= LINE
+    middles = starts + (sizes - 1) / 2
+    axes.set_yticks(middles[have_room], [str(k) for k in clusters[starts[have_room]]])
     axes.tick_params(axis="y", length=0, pad=2 + 72 * 0.15)

@@ -99,15 +99,9 @@ def _order(labels: NDArray[np.int64], matrix: NDArray[np.floating]) -> NDArray[n
     return np.lexsort([-certainty, labels, labels < 0])
 
 
-def _blocks(labels: NDArray[np.int64]) -> list[tuple[int, int]]:
-    """Begin and size of each run of equal labels."""
-    starts = np.flatnonzero(np.r_[True, labels[1:] != labels[:-1]])
-    return list(zip(starts.tolist(), np.diff(np.r_[starts, len(labels)]).tolist()))
-
-
 def _draw_blocks(axes: Axes, labels: NDArray[np.int64], inch: float) -> None:
     """Border the block of each cluster; `inch` is the size of an item."""
-    for start, size in _blocks(labels):
+    for start, size in zip(*appearance.runs(labels)):
         if labels[start] >= 0 and size * inch >= SMALLEST_BLOCK:
             corner = (start - 0.5, start - 0.5)
             axes.add_patch(Rectangle(corner, size, size, fill=False, edgecolor=style.INK, linewidth=0.7))
@@ -116,7 +110,7 @@ def _draw_blocks(axes: Axes, labels: NDArray[np.int64], inch: float) -> None:
 def _number_blocks(strip: Axes, labels: NDArray[np.int64], inch: float, *, upright: bool) -> None:
     """Write the numbers of the clusters that have room along a strip, at its left if upright, else above."""
     font: dict[str, Any] = {"fontsize": style.SMALL, "color": style.INK}
-    for start, size in _blocks(labels):
+    for start, size in zip(*appearance.runs(labels)):
         middle, number = start + (size - 1) / 2, str(labels[start])
         if size * inch < (LINE if upright else DIGIT * (len(number) + 0.4)):
             continue

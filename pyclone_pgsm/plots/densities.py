@@ -50,7 +50,7 @@ def cluster_densities(summary: Summary) -> Figure:
     subtitle = f"{appearance.contents(summary)}; each scaled to its own height; dots: means"
     if len(shown) < len(sizes):
         subtitle += f"; the {limit} largest"
-    total = max(left + columns * (width + gap), style.text_width([subtitle], style.TEXT) + 0.3)
+    total = max(left + columns * (width + gap), style.title_width(subtitle))
     figure = style.new_figure(
         total, style.HEADER + panel_rows * (height + title) + 0.17, "Cluster densities", subtitle
     )

@@ -14,7 +14,7 @@ from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from pyclone_pgsm.plots import appearance, style
-from pyclone_pgsm.plots.points import Clustered, title_width
+from pyclone_pgsm.plots.points import Clustered
 
 MAX_CLUSTERS = 60
 MAX_NAMES = 60
@@ -62,7 +62,9 @@ def cluster_means(data: Clustered, parameters: Mapping[str, NDArray[np.float64]]
     top, height = style.HEADER + 0.1, cluster_rows_height(len(shown))
     bar = max(BAR, min(height, 2 * BAR))
     total = top + max(height + frame.below, bar + 0.15)
-    figure = style.new_figure(max(frame.total_width, title_width(subtitle)), total, "Cluster means", subtitle)
+    figure = style.new_figure(
+        max(frame.total_width, style.title_width(subtitle)), total, "Cluster means", subtitle
+    )
     image = draw_cluster_rows(figure, frame, top, height, means, scale)
     draw_scale(figure, frame, image, scale.name, top, bar)
     return figure

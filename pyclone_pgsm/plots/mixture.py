@@ -15,7 +15,7 @@ from pyclone_pgsm.plots.bernoulli import data_heatmap
 from pyclone_pgsm.plots.coclustering import coclustering_heatmap
 from pyclone_pgsm.plots.heatmaps import cluster_means
 from pyclone_pgsm.plots.normal import Density, cluster_points, density_map
-from pyclone_pgsm.plots.points import Clustered, title_width
+from pyclone_pgsm.plots.points import Clustered
 from pyclone_pgsm.plots.traces import chain_traces
 from pyclone_pgsm.posterior.traces import Traces
 
@@ -56,34 +56,24 @@ def mixture_pictures(
         Posterior predictive density (n,), not its logarithm, of new rows (n, D). Used for one and two columns
         that are not of kind bernoulli.
     """
-    pictures = _pictures(kind, data, probabilities, parameters, density)
+    if kind not in KINDS:
+        raise ValueError(f"kind {kind!r}: expected one of {', '.join(KINDS)}")
+    pictures: dict[str, Callable[[], Figure]] = {}
+    if kind == "bernoulli":
+        pictures["clusters"] = partial(data_heatmap, data, probabilities, parameters)
+    else:
+        normal = parameters if kind == "normal" else None
+        num_columns = data.values.shape[1]
+        pictures["clusters"] = partial(cluster_points, data, normal, density)
+        if density is not None and num_columns == 2:
+            pictures["density"] = partial(density_map, data, density, normal)
+        if normal is not None and num_columns > 2:
+            pictures["cluster_means"] = partial(cluster_means, data, normal)
     pictures["cluster_sizes"] = partial(cluster_sizes, data, probabilities)
     if coclustering is not None:
         pictures["coclustering"] = partial(coclustering_heatmap, names, data.labels, str(data), *coclustering)
     if traces is not None:
         pictures["traces"] = partial(chain_traces, traces)
-    return pictures
-
-
-def _pictures(
-    kind: str,
-    data: Clustered,
-    probabilities: NDArray[np.float64],
-    parameters: Mapping[str, NDArray[np.float64]],
-    density: Density | None,
-) -> dict[str, Callable[[], Figure]]:
-    """The pictures of one kind of likelihood."""
-    if kind == "bernoulli":
-        return {"clusters": partial(data_heatmap, data, probabilities, parameters)}
-    if kind not in KINDS:
-        raise ValueError(f"kind {kind!r}: expected one of {', '.join(KINDS)}")
-    normal = parameters if kind == "normal" else None
-    pictures: dict[str, Callable[[], Figure]] = {"clusters": partial(cluster_points, data, normal, density)}
-    num_columns = data.values.shape[1]
-    if density is not None and num_columns == 2:
-        pictures["density"] = partial(density_map, data, density, normal)
-    if normal is not None and num_columns > 2:
-        pictures["cluster_means"] = partial(cluster_means, data, normal)
     return pictures
 
 
@@ -108,7 +98,7 @@ def cluster_sizes(data: Clustered, probabilities: NDArray[np.float64]) -> Figure
     labels = [f"cluster {k}" for k in shown]
     left, gap, width = style.text_width(labels, style.SMALL) + 0.3, 0.75, 2.4
     top, height = style.HEADER + 0.05, max(0.7, len(shown) * 0.19)
-    total = max(left + 2 * width + gap + 0.25, title_width(subtitle))
+    total = max(left + 2 * width + gap + 0.25, style.title_width(subtitle))
     figure = style.new_figure(total, top + height + 0.55, "Cluster sizes and certainty", subtitle)
     colours = [appearance.cluster_colours(sizes)[k] for k in shown]
     rows = np.arange(len(shown))

@@ -79,7 +79,7 @@ def _plane(data: Clustered, parameters: Parameters | None, density: Density | No
         subtitle += "; ellipses: 2 standard deviations"
     if density is not None:
         subtitle += "; shaded: predictive density"
-    width = max(left + panel + 0.15 + legend_width, points.title_width(subtitle))
+    width = max(left + panel + 0.15 + legend_width, style.title_width(subtitle))
     figure = style.new_figure(width, top + max(panel, legend_height) + 0.5, "Clusters", subtitle)
     axes = _plane_axes(figure, data, ends, left, top, panel)
     if density is not None:
@@ -196,7 +196,7 @@ def _rows(data: Clustered, parameters: Parameters | None, density: Density | Non
         reach = points.spans(data, parameters["mean"][:, 0], parameters["covariance"][:, 0, 0])
         ends = points.limits(values, *reach)
     right = points.tick_width(ends) / 2 + 0.1
-    total = max(left + width + right, points.title_width(subtitle))
+    total = max(left + width + right, style.title_width(subtitle))
     figure = style.new_figure(total, top + histogram + gap + strip + 0.5, "Clusters", subtitle)
     above = style.add_axes(figure, left, top, width, histogram)
     axes = style.add_axes(figure, left, top + histogram + gap, width, strip)
@@ -204,9 +204,9 @@ def _rows(data: Clustered, parameters: Parameters | None, density: Density | Non
     _draw_histogram(above, data, ends, density)
     row_of = np.full(len(sizes), np.nan)
     row_of[shown] = np.arange(len(shown))
-    jitter = np.arange(len(values)) * points.GOLDEN % 1 * 0.6 - 0.4
+    jitter = np.arange(len(values)) * style.GOLDEN % 1 * 0.6 - 0.4
     style.cluster_rows(axes, labels)
-    points.value_axis(axes, "x", ends, ticks=6)
+    points.value_axis(axes, "x", ends)
     points.draw_points(axes, data, values, row_of[data.labels] + jitter)
     if parameters is not None:
         _draw_bars(axes, parameters, shown)
@@ -218,20 +218,15 @@ def _rows(data: Clustered, parameters: Parameters | None, density: Density | Non
 def _draw_histogram(axes: Axes, data: Clustered, ends: tuple[float, float], density: Density | None) -> None:
     values = data.values[:, 0]
     edges = np.linspace(*ends, 41 if len(values) < 1000 else 101)
-    base = np.zeros(len(edges) - 1)
     groups = appearance.colour_groups(data.sizes, data.labels)
-    for colour, members in sorted(groups, key=lambda group: group[0] in appearance.GREYS):
-        top = base + np.histogram(values[members], edges)[0]
-        axes.stairs(top, edges, baseline=base, fill=True, color=colour, linewidth=0)
-        base = top
-    highest = base.max()
+    highest = style.draw_histogram(axes, groups, values, edges)
     if density is not None:
         x = np.linspace(*ends, 5 * CELLS)
         curve = density(x[:, None]) * len(values) * (edges[1] - edges[0])
         halo = [withStroke(linewidth=2.2, foreground="white")]
         axes.plot(x, curve, color=style.INK, linewidth=1, path_effects=halo)
         highest = max(highest, min(curve.max(), 1.5 * highest))
-    points.value_axis(axes, "x", ends, ticks=6)
+    points.value_axis(axes, "x", ends)
     axes.tick_params(labelbottom=False)
     points.value_axis(axes, "y", (0, 1.05 * highest), ticks=4)
     axes.set_ylabel("rows", fontsize=style.TEXT, color=style.INK)
@@ -285,7 +280,7 @@ def principal_directions(values: NDArray[np.float64]) -> tuple[NDArray[np.float6
 
 
 def _components(data: Clustered, parameters: Parameters | None) -> Figure:
-    """A triangle of panels, a row and a column a principal component; the legend in its corner if it fits."""
+    """A triangle of panels, a row and a column a principal component."""
     directions, shares = principal_directions(data.values)
     centre = data.values.mean(axis=0)
     placed = replace(
@@ -304,47 +299,24 @@ def _components(data: Clustered, parameters: Parameters | None) -> Figure:
             "mean": (parameters["mean"] - centre) @ directions,
             "covariance": directions.T @ parameters["covariance"] @ directions,
         }
-    side = len(shares) - 1
-    panel = {1: 4.2, 2: 2.7, 3: 2.2}[side]
-    step, top = panel + 0.16, style.HEADER + 0.05
     ends = _plane_ends(placed, parameters)
     left = max(points.tick_width(each) for each in ends[1:]) + 0.45
-    handles, labels = style.cluster_legend(data.sizes)
-    legend_width, legend_height = style.legend_size(labels)
-    in_corner = max(legend_width, legend_height) <= (side - 1) * step
-    width = left + side * step + (0 if in_corner else legend_width)
-    height = top + max(side * step, 0 if in_corner else legend_height) + 0.4
-    figure = style.new_figure(max(width, points.title_width(subtitle)), height, "Clusters", subtitle)
-    for i in range(1, side + 1):
-        for j in range(i):
-            axes = style.add_axes(figure, left + j * step, top + (i - 1) * step, panel, panel)
-            _draw_pair(axes, placed, parameters, [j, i], [ends[j], ends[i]])
-            axes.tick_params(labelbottom=i == side, labelleft=j == 0)
-            if i == side:
-                axes.set_xlabel(placed.column_names[j], fontsize=style.TEXT, color=style.INK)
-            if j == 0:
-                axes.set_ylabel(placed.column_names[i], fontsize=style.TEXT, color=style.INK)
-                axes.yaxis.set_label_coords(-(left - 0.2) / panel, 0.5)
-    legend_left = left + side * step - (legend_width + 0.1 if in_corner else 0.05)
-    style.draw_legend(figure, handles, labels, legend_left, top)
-    return figure
+    coloured = np.flatnonzero(~np.isin(appearance.cluster_colours(data.sizes), appearance.GREYS))
 
+    def draw(axes: Axes, j: int, i: int) -> None:
+        """Draw two of the components, with the numbers of the clusters that have colours of their own."""
+        points.value_axis(axes, "x", ends[j])
+        points.value_axis(axes, "y", ends[i])
+        pair = [j, i]
+        coordinates = placed.values[:, pair]
+        points.draw_points(axes, placed, *coordinates.T)
+        centres = points.medians(placed, coordinates)
+        if parameters is not None:
+            centres = parameters["mean"][:, pair]
+            points.draw_ellipses(axes, placed, centres, parameters["covariance"][:, pair][:, :, pair])
+        points.number_clusters(axes, placed, centres, coloured)
+        if j == 0:
+            axes.yaxis.set_label_coords(-(left - 0.2) / style.panel_side(len(shares)), 0.5)
 
-def _draw_pair(
-    axes: Axes,
-    placed: Clustered,
-    parameters: Parameters | None,
-    pair: list[int],
-    ends: list[tuple[float, float]],
-) -> None:
-    """Draw two of the components, with the numbers of the clusters that have colours of their own."""
-    points.value_axis(axes, "x", ends[0])
-    points.value_axis(axes, "y", ends[1])
-    coordinates = placed.values[:, pair]
-    points.draw_points(axes, placed, *coordinates.T)
-    centres = points.medians(placed, coordinates)
-    if parameters is not None:
-        centres = parameters["mean"][:, pair]
-        points.draw_ellipses(axes, placed, centres, parameters["covariance"][:, pair][:, :, pair])
-    coloured = ~np.isin(appearance.cluster_colours(placed.sizes), appearance.GREYS)
-    points.number_clusters(axes, placed, centres, np.flatnonzero(coloured))
+    legend = style.cluster_legend(data.sizes)
+    return style.triangle("Clusters", subtitle, placed.column_names, legend, draw, left=left, below=0.4)

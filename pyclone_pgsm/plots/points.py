@@ -21,7 +21,6 @@ MAX_POINTS = 100_000
 """Rows drawn at most; of more, an even part of each cluster."""
 MOST_BEYOND = 0.15
 """Part of the range of the values by which an axis is made longer for ellipses, at most."""
-GOLDEN = (5**0.5 - 1) / 2
 DARKER = 0.7
 """Factor from a cluster's colour to that of its outline."""
 
@@ -169,11 +168,6 @@ def medians(data: Clustered, points: NDArray[np.float64]) -> NDArray[np.float64]
 
 
 # --- texts --------------------------------------------------------------------------------------------------
-
-
-def title_width(subtitle: str) -> float:
-    """Inches that a figure needs at least for its subtitle."""
-    return style.text_width([subtitle], style.TEXT) + 0.3
 
 
 def shown_names(names: Sequence[str], width: float) -> list[str]:

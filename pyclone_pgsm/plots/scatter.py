@@ -18,6 +18,7 @@ from pyclone_pgsm.plots import appearance, style
 from pyclone_pgsm.posterior.summary import Summary
 
 MAX_PAIRS = 15
+"""Pairs of samples shown at most; if there are more, only the samples that differ the most are shown."""
 MAX_ROWS = 60
 LOWEST_END = 0.6
 """Axes of variant allele frequencies end here if no mutation has a higher one, and at 1 at most."""
@@ -34,7 +35,6 @@ AROUND = np.array(
     ]
 )
 """Directions from the middle of a cluster in which its number may stand, the best first."""
-GOLDEN = (5**0.5 - 1) / 2
 
 
 @dataclass(frozen=True)
@@ -48,33 +48,18 @@ class _Quantity:
     discs: bool
 
 
-def prevalence_scatter(summary: Summary, max_pairs: int = MAX_PAIRS) -> Figure:
-    """Posterior mean prevalence of each mutation, coloured by cluster.
-
-    Parameters
-    ----------
-    summary : Summary
-    max_pairs : int
-        Pairs of samples shown at most, at least 1. If there are more, only the samples that differ the most
-        are shown.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+def prevalence_scatter(summary: Summary) -> Figure:
+    """Posterior mean prevalence of each mutation, coloured by cluster."""
     quantity = _Quantity(summary.mean, "Cellular prevalences", "cellular prevalence", end=1, discs=True)
-    return _scatter(summary, quantity, max_pairs)
+    return _scatter(summary, quantity)
 
 
-def vaf_scatter(summary: Summary, max_pairs: int = MAX_PAIRS) -> Figure:
-    """Variant allele frequency of each mutation, coloured by cluster; nothing where there are no reads.
-
-    Parameters and result as of `prevalence_scatter`.
-    """
+def vaf_scatter(summary: Summary) -> Figure:
+    """Variant allele frequency of each mutation, coloured by cluster; nothing where there are no reads."""
     highest = np.nanmax(summary.vaf, initial=0)
     end = float(np.clip(np.ceil(10 * highest) / 10, LOWEST_END, 1))
     title, name = "Variant allele frequencies", "variant allele frequency"
-    return _scatter(summary, _Quantity(summary.vaf, title, name, end, discs=False), max_pairs)
+    return _scatter(summary, _Quantity(summary.vaf, title, name, end, discs=False))
 
 
 def choose_samples(summary: Summary, max_pairs: int) -> NDArray[np.int64]:
@@ -97,11 +82,11 @@ def choose_samples(summary: Summary, max_pairs: int) -> NDArray[np.int64]:
     return np.sort(chosen)
 
 
-def _scatter(summary: Summary, quantity: _Quantity, max_pairs: int) -> Figure:
+def _scatter(summary: Summary, quantity: _Quantity) -> Figure:
     subtitle = appearance.contents(summary)
     if len(summary.sample_ids) == 1:
         return _rows(summary, quantity, subtitle)
-    samples = choose_samples(summary, max_pairs)
+    samples = choose_samples(summary, MAX_PAIRS)
     if len(samples) < len(summary.sample_ids):
         subtitle += f"; {len(samples)} of {len(summary.sample_ids)} samples, those that differ the most"
     if quantity.discs:
@@ -115,36 +100,21 @@ def _scatter(summary: Summary, quantity: _Quantity, max_pairs: int) -> Figure:
 
 
 def _pairs(summary: Summary, quantity: _Quantity, samples: NDArray[np.int64], subtitle: str) -> Figure:
-    """A triangle of panels, a row and a column a sample; the legend in its empty corner if that has room."""
-    side = len(samples) - 1
-    panel = {1: 4.2, 2: 2.7, 3: 2.2}.get(side, 1.75)
-    step = panel + 0.16
-    left, top, below = 0.85, style.HEADER + 0.05, 0.5
-    handles, labels = style.cluster_legend(summary.cluster_size, summary.num_outliers)
-    legend_width, legend_height = style.legend_size(labels)
-    in_corner = max(legend_width, legend_height) <= (side - 1) * step
-    width = left + side * step + (0 if in_corner else legend_width)
-    width = max(width, style.text_width([subtitle], style.TEXT) + 0.3)
-    height = top + max(side * step, 0 if in_corner else legend_height) + below
-    figure = style.new_figure(width, height, quantity.title, subtitle)
-
+    """A triangle of panels, a row and a column a sample."""
+    left = 0.85
+    panel = style.panel_side(len(samples))
     names = style.short_names([summary.sample_ids[d] for d in samples], int(panel * 12))
-    for i in range(1, len(samples)):
-        for j in range(i):
-            axes = style.add_axes(figure, left + j * step, top + (i - 1) * step, panel, panel)
-            _draw_pair(axes, summary, quantity, samples[j], samples[i])
-            if panel >= NUMBERED_FROM:
-                _number_clusters(axes, summary, *quantity.values[:, samples[[j, i]]].T)
-            axes.tick_params(labelbottom=i == side, labelleft=j == 0)
-            if i == side:
-                axes.set_xlabel(names[j], fontsize=style.TEXT, color=style.INK)
-            if j == 0:
-                axes.set_ylabel(names[i], fontsize=style.TEXT, color=style.INK)
-    middle = (side * step - 0.16) / 2
-    _axis_name(figure, quantity.name, left + middle, height - 0.1, 0)
-    _axis_name(figure, quantity.name, 0.22, top + middle, 90)
-    legend_left = left + side * step - (legend_width + 0.1 if in_corner else 0.05)
-    style.draw_legend(figure, handles, labels, legend_left, top)
+    legend = style.cluster_legend(summary.cluster_size, summary.num_outliers)
+
+    def draw(axes: Axes, j: int, i: int) -> None:
+        _draw_pair(axes, summary, quantity, samples[j], samples[i])
+        if panel >= NUMBERED_FROM:
+            _number_clusters(axes, summary, *quantity.values[:, samples[[j, i]]].T)
+
+    figure = style.triangle(quantity.title, subtitle, names, legend, draw, left=left, below=0.5)
+    middle = ((len(samples) - 1) * (panel + style.GAP) - style.GAP) / 2
+    _axis_name(figure, quantity.name, left + middle, figure.get_figheight() - 0.1, 0)
+    _axis_name(figure, quantity.name, 0.22, style.HEADER + 0.05 + middle, 90)
     return figure
 
 
@@ -285,7 +255,7 @@ def _rows(summary: Summary, quantity: _Quantity, subtitle: str) -> Figure:
     _draw_histogram(above, summary, quantity)
     if np.isnan(values).all():
         _say_no_reads(above)
-    jitter = (np.arange(len(values)) * GOLDEN % 1 - 0.5) * 0.7
+    jitter = (np.arange(len(values)) * style.GOLDEN % 1 - 0.5) * 0.7
     style.cluster_rows(axes, labels)
     style.unit_axis(axes, "x", quantity.end)
     _draw_points(axes, summary, values, row_of[summary.labels] + jitter)
@@ -297,18 +267,11 @@ def _rows(summary: Summary, quantity: _Quantity, subtitle: str) -> Figure:
 def _draw_histogram(axes: Axes, summary: Summary, quantity: _Quantity) -> None:
     values = quantity.values[:, 0]
     edges = np.linspace(0, quantity.end, 51 if len(values) < 1000 else 101)
-    base = np.zeros(len(edges) - 1)
-    known = ~np.isnan(values)
     groups = appearance.colour_groups(summary.cluster_size, summary.labels)
-    for colour, members in sorted(
-        groups, key=lambda group: group[0] in (appearance.OUTLIER, *appearance.GREYS)
-    ):
-        top = base + np.histogram(values[members & known], edges)[0]
-        axes.stairs(top, edges, baseline=base, fill=True, color=colour, linewidth=0)
-        base = top
+    highest = style.draw_histogram(axes, groups, values, edges)
     style.unit_axis(axes, "x", quantity.end)
     axes.tick_params(labelbottom=False)
     axes.yaxis.set_major_locator(MaxNLocator(nbins=4, steps=[1, 2, 5, 10], integer=True))
     axes.yaxis.set_major_formatter("{x:,.0f}")
-    axes.set_ylim(0, max(1.0, base.max() * 1.05))
+    axes.set_ylim(0, max(1.0, highest * 1.05))
     axes.set_ylabel("mutations", fontsize=style.TEXT, color=style.INK)

@@ -41,6 +41,10 @@ INK, SOFT, RULE = "#222222", "#666666", "#d9d9d9"
 TEXT, SMALL, TITLE = 8.0, 7.0, 11.0
 HEADER = 0.62
 """Inches that the title and the line below it take from the top of a figure."""
+GAP = 0.16
+"""Inches between two panels of a triangle."""
+GOLDEN = (5**0.5 - 1) / 2
+"""Multiples of it, modulo 1, spread points evenly across a row."""
 RASTER_FROM = 1000
 """Points from which on they are pixels in a PDF too."""
 
@@ -107,6 +111,21 @@ def draw_legend(figure: Figure, handles: list[Line2D], labels: list[str], left: 
     )
 
 
+def draw_histogram(
+    axes: Axes,
+    groups: Iterable[tuple[str, NDArray[np.bool_]]],
+    values: NDArray[np.float64],
+    edges: NDArray[np.float64],
+) -> float:
+    """Draw a stacked histogram, muted colours on top, and return its height; NaN is in none of its bars."""
+    base = np.zeros(len(edges) - 1)
+    for colour, members in sorted(groups, key=lambda group: group[0] in (OUTLIER, *GREYS)):
+        top = base + np.histogram(values[members], edges)[0]
+        axes.stairs(top, edges, baseline=base, fill=True, color=colour, linewidth=0)
+        base = top
+    return float(base.max())
+
+
 def draw_points(
     axes: Axes,
     groups: Iterable[tuple[str, NDArray[np.bool_]]],
@@ -158,6 +177,11 @@ def text_width(texts: Sequence[str], size: float) -> float:
     return max(renderer.get_text_width_height_descent(text, font, False)[0] for text in plain) / 72
 
 
+def title_width(subtitle: str) -> float:
+    """Inches that a figure needs at least for its subtitle."""
+    return text_width([subtitle], TEXT) + 0.3
+
+
 # --- layout -------------------------------------------------------------------------------------------------
 
 
@@ -183,6 +207,47 @@ def add_axes(figure: Figure, left: float, top: float, width: float, height: floa
     return axes
 
 
+def panel_side(number: int) -> float:
+    """Inches that a panel is wide and high in a triangle of so many quantities."""
+    return {2: 4.2, 3: 2.7, 4: 2.2}.get(number, 1.75)
+
+
+def triangle(
+    title: str,
+    subtitle: str,
+    names: Sequence[str],
+    legend: tuple[list[Line2D], list[str]],
+    draw: Callable[[Axes, int, int], None],
+    *,
+    left: float,
+    below: float,
+) -> Figure:
+    """A triangle of panels, a row and a column a quantity; the legend in its empty corner if that has room.
+
+    `names` are those of the quantities, and `draw` fills the panel of two of them, the one across and the one up;
+    `left` and `below` are inches at the edges of the triangle.
+    """
+    side, panel = len(names) - 1, panel_side(len(names))
+    step, top = panel + GAP, HEADER + 0.05
+    legend_width, legend_height = legend_size(legend[1])
+    in_corner = max(legend_width, legend_height) <= (side - 1) * step
+    width = left + side * step + (0 if in_corner else legend_width)
+    height = top + max(side * step, 0 if in_corner else legend_height) + below
+    figure = new_figure(max(width, title_width(subtitle)), height, title, subtitle)
+    for i in range(1, len(names)):
+        for j in range(i):
+            axes = add_axes(figure, left + j * step, top + (i - 1) * step, panel, panel)
+            draw(axes, j, i)
+            axes.tick_params(labelbottom=i == side, labelleft=j == 0)
+            if i == side:
+                axes.set_xlabel(names[j], fontsize=TEXT, color=INK)
+            if j == 0:
+                axes.set_ylabel(names[i], fontsize=TEXT, color=INK)
+    legend_left = left + side * step - (legend_width + 0.1 if in_corner else 0.05)
+    draw_legend(figure, *legend, legend_left, top)
+    return figure
+
+
 def unit_axis(axes: Axes, which: str, end: float = 1.0) -> None:
     """Make the "x" or "y" axis one of fractions: 0..`end` with a small margin and a grid."""
     axes.set(**{f"{which}lim": (-0.03 * end, 1.03 * end)})
@@ -193,10 +258,10 @@ def unit_axis(axes: Axes, which: str, end: float = 1.0) -> None:
     axis.grid(True, color=RULE, linewidth=0.6)
 
 
-def cluster_rows(axes: Axes, labels: Sequence[str], size: float = SMALL) -> None:
+def cluster_rows(axes: Axes, labels: Sequence[str]) -> None:
     """Make the y axis one row a cluster, the first on top; rows are at y = 0, 1, .."""
     axes.set_ylim(len(labels) - 0.4, -0.6)
-    axes.set_yticks(range(len(labels)), labels, fontsize=size)
+    axes.set_yticks(range(len(labels)), labels, fontsize=SMALL)
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
 

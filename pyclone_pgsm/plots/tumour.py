@@ -13,7 +13,7 @@ from pyclone_pgsm.plots import appearance
 from pyclone_pgsm.plots.coclustering import coclustering_heatmap
 from pyclone_pgsm.plots.densities import cluster_densities
 from pyclone_pgsm.plots.prevalences import cluster_prevalences
-from pyclone_pgsm.plots.scatter import MAX_PAIRS, prevalence_scatter, vaf_scatter
+from pyclone_pgsm.plots.scatter import prevalence_scatter, vaf_scatter
 from pyclone_pgsm.plots.traces import chain_traces
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.posterior.traces import Traces
@@ -23,7 +23,6 @@ def tumour_pictures(
     summary: Summary,
     coclustering: tuple[NDArray[np.int64], NDArray[np.floating]] | None,
     traces: Traces | None,
-    max_pairs: int = MAX_PAIRS,
 ) -> dict[str, Callable[[], Figure]]:
     """What draws each picture of a run, by name; those of clusters if there are any.
 
@@ -34,15 +33,13 @@ def tumour_pictures(
         Mutations (n,) and the probability (n, n) that two of them share a cluster; None for no such picture.
     traces : Traces or None
         None for no such picture.
-    max_pairs : int
-        Pairs of samples that a scatter picture shows at most; with more, it shows a part of the samples.
     """
     pictures: dict[str, Callable[[], Figure]] = {}
     if summary.num_clusters:  # not all mutations are outliers
         pictures["cluster_prevalences"] = partial(cluster_prevalences, summary)
         pictures["cluster_densities"] = partial(cluster_densities, summary)
-    pictures["prevalence_scatter"] = partial(prevalence_scatter, summary, max_pairs)
-    pictures["vaf_scatter"] = partial(vaf_scatter, summary, max_pairs)
+    pictures["prevalence_scatter"] = partial(prevalence_scatter, summary)
+    pictures["vaf_scatter"] = partial(vaf_scatter, summary)
     if coclustering is not None:
         contents = appearance.contents(summary)
         pictures["coclustering"] = partial(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import itertools
 import math
 from io import BytesIO
 from typing import Any
@@ -49,11 +48,10 @@ def coclustering_picture(
     image.save(file, "png", optimize=False)
     encoded = base64.b64encode(file.getvalue()).decode("ascii")
     ordered = own[order]
-    edges = np.concatenate([[0], np.flatnonzero(np.diff(ordered)) + 1, [n]]).tolist()
     colours = appearance.cluster_colours(np.bincount(labels[labels >= 0]))
     squares = []
-    for start, end in itertools.pairwise(edges):
-        k, size = int(ordered[start]), (end - start) / n
+    for start, length in zip(*appearance.runs(ordered)):
+        k, size = ordered[start], length / n
         if k < 0 or size < SMALLEST_OUTLINE:
             continue
         at = 500 * start / n

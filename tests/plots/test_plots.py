@@ -476,13 +476,14 @@ def test_legends_name_the_20_largest_and_count_the_others():
     assert [handle.get_color() for handle in handles[:20]] == colours[20:]
 
 
-def test_scatters_say_which_samples_they_show():
+def test_scatters_say_which_samples_they_show(monkeypatch):
     summary = make_summary(100, 20, 5)
     figure = prevalence_scatter(summary)
     assert len(figure.axes) == 15
     assert any("6 of 20 samples" in text for text in texts(figure))
-    assert len(vaf_scatter(summary, max_pairs=1).axes) == 1
     assert not any("samples" in text for text in texts(prevalence_scatter(make_summary(100, 4, 5))))
+    monkeypatch.setattr("pyclone_pgsm.plots.scatter.MAX_PAIRS", 1)
+    assert len(vaf_scatter(summary).axes) == 1
 
 
 def test_samples_that_differ_are_chosen():
