@@ -121,8 +121,6 @@ class Format(NamedTuple):
     ----------
     name : str
         Of ``--format``.
-    summary : str
-        What it is, in a line.
     files : tuple of str
         Names of its files in the folder OUT; none: OUT is the only file.
     write : callable
@@ -132,7 +130,6 @@ class Format(NamedTuple):
     """
 
     name: str
-    summary: str
     files: tuple[str, ...]
     write: Callable[[Answer, Path, ExportOptions], list[str]]
     needs_clusters: bool = True
@@ -181,9 +178,6 @@ def note_two_states(answer: Answer, what: str) -> list[str]:
 
 OF_CLUSTER = "the prevalence of the cluster there"
 """What mutations without data have in formats of clusters."""
-NO_INTERVALS = "intervals have no place in the format"
-NO_UNCERTAINTY = "intervals and probabilities of clusters have no place in the format"
-"""Note of a format that has prevalences without their intervals."""
 
 
 def is_driver(answer: Answer, drivers: frozenset[str]) -> NDArray[np.bool_]:

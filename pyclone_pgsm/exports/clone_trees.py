@@ -9,7 +9,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pyclone_pgsm.exports.answer import (
-    NO_UNCERTAINTY,
     OF_CLUSTER,
     Answer,
     ExportOptions,
@@ -24,11 +23,17 @@ from pyclone_pgsm.files import write_file
 from pyclone_pgsm.posterior.states import trunks
 
 FREQ, CLUSTERS = "freq.txt", "clusters.txt"
+NO_UNCERTAINTY = "intervals and probabilities of clusters have no place in the format"
 
 
 def in_r(values: NDArray[np.bool_]) -> NDArray[np.object_]:
     """Booleans as R writes them."""
     return np.where(values, "TRUE", "FALSE").astype(object)
+
+
+def _notes(answer: Answer, *own: str) -> list[str]:
+    """What a table of clusters cannot carry: its own notes among those of all of them."""
+    return [*note_exceptions(answer, OF_CLUSTER), *own, NO_UNCERTAINTY]
 
 
 def _in_trunk(answer: Answer) -> tuple[NDArray[np.bool_], list[str]]:
@@ -62,12 +67,7 @@ def _write_ctree(answer: Answer, out: Path, options: ExportOptions) -> list[str]
     table["patientID"] = options.patient
     order = ["patientID", "sample_id", "variantID", "cluster", "nMuts", "is.driver", "is.clonal", "CCF"]
     write_table(table[order], out)
-    return [
-        *note_exceptions(answer, OF_CLUSTER),
-        *notes,
-        *note_drivers(answer, options.drivers),
-        NO_UNCERTAINTY,
-    ]
+    return _notes(answer, *notes, *note_drivers(answer, options.drivers))
 
 
 def _write_revolver(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
@@ -93,12 +93,7 @@ def _write_revolver(answer: Answer, out: Path, options: ExportOptions) -> list[s
         }
     )
     write_table(table, out)
-    return [
-        *note_exceptions(answer, OF_CLUSTER),
-        *notes,
-        *note_drivers(answer, options.drivers),
-        NO_UNCERTAINTY,
-    ]
+    return _notes(answer, *notes, *note_drivers(answer, options.drivers))
 
 
 def _write_clonevol(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
@@ -114,12 +109,10 @@ def _write_clonevol(answer: Answer, out: Path, options: ExportOptions) -> list[s
         columns[f"{name}.ccf" if taken else name] = 100.0 * answer.prevalence[order, d]
     write_table(pd.DataFrame(columns), out)
     notes = [f"columns of samples end in .ccf: a sample is called {taken[0]!r}"] if taken else []
-    return [
-        *note_exceptions(answer, OF_CLUSTER),
-        *notes,
-        "cluster 1 is the one with the largest mean prevalence, which ClonEvol takes for the founding clone",
-        NO_UNCERTAINTY,
-    ]
+    founding = (
+        "cluster 1 is the one with the largest mean prevalence, which ClonEvol takes for the founding clone"
+    )
+    return _notes(answer, *notes, founding)
 
 
 def _write_citup(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
@@ -127,14 +120,11 @@ def _write_citup(answer: Answer, out: Path, options: ExportOptions) -> list[str]
     values = ["\t".join(f"{value:.6g}" for value in row) for row in answer.prevalence[rows]]
     write_file(out / FREQ, ("\n".join(values) + "\n").encode())
     write_file(out / CLUSTERS, ("\n".join(map(str, answer.summary.labels[rows])) + "\n").encode())
-    return [
-        *note_exceptions(answer, OF_CLUSTER),
-        "names have no place in the format: rows and columns are in the order of mutations.tsv",
-        NO_UNCERTAINTY,
-    ]
+    order = "names have no place in the format: rows and columns are in the order of mutations.tsv"
+    return _notes(answer, order)
 
 
-CTREE = Format("ctree", "ctree's table of clusters, a row a mutation and sample", (), _write_ctree)
-REVOLVER = Format("revolver", "REVOLVER's table of a patient", (), _write_revolver)
-CLONEVOL = Format("clonevol", "ClonEvol's table, prevalences in per cent", (), _write_clonevol)
-CITUP = Format("citup", "CITUP's frequencies and clusters", (FREQ, CLUSTERS), _write_citup)
+CTREE = Format("ctree", (), _write_ctree)
+REVOLVER = Format("revolver", (), _write_revolver)
+CLONEVOL = Format("clonevol", (), _write_clonevol)
+CITUP = Format("citup", (FREQ, CLUSTERS), _write_citup)

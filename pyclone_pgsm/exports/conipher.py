@@ -73,4 +73,4 @@ def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     ]
 
 
-CONIPHER = Format("conipher", "CONIPHER's input table", (), _write)
+CONIPHER = Format("conipher", (), _write)

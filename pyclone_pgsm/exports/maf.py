@@ -130,13 +130,5 @@ def _write_cbioportal(answer: Answer, out: Path, options: ExportOptions) -> list
     ]
 
 
-MAF = Format(
-    "maf", "your own MAF with CCF, CCF_lower, CCF_upper and cluster", (), _write_maf, needs_clusters=False
-)
-CBIOPORTAL = Format(
-    "cbioportal",
-    "your own MAF with cBioPortal's eight ASCN columns",
-    (),
-    _write_cbioportal,
-    needs_clusters=False,
-)
+MAF = Format("maf", (), _write_maf, needs_clusters=False)
+CBIOPORTAL = Format("cbioportal", (), _write_cbioportal, needs_clusters=False)

@@ -56,4 +56,4 @@ def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     ]
 
 
-METIENT = Format("metient", "Metient's table of reads at anatomical sites", (), _write)
+METIENT = Format("metient", (), _write)

@@ -53,4 +53,4 @@ def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     ]
 
 
-PAIRTREE = Format("pairtree", "Pairtree's and Orchard's .ssm and .params.json", (SSM, PARAMS), _write)
+PAIRTREE = Format("pairtree", (SSM, PARAMS), _write)

@@ -21,4 +21,4 @@ def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     return []
 
 
-PARQUET = Format("parquet", "the tables of the output folder as Parquet", FILES, _write, needs_clusters=False)
+PARQUET = Format("parquet", FILES, _write, needs_clusters=False)

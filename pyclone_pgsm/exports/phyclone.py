@@ -68,6 +68,4 @@ def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     ]
 
 
-PHYCLONE = Format(
-    "phyclone", "PhyClone's input and its clusters", (INPUT, CLUSTERS), _write, needs_clusters=False
-)
+PHYCLONE = Format("phyclone", (INPUT, CLUSTERS), _write, needs_clusters=False)

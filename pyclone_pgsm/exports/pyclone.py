@@ -12,7 +12,6 @@ import numpy as np
 import pandas as pd
 
 from pyclone_pgsm.exports.answer import (
-    NO_INTERVALS,
     OF_CLUSTER,
     Answer,
     ExportOptions,
@@ -23,6 +22,7 @@ from pyclone_pgsm.exports.answer import (
 )
 
 LOCI, CLUSTER = "loci.tsv", "cluster.tsv"
+NO_INTERVALS = "intervals have no place in the format"
 
 
 def _write_pyclone(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
@@ -47,10 +47,7 @@ def _write_pyclone(answer: Answer, out: Path, options: ExportOptions) -> list[st
     )
     write_table(loci, out / LOCI)
     write_table(clusters, out / CLUSTER)
-    return [
-        *note_exceptions(answer, "no allele frequency, and the model's prevalence"),
-        NO_INTERVALS,
-    ]
+    return [*note_exceptions(answer, "no allele frequency, and the model's prevalence"), NO_INTERVALS]
 
 
 def _write_pyclone_vi(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
@@ -71,7 +68,5 @@ def _write_pyclone_vi(answer: Answer, out: Path, options: ExportOptions) -> list
     ]
 
 
-PYCLONE = Format(
-    "pyclone", "PyClone's tables of loci and clusters", (LOCI, CLUSTER), _write_pyclone, needs_clusters=False
-)
-PYCLONE_VI = Format("pyclone-vi", "PyClone-VI's table of six columns", (), _write_pyclone_vi)
+PYCLONE = Format("pyclone", (LOCI, CLUSTER), _write_pyclone, needs_clusters=False)
+PYCLONE_VI = Format("pyclone-vi", (), _write_pyclone_vi)

@@ -113,6 +113,4 @@ def _block(content: bytes) -> bytes:
     return head + packed + struct.pack("<II", zlib.crc32(content), len(content))
 
 
-VCF = Format(
-    "vcf", "your own VCF with FORMAT CCF, CCFL, CCFU and INFO CLUSTER", (), _write, needs_clusters=False
-)
+VCF = Format("vcf", (), _write, needs_clusters=False)
