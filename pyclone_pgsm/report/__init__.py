@@ -19,14 +19,7 @@ POLICY = (
 
 
 def write_report(page: Page, path: Path, title: str) -> None:
-    """Write the page.
-
-    Parameters
-    ----------
-    page : Page
-    path : Path
-    title : str
-        What the result is called: a tumour or a file.
+    """Write the page; `title` is what the result is called, a tumour or a file.
 
     Raises
     ------

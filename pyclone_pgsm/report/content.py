@@ -113,11 +113,9 @@ def label(text: str) -> str:
     return text.replace("$", f"${ZERO_WIDTH}").replace("\\", f"\\{ZERO_WIDTH}")
 
 
-def number(value: float | None, digits: int = 3) -> str:
+def number(value: float, digits: int = 3) -> str:
     """A number of so many digits behind the point; nothing where it is not known."""
-    if value is None or not isinstance(value, int | float) or math.isnan(value):
-        return ""
-    return f"{value:.{digits}f}"
+    return "" if math.isnan(value) else f"{value:.{digits}f}"
 
 
 def general(value: Any) -> str:

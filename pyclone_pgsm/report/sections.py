@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.problems import count
+from pyclone_pgsm.posterior.summarize import RHAT_LIMIT
 from pyclone_pgsm.report.content import Content, Section, escaped, general, number, packed
 from pyclone_pgsm.report.drawings import chain_pictures, coclustering_picture
 from pyclone_pgsm.report.tables import Column, table
 
-RHAT_GOOD = 1.05
 MOST_FILE = 3_300_000
 """Characters of a compressed file that the page carries at most."""
 
@@ -28,11 +28,13 @@ def warnings(content: Content) -> Section:
         verdict = "The chains converged." if content.run["converged"] else "The chains did not converge."
     elif not told:
         verdict = "There are too few draws to tell whether the chains agree."
-    elif max(told) <= RHAT_GOOD:
+    elif max(told) <= RHAT_LIMIT:
         verdict = f"The {chains} agree" if len(content.traces.log_joint) > 1 else "The chain has settled"
-        verdict += f": the largest R-hat is {max(told):.3f}, below {RHAT_GOOD}."
+        verdict += f": the largest R-hat is {max(told):.3f}, below {RHAT_LIMIT}."
     else:
-        verdict = f"The largest R-hat of the {chains} is {max(told):.3f}; below {RHAT_GOOD} they would agree."
+        verdict = (
+            f"The largest R-hat of the {chains} is {max(told):.3f}; below {RHAT_LIMIT} they would agree."
+        )
     state = "bad" if found else "good"
     listed = f'<ul class="warnings">{listed}</ul>' if found else "<p>No warnings.</p>"
     body = f'<div class="box {state}"><p>{escaped(verdict)}</p>{listed}</div>'
@@ -46,9 +48,8 @@ def what_was_run(content: Content) -> Section:
     settings = options.get("settings", {})
     model = options.get("model", {})
     rows = [("version", run.get("version")), ("seed", run.get("seed")), ("consensus", run.get("consensus"))]
-    rows += [(name, settings.get(name)) for name in ("chains", "iterations")] + [
-        ("burn-in", run.get("burn_in"))
-    ]
+    rows += [(name, settings.get(name)) for name in ("chains", "iterations")]
+    rows += [("burn-in", run.get("burn_in"))]
     rows += [(name.replace("_", " "), _short(value)) for name, value in model.items()]
     others = [
         (name.replace("_", " "), value) for name, value in settings.items() if name not in ("chains", "seed")
@@ -56,19 +57,17 @@ def what_was_run(content: Content) -> Section:
     others += [("partition prior", _short(options.get("prior", {})))]
     others += [("versions", ", ".join(f"{name} {text}" for name, text in run.get("versions", {}).items()))]
     repeat = _how_to_repeat(run.get("command") or "")
-    brief = " ".join(
-        f"{escaped(name)} <b>{escaped(general(value))}</b>;"
-        for name, value in rows
-        if value not in (None, "")
-    )
-    cells = (
-        ("", [escaped(name), escaped(general(value))]) for name, value in others if value not in (None, "")
-    )
-    listed = table(
-        "options", "All other options, defaults included", [Column("option"), Column("value")], cells
-    )
+    brief = "; ".join(f"{name} <b>{value}</b>" for name, value in _known(rows))
+    columns = [Column("option"), Column("value")]
+    cells = (("", pair) for pair in _known(others))
+    listed = table("options", "All other options, defaults included", columns, cells)
     details = f"<details><summary>All options</summary>{listed}</details>"
-    return Section("run", "What was run", f"{repeat}<p>{brief.removesuffix(';')}.</p>{details}")
+    return Section("run", "What was run", f"{repeat}<p>{brief}.</p>{details}")
+
+
+def _known(pairs: Iterable[tuple[str, Any]]) -> list[tuple[str, str]]:
+    """Names and values that there are, as HTML shows them."""
+    return [(escaped(name), escaped(general(value))) for name, value in pairs if value not in (None, "")]
 
 
 def _how_to_repeat(command: str) -> str:
@@ -100,7 +99,7 @@ def chains_section(content: Content) -> Section:
     for each in content.result.diagnostics:
         values = [general(each.mean), general(each.lower), general(each.upper)]
         values += [number(each.rhat), number(each.ess, 0)]
-        rows.append((' class="bad"' if each.rhat > RHAT_GOOD else "", [escaped(each.name), *values]))
+        rows.append((' class="bad"' if each.rhat > RHAT_LIMIT else "", [escaped(each.name), *values]))
     found = table("diagnostics", "Diagnostics: mean and 95 % interval after burn-in", columns, rows)
     drawn = "".join(
         f"<figure><figcaption>{escaped(name)}</figcaption>{picture}</figure>"

@@ -55,15 +55,6 @@ def table(
     )
 
 
-def plain_table(identity: str, caption: str, frame: pd.DataFrame) -> str:
-    """A data frame as it is."""
-    columns = [Column(str(name), pd.api.types.is_numeric_dtype(frame[name])) for name in frame]
-    rows = (
-        ("", [escaped(general(value)) for value in row]) for row in frame.itertuples(index=False, name=None)
-    )
-    return table(identity, caption, columns, rows)
-
-
 def chooser(cluster: int, colour: str) -> str:
     """The button that chooses a cluster, with its colour."""
     return (
@@ -193,6 +184,7 @@ def left_out_table(frame: pd.DataFrame) -> str:
         if len(frame) > SHOWN_LEFT_OUT
         else ""
     )
-    return f"<ul>{listed}{more}</ul>{note}" + plain_table(
-        "left_out", "Left out or changed", first.where(first.notna(), None)
-    )
+    columns = [Column(str(name)) for name in frame]
+    values = first.where(first.notna(), None).itertuples(index=False, name=None)
+    rows = (("", [escaped(general(value)) for value in row]) for row in values)
+    return f"<ul>{listed}{more}</ul>{note}" + table("left_out", "Left out or changed", columns, rows)
