@@ -11,12 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 PRIOR_SHARE = 0.5
-"""Of the leaps. What a chain has visited in its burn-in may be less than it should visit: leaps to nowhere else would
-let it stay for long wherever it comes to besides."""
+"""Of the independence proposals, which are drawn from the prior. The visits of a burn-in may miss a part of the
+posterior, and a chain seldom leaves values that it is seldom proposed."""
+NO_VISITS = np.zeros(0, np.int64)
 
 
-class Leaps(NamedTuple):
-    """A distribution over the values of a choice, from which proposals are drawn whatever the present value.
+class IndependenceProposal(NamedTuple):
+    """The proposal distribution of an independence sampler (Tierney 1994): the same whatever the present value.
 
     Attributes
     ----------
@@ -34,8 +35,8 @@ class Leaps(NamedTuple):
 class Choice:
     """A hyperparameter that takes one of a few values.
 
-    A chain proposes a value some places from its present one, or leaps to one drawn from the prior or from what it has
-    visited in its burn-in.
+    A chain proposes a value some places from its present one (a random walk), or draws one from the prior or from what
+    it has visited in its burn-in (an independence proposal).
 
     Attributes
     ----------
@@ -47,39 +48,41 @@ class Choice:
         The value at the start of a chain.
     jumps : tuple of int
         Places from a value to the one proposed, down or up, equally likely.
-    leap_share : float
-        Share of the proposals that are leaps.
+    independence_share : float
+        Share of the proposals that are independence proposals.
     """
 
     values: tuple[float, ...]
     prior: tuple[float, ...]
     start: float
     jumps: tuple[int, ...] = (1,)
-    leap_share: float = 0.2
+    independence_share: float = 0.2
 
     def log_prior(self, value: float) -> float:
         return math.log(self.prior[self.values.index(value)] / sum(self.prior))
 
-    def leaps(self, visits: NDArray[np.int64]) -> Leaps:
-        """Where proposals leap to after so many visits (V,) of each value; without any, it is the prior.
+    def independence_proposal(self, visits: NDArray[np.int64]) -> IndependenceProposal:
+        """The distribution after so many visits (V,) of each value; without any, it is the prior.
 
         Otherwise it is a mixture of the prior and of the visits, half of each of which counts for the values beside. So
-        leaps pass over values that the data hardly tell apart, like large precisions and the infinite one.
+        proposals pass over values that the data hardly tell apart, like large precisions and the infinite one.
         """
         q = np.array(self.prior) / sum(self.prior)
         if visits.any():
             padded = np.concatenate((visits[:1], visits, visits[-1:]))
             smoothed = 0.5 * visits + 0.25 * (padded[:-2] + padded[2:])
             q = PRIOR_SHARE * q + (1.0 - PRIOR_SHARE) * smoothed / visits.sum()
-        return Leaps(np.log(q), np.cumsum(q))
+        return IndependenceProposal(np.log(q), np.cumsum(q))
 
-    def propose(self, value: float, rng: np.random.Generator, leaps: Leaps) -> tuple[float, float]:
+    def propose(
+        self, value: float, rng: np.random.Generator, independence: IndependenceProposal
+    ) -> tuple[float, float]:
         """Another value, and log q(value | new) - log q(new | value).
 
         Jumps are symmetric: beyond an end, stay.
         """
-        if rng.random() < self.leap_share:
-            log_q, cumulative = leaps
+        if rng.random() < self.independence_share:
+            log_q, cumulative = independence
             new = min(int(np.searchsorted(cumulative, rng.random(), "right")), len(log_q) - 1)
             return self.values[new], float(log_q[self.values.index(value)] - log_q[new])
         jump = self.jumps[int(rng.integers(len(self.jumps)))]
@@ -93,7 +96,7 @@ class Choice:
 
 
 class Visits:
-    """How often a chain took each value of some choices, and the leaps that it makes therefore.
+    """How often a chain took each value of some choices, and the independence proposals that follow from it.
 
     Parameters
     ----------
@@ -103,27 +106,29 @@ class Visits:
 
     Attributes
     ----------
-    leaps : list of Leaps
+    independence : list of IndependenceProposal
         Of each choice.
     """
 
-    def __init__(self, choices: Sequence[Choice], counts: NDArray[np.int64]) -> None:
+    def __init__(self, choices: Sequence[Choice], counts: NDArray[np.int64] = NO_VISITS) -> None:
         self._choices = choices
         ends = np.cumsum([len(choice.values) for choice in choices], dtype=np.int64)
         all_counts = counts if len(counts) else np.zeros(num_values(choices), np.int64)
         self._counts = [each.copy() for each in np.split(all_counts, ends[:-1])] if choices else []
-        self.leaps = [choice.leaps(each) for choice, each in zip(choices, self._counts)]
+        self.independence = [
+            choice.independence_proposal(each) for choice, each in zip(choices, self._counts)
+        ]
 
     def add(self, values: Sequence[float]) -> None:
         """Count a visit of a value of each choice."""
         for which, (choice, counts, value) in enumerate(zip(self._choices, self._counts, values)):
             counts[choice.values.index(value)] += 1
-            self.leaps[which] = choice.leaps(counts)
+            self.independence[which] = choice.independence_proposal(counts)
 
     @property
     def counts(self) -> NDArray[np.int64]:
         """(V,) from which the same visits are made again."""
-        return np.concatenate([np.zeros(0, np.int64), *self._counts])
+        return np.concatenate([NO_VISITS, *self._counts])
 
 
 def num_values(choices: Sequence[Choice]) -> int:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.likelihoods.choice import Choice, Leaps
+from pyclone_pgsm.likelihoods.choice import Choice, IndependenceProposal
 from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.likelihoods.model import Model, Values
 
@@ -91,12 +91,12 @@ class InferredModel(Model):
         return sum(choice.log_prior(value) for choice, value in zip(self.choices, values))
 
     def propose(
-        self, values: Values, rng: np.random.Generator, leaps: Sequence[Leaps]
+        self, values: Values, rng: np.random.Generator, independence: Sequence[IndependenceProposal]
     ) -> tuple[Values, float]:
         """Another value of one of the parameters, or all of them a place up or down, as they may be correlated."""
         which = int(rng.integers(len(values) + 1))
         if which < len(values):
-            new, log_ratio = self.choices[which].propose(values[which], rng, leaps[which])
+            new, log_ratio = self.choices[which].propose(values[which], rng, independence[which])
             return (*values[:which], new, *values[which + 1 :]), log_ratio
         places = 1 if rng.random() < 0.5 else -1
         moved = [choice.moved(value, places) for choice, value in zip(self.choices, values)]

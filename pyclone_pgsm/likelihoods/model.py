@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.labels import canonical
-from pyclone_pgsm.likelihoods.choice import Choice, Leaps
+from pyclone_pgsm.likelihoods.choice import Choice, IndependenceProposal
 from pyclone_pgsm.partition import Partition, PartitionPrior
 
 Values = tuple[float, ...]
@@ -69,7 +69,7 @@ class Model(Protocol):
         raise NotImplementedError
 
     def propose(
-        self, values: Values, rng: np.random.Generator, leaps: Sequence[Leaps]
+        self, values: Values, rng: np.random.Generator, independence: Sequence[IndependenceProposal]
     ) -> tuple[Values, float]:
         """A new point and log q(values | new) - log q(new | values), for a Metropolis-Hastings step.
 
@@ -77,8 +77,8 @@ class Model(Protocol):
         ----------
         values : tuple of float
         rng : numpy.random.Generator
-        leaps : sequence of Leaps
-            Where the chain's proposals of each of :attr:`choices` may leap to.
+        independence : sequence of IndependenceProposal
+            Of each of :attr:`choices`, as the chain has learned it.
         """
         raise NotImplementedError
 
@@ -168,7 +168,7 @@ class FixedModel(Model):
         return 0.0
 
     def propose(
-        self, values: Values, rng: np.random.Generator, leaps: Sequence[Leaps]
+        self, values: Values, rng: np.random.Generator, independence: Sequence[IndependenceProposal]
     ) -> tuple[Values, float]:
         return values, 0.0
 

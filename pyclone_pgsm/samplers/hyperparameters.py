@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pyclone_pgsm.jit.compiling import compiled_for
-from pyclone_pgsm.likelihoods.choice import Leaps
+from pyclone_pgsm.likelihoods.choice import IndependenceProposal
 from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.partition import Partition, build_partition, log_likelihood
 
@@ -56,7 +56,7 @@ def evaluate(model: Model, values: Values, likelihood: Any, partition: Partition
 
 
 def resample_hyperparameters(
-    model: Model, current: Evaluated, leaps: Sequence[Leaps], rng: np.random.Generator
+    model: Model, current: Evaluated, independence: Sequence[IndependenceProposal], rng: np.random.Generator
 ) -> Evaluated:
     """One Metropolis-Hastings step for p(values | c, y) ∝ p(values) prod_b L(y_b; values).
 
@@ -71,7 +71,7 @@ def resample_hyperparameters(
         The new state; `current` itself if the proposal was refused.
     """
     values, likelihood, partition, log_density = current
-    proposal, log_q = model.propose(values, rng, leaps)
+    proposal, log_q = model.propose(values, rng, independence)
     if proposal == values:
         return current
     estimate_change = model.estimate_change if model.has_estimates else None

@@ -22,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from pyclone_pgsm.errors import DensityError, UsageError
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.labels import canonical
-from pyclone_pgsm.likelihoods.choice import Visits
+from pyclone_pgsm.likelihoods.choice import NO_VISITS, Visits
 from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.partition import Partition, PartitionPrior, build_partition, log_prior
 from pyclone_pgsm.priors import Prior
@@ -145,7 +145,7 @@ def start_chain(
     labels = initial_labels(init if start_labels is None else start_labels, T, rng)
     _check_start(init, labels, prior, int(model.likelihood(values).stat_size()))
     anchors = ANCHOR_PROPOSALS[settings.proposal](model.num_observations)
-    return ChainState(0, labels, prior, values, rng, anchors, np.zeros(0, np.int64), model.outliers)
+    return ChainState(0, labels, prior, values, rng, anchors, NO_VISITS, model.outliers)
 
 
 def _check_start(init: str, labels: NDArray[np.int32], prior: Prior, stat_size: int) -> None:
@@ -236,7 +236,7 @@ def advance(
         evaluated = evaluate(model, values, likelihood, partition)
         if iteration % (settings.hyper_every or 1) == 0:
             for _ in range(model.num_proposals):
-                evaluated = resample_hyperparameters(model, evaluated, visits.leaps, rng)
+                evaluated = resample_hyperparameters(model, evaluated, visits.independence, rng)
             if burn_in // 2 <= iteration < burn_in:
                 visits.add(evaluated.values)
         values, likelihood, partition, log_density = evaluated

@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.likelihoods.choice import NO_VISITS
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.sampling.moves import COUNTS
 from pyclone_pgsm.trace.dataset import Dataset
@@ -207,7 +208,7 @@ def read_visits(group: h5py.Group, where: str) -> NDArray[np.int64]:
     Fault
     """
     if VISITS not in group:
-        return np.zeros(0, np.int64)
+        return NO_VISITS
     return read(group, where, VISITS, Values("int64", within(0, LARGEST_INT), "a number of visits"), (None,))
 
 

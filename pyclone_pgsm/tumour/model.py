@@ -30,7 +30,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.jit.compiling import compiled_for
-from pyclone_pgsm.likelihoods.choice import Choice, Leaps
+from pyclone_pgsm.likelihoods.choice import Choice, IndependenceProposal
 from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.likelihoods.pyclone import (
     BaseMeasure,
@@ -221,19 +221,19 @@ class PyCloneModel(Model):
             for part, first in zip(self._parts, self._first_rows)
         ]
         self.index = np.concatenate(columns, axis=1).astype(np.int32)
-        self._choices: dict[str, Choice] = {}
+        choices: dict[str, Choice] = {}
         if precision is None:
-            self._choices["precision"] = PRECISION
+            choices["precision"] = PRECISION
         elif precision == PER_SAMPLE:
-            self._choices |= {f"precision:{sample}": PRECISION for sample in sample_ids}
+            choices |= {f"precision:{sample}": PRECISION for sample in sample_ids}
         self._fixed_precision = precision if isinstance(precision, int | float) else math.nan  # NaN: inferred
         if np.isnan(table.error_rate).any():
-            self._choices["error_rate"] = error_rate_choice(len(table.index))
-        self._choices |= {f"tumour_content:{sample}": content_choice(contents[sample]) for sample in contents}
+            choices["error_rate"] = error_rate_choice(len(table.index))
+        choices |= {f"tumour_content:{sample}": content_choice(contents[sample]) for sample in contents}
         self._components = component_masses(grid_size) if prevalence_prior == "learned" else None
-        self.choices = tuple(self._choices.values())
+        self.choices = tuple(choices.values())
         weights = [] if self._components is None else weight_names(sample_ids)
-        self.hyperparameters: tuple[str, ...] = (*self._choices, *weights)
+        self.hyperparameters: tuple[str, ...] = (*choices, *weights)
         self.num_observations = len(table.index)
         table_size = max(part.num_rows for part in self._parts) * grid_size
         self.has_estimates = table_size >= ESTIMATED_FROM
@@ -261,7 +261,7 @@ class PyCloneModel(Model):
         return mix_base(all_weights(weights), self._components)
 
     def _assemble(self, values: Values) -> PyClone:
-        given = dict(zip(self._choices, values))
+        given = dict(zip(self.hyperparameters, values))
         keys = [(part, self._setting(part, given)) for part in range(len(self._parts))]
         if len(keys) == 1:
             likelihood = make_pyclone(self.index, *self._make_grid(keys[0]))
@@ -287,7 +287,7 @@ class PyCloneModel(Model):
 
     def observations(self, values: Values) -> list[tuple[LocusTable, float]]:
         """The observations of all samples, or of each sample, as they are at given values, and their precision."""
-        given = dict(zip(self._choices, values))
+        given = dict(zip(self.hyperparameters, values))
         return [self._observations(part, self._setting(part, given)) for part in range(len(self._parts))]
 
     def _observations(self, part: int, setting: _Setting) -> tuple[LocusTable, float]:
@@ -331,7 +331,7 @@ class PyCloneModel(Model):
 
     def _changed_parts(self, values: Values, proposal: Values) -> Iterator[tuple[int, _Setting, slice]]:
         """The parts that a proposal changes, with their new settings and their rows of the tables."""
-        before, after = (dict(zip(self._choices, each)) for each in (values, proposal))
+        before, after = (dict(zip(self.hyperparameters, each)) for each in (values, proposal))
         for part in range(len(self._parts)):
             setting = self._setting(part, after)
             if setting != self._setting(part, before):
@@ -391,11 +391,11 @@ class PyCloneModel(Model):
         return log_p + log_prior_density(self._base(values[len(self.choices) :]).weights)
 
     def propose(
-        self, values: Values, rng: np.random.Generator, leaps: Sequence[Leaps]
+        self, values: Values, rng: np.random.Generator, independence: Sequence[IndependenceProposal]
     ) -> tuple[Values, float]:
         """Another value of one of the hyperparameters, the weights of the base measure excepted."""
         which = int(rng.integers(len(self.choices))) if len(self.choices) > 1 else 0
-        new, log_ratio = self.choices[which].propose(values[which], rng, leaps[which])
+        new, log_ratio = self.choices[which].propose(values[which], rng, independence[which])
         return (*values[:which], new, *values[which + 1 :]), log_ratio
 
     def draw_conditionals(

@@ -28,7 +28,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.labels import canonical
-from pyclone_pgsm.likelihoods.choice import Leaps
+from pyclone_pgsm.likelihoods.choice import IndependenceProposal
 from pyclone_pgsm.likelihoods.model import Values
 from pyclone_pgsm.partition import Partition, PartitionPrior
 from pyclone_pgsm.samplers.outliers import resample_outliers
@@ -140,9 +140,9 @@ class TumourWithOutliers:
         return change + log_outliers(proposal) - log_outliers(values)
 
     def propose(
-        self, values: Values, rng: np.random.Generator, leaps: Sequence[Leaps]
+        self, values: Values, rng: np.random.Generator, independence: Sequence[IndependenceProposal]
     ) -> tuple[Values, float]:
-        return self._model.propose(values, rng, leaps)
+        return self._model.propose(values, rng, independence)
 
     def draw_conditionals(
         self, values: Values, likelihood: PyClone, partition: Partition, rng: np.random.Generator

@@ -127,7 +127,7 @@ def test_one_step_from_the_joint_posterior_of_partition_and_precision() -> None:
     model, given = inferred()
     partitions, probabilities = joint(given)
     assert probabilities.reshape(4, -1).sum(axis=1).min() > 0.02
-    leaps = Visits(model.choices, np.zeros(0, np.int64)).leaps
+    independence = Visits(model.choices).independence
     rng = np.random.default_rng(8)
     prior = DirichletProcess(1.0, None, None)
     tables = PartitionPrior(prior.log_tau1(4), prior.log_tau2(4))
@@ -140,7 +140,7 @@ def test_one_step_from_the_joint_posterior_of_partition_and_precision() -> None:
         partition = build(model.likelihood(values), partitions[c])
         partition, _ = sweep(model.likelihood(values), tables, partition, model.order, rng)
         values, likelihood, partition, _ = resample_hyperparameters(
-            model, evaluate(model, values, model.likelihood(values), partition), leaps, rng
+            model, evaluate(model, values, model.likelihood(values), partition), independence, rng
         )
         partition, _ = sweep(likelihood, tables, partition, model.order, rng)
         c = cells[canonical_labels(partition.labels)[0].tobytes()]

@@ -110,7 +110,7 @@ def without_hyperprior(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def without_proposal_ratio(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Leaps are drawn from the prior, as what is learned of these data is nearly even."""
+    """Independence proposals are drawn from the prior, as what is learned of these data is nearly even."""
     monkeypatch.setattr(choice, "PRIOR_SHARE", 1.0)
     propose = InferredModel.propose
     monkeypatch.setattr(InferredModel, "propose", lambda *given: (propose(*given)[0], 0.0))

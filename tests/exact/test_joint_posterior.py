@@ -146,7 +146,7 @@ def test_one_step_from_the_joint_posterior(name: str, acceptance: str) -> None:
     """Whatever the values that were visited in the burn-in."""
     joint = enumerate_joint(MODELS[name]())
     visits = np.arange(num_values(joint.model.choices)) ** 2
-    leaps = Visits(joint.model.choices, visits).leaps
+    independence = Visits(joint.model.choices, visits).independence
     assert joint.model.has_estimates == (acceptance == "delayed")
     model, partitions, probabilities = joint.model, joint.partitions, joint.probabilities
     rng = np.random.default_rng(8)
@@ -161,7 +161,7 @@ def test_one_step_from_the_joint_posterior(name: str, acceptance: str) -> None:
         partition = build(likelihood, partitions[c])
         for _ in range(2):
             values, likelihood, partition, _ = resample_hyperparameters(
-                model, evaluate(model, values, likelihood, partition), leaps, rng
+                model, evaluate(model, values, likelihood, partition), independence, rng
             )
         partition, _ = sweep(likelihood, tables, partition, model.order, rng)
         counts[joint.cell(values, canonical_labels(partition.labels)[0])] += 1

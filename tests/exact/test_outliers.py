@@ -158,7 +158,7 @@ class Kernels:
             compiled_for(f, PyClone) for f in (build_partition, gibbs_sweep, split_merge)
         )
         self.outliers = sweep or compiled_for(resample_outliers, PyClone)
-        self.leaps = Visits(model.choices, np.zeros(0, np.int64)).leaps
+        self.independence = Visits(model.choices).independence
         self.pool = make_block_pool(5, model.likelihood(model.initial_values()).stat_size())
 
     def step(
@@ -184,7 +184,7 @@ class Kernels:
                 )
             elif part == "precision":
                 values, likelihood, partition, _ = resample_hyperparameters(
-                    model, evaluate(model, values, likelihood, partition), self.leaps, rng
+                    model, evaluate(model, values, likelihood, partition), self.independence, rng
                 )
             elif part == "weights":
                 values, likelihood = model.draw_conditionals(values, likelihood, partition, rng)

@@ -43,7 +43,7 @@ class AnyRate:
     def log_hyperprior(self, values: Values) -> float:
         return float(np.log(values[0]))
 
-    def propose(self, values: Values, rng: np.random.Generator, leaps: Any) -> tuple[Values, float]:
+    def propose(self, values: Values, rng: np.random.Generator, independence: Any) -> tuple[Values, float]:
         here = RATES.index(values[0])
         forward = rng.random() < FORWARD[here]
         there = (here + (1 if forward else -1)) % 3

@@ -95,9 +95,9 @@ def test_names_and_values() -> None:
     found = model.log_hyperprior((np.inf, *values(WEIGHTS)))
     assert found == pytest.approx(np.log(0.5) + log_prior_density(WEIGHTS))
     rng = np.random.default_rng(1)
-    leaps = Visits(model.choices, np.zeros(0, np.int64)).leaps
+    independence = Visits(model.choices).independence
     for _ in range(50):
-        assert model.propose(model.initial_values(), rng, leaps)[0][1:] == (0.25,) * 4
+        assert model.propose(model.initial_values(), rng, independence)[0][1:] == (0.25,) * 4
 
 
 def test_a_model_with_nothing_else_unknown_proposes_nothing() -> None:

@@ -91,7 +91,7 @@ def test_estimates_of_near_proposals(name: str) -> None:
     data, labels = tumour()
     model = make_model(data, precision, **contents)
     assert len(model.hyperparameters) == len(values)
-    for which, (of, choice) in enumerate(model._choices.items()):
+    for which, (of, choice) in enumerate(zip(model.hyperparameters, model.choices)):
         tolerance = 1.0 if of.startswith("tumour_content") else 0.2
         here = choice.values.index(values[which])
         for there in (here - 2, here - 1, here + 1, here + 2):
@@ -226,9 +226,9 @@ def test_estimates_do_not_keep_a_chain_from_climbing(monkeypatch: pytest.MonkeyP
     rng = np.random.default_rng(1)
     steps = 0
     state = evaluate(model, values, likelihood, partition)
-    leaps = Visits(model.choices, np.zeros(0, np.int64)).leaps
+    independence = Visits(model.choices).independence
     while state.values[0] < 0.8:
-        state = resample_hyperparameters(model, state, leaps, rng)
+        state = resample_hyperparameters(model, state, independence, rng)
         steps += 1
         assert steps < 100
 

@@ -58,14 +58,14 @@ def test_proposals_are_as_the_ratio_says(choice: Choice, visited: bool) -> None:
     rng = np.random.default_rng(1)
     visits = np.zeros(len(choice.values), np.int64)
     visits[len(visits) // 3 : len(visits) // 2] = 30 * visited
-    leaps = choice.leaps(visits)
+    independence = choice.independence_proposal(visits)
     size = 4000
     places = {value: place for place, value in enumerate(choice.values)}
     drawn = np.zeros((len(places), len(places)))
     corrected = np.zeros_like(drawn)
     for value, here in places.items():
         for _ in range(size):
-            new, log_ratio = choice.propose(value, rng, leaps)
+            new, log_ratio = choice.propose(value, rng, independence)
             drawn[here, places[new]] += 1
             corrected[here, places[new]] += min(1.0, np.exp(log_ratio))
     # accepted with min(1, ratio), the proposals are in balance with a flat target
@@ -74,28 +74,30 @@ def test_proposals_are_as_the_ratio_says(choice: Choice, visited: bool) -> None:
     assert (drawn.diagonal(1) > 0).all()
     assert (drawn.diagonal(-1) > 0).all()
     assert np.exp([choice.log_prior(value) for value in choice.values]).sum() == pytest.approx(1.0)
-    q = np.exp(leaps.log_q)
+    q = np.exp(independence.log_q)
     likeliest = int(np.argmax(q))
     far = np.abs(np.arange(len(places)) - likeliest) > max(choice.jumps)
     if far.any():
-        assert drawn[far, likeliest].mean() / size == pytest.approx(choice.leap_share * q[likeliest], rel=0.1)
+        assert drawn[far, likeliest].mean() / size == pytest.approx(
+            choice.independence_share * q[likeliest], rel=0.1
+        )
 
 
-def test_leaps_are_drawn_from_the_prior_and_from_what_was_visited() -> None:
+def test_independence_proposals_are_drawn_from_the_prior_and_from_what_was_visited() -> None:
     """A visit counts half for its value, a quarter for each beside it, and all of it at an end for the end."""
     choice = Choice((1.0, 2.0, 3.0, 4.0, 5.0), (4.0, 2.0, 1.0, 1.0, 2.0), 1.0)
     prior = np.array(choice.prior) / 10
-    np.testing.assert_allclose(np.exp(choice.leaps(np.zeros(5, np.int64)).log_q), prior)
-    visits = Visits([choice, ERROR_RATE], np.zeros(0, np.int64))
+    np.testing.assert_allclose(np.exp(choice.independence_proposal(np.zeros(5, np.int64)).log_q), prior)
+    visits = Visits([choice, ERROR_RATE])
     for value in (1.0, 3.0, 3.0, 3.0, 3.0):
         visits.add((value, 1e-3))
     expected = (prior + np.array([0.75, 1.25, 2.0, 1.0, 0.0]) / 5) / 2
-    np.testing.assert_allclose(np.exp(visits.leaps[0].log_q), expected)
-    np.testing.assert_allclose(visits.leaps[0].cumulative, np.cumsum(expected))
+    np.testing.assert_allclose(np.exp(visits.independence[0].log_q), expected)
+    np.testing.assert_allclose(visits.independence[0].cumulative, np.cumsum(expected))
     again = Visits([choice, ERROR_RATE], visits.counts)
     assert visits.counts.sum() == 10
-    for leaps, expected_leaps in zip(again.leaps, visits.leaps, strict=True):
-        np.testing.assert_array_equal(leaps.log_q, expected_leaps.log_q)
+    for proposal, expected_proposal in zip(again.independence, visits.independence, strict=True):
+        np.testing.assert_array_equal(proposal.log_q, expected_proposal.log_q)
 
 
 def test_half_of_the_prior_is_on_the_binomial() -> None:
@@ -145,8 +147,8 @@ def test_precision_and_error_rate_are_proposed_in_turns() -> None:
     assert model.hyperparameters == ("precision", "error_rate")
     rng = np.random.default_rng(1)
     start = model.initial_values()
-    leaps = Visits(model.choices, np.zeros(0, np.int64)).leaps
-    changed = [np.array(model.propose(start, rng, leaps)[0]) != start for _ in range(400)]
+    independence = Visits(model.choices).independence
+    changed = [np.array(model.propose(start, rng, independence)[0]) != start for _ in range(400)]
     assert np.sum(changed, axis=0).min() > 150
     assert np.sum(changed, axis=1).max() == 1
 
@@ -248,8 +250,8 @@ def test_one_hyperparameter_is_proposed_at_a_time() -> None:
     model = own_model(three_samples(), S1=Uncertain(0.5, 0.1))
     rng = np.random.default_rng(1)
     start = model.initial_values()
-    leaps = Visits(model.choices, np.zeros(0, np.int64)).leaps
-    changed = [np.array(model.propose(start, rng, leaps)[0]) != start for _ in range(600)]
+    independence = Visits(model.choices).independence
+    changed = [np.array(model.propose(start, rng, independence)[0]) != start for _ in range(600)]
     assert np.sum(changed, axis=0).min() > 70
     assert np.sum(changed, axis=1).max() == 1
 
