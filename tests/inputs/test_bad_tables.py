@@ -223,6 +223,15 @@ def test_overlooked_tumour_content(tmp_path: Path, name: str) -> None:
     assert observations.tumour_content.tolist() == [[0.7]]
 
 
+@pytest.mark.parametrize("name", ["Error_Rate", "sequencing_error", "eps", "epsilon"])
+def test_overlooked_error_rate(tmp_path: Path, name: str) -> None:
+    content = table(GOOD + "\t0.002", header=f"{LONG}\t{name}")
+    expected = f"row 1, column {name}: rename this column to error_rate, or set `error_rate`, which"
+    assert expected in error_in(tmp_path, content)
+    observations, _ = read_tables(tmp_path / "t.tsv", error_rate=0.005)
+    assert observations.error_rate.tolist() == [[0.005]]
+
+
 def test_missing_copy_numbers_are_each_told(tmp_path: Path) -> None:
     message = error_in(tmp_path, table("m\tS\t1\t2", header="mutation_id\tsample_id\tref_counts\talt_counts"))
     assert [line.split(":")[0] for line in message.splitlines()] == [

@@ -49,7 +49,7 @@ _MEANS = {
     "normal_cn": ("normalcn", "normalcopynumber", "cnnormal", "normal"),
     "tumour_content": ("tumourcontent", "tumorcontent", "purity", "tumourpurity", "tumorpurity", "cellularity"),
     "error_rate": (
-        "errorrate", "errrate", "sequencingerrorrate", "sequencingerror", "seqerror", "epsilon", "eps",
+        "errorrate", "errrate", "sequencingerrorrate", "sequencingerror", "seqerror", "epsilon", "ep",
     ),
 }  # fmt: skip
 """Other spellings of each column, the likeliest first; as `_plain` gives them."""
