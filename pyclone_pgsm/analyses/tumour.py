@@ -26,7 +26,8 @@ from pyclone_pgsm.trace.dataset import ModelOptions as StoredOptions
 from pyclone_pgsm.trace.tumour import TumourData
 from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
 from pyclone_pgsm.tumour.grid import DENSITIES, choose_grid_size, deduplicate
-from pyclone_pgsm.tumour.model import KEPT_BYTES, PER_SAMPLE, PREVALENCE_PRIORS
+from pyclone_pgsm.tumour.kept_tables import KEPT_BYTES
+from pyclone_pgsm.tumour.model import PER_SAMPLE, PREVALENCE_PRIORS
 from pyclone_pgsm.tumour.options import TumourOptions
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from pyclone_pgsm.posterior.traces import Traces
     from pyclone_pgsm.report.content import Content, Page
 
-VISITED = 30
+VISITED = 60
 """Sets of tables that chains visit, about, before they settle."""
 OBSERVATION = 250
 """Bytes a mutation and sample: thirteen columns of 8 bytes, and as much while they are read."""

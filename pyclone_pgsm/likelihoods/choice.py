@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -93,6 +93,54 @@ class Choice:
         """The value so many places up, or None beyond an end."""
         where = self.values.index(value) + places
         return self.values[where] if 0 <= where < len(self.values) else None
+
+
+def propose(
+    choices: Sequence[Choice],
+    values: tuple[float, ...],
+    independence: Sequence[IndependenceProposal],
+    rng: np.random.Generator,
+) -> tuple[tuple[float, ...], float]:
+    """Values that differ in one choice, drawn at random, and log q(values | new) - log q(new | values)."""
+    which = int(rng.integers(len(choices)))
+    new, log_ratio = choices[which].propose(values[which], rng, independence[which])
+    return (*values[:which], new, *values[which + 1 :]), log_ratio
+
+
+def metropolis(
+    choices: Sequence[Choice],
+    values: tuple[float, ...],
+    log_density: Callable[[tuple[float, ...]], float],
+    independence: Sequence[IndependenceProposal],
+    number: int,
+    rng: np.random.Generator,
+) -> tuple[float, ...]:
+    """So many Metropolis-Hastings steps, each of which may change the value of one of the choices.
+
+    Parameters
+    ----------
+    choices : sequence of Choice
+    values : tuple of float
+        Of each choice, at the start.
+    log_density : callable
+        Of the values, up to a constant.
+    independence : sequence of IndependenceProposal
+        Of each choice.
+    number : int
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    tuple of float
+        The values after the last step.
+    """
+    log_p = log_density(values)
+    for _ in range(number):
+        proposal, log_q = propose(choices, values, independence, rng)
+        log_p_there = log_density(proposal)
+        if rng.random() < math.exp(min(log_p_there - log_p + log_q, 0.0)):
+            values, log_p = proposal, log_p_there
+    return values
 
 
 class Visits:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from typing import Any, Protocol
 
@@ -20,7 +19,7 @@ class Model(Protocol):
     """Data and priors; makes the likelihood for given values of its hyperparameters.
 
     Four things are optional, and the methods of a model without them stand here: hyperparameters that Gibbs steps draw,
-    estimates of what a proposal would change, outliers, and quantities to watch.
+    hyperparameters that are drawn given the blocks' parameters, outliers, and quantities to watch.
 
     Some observations may be *outliers*, which belong to no cluster. The likelihood has no data of them, so that all
     moves of the partition stand as they are; which observations are outliers is a step of its own.
@@ -33,14 +32,12 @@ class Model(Protocol):
         The values that the first hyperparameters may take.
     num_proposals : int
         Metropolis-Hastings proposals (:meth:`propose`) that an iteration makes: none of what
-        :meth:`draw_conditionals` draws.
+        :meth:`draw_conditionals` or :meth:`draw_given_parameters` draws.
     num_observations : int
         T.
     order : (T,) int64
         The order in which a Gibbs sweep visits the observations, and whoever weighs chains; any fixed one is right, one
         in which neighbours are equal or share memory is fast.
-    has_estimates : bool
-        Whether :meth:`estimate_change` is worth its cost. May depend on the data only, not on the state of a chain.
     outliers : (T,) bool or None
         Given which the model is. None: no observation can be one.
     """
@@ -50,7 +47,6 @@ class Model(Protocol):
     num_proposals: int
     num_observations: int
     order: NDArray[np.int64]
-    has_estimates: bool = False
 
     @property
     def outliers(self) -> NDArray[np.bool_] | None:
@@ -92,15 +88,31 @@ class Model(Protocol):
         """
         return values, likelihood
 
-    def estimate_change(
-        self, values: Values, likelihood: Any, partition: Partition, proposal: Values
-    ) -> float:
-        """About log p(proposal, y | c) - log p(values, y | c), for less than the likelihood of the proposal costs.
+    def draw_given_parameters(
+        self,
+        values: Values,
+        likelihood: Any,
+        partition: Partition,
+        independence: Sequence[IndependenceProposal],
+        rng: np.random.Generator,
+    ) -> Values:
+        """Draw hyperparameters given a parameter of each block, drawn for that from its posterior, and then forgotten.
 
-        Infinite if nothing can be told. A function of its arguments, but it need not be right: the better it is, the
-        fewer likelihoods are made in vain and the fewer good proposals refused.
+        This leaves their distribution given the partition as it is, and needs the likelihood of the data at one
+        parameter of each block, where :meth:`propose` needs a likelihood that is summed over all parameters.
+
+        Parameters
+        ----------
+        values : tuple of float
+        likelihood : NamedTuple
+            At the values.
+        partition : Partition
+            With statistics at the values.
+        independence : sequence of IndependenceProposal
+            Of each of :attr:`choices`.
+        rng : numpy.random.Generator
         """
-        return math.inf
+        return values
 
     def given(self, outliers: NDArray[np.bool_]) -> Model:
         """The same model with other outliers."""

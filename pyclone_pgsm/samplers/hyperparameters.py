@@ -1,4 +1,4 @@
-"""Metropolis-Hastings for a likelihood's hyperparameters given the partition."""
+"""Draws of a likelihood's hyperparameters given the partition."""
 
 from __future__ import annotations
 
@@ -12,15 +12,6 @@ from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.choice import IndependenceProposal
 from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.partition import Partition, build_partition, log_likelihood
-
-HOPELESS = -5.0
-"""The log probability of passing an estimate is never taken as less than this. Otherwise a wrong, very low estimate of
-the way back would make the second acceptance refuse a good proposal."""
-
-
-def _log_pass(log_ratio: float) -> float:
-    """Log probability that a proposal passes its estimate."""
-    return min(max(log_ratio, HOPELESS), 0.0)
 
 
 def partition_log_likelihood(likelihood: Any, partition: Partition) -> float:
@@ -58,34 +49,38 @@ def evaluate(model: Model, values: Values, likelihood: Any, partition: Partition
 def resample_hyperparameters(
     model: Model, current: Evaluated, independence: Sequence[IndependenceProposal], rng: np.random.Generator
 ) -> Evaluated:
-    """One Metropolis-Hastings step for p(values | c, y) ∝ p(values) prod_b L(y_b; values).
+    """Draw the hyperparameters given the partition.
 
-    Where the likelihood is expensive to make, the model may estimate what a proposal changes;
-    then acceptance is delayed (Christen & Fox 2005, J. Comput. Graph. Stat. 14, 795). First a proposal must be
-    accepted by the estimate, and only if it is, its likelihood is made. The second acceptance corrects the first: the
-    target is the same, however bad the estimate. But where an estimate is too low good proposals are refused.
+    First those that the model draws given the parameters of the blocks, then, with these summed out, by as many
+    Metropolis-Hastings steps as it asks for. Both leave p(values | c, y) ∝ p(values) prod_b L(y_b; values) as it is.
 
     Returns
     -------
     Evaluated
-        The new state; `current` itself if the proposal was refused.
+        The new state; `current` itself if nothing changed.
     """
-    values, likelihood, partition, log_density = current
-    proposal, log_q = model.propose(values, rng, independence)
-    if proposal == values:
+    values, likelihood, partition, _ = current
+    values = model.draw_given_parameters(values, likelihood, partition, independence, rng)
+    if values != current.values:
+        current = _state_at(model, values, partition)
+    for _ in range(model.num_proposals):
+        current = _metropolis_hastings_step(model, current, independence, rng)
+    return current
+
+
+def _metropolis_hastings_step(
+    model: Model, current: Evaluated, independence: Sequence[IndependenceProposal], rng: np.random.Generator
+) -> Evaluated:
+    proposal, log_q = model.propose(current.values, rng, independence)
+    if proposal == current.values:
         return current
-    estimate_change = model.estimate_change if model.has_estimates else None
-    log_passed = 0.0
-    if estimate_change:
-        log_passed = _log_pass(estimate_change(values, likelihood, partition, proposal) + log_q)
-        if rng.random() >= math.exp(log_passed):
-            return current
-    made = model.likelihood(proposal)
-    proposed = evaluate(
-        model, proposal, made, compiled_for(build_partition, type(made))(made, partition.labels)
-    )
-    log_ratio = proposed.log_density - log_density + log_q
-    if estimate_change:
-        log_passed_back = _log_pass(estimate_change(proposal, made, proposed.partition, values) - log_q)
-        log_ratio += log_passed_back - log_passed
+    proposed = _state_at(model, proposal, current.partition)
+    log_ratio = proposed.log_density - current.log_density + log_q
     return proposed if rng.random() < math.exp(min(log_ratio, 0.0)) else current
+
+
+def _state_at(model: Model, values: Values, partition: Partition) -> Evaluated:
+    """The partition at other values."""
+    likelihood = model.likelihood(values)
+    build = compiled_for(build_partition, type(likelihood))
+    return evaluate(model, values, likelihood, build(likelihood, partition.labels))

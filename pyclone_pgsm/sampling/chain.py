@@ -235,8 +235,7 @@ def advance(
         values, likelihood = model.draw_conditionals(values, likelihood, partition, rng)
         evaluated = evaluate(model, values, likelihood, partition)
         if iteration % (settings.hyper_every or 1) == 0:
-            for _ in range(model.num_proposals):
-                evaluated = resample_hyperparameters(model, evaluated, visits.independence, rng)
+            evaluated = resample_hyperparameters(model, evaluated, visits.independence, rng)
             if burn_in // 2 <= iteration < burn_in:
                 visits.add(evaluated.values)
         values, likelihood, partition, log_density = evaluated

@@ -75,6 +75,11 @@ class LocusTable:
         """U."""
         return len(self.ref)
 
+    def kinds(self) -> NDArray[np.int64]:
+        """(U,) number of each row's kind; rows of a kind follow each other and share everything but the counts."""
+        sizes = np.diff(_groups(self))
+        return np.repeat(np.arange(len(sizes)), sizes)
+
     def take(self, rows: NDArray[np.int64], index: NDArray[np.int32] | None = None) -> LocusTable:
         """The observations of some rows, with another index; by default that of no mutation."""
         index = self.index[:0] if index is None else index
@@ -224,7 +229,8 @@ def _groups(table: LocusTable, *others: NDArray[np.generic]) -> NDArray[np.int64
     """First row of each run of rows that share everything but the counts, and the values of `others`; then U."""
     change = np.zeros(table.num_rows, bool)
     change[:1] = True
-    for column in (*_copy_numbers(table), table.tumour_content, table.error_rate, *others):
+    error_rate = np.nan_to_num(table.error_rate, nan=-1.0)
+    for column in (*_copy_numbers(table), table.tumour_content, error_rate, *others):
         change[1:] |= column[1:] != column[:-1]
     return np.append(np.flatnonzero(change), table.num_rows)
 
@@ -293,71 +299,86 @@ def likelihood_grid(table: LocusTable, grid_size: int, genotype_prior: str, prec
     UsageError
         The grid size, genotype prior or precision is none of these.
     """
-    every = np.zeros(table.num_rows, np.int64)
-    xi, xi_max = _fill(table, prevalence_grid(grid_size)[None, :], every, genotype_prior, precision)
+    places = np.zeros(table.num_rows, np.int64)
+    reads = ReadsAtPrevalences(table, prevalence_grid(grid_size)[None, :], places, genotype_prior)
+    xi, xi_max = reads.xi(precision)
     likelihood = np.exp(xi)
     log_mean = np.log(likelihood.mean(axis=1))
     likelihood[likelihood < 1e-300] = 0.0  # subnormal numbers are slow, and their last digits wrong
     return XiGrid(xi, likelihood, xi_max, log_mean)
 
 
-def likelihood_at(
-    table: LocusTable,
-    prevalences: NDArray[np.float64],
-    places: NDArray[np.int64],
-    genotype_prior: str,
-    precision: float,
-) -> NDArray[np.float64]:
-    """Xi of every row at a few prevalences of its own.
+class ReadsAtPrevalences:
+    """Observations, each with one of n lists of prevalences at which its likelihood is wanted.
 
     Parameters
     ----------
     table : LocusTable
-        U rows. Where rows with the same prevalences follow each other as in a table from `deduplicate`, it is faster.
+        U rows. Error rates that are NaN are told when the likelihood is asked for. Where rows of the same kind and with
+        the same prevalences follow each other, it is faster.
     prevalences : (n, P) float64
     places : (U,) int64
-        Which of the n rows of `prevalences` belongs to each row of the table.
-    genotype_prior, precision
-        As for `likelihood_grid`.
-
-    Returns
-    -------
-    (U, P) float64
-        With all constants.
+        Which of the n lists belongs to each row of the table.
+    genotype_prior : str
+        One of `pyclone_pgsm.tumour.genotypes.GENOTYPE_PRIORS`.
     """
-    xi, xi_max = _fill(table, prevalences, places, genotype_prior, precision)
-    return xi + xi_max[:, None]
 
+    def __init__(
+        self,
+        table: LocusTable,
+        prevalences: NDArray[np.float64],
+        places: NDArray[np.int64],
+        genotype_prior: str,
+    ) -> None:
+        from pyclone_pgsm.tumour.kernels import DEEPEST_TABLE
 
-def _fill(
-    table: LocusTable,
-    prevalences: NDArray[np.float64],
-    places: NDArray[np.int64],
-    genotype_prior: str,
-    precision: float,
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Xi - max Xi, (U, P), and max Xi of every row at its prevalences."""
-    from pyclone_pgsm.tumour.kernels import DEEPEST_TABLE, fill_grid
+        self._table = table
+        self._prevalences = prevalences
+        self._groups = _groups(table, table.ref + table.alt > DEEPEST_TABLE, places)
+        first = self._groups[:-1]
+        self._states, self._state_start = _group_states(table, first, genotype_prior)
+        self._tumour_content = table.tumour_content[first]
+        self._error_rate = table.error_rate[first]
+        self._places = places[first]
 
-    if not precision > 0:
-        raise UsageError(f"precision {precision}: the beta-binomial needs a number above 0")
-    groups = _groups(table, table.ref + table.alt > DEEPEST_TABLE, places)
-    first = groups[:-1]
-    states, state_start = _group_states(table, first, genotype_prior)
-    xi = np.empty((table.num_rows, prevalences.shape[1]))
-    xi_max = np.empty(table.num_rows)
-    fill_grid(
-        xi,
-        xi_max,
-        table.ref,
-        table.alt,
-        groups,
-        states,
-        state_start,
-        table.tumour_content[first],
-        table.error_rate[first],
-        prevalences,
-        places[first],
-        float(precision),
-    )
-    return xi, xi_max
+    def xi(
+        self, precision: float, error_rate: float | None = None
+    ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        """Xi - max Xi, (U, P), and max Xi, (U,), of every row at its prevalences.
+
+        Parameters
+        ----------
+        precision : float
+            Of the beta-binomial; infinity is the binomial.
+        error_rate : float or None
+            In place of those that are NaN.
+
+        Raises
+        ------
+        UsageError
+            The precision is not above 0.
+        """
+        from pyclone_pgsm.tumour.kernels import fill_grid
+
+        if not precision > 0:
+            raise UsageError(f"precision {precision}: the beta-binomial needs a number above 0")
+        error_rates = self._error_rate
+        if error_rate is not None:
+            error_rates = np.where(np.isnan(error_rates), error_rate, error_rates)
+        xi = np.empty((self._table.num_rows, self._prevalences.shape[1]))
+        xi_max = np.empty(self._table.num_rows)
+        fill_grid(
+            xi,
+            xi_max,
+            self._table.ref,
+            self._table.alt,
+            self._groups,
+            self._states,
+            self._state_start,
+            self._tumour_content,
+            error_rates,
+            self._prevalences,
+            self._places,
+            float(precision),
+        )
+        return xi, xi_max

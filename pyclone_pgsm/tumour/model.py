@@ -17,29 +17,25 @@ value changes are computed anew.
 from __future__ import annotations
 
 import math
-import threading
-from collections import OrderedDict
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from typing import Generic, TypeVar
+from functools import cache, lru_cache
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.jit.compiling import compiled_for
-from pyclone_pgsm.likelihoods.choice import Choice, IndependenceProposal
+from pyclone_pgsm.likelihoods.choice import Choice, IndependenceProposal, metropolis, propose
 from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.likelihoods.pyclone import (
     BaseMeasure,
     PyClone,
     change_base,
     component_probabilities,
+    draw_grid_points,
     make_pyclone,
     mix_base,
-    posterior_lattice,
     with_base,
 )
 from pyclone_pgsm.partition import Partition
@@ -51,15 +47,16 @@ from pyclone_pgsm.tumour.base_measure import (
     log_prior_density,
     weight_names,
 )
-from pyclone_pgsm.tumour.estimate import POINTS, REACH, Xi, change_of_log_likelihood
+from pyclone_pgsm.tumour.given_prevalences import ReadsGivenPrevalences, distinct_cells
 from pyclone_pgsm.tumour.grid import (
+    BYTES_PER_POINT,
     LocusTable,
     XiGrid,
-    likelihood_at,
     likelihood_grid,
     prevalence_grid,
     split_by_sample,
 )
+from pyclone_pgsm.tumour.kept_tables import KEPT_BYTES, KeptTables
 
 PREVALENCE_PRIORS = ("learned", "uniform")
 PER_SAMPLE = "infer-per-sample"
@@ -86,21 +83,18 @@ ERROR_RATE, FINE_ERROR_RATE = (
 MANY_MUTATIONS = 1000
 """More of these have the finer error rates."""
 CONTENT_JUMPS = (1, 1, 1, 2, 4)
-PROPOSALS = 2
-"""An iteration makes so many for each hyperparameter, one where tables are large."""
-LARGE_FROM = 1_000_000
-"""Numbers in a large table."""
-ESTIMATED_FROM = 100_000
-"""Numbers in a table that is not small: it is estimated what a proposal changes."""
+CONTENT_PROPOSALS = 2
+"""An iteration makes so many for each tumour content, each of which needs tables."""
+PROPOSALS = 8
+"""An iteration makes so many for each precision and for the error rate, given the prevalences."""
 KEPT_BASES = 16  # base measures: a chain asks several times for the one that it has drawn
-KEPT_BYTES = 400 << 20  # tables not in use that are kept
 
 
 def error_rate_choice(num_mutations: int) -> Choice:
     """The values of an error rate that is not told.
 
     Many mutations tell apart rates that differ by a tenth: on a coarse grid chains stay where they are. For fewer the
-    grid is coarse, because each rate costs tables.
+    grid is coarse, because each rate that a chain visits costs tables.
     """
     return FINE_ERROR_RATE if num_mutations > MANY_MUTATIONS else ERROR_RATE
 
@@ -108,48 +102,6 @@ def error_rate_choice(num_mutations: int) -> Choice:
 def content_choice(content: Uncertain) -> Choice:
     """The values of a tumour content of which a distribution is known; it starts at the mean."""
     return Choice(*content.grid(), content.mean, CONTENT_JUMPS)
-
-
-Key = TypeVar("Key")
-Tables = TypeVar("Tables", bound=XiGrid | PyClone)
-
-
-class _Latest(Generic[Key, Tables]):
-    """Tables that are computed when first asked for; the latest are kept, as many as memory allows, but `least`.
-
-    Several threads may ask: for different tables they compute at the same time, for the same the others wait for one.
-    """
-
-    def __init__(self, make: Callable[[Key], Tables], least: int) -> None:
-        self._make = make
-        self._least = least
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[Key, Future[Tables]] = OrderedDict()
-
-    def __call__(self, key: Key) -> Tables:
-        with self._lock:
-            is_new = key not in self._kept
-            if is_new:
-                self._kept[key] = Future()
-            tables = self._kept[key]
-            self._kept.move_to_end(key)
-        if is_new:
-            try:
-                tables.set_result(self._make(key))
-            except BaseException as problem:
-                tables.set_exception(problem)
-                with self._lock:
-                    self._kept.pop(key, None)
-                raise
-            most = max(self._least, KEPT_BYTES // max(1, 2 * tables.result().xi.nbytes))
-            with self._lock:
-                while len(self._kept) > most:
-                    self._kept.popitem(last=False)
-        return tables.result()
-
-    def clear(self) -> None:
-        with self._lock:
-            self._kept.clear()
 
 
 WATCHED = 100
@@ -178,6 +130,8 @@ class PyCloneModel(Model):
     ----------
     index : (T, D) int32
         Row of each mutation in each sample in the tables of the likelihood; -1 for none.
+    num_drawn : int
+        Hyperparameters, the first, that are drawn given the prevalences: precisions and error rate.
 
     Parameters
     ----------
@@ -227,20 +181,21 @@ class PyCloneModel(Model):
         elif precision == PER_SAMPLE:
             choices |= {f"precision:{sample}": PRECISION for sample in sample_ids}
         self._fixed_precision = precision if isinstance(precision, int | float) else math.nan  # NaN: inferred
-        if np.isnan(table.error_rate).any():
+        self._infers_error_rate = [bool(np.isnan(part.error_rate).any()) for part in self._parts]
+        if any(self._infers_error_rate):
             choices["error_rate"] = error_rate_choice(len(table.index))
+        self.num_drawn = len(choices)
         choices |= {f"tumour_content:{sample}": content_choice(contents[sample]) for sample in contents}
         self._components = component_masses(grid_size) if prevalence_prior == "learned" else None
         self.choices = tuple(choices.values())
         weights = [] if self._components is None else weight_names(sample_ids)
         self.hyperparameters: tuple[str, ...] = (*choices, *weights)
         self.num_observations = len(table.index)
-        table_size = max(part.num_rows for part in self._parts) * grid_size
-        self.has_estimates = table_size >= ESTIMATED_FROM
-        self.num_proposals = len(self.choices) * (1 if table_size >= LARGE_FROM else PROPOSALS)
+        self.num_proposals = CONTENT_PROPOSALS * len(contents)
+        self._keeps_all_tables = sum(map(self._bytes_of_all_tables, range(len(self._parts)))) <= KEPT_BYTES
         self.order = np.argsort(table.index[:, 0], kind="stable")
-        self._grid = _Latest(self._make_grid, 3 * len(self._parts))
-        self._likelihood = _Latest(self._assemble, 3)
+        self._grid = KeptTables(self._make_grid, 3 * len(self._parts))
+        self._likelihood = KeptTables(self._assemble, 3)
         self._base = lru_cache(KEPT_BASES)(self._make_base)
         self._watched = watched_cells(*self.index.shape)
 
@@ -250,7 +205,7 @@ class PyCloneModel(Model):
 
     def likelihood(self, values: Values) -> PyClone:
         """Tables at given values, computed when first asked for, the latest kept; and the base measure."""
-        likelihood = self._likelihood(values[: len(self.choices)])
+        likelihood = self._likelihood(self._settings(values))
         if self._components is None:
             return likelihood
         return with_base(likelihood, self._base(values[len(self.choices) :]))
@@ -260,35 +215,47 @@ class PyCloneModel(Model):
         assert self._components is not None
         return mix_base(all_weights(weights), self._components)
 
-    def _assemble(self, values: Values) -> PyClone:
-        given = dict(zip(self.hyperparameters, values))
-        keys = [(part, self._setting(part, given)) for part in range(len(self._parts))]
-        if len(keys) == 1:
-            likelihood = make_pyclone(self.index, *self._make_grid(keys[0]))
+    def _assemble(self, settings: tuple[_Setting, ...]) -> PyClone:
+        if len(settings) == 1:
+            likelihood = make_pyclone(self.index, *self._make_grid((0, settings[0])))
         else:
-            grids = [self._grid(key) for key in keys]
+            grids = [self._grid(key) for key in enumerate(settings)]
             likelihood = make_pyclone(self.index, *(np.concatenate(arrays) for arrays in zip(*grids)))
         if self._components is None:
             return likelihood
         return likelihood._replace(component_means=likelihood.likelihood @ self._components.T)
 
-    def _setting(self, part: int, given: Mapping[str, float]) -> _Setting:
+    def _bytes_of_all_tables(self, part: int) -> int:
+        """Of a part in all settings."""
         sample = self._samples[part]
-        precision = given.get(f"precision:{sample}", given.get("precision", self._fixed_precision))
-        error_rate = given.get("error_rate") if np.isnan(self._parts[part].error_rate).any() else None
-        return _Setting(precision, error_rate, given.get(f"tumour_content:{sample}"))
+        matter = ["precision", f"precision:{sample}", f"tumour_content:{sample}"]
+        matter += ["error_rate"] * self._infers_error_rate[part]
+        sizes = [
+            len(choice.values) for name, choice in zip(self.hyperparameters, self.choices) if name in matter
+        ]
+        return math.prod(sizes) * self._parts[part].num_rows * self.grid_size * BYTES_PER_POINT
 
-    def _make_grid(self, key: tuple[int, _Setting], rows: NDArray[np.int64] | None = None) -> XiGrid:
-        """Of a part in a setting; of all its rows, or of some."""
+    def _tables(self, part: int, setting: _Setting) -> XiGrid | PyClone:
+        return self._grid((part, setting)) if len(self._parts) > 1 else self._likelihood((setting,))
+
+    def _settings(self, values: Values) -> tuple[_Setting, ...]:
+        """Of each part."""
+        given = dict(zip(self.hyperparameters, values))
+        settings = []
+        for sample, infers_error_rate in zip(self._samples, self._infers_error_rate):
+            precision = given.get(f"precision:{sample}", given.get("precision", self._fixed_precision))
+            error_rate = given["error_rate"] if infers_error_rate else None
+            settings.append(_Setting(precision, error_rate, given.get(f"tumour_content:{sample}")))
+        return tuple(settings)
+
+    def _make_grid(self, key: tuple[int, _Setting]) -> XiGrid:
+        """Of a part in a setting."""
         table, precision = self._observations(*key)
-        if rows is not None:
-            table = table.take(rows)
         return likelihood_grid(table, self.grid_size, self.genotype_prior, precision)
 
     def observations(self, values: Values) -> list[tuple[LocusTable, float]]:
         """The observations of all samples, or of each sample, as they are at given values, and their precision."""
-        given = dict(zip(self.hyperparameters, values))
-        return [self._observations(part, self._setting(part, given)) for part in range(len(self._parts))]
+        return [self._observations(part, setting) for part, setting in enumerate(self._settings(values))]
 
     def _observations(self, part: int, setting: _Setting) -> tuple[LocusTable, float]:
         """The observations of a part as they are in a setting, and their precision."""
@@ -306,71 +273,78 @@ class PyCloneModel(Model):
         self._likelihood.clear()
         self._base.cache_clear()
 
-    def estimate_change(
-        self, values: Values, likelihood: PyClone, partition: Partition, proposal: Values
-    ) -> float:
-        """About log p(proposal, y | c) - log p(values, y | c), without the tables of the proposal.
+    def draw_given_parameters(
+        self,
+        values: Values,
+        likelihood: PyClone,
+        partition: Partition,
+        independence: Sequence[IndependenceProposal],
+        rng: np.random.Generator,
+    ) -> Values:
+        """Precisions and error rate given prevalences of the blocks, which are drawn for that."""
+        if self.num_drawn == 0:
+            return values
+        points = draw_grid_points(likelihood, partition, rng)
+        return self.draw_given_prevalences(values, likelihood.index, points, independence, rng)
 
-        See :mod:`pyclone_pgsm.tumour.estimate`.
-        """
-        lattice = posterior_lattice(likelihood, partition, POINTS, REACH)
-        blocks = partition.position[partition.labels]
-        change = self.log_hyperprior(proposal) - self.log_hyperprior(values)
-        for part, setting, rows in self._changed_parts(values, proposal):
-            samples = slice(part, part + 1) if len(self._parts) > 1 else slice(None)
-            index = likelihood.index[:, samples]
-            change += change_of_log_likelihood(
-                self._xi_at(part, setting),
-                likelihood.xi_max[rows],
-                np.where(index < 0, -1, index - rows.start),
-                blocks,
-                lattice.of_samples(samples),
-                likelihood.log_base[samples],
-            )
-        return change
-
-    def _changed_parts(self, values: Values, proposal: Values) -> Iterator[tuple[int, _Setting, slice]]:
-        """The parts that a proposal changes, with their new settings and their rows of the tables."""
-        before, after = (dict(zip(self.hyperparameters, each)) for each in (values, proposal))
-        for part in range(len(self._parts)):
-            setting = self._setting(part, after)
-            if setting != self._setting(part, before):
-                yield part, setting, slice(*self._first_rows[part : part + 2])
-
-    def log_marginals(
-        self, values: Values, likelihood: PyClone, proposal: Values, index: NDArray[np.int32]
-    ) -> NDArray[np.float64]:
-        """log p(reads; proposal) of observations with a prevalence of their own; tables are made of these only.
+    def draw_given_prevalences(
+        self,
+        values: Values,
+        index: NDArray[np.int32],
+        points: NDArray[np.int64],
+        independence: Sequence[IndependenceProposal],
+        rng: np.random.Generator,
+    ) -> Values:
+        """Precisions and error rate given the prevalence of each mutation in each sample.
 
         Parameters
         ----------
-        values, likelihood
-            Present ones; what the proposal leaves as it is is taken from there.
-        proposal : tuple of float
-        index : (n, D) int32
-            Rows of the tables; -1 for none, which gives 0.
+        values : tuple of float
+            Of all hyperparameters.
+        index : (T, D) int32
+            Rows of the likelihood's tables; -1 where there are no reads, or they tell nothing of the values.
+        points : (T, D) int64
+            The prevalences as points of the grid.
+        independence, rng
+            As of :meth:`draw_given_parameters`.
         """
-        found = np.where(index < 0, 0.0, (likelihood.log_mean + likelihood.xi_max)[index])
-        for part, setting, part_rows in self._changed_parts(values, proposal):
-            is_here = (index >= part_rows.start) & (index < part_rows.stop)
-            rows, places = np.unique(index[is_here] - part_rows.start, return_inverse=True)
-            grid = self._make_grid((part, setting), rows)
-            found[is_here] = (grid.xi_max + grid.log_mean)[places]
-        return found
+        drawn, others = self.choices[: self.num_drawn], values[self.num_drawn :]
+        of_parts = [
+            self._log_likelihood_given(points, index, part, setting)
+            for part, setting in enumerate(self._settings(values))
+        ]
 
-    def _xi_at(self, part: int, setting: _Setting) -> Xi:
-        """Xi of a part's rows in a setting, at some points of the grid."""
-        table, precision = self._observations(part, setting)
-        prevalences = prevalence_grid(self.grid_size)
+        def log_density(those_drawn: Values) -> float:
+            settings = self._settings((*those_drawn, *others))
+            log_prior = sum(choice.log_prior(value) for choice, value in zip(drawn, those_drawn))
+            return log_prior + sum(of_part(setting) for of_part, setting in zip(of_parts, settings))
 
-        def xi(
-            rows: NDArray[np.int64], points: NDArray[np.int64], of_row: NDArray[np.int64]
-        ) -> NDArray[np.float64]:
-            return likelihood_at(
-                table.take(rows), prevalences[points], of_row, self.genotype_prior, precision
-            )
+        number = PROPOSALS * len(drawn)
+        return (*metropolis(drawn, values[: len(drawn)], log_density, independence, number, rng), *others)
 
-        return xi
+    def _log_likelihood_given(
+        self, points: NDArray[np.int64], index: NDArray[np.int32], part: int, present: _Setting
+    ) -> Callable[[_Setting], float]:
+        """log p(reads of a part; setting) given the prevalences, at settings of the present tumour content.
+
+        Where tables of all settings can be kept it is looked up in these.
+        """
+        samples = slice(part, part + 1) if len(self._parts) > 1 else slice(None)
+        index, points = index[:, samples], points[:, samples]
+        index = np.where(index < 0, -1, index - self._first_rows[part])
+        if not self._keeps_all_tables:
+            table, _ = self._observations(part, replace(present, error_rate=None))
+            reads = ReadsGivenPrevalences(table, index, points, self.grid_size, self.genotype_prior)
+            return cache(lambda setting: reads.log_likelihood(setting.precision, setting.error_rate))
+        cells, counts = distinct_cells(index, points, self.grid_size)
+        rows = cells // self.grid_size
+
+        @cache
+        def log_likelihood(setting: _Setting) -> float:
+            tables = self._tables(part, setting)
+            return float(counts @ (tables.xi.take(cells) + tables.xi_max.take(rows)))
+
+        return log_likelihood
 
     def watched(self, likelihood: PyClone, partition: Partition) -> NDArray[np.float32]:
         """(W,) posterior means, given the partition, of the prevalences of :func:`watched_cells`.
@@ -393,10 +367,10 @@ class PyCloneModel(Model):
     def propose(
         self, values: Values, rng: np.random.Generator, independence: Sequence[IndependenceProposal]
     ) -> tuple[Values, float]:
-        """Another value of one of the hyperparameters, the weights of the base measure excepted."""
-        which = int(rng.integers(len(self.choices))) if len(self.choices) > 1 else 0
-        new, log_ratio = self.choices[which].propose(values[which], rng, independence[which])
-        return (*values[:which], new, *values[which + 1 :]), log_ratio
+        """Another tumour content of one of the samples."""
+        which = slice(self.num_drawn, len(self.choices))
+        contents, log_ratio = propose(self.choices[which], values[which], independence[which], rng)
+        return (*values[: which.start], *contents, *values[which.stop :]), log_ratio
 
     def draw_conditionals(
         self, values: Values, likelihood: PyClone, partition: Partition, rng: np.random.Generator

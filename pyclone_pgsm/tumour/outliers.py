@@ -24,12 +24,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import expit
 
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.likelihoods.choice import IndependenceProposal
 from pyclone_pgsm.likelihoods.model import Values
+from pyclone_pgsm.likelihoods.pyclone import draw_grid_points
 from pyclone_pgsm.partition import Partition, PartitionPrior
 from pyclone_pgsm.samplers.outliers import resample_outliers
 
@@ -44,9 +46,10 @@ def log_any_share(observations: Observations) -> NDArray[np.float64]:
     return -np.log1p(np.where(observations.has_data, observations.depth, 0)).sum(axis=1)
 
 
-def _log_either_way(alone: NDArray[np.float64], log_any: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(n,) log probability of outliers' reads, from that of a mutation on its own (n, D), and of any share (n,)."""
-    return np.logaddexp(alone.sum(axis=1), log_any) - math.log(2.0)
+def _log_alone(likelihood: PyClone) -> NDArray[np.float64]:
+    """(T,) log probability of each mutation's reads with a prevalence in each sample that no other shares."""
+    of_rows = np.append(likelihood.log_mean + likelihood.xi_max, 0.0)  # the last: no data
+    return of_rows[likelihood.index].sum(axis=1)
 
 
 class TumourWithOutliers:
@@ -75,7 +78,6 @@ class TumourWithOutliers:
         self.prob = prob
         self._log_any = log_any
         self.outliers = np.zeros(model.num_observations, bool) if outliers is None else outliers
-        self.has_estimates = model.has_estimates
         self.hyperparameters = model.hyperparameters
         self.choices = model.choices
         self.num_proposals = model.num_proposals
@@ -107,9 +109,8 @@ class TumourWithOutliers:
 
     def log_outlier(self, values: Values) -> NDArray[np.float64]:
         """(T,) log L'(y_i), the reads of each mutation if it is an outlier, with all constants."""
-        full = self.full_likelihood(values)
-        alone = self._model.log_marginals(values, full, values, full.index)
-        return _log_either_way(alone, self._log_any)
+        alone = _log_alone(self.full_likelihood(values))
+        return np.logaddexp(alone, self._log_any) - math.log(2.0)
 
     def log_weights(self, values: Values) -> NDArray[np.float64]:
         """(T,) log of p / (1 - p) L'(y_i), without the factors that the likelihood leaves out."""
@@ -126,18 +127,25 @@ class TumourWithOutliers:
             + float(self.log_outlier(values)[self.outliers].sum())
         )
 
-    def estimate_change(
-        self, values: Values, likelihood: PyClone, partition: Partition, proposal: Values
-    ) -> float:
-        """As of the model, with the outliers' reads; of these few, the tables are made."""
-        index = self._model.index[self.outliers]
-
-        def log_outliers(at: Values) -> float:
-            alone = self._model.log_marginals(values, likelihood, at, index)
-            return float(_log_either_way(alone, self._log_any[self.outliers]).sum())
-
-        change = self._model.estimate_change(values, likelihood, partition, proposal)
-        return change + log_outliers(proposal) - log_outliers(values)
+    def draw_given_parameters(
+        self,
+        values: Values,
+        likelihood: PyClone,
+        partition: Partition,
+        independence: Sequence[IndependenceProposal],
+        rng: np.random.Generator,
+    ) -> Values:
+        """As of the model, given also how each outlier's reads came about, and its own prevalences if it has some."""
+        if self._model.num_drawn == 0:
+            return values
+        full = self.full_likelihood(values)
+        alone = self.outliers & (rng.random(len(self.outliers)) < expit(_log_alone(full) - self._log_any))
+        points = draw_grid_points(likelihood, partition, rng)
+        weights = full.likelihood[full.index[alone]].cumsum(axis=2)
+        limit = rng.random((*weights.shape[:2], 1)) * weights[:, :, -1:]
+        points[alone] = np.argmax(weights > limit, axis=2)
+        index = np.where(alone[:, None], full.index, likelihood.index)
+        return self._model.draw_given_prevalences(values, index, points, independence, rng)
 
     def propose(
         self, values: Values, rng: np.random.Generator, independence: Sequence[IndependenceProposal]

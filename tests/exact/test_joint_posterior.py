@@ -6,10 +6,12 @@ contents of which a distribution is given, and a precision.
 
 from __future__ import annotations
 
+import inspect
 import itertools
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,8 +26,8 @@ from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.choice import Choice, Visits, num_values
-from pyclone_pgsm.likelihoods.pyclone import PyClone
-from pyclone_pgsm.partition import PartitionPrior, build_partition, canonical_labels
+from pyclone_pgsm.likelihoods.pyclone import PyClone, draw_grid_points
+from pyclone_pgsm.partition import Partition, PartitionPrior, build_partition, canonical_labels
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.hyperparameters import evaluate, resample_hyperparameters
@@ -51,23 +53,15 @@ def _few_values(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tumour_model, "CONTENT_JUMPS", (1, 2))
 
 
-@pytest.fixture
-def acceptance(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Whether proposals are first judged by an estimate."""
-    how: str = request.param
-    monkeypatch.setattr(tumour_model, "ESTIMATED_FROM", 0 if how == "delayed" else np.inf)
-    return how
-
-
 def two_samples(**options: float) -> Observations:
     alt, depth = [[2, 9], [14, 5], [7, 0], [12, 11]], [[24, 20], [30, 24], [20, 25], [28, 30]]
     return observations(alt, depth, **options)
 
 
-def precision_and_error_rate() -> PyCloneModel:
+def precision_and_error_rate(make: Callable[..., PyCloneModel] = PyCloneModel) -> PyCloneModel:
     data = observations([[0], [1], [6], [9]], [[24], [30], [20], [28]])
     data.error_rate[:] = np.nan
-    return PyCloneModel(deduplicate(data), G, "major", None)
+    return make(deduplicate(data), G, "major", None)
 
 
 def precision_of_each_sample() -> PyCloneModel:
@@ -139,33 +133,79 @@ def test_every_value_matters(name: str) -> None:
         assert np.abs(share - np.exp([choice.log_prior(value) for value in choice.values])).max() > 0.02
 
 
-@pytest.mark.long
-@pytest.mark.parametrize("acceptance", ["at once", "delayed"], indirect=True)
-@pytest.mark.parametrize("name", MODELS)
-def test_one_step_from_the_joint_posterior(name: str, acceptance: str) -> None:
-    """Whatever the values that were visited in the burn-in."""
-    joint = enumerate_joint(MODELS[name]())
+def p_value(joint: Joint, number: int = 20_000) -> float:
+    """Of the test that the joint posterior is what it was after a step from it, whatever was visited in the burn-in."""
     visits = np.arange(num_values(joint.model.choices)) ** 2
     independence = Visits(joint.model.choices, visits).independence
-    assert joint.model.has_estimates == (acceptance == "delayed")
     model, partitions, probabilities = joint.model, joint.partitions, joint.probabilities
     rng = np.random.default_rng(8)
     prior = DirichletProcess(1.0, None, None)
     tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))
     build, sweep = (compiled_for(f, PyClone) for f in (build_partition, gibbs_sweep))
     counts = np.zeros(len(probabilities), np.int64)
-    for start in rng.choice(len(probabilities), 20_000, p=probabilities):
+    for start in rng.choice(len(probabilities), number, p=probabilities):
         where, c = divmod(int(start), len(partitions))
         values = joint.values[where]
         likelihood = model.likelihood(values)
         partition = build(likelihood, partitions[c])
-        for _ in range(2):
-            values, likelihood, partition, _ = resample_hyperparameters(
-                model, evaluate(model, values, likelihood, partition), independence, rng
-            )
+        values, likelihood, partition, _ = resample_hyperparameters(
+            model, evaluate(model, values, likelihood, partition), independence, rng
+        )
         partition, _ = sweep(likelihood, tables, partition, model.order, rng)
         counts[joint.cell(values, canonical_labels(partition.labels)[0])] += 1
-    assert chi_square_p_value(counts, probabilities) > 1e-4
+    return chi_square_p_value(counts, probabilities)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kept_bytes", [0, np.inf])
+@pytest.mark.parametrize("name", MODELS)
+def test_one_step_from_the_joint_posterior(
+    name: str, kept_bytes: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With tables of all settings and without."""
+    monkeypatch.setattr(tumour_model, "KEPT_BYTES", kept_bytes)
+    monkeypatch.setattr(tumour_model, "PROPOSALS", 2)
+    assert p_value(enumerate_joint(MODELS[name]())) > 1e-4
+
+
+def median_points(likelihood: PyClone, partition: Partition, rng: np.random.Generator) -> NDArray[np.int64]:
+    """In place of points drawn from the posterior."""
+    drawn = [draw_grid_points(likelihood, partition, rng) for _ in range(20)]
+    return np.median(drawn, axis=0).astype(np.int64)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("kept_bytes", [0, np.inf])
+def test_prevalences_that_are_not_drawn_are_noticed(
+    kept_bytes: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tumour_model, "KEPT_BYTES", kept_bytes)
+    monkeypatch.setattr(tumour_model, "draw_grid_points", median_points)
+    assert p_value(enumerate_joint(precision_and_error_rate()), 10_000) < 1e-10
+
+
+def faulty_model(sound: str, faulty: str) -> Callable[..., PyCloneModel]:
+    """The class, with a text of its module replaced."""
+    source = inspect.getsource(tumour_model)
+    assert source.count(sound) == 1
+    names: dict[str, Any] = {"__name__": tumour_model.__name__}
+    exec(source.replace(sound, faulty), names)
+    names |= {name: getattr(tumour_model, name) for name in ("PRECISION", "ERROR_RATE")}
+    made: Callable[..., PyCloneModel] = names["PyCloneModel"]
+    return made
+
+
+@pytest.mark.parametrize(
+    ("sound", "faulty"),
+    [
+        ("return log_prior + sum", "return sum"),
+        ("tables.xi.take(cells) + tables.xi_max.take(rows)", "tables.xi.take(cells)"),
+    ],
+)
+def test_a_fault_of_the_density_given_the_prevalences_is_noticed(sound: str, faulty: str) -> None:
+    joint = enumerate_joint(precision_and_error_rate())
+    model = precision_and_error_rate(faulty_model(sound, faulty))
+    assert p_value(replace(joint, model=model), 10_000) < 1e-10
 
 
 @pytest.mark.long

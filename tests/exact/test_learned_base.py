@@ -151,10 +151,9 @@ def test_one_step_from_the_joint_posterior(name: str, kind: str) -> None:
 
 
 @pytest.mark.long
-def test_one_step_with_delayed_acceptance(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tumour_model, "ESTIMATED_FROM", 0)
+def test_one_step_without_tables_of_all_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tumour_model, "KEPT_BYTES", 0)
     model = make_model(two_samples())
-    assert model.has_estimates
     assert p_value(model, joint_of("two_samples", False, 2), "weights+precision+gibbs") > 1e-4
 
 

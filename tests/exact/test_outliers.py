@@ -39,6 +39,7 @@ from pyclone_pgsm.samplers.split_merge import split_merge
 from pyclone_pgsm.sampling.chain import Records, advance, start_chain
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.tumour import model as tumour_model
+from pyclone_pgsm.tumour import outliers as outlier_module
 from pyclone_pgsm.tumour.model import PyCloneModel
 from pyclone_pgsm.tumour.outliers import TumourWithOutliers, log_any_share
 
@@ -278,17 +279,30 @@ def at_each_precision(
     return found
 
 
-@pytest.mark.usefixtures("_few_precisions")
-@pytest.mark.parametrize("estimated_from", [0, np.inf])
-def test_one_step_from_the_joint_posterior_with_the_precision(
-    estimated_from: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tumour_model, "ESTIMATED_FROM", estimated_from)
+def p_value_with_the_precision(kind: str) -> float:
     model = outlier_model(two_samples(), None)
-    assert model.has_estimates == (estimated_from == 0)
     states = at_each_precision(model, two_samples(), log_seating(DP))
     points = [(precision,) for precision in PRECISIONS]
-    assert p_value(Kernels(model, DP), states, points, "outliers+precision+gibbs", REPLICATES) > 1e-4
+    return p_value(Kernels(model, DP), states, points, kind, REPLICATES)
+
+
+@pytest.mark.usefixtures("_few_precisions")
+@pytest.mark.parametrize("kept_bytes", [0, np.inf])
+def test_one_step_from_the_joint_posterior_with_the_precision(
+    kept_bytes: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tumour_model, "KEPT_BYTES", kept_bytes)
+    assert p_value_with_the_precision("outliers+precision+gibbs") > 1e-4
+
+
+@pytest.mark.usefixtures("_few_precisions")
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_outliers_reads_that_are_not_drawn_to_be_of_either_kind_are_noticed(
+    share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(outlier_module, "expit", lambda log_odds: np.full(len(log_odds), share))
+    monkeypatch.setitem(globals(), "PROB", 0.6)
+    assert p_value_with_the_precision("outliers+precision+outliers+precision") < 1e-10
 
 
 def run(model: TumourWithOutliers, settings: Settings) -> Records:

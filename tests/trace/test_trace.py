@@ -120,7 +120,7 @@ def test_hyperparameters_of_samples(tmp_path):
         for name in ("subclonal_major_cn", "subclonal_minor_cn", "subclonal_fraction"):
             np.testing.assert_array_equal(getattr(trace.observations, name), getattr(data, name))
         drawn = [trace.chains[0].hyperparameters[name] for name in names]
-        assert all(len(set(values)) > 2 for values in drawn)
+        assert all(len(set(values)) > 1 for values in drawn)
         assert set(drawn[2]) <= set(content_choice(Uncertain(0.7, 0.1)).values)
     short = run(tmp_path / "short.h5", observations=data, model=OWN, hyper_every=1, iterations=40)
     analysis.resume(short, 60)

@@ -23,10 +23,10 @@ from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS, LOOSE
 from pyclone_pgsm.tumour.grid import (
     GRID_SIZES,
     LocusTable,
+    ReadsAtPrevalences,
     XiGrid,
     choose_grid_size,
     deduplicate,
-    likelihood_at,
     likelihood_grid,
     prevalence_grid,
 )
@@ -208,9 +208,10 @@ def test_a_few_points_of_each_row_are_those_of_the_grid(precision: float) -> Non
     some = table.take(rows)
     grid = likelihood_grid(table, 51, "major", precision)
     expected = grid.xi[rows[:, None], points[places]] + grid.xi_max[rows, None]
-    found = likelihood_at(some, points / 50, places, "major", precision)
-    np.testing.assert_allclose(found, expected, rtol=1e-10, atol=1e-10)
-    none = likelihood_at(table.take(rows[:0]), points / 50, places[:0], "major", math.inf)
+    xi, xi_max = ReadsAtPrevalences(some, points / 50, places, "major").xi(precision)
+    assert (xi.max(axis=1) == 0.0).all()
+    np.testing.assert_allclose(xi + xi_max[:, None], expected, rtol=1e-10, atol=1e-10)
+    none, _ = ReadsAtPrevalences(table.take(rows[:0]), points / 50, places[:0], "major").xi(math.inf)
     assert none.shape == (0, 4)
 
 

@@ -3,12 +3,7 @@
 from __future__ import annotations
 
 import sys
-import threading
-import time
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -29,7 +24,6 @@ from pyclone_pgsm.tumour.model import (
     PRECISION,
     Choice,
     PyCloneModel,
-    _Latest,
     content_choice,
     error_rate_choice,
 )
@@ -140,19 +134,6 @@ def test_many_mutations_have_finer_error_rates() -> None:
         assert steps.max() < most + 1e-9
 
 
-def test_precision_and_error_rate_are_proposed_in_turns() -> None:
-    data = observations([[3], [9]], [[10], [20]])
-    data.error_rate[:] = np.nan
-    model = pyclone_model(data, 11, precision=None)
-    assert model.hyperparameters == ("precision", "error_rate")
-    rng = np.random.default_rng(1)
-    start = model.initial_values()
-    independence = Visits(model.choices).independence
-    changed = [np.array(model.propose(start, rng, independence)[0]) != start for _ in range(400)]
-    assert np.sum(changed, axis=0).min() > 150
-    assert np.sum(changed, axis=1).max() == 1
-
-
 # ---------------------------------------------------------------- what is a sample's own
 
 SAMPLES = ("S1", "S2", "S3")
@@ -246,14 +227,17 @@ def test_precisions_of_samples_have_the_prior_of_the_one_precision_each() -> Non
     assert model.log_hyperprior((100.0, np.inf, 1000.0, 1e-2)) == pytest.approx(expected)
 
 
-def test_one_hyperparameter_is_proposed_at_a_time() -> None:
-    model = own_model(three_samples(), S1=Uncertain(0.5, 0.1))
+def test_one_tumour_content_is_proposed_at_a_time() -> None:
+    """Precisions and error rate are drawn otherwise."""
+    model = own_model(three_samples(), S1=Uncertain(0.5, 0.1), S3=Uncertain(0.7, 0.1))
     rng = np.random.default_rng(1)
     start = model.initial_values()
     independence = Visits(model.choices).independence
     changed = [np.array(model.propose(start, rng, independence)[0]) != start for _ in range(600)]
-    assert np.sum(changed, axis=0).min() > 70
+    assert np.sum(changed, axis=0)[-2:].min() > 200
+    assert np.sum(changed, axis=0)[:-2].max() == 0
     assert np.sum(changed, axis=1).max() == 1
+    assert model.num_proposals > 0
 
 
 def test_the_grid_of_a_tumour_content() -> None:
@@ -264,67 +248,3 @@ def test_the_grid_of_a_tumour_content() -> None:
     np.testing.assert_allclose(choice.prior, np.exp(-(np.arange(-5, 3) ** 2) / 8.0))
     assert content_choice(Uncertain(1.0, 0.1)).values[-1] == 1.0
     assert content_choice(Uncertain(0.1, 0.1)).values[0] == pytest.approx(0.05)
-
-
-class Made(NamedTuple):
-    """Stands for tables."""
-
-    key: int
-    xi: np.ndarray = np.zeros((1, 2))
-
-
-def in_threads(ask: Callable[[int], Made], keys: list[int]) -> list[Made]:
-    with ThreadPoolExecutor(len(keys)) as pool:
-        return [future.result(timeout=60) for future in [pool.submit(ask, key) for key in keys]]
-
-
-def test_threads_make_different_tables_at_the_same_time() -> None:
-    """Or chains on tables that take a while would wait for each other."""
-    meeting = threading.Barrier(2)
-
-    def make(key: int) -> Made:
-        meeting.wait(timeout=30)
-        return Made(key)
-
-    assert [made.key for made in in_threads(_Latest(make, 3), [4, 5])] == [4, 5]
-
-
-def test_threads_wait_for_one_that_makes_the_tables_they_want() -> None:
-    calls = []
-
-    def make(key: int) -> Made:
-        calls.append(key)
-        time.sleep(0.1)
-        return Made(key)
-
-    made = in_threads(_Latest(make, 3), [7, 7, 7, 7])
-    assert calls == [7]
-    assert all(each is made[0] for each in made)
-
-
-def test_tables_that_cannot_be_made_are_tried_again() -> None:
-    problems = [MemoryError("no room")]
-
-    def make(key: int) -> Made:
-        if problems:
-            raise problems.pop()
-        return Made(key)
-
-    latest = _Latest(make, 3)
-    with pytest.raises(MemoryError, match="no room"):
-        latest(1)
-    assert latest(1).key == 1
-
-
-def test_the_latest_tables_are_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tumour_model, "KEPT_BYTES", 0)
-    calls = []
-
-    def make(key: int) -> Made:
-        calls.append(key)
-        return Made(key)
-
-    latest = _Latest(make, 2)
-    for key in (1, 2, 1, 3, 1, 2):
-        latest(key)
-    assert calls == [1, 2, 3, 2]

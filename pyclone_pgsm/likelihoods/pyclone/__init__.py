@@ -2,10 +2,9 @@
 
 from pyclone_pgsm.likelihoods.pyclone.base_measure import change_base as change_base
 from pyclone_pgsm.likelihoods.pyclone.base_measure import component_probabilities as component_probabilities
-from pyclone_pgsm.likelihoods.pyclone.coarse_grid import Lattice as Lattice
-from pyclone_pgsm.likelihoods.pyclone.coarse_grid import posterior_lattice as posterior_lattice
 from pyclone_pgsm.likelihoods.pyclone.likelihood import BaseMeasure as BaseMeasure
 from pyclone_pgsm.likelihoods.pyclone.likelihood import PyClone as PyClone
 from pyclone_pgsm.likelihoods.pyclone.likelihood import make_pyclone as make_pyclone
 from pyclone_pgsm.likelihoods.pyclone.likelihood import mix_base as mix_base
 from pyclone_pgsm.likelihoods.pyclone.likelihood import with_base as with_base
+from pyclone_pgsm.likelihoods.pyclone.prevalences import draw_grid_points as draw_grid_points

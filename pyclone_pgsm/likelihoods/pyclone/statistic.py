@@ -29,7 +29,6 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from pyclone_pgsm.jit.compiling import LEAF, inner
 
@@ -66,7 +65,8 @@ class Part(NamedTuple):
 SCALARS = Part._fields.index("deferred") - Part._fields.index("lo")
 
 
-def _part_of(start, d, G, C):  # type: ignore[no-untyped-def]
+@inner(**LEAF, error_model="numpy")
+def part_of(start, d, G, C):
     """The part of sample d in the statistic that begins at `start`."""
     size = 2 * G + C + SCALARS + MOST_DEFERRED
     sums = start + d * size
@@ -75,27 +75,6 @@ def _part_of(start, d, G, C):  # type: ignore[no-untyped-def]
         sums, sums + G, sums + 2 * G,
         lo, lo + 1, lo + 2, lo + 3, lo + 4, lo + 5, lo + 6, lo + 7, lo + SCALARS,
     )  # fmt: skip
-
-
-part_of = inner(**LEAF, error_model="numpy")(_part_of)
-
-
-def views_of_sample(
-    stats: NDArray[np.float64], d: int, G: int, C: int
-) -> tuple[NDArray[np.float64], NDArray[np.float64], NDArray[np.float64]]:
-    """What the (K, stat_size) statistics hold for sample d, for Python.
-
-    Returns
-    -------
-    sums, weights : (K, G) float64
-        The weights are 0 outside the window; to the sums belong the updates that are deferred.
-    log_z : (K,) float64
-    """
-    part = _part_of(0, d, G, C)
-    k = np.arange(G)
-    is_inside = (stats[:, [part.lo]] <= k) & (k < stats[:, [part.hi]])
-    weights = np.where(is_inside, stats[:, part.weights : part.weights + G], 0.0)
-    return stats[:, part.sums : part.sums + G], weights, stats[:, part.log_z]
 
 
 # Loops over the grid and over its chunks

@@ -1,0 +1,47 @@
+"""Draws of the blocks' prevalences."""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.likelihoods.pyclone.likelihood import PyClone
+from pyclone_pgsm.likelihoods.pyclone.statistic import part_of
+from pyclone_pgsm.partition import Partition
+
+
+def draw_grid_points(
+    likelihood: PyClone, partition: Partition, rng: np.random.Generator
+) -> NDArray[np.int64]:
+    """The prevalence of each mutation in each sample: its block's, drawn from p(k | y_b) ∝ exp(S_dk).
+
+    Returns
+    -------
+    (T, D) int64
+        Points of the grid.
+    """
+    uniform = rng.random((int(partition.counter[0]), likelihood.index.shape[1]))
+    of_blocks = compiled_for(points_of_blocks, PyClone)(likelihood, uniform, partition)
+    drawn: NDArray[np.int64] = of_blocks[partition.position[partition.labels]]
+    return drawn
+
+
+def points_of_blocks(likelihood, uniform, partition):
+    """The grid points at which the posterior's distribution function exceeds uniform draws (K, D)."""
+    K, D = uniform.shape
+    G, C = likelihood.xi.shape[1], likelihood.low.shape[1]
+    points = np.empty((K, D), np.int64)
+    for b in range(K):
+        stat = partition.stats[partition.active[b]]
+        for d in range(D):
+            part = part_of(0, d, G, C)
+            low, high = int(stat[part.lo]), int(stat[part.hi])
+            limit = uniform[b, d] * stat[part.weights + low : part.weights + high].sum()
+            k = low
+            below = stat[part.weights + k]
+            while below <= limit and k < high - 1:
+                k += 1
+                below += stat[part.weights + k]
+            points[b, d] = k
+    return points

@@ -1,0 +1,62 @@
+"""The likelihood of precision and error rate given the prevalences of all mutations.
+
+Given these, an observation matters at one point of the grid only, so that no tables are needed to compare settings.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.tumour.grid import LocusTable, ReadsAtPrevalences, prevalence_grid
+
+
+class ReadsGivenPrevalences:
+    """The reads of T mutations in D samples, each with a known prevalence.
+
+    Parameters
+    ----------
+    table : LocusTable
+        The distinct observations. Error rates that are NaN are told when the likelihood is asked for.
+    index : (T, D) int32
+        Row of each mutation in each sample; -1 where its reads do not count.
+    points : (T, D) int64
+        The prevalences as points of the grid.
+    grid_size : int
+        G.
+    genotype_prior : str
+        See :func:`pyclone_pgsm.tumour.grid.likelihood_grid`.
+    """
+
+    def __init__(
+        self,
+        table: LocusTable,
+        index: NDArray[np.int32],
+        points: NDArray[np.int64],
+        grid_size: int,
+        genotype_prior: str,
+    ) -> None:
+        cells, counts = distinct_cells(index, points, grid_size)
+        rows, points = np.divmod(cells, grid_size)
+        order = np.lexsort((points, table.kinds()[rows]))
+        self._counts = counts[order]
+        self._reads = ReadsAtPrevalences(
+            table.take(rows[order]), prevalence_grid(grid_size)[:, None], points[order], genotype_prior
+        )
+
+    def log_likelihood(self, precision: float, error_rate: float | None) -> float:
+        """sum of Xi over all reads, constants included."""
+        _, xi_max = self._reads.xi(precision, error_rate)  # of one point each
+        return float(self._counts @ xi_max)
+
+
+def distinct_cells(
+    index: NDArray[np.int32], points: NDArray[np.int64], grid_size: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Cells of a table (U, G), numbered row by row, that the reads need, and how many reads need each.
+
+    Arguments (T, D) as of :class:`ReadsGivenPrevalences`.
+    """
+    is_known = index >= 0
+    cells = index[is_known].astype(np.int64) * grid_size + points[is_known]
+    return np.unique(cells, return_counts=True)

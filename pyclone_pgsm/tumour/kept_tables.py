@@ -1,0 +1,57 @@
+"""Tables of the likelihood in different settings, of which the latest are kept."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from collections.abc import Callable
+from concurrent.futures import Future
+from typing import Generic, TypeVar
+
+from pyclone_pgsm.likelihoods.pyclone import PyClone
+from pyclone_pgsm.tumour.grid import XiGrid
+
+KEPT_BYTES = 400 << 20
+"""Of xi and likelihood, in use or not, that one :class:`KeptTables` holds."""
+
+Key = TypeVar("Key")
+Tables = TypeVar("Tables", bound=XiGrid | PyClone)
+
+
+class KeptTables(Generic[Key, Tables]):
+    """Tables that are computed when first asked for; the latest are kept: as many as :data:`KEPT_BYTES` hold, and
+    `least` at least.
+
+    Several threads may ask: for different tables they compute at the same time, for the same the others wait for one.
+    """
+
+    def __init__(self, make: Callable[[Key], Tables], least: int) -> None:
+        self._make = make
+        self._least = least
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[Key, Future[Tables]] = OrderedDict()
+
+    def __call__(self, key: Key) -> Tables:
+        with self._lock:
+            is_new = key not in self._kept
+            if is_new:
+                self._kept[key] = Future()
+            tables = self._kept[key]
+            self._kept.move_to_end(key)
+        if is_new:
+            try:
+                tables.set_result(self._make(key))
+            except BaseException as problem:
+                tables.set_exception(problem)
+                with self._lock:
+                    self._kept.pop(key, None)
+                raise
+            most = max(self._least, KEPT_BYTES // max(1, 2 * tables.result().xi.nbytes))
+            with self._lock:
+                while len(self._kept) > most:
+                    self._kept.popitem(last=False)
+        return tables.result()
+
+    def clear(self) -> None:
+        with self._lock:
+            self._kept.clear()

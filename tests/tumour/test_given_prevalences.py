@@ -1,0 +1,161 @@
+"""Precision and error rate given the blocks' prevalences, without tables and with them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from scipy.stats import chisquare
+
+from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.inputs.tumour_content import Uncertain
+from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.likelihoods.choice import Visits
+from pyclone_pgsm.likelihoods.pyclone import PyClone, draw_grid_points
+from pyclone_pgsm.partition import Partition, build_partition
+from pyclone_pgsm.priors import DirichletProcess
+from pyclone_pgsm.sampling.chain import advance, start_chain
+from pyclone_pgsm.sampling.settings import Settings
+from pyclone_pgsm.simulate.options import SimulationOptions
+from pyclone_pgsm.simulate.tumour import simulate
+from pyclone_pgsm.tumour import model as tumour_model
+from pyclone_pgsm.tumour.given_prevalences import ReadsGivenPrevalences
+from pyclone_pgsm.tumour.grid import deduplicate, likelihood_grid
+from pyclone_pgsm.tumour.kernels import DEEPEST_TABLE
+from pyclone_pgsm.tumour.model import PER_SAMPLE, PRECISION, PyCloneModel
+from pyclone_pgsm.tumour.outliers import TumourWithOutliers, log_any_share
+
+G = 201
+FINITE = PRECISION.values
+
+
+def tumour(**options: object) -> tuple[Observations, NDArray[np.int32]]:
+    """Reads with gaps, copy-number changes of clones among them, whose error rates are not told; and the clusters."""
+    given = {"mutations": 300, "samples": 3, "copy_numbers": "mixed", "subclonal": 0.3, "missing": 0.1}
+    made = simulate(SimulationOptions(**{**given, "precision": 200.0, **options}), np.random.default_rng(3))
+    data = made.observations
+    data.error_rate[:, :2] = np.nan
+    return data, made.cluster.astype(np.int32)
+
+
+def make_model(data: Observations, precision: float | str | None, **contents: Uncertain) -> PyCloneModel:
+    return PyCloneModel(deduplicate(data), G, "major", precision, data.sample_ids, contents, "learned")
+
+
+def at(
+    model: PyCloneModel | TumourWithOutliers, values: tuple[float, ...], labels: NDArray[np.int32]
+) -> tuple[PyClone, Partition]:
+    likelihood = model.likelihood(values)
+    return likelihood, compiled_for(build_partition, PyClone)(likelihood, labels)
+
+
+@pytest.mark.parametrize(
+    ("options", "precision"),
+    [
+        ({}, 60.0),
+        ({}, np.inf),
+        ({"depth": 3.0 * DEEPEST_TABLE, "mutations": 30}, 1000.0),
+        ({"depth": 1.0 * DEEPEST_TABLE, "mutations": 60, "samples": 1, "missing": 0.0}, np.inf),
+    ],
+)
+def test_the_likelihood_is_that_of_the_tables(options: dict[str, float], precision: float) -> None:
+    """With gaps, deep and shallow reads, and error rates some of which are told."""
+    data, _ = tumour(**options)
+    table = deduplicate(data)
+    assert np.isnan(table.error_rate).any() or options.get("samples") == 1
+    points = np.random.default_rng(1).choice([0, 3, 50, 51, G - 1], table.index.shape)
+    told = replace(table, error_rate=np.where(np.isnan(table.error_rate), 2e-3, table.error_rate))
+    grid = likelihood_grid(told, G, "major", precision)
+    known = table.index >= 0
+    rows = table.index[known]
+    expected = (grid.xi[rows, points[known]] + grid.xi_max[rows]).sum()
+    reads = ReadsGivenPrevalences(table, table.index, points, G, "major")
+    assert reads.log_likelihood(precision, 2e-3) == pytest.approx(expected, rel=1e-10)
+    nothing = ReadsGivenPrevalences(table, table.index[:0], points[:0], G, "major")
+    assert nothing.log_likelihood(precision, 2e-3) == 0.0
+
+
+MODELS = {
+    "one precision": (None, {}),
+    "a precision of each sample": (PER_SAMPLE, {}),
+    "tumour contents": (None, {"S2": Uncertain(0.8, 0.1), "S3": Uncertain(0.7, 0.1)}),
+    "a fixed precision": (100.0, {}),
+}
+
+
+@pytest.mark.parametrize("num_outliers", [None, 0, 60, 300])
+@pytest.mark.parametrize("name", MODELS)
+def test_tables_need_not_be_made(
+    name: str, num_outliers: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The draws are the same with tables and without, many of them new."""
+    precision, contents = MODELS[name]
+    data, labels = tumour()
+    draws = []
+    for kept_bytes in (0, np.inf):
+        monkeypatch.setattr(tumour_model, "KEPT_BYTES", kept_bytes)
+        model: PyCloneModel | TumourWithOutliers = make_model(data, precision, **contents)
+        if num_outliers is not None:
+            outliers = np.random.default_rng(1).permutation(300) < num_outliers
+            model = TumourWithOutliers(model, 0.1, log_any_share(data), outliers)
+        rng = np.random.default_rng(2)
+        independence = Visits(model.choices).independence
+        values = model.initial_values()
+        drawn = []
+        for _ in range(10):
+            likelihood, partition = at(model, values, labels)
+            values = model.draw_given_parameters(values, likelihood, partition, independence, rng)
+            drawn.append(values)
+        draws.append(drawn)
+    assert draws[0] == draws[1]
+    assert len(set(draws[0])) > 3
+    first = [dict(zip(model.hyperparameters, values)) for values in draws[0]]
+    others = [key for key in first[0] if key.split(":")[0] not in ("precision", "error_rate")]
+    assert len(others) == 6 + len(contents)
+    assert all(values[key] == first[0][key] for values in first for key in others)
+
+
+def test_grid_points_are_drawn_from_the_posterior() -> None:
+    """Of each block in each sample, with the base measure in it."""
+    data, labels = tumour(mutations=12, depth=20.0)
+    data.has_data[:, 1] = False
+    model = make_model(data, None)
+    values = (50.0, 1e-3, 0.2, 0.1, 0.3, 0.6, 0.1, 0.1)
+    likelihood, partition = at(model, values, labels)
+    rng = np.random.default_rng(5)
+    drawn = np.array([draw_grid_points(likelihood, partition, rng) for _ in range(4000)])
+    blocks = partition.position[partition.labels]
+    assert drawn.shape == (4000, 12, 3)
+    for block in range(blocks.max() + 1):
+        members = np.flatnonzero(blocks == block)
+        assert (drawn[:, members] == drawn[:, members[:1]]).all()
+        for d in range(3):
+            rows = likelihood.index[blocks == block, d]
+            log_p = likelihood.log_base[d] + likelihood.xi[rows[rows >= 0]].sum(axis=0)
+            p = np.exp(log_p - np.logaddexp.reduce(log_p))
+            parts = np.minimum((np.cumsum(p) * 10).astype(int), 9)  # about ten of the same probability
+            expected, found = np.bincount(parts, p), np.bincount(parts[drawn[:, members[0], d]], minlength=10)
+            present = expected > 0.005
+            assert found[~present].sum() < 150
+            expected = expected[present] / expected[present].sum() * found[present].sum()
+            assert chisquare(found[present], expected).pvalue > 1e-5
+
+
+def test_an_iteration_makes_tables_once() -> None:
+    """However many precisions and error rates it tries."""
+    data, labels = tumour()
+    made = []
+
+    class CountingModel(PyCloneModel):
+        def _assemble(self, *arguments):  # type: ignore[no-untyped-def]
+            made.append(arguments)
+            return super()._assemble(*arguments)
+
+    model = CountingModel(deduplicate(data), G, "major", None, data.sample_ids)
+    settings = Settings(iterations=50, burn_in=0, hyper_every=1, seed=1, sampler="gibbs")
+    state = replace(start_chain(model, DirichletProcess(1.0), settings, 0), labels=labels)
+    _, records, _ = advance(model, settings, state, 1000, lambda _: False)
+    assert len(set(records.values)) > 20
+    assert len(made) <= 51
