@@ -17,7 +17,7 @@ class ReadsGivenPrevalences:
     Parameters
     ----------
     table : LocusTable
-        The distinct observations. Error rates that are NaN are told when the likelihood is asked for.
+        The distinct observations. Error rates that are NaN are given with each call of :meth:`log_likelihood`.
     index : (T, D) int32
         Row of each mutation in each sample; -1 where its reads do not count.
     points : (T, D) int64

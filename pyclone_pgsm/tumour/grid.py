@@ -314,7 +314,7 @@ class ReadsAtPrevalences:
     Parameters
     ----------
     table : LocusTable
-        U rows. Error rates that are NaN are told when the likelihood is asked for. Where rows of the same kind and with
+        U rows. Error rates that are NaN are given with each call of :meth:`xi`. Where rows of the same kind and with
         the same prevalences follow each other, it is faster.
     prevalences : (n, P) float64
     places : (U,) int64

@@ -138,7 +138,7 @@ class TumourWithOutliers:
         """As of the model, given also how each outlier's reads came about, and its own prevalences if it has some."""
         if self._model.num_drawn == 0:
             return values
-        full = self.full_likelihood(values)
+        full = likelihood._replace(index=self._model.index)
         alone = self.outliers & (rng.random(len(self.outliers)) < expit(_log_alone(full) - self._log_any))
         points = draw_grid_points(likelihood, partition, rng)
         weights = full.likelihood[full.index[alone]].cumsum(axis=2)

@@ -36,7 +36,7 @@ from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.trace.tumour import TumourData
 from pyclone_pgsm.tumour import model as tumour_model
 
-UNTABLED = analysis.ModelOptions(outlier_prob=0.1)  # and tables of few settings
+FEW_TABLES = analysis.ModelOptions(outlier_prob=0.1)  # and not of all settings
 LONG = ("--iterations", 1200, "--chains", 2, "--seed", 5)
 
 
@@ -65,11 +65,11 @@ def undisturbed(table: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
         {"sampler": "gibbs", "model": FIXED, "sweeps": 2, "init": "random:3"},
         {"sampler": "mixed-sams", "prior": PitmanYor()},
         {"sampler": "restricted-gibbs", "scans": 2, "prior": FiniteDirichlet(6)},
-        {"hyper_every": 1, "model": UNTABLED},
+        {"hyper_every": 1, "model": FEW_TABLES},
     ],
 )
 def test_segments_and_threads_do_not_change_the_chains(settings, tmp_path, monkeypatch):
-    if settings.get("model") is UNTABLED:
+    if settings.get("model") is FEW_TABLES:
         monkeypatch.setattr(tumour_model, "KEPT_BYTES", 0)
     whole = bits(run(tmp_path / "whole.h5", threads=1, chains=4, **settings))
     assert bits(run(tmp_path / "again.h5", threads=2, chains=4, **settings)) == whole
@@ -89,7 +89,7 @@ def test_seeds_and_chains_differ(tmp_path):
         {"iterations": 65},
         {"iterations": 65, "init": "disconnected", "thin": 4, "model": FIXED},
         {"iterations": 65, "anchor_proposal": "uniform", "thin": 3, "prior": PitmanYor()},
-        {"iterations": 65, "hyper_every": 1, "model": UNTABLED},
+        {"iterations": 65, "hyper_every": 1, "model": FEW_TABLES},
     ],
 )
 def test_resumes_from_every_flush(settings, tmp_path, monkeypatch):
@@ -100,7 +100,7 @@ def test_resumes_from_every_flush(settings, tmp_path, monkeypatch):
         kept.append(tmp_path / f"{len(kept)}.h5")
         shutil.copy(path, kept[-1])
 
-    if settings.get("model") is UNTABLED:
+    if settings.get("model") is FEW_TABLES:
         monkeypatch.setattr(tumour_model, "KEPT_BYTES", 0)
     many_segments(monkeypatch, keep)
     whole = bits(run(tmp_path / "whole.h5", **settings))

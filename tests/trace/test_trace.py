@@ -107,7 +107,7 @@ def named_tumour() -> Observations:
 
 def test_hyperparameters_of_samples(tmp_path):
     data = named_tumour()
-    path = run(tmp_path / "t.h5", observations=data, model=OWN, hyper_every=1)
+    path = run(tmp_path / "t.h5", observations=data, model=OWN, hyper_every=1, seed=3)
     names = ("precision:a/b%2F", "precision:./x", "tumour_content:a/b%2F")
     with h5py.File(path, "r") as file:
         chain = file["chains/0"]
@@ -120,9 +120,9 @@ def test_hyperparameters_of_samples(tmp_path):
         for name in ("subclonal_major_cn", "subclonal_minor_cn", "subclonal_fraction"):
             np.testing.assert_array_equal(getattr(trace.observations, name), getattr(data, name))
         drawn = [trace.chains[0].hyperparameters[name] for name in names]
-        assert all(len(set(values)) > 1 for values in drawn)
+        assert all(len(set(values)) > 2 for values in drawn)
         assert set(drawn[2]) <= set(content_choice(Uncertain(0.7, 0.1)).values)
-    short = run(tmp_path / "short.h5", observations=data, model=OWN, hyper_every=1, iterations=40)
+    short = run(tmp_path / "short.h5", observations=data, model=OWN, hyper_every=1, seed=3, iterations=40)
     analysis.resume(short, 60)
     mine, its = bits(path), bits(short)
     assert {name for name in mine if mine[name] != its[name]} == set()

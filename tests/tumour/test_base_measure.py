@@ -86,6 +86,7 @@ def test_names_and_values() -> None:
     weights = ("weight_absent:s0", "weight_clonal:s0", "weight_absent:s1", "weight_clonal:s1")
     assert weight_names(["s0", "s1"]) == list(weights)
     assert model.hyperparameters == ("precision", *weights)
+    assert (model.num_drawn, model.num_proposals) == (1, 0)
     assert model.initial_values()[1:] == initial_weights(2) == (0.25,) * 4
     np.testing.assert_allclose(all_weights(values(WEIGHTS)), WEIGHTS)
     found = model.log_hyperprior((np.inf, *values(WEIGHTS)))

@@ -16,6 +16,7 @@ from pyclone_pgsm.likelihoods.choice import Visits
 from pyclone_pgsm.likelihoods.pyclone import PyClone, draw_grid_points
 from pyclone_pgsm.partition import Partition, build_partition
 from pyclone_pgsm.priors import DirichletProcess
+from pyclone_pgsm.samplers.hyperparameters import evaluate, resample_hyperparameters
 from pyclone_pgsm.sampling.chain import advance, start_chain
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.simulate.options import SimulationOptions
@@ -141,6 +142,22 @@ def test_grid_points_are_drawn_from_the_posterior() -> None:
             assert found[~present].sum() < 150
             expected = expected[present] / expected[present].sum() * found[present].sum()
             assert chisquare(found[present], expected).pvalue > 1e-5
+
+
+def test_a_chain_climbs_to_a_tumour_content() -> None:
+    """To 0.825, in some ten steps with the prevalences summed out."""
+    options = SimulationOptions(mutations=1000, samples=2, clusters=7, depth=200.0, precision=200.0)
+    made = simulate(options, np.random.default_rng(4))
+    contents = {"S2": Uncertain(0.6, 0.15)}
+    model = PyCloneModel(deduplicate(made.observations), 201, "major", 200.0, ("S1", "S2"), contents)
+    values = model.initial_values()
+    state = evaluate(model, values, *at(model, values, made.cluster.astype(np.int32)))
+    rng = np.random.default_rng(1)
+    steps = 0
+    while state.values[0] < 0.8:
+        state = resample_hyperparameters(model, state, Visits(model.choices).independence, rng)
+        steps += model.num_proposals
+        assert steps < 100
 
 
 def test_an_iteration_makes_tables_once() -> None:
