@@ -42,7 +42,7 @@ ESS_LIMIT = 400.0
 COCLUSTERING_LIMIT = 0.01
 PAIRS = 1000
 MOST_DRAWS = 4000
-"""Of all chains together, after the burn-in; of more, every second, third, .. is looked at."""
+"""Of all chains together, after the burn-in: of more, R-hat and effective sample sizes are those of some."""
 BURN_IN_SHARES = (0.1, 0.25, 0.5)
 WATCHED = "watched"
 """Name of the worst of the watched quantities."""
@@ -226,7 +226,7 @@ def find_end(chains: Sequence[Draws], rule: Rule, last: int, first_burn_in: int)
 def judge(chains: Sequence[Draws], rule: Rule, last: int, burn_in: int) -> Verdict:
     """What the rule says of the iterations after the burn-in and up to the last."""
     kept = _kept(chains, burn_in, last)
-    figures = list(_figures(kept, rule))
+    figures = list(_figures(_thinned(kept), rule))
     first_watched = len(figures) - kept[0].watched.shape[1]
     watched = figures[first_watched:]
     if watched:
@@ -242,13 +242,17 @@ def judge(chains: Sequence[Draws], rule: Rule, last: int, burn_in: int) -> Verdi
 
 
 def _kept(chains: Sequence[Draws], burn_in: int, last: int) -> list[Draws]:
-    """As many rows of each chain, the last ones; not more than are looked at."""
-    most = max(FEWEST_DRAWS, MOST_DRAWS // len(chains))
+    """As many rows of each chain, the last ones after the burn-in."""
     bounds = [np.searchsorted(chain.iteration, [burn_in, last], side="right") for chain in chains]
     length = min(int(end - first) for first, end in bounds)
-    step = max(1, -(-length // most))
-    back = step * np.arange(-(-length // step))[::-1]
-    return [chain.at(end - 1 - back) for chain, (_, end) in zip(chains, bounds)]
+    return [chain.at(slice(int(end) - length, int(end))) for chain, (_, end) in zip(chains, bounds)]
+
+
+def _thinned(kept: Sequence[Draws]) -> list[Draws]:
+    """Not more rows than R-hat and effective sample sizes are computed of: the last, and others at even distances."""
+    length = len(kept[0].iteration)
+    step = max(1, -(-length // max(FEWEST_DRAWS, MOST_DRAWS // len(kept))))
+    return [chain.at(slice((length - 1) % step, None, step)) for chain in kept]
 
 
 def _figures(kept: Sequence[Draws], rule: Rule) -> Iterator[Figure]:
@@ -286,7 +290,7 @@ def _holds(kept: Sequence[Draws], rule: Rule) -> bool:
     return (
         len(kept[0].iteration) >= FEWEST_DRAWS
         and not coclustering_sd(kept) > COCLUSTERING_LIMIT
-        and all(figure.holds or not figure.is_asked for figure in _figures(kept, rule))
+        and all(figure.holds or not figure.is_asked for figure in _figures(_thinned(kept), rule))
     )
 
 

@@ -147,9 +147,19 @@ def test_the_worst_of_the_watched_counts() -> None:
 def test_many_draws_are_thinned_evenly(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(convergence, "MOST_DRAWS", 400)
     chains = [draws(row) for row in independent(4, 1000)]
-    kept = convergence._kept(chains, 200, 1000)
+    kept = convergence._thinned(convergence._kept(chains, 200, 1000))
     assert [len(chain.iteration) for chain in kept] == [100] * 4
     assert kept[0].iteration[[0, 1, -1]].tolist() == [208, 216, 1000]
+
+
+def test_agreement_on_the_partition_is_of_all_draws() -> None:
+    """Of a thousand independent draws a pair that is together half of the time differs by 0.016 between chains."""
+    n, values = 10_000, independent(4, 10_000)
+    together = np.random.default_rng(2).random((4, n, 200)) < 0.5
+    chains = [draws(values[k], together=together[k]) for k in range(4)]
+    assert find_end(chains, Rule(), n, 0).converged
+    assert judge(chains, Rule(), n, 1000).coclustering_sd == pytest.approx(0.5 / math.sqrt(9000), rel=0.1)
+    assert not find_end(chains, Rule(), 1250, 0).converged
 
 
 def test_pairs_and_summaries() -> None:
