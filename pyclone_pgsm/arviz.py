@@ -24,8 +24,8 @@ def to_arviz(trace: Path | str, burn_in: int | None = None) -> Any:
 
     Returns
     -------
-    arviz.InferenceData
-        Group ``posterior``, with dimensions chain and draw: num_clusters, entropy and largest_share of the cluster
+    xarray.DataTree
+        (Of an ArviZ before version 1, as for Python 3.11, an ``arviz.InferenceData``.) Group ``posterior``, with dimensions chain and draw: num_clusters, entropy and largest_share of the cluster
         sizes, concentration (and discount) of the partition prior, hyperparameters of the likelihood; group
         ``sample_stats``: lp, the log joint density. As many draws of each chain, the last ones.
 
@@ -39,9 +39,7 @@ def to_arviz(trace: Path | str, burn_in: int | None = None) -> Any:
     try:
         import arviz
     except ImportError as problem:
-        raise ImportError(
-            "to_arviz needs ArviZ before version 1: pip install 'pyclone-pgsm[arviz]'"
-        ) from problem
+        raise ImportError("to_arviz needs ArviZ: pip install 'pyclone-pgsm[arviz]'") from problem
 
     with Trace(Path(trace)) as opened:
         kept = kept_rows(opened, burn_in)
@@ -56,4 +54,6 @@ def to_arviz(trace: Path | str, burn_in: int | None = None) -> Any:
         posterior = {name: table(name) for name in names}
         of_labels = np.array([[summaries_of(row) for row in opened.labels(k, rows)] for k, rows in chains])
         posterior |= {name: of_labels[:, :, j] for j, name in enumerate(SUMMARIES)}
-        return arviz.from_dict(posterior=posterior, sample_stats={"lp": table("log_joint")})
+        groups = {"posterior": posterior, "sample_stats": {"lp": table("log_joint")}}
+        is_old = int(arviz.__version__.partition(".")[0]) < 1
+        return arviz.from_dict(**groups) if is_old else arviz.from_dict(groups)
