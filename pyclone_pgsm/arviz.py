@@ -25,9 +25,10 @@ def to_arviz(trace: Path | str, burn_in: int | None = None) -> Any:
     Returns
     -------
     xarray.DataTree
-        (Of an ArviZ before version 1, as for Python 3.11, an ``arviz.InferenceData``.) Group ``posterior``, with dimensions chain and draw: num_clusters, entropy and largest_share of the cluster
+        Group ``posterior``, with dimensions chain and draw: num_clusters, entropy and largest_share of the cluster
         sizes, concentration (and discount) of the partition prior, hyperparameters of the likelihood; group
-        ``sample_stats``: lp, the log joint density. As many draws of each chain, the last ones.
+        ``sample_stats``: lp, the log joint density. As many draws of each chain, the last ones. (An ArviZ before
+        version 1, as Python 3.11 has it, gives an ``arviz.InferenceData`` with the same groups.)
 
     Raises
     ------
@@ -54,6 +55,6 @@ def to_arviz(trace: Path | str, burn_in: int | None = None) -> Any:
         posterior = {name: table(name) for name in names}
         of_labels = np.array([[summaries_of(row) for row in opened.labels(k, rows)] for k, rows in chains])
         posterior |= {name: of_labels[:, :, j] for j, name in enumerate(SUMMARIES)}
-        groups = {"posterior": posterior, "sample_stats": {"lp": table("log_joint")}}
+        groups: dict[str, Any] = {"posterior": posterior, "sample_stats": {"lp": table("log_joint")}}
         is_old = int(arviz.__version__.partition(".")[0]) < 1
         return arviz.from_dict(**groups) if is_old else arviz.from_dict(groups)

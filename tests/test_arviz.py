@@ -47,7 +47,9 @@ def test_diagnostics_are_those_of_arviz(
         x = np.round(x / step) * step
     assert split_rhat(x) == pytest.approx(float(arviz.rhat(x)), rel=1e-6)
     assert effective_sample_size(x) == pytest.approx(float(arviz.ess(x, method="bulk")), rel=0.01)
-    assert tail_effective_sample_size(x) == pytest.approx(float(arviz.ess(x, method="tail", prob=(0.05, 0.95))), rel=0.01)
+    assert tail_effective_sample_size(x) == pytest.approx(
+        float(arviz.ess(x, method="tail", prob=(0.05, 0.95))), rel=0.01
+    )
 
 
 def test_draws_are_those_of_the_trace(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -58,8 +59,18 @@ class Choice:
     jumps: tuple[int, ...] = (1,)
     independence_share: float = 0.2
 
+    @cached_property
+    def places(self) -> dict[float, int]:
+        """The place of each value."""
+        return {value: place for place, value in enumerate(self.values)}
+
+    @cached_property
+    def _log_priors(self) -> list[float]:
+        total = sum(self.prior)
+        return [math.log(weight / total) for weight in self.prior]
+
     def log_prior(self, value: float) -> float:
-        return math.log(self.prior[self.values.index(value)] / sum(self.prior))
+        return self._log_priors[self.places[value]]
 
     def independence_proposal(self, visits: NDArray[np.int64]) -> IndependenceProposal:
         """The distribution after so many visits (V,) of each value; without any, it is the prior.
@@ -84,14 +95,14 @@ class Choice:
         if rng.random() < self.independence_share:
             log_q, cumulative = independence
             new = min(int(np.searchsorted(cumulative, rng.random(), "right")), len(log_q) - 1)
-            return self.values[new], float(log_q[self.values.index(value)] - log_q[new])
+            return self.values[new], float(log_q[self.places[value]] - log_q[new])
         jump = self.jumps[int(rng.integers(len(self.jumps)))]
         moved = self.moved(value, jump if rng.random() < 0.5 else -jump)
         return (value if moved is None else moved), 0.0
 
     def moved(self, value: float, places: int) -> float | None:
         """The value so many places up, or None beyond an end."""
-        where = self.values.index(value) + places
+        where = self.places[value] + places
         return self.values[where] if 0 <= where < len(self.values) else None
 
 
@@ -170,7 +181,7 @@ class Visits:
     def add(self, values: Sequence[float]) -> None:
         """Count a visit of a value of each choice."""
         for which, (choice, counts, value) in enumerate(zip(self._choices, self._counts, values)):
-            counts[choice.values.index(value)] += 1
+            counts[choice.places[value]] += 1
             self.independence[which] = choice.independence_proposal(counts)
 
     @property

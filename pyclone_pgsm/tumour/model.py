@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, lru_cache
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -114,8 +115,7 @@ def watched_cells(num_mutations: int, num_samples: int) -> tuple[NDArray[np.int6
     return mutations, rng.integers(num_samples, size=len(mutations))
 
 
-@dataclass(frozen=True)
-class _Setting:
+class _Setting(NamedTuple):
     """What the tables of a part of the observations are computed with; None: as the observations say."""
 
     precision: float
@@ -192,6 +192,14 @@ class PyCloneModel(Model):
         self.hyperparameters: tuple[str, ...] = (*choices, *weights)
         self.num_observations = len(table.index)
         self.num_proposals = CONTENT_PROPOSALS * len(contents)
+        self._sources = [
+            (
+                self._place_of("precision", sample),
+                self._place_of("error_rate") if infers_error_rate else None,
+                self._place_of("tumour_content", sample),
+            )
+            for sample, infers_error_rate in zip(self._samples, self._infers_error_rate)
+        ]
         self._keeps_all_tables = sum(map(self._bytes_of_all_tables, range(len(self._parts)))) <= KEPT_BYTES
         self.order = np.argsort(table.index[:, 0], kind="stable")
         self._grid = KeptTables(self._make_grid, 3 * len(self._parts))
@@ -240,13 +248,21 @@ class PyCloneModel(Model):
 
     def _settings(self, values: Values) -> tuple[_Setting, ...]:
         """Of each part."""
-        given = dict(zip(self.hyperparameters, values))
-        settings = []
-        for sample, infers_error_rate in zip(self._samples, self._infers_error_rate):
-            precision = given.get(f"precision:{sample}", given.get("precision", self._fixed_precision))
-            error_rate = given["error_rate"] if infers_error_rate else None
-            settings.append(_Setting(precision, error_rate, given.get(f"tumour_content:{sample}")))
-        return tuple(settings)
+        return tuple(
+            _Setting(
+                self._fixed_precision if precision is None else values[precision],
+                None if error_rate is None else values[error_rate],
+                None if tumour_content is None else values[tumour_content],
+            )
+            for precision, error_rate, tumour_content in self._sources
+        )
+
+    def _place_of(self, name: str, sample: str = "") -> int | None:
+        """Where a hyperparameter of all samples, or of one, stands among all; None if it is not inferred."""
+        for inferred in (f"{name}:{sample}", name):
+            if inferred in self.hyperparameters:
+                return self.hyperparameters.index(inferred)
+        return None
 
     def _make_grid(self, key: tuple[int, _Setting]) -> XiGrid:
         """Of a part in a setting."""
@@ -333,7 +349,7 @@ class PyCloneModel(Model):
         index, points = index[:, samples], points[:, samples]
         index = np.where(index < 0, -1, index - self._first_rows[part])
         if not self._keeps_all_tables:
-            table, _ = self._observations(part, replace(present, error_rate=None))
+            table, _ = self._observations(part, present._replace(error_rate=None))
             reads = ReadsGivenPrevalences(table, index, points, self.grid_size, self.genotype_prior)
             return cache(lambda setting: reads.log_likelihood(setting.precision, setting.error_rate))
         cells, counts = distinct_cells(index, points, self.grid_size)
