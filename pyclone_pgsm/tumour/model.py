@@ -88,6 +88,8 @@ CONTENT_PROPOSALS = 2
 """An iteration makes so many for each tumour content, each of which needs tables."""
 PROPOSALS = 8
 """An iteration makes so many for each precision and for the error rate, given the prevalences."""
+SUMMED_OUT_SHARE = 0.1
+"""Of the proposals of an error rate with the prevalences summed out, those that are made where they need new tables."""
 KEPT_BASES = 16  # base measures: a chain asks several times for the one that it has drawn
 
 
@@ -191,7 +193,6 @@ class PyCloneModel(Model):
         weights = [] if self._components is None else weight_names(sample_ids)
         self.hyperparameters: tuple[str, ...] = (*choices, *weights)
         self.num_observations = len(table.index)
-        self.num_proposals = CONTENT_PROPOSALS * len(contents)
         self._sources = [
             (
                 self._place_of("precision", sample),
@@ -202,6 +203,10 @@ class PyCloneModel(Model):
         ]
         self._keeps_all_tables = sum(map(self._bytes_of_all_tables, range(len(self._parts)))) <= KEPT_BYTES
         self.order = np.argsort(table.index[:, 0], kind="stable")
+        self._summed_out_share = 0.0
+        if any(self._infers_error_rate):
+            self._summed_out_share = 1.0 if self._keeps_all_tables else SUMMED_OUT_SHARE
+        self.num_proposals = CONTENT_PROPOSALS * len(contents) + any(self._infers_error_rate)
         self._grid = KeptTables(self._make_grid, 3 * len(self._parts))
         self._likelihood = KeptTables(self._assemble, 3)
         self._base = lru_cache(KEPT_BASES)(self._make_base)
@@ -383,10 +388,20 @@ class PyCloneModel(Model):
     def propose(
         self, values: Values, rng: np.random.Generator, independence: Sequence[IndependenceProposal]
     ) -> tuple[Values, float]:
-        """Another tumour content of one of the samples."""
-        which = slice(self.num_drawn, len(self.choices))
-        contents, log_ratio = propose(self.choices[which], values[which], independence[which], rng)
-        return (*values[: which.start], *contents, *values[which.stop :]), log_ratio
+        """Another tumour content of one of the samples, or now and then another error rate.
+
+        A few variant reads of all mutations of a cluster may be errors, or the cluster may be present in few cells.
+        Given the prevalences the error rate cannot change from what the one asks for to what the other does; with these
+        summed out it can.
+        """
+        first = self.num_drawn
+        if self._summed_out_share > 0.0 and rng.random() < self._summed_out_share:
+            first -= 1
+        which = slice(first, len(self.choices))
+        if not self.choices[which]:
+            return values, 0.0
+        others, log_ratio = propose(self.choices[which], values[which], independence[which], rng)
+        return (*values[: which.start], *others, *values[which.stop :]), log_ratio
 
     def draw_conditionals(
         self, values: Values, likelihood: PyClone, partition: Partition, rng: np.random.Generator
