@@ -160,6 +160,36 @@ def test_a_chain_climbs_to_a_tumour_content() -> None:
         assert steps < 100
 
 
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_an_error_rate_changes_where_a_cluster_may_be_absent(
+    share: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Five of 1,000 reads of each mutation: errors, or a cluster in one of a hundred cells, whichever it is now.
+
+    With the prevalences summed out a chain goes from one to the other; given the prevalences alone it does not.
+    """
+    monkeypatch.setattr(tumour_model, "SUMMED_OUT_SHARE", share)
+    monkeypatch.setattr(tumour_model, "KEPT_BYTES", 0)
+    shape = (30, 1)
+    two, one = np.full(shape, 2), np.ones(shape, np.int64)
+    names = [str(i) for i in range(30)]
+    data = Observations(
+        names, ["S"], np.full(shape, 995), np.full(shape, 5), one, one, two, np.ones(shape),
+        np.full(shape, np.nan), np.ones(shape, bool),
+    )  # fmt: skip
+    model = PyCloneModel(deduplicate(data), 101, "major", np.inf)
+    rng = np.random.default_rng(1)
+    visits = Visits(model.choices).independence
+    for start in (1e-4, 5e-3):
+        values = (min(model.choices[0].values, key=lambda value: abs(value - start)),)
+        state = evaluate(model, values, *at(model, values, np.zeros(30, np.int32)))
+        seen = []
+        for _ in range(300):
+            state = resample_hyperparameters(model, state, visits, rng)
+            seen.append(state.values[0])
+        assert (min(seen) < 1e-3 and max(seen) > 3e-3) == (share > 0)
+
+
 def test_an_iteration_makes_tables_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many precisions and error rates it tries given the prevalences."""
     monkeypatch.setattr(tumour_model, "SUMMED_OUT_SHARE", 0.0)
