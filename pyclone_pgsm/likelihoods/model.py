@@ -31,8 +31,8 @@ class Model(Protocol):
     choices : sequence of Choice
         The values that the first hyperparameters may take.
     num_proposals : int
-        Metropolis-Hastings proposals (:meth:`propose`) that an iteration makes: none of what
-        :meth:`draw_conditionals` or :meth:`draw_given_parameters` draws.
+        Metropolis-Hastings proposals (:meth:`propose`) that an iteration makes: of what neither
+        :meth:`draw_conditionals` nor :meth:`draw_given_parameters` draws, or draws too slowly.
     num_observations : int
         T.
     order : (T,) int64

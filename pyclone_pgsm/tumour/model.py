@@ -193,6 +193,7 @@ class PyCloneModel(Model):
         weights = [] if self._components is None else weight_names(sample_ids)
         self.hyperparameters: tuple[str, ...] = (*choices, *weights)
         self.num_observations = len(table.index)
+        # of each part, where its precision, error rate and tumour content stand among the hyperparameters
         self._sources = [
             (
                 self._place_of("precision", sample),
@@ -240,12 +241,7 @@ class PyCloneModel(Model):
 
     def _bytes_of_all_tables(self, part: int) -> int:
         """Of a part in all settings."""
-        sample = self._samples[part]
-        matter = ["precision", f"precision:{sample}", f"tumour_content:{sample}"]
-        matter += ["error_rate"] * self._infers_error_rate[part]
-        sizes = [
-            len(choice.values) for name, choice in zip(self.hyperparameters, self.choices) if name in matter
-        ]
+        sizes = [len(self.choices[place].values) for place in self._sources[part] if place is not None]
         return math.prod(sizes) * self._parts[part].num_rows * self.grid_size * BYTES_PER_POINT
 
     def _tables(self, part: int, setting: _Setting) -> XiGrid | PyClone:
