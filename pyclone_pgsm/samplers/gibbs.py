@@ -31,7 +31,7 @@ NEGLIGIBLE = 37.0
 SLACK = 3.0
 LARGEST = 300.0
 JOINING, STAYING = 1, 2
-"""Bits of `Known.flags`: log L(y | b) is up to date; log L(y | b without y) is."""
+"""Bits of `Known.flags`: log L(y | b) is up to date; log L(y | b without y) is up to date."""
 
 
 class Known(NamedTuple):
