@@ -162,7 +162,7 @@ def is_cold(likelihood: type) -> bool:
 
 
 def precompiling_lock(likelihood: type) -> int | None:
-    """Take the lock for compiling ahead for a likelihood class: its descriptor, or None if another process has it."""
+    """Take the lock for compiling ahead for a likelihood class; its descriptor, or None if it cannot be taken."""
     folder = _folder(_folder_of(likelihood))
     lock = None if folder is None else take_lock(folder / "precompiling.lock")
     return lock if isinstance(lock, int) else None

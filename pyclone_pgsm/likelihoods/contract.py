@@ -40,7 +40,7 @@ Four more methods are called from Python only, and are also optional:
     Class method: make the likelihood of a (T, D) float64 matrix; without it a class cannot be used on the command line.
     The parameters have defaults and are numbers, or arrays given as nested lists. Raises
     :class:`~pyclone_pgsm.errors.DataValueError` for a value of the data that the likelihood does not allow, and
-    :class:`~pyclone_pgsm.errors.UsageError` for such a parameter.
+    :class:`~pyclone_pgsm.errors.UsageError` for a parameter that it does not allow.
 ``cluster_parameters(self, stat)``
     Posterior of the block's parameters: a dict of arrays, by name.
 ``choices(cls, data, **given)``

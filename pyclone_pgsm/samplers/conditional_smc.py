@@ -11,7 +11,7 @@ of Equation (5) on sigma_1 .. sigma_t, the intermediate targets (Sections 3.4 an
 
 All merged particles are identical, and copies made by resampling stay identical until they draw differently. The kernel
 therefore keeps *unique* particles with multiplicities and draws the number of a particle's children of each kind from a
-binomial distribution. Particles share blocks until one of them changes its block
+binomial distribution. Particles share a block until one of them changes it
 (:mod:`~pyclone_pgsm.samplers.particle_blocks`).
 """
 

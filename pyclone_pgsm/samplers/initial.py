@@ -60,7 +60,7 @@ def initial_labels(
     Raises
     ------
     UsageError
-        There is no such start, or the labels are not T integers.
+        `init` is not a valid start, or the labels are not T integers.
     """
     if not isinstance(init, str):
         return _checked_labels(np.asarray(init), num_observations)

@@ -138,7 +138,7 @@ def move(likelihood, partition, i, target, was_outlier, is_outlier):
 
 @inner(**LEAF)
 def visit_outliers(likelihood, prior, partition, outliers, log_outlier, order, first, choices, rng):
-    """Visit ``order[first], ..`` until no slot is free; return the position reached, and ``changed``."""
+    """Visit ``order[first], ..`` until no slot is free; return the position reached, and how many have changed."""
     labels, sizes, _, _, _, counter = partition
     changed = 0
     for t in range(first, len(order)):

@@ -42,7 +42,7 @@ class SMCSettings(NamedTuple):
         Resample if the relative effective sample size is below this: 0 never, above 1 always. (Unless it is 0, also
         resample if all copies of one kind, merged or split, have lost their weight.)
     annealed : bool
-        Annealed or plain intermediate targets.
+        Whether the intermediate targets are annealed, rather than plain.
     scheme : int
         Resampling scheme: position in :data:`~pyclone_pgsm.samplers.resampling.SCHEMES`.
     """
@@ -213,9 +213,10 @@ def one_kind_is_dead(w, multiplicities, num):
 
 @inner(**LEAF)
 def resample_split(rng, settings, particles, weights):
-    """Resample the split particles if necessary, where one copy represents all merged ones; return whether it was.
+    """Make the resampling step where one copy represents all merged particles; return whether anything changed.
 
-    Resampling is systematic and leaves equal weights; the conditioned particle is among the resampled if it is split.
+    Either a kind is dead (:func:`russian_roulette`), or, in the scheme "both-kinds", the split particles are resampled
+    if necessary: systematically, to equal weights, with the conditioned particle among them if it is split.
     """
     copies, log_w, _, num, reference = particles
     multiplicities, w = weights

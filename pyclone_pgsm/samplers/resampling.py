@@ -147,7 +147,7 @@ def resample(rng, scheme, weights, num, total, reference, offspring):
 def optimal_bound(weights, num, total):
     """Compute c of the optimal scheme, for more than `total` positive weights (all others must be 0).
 
-    Each round sets c so that the weights not above the last c sum to c times the places left, which lowers c.
+    Each round keeps the weights above the last c, and lowers c to the mean of the others over the remaining places.
 
     Returns
     -------

@@ -1,4 +1,4 @@
-"""Chains in threads, up to a number of iterations."""
+"""Runs chains in threads, up to a number of iterations or until they have converged."""
 
 from __future__ import annotations
 
@@ -128,8 +128,8 @@ def run_until_converged(
         farthest = max(state.iteration for state in states)
         if target < most and (target < farthest or target <= first_burn_in):
             continue
-        # First until the deadline. If it passes, the chains stop at different iterations, so in a second round, without
-        # deadline, the others catch up with the farthest.
+        # The first round ends at the deadline at the latest. If it passes, the chains stop at different iterations, so
+        # in a second round, without deadline, the others catch up with the farthest.
         for limit in (deadline, math.inf):
             if limit == math.inf and time.monotonic() > deadline:
                 target = max(state.iteration for state in states)

@@ -88,7 +88,7 @@ class Settings:
     resampling : str or None
         Resampling scheme: one of :data:`~pyclone_pgsm.samplers.resampling.SCHEMES`. None: "multinomial".
     anchors : int
-        Number of anchors of a particle Gibbs split-merge move, which can result in up to as many blocks.
+        Number of anchors of a particle Gibbs split-merge move, which divides their blocks into at most as many.
     anchor_proposal : str or None
         How anchors are chosen: one of :data:`~pyclone_pgsm.samplers.anchors.ANCHOR_PROPOSALS`. None: chosen by
         :meth:`resolve`.

@@ -30,7 +30,7 @@ LONGEST_PRODUCT = 16  # factors multiplied before a logarithm is taken; longer g
 SMALLEST_PRODUCT = -600.0  # log of the smallest product of factors that is safe from underflow
 LARGEST_EXCESS = 600.0  # log of the largest ratio of two genotypes' likelihoods that is safe from overflow
 NEGLIGIBLE = -40.0  # log of a share of a sum that is negligible in double precision
-ROUNDING = 1e-9  # of a prevalence or a share
+ROUNDING = 1e-9  # tolerance in comparisons of prevalences and shares
 HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
