@@ -26,7 +26,7 @@ from pyclone_pgsm.partition import close_slot, open_slot, with_free_slots
 # Choices more than this many nats below the best are left out: together they are less than the rounding error.
 NEGLIGIBLE = 37.0
 # Weights are kept relative to exp(base) while observations of one kind are visited. base is the larger of the log
-# weights of staying and of a new block at the time it was set. It is set anew when the larger of these is more than
+# weights of staying and of a new block at the time it was set. It is reset when the larger of these is more than
 # SLACK nats below it, or when one of these or another block is more than LARGEST nats above it.
 SLACK = 3.0
 LARGEST = 300.0

@@ -80,7 +80,7 @@ def _metropolis_hastings_step(
 
 
 def _state_at(model: Model, values: Values, partition: Partition) -> Evaluated:
-    """Return the state at other values, with statistics computed anew."""
+    """Return the state at other values, with statistics recomputed."""
     likelihood = model.likelihood(values)
     build = compiled_for(build_partition, type(likelihood))
     return evaluate(model, values, likelihood, build(likelihood, partition.labels))

@@ -1,6 +1,6 @@
 """Particle Gibbs split-merge with any number of anchors (paper, Appendix D).
 
-The n observations in the blocks of the anchors i1 .. is are allocated anew to 1 to s blocks, each of which again
+The n observations in the blocks of the anchors i1 .. is are reallocated to 1 to s blocks, each of which again
 contains an anchor. One step can split a block and merge two others, which is needed where the number of blocks is
 bounded.
 

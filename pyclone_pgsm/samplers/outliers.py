@@ -170,7 +170,7 @@ def resample_outliers(likelihood, prior, partition, outliers, log_outlier, order
     outliers : (T,) bool
         Changed in place.
     log_outlier : (T,) float64
-        log of p / (1 - p) L'(y_i), without the factors that the likelihood omits, too.
+        log of p / (1 - p) L'(y_i), omitting the same factors as the likelihood.
     order : (T,) int64
         The observations in the order in which they are visited.
     rng : numpy.random.Generator

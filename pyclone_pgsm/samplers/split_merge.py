@@ -1,7 +1,7 @@
 """Algorithm 1 of the paper: a split-merge move, which changes only the blocks that contain one of two anchors.
 
-The anchors s = {i1, i2} are in one block or in two. The observations of these blocks, the closure of s, are allocated
-anew to one or two blocks, each with an anchor, by a Markov kernel that leaves the posterior given all other blocks
+The anchors s = {i1, i2} are in one block or in two. The observations of these blocks, the closure of s, are reallocated
+to one or two blocks, each with an anchor, by a Markov kernel that leaves the posterior given all other blocks
 invariant: the particle Gibbs kernel of Algorithm 3 (:mod:`~pyclone_pgsm.samplers.conditional_smc`).
 """
 

@@ -3,7 +3,7 @@
 An iteration makes the moves given by the settings (:func:`~pyclone_pgsm.sampling.moves.make_steps`), then draws which
 mutations are outliers, if the model has any, and the hyperparameters of the partition prior and of the likelihood.
 A chain is a deterministic function of its settings and its seed. Everything it needs to continue is a
-:class:`ChainState`. The statistics of the blocks are computed anew from the labels every ``rebuild`` iterations, which
+:class:`ChainState`. The statistics of the blocks are recomputed from the labels every ``rebuild`` iterations, which
 also prevents rounding errors from accumulating, and chains are only stopped there. So a chain that was stopped and
 resumed gives bit for bit the same draws as one that was not.
 """

@@ -11,7 +11,7 @@ The base measure of the prevalences is uniform, or learned (:mod:`pyclone_pgsm.t
 learned one, ``weight_absent:SAMPLE`` and ``weight_clonal:SAMPLE``, are the last hyperparameters.
 
 If there are hyperparameters per sample, every sample has its own rows of the tables, and only the rows of the sample
-whose value changes are computed anew.
+whose value changes are recomputed.
 """
 
 from __future__ import annotations

@@ -113,7 +113,7 @@ class TumourWithOutliers:
         return np.logaddexp(alone, self._log_any) - math.log(2.0)
 
     def log_weights(self, values: Values) -> NDArray[np.float64]:
-        """Return log of p / (1 - p) L'(y_i), (T,), without the factors that the likelihood omits, too."""
+        """Return log of p / (1 - p) L'(y_i), (T,), omitting the same factors as the likelihood."""
         left_out = self.full_likelihood(values).log_constants()
         return math.log(self.prob) - math.log1p(-self.prob) + self.log_outlier(values) - left_out
 

@@ -9,7 +9,7 @@ A statistic consists of these numbers for each sample, at the positions given by
     outside        a bound on the posterior mass outside the window
     log_z          log sum exp(S)
     spent          nats by which the weights may have been scaled up since they were computed from S; at BUDGET they are
-                   computed anew, because values that had underflowed to 0 might matter by then
+                   recomputed, because values that had underflowed to 0 might matter by then
     pending        number of members that are yet to be added to S or removed from it
     deferred (R,)  their rows of the tables, as -1 - row for a removal
 
@@ -40,7 +40,7 @@ WINDOW = 60.0  # nats below the peak at which the posterior is cut off
 HIDDEN = 1e-17  # mass outside the window that requires a new window
 EXACT = 1e13  # a sum over the window is exact if it exceeds this many times what may lie outside
 TINY = 1e-150  # sums below this may have lost precision to underflow
-BUDGET = 300.0  # nats by which W may have been scaled up before it is computed anew
+BUDGET = 300.0  # nats by which W may have been scaled up before it is recomputed
 DEEP = -300.0  # xi below this inside the window: W / l may have lost its numerator to underflow
 MOST_DEFERRED = 32  # number of updates of S that may be deferred
 
@@ -131,7 +131,7 @@ def maximum(stat, lo, hi):
 
 @inner(**LEAF, fastmath=MAX, error_model="numpy")
 def highest_bound(stat, bounds, table, row, first, last, sign):
-    """Return max_c bounds_c + sign table[row, c] over first <= c < last, with four running maxima, too."""
+    """Return max_c bounds_c + sign table[row, c] over first <= c < last, also with four running maxima."""
     a = b = c = d = -np.inf
     k = np.uint64(first)
     bounds = np.uint64(bounds)
