@@ -122,25 +122,8 @@ def sample_permutation(rng, anchors, closure):
 def conditional_smc(likelihood, prior, num_others, path, settings, one_merged, pool, rng):
     """Algorithm 3: draw new allocations of the closure given the current ones.
 
-    Parameters
-    ----------
-    likelihood : NamedTuple
-    prior : PartitionPrior
-    num_others : int
-        Number of blocks without an anchor.
-    path : Path
-        The current allocations.
-    settings : SMCSettings
-    one_merged : bool or None
-    pool : BlockPool
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    path : Path
-        The new allocations.
-    first, second : int
-        Positions of the anchors' blocks in the pool; equal if merged.
+    `num_others` is the number of blocks without an anchor, and `path` the current allocations. Returns the new path,
+    and the positions of the two anchors' blocks in the pool, which are equal if merged.
     """
     n = len(path.sigma)
     size = (2 * settings.num_particles if settings.scheme == OPTIMAL else settings.num_particles) + 2

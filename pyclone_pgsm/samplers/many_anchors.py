@@ -345,18 +345,13 @@ def split_merge_many(likelihood, prior, partition, anchors, settings, rng):
 
     Parameters
     ----------
-    likelihood : NamedTuple
-        See :mod:`pyclone_pgsm.likelihoods.contract`.
-    prior : PartitionPrior
-        ``log_tau1`` may be -inf above some number of blocks. If the partition has more blocks, the move merges.
-    partition : Partition
-        Changed in place; do not use it afterwards.
+    likelihood, prior, partition, rng
+        As in :func:`~pyclone_pgsm.samplers.split_merge.split_merge`.
     anchors : (s,) int64
         Different observations, drawn independently of the partition.
     settings : SMCSettings
         N should be much larger than the number of partitions of s anchors. The scheme cannot be "both-kinds", which is
         for two anchors; the optimal scheme does not use the threshold.
-    rng : numpy.random.Generator
 
     Returns
     -------

@@ -88,23 +88,10 @@ def restricted_gibbs(likelihood, prior, partition, anchors, scans, rng):
 
     Parameters
     ----------
-    likelihood : NamedTuple
-        See :mod:`pyclone_pgsm.likelihoods.contract`.
-    prior : PartitionPrior
-        log tau1 may be -inf above some number of blocks.
-    partition : Partition
-        Changed in place; do not use it afterwards.
-    anchors : (2,) int64
-        Two different observations, drawn independently of the partition.
+    likelihood, prior, partition, anchors, rng
+        As in :func:`~pyclone_pgsm.samplers.sams.sams`, which returns the same.
     scans : int
         Number of intermediate scans, 0 or more, before the one that makes the proposal.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    partition : Partition
-    num_blocks_before, num_blocks_after : int
-        Number of blocks that contain an anchor (1 or 2).
     """
     partition = with_free_slots(partition, SLOTS)
     attempt = begin(likelihood, prior, partition, anchors, False, rng)

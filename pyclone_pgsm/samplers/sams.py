@@ -95,12 +95,8 @@ def sams(likelihood, prior, partition, anchors, rng):
 def close_sams(likelihood, prior, partition, times, rng):
     """Make several merge-split moves, each from anchors in close blocks.
 
-    Parameters
-    ----------
-    likelihood, prior, partition, rng
-        As in :func:`sams`.
-    times : int
-        Number of moves. They are made in one call because each takes less time than a call from Python.
+    `times` is the number of moves, which are made in one call because each takes less time than a call from Python; the
+    other arguments are those of :func:`sams`.
 
     Returns
     -------

@@ -176,13 +176,8 @@ class Attempt(NamedTuple):
 def begin(likelihood, prior, partition, anchors, are_close, rng):
     """Begin a move from two anchors; :data:`SLOTS` slots of the partition must be free.
 
-    Parameters
-    ----------
-    likelihood, prior, partition, anchors, rng
-        See :func:`pyclone_pgsm.samplers.sams.sams`.
-    are_close : bool
-        Whether the anchors were drawn by :func:`~pyclone_pgsm.samplers.close_blocks.close_anchors`, rather than
-        independently of the partition.
+    `are_close` says whether the anchors were drawn by :func:`~pyclone_pgsm.samplers.close_blocks.close_anchors`, rather
+    than independently of the partition.
     """
     closure, slots, num_blocks = closure_of_pair(partition, anchors)
     others = other_blocks(partition, slots[0], slots[1])
@@ -203,14 +198,7 @@ def begin(likelihood, prior, partition, anchors, are_close, rng):
 
 @inner(nogil=True)
 def conclude(likelihood, prior, partition, anchors, are_close, attempt, log_q):
-    """Accept or reject the attempted move, given log q of its split.
-
-    Returns
-    -------
-    partition : Partition
-    num_blocks_before, num_blocks_after : int
-        Number of blocks that contain an anchor (1 or 2).
-    """
+    """Accept or reject the attempted move, given log q of its split; returns what the move returns."""
     slots, closure, others, merged, split, log_u, least, _ = attempt
     if slots[0] != slots[1]:
         if log_q <= least:

@@ -39,16 +39,7 @@ def component_probabilities(likelihood, ratios, partition):
 
         p_bdj = sum_k W_bdk ratios[j, d, k].
 
-    Parameters
-    ----------
-    likelihood : PyClone
-    ratios : (J, D, G) float64
-    partition : Partition
-        With K blocks.
-
-    Returns
-    -------
-    (K, D, J) float64
+    Takes ratios (J, D, G) and a partition with K blocks; returns (K, D, J).
     """
     J, D, G = ratios.shape
     C = likelihood.low.shape[1]
