@@ -1,7 +1,7 @@
-"""The errors a user can cause. The command line prints their text and exits with code 2.
+"""Errors that a user can cause. The command line prints their message and exits with code 2.
 
-Texts name parameters between backquotes, as in "`burn_in` -1: must be at least 0"; the command line writes its options
-in their place (:func:`pyclone_pgsm.cli.mistakes.with_options`).
+Messages name parameters in backquotes, as in "`burn_in` -1: must be at least 0"; the command line replaces these names
+by its options (:func:`pyclone_pgsm.cli.mistakes.with_options`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ SHOWN = 20
 
 
 class PycloneError(Exception):
-    """Base of every error caused by input, options or files, never by a fault of the program."""
+    """Base class of all errors that are caused by input, options or files, not by a bug of the program."""
 
 
 class UsageError(PycloneError):
@@ -26,7 +26,7 @@ class DensityError(UsageError):
     Attributes
     ----------
     factor : {"prior", "likelihood"}
-        Of the joint density, which it is because of.
+        The factor of the joint density that is not finite.
     """
 
     def __init__(self, factor: str, log_density: float, iteration: int) -> None:
@@ -41,19 +41,19 @@ class OutputError(PycloneError):
 
 
 class TraceError(PycloneError):
-    """A trace file is damaged, foreign, or does not fit what is asked of it."""
+    """A trace file is damaged, is not a trace, or does not fit what is requested."""
 
 
 class DataValueError(PycloneError):
-    """A likelihood cannot take a value of the data.
+    """The data contain a value that a likelihood does not allow.
 
     Attributes
     ----------
     row, column : int
-        Where it stands in the matrix, counted from 0.
+        Position of the value in the matrix, counted from 0.
     value : float
     expected : str
-        What would be right.
+        Description of valid values.
     """
 
     def __init__(self, row: int, column: int, value: float, expected: str) -> None:
@@ -100,14 +100,14 @@ class Problem:
 
 
 class InputError(PycloneError):
-    """Everything that is wrong in the input, told together.
+    """All problems of the input, reported together.
 
     Parameters
     ----------
     problems : sequence of Problem
-        At least one. The text shows the first 20 and the number of the others.
+        At least one. The message lists the first 20 and gives the number of the others.
     unlisted : int
-        Number of further problems of the same kinds that a reader counted without keeping them.
+        Number of further problems of the same kinds, which a reader counted but did not keep.
     """
 
     def __init__(self, problems: Sequence[Problem], unlisted: int = 0) -> None:

@@ -5,7 +5,7 @@ use, the others are free. The target is
 
     pi(c) ∝ tau1(|c|) prod_{b in c} tau2(|b|) L(y_b)                                      (paper, Section 2.2)
 
-with log tau1(j) and log tau2(n) handed over as tables (:mod:`pyclone_pgsm.priors`).
+with log tau1(j) and log tau2(n) given as tables (:mod:`pyclone_pgsm.priors`).
 """
 
 from __future__ import annotations
@@ -18,20 +18,20 @@ from pyclone_pgsm.jit.compiling import ALLOCATING, LEAF, inner
 
 
 class Partition(NamedTuple):
-    """Blocks in slots.
+    """A partition, with each block in a slot.
 
     Attributes
     ----------
     labels : (T,) int32
         Slot of each observation.
     sizes : (C,) int64
-        Observations in each slot, 0 where free.
+        Number of observations in each slot, 0 if it is free.
     stats : (C, likelihood.stat_size()) float64
         Statistic of each slot.
     active : (C,) int64
         The slots in use, then the free ones.
     position : (C,) int64
-        Where each slot stands in ``active``.
+        Position of each slot in ``active``.
     counter : (1,) int64
         Number of blocks.
     """
@@ -53,7 +53,7 @@ class PartitionPrior(NamedTuple):
 
 @inner(**LEAF)
 def copy_row(source, row, target, target_row):
-    """target[target_row] = source[row], without the checks of shapes that take numba seconds to compile."""
+    """Assign target[target_row] = source[row], without the shape checks that numba takes seconds to compile."""
     for k in range(source.shape[1]):
         target[target_row, k] = source[row, k]
 
@@ -81,7 +81,7 @@ def open_slot(partition):
 
 @inner(**LEAF)
 def close_slot(partition, slot):
-    """Give a slot back. The last active slot takes its place in the order."""
+    """Free a slot. The last active slot takes its place in the order."""
     last = partition.counter[0] - 1
     where = partition.position[slot]
     other = partition.active[last]
@@ -95,7 +95,7 @@ def close_slot(partition, slot):
 
 @inner(nogil=True)
 def with_free_slots(partition, wanted):
-    """The partition, in larger arrays if fewer than `wanted` slots are free."""
+    """Return the partition, copied to larger arrays if fewer than `wanted` slots are free."""
     capacity = len(partition.sizes)
     num_blocks = partition.counter[0]
     if capacity - num_blocks >= wanted:
@@ -112,7 +112,7 @@ def with_free_slots(partition, wanted):
 
 @inner(nogil=True)
 def canonical_labels(labels):
-    """Blocks numbered 0, 1, .. in the order in which they first appear; and their number."""
+    """Return labels with blocks numbered 0, 1, .. in order of first appearance, and the number of blocks."""
     largest = labels[0]
     for i in range(len(labels)):
         largest = max(largest, labels[i])
@@ -129,7 +129,7 @@ def canonical_labels(labels):
 
 @inner(nogil=True)
 def members_by_block(labels, num_blocks):
-    """Observations sorted by block, and where each block starts (length num_blocks + 1)."""
+    """Return the observations sorted by block, and where each block starts (length num_blocks + 1)."""
     start = np.zeros(num_blocks + 1, np.int64)
     for i in range(len(labels)):
         start[labels[i] + 1] += 1
@@ -145,13 +145,13 @@ def members_by_block(labels, num_blocks):
 
 @inner(**ALLOCATING)
 def fill_block(likelihood, stat, members):
-    """Let `stat` be the statistic of the block with these members."""
+    """Set `stat` to the statistic of the block with these members."""
     likelihood.clear(stat)
     likelihood.add_many(stat, members)
 
 
 def build_partition(likelihood, labels):
-    """Partition with canonical labels and statistics computed anew: a function of `labels` alone.
+    """Build a partition with canonical labels and freshly computed statistics, which depends on `labels` only.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def build_partition(likelihood, labels):
 
 
 def log_likelihood(likelihood, partition):
-    """sum_b log L(y_b), up to the likelihood's constant."""
+    """Return sum_b log L(y_b), up to the likelihood's constant."""
     total = 0.0
     for b in range(partition.counter[0]):
         total += likelihood.log_marginal(partition.stats[partition.active[b]])
@@ -179,6 +179,6 @@ def log_likelihood(likelihood, partition):
 
 
 def log_prior(prior: PartitionPrior, partition: Partition) -> float:
-    """log tau1(|c|) + sum_b log tau2(|b|)."""
+    """Return log tau1(|c|) + sum_b log tau2(|b|)."""
     sizes = partition.sizes[partition.sizes > 0]
     return float(prior.log_tau1[len(sizes)] + prior.log_tau2[sizes].sum())

@@ -1,4 +1,4 @@
-"""Between what bounds the whole numbers among the options may lie, and why not beyond."""
+"""Bounds of the integer options, and the reasons for the upper ones."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ BOUNDS: dict[str, tuple[int, int, str]] = {
     "seed": (0, 2**63 - 1, "seeds have 63 bits"),
     "hyper_every": (1, 1_000_000_000, "no chain gets that far"),
 }
-"""Least and largest value of each number of the settings, and why no more."""
+"""Smallest and largest value of each integer setting, and the reason for the upper bound."""
 
 
 def check_range(parameter: str, value: int, least: int, most: int, reason: str) -> None:
-    """Refuse a whole number that is out of range.
+    """Check that an integer is in its range.
 
     Raises
     ------
     UsageError
-        Names the parameter, the bound, and for the upper one its reason.
+        It is not; the message names the parameter and the bound, and the reason for an upper bound.
     """
     if value < least:
         raise UsageError(f"`{parameter}` {value}: must be at least {least}")

@@ -1,1 +1,1 @@
-"""How likelihoods reach compiled code, and where that is kept."""
+"""Compilation of kernels for a likelihood, and the cache of machine code."""

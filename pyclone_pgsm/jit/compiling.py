@@ -1,15 +1,15 @@
-"""Compilation of the kernels, and where the machine code is kept between runs.
+"""Compilation of the kernels, and the cache of machine code between runs.
 
-Only *entry* functions, the ones Python calls, are cached on disk; inner functions (:func:`inner`) end up inside the
-entry's machine code. Plain ``cache=True`` has two traps when a likelihood comes from elsewhere: an index
-shared with a plugin crashes processes that lack it (numba issue 6018), and editing the plugin keeps hitting the old
-machine code (numba issue 1833). Here every likelihood class has its own directory, whose name carries a digest of
-this package's kernels and of the file, or package, that defines the class, so neither can happen.
+Only *entry* functions, the ones Python calls, are cached on disk; inner functions (:func:`inner`) become part of the
+entry's machine code. Plain ``cache=True`` has two traps when a likelihood is a plugin: an index shared with a plugin
+crashes processes that lack it (numba issue 6018), and after the plugin is edited, the old machine code is still used
+(numba issue 1833). To prevent both, every likelihood class has its own directory here, whose name contains a digest of
+this package's kernels and of the file, or package, that defines the class.
 
 A third trap: machine code is linked by names made of the function's name, a number that counts from 1 in each process,
-and the types of the arguments, a class being its bare name. So code that two processes cached for two classes of the
-same name can have the same names, and a process that loads both runs one in place of the other. Here the numbers count
-from a random one.
+and the types of the arguments, with classes represented by their bare names. So code that two processes cached for two
+classes of the same name can have equal names, and a process that loads both runs one in place of the other. Here the
+numbers start from a random one.
 """
 
 from __future__ import annotations
@@ -49,19 +49,19 @@ KERNELS = (
 PACKAGE = Path(__file__).parent.parent
 
 LEAF = {"nogil": True, "_nrt": False}
-"""Options of :func:`inner` for functions that make no array, and call none that does: they count no references.
-Counting takes two atomic instructions for each array in each call, often more than the arithmetic. (numba refuses to
-compile an allocation under them.)"""
+"""Options of :func:`inner` for functions that neither create arrays nor call functions that do: references are not
+counted. Counting takes two atomic instructions per array and call, often more than the arithmetic. (With these options
+numba refuses to compile an allocation.)"""
 ALLOCATING = {"nogil": True, "_nrt": True}
-"""Options of an inner function that may make arrays, whoever calls it."""
+"""Options of an inner function that may create arrays, whatever the options of its caller."""
 INNER: dict[str, Any] = {
     "no_cpython_wrapper": True,
     "no_cfunc_wrapper": True,
     "pipeline_class": InnerCompiler,
 }
-"""Options of a function that nothing but compiled code calls: no machine code of its own (see
-:mod:`pyclone_pgsm.jit.linking`), and nothing that would unpack a Python caller's arguments, all arrays of a likelihood
-among them, which takes a tenth of the time of compiling."""
+"""Options of a function that only compiled code calls: no machine code of its own (see
+:mod:`pyclone_pgsm.jit.linking`), and no wrapper to unpack the arguments of a Python caller, including all arrays of a
+likelihood, which takes a tenth of the compilation time."""
 
 
 def _number_functions_anew() -> None:
@@ -74,7 +74,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Inner:
-    """A function for compiled code. A call from Python, as tests do, compiles it once more, so that this can be."""
+    """A function for compiled code. If Python calls it, as tests do, it is compiled again, with a wrapper."""
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         self._for_kernels = numba.njit(**options, **INNER)(function)
@@ -87,7 +87,7 @@ class _Inner:
 
     @property
     def _numba_type_(self) -> Any:
-        """What numba takes the name of the function for, in the source of another."""
+        """The numba type of the function where the source of another function uses its name."""
         return self._for_kernels._numba_type_
 
     def __call__(self, *arguments: Any) -> Any:
@@ -95,21 +95,15 @@ class _Inner:
 
 
 def inner(**options: Any) -> Callable[[Callable[..., Any]], Any]:
-    """Decorator of a function that kernels call.
-
-    Parameters
-    ----------
-    **options
-        Of ``numba.njit``.
-    """
+    """Decorate a function that kernels call; the options are those of ``numba.njit``."""
     return lambda function: function if config.DISABLE_JIT else _Inner(function, options)
 
 
 @cache
 def cache_directory() -> Path | None:
-    """Folder for machine code, or None (said once on stderr) when it cannot be written, or others can write there.
+    """Return the folder for machine code: ``PYCLONE_PGSM_CACHE_DIR`` if set, else the user's cache folder.
 
-    ``PYCLONE_PGSM_CACHE_DIR`` if set, else the user's cache folder.
+    The result is None, which is reported once on stderr, if the folder is not writable or others can write there.
     """
     chosen = os.environ.get("PYCLONE_PGSM_CACHE_DIR")
     if chosen:
@@ -135,7 +129,7 @@ def cache_directory() -> Path | None:
 
 
 def _folder(name: str | None) -> Path | None:
-    """The folder of that name for machine code, made if need be; None if there can be none."""
+    """Return the folder of this name for machine code, created if necessary; None if there can be none."""
     directory = cache_directory()
     if directory is None or name is None or config.DISABLE_JIT:
         return None
@@ -154,13 +148,13 @@ def _digest_of_kernels() -> str:
     return digest.hexdigest()
 
 
-# Taken before any kernel is imported: an edit while the program runs must not pass for what runs.
+# Computed before any kernel is imported: source edited while the program runs must not count as what runs.
 KERNELS_DIGEST = _digest_of_kernels()
 KERNELS_FOLDER = f"kernels-{KERNELS_DIGEST[:16]}"
 
 
 def is_cold(likelihood: type) -> bool:
-    """Whether nothing has been compiled for a likelihood class yet, and what will be can be kept."""
+    """Whether nothing is cached for a likelihood class yet, and the cache is usable."""
     directory, folder = cache_directory(), _folder_of(likelihood)
     if directory is None or folder is None or config.DISABLE_JIT:
         return False
@@ -168,14 +162,14 @@ def is_cold(likelihood: type) -> bool:
 
 
 def precompiling_lock(likelihood: type) -> int | None:
-    """A descriptor that holds the right to compile ahead for a likelihood class; None while another process has it."""
+    """Take the lock for compiling ahead for a likelihood class; its descriptor, or None if it cannot be taken."""
     folder = _folder(_folder_of(likelihood))
     lock = None if folder is None else take_lock(folder / "precompiling.lock")
     return lock if isinstance(lock, int) else None
 
 
 def is_kept(function: Callable[..., Any], likelihood: type) -> bool:
-    """Whether machine code of an entry function is on disk for a likelihood class, not only in numba's index of it."""
+    """Whether the machine code of an entry function for a likelihood class is on disk, not only its index."""
     directory, folder = cache_directory(), _folder_of(likelihood)
     if directory is None or folder is None:
         return False
@@ -184,13 +178,13 @@ def is_kept(function: Callable[..., Any], likelihood: type) -> bool:
 
 @cache
 def source_digest(likelihood: type) -> str | None:
-    """Digest of all source that a class's machine code is made from, as it is at the first call.
+    """Compute the digest of all source that the machine code of a class depends on, as of the first call.
 
     Parameters
     ----------
     likelihood : type
-        A likelihood class. Where it belongs to a package, every Python file of that package counts: the class may use
-        functions of its neighbours. Otherwise its own file does.
+        A likelihood class. If it belongs to a package, the digest covers every Python file of the package, because the
+        class may use functions of its neighbours; otherwise it covers the class's own file.
 
     Returns
     -------
@@ -212,7 +206,7 @@ def source_digest(likelihood: type) -> str | None:
 
 
 def _folder_of(likelihood: type) -> str | None:
-    """Name of the folder for the machine code of a likelihood class."""
+    """Return the name of the folder for the machine code of a likelihood class."""
     digest = source_digest(likelihood)
     return digest and f"{likelihood.__module__}.{likelihood.__qualname__}-{digest[:16]}"
 
@@ -226,7 +220,7 @@ def _jit(function: Callable[..., Any], folder: str | None) -> Callable[..., Any]
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Compile an entry function that takes no likelihood; its machine code is kept on disk."""
+    """Compile an entry function that takes no likelihood; its machine code is cached on disk."""
     return _jit(function, KERNELS_FOLDER)
 
 
@@ -249,7 +243,7 @@ def compiled_for(function: Callable[..., Any], likelihood: Any) -> Callable[...,
     callable
         The compiled function, the same object at every call.
     """
-    with _lock:  # chains in several threads ask at the same time
+    with _lock:  # chains in several threads may call this at the same time
         if (function, likelihood) not in _compiled:
             _compiled[function, likelihood] = _jit(function, _folder_of(likelihood))
         return _compiled[function, likelihood]

@@ -1,10 +1,10 @@
-"""Machine code on disk: checked before it is used, compiled by one process at a time, in a folder of the user's own.
+"""Machine code on disk: verified before use, compiled by one process at a time, in a folder that the user owns.
 
-numba keeps an index (``.nbi``) and a data file for each signature (``.nbc``) of a function. It believes what it reads
-there: an emptied index ends every later start, and a flipped bit of machine code ends the process or computes
-something else. Here a digest ends each file; what does not fit its digest is thrown away and compiled anew. Two
-processes that write one index at the same time could exchange their data files, and would compile the same: here a
-lock, which the system takes from a process that dies, lets one of them compile while the others wait.
+numba stores an index (``.nbi``) for each function and a data file (``.nbc``) for each of its signatures, and does not
+verify them: an emptied index makes every later start fail, and a flipped bit of machine code crashes the process or
+gives wrong results. Here each file ends with a digest, and a file that does not match its digest is deleted and
+compiled again. Two processes that write one index at the same time could mix up their data files, and would do the same
+work. Here a lock lets one of them compile while the others wait; the system releases it if that process dies.
 """
 
 from __future__ import annotations
@@ -27,25 +27,25 @@ from numba.core.caching import FunctionCache, IndexDataCacheFile
 
 try:
     import fcntl
-except ImportError:  # not on this system: processes do not wait for one another
+except ImportError:  # not available on this system: processes do not wait for one another
     fcntl = None  # type: ignore[assignment]
 
 DIGEST_BYTES = hashlib.sha256().digest_size
-UNSAID_SECONDS = 1.0  # waiting for shorter is not worth a line
+UNSAID_SECONDS = 1.0  # shorter waiting is not reported
 own_processes: set[int] = {os.getpid()}
-"""Processes that belong to this command: waiting for them is no news."""
+"""Processes that belong to this command: waiting for them is not reported."""
 
 
 @cache
 def say_once(message: str) -> None:
-    """Print a line on stderr, the first time."""
+    """Print a line on stderr, unless it was printed before."""
     print(f"pyclone-pgsm: {message}", file=sys.stderr)
 
 
 def distrusted(folder: Path) -> bool:
-    """Whether machine code in a folder is not to be run, which is said once on stderr.
+    """Whether machine code in a folder must not be run, which is reported once on stderr.
 
-    Who can write there can let this user run anything: the folder must be the user's own, and nobody else may write.
+    Anyone who can write there can make this user run anything: only the user may own the folder and write there.
     """
     if os.name != "posix":
         return False
@@ -64,11 +64,11 @@ def distrusted(folder: Path) -> bool:
 
 
 class DamagedCode(Exception):
-    """A file of the cache is not as it was written."""
+    """A file of the cache does not match its digest."""
 
 
 class _CheckedFiles(IndexDataCacheFile):
-    """numba's files, each with the digest of its content at its end, which unpickling does not reach."""
+    """numba's files, each followed by the digest of its content, which unpickling ignores."""
 
     @contextmanager
     def _open_for_write(self, filepath: str) -> Iterator[IO[bytes]]:
@@ -104,7 +104,7 @@ class KeptCode(FunctionCache):
         self._depth = 0
 
     def load_overload(self, signature: Any, target_context: Any) -> Any:
-        """The code for a signature; None if there is none, or none that can be used."""
+        """Return the code for a signature; None if there is none, or if it is damaged."""
         try:
             return super().load_overload(signature, target_context)
         except Exception:
@@ -114,7 +114,7 @@ class KeptCode(FunctionCache):
             return None
 
     def save_overload(self, signature: Any, code: Any) -> None:
-        """Keep code; where it cannot be, it is compiled again at the next start."""
+        """Store code; if that fails, it is compiled again at the next start."""
         try:
             super().save_overload(signature, code)
         except OSError as problem:
@@ -122,7 +122,7 @@ class KeptCode(FunctionCache):
 
     @contextmanager
     def alone(self) -> Iterator[None]:
-        """Let no other process or thread compile this function meanwhile."""
+        """Prevent other processes and threads from compiling this function meanwhile."""
         with self._thread:
             self._depth += 1
             lock = self._lock() if self._depth == 1 else None
@@ -151,12 +151,12 @@ def _say_waiting(lock: Path) -> None:
 
 
 def take_lock(path: Path) -> int | str | None:
-    """Lock a file, if no other process has, for as long as the descriptor is open; a process that dies lets go of it.
+    """Lock a file, unless another process has, for as long as the descriptor is open or until the process dies.
 
     Returns
     -------
     int, "held" or None
-        The descriptor; that another process has the lock; or that nothing can be locked there.
+        The descriptor; "held" if another process has the lock; None if files cannot be locked there.
     """
     if fcntl is None:
         return None
@@ -179,14 +179,7 @@ def take_lock(path: Path) -> int | str | None:
 
 
 def keep_code(dispatcher: Any, folder: Path) -> None:
-    """Let numba keep in a folder what it compiles of a function.
-
-    Parameters
-    ----------
-    dispatcher
-        The function's dispatcher.
-    folder : Path
-    """
+    """Make numba cache in a folder what it compiles of a function, given the function's dispatcher."""
     before = config.CACHE_DIR
     config.CACHE_DIR = str(folder)
     try:

@@ -1,8 +1,8 @@
-"""Inner functions are linked into the entry functions that call them, and made into machine code as part of these only.
+"""Linking of inner functions into the entry functions that call them, so that only these become machine code.
 
-Left to itself numba optimises an inner function with all that it calls, makes machine code of it, and does both again
-for each of its callers, up to the entry, whose machine code alone ever runs. Here an inner function ends as
-intermediate code. That saves a third of the time of compiling, and the entry's machine code is as fast.
+By default numba optimises an inner function with everything it calls, makes machine code of it, and repeats both for
+each of its callers, up to the entry, although only the entry's machine code ever runs. Here the compilation of an inner
+function stops at intermediate code. That saves a third of the compilation time; the entry's machine code is as fast.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numba.core.typed_passes import NativeLowering, NoPythonBackend
 
 
 class IntermediateLibrary(JITCodeLibrary):
-    """Code of an inner function, and of what it calls, for linking."""
+    """Intermediate code of an inner function, and of everything it calls, for linking."""
 
     def _optimize_final_module(self) -> None:
         pass
@@ -28,7 +28,7 @@ class IntermediateLibrary(JITCodeLibrary):
 
 @register_pass(mutates_CFG=True, analysis_only=False)
 class IntermediateLowering(NativeLowering):
-    """Lower a function to intermediate code, which other functions may call."""
+    """Lower a function to intermediate code, which other functions can call."""
 
     _name = "intermediate_lowering"
 
@@ -36,7 +36,7 @@ class IntermediateLowering(NativeLowering):
         state.library = IntermediateLibrary(state.targetctx.codegen(), state.func_id.func_qualname)
         state.flags.no_compile = True
         super().run_pass(state)
-        # numba knows a function by a built-in one, which Python calls. Nobody calls this; it would refuse arguments.
+        # numba identifies a function by a built-in that Python would call: here a placeholder that is never called.
         lowered = state["cr"]._replace(cfunc=[].clear)
         state.targetctx.insert_user_function(lowered.cfunc, lowered.fndesc, [state.library])
         state["cr"] = lowered
@@ -45,7 +45,7 @@ class IntermediateLowering(NativeLowering):
 
 @register_pass(mutates_CFG=False, analysis_only=True)
 class InnerEnvironments(LoweringPass):
-    """Give the inner functions within an entry's machine code what they need of Python, to print for instance."""
+    """Give inner functions within an entry's machine code the Python objects that they need, to print for instance."""
 
     _name = "inner_environments"
 

@@ -1,8 +1,8 @@
 """A second process that compiles ahead: ``python -m pyclone_pgsm.analyses.precompile LIKELIHOOD``.
 
 numba compiles on one processor. At the first start with a likelihood a second process compiles, into the same folder,
-what the program needs late (split-merge moves, the summary), while the program compiles what it needs first. The
-program waits for it where it is not done in time: compiling the same would take longer.
+what the program needs late (split-merge moves, the summary), while the program compiles what it needs first. If the
+second process is not done in time, the program waits for it, because compiling the same would take longer.
 """
 
 from __future__ import annotations
@@ -14,19 +14,19 @@ import time
 from collections.abc import Callable
 from typing import Any
 
-_started: dict[type, subprocess.Popen[bytes]] = {}  # by the class of the likelihood
+_started: dict[type, subprocess.Popen[bytes]] = {}  # by likelihood class
 _awaited: set[tuple[Callable[..., Any], type]] = set()
 
 
 def start_precompiling(likelihood: type, name: str) -> None:
-    """Start the second process if nothing has been compiled yet, and no other program has one. It ends by itself.
+    """Start the second process if nothing has been compiled yet and no other program has started one.
 
     Parameters
     ----------
     likelihood : type
         The class.
     name : str
-        As :func:`~pyclone_pgsm.likelihoods.registry.find_likelihood` takes it.
+        Its name for :func:`~pyclone_pgsm.likelihoods.registry.find_likelihood`.
     """
     from pyclone_pgsm.jit.compiling import is_cold, precompiling_lock
     from pyclone_pgsm.jit.kept_code import own_processes
@@ -41,20 +41,20 @@ def start_precompiling(likelihood: type, name: str) -> None:
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
-        pass_fds=[lock],  # the lock is held until the second process has ended, whatever becomes of this one
+        pass_fds=[lock],  # the second process keeps the lock until it ends, even if this one ends earlier
     )
     os.close(lock)
     own_processes.add(_started[likelihood].pid)
 
 
 def stop_precompiling() -> None:
-    """Stop the second process: the program has nothing to do."""
+    """Stop the second process, because the program has nothing to do."""
     for process in _started.values():
         process.terminate()
 
 
 def await_precompiled(function: Callable[..., Any], likelihood: type) -> None:
-    """Wait while the second process compiles an entry function that it was started for. Cheap once waited for."""
+    """Wait until the second process, if it runs, has compiled an entry function; later calls return at once."""
     if (function, likelihood) in _awaited:
         return
     from pyclone_pgsm.jit.compiling import is_kept

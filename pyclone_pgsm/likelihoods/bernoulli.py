@@ -6,8 +6,8 @@
     log L(y_i | y_b) = sum_d x_id log(a_d + n1_d) + (1 - x_id) log(b_d + n0_d) - log(a_d + b_d + m)
                      = base + sum_d x_id odds_d
 
-A statistic holds m, base, n1 and odds, so a predictive is one dot product. n1 and n0 are integers: all logs come from
-tables, and nothing drifts.
+A statistic consists of m, base, n1 and odds, so that a predictive is one dot product. Because n1 and n0 are integers,
+all logs come from tables and rounding errors do not accumulate.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -35,7 +35,7 @@ LOG_TOTAL, LOG_GAMMA_TOTAL = 0, 1
 
 @inner(**LEAF, fastmath=SUM, error_model="numpy")
 def dot(stat, at, x, i):
-    """sum_d stat[at + d] x[i, d]."""
+    """Return sum_d stat[at + d] x[i, d]."""
     total = 0.0
     for d in range(np.uint64(x.shape[1])):
         total += stat[np.uint64(at) + d] * x[np.uint64(i), d]
@@ -44,7 +44,7 @@ def dot(stat, at, x, i):
 
 @inner(**LEAF, error_model="numpy")
 def log_predictives(x, stats, slots, i, out):
-    """out[b] = log L(y_i | y_b) for the blocks in the rows ``slots`` of stats."""
+    """Set out[b] = log L(y_i | y_b) for the blocks whose statistics are in rows ``slots`` of stats."""
     odds = ONES + x.shape[1]
     flat = stats.reshape(stats.size)
     for b in range(len(slots)):
@@ -54,7 +54,7 @@ def log_predictives(x, stats, slots, i, out):
 
 @inner(**LEAF, error_model="numpy")
 def count_row(stat, x, i, weight):
-    """Add row i to the ones, or take it away."""
+    """Add row i to the counts (`weight` 1), or subtract it (-1)."""
     stat[COUNT] += weight
     for d in range(np.uint64(x.shape[1])):
         stat[np.uint64(ONES) + d] += weight * x[np.uint64(i), d]
@@ -62,7 +62,7 @@ def count_row(stat, x, i, weight):
 
 @inner(**LEAF, error_model="numpy")
 def renew(stat, table, logs, totals):
-    """base and odds from the counts."""
+    """Compute base and odds from the counts."""
     D = np.uint64(len(table))
     count = np.int64(stat[COUNT])
     base = 0.0
@@ -77,7 +77,7 @@ def renew(stat, table, logs, totals):
 
 @inner(**LEAF, fastmath=SUM, error_model="numpy")
 def log_predictive_without(stat, x, i, table, logs, totals):
-    """Each coordinate's own value has been counted once: one less of it."""
+    """Return log L(y_i | y_b without y_i), by subtracting 1 from the count of each of the observation's own values."""
     count = np.int64(stat[COUNT])
     total = 0.0
     for d in range(np.uint64(len(table))):
@@ -113,9 +113,9 @@ class Bernoulli(NamedTuple):
         Prior predictives.
     a0, b0 : (D,) float64
     table : (D,) int64
-        Which of the U following tables: there is one for each pair (a_d, b_d) that occurs.
+        Table of each coordinate, among the U tables below: there is one for each distinct pair (a_d, b_d).
     logs, log_gammas : (U, 2, T + 1) float64
-        log(a + n) and log(b + n); log Gamma(a + n) / Gamma(a) and the same of b.
+        log(a + n) and log(b + n); log Gamma(a + n) / Gamma(a) and the same for b.
     totals : (2, T + 1) float64
         sum_d log(a_d + b_d + m) and sum_d log Gamma(a_d + b_d + m) / Gamma(a_d + b_d).
     """
@@ -131,7 +131,7 @@ class Bernoulli(NamedTuple):
 
     @classmethod
     def from_data(cls, data: NDArray[np.float64], a0: ArrayLike = 1.0, b0: ArrayLike = 1.0) -> Bernoulli:
-        """Check the data and make the tables.
+        """Make the likelihood of a matrix.
 
         Parameters
         ----------
@@ -176,13 +176,16 @@ class Bernoulli(NamedTuple):
 
     @classmethod
     def choices(cls, data: NDArray[np.float64], **given: Any) -> dict[str, Choice]:
-        """Values of a0 and b0, each one number for all coordinates: from 1/128 to 32 in steps of sqrt(2)."""
+        """Return the values from which a0 and b0 can be inferred: from 1/128 to 32 in steps of sqrt(2).
+
+        Each is one number for all coordinates.
+        """
         values = log_uniform(tuple(2.0 ** (k / 2.0) for k in range(-14, 11)), 1.0)
         return {"a0": values, "b0": values}
 
     @classmethod
     def inferred_by_default(cls, data: NDArray[np.float64], given: Mapping[str, Any]) -> list[str]:
-        """What of a0 and b0 is not given."""
+        """Return those of a0 and b0 that are not given."""
         return [name for name in ("a0", "b0") if name not in given]
 
     @leaf
@@ -232,14 +235,14 @@ class Bernoulli(NamedTuple):
         return log_marginal(stat, self.table, self.log_gammas, self.totals)
 
     def log_predictive_new(self, stat, x):
-        """Log probability of a new observation x, (D,) of 0 and 1."""
+        """Return the log probability of a new observation x, (D,) of 0 and 1."""
         return stat[BASE] + dot(stat, ONES + self.x.shape[1], x.reshape(1, len(x)), 0)
 
     def log_constant(self) -> float:
         return 0.0
 
     def cluster_parameters(self, stat: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-        """Posterior of a block's theta.
+        """Summarise the posterior of a block's theta.
 
         Returns
         -------

@@ -12,20 +12,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 PRIOR_SHARE = 0.5
-"""Of the independence proposals, which are drawn from the prior. The visits of a burn-in may miss a part of the
-posterior, and a chain seldom leaves values that it is seldom proposed."""
+"""Share of the independence proposals that are drawn from the prior. The visits of a burn-in may miss a part of the
+posterior, and a chain seldom leaves values that are seldom proposed."""
 NO_VISITS = np.zeros(0, np.int64)
 
 
 class IndependenceProposal(NamedTuple):
-    """The proposal distribution of an independence sampler (Tierney 1994): the same whatever the present value.
+    """The proposal distribution of an independence sampler (Tierney 1994), which does not depend on the current value.
 
     Attributes
     ----------
     log_q : (V,) float64
         Log probability of each value.
     cumulative : (V,) float64
-        Probability of each value or one before it.
+        Cumulative probability of the values.
     """
 
     log_q: NDArray[np.float64]
@@ -36,19 +36,19 @@ class IndependenceProposal(NamedTuple):
 class Choice:
     """A hyperparameter that takes one of a few values.
 
-    A chain proposes a value some places from its present one (a random walk), or draws one from the prior or from what
-    it has visited in its burn-in (an independence proposal).
+    A chain proposes a value some places from its current one (a random walk), or draws one from the prior or from the
+    values visited in its burn-in (an independence proposal).
 
     Attributes
     ----------
     values : tuple of float
-        Increasing.
+        In increasing order.
     prior : tuple of float
         Probability of each value, up to a constant.
     start : float
         The value at the start of a chain.
     jumps : tuple of int
-        Places from a value to the one proposed, down or up, equally likely.
+        Distances in places from a value to a proposed one, equally likely and with equal probability up or down.
     independence_share : float
         Share of the proposals that are independence proposals.
     """
@@ -61,7 +61,7 @@ class Choice:
 
     @cached_property
     def places(self) -> dict[float, int]:
-        """The place of each value."""
+        """Index of each value."""
         return {value: place for place, value in enumerate(self.values)}
 
     @cached_property
@@ -73,10 +73,11 @@ class Choice:
         return self._log_priors[self.places[value]]
 
     def independence_proposal(self, visits: NDArray[np.int64]) -> IndependenceProposal:
-        """The distribution after so many visits (V,) of each value; without any, it is the prior.
+        """Return the independence proposal after `visits` (V,) of each value; without visits, it is the prior.
 
-        Otherwise it is a mixture of the prior and of the visits, half of each of which counts for the values beside. So
-        proposals pass over values that the data hardly tell apart, like large precisions and the infinite one.
+        Otherwise it is a mixture of the prior and of the smoothed visits, each of which counts half for its value and a
+        quarter for each neighbour. So proposals move freely among values that the data hardly distinguish, such as
+        large precisions and the infinite one.
         """
         q = np.array(self.prior) / sum(self.prior)
         if visits.any():
@@ -88,9 +89,9 @@ class Choice:
     def propose(
         self, value: float, rng: np.random.Generator, independence: IndependenceProposal
     ) -> tuple[float, float]:
-        """Another value, and log q(value | new) - log q(new | value).
+        """Propose a value; return it and log q(value | new) - log q(new | value).
 
-        Jumps are symmetric: beyond an end, stay.
+        Jumps are symmetric: one beyond an end proposes the current value.
         """
         if rng.random() < self.independence_share:
             log_q, cumulative = independence
@@ -101,7 +102,7 @@ class Choice:
         return (value if moved is None else moved), 0.0
 
     def moved(self, value: float, places: int) -> float | None:
-        """The value so many places up, or None beyond an end."""
+        """Return the value `places` further up, or None beyond an end."""
         where = self.places[value] + places
         return self.values[where] if 0 <= where < len(self.values) else None
 
@@ -112,7 +113,7 @@ def propose(
     independence: Sequence[IndependenceProposal],
     rng: np.random.Generator,
 ) -> tuple[tuple[float, ...], float]:
-    """Values that differ in one choice, drawn at random, and log q(values | new) - log q(new | values)."""
+    """Propose another value of a random choice; return all values and log q(values | new) - log q(new | values)."""
     which = int(rng.integers(len(choices)))
     new, log_ratio = choices[which].propose(values[which], rng, independence[which])
     return (*values[:which], new, *values[which + 1 :]), log_ratio
@@ -126,18 +127,19 @@ def metropolis(
     number: int,
     rng: np.random.Generator,
 ) -> tuple[float, ...]:
-    """So many Metropolis-Hastings steps, each of which may change the value of one of the choices.
+    """Make Metropolis-Hastings steps, each of which may change the value of one choice.
 
     Parameters
     ----------
     choices : sequence of Choice
     values : tuple of float
-        Of each choice, at the start.
+        Current value of each choice.
     log_density : callable
-        Of the values, up to a constant.
+        Log density of the values, up to a constant.
     independence : sequence of IndependenceProposal
-        Of each choice.
+        One per choice.
     number : int
+        Number of steps.
     rng : numpy.random.Generator
 
     Returns
@@ -155,18 +157,18 @@ def metropolis(
 
 
 class Visits:
-    """How often a chain took each value of some choices, and the independence proposals that follow from it.
+    """How often a chain took each value of some choices, and the resulting independence proposals.
 
     Parameters
     ----------
     choices : sequence of Choice
     counts : (V,) array of int
-        Visits of the values of all choices, one choice after the other; none at all if it is empty.
+        Visits of the values of all choices, one choice after the other; empty if there are none yet.
 
     Attributes
     ----------
     independence : list of IndependenceProposal
-        Of each choice.
+        One per choice.
     """
 
     def __init__(self, choices: Sequence[Choice], counts: NDArray[np.int64] = NO_VISITS) -> None:
@@ -179,23 +181,23 @@ class Visits:
         ]
 
     def add(self, values: Sequence[float]) -> None:
-        """Count a visit of a value of each choice."""
+        """Count a visit of one value of each choice."""
         for which, (choice, counts, value) in enumerate(zip(self._choices, self._counts, values)):
             counts[choice.places[value]] += 1
             self.independence[which] = choice.independence_proposal(counts)
 
     @property
     def counts(self) -> NDArray[np.int64]:
-        """(V,) from which the same visits are made again."""
+        """Counts (V,) from which the same visits can be made again."""
         return np.concatenate([NO_VISITS, *self._counts])
 
 
 def num_values(choices: Sequence[Choice]) -> int:
-    """V, the values of all choices together."""
+    """Return V, the number of values of all choices together."""
     return sum(len(choice.values) for choice in choices)
 
 
 def log_uniform(values: tuple[float, ...], start: float) -> Choice:
-    """A choice of values in equal ratios, all equally likely, that starts at the one nearest to `start`."""
+    """Make a choice of equally likely values in equal ratios, which starts at the value nearest to `start`."""
     nearest = min(values, key=lambda value: abs(math.log(value / start)))
     return Choice(values, (1.0,) * len(values), nearest, (1, 1, 2, 4))

@@ -1,54 +1,54 @@
-"""What a likelihood must offer, and how it reaches compiled code.
+"""The interface of a likelihood, and how it is compiled.
 
-A likelihood is a ``NamedTuple`` of arrays (the data) with a few plain-Python methods. The sampler sees a block only
-through its *statistic*: a flat row of float64 that the likelihood alone understands. The methods are compiled into the
+A likelihood is a ``NamedTuple`` of arrays (the data) with a few plain-Python methods. The sampler represents a block
+only by its *statistic*: a flat row of float64 that only the likelihood interprets. The methods are compiled into the
 sampler's kernels by one generic ``overload_method`` (below) and run unchanged in pure Python under
-``NUMBA_DISABLE_JIT=1``; they may call module-level functions decorated with ``numba.njit`` and use nothing else that
-numba cannot compile.
+``NUMBA_DISABLE_JIT=1``. They may call module-level functions decorated with ``numba.njit``; otherwise they may only use
+what numba can compile.
 
 =================================================  =============================================================
 method                                             meaning
 =================================================  =============================================================
 ``stat_size(self)``                                length of a statistic
 ``clear(self, stat)``                              statistic of the empty block
-``add(self, stat, i)``                             put observation i into the block
-``remove(self, stat, i)``                          take observation i out of the block
-``add_many(self, stat, members)``                  put all of ``members`` (int64) into the block
+``add(self, stat, i)``                             add observation i to the block
+``remove(self, stat, i)``                          remove observation i from the block
+``add_many(self, stat, members)``                  add all of ``members`` (int64) to the block
 ``log_prior_predictive(self, i)``                  log L(y_i), the observation in a block of its own
-``log_predictive(self, stat, i, negligible)``      log L(y_i | y_b); where the value is below `negligible`, any
-                                                   number below `negligible` will do
+``log_predictive(self, stat, i, negligible)``      log L(y_i | y_b); if the value is below `negligible`, any number
+                                                   below `negligible` may be returned
 ``log_predictive_without(self, stat, i)``          log L(y_i | y_b without y_i), for i in b
 ``log_marginal(self, stat)``                       log L(y_b)
-``log_predictives(self, stats, slots, i,``         optional, for speed: out[b] = log L(y_i | block ``slots[b]``), its
-``negligible, out)``                               statistic ``stats[slots[b]]``, for all b; `negligible` is
-                                                   an array, a value each. By default a loop
-``kind(self, i)``                                  optional, for speed: a number from 0 on that only observations that
-                                                   equal each other share; by default i
+``log_predictives(self, stats, slots, i,``         optional, for speed: set out[b] = log L(y_i | block ``slots[b]``)
+``negligible, out)``                               for all b, where ``stats[slots[b]]`` is the block's statistic and
+                                                   ``negligible[b]`` its limit. By default a loop
+``kind(self, i)``                                  optional, for speed: a number, at least 0, that only observations
+                                                   with equal data share; by default i
 ``log_predictive_new(self, stat, x)``              optional, for held-out data and densities: log L(x | y_b) of a new
                                                    observation x, (D,) float64, with all its factors; for an empty
                                                    block its prior predictive
 =================================================  =============================================================
 
-All but ``log_predictive_new`` may leave out factors that depend on a single observation only, as long as all do (they
-cancel in every choice between partitions). ``log_constant(self)``, called from Python only, returns the sum of the logs
-of what was left out over all observations, 0.0 if nothing was. (PyClone's ``log_constants(self)`` gives them one by
-one, as they depend on hyperparameters that a chain resamples.)
+All methods except ``log_predictive_new`` may omit factors that depend on a single observation only, provided that all
+of them do (these factors cancel in every choice between partitions). ``log_constant(self)``, called from Python only,
+returns the sum over all observations of the logs of the omitted factors, 0.0 if there are none. (PyClone's
+``log_constants(self)`` returns them one by one, as they depend on hyperparameters that a chain resamples.)
 
-Four more are called from Python only, and are optional too:
+Four more methods are called from Python only, and are also optional:
 
 ``from_data(cls, data, **parameters)``
-    Class method: the likelihood of a (T, D) float64 matrix; without it a class has no use on the command line. The
-    parameters have defaults and are numbers, or arrays given as nested lists. Raises
-    :class:`~pyclone_pgsm.errors.DataValueError` for a value that the likelihood cannot take, and
-    :class:`~pyclone_pgsm.errors.UsageError` for a parameter.
+    Class method: make the likelihood of a (T, D) float64 matrix; without it a class cannot be used on the command line.
+    The parameters have defaults and are numbers, or arrays given as nested lists. Raises
+    :class:`~pyclone_pgsm.errors.DataValueError` for a value of the data that the likelihood does not allow, and
+    :class:`~pyclone_pgsm.errors.UsageError` for a parameter that it does not allow.
 ``cluster_parameters(self, stat)``
     Posterior of the block's parameters: a dict of arrays, by name.
 ``choices(cls, data, **given)``
-    Class method: the parameters of ``from_data`` that can be inferred with the partition, given the others: by name,
-    each with its values and their prior (a :class:`~pyclone_pgsm.likelihoods.choice.Choice`). Such a parameter is
-    inferred if the user gives it the value ``infer``.
+    Class method: the parameters of ``from_data`` that can be inferred with the partition, given the others: a dict that
+    maps each name to the values and their prior (a :class:`~pyclone_pgsm.likelihoods.choice.Choice`). A parameter is
+    inferred if the user sets it to ``infer``.
 ``inferred_by_default(cls, data, given)``
-    Class method: names of those that are inferred unless the user gives them (a mapping).
+    Class method: names of the parameters that are inferred unless the user sets them (`given` is a mapping).
 """
 
 from __future__ import annotations
@@ -85,18 +85,21 @@ LEAST_WEIGHT, LARGEST_WEIGHT = 1e-9, 1e9
 
 
 def check_weight(name: str, value: float, above: float = 0.0) -> None:
-    """Refuse the weight of a prior, in observations, that double precision cannot hold beside those of the data.
+    """Check the weight of a prior, in observations, against the limits of double precision.
 
     Parameters
     ----------
     name : str
-        Of the parameter.
+        Name of the parameter.
     value : float
-        Above `above`, where the parameter's range begins.
+        Its value; the weight is ``value - above``.
+    above : float
+        Lower end of the parameter's range.
 
     Raises
     ------
     UsageError
+        The weight is not between 1e-9 and 1e9.
     """
     if not LEAST_WEIGHT <= value - above <= LARGEST_WEIGHT:
         beyond = f"{above:g} + " if above else ""
@@ -107,9 +110,9 @@ def check_weight(name: str, value: float, above: float = 0.0) -> None:
 
 
 def leaf(method: Method) -> Method:
-    """Mark a method that makes no array, and calls nothing that does: it runs without counting references.
+    """Mark a method that neither creates arrays nor calls functions that do: it runs without counting references.
 
-    Worth it where a call takes less than a microsecond (see :data:`~pyclone_pgsm.jit.compiling.LEAF`).
+    This pays if a call takes less than a microsecond (see :data:`~pyclone_pgsm.jit.compiling.LEAF`).
     """
     method.leaf = True  # type: ignore[attr-defined]
     return method
@@ -117,14 +120,14 @@ def leaf(method: Method) -> Method:
 
 @leaf
 def _log_predictives(self, stats, slots, i, negligible, out):  # type: ignore[no-untyped-def]
-    """The default of the optional method."""
+    """Default of the optional method."""
     for b in range(len(slots)):
         out[b] = self.log_predictive(stats[slots[b]], i, negligible[b])
 
 
 @leaf
 def _kind(self, i):  # type: ignore[no-untyped-def]
-    """The default of the optional method."""
+    """Default of the optional method."""
     return i
 
 
@@ -137,7 +140,7 @@ REGISTRY: dict[str, type] = {}
 
 def _make_available(name: str, arguments: tuple[str, ...]) -> None:
     """Let compiled code call the method `name` of any NamedTuple class by compiling the class's own function."""
-    # numba wants the overload, and what it returns, to have the very arguments of the method.
+    # numba requires the overload, and the function it returns, to have exactly the arguments of the method.
     listed = ", ".join(arguments)
 
     def find_method(self: Any, *_: Any) -> Callable[..., Any] | None:
@@ -159,13 +162,13 @@ if not config.DISABLE_JIT:
 
 
 def check_contract(likelihood: type) -> None:
-    """Refuse a class that does not keep the contract.
+    """Check that a class fulfils the contract.
 
     Raises
     ------
     UsageError
-        Names every method that is missing (the optional ones need not be there) or has other arguments than the
-        contract's.
+        It does not; the message names every method that is missing (optional ones may be) or has other arguments than
+        those of the contract.
     """
     problems = []
     if not (issubclass(likelihood, tuple) and hasattr(likelihood, "_fields")):
@@ -186,12 +189,12 @@ def check_contract(likelihood: type) -> None:
 
 
 def register(name: str) -> Callable[[type], type]:
-    """Class decorator: make a likelihood known under `name`.
+    """Class decorator: register a likelihood under `name`.
 
     Raises
     ------
     UsageError
-        The class does not keep the contract, or the name is taken by another class.
+        The class does not fulfil the contract, or another class has the name.
     """
 
     def accept(likelihood: type) -> type:

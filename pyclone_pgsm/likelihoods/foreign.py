@@ -1,4 +1,4 @@
-"""What a likelihood from elsewhere does wrong, told as a mistake that names it and the cause in one line."""
+"""Errors of plugin likelihoods, reported in one line that names the likelihood and the cause."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ import numpy as np
 from pyclone_pgsm.errors import PycloneError, UsageError
 from pyclone_pgsm.likelihoods.registry import BUILT_IN
 
-TRIED = 5  # observations that the methods of a likelihood are asked about
-LARGEST_TRIED = 10_000_000  # numbers in a statistic that is tried
-LONGEST = 240  # characters of a cause
+TRIED = 5  # number of observations with which the methods of a likelihood are tried
+LARGEST_TRIED = 10_000_000  # largest length of a statistic with which they are tried
+LONGEST = 240  # largest number of characters of a cause
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _PLACE = re.compile(r'File "([^"]+)", line (\d+)')
@@ -38,23 +38,24 @@ _BETWEEN = (
     "Enable logging",
     "* (",
 )
-"""How lines begin that numba puts around the one that tells what is wrong."""
+"""Beginnings of the lines that numba prints around the line that says what is wrong."""
 
 
 @contextmanager
 def blamed(spec: str) -> Iterator[None]:
-    """Turn what a likelihood's own code raises, and what numba says of it, into a mistake that names the likelihood.
+    """Convert exceptions of a likelihood's own code, and numba's errors about it, to one that names the likelihood.
 
-    Those of the package itself are not blamed: what they raise is a fault of the program.
+    Exceptions of a built-in likelihood are not converted, because they are bugs of the program.
 
     Parameters
     ----------
     spec : str
-        As :func:`~pyclone_pgsm.likelihoods.registry.find_likelihood` takes it.
+        As in :func:`~pyclone_pgsm.likelihoods.registry.find_likelihood`.
 
     Raises
     ------
     UsageError
+        The block raised an exception of another kind than input, file and memory errors.
     """
     try:
         yield
@@ -67,7 +68,7 @@ def blamed(spec: str) -> Iterator[None]:
 
 
 def cause(problem: BaseException, spec: str) -> str:
-    """One line: where in the likelihood's file, and why, as far as can be told."""
+    """Describe in one line where in the likelihood's file a problem occurred, and why, as far as that is known."""
     from numba.core.errors import NumbaError
 
     if isinstance(problem, NumbaError):
@@ -84,13 +85,13 @@ def cause(problem: BaseException, spec: str) -> str:
 
 
 def _file_of(spec: str) -> str | None:
-    """Name of the file of ``path/to/file.py:Class``."""
+    """Return the name of the file of ``path/to/file.py:Class``, or None if `spec` does not name a file."""
     path = spec.rpartition(":")[0]
     return Path(path).name if path.endswith(".py") else None
 
 
 def _told_by_numba(text: str, spec: str) -> str:
-    """The innermost reason, which stands above the first line of the likelihood's source, and where it is."""
+    """Extract the innermost reason, which numba prints above the likelihood's first source line, and its place."""
     text = _COLOUR.sub("", text)
     file = _file_of(spec)
     places = [place for place in _PLACE.finditer(text) if file is None or Path(place[1]).name == file]
@@ -111,12 +112,13 @@ def _shortened(text: str) -> str:
 
 
 def check_answers(spec: str, likelihood: Any, num_observations: int) -> None:
-    """Ask the methods of a likelihood from elsewhere about a few observations, as plain Python.
+    """Try the methods of a plugin likelihood with a few observations, as plain Python.
 
     Raises
     ------
     UsageError
-        ``stat_size`` gives no size, or a method a number that is none; names the likelihood and the method.
+        ``stat_size`` does not return a valid size, or a method does not return a valid number; the message names the
+        likelihood and the method.
     """
     with blamed(spec):
         size = likelihood.stat_size()
@@ -124,7 +126,7 @@ def check_answers(spec: str, likelihood: Any, num_observations: int) -> None:
         raise UsageError(
             f"`likelihood` {spec!r}: stat_size() gives {size!r}; it must be a whole number, 1 or more"
         )
-    if size > LARGEST_TRIED:  # whether there is memory for it is told elsewhere
+    if size > LARGEST_TRIED:  # whether it fits in memory is checked elsewhere
         return
     stat = np.zeros(int(size))
     for i in np.unique(np.linspace(0, num_observations - 1, TRIED).astype(np.int64)).tolist():
@@ -138,9 +140,9 @@ def check_answers(spec: str, likelihood: Any, num_observations: int) -> None:
                     stat, num_observations - 1 - i, -math.inf
                 )
                 answers["log_predictive_without"] = likelihood.log_predictive_without(stat, i)
-        except IndexError as problem:  # compiled, it would read or write somewhere else in memory
+        except IndexError as problem:  # compiled code would access memory out of bounds
             raise UsageError(f"`likelihood` {spec!r}: {cause(problem, spec)}") from problem
-        except Exception:  # compiled code differs in what it raises; the first iteration will tell
+        except Exception:  # compiled code may not raise the same; the first iteration will show it
             return
         for method, answer in answers.items():
             if not (isinstance(answer, float | int | np.number) and answer < math.inf):

@@ -1,4 +1,4 @@
-"""A likelihood some of whose parameters are inferred with the partition."""
+"""A likelihood with parameters that are inferred together with the partition."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.likelihoods.model import Model, Values
 
 INFER = "infer"
-"""The value of a parameter that is to be inferred."""
+"""The value with which a user requests that a parameter be inferred."""
 PROPOSALS = 2
-"""An iteration makes so many for each parameter."""
+"""Number of proposals per parameter and iteration."""
 KEPT = 8
-"""Likelihoods: a chain goes to and fro between a few values."""
+"""Number of cached likelihoods: a chain alternates between a few values."""
 
 
 def names_to_infer(parameters: Mapping[str, Any]) -> tuple[str, ...]:
-    """The parameters whose value is :data:`INFER`, in alphabetical order."""
+    """Return the names of the parameters whose value is :data:`INFER`, in alphabetical order."""
     return tuple(
         sorted(name for name, value in parameters.items() if isinstance(value, str) and value == INFER)
     )
 
 
 class InferredModel(Model):
-    """The likelihood of a matrix; each inferred parameter is a :class:`~pyclone_pgsm.likelihoods.choice.Choice`.
+    """The model of a matrix; each inferred parameter is a :class:`~pyclone_pgsm.likelihoods.choice.Choice`.
 
     Parameters
     ----------
@@ -40,14 +40,14 @@ class InferredModel(Model):
         Its class.
     data : (T, D) float64
     parameters : mapping
-        Of its prior; some are :data:`INFER`.
+        Parameters of its prior; some are :data:`INFER`.
 
     Raises
     ------
     UsageError
         A parameter cannot be inferred, or not from these data.
     DataValueError
-        A value that the likelihood cannot take.
+        The data contain a value that the likelihood does not allow.
     """
 
     def __init__(
@@ -93,7 +93,7 @@ class InferredModel(Model):
     def propose(
         self, values: Values, rng: np.random.Generator, independence: Sequence[IndependenceProposal]
     ) -> tuple[Values, float]:
-        """Another value of one of the parameters, or all of them a place up or down, as they may be correlated."""
+        """Propose a value of one parameter, or move all of them one place up or down, as they may be correlated."""
         which = int(rng.integers(len(values) + 1))
         if which < len(values):
             new, log_ratio = self.choices[which].propose(values[which], rng, independence[which])

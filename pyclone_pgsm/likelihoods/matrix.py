@@ -24,7 +24,7 @@ class DataMatrix:
     Attributes
     ----------
     row_names, column_names : list of str
-        Length T and D.
+        Of length T and D.
     values : (T, D) float64
     """
 
@@ -42,11 +42,11 @@ class MatrixOptions:
     likelihood : str
         Name in the registry, or ``/path/to/file.py:Class``.
     parameters : dict
-        Of the likelihood's prior, by name: numbers, texts, or lists of them; ``infer`` for what is inferred.
+        Parameters of the likelihood's prior by name: numbers, strings, or lists of them; ``infer`` for inferred ones.
     source : str or None
-        SHA-256 of the file that the likelihood is of.
+        SHA-256 of the file that defines the likelihood.
     standardised : dict of str to list of float, or None
-        ``mean`` and ``sd`` that the columns had before they were standardised.
+        ``mean`` and ``sd`` of the columns before they were standardised.
     """
 
     has_outliers: ClassVar[bool] = False
@@ -56,22 +56,22 @@ class MatrixOptions:
     standardised: dict[str, list[float]] | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """The options as JSON can hold them."""
+        """Return the options in JSON's types."""
         return {name: value for name, value in vars(self).items() if value is not None}
 
     def renamed(self, likelihood: str) -> MatrixOptions:
-        """The same options with the likelihood's file in another place."""
+        """Return the same options with another path of the likelihood's file."""
         return replace(self, likelihood=likelihood)
 
     def make_model(self, data: DataMatrix) -> Model:
-        """The model of some rows.
+        """Make the model of the rows.
 
         Raises
         ------
         UsageError
-            The likelihood is not found, or its parameters cannot be.
+            The likelihood is not found, or its parameters are not valid.
         DataValueError
-            A value that the likelihood cannot take.
+            The data contain a value that the likelihood does not allow.
         """
         kind = find_table_likelihood(self.likelihood, self.parameters)
         if names_to_infer(self.parameters):
@@ -87,7 +87,7 @@ class MatrixOptions:
 
 
 def with_inferred(spec: str, parameters: Mapping[str, Any], data: DataMatrix) -> dict[str, Any]:
-    """The parameters that are given, and ``infer`` for those that the likelihood infers if they are not.
+    """Return the given parameters, and ``infer`` for others that the likelihood infers by default.
 
     Raises
     ------
@@ -103,11 +103,12 @@ def with_inferred(spec: str, parameters: Mapping[str, Any], data: DataMatrix) ->
 
 
 def find_table_likelihood(spec: str, parameters: Iterable[str]) -> Any:
-    """The likelihood class of a name, if it can be made from a matrix and has these parameters.
+    """Find the likelihood class of a name.
 
     Raises
     ------
     UsageError
+        There is none, it cannot be made from a matrix, or it does not have these parameters.
     """
     likelihood: Any = find_likelihood(spec)
     if spec == "pyclone":

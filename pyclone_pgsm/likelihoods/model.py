@@ -1,4 +1,4 @@
-"""A likelihood together with its hyperparameters, which a chain may resample."""
+"""A likelihood with its hyperparameters, which a chain may resample."""
 
 from __future__ import annotations
 
@@ -18,28 +18,28 @@ Values = tuple[float, ...]
 class Model(Protocol):
     """Data and priors; makes the likelihood for given values of its hyperparameters.
 
-    Four things are optional, and the methods of a model without them stand here: hyperparameters that Gibbs steps draw,
-    hyperparameters that are drawn given the blocks' parameters, outliers, and quantities to watch.
+    Four features are optional, and this class has the methods of a model without them: hyperparameters that are drawn
+    by Gibbs steps, hyperparameters that are drawn given the blocks' parameters, outliers, and quantities to watch.
 
-    Some observations may be *outliers*, which belong to no cluster. The likelihood has no data of them, so that all
-    moves of the partition stand as they are; which observations are outliers is a step of its own.
+    Some observations may be *outliers*, which belong to no cluster. The likelihood does not contain their data, so that
+    all moves of the partition work unchanged; a separate step draws which observations are outliers.
 
     Attributes
     ----------
     hyperparameters : tuple of str
-        Names, as they stand in the trace; empty if there are none.
+        Names, as in the trace; empty if there are none.
     choices : sequence of Choice
-        The values that the first hyperparameters may take.
+        Possible values of the first hyperparameters.
     num_proposals : int
-        Metropolis-Hastings proposals (:meth:`propose`) that an iteration makes: of what neither
-        :meth:`draw_conditionals` nor :meth:`draw_given_parameters` draws, or draws too slowly.
+        Number of Metropolis-Hastings proposals (:meth:`propose`) per iteration, for hyperparameters that
+        :meth:`draw_conditionals` and :meth:`draw_given_parameters` do not draw, or for which they mix too slowly.
     num_observations : int
         T.
     order : (T,) int64
-        The order in which a Gibbs sweep visits the observations, and whoever weighs chains; any fixed one is right, one
-        in which neighbours are equal or share memory is fast.
+        The order in which Gibbs sweeps and the stacking of chains visit the observations. Any fixed order is correct;
+        it is fastest if neighbours have equal data or share memory.
     outliers : (T,) bool or None
-        Given which the model is. None: no observation can be one.
+        The current outliers. None: the model has no outliers.
     """
 
     hyperparameters: tuple[str, ...]
@@ -53,28 +53,28 @@ class Model(Protocol):
         return None
 
     def initial_values(self) -> Values:
-        """Where a chain starts."""
+        """Return the values of the hyperparameters at the start of a chain."""
         raise NotImplementedError
 
     def likelihood(self, values: Values) -> Any:
-        """The likelihood (see :mod:`pyclone_pgsm.likelihoods.contract`) at these values."""
+        """Return the likelihood (see :mod:`pyclone_pgsm.likelihoods.contract`) at these values."""
         raise NotImplementedError
 
     def log_hyperprior(self, values: Values) -> float:
-        """log p(values), up to a constant."""
+        """Return log p(values), up to a constant."""
         raise NotImplementedError
 
     def propose(
         self, values: Values, rng: np.random.Generator, independence: Sequence[IndependenceProposal]
     ) -> tuple[Values, float]:
-        """A new point and log q(values | new) - log q(new | values), for a Metropolis-Hastings step.
+        """Propose new values; return them and log q(values | new) - log q(new | values).
 
         Parameters
         ----------
         values : tuple of float
         rng : numpy.random.Generator
         independence : sequence of IndependenceProposal
-            Of each of :attr:`choices`, as the chain has learned it.
+            One for each of :attr:`choices`, learned by the chain.
         """
         raise NotImplementedError
 
@@ -83,8 +83,8 @@ class Model(Protocol):
     ) -> tuple[Values, Any]:
         """Draw the hyperparameters whose distribution given partition and data is known (Gibbs steps).
 
-        The statistics of the partition are brought up to date in place. Returns the new values, and the likelihood at
-        these; the arguments if there is nothing to draw.
+        Updates the statistics of the partition in place. Returns the new values, and the likelihood at these; or the
+        arguments if there is nothing to draw.
         """
         return values, likelihood
 
@@ -96,59 +96,59 @@ class Model(Protocol):
         independence: Sequence[IndependenceProposal],
         rng: np.random.Generator,
     ) -> Values:
-        """Draw hyperparameters given a parameter of each block, drawn for that from its posterior, and then forgotten.
+        """Draw hyperparameters given a parameter of each block, which is drawn from its posterior and then discarded.
 
-        This leaves their distribution given the partition as it is, and needs the likelihood of the data at one
-        parameter of each block, where :meth:`propose` needs a likelihood that is summed over all parameters.
+        This leaves their distribution given the partition invariant. It needs the likelihood of the data at one
+        parameter of each block, whereas :meth:`propose` needs a likelihood that is summed over all parameters.
 
         Parameters
         ----------
         values : tuple of float
         likelihood : NamedTuple
-            At the values.
+            The likelihood at the values.
         partition : Partition
             With statistics at the values.
         independence : sequence of IndependenceProposal
-            Of each of :attr:`choices`.
+            One for each of :attr:`choices`.
         rng : numpy.random.Generator
         """
         return values
 
     def given(self, outliers: NDArray[np.bool_]) -> Model:
-        """The same model with other outliers."""
+        """Return the same model with other outliers."""
         return self
 
     def full_likelihood(self, values: Values) -> Any:
-        """With the data of all observations, outliers or not."""
+        """Return the likelihood with the data of all observations, including outliers."""
         return self.likelihood(values)
 
     def draw_outliers(
         self, values: Values, prior: PartitionPrior, partition: Partition, rng: np.random.Generator
     ) -> tuple[Model, Partition]:
-        """The model with its outliers drawn anew, and the partition."""
+        """Draw which observations are outliers; return the model with these, and the partition."""
         return self, partition
 
     def effective(self, labels: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Canonical labels in which every outlier is a block of its own."""
+        """Return canonical labels in which every outlier is a block of its own."""
         return canonical(labels)
 
     def log_densities_of_either(self, values: Values, log_member: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(T,) log density of each observation, summed over whether it is an outlier.
+        """Return the log density of each observation, (T,), summed over whether it is an outlier.
 
         Parameters
         ----------
         values : tuple of float
         log_member : (T,) float64
-            log density if it is none, with all constants.
+            log density of each as a member of its cluster, with all constants.
         """
         return log_member
 
     def watched(self, likelihood: Any, partition: Partition) -> NDArray[np.float32]:
-        """(W,) quantities of single observations, always the same, that agree between chains that have converged."""
+        """Return quantities of fixed single observations, (W,), with which the convergence of chains is checked."""
         return np.empty(0, np.float32)
 
     def forget(self) -> None:
-        """Give back the memory of what can be computed anew."""
+        """Free the memory of everything that can be computed again."""
 
 
 class FixedModel(Model):

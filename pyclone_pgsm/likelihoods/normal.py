@@ -2,31 +2,31 @@
 
     Sigma ~ IW(nu0, S0),    mu | Sigma ~ N(u0, Sigma / r0),    y_i | mu, Sigma ~ N(mu, Sigma)
 
-The data are whitened, x = L0^-1 (y - u0) with S0 = L0 L0^T, so that u0 = 0 and S0 = I from here on; this is a factor
-|L0|^-1 an observation, which is left out of all methods that the samplers call. With z = (1, x), a block of m
-observations is one matrix,
+The data are whitened, x = L0^-1 (y - u0) with S0 = L0 L0^T, so that u0 = 0 and S0 = I from here on. This contributes a
+factor |L0|^-1 per observation, which is omitted by all methods that the samplers call. With z = (1, x), a block of m
+observations is represented by one matrix,
 
     A = diag(r0, 1, .., 1) + sum of z z^T = [ r    r u^T         ]      r = r0 + m,  nu = nu0 + m,
                                            [ r u  S + r u u^T   ]      u, S the parameters of the posterior,
 
-and with q = z^T A^-1 z for a further observation and |A| = r |S| the formulas are short:
+With q = z^T A^-1 z for a further observation, and |A| = r |S|, the formulas are short:
 
     log L(y_b)                 = marginal[m] - nu/2 log |A|
     log L(y_i | y_b)           = predictive[m] - log |A| / 2 - (nu + 1)/2 log(1 + q)
     log L(y_i | y_b without i) = predictive[m - 1] - log |A| / 2 + (nu - 1)/2 log(1 - q),     i in b
     |A + z z^T| = |A| (1 + q),   |A - z z^T| = |A| (1 - q)
 
-where ``predictive`` and ``marginal`` are tables of what depends on m alone. A statistic holds
+where ``predictive`` and ``marginal`` are tables of the terms that depend on m only. A statistic consists of
 
     count, log |A|, level = predictive[m] - log |A| / 2, power = (nu + 1)/2
     F    (N (N + 1)/2,)  inverse of the Cholesky factor of A, row by row, N = D + 1: q = |F z|^2
     work (N,)            for the update of F
 
-F and not the Cholesky factor itself: rows of dot products instead of a triangular solve, and they can stop as soon as
-q is so large that the predictive is out of the question. Rank-one updates are O(N^2).
+F is used rather than the Cholesky factor itself, because q then needs dot products of rows instead of a triangular
+solve, and these can stop as soon as q is so large that the predictive is negligible. Rank-one updates are O(N^2).
 
-Taking an observation out loses digits where 1/(1 - q) is large. It is at most 1 + 1/r0 + max |x|^2, which is why data
-much wider than the prior are refused.
+Removing an observation loses digits if 1/(1 - q) is large. It is at most 1 + 1/r0 + max |x|^2, which is why data much
+wider than the prior are not accepted.
 """
 
 # mypy: disable-error-code="no-untyped-def"
@@ -61,16 +61,16 @@ SUM = {"reassoc", "nsz", "contract"}
 COUNT, LOG_DET, LEVEL, POWER, FACTOR = 0, 1, 2, 3, 4
 WIDEST = 1e3  # |x_d| beyond which double precision is not enough
 MANY_COLUMNS = 10
-"""Of more than these the scale and r0 are inferred by default. The prior weighs like D + 2 observations of a block: of
-a few columns the data overrule it, and a wide one keeps blocks that are not quite Normal from falling into pieces; of
-many it decides what a cluster is."""
+"""With more columns, the scale and r0 are inferred by default. The prior weighs as much as D + 2 observations of a
+block. With few columns the data outweigh it, and a wide prior prevents blocks that are not quite Normal from being
+split up; with many columns the prior determines what a cluster is."""
 
-# As in the other likelihoods, parts of a statistic are addressed by unsigned offsets, and never sliced.
+# As in the other likelihoods, parts of a statistic are addressed by unsigned offsets, never by slices.
 
 
 @inner(**LEAF, fastmath=SUM, error_model="numpy")
 def dot(stat, at, z, i, n):
-    """sum_j stat[at + j] z[i, j] over j < n; all unsigned."""
+    """Return sum_j stat[at + j] z[i, j] over j < n; all unsigned."""
     total = 0.0
     for j in range(n):
         total += stat[at + j] * z[i, j]
@@ -79,7 +79,7 @@ def dot(stat, at, z, i, n):
 
 @inner(**LEAF, error_model="numpy", inline="always")
 def squares(stat, at, z, i, limit):
-    """q = |F z|^2 for F beginning at stat[at] and z[i], both unsigned; some number above `limit` if q is."""
+    """Return q = |F z|^2 for F from stat[at] on and z[i], both unsigned; some number above `limit` if q is."""
     q = 0.0
     for d in range(np.uint64(z.shape[1])):
         w = dot(stat, at, z, i, d + np.uint64(1))
@@ -92,7 +92,7 @@ def squares(stat, at, z, i, limit):
 
 @inner(**LEAF, error_model="numpy")
 def squares_2d(a, b, c, d, e, f, x, y):
-    """:func:`squares` for D = 2: rows a; b, c; d, e, f of F, and z = (1, x, y)."""
+    """Return :func:`squares` for D = 2, with rows a; b, c; d, e, f of F, and z = (1, x, y)."""
     v = b + c * x
     w = d + e * x + f * y
     return a * a + v * v + w * w
@@ -100,7 +100,7 @@ def squares_2d(a, b, c, d, e, f, x, y):
 
 @inner(**LEAF, error_model="numpy")
 def squares_of_one(stat, z, i, limit):
-    """:func:`squares` for a single statistic."""
+    """Return :func:`squares` for a single statistic."""
     if z.shape[1] == 3:
         return squares_2d(stat[4], stat[5], stat[6], stat[7], stat[8], stat[9], z[i, 1], z[i, 2])
     return squares(stat, np.uint64(FACTOR), z, np.uint64(i), limit)
@@ -108,13 +108,13 @@ def squares_of_one(stat, z, i, limit):
 
 @inner(**LEAF, error_model="numpy")
 def largest_square(level, power, negligible):
-    """The q at which a predictive is `negligible`."""
+    """Return the q at which a log predictive equals `negligible`."""
     return math.expm1(min((level - negligible) / power, 700.0))
 
 
 @inner(**LEAF, error_model="numpy")
 def log_predictives(z, stats, slots, i, negligible, out):
-    """out[b] = log L(y_i | y_b) for the blocks whose statistics are ``stats[slots[b]]``."""
+    """Set out[b] = log L(y_i | y_b) for the blocks whose statistics are ``stats[slots[b]]``."""
     flat = stats.reshape(stats.size)
     for b in range(len(slots)):
         at = np.uint64(slots[b] * stats.shape[1])
@@ -127,7 +127,7 @@ def log_predictives(z, stats, slots, i, negligible, out):
 
 @inner(**LEAF, error_model="numpy")
 def log_predictives_2d(z, stats, slots, i, negligible, out):
-    """:func:`log_predictives` for D = 2, where anything but the arithmetic itself would take most of the time."""
+    """:func:`log_predictives` for D = 2, where overhead would otherwise take more time than the arithmetic."""
     x = z[i, 1]
     y = z[i, 2]
     for b in range(len(slots)):
@@ -143,7 +143,7 @@ def log_predictives_2d(z, stats, slots, i, negligible, out):
 
 @inner(**LEAF, error_model="numpy")
 def update(stat, z, i, sign, least):
-    """F and log |A| for A + sign z z^T, z row i of z.
+    """Update F and log |A| for A + sign z z^T, with z the row i of z.
 
     With p = F z, I + sign p p^T has the inverse Cholesky factor G whose rows are
 
@@ -190,7 +190,7 @@ class Normal(NamedTuple):
     log_prior : (T,) float64
         Prior predictives of the x.
     tables : (2, T + 1) float64
-        ``predictive`` and ``marginal``, see the module.
+        ``predictive`` and ``marginal``; see the module's docstring.
     nu0, r0 : float
     u0 : (D,) float64
     root : (D, D) float64
@@ -218,29 +218,28 @@ class Normal(NamedTuple):
         S0: ArrayLike | None = None,
         scale: float | None = None,
     ) -> Normal:
-        """Whiten and check.
+        """Make the likelihood of a matrix.
 
         Parameters
         ----------
         data : (T, D) float64
         nu0 : float or None
-            Degrees of freedom, above D - 1 by at least 1e-9 and by 1e9 at most. None: D + 2, with which the prior mean
-            of Sigma is S0.
+            Degrees of freedom, D - 1 plus 1e-9 to 1e9. None: D + 2, with which the prior mean of Sigma is S0.
         r0 : float
-            Prior observations of the mean, between 1e-9 and 1e9. At 0.1 clusters are expected to lie about three of
-            their widths from u0; the paper's 1 expects them to lie on top of each other.
+            Number of prior observations of the mean, between 1e-9 and 1e9. With 0.1 the prior expects clusters about
+            three of their widths from u0; with the paper's 1 it expects them on top of each other.
         u0 : float, (D,) float64 or None
-            Prior mean. None: 0; the means of the columns if `scale` is given.
+            Prior mean. None: 0, or the means of the columns if `scale` is given.
         S0 : float, (D,) or (D, D) float64, or None
-            Scale matrix, or its diagonal, or one number for all of the diagonal; positive definite. None: 1, or what
-            `scale` says.
+            Scale matrix, or its diagonal, or one number for the whole diagonal; positive definite. None: given by
+            `scale`, otherwise 1.
         scale : float or None
-            In place of `S0`: the diagonal of S0 in units of the columns' variances.
+            Instead of `S0`: the diagonal of S0 in units of the columns' variances.
 
         Raises
         ------
         DataValueError
-            A value is missing, not finite, or farther from u0 than double precision can bear (1,000 in units of S0).
+            A value is missing, not finite, or too far from u0 for double precision (1,000 prior standard deviations).
         UsageError
             A parameter is out of range or has the wrong shape.
         """
@@ -281,9 +280,10 @@ class Normal(NamedTuple):
         S0: ArrayLike | None = None,
         **given: Any,
     ) -> dict[str, Choice]:
-        """Values of what can be inferred: r0 in steps of sqrt(2), and without `S0` the scale in steps of 2^(1/4).
+        """Return the values from which r0 (in steps of sqrt(2)) and, without `S0`, the scale (2^(1/4)) can be inferred.
 
-        Both begin at values that expect few wide clusters. The scale is so large that no observation is too far out.
+        Chains start with values that expect few wide clusters. Scales at which an observation would be too far from u0
+        are left out.
         """
         found = {"r0": log_uniform(tuple(2.0 ** (k / 2.0) for k in range(-30, 7)), 0.1)}
         if S0 is None:
@@ -297,7 +297,7 @@ class Normal(NamedTuple):
 
     @classmethod
     def inferred_by_default(cls, data: NDArray[np.float64], given: Mapping[str, Any]) -> list[str]:
-        """What of r0 and the scale is not given, of data with many columns."""
+        """Return those of r0 and the scale that are not given, for data with many columns."""
         if data.shape[1] <= MANY_COLUMNS:
             return []
         return [
@@ -366,7 +366,7 @@ class Normal(NamedTuple):
         return self.tables[MARGINAL, int(stat[COUNT])] - (stat[POWER] - 0.5) * stat[LOG_DET]
 
     def log_predictive_new(self, stat, x):
-        """Log density of a new observation x, (D,) as in the data."""
+        """Return the log density of a new observation x, (D,) in the units of the data."""
         N = self.z.shape[1]
         z = np.ones((1, N))
         log_scale = 0.0
@@ -382,20 +382,20 @@ class Normal(NamedTuple):
         return -len(self.z) * float(np.log(np.diag(self.root)).sum())
 
     def cluster_parameters(self, stat: NDArray[np.float64]) -> dict[str, NDArray[np.float64]]:
-        """Posterior of a block's mean and covariance.
+        """Summarise the posterior of a block's mean and covariance.
 
         Returns
         -------
         dict
             mean (D,): E[mu]; mean_sd (D,): its standard deviation; covariance (D, D): E[Sigma]. The last two are
-            infinite where nu <= D + 1.
+            infinite if nu <= D + 1.
         """
         from scipy.linalg.lapack import dtrtri
 
         N = self.z.shape[1]
         F = np.zeros((N, N))
         F[np.tril_indices(N)] = stat[FACTOR : FACTOR + N * (N + 1) // 2]
-        # rows sqrt(r), 0 and sqrt(r) u, Cholesky factor of S
+        # in rows: (sqrt(r), 0) and (sqrt(r) u, Cholesky factor of S)
         factor, _ = dtrtri(F, lower=1)
         r = self.r0 + stat[COUNT]
         freedom = self.nu0 + stat[COUNT] - N

@@ -1,4 +1,4 @@
-"""The Normal-inverse-Wishart prior of :mod:`pyclone_pgsm.likelihoods.normal`: its parameters from what a user gives."""
+"""Parameters of the Normal-inverse-Wishart prior of :mod:`pyclone_pgsm.likelihoods.normal`, from a user's values."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PREDICTIVE, MARGINAL = 0, 1
 
 
 def positive_number(name: str, value: Any, above: float) -> float:
-    """A parameter as a number, which must be above a limit."""
+    """Return a parameter as a number, which must be above a limit."""
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
@@ -29,7 +29,7 @@ def positive_number(name: str, value: Any, above: float) -> float:
 
 
 def observations_by_variables(data: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Observations by variables, all of them finite."""
+    """Return the data as a matrix of observations by variables, after checking that all values are finite."""
     y = np.ascontiguousarray(data, np.float64)
     if y.ndim != 2 or y.size == 0:
         raise UsageError(f"the data must be a matrix of observations by variables, not of shape {y.shape}")
@@ -41,7 +41,7 @@ def observations_by_variables(data: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def prior_mean(u0: ArrayLike | None, y: NDArray[np.float64], scale: float | None) -> NDArray[np.float64]:
-    """(D,) u0 as it is given, or its default."""
+    """Return u0 (D,) as given, or its default."""
     D = y.shape[1]
     if u0 is None:
         return np.zeros(D) if scale is None else y.mean(axis=0)
@@ -55,13 +55,13 @@ def prior_mean(u0: ArrayLike | None, y: NDArray[np.float64], scale: float | None
 
 
 def column_variances(y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(D,) of the columns; 1 of a column all of whose values are equal."""
+    """Return the variances of the columns (D,), with 1 for a column of equal values."""
     variances = y.var(axis=0)
     return np.where(y.min(axis=0) == y.max(axis=0), 1.0, variances)
 
 
 def scale_matrix(S0: ArrayLike | None, y: NDArray[np.float64], scale: float | None) -> ArrayLike:
-    """S0 as it is given, or by the `scale` of the columns' variances, or its default."""
+    """Return S0 as given, or `scale` times the columns' variances, or its default."""
     if scale is None:
         return 1.0 if S0 is None else S0
     if S0 is not None:
@@ -70,7 +70,7 @@ def scale_matrix(S0: ArrayLike | None, y: NDArray[np.float64], scale: float | No
 
 
 def cholesky_root(S0: ArrayLike, D: int) -> NDArray[np.float64]:
-    """Lower Cholesky factor of S0."""
+    """Return the lower Cholesky factor of S0."""
     refusal = UsageError(
         f"S0 must be positive definite: a positive number, {D} of them, or a symmetric {D} x {D} matrix, "
         f"not {reprlib.repr(S0)}"
@@ -90,7 +90,7 @@ def cholesky_root(S0: ArrayLike, D: int) -> NDArray[np.float64]:
 
 
 def terms_by_count(T: int, D: int, nu0: float, r0: float) -> NDArray[np.float64]:
-    """(2, T + 1) what the predictive and the marginal have besides |A| and q, by the number of observations."""
+    """Return the terms of the predictive and the marginal without |A| and q, (2, T + 1), by number of observations."""
     from scipy.special import gammaln
 
     m = np.arange(T + 1.0)

@@ -1,7 +1,7 @@
-"""Likelihoods by name: the package's own, those of installed distributions, and those of a file.
+"""Likelihoods by name: built-in ones, those of installed distributions, and those of a file.
 
 ======================  ================================================================================
-what is asked for       what it is
+name                    what it refers to
 ======================  ================================================================================
 ``normal``              a module of :mod:`pyclone_pgsm.likelihoods` that registers a class under its name
 ``poisson-gamma``       an entry point ``poisson-gamma = "module:Class"`` of the group
@@ -9,9 +9,9 @@ what is asked for       what it is
 ``path/file.py:Class``  a class of that file
 ======================  ================================================================================
 
-Nothing is imported but what is asked for. A file becomes a module whose name carries a digest of its path and content,
-so that classes of the same name in different files are different to the caches of machine code, and an edited file
-gives a new class, even in the same process.
+Only the requested likelihood is imported. A file becomes a module whose name contains a digest of its path and content,
+so that the caches of machine code distinguish classes of the same name in different files, and an edited file gives a
+new class, even in the same process.
 """
 
 from __future__ import annotations
@@ -44,22 +44,22 @@ _ROLE = re.compile(r":\w+:`([^`]*)`")  # Sphinx's markup of a name
 
 @dataclass(frozen=True)
 class LikelihoodInfo:
-    """What is known about a likelihood.
+    """Information about a likelihood.
 
     Attributes
     ----------
     name : str
-        By which :func:`find_likelihood` knows it.
+        Its name for :func:`find_likelihood`.
     source : str
         ``built in``, or the distribution and the entry point's value.
     summary : str
         First line of the class's docstring.
     parameters : dict of str to object
-        Parameters of ``from_data`` and their defaults (``inspect.Parameter.empty`` where there is none).
+        Parameters of ``from_data`` and their defaults (``inspect.Parameter.empty`` if there is none).
     takes_tables : bool
         Whether it can be made from a table of numbers, that is, has a ``from_data``.
     problem : str or None
-        Why it cannot be used.
+        Why it cannot be used, if so.
     """
 
     name: str
@@ -71,12 +71,12 @@ class LikelihoodInfo:
 
 
 def is_likelihood_file(spec: str) -> bool:
-    """Whether `spec` names code of a file, which finding the likelihood runs, and not what is installed."""
+    """Whether `spec` names a file, whose code :func:`find_likelihood` runs, rather than an installed likelihood."""
     return spec.endswith(".py") or spec.rpartition(":")[0].endswith(".py")
 
 
 def file_digest(spec: str) -> str:
-    """SHA-256 of the file that ``path/to/file.py:Class`` names.
+    """Return the SHA-256 of the file that ``path/to/file.py:Class`` names.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def _source_of(who: str, path: Path) -> bytes:
 
 
 def find_likelihood(spec: str) -> type:
-    """The likelihood class that `spec` names.
+    """Find the likelihood class that `spec` names.
 
     Parameters
     ----------
@@ -105,7 +105,7 @@ def find_likelihood(spec: str) -> type:
     Raises
     ------
     UsageError
-        There is no such name, file or class; it cannot be imported; or it does not keep the contract.
+        There is no such name, file or class; it cannot be imported; or it does not fulfil the contract.
     """
     path, _, class_name = spec.rpartition(":")
     if path.endswith(".py"):
@@ -125,7 +125,7 @@ def find_likelihood(spec: str) -> type:
 
 
 def installed_likelihoods() -> list[LikelihoodInfo]:
-    """All likelihoods that have a name, by name. One that cannot be used is listed with its problem."""
+    """List all likelihoods that have a name. One that cannot be used is listed with its problem."""
     offered = sorted(entry_points(group=GROUP), key=lambda point: point.name)
     times = Counter([*BUILT_IN, *(point.name for point in offered)])
     infos = [_describe(name, "built in", partial(_built_in, name)) for name in BUILT_IN]
@@ -197,7 +197,7 @@ def _own_classes(module: ModuleType) -> list[type]:
 
 
 def _import_file(path: Path, source: bytes) -> ModuleType:
-    """The file as a module; the same one again as long as its content is the same."""
+    """Import the file as a module; the same module is returned as long as its content is the same."""
     digest = hashlib.sha256(str(path).encode() + b"\0" + source).hexdigest()
     name = re.sub(r"\W", "_", f"{path.stem}_{digest[:16]}")
     if name not in sys.modules:
@@ -214,7 +214,7 @@ def _import_file(path: Path, source: bytes) -> ModuleType:
 
 
 def _what_failed(error: BaseException) -> str:
-    """Line of the imported file at which its import failed, and why."""
+    """Describe at which line the import of a file failed, and why."""
     if isinstance(error, SyntaxError):
         return f"cannot be imported: {error.filename}, line {error.lineno}: SyntaxError: {error.msg}"
     frames = [frame for frame in traceback.extract_tb(error.__traceback__) if not _imports(frame.filename)]
@@ -224,16 +224,15 @@ def _what_failed(error: BaseException) -> str:
 
 
 def _imports(file: str) -> bool:
-    """Whether a frame belongs to the machinery that imports."""
+    """Whether `file` belongs to the import machinery."""
     return file == __file__ or file.startswith(("<frozen importlib", str(Path(importlib.__file__).parent)))
 
 
 def _accept(who: str, likelihood: Any) -> type:
-    """Refuse what is no likelihood; remember the source of the class, and give it a name that no other has.
+    """Check that `likelihood` is one, register it, record the digest of its source, and give it a unique name.
 
-    A call of compiled code looks for the code that fits its arguments by the bare names of their classes. Where that
-    finds another class of this name and with the same fields, it has to look again, at each call, for a fifth of a
-    millisecond.
+    A call of compiled code is dispatched by the bare names of the classes of its arguments. If another class has the
+    same name and fields, every call takes a second look, which costs a fifth of a millisecond.
     """
     if not isinstance(likelihood, type):
         raise UsageError(f"{who}: not a class")

@@ -1,8 +1,8 @@
 """Compiled counting for the consensus partition: which draws put which items together.
 
 Shapes and names: M draws of a partition; U items, each with a weight (the number of identical mutations it
-stands for); R blocks in all the draws together, numbered so that a number says both the draw and the block;
-at most C clusters in the estimate. ``rows[u, m]`` is the block of item u in draw m. ``value[n]`` is the worth
+represents); R blocks in all draws together, numbered so that a number determines both the draw and the block;
+at most C clusters in the estimate. ``rows[u, m]`` is the block of item u in draw m. ``value[n]`` is the value
 of n items that are together, ``step[n] = value[n + 1] - value[n]``. Every criterion is a function of three
 sums (:mod:`pyclone_pgsm.posterior.consensus`):
 
@@ -29,18 +29,18 @@ UNPLACED = -1
 
 
 class Table(NamedTuple):
-    """Counts of an estimate against all draws, kept up to date while items move.
+    """Counts of an estimate against all draws, updated whenever items move.
 
     Attributes
     ----------
     count : (R, C) int32
-        Items of each block in each cluster.
+        Number of items of each block in each cluster.
     gain : (R, C) float64
         ``step[count]``.
     margin : (R,) int32
-        Placed items of each block.
+        Number of placed items in each block.
     size : (C,) int64
-        Items of each cluster, 0 for a cluster not in use.
+        Number of items in each cluster, 0 for a cluster not in use.
     sums : (4,) float64
         Overlap, cluster, block, and the number of items placed.
     """
@@ -54,12 +54,12 @@ class Table(NamedTuple):
 
 @compiled
 def number_blocks(draws):
-    """Replace the labels of all draws by block numbers 0..R-1, given in order of first appearance.
+    """Replace the labels of all draws by block numbers 0..R-1 in order of first appearance.
 
     Parameters
     ----------
     draws : (M, N) int32
-        Labels of at least 0. Changed in place.
+        Labels, at least 0. Changed in place.
 
     Returns
     -------
@@ -87,7 +87,7 @@ def number_blocks(draws):
 
 @compiled
 def gather_columns(codes, items, rows):
-    """Fill ``rows[u, m] = codes[m, items[u]]``, a few items at a time: both sides stay in the cache."""
+    """Fill ``rows[u, m] = codes[m, items[u]]``, a few items at a time so that both sides stay in the cache."""
     for start in range(0, len(items), 64):
         stop = min(start + 64, len(items))
         for m in range(len(codes)):
@@ -97,7 +97,7 @@ def gather_columns(codes, items, rows):
 
 @compiled
 def total_sums(rows, weight, blocks, order, start, value):
-    """Overlap and block sums of a whole partition, without a table of blocks by clusters.
+    """Compute overlap and block sums of a whole partition, without a table of blocks by clusters.
 
     Parameters
     ----------
@@ -139,16 +139,16 @@ def total_sums(rows, weight, blocks, order, start, value):
 
 @compiled
 def count_company(rows, blocks, order, start, together, alone):
-    """Add to each item how many items of its cluster share its block, and in how many draws it is alone.
+    """Count how many items of each item's cluster share its block, and in how many draws it is alone.
 
     Parameters
     ----------
     rows, blocks, order, start
-        As in :func:`total_sums`, every item of weight 1.
+        As in :func:`total_sums`, with every item of weight 1.
     together : (N,) int64
-        Grows by the sum over draws of the number of other members of the item's cluster in its block.
+        Increased by the sum over draws of the number of other members of the item's cluster in its block.
     alone : (N,) int64
-        Grows by the number of draws in which the item's block has no other member.
+        Increased by the number of draws in which the item's block has no other member.
     """
     margin = np.zeros(blocks, np.int64)
     inside = np.zeros(blocks, np.int64)
@@ -172,13 +172,13 @@ def count_company(rows, blocks, order, start, together, alone):
 
 @compiled
 def price(sums, draws, adjusted):
-    """What one unit of the cluster sum costs, in units of mean overlap.
+    """Return the cost of one unit of the cluster sum, in units of mean overlap.
 
     A move that adds a to the mean overlap A and b to the cluster sum B improves the criterion if and only if
     a - price b > 0. For VI and Binder the price is 1/2. The adjusted Rand index is the ratio
-    v = (A - BC/P) / ((B + C)/2 - BC/P), C the mean block sum, P the number of pairs; its denominator is never
-    negative, so a move makes the ratio exceed v if and only if numerator - v denominator becomes positive,
-    which is linear in A and B, with the price v/2 + (1 - v) C/P (Dinkelbach's device).
+    v = (A - BC/P) / ((B + C)/2 - BC/P), with C the mean block sum and P the number of pairs. Its denominator is
+    never negative, so a move makes the ratio exceed v if and only if numerator - v denominator becomes positive.
+    This is linear in A and B, with the price v/2 + (1 - v) C/P (Dinkelbach's device).
     """
     pairs = sums[PLACED] * (sums[PLACED] - 1.0) / 2.0
     if not adjusted or pairs == 0.0:
@@ -193,7 +193,7 @@ def price(sums, draws, adjusted):
 
 @inner(nogil=True)
 def put(table, blocks, w, k, value, step):
-    """Put an item of weight w, which is in `blocks`, into cluster k; a negative weight takes it out."""
+    """Add an item of weight w, which is in `blocks`, to cluster k; a negative weight removes it."""
     overlap = 0.0
     block = 0.0
     for row in blocks:
@@ -215,7 +215,7 @@ def put(table, blocks, w, k, value, step):
 
 @inner(nogil=True)
 def overlap_gains(table, blocks, w, own, columns, value, out):
-    """Fill what an item would add to the overlap sum in each cluster; in its own, what it adds there now."""
+    """Compute what an item would add to the overlap sum in each cluster; in its own, what it adds there now."""
     out[:columns] = 0.0
     if w == 1:
         for row in blocks:
@@ -236,7 +236,7 @@ def overlap_gains(table, blocks, w, own, columns, value, out):
 
 @compiled
 def sweep(order, rows, weight, labels, table, value, step, adjusted, tolerance):
-    """Move each item in turn to the cluster, perhaps an empty one, where the criterion is best.
+    """Move each item in turn to the cluster, possibly an empty one, for which the criterion is best.
 
     Parameters
     ----------
@@ -244,20 +244,20 @@ def sweep(order, rows, weight, labels, table, value, step, adjusted, tolerance):
         Items to visit.
     rows : (U, M) int32
     weight, labels : (U,) int64
-        Weight and cluster of each item; the label UNPLACED is that of an item in no cluster yet. Labels are
-        changed.
+        Weight and cluster of each item; UNPLACED is the label of an item that is not in a cluster yet. Labels
+        are changed.
     table : Table
-        Of the placed items. Changed.
+        Counts of the placed items. Changed.
     value, step : (N + 2,), (N + 1,) float64
     adjusted : bool
         Whether the criterion is the adjusted Rand index (see :func:`price`).
     tolerance : float
-        A placed item moves only for more than this for each unit of its weight.
+        A placed item moves only if it gains more than this per unit of its weight.
 
     Returns
     -------
     int
-        How many items moved.
+        Number of items moved.
     """
     draws = rows.shape[1]
     capacity = len(table.size)
@@ -297,7 +297,7 @@ def sweep(order, rows, weight, labels, table, value, step, adjusted, tolerance):
 
 @compiled
 def relocate(items, clusters, rows, weight, labels, table, value, step):
-    """Put each of some items into the cluster named for it; UNPLACED takes it out of its own."""
+    """Move items to the given clusters; UNPLACED removes an item from its cluster."""
     for j in range(len(items)):
         u = items[j]
         if labels[u] != UNPLACED:
@@ -309,10 +309,10 @@ def relocate(items, clusters, rows, weight, labels, table, value, step):
 
 @compiled
 def merge_gains(count, value):
-    """What merging each two clusters would add to the overlap sum: (C, C), above the diagonal.
+    """Compute what merging each pair of clusters would add to the overlap sum: (C, C), above the diagonal.
 
-    `count` is (R, C). Only clusters that meet in a block gain anything there, so a block costs the square of
-    the number of clusters it meets.
+    `count` is (R, C). Only clusters that meet in a block gain anything there, so that the work per block is
+    proportional to the square of the number of clusters in it.
     """
     blocks, capacity = count.shape
     gains = np.zeros((capacity, capacity))
@@ -332,21 +332,21 @@ def merge_gains(count, value):
 
 @compiled
 def leading_clusters(draws, first, labels, num_clusters, leading, votes):
-    """Fill the two clusters that have most members in each block of some draws, and how many.
+    """Find the two clusters that have most members in each block of some draws, and how many these are.
 
     Parameters
     ----------
     draws : (m, T) int32
         Blocks 0, 1, .. of each draw.
     first : (m,) int64
-        Where the blocks of each draw stand in `leading`.
+        Row of the first block of each draw in `leading`.
     labels : (T,) int64
         Cluster of each mutation, -1 for none.
     num_clusters : int
     leading : (R, 2) int32
-        Changed. Of clusters with equally many the first stands before; -1 where there is none.
+        Result: the clusters; the lower number first if they have equally many members, -1 if there is none.
     votes : (R, 2) int32
-        Changed. 0 where there is none.
+        Result: the numbers of members, 0 if there is no cluster.
     """
     for m in range(len(draws)):
         blocks = 0
@@ -371,29 +371,28 @@ def leading_clusters(draws, first, labels, num_clusters, leading, votes):
 
 @compiled
 def count_matches(rows, labels, size, leading, votes, own, second, second_count):
-    """Count the draws in which the block of a mutation matches its cluster, and the cluster that it matches next often.
+    """Count the draws in which each mutation's block matches its cluster, and find its most frequent other match.
 
-    A block matches the cluster of most of its other members: the mutation's own where that is one of several with
-    equally many, else the first of these. Where no other member has a cluster, it matches a cluster that is just this
-    mutation.
+    A block matches the cluster of most of its other members; if several clusters have equally many, it matches the
+    mutation's own cluster if that is one of them, else the first of them. If no other member has a cluster, it matches
+    a cluster that consists of this mutation only.
 
     Parameters
     ----------
     rows : (n, M) int64
-        Block of each mutation in each draw, as it stands in `leading`.
+        Block of each mutation in each draw: its row in `leading`.
     labels : (n,) int64
         Cluster of each mutation, -1 for none.
     size : (K,) int64
-        Mutations of each cluster.
+        Number of mutations in each cluster.
     leading, votes : (R, 2) int32
-        Of :func:`leading_clusters`.
+        From :func:`leading_clusters`.
     own : (n,) int64
-        Filled with numbers of draws.
+        Result: number of draws that match the mutation's own cluster.
     second : (n,) int64
-        Filled with the cluster other than its own that a mutation matches most often, the first of several; -1 if
-        there is none.
+        Result: the other cluster that a mutation matches most often, the first of several; -1 if there is none.
     second_count : (n,) int64
-        Filled with its number of draws.
+        Result: number of draws that match that cluster.
     """
     count = np.zeros(len(size), np.int64)
     for i in range(len(rows)):

@@ -1,11 +1,11 @@
 """The density of each observation given a partition of the others.
 
-Blocks and observation i are related by the partition prior alone, so that with b the blocks of the others, k of them,
+Only the partition prior determines which block observation i joins. With b the k blocks of the others,
 
     p(y_i | c without i, y without y_i) = sum_b w_b L(y_i | y_b) + w_new L(y_i),
     w_b ∝ tau2(|b| + 1) / tau2(|b|),     w_new ∝ tau1(k + 1) / tau1(k) tau2(1),     all of them summing to 1.
 
-These are the weights of a Gibbs step (:mod:`pyclone_pgsm.samplers.gibbs`), added up instead of drawn from.
+The terms are the weights of a Gibbs step (:mod:`pyclone_pgsm.samplers.gibbs`), which are summed here.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from pyclone_pgsm.samplers.gibbs import NEGLIGIBLE
 
 @inner(**LEAF)
 def log_density_without(likelihood, prior, partition, i, slots, joins, cutoffs, terms):
-    """log p(y_i | c without i, y without y_i).
+    """Return log p(y_i | c without i, y without y_i).
 
-    The last four, an element a block, are workspace: slots of the other blocks, their weights from the prior, the
-    values below which their predictives are negligible, and these.
+    The last four arguments, with one element per block, are workspace: slots of the other blocks, their log prior
+    weights, the values below which their predictives are negligible, and the predictives.
     """
     labels, sizes, stats, active, _, counter = partition
     log_tau1, log_tau2 = prior.log_tau1, prior.log_tau2
@@ -70,7 +70,7 @@ def log_density_without(likelihood, prior, partition, i, slots, joins, cutoffs, 
 
 
 def log_densities_without(likelihood, prior, partition, order, out):
-    """Fill out[i] = log p(y_i | c without i, y without y_i), up to the constants that the likelihood leaves out.
+    """Fill out[i] = log p(y_i | c without i, y without y_i), up to the constants that the likelihood omits.
 
     Parameters
     ----------
@@ -78,16 +78,16 @@ def log_densities_without(likelihood, prior, partition, order, out):
         See :mod:`pyclone_pgsm.likelihoods.contract`.
     prior : PartitionPrior
     partition : Partition
-        An observation whose slot has size 0 is in no block: there is nothing to leave out for it.
+        An observation whose slot has size 0 is not in a block, so that it need not be left out.
     order : (T,) int64
-        The observations in the order in which they are visited. Of neighbours of one kind in one block the density is
-        computed once.
+        The observations in the order in which they are visited. The density is computed once for successive
+        observations of a block that are of the same kind.
     out : (T,) float64
     """
     num_blocks = partition.counter[0]
     slots = np.empty(num_blocks, np.int64)
     joins, cutoffs, terms = np.empty(num_blocks), np.empty(num_blocks), np.empty(num_blocks)
-    kinds = np.full(len(partition.sizes), -1, np.int64)  # of each block's latest
+    kinds = np.full(len(partition.sizes), -1, np.int64)  # kind of each block's latest observation
     densities = np.empty(len(partition.sizes))
     for i in order:
         slot = partition.labels[i]

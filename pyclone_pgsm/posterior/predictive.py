@@ -3,7 +3,7 @@
 Given a partition c of T observations and the hyperparameters of its prior, a new observation x joins block b with
 probability proportional to tau2(|b| + 1) / tau2(|b|), and a new block with probability proportional to
 tau1(|c| + 1) / tau1(|c|) tau2(1). Its density is the mixture of the blocks' predictive densities with these weights;
-its posterior predictive density is the mean of that over the saved partitions.
+its posterior predictive density is the mean of this density over the saved partitions.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ from pyclone_pgsm.partition import build_partition
 from pyclone_pgsm.posterior.rows import medians
 from pyclone_pgsm.priors import Prior
 
-CELLS = 4_000_000  # points times blocks at a time
+CELLS = 4_000_000  # largest number of points times blocks in one array
 
 
 def fill_log_predictives(likelihood, stats, points, out):  # type: ignore[no-untyped-def]
-    """out[n, b] = log density of ``points[n]`` given the block with statistic ``stats[b]``; the last is emptied."""
+    """Set out[n, b] = log density of ``points[n]`` given the block ``stats[b]``; the last block is emptied before."""
     likelihood.clear(stats[len(stats) - 1])
     for n in range(len(points)):
         for b in range(len(stats)):
@@ -35,14 +35,14 @@ def fill_log_predictives(likelihood, stats, points, out):  # type: ignore[no-unt
 
 
 def has_predictive(likelihood: Any) -> bool:
-    """Whether the likelihood can tell the density of a new observation."""
+    """Whether the likelihood can compute the density of a new observation."""
     return hasattr(likelihood, "log_predictive_new")
 
 
 def block_log_predictives(
     likelihood: Any, labels: NDArray[Any], points: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """(N, K + 1) log density of N new observations in each block of a partition, last in a block of its own.
+    """Compute the log density of N new observations in each block and, last, in a block of its own: (N, K + 1).
 
     Parameters
     ----------
@@ -68,7 +68,7 @@ def block_log_predictives(
 
 
 def log_join_weights(prior: Prior, sizes: NDArray[np.integer]) -> NDArray[np.float64]:
-    """(K + 1,) log probability that a new observation joins each of K blocks, last a new block."""
+    """Return the log probability that a new observation joins each of K blocks and, last, a new block: (K + 1,)."""
     T, K = int(sizes.sum()), len(sizes)
     log_tau1, log_tau2 = prior.log_tau1(T + 1), prior.log_tau2(T + 1)
     weights = np.append(log_tau2[sizes + 1] - log_tau2[sizes], log_tau1[K + 1] - log_tau1[K] + log_tau2[1])
@@ -83,9 +83,9 @@ class Predictive:
     ----------
     model : Model
     values : sequence of tuple of float
-        Length M: the likelihood's hyperparameters that go with each partition.
+        Of length M: the likelihood's hyperparameters of each partition.
     priors : sequence of Prior
-        Length M: at the prior's hyperparameters that go with each partition.
+        Of length M: the prior with the hyperparameters of each partition.
     partitions : (M, T) integers
         Blocks numbered by first appearance.
     """
@@ -97,11 +97,11 @@ class Predictive:
 
     @property
     def likelihood_at_medians(self) -> Any:
-        """At the medians of the hyperparameters."""
+        """The likelihood at the medians of the hyperparameters."""
         return self.model.likelihood(medians(self.values))
 
     def log_density(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(N,) log posterior predictive density of N new observations.
+        """Compute the log posterior predictive density of N new observations, (N,).
 
         Parameters
         ----------
@@ -128,7 +128,7 @@ class Predictive:
 def cluster_probabilities(
     likelihood: Any, prior: Prior, labels: NDArray[np.int64], points: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """(N, K) probability that a new observation belongs to each of K clusters, given that it belongs to one of them.
+    """Compute the probability that a new observation belongs to each of K clusters, given that it is in one: (N, K).
 
     Parameters
     ----------

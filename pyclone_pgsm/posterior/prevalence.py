@@ -1,8 +1,8 @@
-"""Posterior of cellular prevalences, averaged over the chain: nothing is sampled.
+"""Posterior of cellular prevalences, averaged over the chain without sampling them.
 
 Given a partition, the posterior of a block's prevalence in a sample is known on the grid: W_k ∝ exp(sum_i Xi_k(y_i)).
 A mutation's posterior is the mean over the saved partitions of the W of its block; a cluster's is the mean of the W of
-the block that holds most of the cluster's mutations (of these blocks, where several hold equally many).
+the block that contains most of the cluster's mutations (of all such blocks if there are several).
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from pyclone_pgsm.partition import build_partition
 from pyclone_pgsm.posterior.mixture import block_shares
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 
-SMALLEST_PEAK = 0.05  # share of the posterior in a piece of its region of highest density that counts
-HALVINGS = 25  # of the range of densities, in the search for that region
-NEGLIGIBLE_MASS = 1e-9  # at each end of a block's posterior, cut off to save memory
+SMALLEST_PEAK = 0.05  # smallest posterior mass of a piece of the highest density region that counts as a peak
+HALVINGS = 25  # number of bisections of the range of densities in the search for that region
+NEGLIGIBLE_MASS = 1e-9  # posterior mass that is cut off at each end of a block's window to save memory
 INTERVAL = 0.95
-CHUNK = 4096  # mutations whose grids are held at the same time
+CHUNK = 4096  # mutations processed together
 
 
 class BlockPosteriors(NamedTuple):
@@ -35,7 +35,7 @@ class BlockPosteriors(NamedTuple):
     first_block : (M + 1,) int64
         Row of block 0 of each partition among all blocks.
     low, start : (B, D), (B D + 1,) int64
-        First grid point of each window, and where its values stand in `mass`.
+        First grid point of each window, and position of its values in `mass`.
     mass : (N,) float32
     """
 
@@ -46,20 +46,20 @@ class BlockPosteriors(NamedTuple):
 
 
 class Moments(NamedTuple):
-    """What is said of N posteriors of a prevalence in D samples, (N, D) each.
+    """Summaries of N posteriors of a prevalence in D samples, (N, D) each.
 
-    The interval is the shortest one that holds 95 %, so that it reaches 0 or 1 where the posterior piles up there: an
-    equal-tailed one could never hold the prevalence of a clonal or an absent mutation. Where the posterior has several
-    peaks the shortest interval may leave out the mean; then it is extended to it.
+    The interval is the shortest one with 95 % of the posterior, so that it reaches 0 or 1 if the posterior is
+    concentrated there; an equal-tailed one could never contain the prevalence of a clonal or an absent mutation. If the
+    posterior has several peaks, the shortest interval may not contain the mean; it is then extended to the mean.
 
     Attributes
     ----------
     mean, std, lower, upper : float64
         Mean, standard deviation and ends of the 95 % interval.
     prob_present, prob_clonal : float64
-        Probability that the prevalence is above either of the :class:`Thresholds`.
+        Probabilities that the prevalence is above the :class:`Thresholds`.
     peaks : int64
-        Pieces of the region of highest density that holds 95 %, those with less than 5 % not counted: 1 of a posterior
+        Number of pieces of the 95 % highest density region, not counting those with less than 5 %: 1 for a posterior
         with one peak.
     """
 
@@ -74,7 +74,7 @@ class Moments(NamedTuple):
 
 @inner(nogil=True)
 def _trim(window):
-    """First and last + 1 point that hold all but the negligible mass."""
+    """Return the first and the last + 1 point of the window without negligible mass at its ends."""
     lo = 0
     hi = len(window)
     mass = 0.0
@@ -90,7 +90,7 @@ def _trim(window):
 
 @compiled
 def _windows(stats, num_blocks, num_samples, grid_size, num_chunks):
-    """Windows of all blocks of a partition from their statistics: low and length (K, D), and the values."""
+    """Compute the windows of all blocks of a partition from their statistics: low and length (K, D), and the values."""
     G = grid_size
     low = np.empty((num_blocks, num_samples), np.int64)
     length = np.empty((num_blocks, num_samples), np.int64)
@@ -114,7 +114,7 @@ def _windows(stats, num_blocks, num_samples, grid_size, num_chunks):
 
 
 def block_posteriors(partitions: Iterable[tuple[PyClone, NDArray[Any]]]) -> BlockPosteriors:
-    """Grid posteriors of every block of some partitions.
+    """Compute the grid posteriors of every block of some partitions.
 
     Parameters
     ----------
@@ -140,16 +140,16 @@ def block_posteriors(partitions: Iterable[tuple[PyClone, NDArray[Any]]]) -> Bloc
 
 @inner(nogil=True)
 def _edge(k, last):
-    """Left end of grid point k's cell, in grid steps: cells end half-way between points, and at 0 and 1."""
+    """Return the left end of grid point k's cell, in grid steps: cells end half-way between points, and at 0 and 1."""
     return min(max(k - 0.5, 0.0), last)
 
 
 @inner(nogil=True)
 def _shortest_interval(mass, lo, hi, share):
-    """Shortest interval that holds `share` of a distribution on the grid points lo..hi-1, as shares of the grid.
+    """Find the shortest interval with `share` of a distribution on the grid points lo..hi-1, between 0 and 1.
 
-    Each point's mass is spread evenly over its cell. One end of the shortest interval is a cell's end, so it is enough
-    to try each of them, once as the left and once as the right end.
+    Each point's mass is spread evenly over its cell. One end of the shortest interval is the end of a cell, so it is
+    enough to try each of these as the left and as the right end.
     """
     last = len(mass) - 1.0
     best_left = _edge(lo, last)
@@ -177,7 +177,7 @@ def _shortest_interval(mass, lo, hi, share):
             break
         end = _edge(left + 1, last)
         end -= (end - _edge(left, last)) * (share - held) / mass[left]
-        tie = 1e-9 if right == last else 0.0  # so that it reaches 1 when nearly all mass is on the last point
+        tie = 1e-9 if right == last else 0.0  # so that it reaches 1 if nearly all mass is on the last point
         if _edge(right + 1, last) - end < best_right - best_left + tie:
             best_left, best_right = end, _edge(right + 1, last)
         held -= mass[right]
@@ -186,7 +186,7 @@ def _shortest_interval(mass, lo, hi, share):
 
 @inner(nogil=True)
 def _mass_above(mass, lo, hi, threshold):
-    """Mass above a prevalence; the mass of the cell that holds it is split."""
+    """Return the mass above a prevalence; the mass of the cell that contains it is split."""
     last = len(mass) - 1.0
     total = 0.0
     for k in range(lo, hi):
@@ -198,13 +198,13 @@ def _mass_above(mass, lo, hi, threshold):
 
 @inner(nogil=True)
 def _density(mass, k):
-    """Of grid point k, whose cell is half as wide at the ends of the grid."""
+    """Return the density at grid point k, whose cell is half as wide at the ends of the grid."""
     return 2.0 * mass[k] if k == 0 or k == len(mass) - 1 else mass[k]
 
 
 @inner(nogil=True)
 def _count_peaks(mass, lo, hi):
-    """Pieces of the region of highest density that holds 95 %, if they hold `SMALLEST_PEAK`."""
+    """Count the pieces of the 95 % highest density region with a mass of at least `SMALLEST_PEAK`."""
     highest = 0.0
     has_fallen = has_risen_again = False
     before = 0.0
@@ -242,9 +242,10 @@ def _count_peaks(mass, lo, hi):
 
 @compiled
 def _mixtures(rows, weights, low, start, mass, grid_size, present_above, clonal_above, grids):
-    """Weighted mean of the windows of blocks ``rows`` (n, M); also into ``grids`` (n, D, G) if not empty.
+    """Summarise weighted means of the windows of blocks ``rows`` (n, M), as (7, n, D) in the order of `Moments`.
 
-    The weights (n, M), or (1, M) for all, are 0 where there is no block. Returns (7, n, D), in the order of `Moments`.
+    The weights (n, M), or (1, M) for all, are 0 where there is no block. The means are written to ``grids`` (n, D, G)
+    unless it is empty.
     """
     n, M = rows.shape
     D = low.shape[1]
@@ -300,12 +301,12 @@ def _as_moments(found: NDArray[np.float64]) -> Moments:
 def mutation_prevalences(
     blocks: BlockPosteriors, draws: NDArray[Any], grid_size: int, thresholds: Thresholds = DEFAULT_THRESHOLDS
 ) -> Moments:
-    """What the posterior says of every mutation's prevalence.
+    """Summarise the posterior of every mutation's prevalence.
 
     Parameters
     ----------
     blocks : BlockPosteriors
-        Of the same M partitions as `draws`.
+        Posteriors of the same M partitions as `draws`.
     draws : (M, T) integer labels, canonical
     grid_size : int
         G.
@@ -328,14 +329,14 @@ def cluster_prevalences(
     grid_size: int,
     thresholds: Thresholds = DEFAULT_THRESHOLDS,
 ) -> tuple[Moments, NDArray[np.float64]]:
-    """What the posterior says of every cluster's prevalence, and the posteriors themselves.
+    """Summarise the posterior of every cluster's prevalence, and return the posteriors themselves.
 
     Parameters
     ----------
     blocks : BlockPosteriors
     draws : (M, T) integer labels, canonical
     labels : (T,) int64
-        Consensus clusters 0..K-1; mutations of none have -1.
+        Consensus clusters 0..K-1; -1 for mutations without a cluster.
     grid_size : int
         G.
     thresholds : Thresholds
@@ -343,7 +344,7 @@ def cluster_prevalences(
     Returns
     -------
     moments : Moments
-        (K, D) each.
+        Each (K, D).
     density : (K, D, G) float64
         Sums to 1 over the grid.
     """

@@ -1,15 +1,15 @@
-"""What the clusters' prevalences say of each mutation's reads: do they fit, and how many copies are mutated?
+"""Fit of each mutation's reads to its cluster's prevalences, and the number of mutant copies that they imply.
 
-Of mutation i with b variant reads of n in a sample, in a cluster whose prevalence phi has the posterior W there,
+For mutation i with b variant reads of n in a sample, in a cluster whose prevalence phi there has the posterior W,
 
     p(b, psi) = pi_psi E_W[ P(b | n, xi(psi, phi), s) ]
 
 over the genotype states psi, with P the beta-binomial of precision s or the binomial (:mod:`pyclone_pgsm.tumour.grid`).
-The mean over W is that over `POINTS` equally probable prevalences.
+The mean over W is taken over `POINTS` equally probable prevalences.
 
 * The probability of a number of mutant copies is the share of p(b, .) in the states with this number.
 * The fit is the two-sided tail probability of b under p(b) = sum_psi p(b, psi): twice the smaller of P(B < b) and
-  P(B > b), to each of which half of P(B = b) is added ("mid-p", so that both together are 1).
+  P(B > b), to each of which half of P(B = b) is added ("mid-p"), so that they add up to 1.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ from pyclone_pgsm.tumour.grid import LocusTable, states_of_rows
 from pyclone_pgsm.tumour.kernels import ROUNDING, log_deep, log_deep_constant, variant_share
 
 POINTS = 16
-NEGLIGIBLE_REST = 1e-9  # of a tail, relative to what is summed already
+NEGLIGIBLE_REST = 1e-9  # negligible rest of a tail, relative to the sum so far
 
 
 class ReadsGivenClusters(NamedTuple):
-    """Of T mutations in D samples; no number where there are no data or the mutation has no cluster.
+    """Fit and mutant copies of T mutations in D samples; missing where there are no data or no cluster.
 
     Attributes
     ----------
     fit : (T, D) float64
-        Tail probability of the variant reads, 0 to 1; NaN for no number.
+        Tail probability of the variant reads, 0 to 1; NaN if missing.
     expected_reads : (T, D) float64
-        Variant reads to be expected; NaN for no number.
+        Expected number of variant reads; NaN if missing.
     multiplicity : (T, D) int64
-        Most probable number of mutant copies in the cells that carry the mutation (in most of them, where they hold two
-        copy-number states); 0 for no number.
+        Most probable number of mutant copies in the cells that carry the mutation (in most of them, if they have two
+        copy-number states); 0 if missing.
     multiplicity_prob : (T, D) float64
-        Its probability; NaN for no number.
+        Its probability; NaN if missing.
     """
 
     fit: NDArray[np.float64]
@@ -53,11 +53,11 @@ class ReadsGivenClusters(NamedTuple):
 
 @inner(nogil=True)
 def tail_over_first(b, n, alpha, beta, odds):
-    """P(B >= b) / P(B = b), of a beta-binomial, or of a binomial with these odds where alpha is infinite.
+    """Return P(B >= b) / P(B = b) for a beta-binomial, or for a binomial with these odds if alpha is infinite.
 
-    The terms are summed from b on by the ratio of two neighbours. If alpha and beta are at least 1 the ratios decrease,
-    so that the rest of the sum is at most that of a geometric series. If alpha is less the terms still decrease. If
-    beta is less they may rise again near n, and all are summed.
+    The terms are summed from b on, using the ratio of neighbours. If alpha and beta are at least 1, the ratios
+    decrease, so that the rest of the sum is at most that of a geometric series. If alpha is smaller, the terms still
+    decrease. If beta is smaller, they may rise again near n, and all are summed.
     """
     total = 1.0
     term = 1.0
@@ -79,7 +79,7 @@ def tail_over_first(b, n, alpha, beta, odds):
 
 @inner(nogil=True)
 def tails(b, r, mean, complement, s):
-    """log P(B = b), P(B <= b) and P(B >= b); the tail away from the mean is summed, the other is what is left."""
+    """Return log P(B = b), P(B <= b) and P(B >= b); the tail away from the mean is summed and gives the other."""
     n = b + r
     log_mass = log_deep(b, r, mean, complement, s) + log_deep_constant(b, r, s)
     mass = math.exp(log_mass)
@@ -94,7 +94,7 @@ def tails(b, r, mean, complement, s):
 
 @inner(nogil=True)
 def mutant_copies(state, prevalence):
-    """Copies that carry the mutation in most of the cells that have it (`variant_share` of the tumour's kernels)."""
+    """Return the number of mutant copies in most of the cells with the mutation (see `variant_share`)."""
     if state[5] == 0.0:
         return int(state[3])
     is_first_full = state[6] == 0.0 or prevalence > state[5] - ROUNDING
@@ -106,7 +106,7 @@ def mutant_copies(state, prevalence):
 
 @compiled
 def _judge(alt, ref, states, state_bounds, tumour_content, error_rate, points, points_of, s, found, copies):
-    """Fill found (n, 3), fit, expected reads and probability of the number of copies, and copies (n,).
+    """Fill found (n, 3) with fit, expected reads and probability of the number of copies, and copies (n,).
 
     Parameters
     ----------
@@ -118,9 +118,9 @@ def _judge(alt, ref, states, state_bounds, tumour_content, error_rate, points, p
     points : (C, P) float64
         Equally probable prevalences, ascending.
     points_of : (n,) int64
-        Which of the C belong to each observation.
+        Row of `points` for each observation.
     s : float
-        Precision, perhaps infinite.
+        Precision, possibly infinite.
     """
     P = points.shape[1]
     mean = np.empty(P)
@@ -173,7 +173,7 @@ def _judge(alt, ref, states, state_bounds, tumour_content, error_rate, points, p
 
 
 def probable_prevalences(density: NDArray[np.float64], grid: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(K, D, `POINTS`) grid points that stand for a posterior, equally probable and ascending: its quantiles.
+    """Return grid points that represent each posterior, equally probable and ascending: quantiles, (K, D, `POINTS`).
 
     Parameters
     ----------
@@ -194,14 +194,14 @@ def reads_given_clusters(
     grid: NDArray[np.float64],
     genotype_prior: str,
 ) -> ReadsGivenClusters:
-    """Judge every mutation's reads by the posterior of its cluster's prevalence.
+    """Compute fit and mutant copies of every mutation's reads from the posterior of its cluster's prevalence.
 
     Parameters
     ----------
     parts : sequence of (LocusTable, float)
         The observations of all samples, or of each sample, and their precision (infinite: binomial).
     labels : (T,) int64
-        Clusters 0..K-1, -1 of outliers.
+        Clusters 0..K-1, -1 for outliers.
     density : (K, D, G) float64
         Posterior of the clusters' prevalences.
     grid : (G,) float64
@@ -223,9 +223,9 @@ def _of_samples(
     points: NDArray[np.float64],
     genotype_prior: str,
 ) -> ReadsGivenClusters:
-    """Of some samples; equal observations of equal prevalences are judged once.
+    """Compute them for some samples; equal observations with equal prevalences are computed once.
 
-    `points_of` (T, d) says which of the `points` belong to each mutation and sample, below 0 for none.
+    `points_of` (T, d) is the row of `points` for each mutation and sample, below 0 for none.
     """
     judged = (table.index >= 0) & (points_of >= 0)
     pair = points_of[judged] * table.num_rows + table.index[judged]

@@ -2,12 +2,13 @@
 
     tau(c) ∝ tau1(|c|) prod_{b in c} tau2(|b|)                                     (paper, Equation 3)
 
-A prior reaches compiled code as these two tables and nothing else. Every prior but a user's own also knows what makes
-it sum to 1. The conditional distribution of its hyperparameters given a partition is the partition's exact probability
-times their prior, and drawn from by an auxiliary variable (Dirichlet process) or by slice sampling (the others).
+Compiled code sees only these two tables of a prior. Every prior except a user's own also has its normalising constant.
+The conditional distribution of the hyperparameters given a partition is proportional to the partition's exact
+probability times their prior. It is sampled with an auxiliary variable (Dirichlet process) or by slice sampling (the
+others).
 
-The paper gives tau1 and tau2 up to factors that are constant per block, which are not constant per partition; the
-forms here are the complete ones.
+The paper gives tau1 and tau2 up to factors that are constant per block but not per partition; the forms here are
+complete.
 """
 
 from __future__ import annotations
@@ -31,18 +32,18 @@ REGISTRY: dict[str, Callable[..., Prior]] = {
     FiniteDirichlet.name: FiniteDirichlet,
     CustomPrior.name: tabulated_prior,
 }
-"""What makes a prior of each name from what :meth:`Prior.to_dict` stored."""
+"""Functions that make the prior of each name from the fields that :meth:`Prior.to_dict` stored."""
 
 
 def prior_from_dict(stored: dict[str, Any]) -> Prior:
-    """The prior that :meth:`Prior.to_dict` stored.
+    """Recreate the prior that :meth:`Prior.to_dict` stored.
 
-    A custom prior comes back for as many observations as it was stored for.
+    A custom prior is recreated for the number of observations it was stored for.
 
     Raises
     ------
     UsageError
-        `stored` describes no prior.
+        `stored` does not describe a prior.
     """
     fields = dict(stored)
     name = str(fields.pop("name", None))

@@ -1,4 +1,4 @@
-"""What several priors share: checks of parameters, products of the gamma function, and slice sampling."""
+"""Shared parts of the priors: checks of parameters, products of the gamma function, and slice sampling."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
 
-SMALLEST, LARGEST = 1e-300, 1e300  # a resampled concentration stays between them
+SMALLEST, LARGEST = 1e-300, 1e300  # bounds of a resampled concentration
 
 
 def is_number(value: Any) -> bool:
@@ -38,14 +38,14 @@ def log_gamma_density(x: float, shape: float, rate: float) -> float:
 
 
 def log_product(x: float, n: Any) -> Any:
-    """log prod_{m=1}^{n-1} (x + m) = log Γ(x + n) / Γ(x + 1) for x > -1, n >= 1, accurate for large x."""
+    """Return log prod_{m=1}^{n-1} (x + m) = log Γ(x + n) / Γ(x + 1) for x > -1, n >= 1, accurate for large x."""
     from scipy.special import betaln, gammaln
 
     return gammaln(n) - betaln(x + 1.0, n) - np.log(x + n)
 
 
 def cumulative_logs(terms: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-    """0, log t_1, log t_1 t_2, ..."""
+    """Return 0, log t_1, log t_1 t_2, ..."""
     return np.concatenate([[0.0], np.cumsum(np.log(terms))])
 
 
@@ -57,22 +57,23 @@ def slice_sample(
     upper: float = math.inf,
     width: float = 1.0,
 ) -> float:
-    """One step of a Markov chain that leaves a density on (lower, upper) as it is (Neal 2003, Figures 3 and 5).
+    """Make one step of a Markov chain that leaves a density on (lower, upper) invariant (Neal 2003, Figures 3 and 5).
 
-    A level is drawn below the density at `x`; an interval of `width` is put around `x` at random and stepped out until
-    both its ends are below the level; points are drawn from it until one is not, and every one that is shrinks it.
+    A level is drawn below the density at `x`. An interval of `width` is placed randomly around `x` and extended until
+    the density at both ends is below the level. Points are drawn from it until the density at one is not below the
+    level; each rejected point shrinks the interval.
 
     Parameters
     ----------
     log_density : callable
-        Up to a constant; asked within the bounds only. May be -inf, never NaN.
+        Log density up to a constant; only evaluated within the bounds. May be -inf, but not NaN.
     x : float
         The current point, within the bounds.
     rng : numpy.random.Generator
     lower, upper : float
         The density is 0 at and beyond them.
     width : float
-        Of the first interval; any is right, one near the density's own width is fast.
+        Width of the first interval. Any is correct; one near the width of the density is fast.
 
     Returns
     -------
@@ -104,7 +105,7 @@ def resample_concentration(
     log_probability: Callable[[float], float],
     rng: np.random.Generator,
 ) -> float:
-    """Slice sampling of p(x) ∝ Gamma(x; shape, rate) p(partition | x), on the scale of log x."""
+    """Make a slice sampling step for p(x) ∝ Gamma(x; shape, rate) p(partition | x), on the scale of log x."""
 
     def log_density(log_x: float) -> float:
         x = math.exp(log_x)

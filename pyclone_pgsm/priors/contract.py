@@ -1,4 +1,4 @@
-"""What a partition prior must offer."""
+"""The interface of a partition prior."""
 
 from __future__ import annotations
 
@@ -12,51 +12,51 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True)
 class Prior:
-    """A distribution over partitions, immutable; hyperparameters change by making another one.
+    """An immutable distribution over partitions; a change of hyperparameters makes a new one.
 
-    A prior is a frozen dataclass that inherits this one. It must have a `name`, :meth:`log_tau1`, :meth:`log_tau2` and
-    :meth:`log_normaliser`. The others must be written anew only where hyperparameters are resampled, where there is a
-    largest number of blocks, or where a field has none of JSON's types.
+    A prior is a frozen dataclass that inherits from this class. It must have a `name`, :meth:`log_tau1`,
+    :meth:`log_tau2` and :meth:`log_normaliser`. The other methods need overriding only if hyperparameters are
+    resampled, if the number of blocks is bounded, or if a field cannot be stored in JSON.
 
     Attributes
     ----------
     name : str
-        As on the command line and in a trace.
+        Name on the command line and in a trace.
     hyperparameters : tuple of str
-        Fields that :meth:`values` gives, "concentration" first where there is one, whether they are resampled or fixed.
+        Fields that :meth:`values` returns, resampled or fixed; "concentration" comes first if there is one.
     """
 
     name: ClassVar[str]
     hyperparameters: ClassVar[tuple[str, ...]] = ()
 
     def values(self) -> tuple[float, ...]:
-        """The hyperparameters."""
+        """Return the hyperparameters."""
         return tuple(getattr(self, name) for name in self.hyperparameters)
 
     def with_values(self, values: Sequence[float]) -> Self:
-        """The same prior at other hyperparameters."""
+        """Return the same prior with other hyperparameters."""
         return replace(self, **dict(zip(self.hyperparameters, values, strict=True)))
 
     def max_blocks(self, num_observations: int) -> int:
-        """The largest number of blocks that has a positive probability, at most T."""
+        """Return the largest number of blocks that has a positive probability, at most T."""
         return num_observations
 
     def log_tau1(self, num_observations: int) -> NDArray[np.float64]:
-        """(T + 1,) log tau1(j), j = 0..T, -inf above :meth:`max_blocks`; entry 0 is never used."""
+        """Return log tau1(j), j = 0..T, as (T + 1,), -inf above :meth:`max_blocks`; entry 0 is never used."""
         raise NotImplementedError
 
     def log_tau2(self, num_observations: int) -> NDArray[np.float64]:
-        """(T + 1,) log tau2(n), n = 0..T, finite; entry 0 is never used."""
+        """Return log tau2(n), n = 0..T, as (T + 1,), all finite; entry 0 is never used."""
         raise NotImplementedError
 
     def resample(self, sizes: NDArray[np.integer], rng: np.random.Generator) -> Self:
-        """Draw the hyperparameters given a partition with these (K,) block sizes; self where all are fixed."""
+        """Draw the hyperparameters given a partition with these (K,) block sizes; return self if all are fixed."""
         return self
 
     def log_normaliser(self, num_observations: int) -> float:
-        """What makes the probabilities of all partitions sum to 1, plus the log density of what is resampled."""
+        """Return the log of the factor that normalises the prior, plus the log density of resampled hyperparameters."""
         raise NotImplementedError
 
     def to_dict(self, num_observations: int | None = None) -> dict[str, Any]:
-        """The prior in JSON's types, for :func:`prior_from_dict`; a user's own one needs T for that."""
+        """Return the prior in JSON's types, for :func:`prior_from_dict`; only a custom prior needs T for that."""
         return {"name": self.name, **asdict(self)}

@@ -1,4 +1,4 @@
-"""A user's own prior, given by its two functions."""
+"""A user's own prior, given by its functions tau1 and tau2."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ LogFunction = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class CustomPrior(Prior):
-    """A user's own prior, given by its two functions.
+    """A user's own prior, given by its functions tau1 and tau2.
 
     Parameters
     ----------
     log_tau1_at : callable
-        From the numbers of blocks 1..T, a (T,) int64 array, to (T,) log tau1(j): finite up to some number of blocks,
+        Maps the numbers of blocks 1..T, a (T,) int64 array, to (T,) log tau1(j): finite up to some number of blocks,
         -inf for more.
     log_tau2_at : callable
-        From the block sizes 1..T to (T,) log tau2(n), all finite.
+        Maps the block sizes 1..T to (T,) log tau2(n), all finite.
 
     Notes
     -----
@@ -40,16 +40,16 @@ class CustomPrior(Prior):
     name: ClassVar[str] = "custom"
 
     def max_blocks(self, num_observations: int) -> int:
-        """The last number of blocks whose log tau1 is finite."""
+        """Return the largest number of blocks whose log tau1 is finite."""
         return int(np.isfinite(self.log_tau1(num_observations)).sum()) - 1
 
     def log_tau1(self, num_observations: int) -> NDArray[np.float64]:
-        """(T + 1,) log tau1(j), j = 0..T; entry 0 is never used.
+        """Return log tau1(j), j = 0..T, as (T + 1,); entry 0 is never used.
 
         Raises
         ------
         UsageError
-            What the user's function gives is no such table.
+            The user's function does not return such a table.
         """
         table = self._table("log tau1", self.log_tau1_at, num_observations)
         finite = np.isfinite(table)
@@ -61,12 +61,12 @@ class CustomPrior(Prior):
         return table
 
     def log_tau2(self, num_observations: int) -> NDArray[np.float64]:
-        """(T + 1,) log tau2(n), n = 0..T; entry 0 is never used.
+        """Return log tau2(n), n = 0..T, as (T + 1,); entry 0 is never used.
 
         Raises
         ------
         UsageError
-            What the user's function gives is no such table.
+            The user's function does not return such a table.
         """
         table = self._table("log tau2", self.log_tau2_at, num_observations)
         bad = np.flatnonzero(~np.isfinite(table))
@@ -87,11 +87,11 @@ class CustomPrior(Prior):
         return np.concatenate([[0.0], given])
 
     def log_normaliser(self, num_observations: int) -> float:
-        """0: not known."""
+        """Return 0, because the normalising factor is not known."""
         return 0.0
 
     def to_dict(self, num_observations: int | None = None) -> dict[str, Any]:
-        """The tables for T observations, for :func:`prior_from_dict`: functions cannot be stored.
+        """Return tables for T observations, for :func:`prior_from_dict`, because functions cannot be stored.
 
         Raises
         ------
@@ -110,7 +110,7 @@ class CustomPrior(Prior):
 
 @dataclass(frozen=True)
 class Lookup:
-    """A stored function of 1..T: values for 1, 2, .. and one for all that are larger than the last of these."""
+    """A stored function of 1..T: values at 1, 2, .. and a value at all larger arguments."""
 
     stored: tuple[float, ...]
     beyond: float
@@ -120,5 +120,5 @@ class Lookup:
 
 
 def tabulated_prior(log_tau1: Sequence[float], log_tau2: Sequence[float]) -> CustomPrior:
-    """The custom prior with these tables, for 1, 2, .. blocks and for block sizes 1, 2, .."""
+    """Make the custom prior with these tables, for 1, 2, .. blocks and for block sizes 1, 2, .."""
     return CustomPrior(Lookup(tuple(log_tau1), -math.inf), Lookup(tuple(log_tau2), math.nan))

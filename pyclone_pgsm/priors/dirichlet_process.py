@@ -22,7 +22,7 @@ from pyclone_pgsm.priors.contract import Prior
 
 @lru_cache(maxsize=2)
 def _log_gammas(num_observations: int) -> NDArray[np.float64]:
-    """0, log Γ(1), .., log Γ(T): the same in every iteration of a chain."""
+    """Return 0, log Γ(1), .., log Γ(T), cached because every iteration of a chain needs it."""
     from scipy.special import gammaln
 
     return gammaln(np.maximum(np.arange(num_observations + 1), 1))
@@ -57,11 +57,11 @@ class DirichletProcess(Prior):
         check_gamma(self.shape, self.rate)
 
     def log_tau1(self, num_observations: int) -> NDArray[np.float64]:
-        """(T + 1,) log tau1(j), j = 0..T."""
+        """Return log tau1(j), j = 0..T, as (T + 1,)."""
         return np.arange(num_observations + 1) * np.log(self.concentration)
 
     def log_tau2(self, num_observations: int) -> NDArray[np.float64]:
-        """(T + 1,) log tau2(n), n = 0..T; entry 0 is never used."""
+        """Return log tau2(n), n = 0..T, as (T + 1,); entry 0 is never used."""
         return _log_gammas(num_observations).copy()
 
     def resample(self, sizes: NDArray[np.integer], rng: np.random.Generator) -> DirichletProcess:
@@ -80,7 +80,7 @@ class DirichletProcess(Prior):
         return replace(self, concentration=max(float(rng.gamma(shape) / rate), SMALLEST))
 
     def log_normaliser(self, num_observations: int) -> float:
-        """What makes the prior over partitions sum to 1, plus the log density of alpha if it is resampled."""
+        """Return the log of the factor that normalises the prior, plus the log density of alpha if it is resampled."""
         log_p = -math.log(self.concentration) - float(log_product(self.concentration, num_observations))
         if self.shape is not None and self.rate is not None:
             log_p += log_gamma_density(self.concentration, self.shape, self.rate)

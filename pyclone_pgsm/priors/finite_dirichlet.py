@@ -1,4 +1,4 @@
-"""A finite mixture with a symmetric Dirichlet distribution of its weights."""
+"""A finite mixture whose weights have a symmetric Dirichlet distribution."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from pyclone_pgsm.priors.contract import Prior
 
 @dataclass(frozen=True)
 class FiniteDirichlet(Prior):
-    """Finite mixture: k0 components, their weights symmetric Dirichlet(a, .., a), empty components left out.
+    """Finite mixture of k0 components with weights ~ Dirichlet(a, .., a); empty components are not blocks.
 
-    log tau1(j) = log k0! / (k0 - j)!, -inf for j > k0 (as many ways has a partition of j blocks to be labelled), and
+    log tau1(j) = log k0! / (k0 - j)!, the log number of ways to label j blocks, -inf for j > k0, and
     log tau2(n) = log Γ(n + a) / Γ(a).
 
     Parameters
@@ -34,7 +34,7 @@ class FiniteDirichlet(Prior):
     max_components : int
         k0, the largest number of clusters.
     concentration : float
-        a > 0, of each component.
+        a > 0, for each component.
     shape, rate : float or None
         Gamma prior of the *total* concentration k0 a, so that for large k0 this is the Dirichlet process with the same
         Gamma prior. None keeps a fixed.
@@ -61,18 +61,18 @@ class FiniteDirichlet(Prior):
         check_gamma(self.shape, self.rate)
 
     def max_blocks(self, num_observations: int) -> int:
-        """min(k0, T)."""
+        """Return min(k0, T)."""
         return int(min(self.max_components, num_observations))
 
     def log_tau1(self, num_observations: int) -> NDArray[np.float64]:
-        """(T + 1,) log tau1(j), j = 0..T."""
+        """Return log tau1(j), j = 0..T, as (T + 1,)."""
         table = np.full(num_observations + 1, -np.inf)
         most = self.max_blocks(num_observations)
         table[: most + 1] = cumulative_logs(float(self.max_components) - np.arange(most))
         return table
 
     def log_tau2(self, num_observations: int) -> NDArray[np.float64]:
-        """(T + 1,) log tau2(n), n = 0..T."""
+        """Return log tau2(n), n = 0..T, as (T + 1,)."""
         return cumulative_logs(self.concentration + np.arange(num_observations))
 
     def resample(self, sizes: NDArray[np.integer], rng: np.random.Generator) -> FiniteDirichlet:
@@ -92,7 +92,7 @@ class FiniteDirichlet(Prior):
         return replace(self, concentration=concentration)
 
     def log_normaliser(self, num_observations: int) -> float:
-        """What makes the prior over partitions sum to 1, plus the log density of a if it is resampled."""
+        """Return the log of the factor that normalises the prior, plus the log density of a if it is resampled."""
         total = self.max_components * self.concentration
         log_p = -math.log(total) - float(log_product(total, num_observations))
         if self.shape is not None and self.rate is not None:
@@ -100,5 +100,5 @@ class FiniteDirichlet(Prior):
         return log_p
 
     def to_dict(self, num_observations: int | None = None) -> dict[str, Any]:
-        """For :func:`prior_from_dict`."""
+        """Return the prior as a dict for :func:`prior_from_dict`."""
         return {"name": self.name, **asdict(self), "max_components": int(self.max_components)}

@@ -1,4 +1,4 @@
-"""The prior that the options of the command line, or of the Python interface, describe."""
+"""Makes the prior described by options of the command line or of the Python interface."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ def make_prior(
     discount: float | None = None,
     max_clusters: int | None = None,
 ) -> Prior:
-    """The prior that the command line's options describe. The errors name the options.
+    """Make the prior described by the command line's options. Error messages name the options.
 
     Parameters
     ----------
     name : {"dp", "pitman-yor", "finite"}
     concentration : float or None
-        Its value, or the one that a chain starts from if it is resampled; None: 1.
+        Its value, or its starting value if it is resampled; None: 1.
     concentration_prior : str, (float, float) or None
         Shape and rate of the Gamma prior, also as text "1,0.1"; "fixed" or None: the concentration is fixed.
     discount : float or None
-        Pitman-Yor's discount, fixed at this value; None: it is resampled, from the middle of its range on.
+        Fixed value of the Pitman-Yor discount; None: it is resampled, starting from the middle of its range.
     max_clusters : int or None
         Number of components of the finite prior.
 
     Raises
     ------
     UsageError
-        A value is out of range, or an option does not go with the prior.
+        A value is out of range, or an option does not apply to the prior.
     """
     if name not in PRIORS:
         raise UsageError(f"`prior` {name!r}: must be one of {', '.join(PRIORS)}")

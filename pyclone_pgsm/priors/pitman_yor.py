@@ -27,8 +27,8 @@ from pyclone_pgsm.priors.contract import Prior
 class PitmanYor(Prior):
     """Pitman-Yor process: log tau1(j) = sum_{m=1}^{j-1} log(alpha + d m), log tau2(n) = log Γ(n - d) / Γ(1 - d).
 
-    tau1 leaves out the factor alpha that every partition has (it is 0 or negative where alpha is), so that any alpha
-    above -d will do. d = 0 is the Dirichlet process.
+    tau1 omits the factor alpha, which all partitions share and which need not be positive, so that any alpha above -d
+    is possible. d = 0 is the Dirichlet process.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ class PitmanYor(Prior):
     shape, rate : float or None
         Gamma prior of alpha; None keeps alpha fixed.
     infer_discount : bool
-        Resample d, whose prior is uniform on (0, 1), or on (-alpha, 1) if alpha is fixed at a negative value.
+        Whether to resample d, whose prior is uniform on (0, 1), or on (-alpha, 1) if alpha is fixed and negative.
 
     Raises
     ------
@@ -69,12 +69,12 @@ class PitmanYor(Prior):
             )
 
     def log_tau1(self, num_observations: int) -> NDArray[np.float64]:
-        """(T + 1,) log tau1(j), j = 0..T; entry 0 is never used."""
+        """Return log tau1(j), j = 0..T, as (T + 1,); entry 0 is never used."""
         m = np.arange(1, num_observations)
         return np.concatenate([[0.0], cumulative_logs(self.concentration + self.discount * m)])
 
     def log_tau2(self, num_observations: int) -> NDArray[np.float64]:
-        """(T + 1,) log tau2(n), n = 0..T; entry 0 is never used."""
+        """Return log tau2(n), n = 0..T, as (T + 1,); entry 0 is never used."""
         return np.concatenate([[0.0], cumulative_logs(np.arange(1, num_observations) - self.discount)])
 
     @property
@@ -116,7 +116,7 @@ class PitmanYor(Prior):
         return prior
 
     def log_normaliser(self, num_observations: int) -> float:
-        """What makes the prior over partitions sum to 1, plus the log densities of alpha and d if resampled."""
+        """Return the log of the factor that normalises the prior, plus the log densities of resampled alpha and d."""
         log_p = -float(log_product(self.concentration, num_observations))
         if self.shape is not None and self.rate is not None:
             log_p += log_gamma_density(self.concentration, self.shape, self.rate)

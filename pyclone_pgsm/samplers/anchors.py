@@ -1,8 +1,8 @@
 """Anchor proposals h(s): which observations a split-merge move starts from (paper, Appendix F).
 
-h must not look at the current partition. The informed proposals draw from a *reference* partition instead, which is
-renewed only during burn-in, by most of them only when the number of clusters breaks its record; after that h is fixed
-and the chain exact.
+h must not depend on the current partition. The informed proposals draw from a *reference* partition instead, which is
+replaced only during the burn-in (by most of them only when the number of clusters reaches a new maximum). From then on
+h is fixed and the chain is exact.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.partition import Partition, copy_row, fill_block, members_by_block
 
 LARGEST_REFERENCE = 500  # blocks; the scores are a K x K matrix
-SHARE = 0.01  # of the attachment probability that makes a block a likely one
+SHARE = 0.01  # a block with at least this share of the attachment probability is a likely one
 
 
 def uniform_anchors(num_observations: int, count: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """`count` different observations, uniformly, in random order."""
+    """Draw `count` different observations uniformly, in random order."""
     drawn: list[int] = []
     for number in range(count):
         anchor = int(rng.integers(num_observations - number))
@@ -33,35 +33,35 @@ def uniform_anchors(num_observations: int, count: int, rng: np.random.Generator)
 
 
 class AnchorProposal:
-    """h(s), and what a chain needs to store of it: nothing, if it stays as it is."""
+    """The distribution h(s) of the anchors, and the state that a chain stores of it (none if it never changes)."""
 
     def __init__(self, num_observations: int) -> None:
         self.num_observations = num_observations
 
     def draw(self, rng: np.random.Generator, count: int = 2) -> NDArray[np.int64]:
-        """`count` different observations: two, but for :class:`UniformAnchors`, which draws any number."""
+        """Draw `count` different observations. Only :class:`UniformAnchors` can draw more than two."""
         raise NotImplementedError
 
     def adapt(self, likelihood: Any, partition: Partition) -> None:
-        """Renew the reference if `partition` has more blocks than any before. Only during burn-in."""
+        """Update the proposal with the current `partition`. Only called during the burn-in."""
 
     def state(self) -> dict[str, NDArray[Any]]:
-        """Arrays from which :meth:`restore` makes the same proposal again."""
+        """Return arrays from which :meth:`restore` recreates this proposal."""
         return {}
 
     def restore(self, state: dict[str, NDArray[Any]]) -> None:
-        """Undo of :meth:`state`."""
+        """Set the proposal to a state returned by :meth:`state`."""
 
 
 class UniformAnchors(AnchorProposal):
-    """All sets of so many observations have the same probability."""
+    """All sets of `count` observations have the same probability."""
 
     def draw(self, rng: np.random.Generator, count: int = 2) -> NDArray[np.int64]:
         return uniform_anchors(self.num_observations, count, rng)
 
 
 def merge_scores(likelihood, labels, num_blocks):  # type: ignore[no-untyped-def]
-    """(K, K) log L(y_{b ∪ b'}) - log L(y_b) - log L(y_b') of every pair of blocks; labels are canonical."""
+    """Return log L(y_{b ∪ b'}) - log L(y_b) - log L(y_b') of every pair of blocks, (K, K); labels are canonical."""
     members, start = members_by_block(labels, num_blocks)
     stats = np.empty((num_blocks + 1, likelihood.stat_size()))
     for b in range(num_blocks):
@@ -81,22 +81,21 @@ def merge_scores(likelihood, labels, num_blocks):  # type: ignore[no-untyped-def
 
 
 def likely_blocks(likelihood, partition, numbers, slots, share):  # type: ignore[no-untyped-def]
-    """For each observation i the blocks b with at least `share` of the attachment probability |b| L(y_i | b) without i.
+    """Find, for each observation i, the blocks b with at least `share` of its attachment probability.
+
+    The attachment probability is proportional to |b| L(y_i | b), with i taken out of its own block.
 
     Parameters
     ----------
-    likelihood : NamedTuple
-    partition : Partition
     numbers, slots : (T,) int32, (K,) int64
-        Blocks as 0..K-1, and the slot of each.
-    share : float
+        Block of each observation, 0..K-1, and the slot of each block.
 
     Returns
     -------
     blocks : (M,) int32
-        Of one observation after the other.
+        The likely blocks of all observations, one observation after the other.
     start : (T + 1,) int64
-        Where those of each observation start.
+        Where the blocks of each observation start.
     """
     T = len(numbers)
     blocks = np.empty(2 * T, np.int32)
@@ -132,7 +131,7 @@ def likely_blocks(likelihood, partition, numbers, slots, share):  # type: ignore
 
 
 class Reference(AnchorProposal):
-    """A partition with more blocks than any before it, blocks numbered 0..K-1."""
+    """Proposal with a reference: the partition with the most blocks so far, its blocks numbered 0..K-1."""
 
     def __init__(self, num_observations: int) -> None:
         super().__init__(num_observations)
@@ -140,7 +139,7 @@ class Reference(AnchorProposal):
         self.labels: NDArray[np.int32] = np.zeros(num_observations, np.int32)
 
     def beaten_by(self, partition: Partition) -> bool:
-        """Whether to take `partition` as the reference from now on."""
+        """Whether `partition` should replace the reference."""
         return self.record < int(partition.counter[0]) <= LARGEST_REFERENCE
 
     def _refer_to(self, labels: NDArray[np.int32]) -> None:
@@ -150,7 +149,7 @@ class Reference(AnchorProposal):
         self._members = np.split(np.argsort(labels, kind="stable"), np.cumsum(sizes)[:-1])
 
     def _partner(self, first: int, block: int, rng: np.random.Generator) -> NDArray[np.int64]:
-        """`first` and another member of a block; two anchors uniformly if there is none."""
+        """Return `first` and another member of `block`, or two uniform anchors if there is no other member."""
         members = self._members[block]
         if block == self.labels[first]:
             members = members[members != first]
@@ -160,9 +159,9 @@ class Reference(AnchorProposal):
 
 
 class ClusterInformedAnchors(Reference):
-    """Algorithm 4 (CI): the second anchor from a block that would merge well with the first one's.
+    """Algorithm 4 (CI): the second anchor comes from a block that would merge well with the first anchor's block.
 
-    The own block has the mean score of the others, so that its probability is 1/|c|.
+    The first anchor's own block gets the mean weight of the others, so that its probability is 1/|c|.
     """
 
     def __init__(self, num_observations: int) -> None:
@@ -206,10 +205,11 @@ class ClusterInformedAnchors(Reference):
 
 
 class ThresholdInformedAnchors(Reference):
-    """Algorithm 5 (TI): the second anchor from any of the blocks that the first one might well belong to.
+    """Algorithm 5 (TI): the second anchor comes from one of the blocks that the first anchor may plausibly belong to.
 
-    These are the blocks with at least :data:`SHARE` of the first anchor's attachment probability in the Chinese
-    restaurant process, |b| L(y_i | b) without i, whatever the prior. (The paper prints tau2(b) for |b|.)
+    These are the blocks with at least :data:`SHARE` of the first anchor's attachment probability. Whatever the prior,
+    this is that of the Chinese restaurant process, proportional to |b| L(y_i | b) with i taken out of its own block.
+    (The paper prints tau2(b) for |b|.)
     """
 
     def __init__(self, num_observations: int) -> None:
@@ -244,10 +244,10 @@ class ThresholdInformedAnchors(Reference):
 
 
 class BalancedAnchors(AnchorProposal):
-    """With probability 1/2 the second anchor is from the reference's block of the first one, otherwise from anywhere.
+    """The second anchor comes from the first one's block in the reference with probability 1/2, else from anywhere.
 
-    So half of the moves try to split, however many blocks there are. The reference is renewed in every iteration of the
-    burn-in, when a chain need not be exact yet, and is fixed from then on.
+    So about half of the moves try to split, however many blocks there are. The reference is replaced in every iteration
+    of the burn-in, when the chain need not be exact yet, and is fixed from then on.
     """
 
     def __init__(self, num_observations: int) -> None:

@@ -1,10 +1,10 @@
 """Anchors from blocks that are close to each other, drawn given the partition.
 
-The first anchor i is from a block that is drawn uniformly. The second is from the same block with probability 1/2, and
-otherwise from another block b, drawn with probability proportional to L(y_i | y_b). So two pieces of what might be one
-block are brought together in a few moves; anchors that are drawn without a look at the partition seldom hit a small
-piece. As these do look at it, their probability h(s | c) is part of the acceptance
-(:mod:`pyclone_pgsm.samplers.split_proposals`).
+The first anchor i comes from a block that is drawn uniformly. The second comes from the same block with probability
+1/2, and otherwise from another block b, drawn with probability proportional to L(y_i | y_b). Two fragments of what
+might be one block are thus brought together in a few moves, whereas anchors drawn independently of the partition seldom
+hit a small fragment. Because these anchors depend on the partition, their probability h(s | c) enters the acceptance
+probability (:mod:`pyclone_pgsm.samplers.split_proposals`).
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ import numpy as np
 from pyclone_pgsm.jit.compiling import inner
 from pyclone_pgsm.samplers.split_merge import closure_of
 
-LARGEST_EXPONENT = 700.0  # exp of more overflows
+LARGEST_EXPONENT = 700.0  # exp of a larger number overflows
 
 
 @inner(nogil=True)
 def other_blocks(partition, slot, other_slot):
-    """The slots in use but these two."""
+    """Return the slots in use, except these two."""
     others = np.empty(partition.counter[0], np.int64)
     count = 0
     for b in range(partition.counter[0]):
@@ -33,7 +33,7 @@ def other_blocks(partition, slot, other_slot):
 
 @inner(nogil=True)
 def log_predictives_of(likelihood, partition, slots, i):
-    """log L(y_i | y_b) of the blocks in some slots."""
+    """Return log L(y_i | y_b) of the blocks in `slots`."""
     log_p = np.empty(len(slots))
     likelihood.log_predictives(partition.stats, slots, i, np.full(len(slots), -np.inf), log_p)
     return log_p
@@ -41,19 +41,7 @@ def log_predictives_of(likelihood, partition, slots, i):
 
 @inner(nogil=True)
 def close_anchors(likelihood, partition, rng):
-    """An ordered pair of anchors from h(s | c); twice the same observation where there is no second one.
-
-    Parameters
-    ----------
-    likelihood : NamedTuple
-        See :mod:`pyclone_pgsm.likelihoods.contract`.
-    partition : Partition
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    anchors : (2,) int64
-    """
+    """Draw an ordered pair of anchors, (2,) int64, from h(s | c); both are the same if there is no second one."""
     slot = np.int64(partition.active[int(rng.random() * partition.counter[0])])
     members = closure_of(partition.labels, slot, slot, partition.sizes[slot])
     place = int(rng.random() * len(members))
@@ -85,18 +73,18 @@ def close_anchors(likelihood, partition, rng):
 
 @inner(nogil=True)
 def log_anchor_odds(likelihood, partition, first, second_slot, others, sizes):
-    """log h(s | split) - log h(s | merged).
+    """Return log h(s | split) - log h(s | merged).
 
     Parameters
     ----------
     first : int
         The first anchor.
     second_slot : int
-        The second one's block where they are split.
+        Slot of the second anchor's block in the split.
     others : (k,) int64
-        The blocks without anchors.
+        Slots of the blocks without anchors.
     sizes : (2,) int64
-        Observations in the two blocks.
+        Sizes of the two blocks.
     """
     log_chosen = likelihood.log_predictive(partition.stats[second_slot], first, -np.inf)
     if log_chosen == -np.inf:

@@ -2,16 +2,16 @@
 
 The n observations of the closure enter in the order sigma (Algorithm 2), the anchors first. A particle is either
 *merged* (everything in one block, an absorbing state) or *split*, with each observation in the block of the first or of
-the second anchor. One of the N particles is conditioned on: it follows the current partition. Intermediate targets
-(Sections 3.4 and 3.5), with gamma_t the target of Equation (5) on sigma_1 .. sigma_t:
+the second anchor. One of the N particles is conditioned on: it follows the current partition. With gamma_t the target
+of Equation (5) on sigma_1 .. sigma_t, the intermediate targets (Sections 3.4 and 3.5) are:
 
     plain:     gamma_t
     annealed:  1 for t <= 2;  gamma_2^{zeta_t} gamma_t / gamma_2 for t > 2,  zeta_t = (t - 2)/(n - 2);
-               for n = 2 there is no later step and gamma_2 enters the weight whole
+               for n = 2 there is no later step, and all of gamma_2 enters the weight
 
-All merged particles are the same particle, and copies made by resampling stay equal until they draw differently. So
-the kernel keeps *unique* particles with multiplicities and draws a particle's children by a binomial over its
-multiplicity; blocks are shared between particles until one of them changes
+All merged particles are identical, and copies made by resampling stay identical until they draw differently. The kernel
+therefore keeps *unique* particles with multiplicities and draws the number of a particle's children of each kind from a
+binomial distribution. Particles share a block until one of them changes it
 (:mod:`~pyclone_pgsm.samplers.particle_blocks`).
 """
 
@@ -45,19 +45,19 @@ from pyclone_pgsm.samplers.particles import (
 )
 from pyclone_pgsm.samplers.resampling import OPTIMAL, draw_binomial
 
-# The less likely of two choices is left out of their sum when this many nats below: less than its rounding.
+# The less likely of two choices is left out of their sum if this many nats below: it is less than the rounding error.
 NEGLIGIBLE = 60.0
 
 
 class Path(NamedTuple):
-    """Allocations of the closure of the anchors: what the kernel is conditioned on, and what it returns.
+    """Allocations of the closure of the anchors, which the kernel is conditioned on and which it returns.
 
     Attributes
     ----------
     sigma : (n,) int64
         The observations in the order in which they enter.
     sides : (n,) int8
-        0 where an observation is in the block of ``sigma[0]``, 1 where in that of ``sigma[1]``; all 0 if merged.
+        0 for an observation in the block of ``sigma[0]``, 1 for one in the block of ``sigma[1]``; all 0 if merged.
     """
 
     sigma: np.ndarray
@@ -65,15 +65,15 @@ class Path(NamedTuple):
 
 
 class Targets(NamedTuple):
-    """What the intermediate targets add to log weights.
+    """Contributions of the intermediate targets to the log weights.
 
     Attributes
     ----------
     log_tau2 : (T + 1,) float64
     log_merged, log_split : float
-        log gamma_2 of either kind of particle, relative to the larger.
+        log gamma_2 of a merged and of a split particle, relative to the larger of the two.
     anneal_merged, anneal_split : float
-        What of them each step t > 2 adds: log gamma_2 / (n - 2) if annealed, 0 if not.
+        What each step t > 2 adds: log gamma_2 / (n - 2) if annealed, 0 if not.
     """
 
     log_tau2: np.ndarray
@@ -90,7 +90,7 @@ class Workspace(NamedTuple):
     ----------
     particles, children : Particles
     ancestry : (n, R) int16
-        2 parent + choice of each split particle at each step, to trace the path that is drawn.
+        2 parent + choice of each split particle at each step, from which the path of the drawn particle is traced.
     weights : Weights
     """
 
@@ -102,7 +102,7 @@ class Workspace(NamedTuple):
 
 @inner(nogil=True)
 def sample_permutation(rng, anchors, closure):
-    """Algorithm 2: sigma with the anchors, in random order, first and the rest of the closure shuffled."""
+    """Algorithm 2: draw sigma, which starts with the anchors in random order, followed by the shuffled others."""
     first = 1 if rng.random() < 0.5 else 0
     sigma = np.empty(len(closure), np.int64)
     sigma[0] = anchors[first]
@@ -120,27 +120,10 @@ def sample_permutation(rng, anchors, closure):
 
 @inner(nogil=True)
 def conditional_smc(likelihood, prior, num_others, path, settings, one_merged, pool, rng):
-    """Algorithm 3: allocations of the closure drawn given the current ones.
+    """Algorithm 3: draw new allocations of the closure given the current ones.
 
-    Parameters
-    ----------
-    likelihood : NamedTuple
-    prior : PartitionPrior
-    num_others : int
-        Number of blocks without an anchor.
-    path : Path
-        The current allocations.
-    settings : SMCSettings
-    one_merged : bool or None
-    pool : BlockPool
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    path : Path
-        The new allocations.
-    first, second : int
-        Where in the pool the anchors' blocks are; the same block if merged.
+    `num_others` is the number of blocks without an anchor, and `path` the current allocations. Returns the new path,
+    and the positions of the two anchors' blocks in the pool, which are equal if merged.
     """
     n = len(path.sigma)
     size = (2 * settings.num_particles if settings.scheme == OPTIMAL else settings.num_particles) + 2
@@ -160,9 +143,9 @@ def conditional_smc(likelihood, prior, num_others, path, settings, one_merged, p
 
 @inner(**LEAF)
 def run_particles(likelihood, targets, path, settings, one_merged, blocks, workspace, pool, rng):
-    """The steps of Algorithm 3: the particle that is drawn at the end, and its blocks.
+    """Run the steps of Algorithm 3 and return the particle that is drawn at the end, with its two blocks.
 
-    No array is made here, nor returned: so references to arrays need not be counted.
+    No array is created or returned here, so that compiled code need not count references to arrays.
     """
     particles, children, ancestry, weights = workspace
     particles = initialise(rng, targets, settings, one_merged, path, blocks, particles)
@@ -185,7 +168,7 @@ def run_particles(likelihood, targets, path, settings, one_merged, blocks, works
 
 @inner(nogil=True)
 def start_blocks(likelihood, pool, sigma):
-    """The blocks of the first anchor, of the second, and of both."""
+    """Make the blocks of the first anchor, of the second, and of both."""
     empty_pool(pool)
     first = start_block(likelihood, pool, sigma[:1])
     second = start_block(likelihood, pool, sigma[1:2])
@@ -195,7 +178,7 @@ def start_blocks(likelihood, pool, sigma):
 
 @inner(nogil=True)
 def make_targets(likelihood, prior, num_others, sigma, annealed, pool, first):
-    """log gamma_2 of either kind of particle, and how it enters the weights (Equation 5, Sections 3.4 and 3.5)."""
+    """Return log gamma_2 of both kinds of particles, and how it enters the weights (Equation 5, Sections 3.4, 3.5)."""
     log_tau2 = prior.log_tau2
     log_merged = (
         prior.log_tau1[num_others + 1]
@@ -223,7 +206,7 @@ def make_targets(likelihood, prior, num_others, sigma, annealed, pool, first):
 
 @inner(**LEAF)
 def initialise(rng, targets, settings, one_merged, path, blocks, particles):
-    """The particles at t = 2: the anchors in one block, or in two."""
+    """Return the particles at t = 2: with the anchors in one block, or in two."""
     together = path.sides[1] == 0
     copies, log_w = particles.copies, particles.log_w
     num_free = settings.num_particles - 1  # the conditioned path is kept apart
@@ -254,7 +237,7 @@ def initialise(rng, targets, settings, one_merged, path, blocks, particles):
 
 @inner(**LEAF)
 def extend_merged(likelihood, targets, particles, pool, t, i):
-    """The merged particle has one child: everything stays in one block."""
+    """Extend the merged particle to its only child, in which everything stays in one block."""
     if particles.copies[MERGED] > 0 or particles.reference == MERGED:
         log_tau2 = targets.log_tau2
         block = particles.blocks[MERGED, 0]
@@ -265,10 +248,10 @@ def extend_merged(likelihood, targets, particles, pool, t, i):
 
 @inner(**LEAF)
 def predict_joins(likelihood, targets, settings, particles, likely, pool, i):
-    """``pool.log_join`` of all blocks of split particles: the ratio gamma_t / gamma_{t-1} of Section 3.4.
+    """Compute ``pool.log_join`` of all blocks of split particles: log of gamma_t / gamma_{t-1} of Section 3.4.
 
-    The block that the conditioned path joins is the likely one. Where the other is negligible beside it, it matters
-    only that it is.
+    The side that the conditioned path joins is taken as the likely one. Values of the other side that are negligible
+    beside it need not be accurate.
     """
     blocks = particles.blocks
     pool.log_join[:] = np.nan
@@ -285,7 +268,7 @@ def predict_joins(likelihood, targets, settings, particles, likely, pool, i):
 
 @inner(**LEAF)
 def log_add(a, b):
-    """log(exp(a) + exp(b)), and the share of exp(a) in the sum."""
+    """Return log(exp(a) + exp(b)), and the share of exp(a) in the sum."""
     if a >= b:
         ratio = math.exp(b - a)
         return a + math.log1p(ratio), 1.0 / (1.0 + ratio)
@@ -295,11 +278,11 @@ def log_add(a, b):
 
 @inner(**LEAF)
 def propose(rng, targets, settings, particles, likely, children, ancestry, pool):
-    """The children of all particles: their copies and weights, and the blocks they hold before they are extended.
+    """Make the children of all particles: their copies, their weights, and their blocks before these are extended.
 
-    The copies of a split particle join the `likely` side, that of the conditioned path, with the probability of the
-    proposal, and the weight is the sum over both choices. The optimal scheme makes both children, each with its own
-    weight.
+    Each copy of a split particle joins the `likely` side, which is that of the conditioned path, with the probability
+    that the proposal gives it, and the weight is the sum over both choices. The optimal scheme makes both children
+    instead, each with its own weight.
     """
     copies, log_w, blocks, num, reference = particles
     children.copies[MERGED] = copies[MERGED]
@@ -339,7 +322,7 @@ def propose(rng, targets, settings, particles, likely, children, ancestry, pool)
 
 @inner(nogil=True)
 def trace_path(sigma, ancestry, chosen):
-    """The allocations of the particle `chosen` at the end."""
+    """Return the allocations of the particle `chosen` at the end."""
     sides = np.zeros(len(sigma), np.int8)
     if chosen != MERGED:
         sides[1] = 1

@@ -4,11 +4,11 @@ Each observation in turn joins a block b of the others with probability proporti
 
     tau2(|b| + 1) / tau2(|b|) L(y_i | y_b),
 
-or a new one with probability proportional to tau1(k + 1) / tau1(k) tau2(1) L(y_i), k the number of the other blocks.
-An observation that stays costs no update: its own block's predictive comes from ``log_predictive_without``.
+or a new block with probability proportional to tau1(k + 1) / tau1(k) tau2(1) L(y_i), where k is the number of the other
+blocks. An observation that stays costs no update: its own block's predictive comes from ``log_predictive_without``.
 
-Observations of the same *kind* are equal. What was computed for one holds for the next, but for the blocks that have
-changed in between; and when y leaves b for b', one half of what has changed is known already:
+Observations of the same *kind* have equal data. The values computed for one are reused for the next, except for blocks
+that have changed in between. When y moves from b to b', half of the changed values are already known:
 
     L(y | b after) = L(y | b without y, before),     L(y | b' without y, after) = L(y | b', before).
 """
@@ -23,30 +23,30 @@ import numpy as np
 from pyclone_pgsm.jit.compiling import LEAF, inner
 from pyclone_pgsm.partition import close_slot, open_slot, with_free_slots
 
-# Choices more than this many nats below the best are left out: all together less than the rounding of the others.
+# Choices more than this many nats below the best are left out: together they are less than the rounding error.
 NEGLIGIBLE = 37.0
-# Weights are kept relative to exp(base), from one observation of a kind to the next. base is the log weight of the
-# better of staying and a new block when it was last chosen. It is chosen anew when the better of these is more than
-# SLACK nats below it, or when one of these or another block is more than LARGEST nats above.
+# Weights are kept relative to exp(base) while observations of one kind are visited. base is the larger of the log
+# weights of staying and of a new block at the time it was set. It is reset when the larger of these is more than
+# SLACK nats below it, or when one of these or another block is more than LARGEST nats above it.
 SLACK = 3.0
 LARGEST = 300.0
 JOINING, STAYING = 1, 2
-"""Bits of `Known.flags`: log L(y | b) is up to date; log L(y | b without y) is."""
+"""Bits of `Known.flags`: log L(y | b) is up to date; log L(y | b without y) is up to date."""
 
 
 class Known(NamedTuple):
-    """What is known of the blocks, per slot, for the observation that is visited and its equals.
+    """Values known for each slot, valid for the visited observation and all others of its kind.
 
     Attributes
     ----------
     joining, staying : (C,) float64
         log L(y | b) and log L(y | b without y).
     flags : (C,) int64
-        What is known: JOINING, STAYING.
+        Which of these are up to date: JOINING, STAYING.
     weight : (C,) float64
-        Of joining the block.
+        Weight of joining the block.
     slots, cutoffs, results : (C,)
-        Workspace of the predictives: of which blocks, below which value they are negligible, and what they are.
+        Workspace for predictives: slots of the blocks, values below which predictives are negligible, and results.
     """
 
     joining: np.ndarray
@@ -66,9 +66,9 @@ class Visit(NamedTuple):
     i, own : int
         The observation, and the slot of its block.
     is_alone : bool
-        Whether it is alone there.
+        Whether its block has no other member.
     u : float
-        Uniform in [0, 1): decides on the block.
+        Uniform random number in [0, 1) that decides on the block.
     log_p_own, log_p_new : float
         log weight of staying (-inf if alone), and of a new block.
     """
@@ -96,26 +96,26 @@ def nothing_known(capacity):
 
 @inner(**LEAF)
 def keep_flags(partition, known, flags):
-    """Forget all but these flags of all blocks."""
+    """Clear all flags of all blocks except `flags`."""
     for b in range(partition.counter[0]):
         known.flags[partition.active[b]] &= flags
 
 
 @inner(**LEAF)
 def log_size_ratio(log_tau2, size):
-    """log tau2(n + 1) / tau2(n)."""
+    """Return log tau2(n + 1) / tau2(n)."""
     return log_tau2[size + 1] - log_tau2[size]
 
 
 @inner(**LEAF)
 def relative_weight(log_p):
-    """exp(log_p), 0 where negligible."""
+    """Return exp(log_p), or 0 if negligible."""
     return math.exp(log_p) if log_p > -NEGLIGIBLE - SLACK else 0.0
 
 
 @inner(**LEAF)
 def start_visit(likelihood, prior, partition, i, log_new, known, u):
-    """The observation with its weights of staying and of a new block; `log_new` is log L(y_i)."""
+    """Begin the visit of observation i: weights of staying and of a new block; `log_new` is log L(y_i)."""
     labels, sizes, stats, _, _, counter = partition
     log_tau1, log_tau2 = prior.log_tau1, prior.log_tau2
     own = np.int64(labels[i])
@@ -135,7 +135,7 @@ def start_visit(likelihood, prior, partition, i, log_new, known, u):
 
 @inner(**LEAF)
 def predict_others(likelihood, log_tau2, partition, visit, base, known):
-    """Weights of joining the other blocks that are not known, relative to exp(`base`): the largest log weight."""
+    """Compute the unknown weights of joining other blocks, relative to exp(`base`); return the largest log weight."""
     _, sizes, stats, active, _, counter = partition
     flags, slots, cutoffs, results = known.flags, known.slots, known.cutoffs, known.results
     count = 0
@@ -161,7 +161,7 @@ def predict_others(likelihood, log_tau2, partition, visit, base, known):
 
 @inner(**LEAF)
 def rescale(log_tau2, partition, base, known):
-    """Let all weights that are known be relative to exp(`base`)."""
+    """Make all known weights relative to exp(`base`)."""
     for b in range(partition.counter[0]):
         slot = partition.active[b]
         if known.flags[slot] & JOINING:
@@ -171,9 +171,9 @@ def rescale(log_tau2, partition, base, known):
 
 @inner(**LEAF)
 def draw_block(partition, visit, weight, weight_own, weight_new):
-    """The block that u picks, by its slot; -1 for a new one.
+    """Return the slot of the block that ``visit.u`` selects, -1 for a new block.
 
-    The own block comes first, then the others, each with its ``weight[slot]``, then the new one.
+    The observation's own block comes first, then the others, each with its ``weight[slot]``, then the new one.
     """
     _, _, _, active, _, counter = partition
     own = visit.own
@@ -195,7 +195,7 @@ def draw_block(partition, visit, weight, weight_own, weight_new):
 
 @inner(**LEAF)
 def choose_block(likelihood, log_tau2, partition, visit, base, known):
-    """The slot that the observation chooses, -1 for a new block; and what the known weights are relative to."""
+    """Return the slot that the observation chooses (-1 for a new block), and the base of the known weights."""
     best = predict_others(likelihood, log_tau2, partition, visit, base, known)
     if best > base + LARGEST:
         base = best
@@ -207,7 +207,7 @@ def choose_block(likelihood, log_tau2, partition, visit, base, known):
 
 @inner(**LEAF)
 def move(likelihood, log_tau2, partition, visit, target, log_new, base, known):
-    """Take the observation out of its block and put it into another; what is known changes with them."""
+    """Move the observation from its block to `target` (-1 for a new block), and update the known values."""
     labels, sizes, stats, _, _, _ = partition
     joining, staying, flags, weight, _, _, _ = known
     i, own = visit.i, visit.own
@@ -233,14 +233,7 @@ def move(likelihood, log_tau2, partition, visit, target, log_new, base, known):
 
 @inner(**LEAF)
 def visit_all(likelihood, prior, partition, order, first, known, rng):
-    """Visit ``order[first], ..`` as long as there is a free slot.
-
-    Returns
-    -------
-    next : int
-        Where in the order it stopped.
-    moved : int
-    """
+    """Visit ``order[first], ..`` until no slot is free; return the position reached and how many have moved."""
     log_tau2 = prior.log_tau2
     moved = 0
     kind = -1
@@ -268,7 +261,7 @@ def visit_all(likelihood, prior, partition, order, first, known, rng):
 
 
 def gibbs_sweep(likelihood, prior, partition, order, rng):
-    """One sweep over all observations.
+    """Make one sweep over all observations.
 
     Parameters
     ----------
@@ -278,14 +271,14 @@ def gibbs_sweep(likelihood, prior, partition, order, rng):
     partition : Partition
         Changed in place; do not use it afterwards.
     order : (T,) int64
-        The observations in the order in which they are visited; those of one kind are best neighbours.
+        The observations in the order in which they are visited. It is fastest if those of one kind are adjacent.
     rng : numpy.random.Generator
 
     Returns
     -------
     partition : Partition
     moved : int
-        Observations that changed their block.
+        Number of observations that changed their block.
     """
     moved = 0
     visited = np.int64(0)

@@ -15,13 +15,13 @@ from pyclone_pgsm.partition import Partition, build_partition, log_likelihood
 
 
 def partition_log_likelihood(likelihood: Any, partition: Partition) -> float:
-    """sum_b log L(y_b), constants included, so that values at different hyperparameters compare."""
+    """Return sum_b log L(y_b), including constants, so that it can be compared between hyperparameter values."""
     kernel = compiled_for(log_likelihood, type(likelihood))
     return float(kernel(likelihood, partition)) + likelihood.log_constant()
 
 
 class Evaluated(NamedTuple):
-    """Values of the hyperparameters, and what depends on them.
+    """Values of the hyperparameters, and the objects that depend on them.
 
     Attributes
     ----------
@@ -29,7 +29,7 @@ class Evaluated(NamedTuple):
     likelihood : NamedTuple
         The model's likelihood at the values.
     partition : Partition
-        With statistics at the values.
+        Its statistics are those at the values.
     log_density : float
         log p(values, y | c), up to a constant of the hyperprior.
     """
@@ -41,7 +41,7 @@ class Evaluated(NamedTuple):
 
 
 def evaluate(model: Model, values: Values, likelihood: Any, partition: Partition) -> Evaluated:
-    """The state at these values, with its log density."""
+    """Return the state at these values, with its log density."""
     log_density = partition_log_likelihood(likelihood, partition) + model.log_hyperprior(values)
     return Evaluated(values, likelihood, partition, log_density)
 
@@ -51,8 +51,8 @@ def resample_hyperparameters(
 ) -> Evaluated:
     """Draw the hyperparameters given the partition.
 
-    First those that the model draws given the parameters of the blocks, then, with these summed out, by as many
-    Metropolis-Hastings steps as it asks for. Both leave p(values | c, y) ∝ p(values) prod_b L(y_b; values) as it is.
+    First come the draws that the model makes given the parameters of the blocks, then, with these summed out, as many
+    Metropolis-Hastings steps as it requests. Both leave p(values | c, y) ∝ p(values) prod_b L(y_b; values) invariant.
 
     Returns
     -------
@@ -80,7 +80,7 @@ def _metropolis_hastings_step(
 
 
 def _state_at(model: Model, values: Values, partition: Partition) -> Evaluated:
-    """The partition at other values."""
+    """Return the state at other values, with statistics recomputed."""
     likelihood = model.likelihood(values)
     build = compiled_for(build_partition, type(likelihood))
     return evaluate(model, values, likelihood, build(likelihood, partition.labels))

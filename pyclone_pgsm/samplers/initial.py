@@ -1,4 +1,4 @@
-"""Where a chain starts: one cluster, every observation alone, K random clusters, or given labels."""
+"""First state of a chain: one cluster, every observation alone, K random clusters, or given labels."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ MOST_DIGITS = 9
 
 
 def is_file(init: str) -> bool:
-    """Whether a start is none of those with a name, so the path of a file of labels."""
+    """Whether `init` is the path of a file of labels, that is, none of the named starts."""
     return init not in ("single", "disconnected", "random", "apart") and not init.startswith("random:")
 
 
 def check_init(init: str) -> None:
-    """Refuse a start that means nothing.
+    """Check a start given as text.
 
     Raises
     ------
     UsageError
-        The text is empty, or the K of random:K is no number above 0.
+        The text is empty, or the K of random:K is not a number above 0.
     """
     if not init.strip() or (init.startswith("random:") and not re.fullmatch("random:0*[1-9][0-9]*", init)):
         raise UsageError(f"`init` {init!r}: must be one of {INITS}")
@@ -40,17 +40,17 @@ def check_init(init: str) -> None:
 def initial_labels(
     init: str | ArrayLike, num_observations: int, rng: np.random.Generator
 ) -> NDArray[np.int32]:
-    """The labels of a chain's first state.
+    """Return the labels of a chain's first state.
 
     Parameters
     ----------
     init : {"single", "disconnected", "random", "random:K"} or (T,) array of int
-        One block; every observation alone; each observation in one of K (10) clusters with the same probability; or
-        the labels themselves, as from :func:`~pyclone_pgsm.inputs.labels.read_labels`.
+        One block; every observation alone; each observation in one of K (default 10) clusters with the same
+        probability; or the labels themselves, as from :func:`~pyclone_pgsm.inputs.labels.read_labels`.
     num_observations : int
         T.
     rng : numpy.random.Generator
-        Used by random starts only.
+        Only used by random starts.
 
     Returns
     -------
@@ -60,7 +60,7 @@ def initial_labels(
     Raises
     ------
     UsageError
-        There is no such start, or the labels are not T integers.
+        `init` is not a valid start, or the labels are not T integers.
     """
     if not isinstance(init, str):
         return _checked_labels(np.asarray(init), num_observations)

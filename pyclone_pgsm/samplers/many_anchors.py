@@ -1,21 +1,21 @@
 """Particle Gibbs split-merge with any number of anchors (paper, Appendix D).
 
-The blocks that hold one of the anchors i1 .. is are put together, n observations, and allocated anew to blocks that
-again each hold an anchor: 1 to s of them. This can split a block and merge two others in one step, which is needed
-where the number of blocks is bounded.
+The n observations in the blocks of the anchors i1 .. is are reallocated to 1 to s blocks, each of which again
+contains an anchor. One step can split a block and merge two others, which is needed where the number of blocks is
+bounded.
 
-The observations enter in the order sigma: the anchors first, in random order, then the others, shuffled. At t <= s an
-observation may join any block of the particle or open a new one, unless the prior rules out so many; at t > s it joins
-a block. The allocations of the anchors and the block that is joined are the paper's state. Intermediate targets, with
-gamma_t the target on sigma_1 .. sigma_t:
+The observations enter in the order sigma: first the anchors in random order, then the others, shuffled. At t <= s an
+observation may join any block of the particle or open a new one, unless the prior rules out that many blocks. At t > s
+it joins an existing block. The paper's state is the allocations of the anchors and the block that is joined. With
+gamma_t the target on sigma_1 .. sigma_t, the intermediate targets are:
 
     plain:     gamma_t
     annealed:  1 for t <= s;  gamma_s^{zeta_t} gamma_t / gamma_s for t > s,  zeta_t = (t - s)/(n - s);
-               for n = s there is no later step and gamma_s enters the weight whole
+               for n = s there is no later step, and all of gamma_s enters the weight
 
 As with two anchors (:mod:`~pyclone_pgsm.samplers.conditional_smc`) the kernel keeps unique particles with
-multiplicities, in the order of their paths, and blocks that particles share. A particle's blocks are numbered in the
-order in which they were opened.
+multiplicities, in the order of their paths, and particles share blocks. A particle's blocks are numbered in the order
+in which they were opened.
 """
 
 from __future__ import annotations
@@ -47,23 +47,23 @@ from pyclone_pgsm.samplers.split_merge import merge_blocks
 
 
 class Particles(NamedTuple):
-    """Unique particles, R of them at most, in the order of their paths.
+    """Unique particles, at most R, in the order of their paths.
 
     Attributes
     ----------
     copies : (R,) int64
-        Multiplicities, the conditioned path left out.
+        Multiplicities, not counting the conditioned path.
     log_w : (R,) float64
         Log weight of one copy.
     log_gamma : (R,) float64
         Annealed targets: log gamma_t up to t = s, and log gamma_s from there on. Plain targets: 0.
     num_blocks : (R,) int64
     blocks : (R, s) int64
-        Where in the pool they are.
+        Positions of the blocks in the pool.
     path : (R,) int32
         s times the parent's number plus the number of the block that the last observation joined.
     num, reference : int
-        Number of particles, and which of them the conditioned path belongs to.
+        Number of particles, and the particle that the conditioned path belongs to.
     """
 
     copies: np.ndarray
@@ -78,7 +78,7 @@ class Particles(NamedTuple):
 
 @inner(nogil=True)
 def make_particles(size, num_anchors):
-    """One particle, without blocks yet, and space for `size`."""
+    """Make one particle, without blocks yet, and space for `size`."""
     return Particles(
         np.zeros(size, np.int64),
         np.zeros(size),
@@ -107,7 +107,11 @@ def shuffle(rng, values, first, last):
 
 @inner(nogil=True)
 def closure_of_anchors(rng, labels, anchors, num_slots):
-    """The order sigma of all that share a block with an anchor, and the slots of these blocks as they appear in it."""
+    """Draw the order sigma of the closure.
+
+    Returns sigma, the slots of the closure's blocks in the order in which they appear in it, how many blocks these are,
+    and the number of the block in each slot (-1 for blocks without an anchor).
+    """
     s = len(anchors)
     order = anchors.copy()
     shuffle(rng, order, 0, s)
@@ -139,7 +143,7 @@ def closure_of_anchors(rng, labels, anchors, num_slots):
 
 @inner(nogil=True)
 def predict_joins(likelihood, log_tau2, particles, pool, i):
-    """``pool.log_join`` of all blocks that particles hold."""
+    """Compute ``pool.log_join`` of all blocks of all particles."""
     pool.log_join[:] = np.nan
     count = 0
     for p in range(particles.num):
@@ -150,7 +154,7 @@ def predict_joins(likelihood, log_tau2, particles, pool, i):
 
 @inner(nogil=True)
 def open_block(likelihood, log_tau2, pool, i):
-    """An empty block of the pool that particles may open with observation i."""
+    """Take an empty block from the pool, which particles may open with observation i."""
     fresh = take_block(pool)
     likelihood.clear(pool.stats[fresh])
     pool.sizes[fresh] = 0
@@ -160,7 +164,7 @@ def open_block(likelihood, log_tau2, pool, i):
 
 @inner(nogil=True)
 def compact(particles, pool):
-    """Drop the particles that have no copies left."""
+    """Drop the particles that have no copies left, except the conditioned one."""
     alive = 0
     new_reference = 0
     for p in range(particles.num):
@@ -182,7 +186,7 @@ def compact(particles, pool):
 
 @inner(nogil=True)
 def resample_if_uneven(rng, settings, particles, is_last, weights, pool):
-    """The resampling step, after the children were made: with the optimal scheme where there are more than N."""
+    """Resample the children if the effective sample size is low (optimal scheme: if there are more than N)."""
     copies, log_w, num, reference = particles.copies, particles.log_w, particles.num, particles.reference
     multiplicities, w = weights
     if settings.scheme == OPTIMAL:
@@ -205,22 +209,20 @@ def resample_if_uneven(rng, settings, particles, is_last, weights, pool):
 
 @inner(nogil=True)
 def weigh_choices(particles, p, fresh, log_open, anneal, pool, log_step, log_gamma):
-    """What each block that particle p may join, and a new one, adds to its weight; returns how many there are.
+    """Compute what each choice of particle p, a block to join or a new one, adds to its weight; return their number.
 
     Parameters
     ----------
-    particles : Particles
-    p : int
     fresh : int
         An empty block to open, -1 after the anchors.
     log_open : (s + 1,) float64
-        log weight of opening one more block than k; -inf where the prior rules it out.
+        log weight of opening a block in addition to k others; -inf where the prior rules it out.
     anneal : float
         -1 for plain targets, 0 for annealed ones up to t = s, and 1 / (n - s) from there on.
     pool : BlockPool
         With ``log_join`` of all blocks.
     log_step, log_gamma : (s,) float64
-        Result: the increment of the log weight, and ``log_gamma`` after it.
+        Result: the increment of the log weight, and ``log_gamma`` after the choice.
     """
     k = particles.num_blocks[p]
     choices = k + 1 if fresh >= 0 and log_open[k] > -np.inf else k
@@ -240,7 +242,7 @@ def weigh_choices(particles, p, fresh, log_open, anneal, pool, log_step, log_gam
 
 @inner(nogil=True)
 def add_child(particles, p, choice, fresh, pool, children, new_num):
-    """Let child number `new_num` hold the blocks of its parent p, and a new one if that is its choice."""
+    """Give child `new_num` the blocks of its parent p, and a new one if that is its choice."""
     k = particles.num_blocks[p]
     children.num_blocks[new_num] = k
     children.path[new_num] = particles.blocks.shape[1] * p + choice
@@ -254,25 +256,18 @@ def add_child(particles, p, choice, fresh, pool, children, new_num):
 
 @inner(nogil=True)
 def propose(rng, scheme, particles, reference_choice, fresh, log_open, anneal, children, pool):
-    """All children that are drawn, or with the optimal scheme all there are.
+    """Draw the children of all particles; the optimal scheme makes all possible ones.
 
     Parameters
     ----------
-    rng : numpy.random.Generator
-    scheme : int
     particles : Particles
-        They lose their blocks to the children.
+        Their blocks are released.
     reference_choice : int
         The block that the conditioned particle joins.
     fresh, log_open, anneal, pool
         See :func:`weigh_choices`.
     children : Particles
-        Where to put them.
-
-    Returns
-    -------
-    Particles
-        The children.
+        Receives the children, and is returned with their number.
     """
     s = particles.blocks.shape[1]
     log_step = np.empty(s)
@@ -318,7 +313,7 @@ def propose(rng, scheme, particles, reference_choice, fresh, log_open, anneal, c
 
 @inner(nogil=True)
 def put_blocks(partition, sigma, slots, num_before, particles, chosen, path, pool):
-    """Put the blocks of the particle `chosen`, and the allocations along its path, into the partition."""
+    """Copy the blocks of the particle `chosen`, and the allocations along its path, into the partition."""
     s = particles.blocks.shape[1]
     num_after = particles.num_blocks[chosen]
     for b in range(num_after, num_before):
@@ -337,7 +332,7 @@ def put_blocks(partition, sigma, slots, num_before, particles, chosen, path, poo
 
 @inner(nogil=True)
 def weights_of_opening(prior, num_others, num_anchors):
-    """log tau1(k' + k + 1) / tau1(k' + k) for k = 0 .. s blocks besides the k' others; 0 for the first block."""
+    """Return log tau1(k' + k + 1) / tau1(k' + k) for k = 0 .. s, with k' other blocks; 0 for the first block."""
     log_open = np.zeros(num_anchors + 1)
     for k in range(1, num_anchors):
         log_tau1 = prior.log_tau1[num_others + k + 1]
@@ -346,29 +341,23 @@ def weights_of_opening(prior, num_others, num_anchors):
 
 
 def split_merge_many(likelihood, prior, partition, anchors, settings, rng):
-    """Algorithm 1 with the particle Gibbs kernel of Algorithm 3, for two anchors or more.
+    """Make a split-merge move with two or more anchors: Algorithm 1 with the particle Gibbs kernel of Algorithm 3.
 
     Parameters
     ----------
-    likelihood : NamedTuple
-        See :mod:`pyclone_pgsm.likelihoods.contract`.
-    prior : PartitionPrior
-        ``log_tau1`` may be -inf from some number of blocks on. From a partition with more blocks than that, moves
-        merge.
-    partition : Partition
-        Changed in place; do not use it afterwards.
+    likelihood, prior, partition, rng
+        As in :func:`~pyclone_pgsm.samplers.split_merge.split_merge`.
     anchors : (s,) int64
-        Different observations, drawn without a look at the partition.
+        Different observations, drawn independently of the partition.
     settings : SMCSettings
-        N should be much more than the partitions of s anchors. The scheme is not "both-kinds", which is for two; the
-        optimal one has no use for the threshold.
-    rng : numpy.random.Generator
+        N should be much larger than the number of partitions of s anchors. The scheme cannot be "both-kinds", which is
+        for two anchors; the optimal scheme does not use the threshold.
 
     Returns
     -------
     partition : Partition
     num_blocks_before, num_blocks_after : int
-        Blocks among the anchors' (1 to s).
+        Number of blocks that contain an anchor (1 to s).
     """
     s = len(anchors)
     partition = with_free_slots(partition, s)
@@ -401,7 +390,7 @@ def split_merge_many(likelihood, prior, partition, anchors, settings, rng):
         proposed = propose(rng, settings.scheme, particles, choice, fresh, log_open, anneal, children, pool)
         proposed = resample_if_uneven(rng, settings, proposed, t == n - 1, weights, pool)
         if proposed.num == 1 and proposed.num_blocks[0] == 1 and t >= s - 1:
-            return partition, 1, 1  # all particles are, and stay, in one block, where the closure already is
+            return partition, 1, 1  # all particles are and stay merged, as the closure is already
         extend(likelihood, pool, proposed.blocks, proposed.path, 0, proposed.num, i)
         if fresh >= 0:
             release_block(pool, fresh)

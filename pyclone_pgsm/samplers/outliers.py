@@ -1,16 +1,16 @@
 """Gibbs sampling of which observations are outliers.
 
-Each of T observations is an outlier with probability p, independently. An outlier has a block like any other, and
-counts in its size, but its data have a likelihood L' of their own: they say nothing of the block, nor the block of
-them. So with o the set of the outliers
+Each of T observations is an outlier with probability p, independently. An outlier belongs to a block like any other
+observation and counts towards its size, but its data have a likelihood L' of their own, independent of the block. With
+o the set of outliers, the target is
 
     pi(c, o) ∝ p^|o| (1 - p)^(T - |o|) tau1(|c|) prod_{b in c} tau2(|b|) L(y_{b without o}) prod_{i in o} L'(y_i).
 
-All moves of partitions work on this target if the likelihood they see has no data for the outliers. The sweep here
-draws block and outlier together, from the full likelihood: observation i
+All moves of partitions work on this target if they are given a likelihood without the data of the outliers. The sweep
+here draws an observation's block and whether it is an outlier together, from the full likelihood. Observation i
 
     joins a block b of the others              with weight  tau2(|b| + 1) / tau2(|b|) L(y_i | y_{b without o}),
-    opens a new one, k being their number                   tau1(k + 1) / tau1(k) tau2(1) L(y_i),
+    opens a new one, in addition to these k                 tau1(k + 1) / tau1(k) tau2(1) L(y_i),
     joins b or opens a new one as an outlier                p / (1 - p) L'(y_i) times the same factors of the prior.
 """
 
@@ -27,16 +27,16 @@ from pyclone_pgsm.samplers.gibbs import NEGLIGIBLE
 
 
 class Choices(NamedTuple):
-    """What an observation may choose, and workspace: k blocks, and in place k a new one.
+    """The choices of an observation: k blocks, and at index k a new block.
 
     Attributes
     ----------
     slots : (C,) int64
-        Of the blocks.
+        Slots of the blocks.
     cutoffs : (C,) float64
-        Predictives below are negligible.
+        Values below which predictives are negligible.
     as_member, as_outlier : (C,) float64
-        Weights of joining each as a member, and as an outlier. `as_outlier` first holds the log prior factor of each
+        Weights of joining each as a member, and as an outlier. `as_outlier` first contains the log prior factor of each
         choice (:func:`fill_priors`); :func:`weigh` turns it and `as_member` into weights relative to the best.
     """
 
@@ -53,9 +53,9 @@ def make_choices(capacity):
 
 @inner(**LEAF)
 def fill_priors(prior, partition, own, choices):
-    """Log of the prior's factor of each choice, in ``as_outlier``: their number k without the new block, the largest.
+    """Put the log prior factor of each choice into ``as_outlier``; return k, the number of blocks, and the largest.
 
-    `own` is the slot of the observation, which does not count in the size of its block.
+    `own` is the slot of the observation, which does not count towards the size of its block.
     """
     _, sizes, _, active, _, counter = partition
     log_tau1, log_tau2 = prior.log_tau1, prior.log_tau2
@@ -76,14 +76,9 @@ def fill_priors(prior, partition, own, choices):
 
 @inner(**LEAF)
 def weigh(likelihood, partition, i, was_outlier, log_outlier, largest, choices, count):
-    """Weights of all choices, relative to the best: their sum.
+    """Compute the weights of all choices, relative to the best, and return their sum.
 
-    Parameters
-    ----------
-    log_outlier : float
-        log of p / (1 - p) L'(y_i).
-    largest : float
-        Of the factors that :func:`fill_priors` put into the choices.
+    `log_outlier` is log of p / (1 - p) L'(y_i), and `largest` the largest factor, from :func:`fill_priors`.
     """
     slots, cutoffs, as_member, as_outlier = choices
     own = partition.labels[i]
@@ -108,7 +103,7 @@ def weigh(likelihood, partition, i, was_outlier, log_outlier, largest, choices, 
 
 @inner(**LEAF)
 def draw_choice(choices, count, u):
-    """Where `u`, between 0 and the sum of the weights, falls: the slot (-1 for a new block), and whether an outlier."""
+    """Return the choice at `u`, between 0 and the sum of weights: slot (-1 for a new block), and whether an outlier."""
     choice = 0
     for b in range(2 * (count + 1)):
         weight = choices.as_member[b] if b <= count else choices.as_outlier[b - count - 1]
@@ -124,7 +119,7 @@ def draw_choice(choices, count, u):
 
 @inner(**LEAF)
 def move(likelihood, partition, i, target, was_outlier, is_outlier):
-    """Take the observation out of its block and put it into another, or a new one: its data only if no outlier."""
+    """Move the observation to `target` (-1 for a new block); data of outliers do not enter the statistics."""
     labels, sizes, stats, _, _, _ = partition
     own = labels[i]
     sizes[own] -= 1
@@ -143,15 +138,7 @@ def move(likelihood, partition, i, target, was_outlier, is_outlier):
 
 @inner(**LEAF)
 def visit_outliers(likelihood, prior, partition, outliers, log_outlier, order, first, choices, rng):
-    """Visit ``order[first], ..`` as long as there is a free slot.
-
-    Returns
-    -------
-    next : int
-        Where in the order it stopped.
-    changed : int
-        Observations that became outliers, or ceased to be.
-    """
+    """Visit ``order[first], ..`` until no slot is free; return the position reached, and how many have changed."""
     labels, sizes, _, _, _, counter = partition
     changed = 0
     for t in range(first, len(order)):
@@ -171,19 +158,19 @@ def visit_outliers(likelihood, prior, partition, outliers, log_outlier, order, f
 
 
 def resample_outliers(likelihood, prior, partition, outliers, log_outlier, order, rng):
-    """One sweep over all observations.
+    """Make one sweep over all observations, drawing the block of each and whether it is an outlier.
 
     Parameters
     ----------
     likelihood : NamedTuple
-        Of all observations (see :mod:`pyclone_pgsm.likelihoods.contract`).
+        With the data of all observations (see :mod:`pyclone_pgsm.likelihoods.contract`).
     prior : PartitionPrior
     partition : Partition
-        Outliers are in labels and sizes, but not in the statistics. Changed in place; do not use it afterwards.
+        Outliers count in labels and sizes, but not in the statistics. Changed in place; do not use it afterwards.
     outliers : (T,) bool
         Changed in place.
     log_outlier : (T,) float64
-        log of p / (1 - p) L'(y_i), without the factors that the likelihood leaves out.
+        log of p / (1 - p) L'(y_i), omitting the same factors as the likelihood.
     order : (T,) int64
         The observations in the order in which they are visited.
     rng : numpy.random.Generator
@@ -192,7 +179,7 @@ def resample_outliers(likelihood, prior, partition, outliers, log_outlier, order
     -------
     partition : Partition
     changed : int
-        Observations that became outliers, or ceased to be.
+        Number of observations that became outliers, or ceased to be.
     """
     changed = 0
     visited = np.int64(0)

@@ -1,6 +1,6 @@
-"""The blocks of particles: shared between particles until one of them changes, and counted by their references.
+"""The blocks of particles, which are shared until one of the particles changes them (copy on write).
 
-The pool of blocks is made once and used again from move to move.
+References to a block are counted. The pool of blocks is made once and reused by all moves.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pyclone_pgsm.partition import copy_row
 
 
 class BlockPool(NamedTuple):
-    """Blocks of particles, P of them at most.
+    """Blocks of particles, at most P.
 
     Attributes
     ----------
@@ -25,11 +25,11 @@ class BlockPool(NamedTuple):
         Stack of free blocks; ``free_count[0]`` of them.
     free_count : (1,) int64
     log_join : (P,) float64
-        At one step: log weight of the observation joining the block (NaN: not asked for yet).
+        Log weight of the current step's observation joining the block (NaN: not requested yet).
     extended : (P,) int64
-        At one step: the block with the observation added (-1: not made yet).
+        Copy of the block to which the current step's observation was added (-1: not made yet).
     slots, cutoffs, results : (P,)
-        Workspace of the predictives: of which blocks, below which value they are negligible, and what they are.
+        Workspace for predictives: the blocks, values below which predictives are negligible, and results.
     """
 
     stats: np.ndarray
@@ -46,7 +46,7 @@ class BlockPool(NamedTuple):
 
 @register_jitable
 def make_block_pool(num_particles: int, stat_size: int, num_anchors: int = 2) -> BlockPool:
-    """Space for the blocks of `num_particles` particles and their children."""
+    """Make space for the blocks of `num_particles` particles and their children."""
     size = num_anchors * num_particles + 8
     return BlockPool(
         np.empty((size, stat_size)),
@@ -87,7 +87,7 @@ def release_block(pool, block):
 
 @inner(**LEAF)
 def start_block(likelihood, pool, members):
-    """A new block with a few members."""
+    """Make a new block with a few members and return its position in the pool."""
     block = take_block(pool)
     likelihood.clear(pool.stats[block])
     for i in members:
@@ -98,9 +98,9 @@ def start_block(likelihood, pool, members):
 
 @inner(**LEAF)
 def ask(pool, log_tau2, block, count, negligible):
-    """Ask for ``log_join`` of one more block besides `count` others, unless it has been asked for at this step.
+    """Request ``log_join`` of one more block after `count` others, unless it was requested at this step already.
 
-    Weights below `negligible` may turn out as anything below it. Returns the number of blocks asked for.
+    If the value is below `negligible`, any value below it may be the result. Returns the number of blocks requested.
     """
     if not np.isnan(pool.log_join[block]):
         return count
@@ -112,13 +112,13 @@ def ask(pool, log_tau2, block, count, negligible):
 
 @inner(**LEAF)
 def fill_results(likelihood, pool, count, i):
-    """log L(y_i | b) of the first `count` blocks of ``slots``: compiled once for all who ask."""
+    """Compute log L(y_i | b) of the first `count` blocks of ``slots``; compiled once for all callers."""
     likelihood.log_predictives(pool.stats, pool.slots[:count], i, pool.cutoffs, pool.results)
 
 
 @inner(**LEAF)
 def answer(likelihood, pool, count, i):
-    """log_join = log tau2(|b| + 1) / tau2(|b|) L(y_i | b) of the blocks asked for; returns the smallest."""
+    """Compute log_join = log tau2(|b| + 1) / tau2(|b|) L(y_i | b) of the requested blocks; return the smallest."""
     fill_results(likelihood, pool, count, i)
     smallest = np.inf
     for k in range(count):
@@ -130,7 +130,7 @@ def answer(likelihood, pool, count, i):
 
 @inner(**LEAF)
 def predict(likelihood, pool, block, i):
-    """log L(y_i | b) of one block."""
+    """Return log L(y_i | b) of one block."""
     pool.slots[0] = block
     pool.cutoffs[0] = -np.inf
     fill_results(likelihood, pool, 1, i)
@@ -141,7 +141,7 @@ def predict(likelihood, pool, block, i):
 def extend(likelihood, pool, blocks, ancestry, first, num, i):
     """Put observation i into the block that each of the particles ``first .. num - 1`` has chosen.
 
-    In place if no other particle holds the block; made once and shared if others add the same observation.
+    A block of one particle only is changed in place. Otherwise it is copied once, for all particles that add to it.
     """
     pool.extended[:] = -1
     for p in range(first, num):

@@ -1,9 +1,9 @@
 """Unique particles of conditional SMC with their multiplicities: weights, the resampling step, the final draw.
 
-All merged particles are the same particle, and copies made by resampling stay equal until they draw differently: so
-equal particles are kept once. The blocks they hold are in a pool (:mod:`~pyclone_pgsm.samplers.particle_blocks`).
+All merged particles are identical, and copies made by resampling stay identical until they draw differently, so that
+identical particles are stored once. Their blocks are in a pool (:mod:`~pyclone_pgsm.samplers.particle_blocks`).
 
-Where `one_merged` is True, one copy stands for all merged particles (:func:`has_one_merged`).
+If `one_merged` is True, one copy represents all merged particles (:func:`has_one_merged`).
 """
 
 from __future__ import annotations
@@ -26,25 +26,25 @@ from pyclone_pgsm.samplers.resampling import (
     resample_stratified,
 )
 
-# Share of the weight below which a kind of particle, merged or split, counts as dead.
+# A kind of particles, merged or split, counts as dead if its weight is below this share of the other kind's.
 DEAD = 1e-20
 MERGED = 0  # the merged particle is always number 0; split particles follow
 
 
 class SMCSettings(NamedTuple):
-    """How the particles are run.
+    """Settings of conditional SMC.
 
     Attributes
     ----------
     num_particles : int
         N, from 2 to 10,000.
     threshold : float
-        Resample where the relative effective sample size falls below it: 0 never, above 1 always. (Unless it is 0,
-        also where all copies of one kind, merged or split, have lost their weight.)
+        Resample if the relative effective sample size is below this: 0 never, above 1 always. (Unless it is 0, also
+        resample if all copies of one kind, merged or split, have lost their weight.)
     annealed : bool
-        Annealed or plain intermediate targets.
+        Whether the intermediate targets are annealed, rather than plain.
     scheme : int
-        How particles are resampled: position in :data:`~pyclone_pgsm.samplers.resampling.SCHEMES`.
+        Resampling scheme: position in :data:`~pyclone_pgsm.samplers.resampling.SCHEMES`.
     """
 
     num_particles: int
@@ -59,11 +59,11 @@ class Particles(NamedTuple):
     Attributes
     ----------
     copies : (R,) int64
-        Multiplicities, the conditioned path left out.
+        Multiplicities, not counting the conditioned path.
     log_w : (R,) float64
         Log weight of one copy.
     blocks : (R, 2) int64
-        Where in the pool the anchors' blocks are; that of the merged particle stands first.
+        Positions of the anchors' blocks in the pool; twice the same for the merged particle.
     num : int
         Number of particles, the merged one included even if it has no copies.
     reference : int
@@ -83,7 +83,7 @@ class Weights(NamedTuple):
     Attributes
     ----------
     multiplicities : (R,) int64
-        Copies of each particle, the conditioned path included.
+        Copies of each particle, including the conditioned path.
     w : (R,) float64
         Weights of one copy, relative to the largest.
     """
@@ -93,10 +93,10 @@ class Weights(NamedTuple):
 
 
 def has_one_merged(scheme: str) -> bool | None:
-    """Whether one copy stands for all merged particles with a scheme of resampling.
+    """Whether one copy represents all merged particles in this resampling scheme.
 
     True for the schemes "optimal" and "both-kinds", which keep the merged particle as one copy with all its weight;
-    None for the others. None rather than False: numba then leaves out that code and compiles faster.
+    None for the others. It is None rather than False so that numba leaves out that code and compiles faster.
     """
     return True if SCHEMES.index(scheme) in (OPTIMAL, BOTH_KINDS) else None
 
@@ -115,10 +115,7 @@ def with_number(particles, num, reference):
 
 @inner(**LEAF)
 def weigh(particles, first, weights):
-    """Of particles ``first .. num - 1``: multiplicities, the conditioned path included, and weights of one copy.
-
-    The weights are relative to the largest, whose log is returned.
-    """
+    """Compute `weights` of particles ``first .. num - 1``, relative to the largest weight, whose log is returned."""
     copies, log_w = particles.copies, particles.log_w
     multiplicities, w = weights
     best = -np.inf
@@ -133,7 +130,7 @@ def weigh(particles, first, weights):
 
 @inner(**LEAF)
 def draw_particle(rng, particles, weights):
-    """A particle drawn with probability proportional to its weight."""
+    """Draw a particle with probability proportional to its weight."""
     weigh(particles, 0, weights)
     multiplicities, w = weights
     total = 0.0
@@ -149,7 +146,7 @@ def draw_particle(rng, particles, weights):
 
 @inner(**LEAF)
 def compact(particles, ancestry, pool):
-    """Drop the split particles that have no copies left."""
+    """Drop the split particles that have no copies left, except the conditioned one."""
     copies, log_w, blocks, num, reference = particles
     alive = np.int64(1)
     new_reference = MERGED
@@ -170,7 +167,7 @@ def compact(particles, ancestry, pool):
 
 @inner(**LEAF)
 def resample_if_uneven(rng, settings, one_merged, particles, ancestry, weights, pool):
-    """The resampling step: nothing is done unless the effective sample size is too low, or a kind is dead."""
+    """Resample if the effective sample size is too low, or a kind of particles is dead."""
     if one_merged is not None and one_merged:
         changed = resample_split(rng, settings, particles, weights)
     else:
@@ -180,7 +177,7 @@ def resample_if_uneven(rng, settings, one_merged, particles, ancestry, weights, 
 
 @inner(**LEAF)
 def resample_all(rng, settings, particles, weights):
-    """Resample merged and split particles together, if need be; returns whether that was so."""
+    """Resample merged and split particles together if necessary; return whether it was."""
     copies, log_w, _, num, reference = particles
     multiplicities, w = weights
     weigh(particles, 0, weights)
@@ -198,11 +195,11 @@ def resample_all(rng, settings, particles, weights):
 
 @inner(**LEAF)
 def one_kind_is_dead(w, multiplicities, num):
-    """Whether the copies of the merged particle, or all those of split ones, have lost their weight for good.
+    """Whether all copies of the merged particle, or all split particles, have lost their weight for good.
 
-    Half of the copies at weight zero leave a relative effective sample size of 1/2, so the usual criterion may carry
-    them along to the end. Any criterion that is a function of the weighted particles keeps the kernel exact (Lee 2011),
-    as long as it does not know which of them is the conditioned path.
+    If half of the copies have weight zero, the relative effective sample size is still 1/2, so the usual criterion may
+    keep them to the end. Any criterion that is a function of the weighted particles keeps the kernel exact (Lee 2011),
+    provided that it does not depend on which of them is the conditioned path.
     """
     merged = multiplicities[MERGED] * w[MERGED]
     split = 0.0
@@ -216,9 +213,10 @@ def one_kind_is_dead(w, multiplicities, num):
 
 @inner(**LEAF)
 def resample_split(rng, settings, particles, weights):
-    """Where one copy stands for all merged particles: resample the split ones, if need be, in which case True.
+    """Make the resampling step where one copy represents all merged particles; return whether anything changed.
 
-    Systematic resampling with equal weights, the conditioned particle among them if it is split.
+    Either a kind is dead (:func:`russian_roulette`), or, in the scheme "both-kinds", the split particles are resampled
+    if necessary: systematically, to equal weights, with the conditioned particle among them if it is split.
     """
     copies, log_w, _, num, reference = particles
     multiplicities, w = weights
@@ -242,11 +240,11 @@ def resample_split(rng, settings, particles, weights):
 
 @inner(**LEAF)
 def russian_roulette(rng, particles, log_split):
-    """Where one copy stands for all merged particles: let a kind that is dead go, mostly.
+    """Resample whole kinds where one copy represents all merged particles: a dead kind survives only rarely.
 
-    It stays with probability q, the ratio of the kinds' weights over :data:`DEAD`, and its weight is divided by q if
-    so: a resampling of whole kinds. The kind of the conditioned path stays. `log_split` is the log of the weight of all
-    split particles. Returns whether a kind is dead; ``copies`` and ``log_w`` have changed then.
+    It survives with probability q, the ratio of the kinds' weights divided by :data:`DEAD`, and its weight is then
+    divided by q. The kind of the conditioned path always survives. `log_split` is the log weight of all split particles
+    together. Returns whether a kind is dead, in which case ``copies`` and ``log_w`` have changed.
     """
     copies, log_w, _, num, reference = particles
     log_odds = log_split - log_w[MERGED]
@@ -268,7 +266,7 @@ def russian_roulette(rng, particles, log_split):
 
 @inner(**LEAF)
 def keep_num_particles(rng, settings, particles, ancestry, weights, pool):
-    """The optimal scheme's resampling, of all children where there are more than N."""
+    """Resample the children by the optimal scheme if that is the scheme and there are more than N."""
     copies, log_w, _, num, reference = particles
     total = num - 1 + copies[MERGED] + (reference == MERGED)
     if settings.scheme != OPTIMAL or total <= settings.num_particles:

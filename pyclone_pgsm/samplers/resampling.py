@@ -1,29 +1,30 @@
 """Resampling of particles in conditional SMC, on unique particles with multiplicities.
 
-A particle with weight w has a random number O of offspring, each with weight w / q, q = E[O]. Conditional SMC draws
-the offspring given that one of them, in a place drawn uniformly, is the conditioned path's: from the scheme's own law
-r weighted by the conditioned particle's O (size-biased). Let G be all that was drawn, and x the path: the law of G
-given x is r(G) over the product of q along x. The final weight w(x) is gamma(x) over that same product, so
+A particle with weight w has a random number O of offspring, each with weight w / q, where q = E[O]. Conditional SMC
+draws the offspring given that one of them, at a position drawn uniformly, belongs to the conditioned path: from the
+scheme's own distribution r, weighted by the conditioned particle's O (size-biased). Let G be all random choices, and x
+the path. The distribution of G given x is r(G) divided by the product of q along x. The final weight w(x) is gamma(x)
+divided by the same product, so
 
     pi(x) r(G) / prod q  ∝  r(G) w(x),
 
 and drawing the new path from G with probability proportional to w is a Gibbs step. This is exact for any scheme in
-which q > 0 and nothing depends on which particle is the conditioned one, their order included.
+which q > 0 and nothing, including the order of the particles, depends on which particle is the conditioned one.
 
-Let particle p own an interval of length e_p = N w_p / sum w of the line [0, N), for N particles in all.
+The schemes assign particle p an interval of length e_p = N w_p / sum w on the line [0, N), with N particles in total.
 
-    multinomial   O_p is the number of N points, uniform on the line, in the interval of p. Given the conditioned path:
-                  N - 1 points besides its own
-    stratified    a point uniform on each stratum [k, k + 1)
-    systematic    a point on each stratum, all equally far from k. Of these two a point drawn at random among those in
-                  the interval of p is uniform on it: so the conditioned path's own point is drawn first, uniform on
-                  its interval, then the others given that one (Chopin and Singh 2015)
-    optimal       For discrete spaces: all children of N particles are made, each with its weight. Of more than N those
-                  with a weight above c stay as they are, where sum_p min(1, w_p / c) = N. Of the others each stays with
-                  probability w_p / c, by systematic resampling, and has weight c from then on (Fearnhead and Clifford
-                  2003; given the conditioned path: Whiteley, Andrieu and Doucet 2010)
-    both-kinds    One copy stands for all that are merged, which are the same anyway, with all their weight; the N - 1
-                  others are split. Only these are resampled, by systematic resampling, with equal shares of their total
+    multinomial   O_p is the number of N points, uniform on the line, in the interval of p. Given the conditioned path,
+                  N - 1 points are drawn besides its own.
+    stratified    One point is uniform on each stratum [k, k + 1).
+    systematic    One point is on each stratum, all at the same distance from k. In both of these schemes, a point
+                  picked at random among those in the interval of p is uniform on it. So the conditioned path's own
+                  point is drawn first, uniform on its interval, then the others given it (Chopin and Singh 2015).
+    optimal       For discrete spaces: all children of the N particles are made, each with its weight. If there are more
+                  than N, those with a weight above c are kept unchanged, where sum_p min(1, w_p / c) = N. Each of the
+                  others is kept with probability w_p / c, by systematic resampling, and then has weight c (Fearnhead
+                  and Clifford 2003; given the conditioned path: Whiteley, Andrieu and Doucet 2010).
+    both-kinds    One copy represents all merged particles, which are identical, with all their weight; the N - 1 others
+                  are split. Only these are resampled, by systematic resampling, and get equal shares of their total
                   weight W: the line is [0, N - 1), and q = (N - 1) w_p / W. So one particle of each kind survives.
 """
 
@@ -38,12 +39,12 @@ from pyclone_pgsm.jit.compiling import LEAF, inner
 SCHEMES = ("multinomial", "stratified", "systematic", "optimal", "both-kinds")
 MULTINOMIAL, STRATIFIED, SYSTEMATIC, OPTIMAL, BOTH_KINDS = 0, 1, 2, 3, 4
 
-SMALLEST = 1e-300  # relative to the largest: weights count as no smaller where they serve as probabilities
+SMALLEST = 1e-300  # lower bound, relative to the largest, of weights that serve as probabilities
 
 
 @inner(**LEAF)
 def draw_binomial(rng, n, p):
-    """Number of successes in `n` trials: by inversion, one uniform; trial by trial where inversion would underflow."""
+    """Draw the number of successes in `n` trials: by inversion, or trial by trial if inversion would underflow."""
     if n <= 0 or p <= 0.0:
         return 0
     if p >= 1.0:
@@ -73,7 +74,7 @@ def draw_binomial(rng, n, p):
 def resample_multinomial(rng, weights, num, total, offspring):
     """Multinomial resampling of `total` particles: ``offspring[:num]`` ~ Multinomial(total, weights / sum).
 
-    In place of the weights stand their sums from each on, afterwards.
+    `weights` is overwritten: with the sum of each weight and all later ones.
     """
     for p in range(num - 2, -1, -1):
         weights[p] += weights[p + 1]
@@ -91,19 +92,19 @@ def resample_stratified(rng, weights, first, num, total, reference, systematic, 
     ----------
     rng : numpy.random.Generator
     weights : (P,) float64
-        Those of particles ``first .. num - 1`` count.
+        Weights, of which those of particles ``first .. num - 1`` are used.
     first, num, total : int
         `total` includes the conditioned path.
     reference : int
-        The conditioned particle; below `first` if it is none of these.
+        The conditioned particle; below `first` if it is not among those resampled.
     systematic : bool
-        All points at the same offset from their strata, or each at its own.
+        Whether all points have the same offset from the start of their strata, rather than each its own.
     offspring : (P,) int64
-        Result: the offspring of each, the conditioned path left out.
+        Result: the offspring of each particle, not counting the conditioned path.
     """
     sum_of_weights = 0.0
-    before = 0.0  # the sum up to the conditioned particle
-    last = first  # particle that can have offspring
+    before = 0.0  # the sum of weights before the conditioned particle
+    last = first  # the last particle that can have offspring
     for p in range(first, num):
         offspring[p] = 0
         if p == reference:
@@ -132,9 +133,9 @@ def resample_stratified(rng, weights, first, num, total, reference, systematic, 
 
 @inner(**LEAF)
 def resample(rng, scheme, weights, num, total, reference, offspring):
-    """Resample `total` particles with equal weights, the conditioned path among them but not in `offspring`.
+    """Resample to `total` particles of equal weight, including the conditioned path, which `offspring` does not count.
 
-    The weights may be changed.
+    `weights` may be overwritten.
     """
     if scheme == MULTINOMIAL:
         resample_multinomial(rng, weights, num, total - 1, offspring)
@@ -144,16 +145,16 @@ def resample(rng, scheme, weights, num, total, reference, offspring):
 
 @inner(**LEAF)
 def optimal_bound(weights, num, total):
-    """c of the optimal scheme, for more than `total` positive weights (others are 0).
+    """Compute c of the optimal scheme, for more than `total` positive weights (all others must be 0).
 
-    Each round takes those above the mean of the others out of that mean, which lowers it.
+    Each round keeps the weights above the last c, and lowers c to the mean of the others over the remaining places.
 
     Returns
     -------
     cutoff, bound : float
-        Weights above `cutoff` are kept. No other exceeds `bound` = c, but for rounding.
+        Weights above `cutoff` are kept. No other weight exceeds `bound` = c, except by rounding.
     above : int
-        Number of the weights above `cutoff`.
+        Number of weights above `cutoff`.
     """
     cutoff = np.inf
     above = 0
@@ -177,18 +178,16 @@ def optimal_bound(weights, num, total):
 
 @inner(**LEAF)
 def resample_optimal(rng, log_w, w, num, total, reference, copies, offspring):
-    """Keep `total` of more particles, with new weights.
+    """Keep `total` of `num` particles by the optimal scheme, with new weights.
 
     Parameters
     ----------
-    rng : numpy.random.Generator
     log_w : (P,) float64
-        Log weights of the first `num`, changed for those that stay.
+        Log weights of the first `num` particles; changed for those that are kept.
     w, offspring : (P,) float64, (P,) int64
         Workspace.
-    num, total, reference : int
     copies : (P,) int64
-        1 for a particle, 0 for one that has gone and for the conditioned one; 0 afterwards for those that go.
+        1 for a particle, 0 for one already dropped and for the conditioned one. Set to 0 for those that are dropped.
     """
     best = -np.inf
     for p in range(num):
@@ -210,9 +209,9 @@ def resample_optimal(rng, log_w, w, num, total, reference, copies, offspring):
 
 @inner(**LEAF)
 def relative_ess(weights, multiplicities, first, num):
-    """(sum w)^2 / (N sum w^2) of particles ``first .. num - 1``, in N = sum of multiplicities copies.
+    """Return (sum w)^2 / (N sum w^2) over all N copies of particles ``first .. num - 1``.
 
-    ``weights`` holds the weight of one copy.
+    ``weights`` are those of one copy.
     """
     count = 0
     total = 0.0

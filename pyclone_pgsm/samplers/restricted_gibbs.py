@@ -1,14 +1,14 @@
 """Split-merge with restricted Gibbs sampling (Jain & Neal 2004): a split is proposed by scans over two blocks.
 
-The *launch state* is a random split: each observation but the anchors goes to either's block with probability 1/2,
-and some intermediate restricted Gibbs scans improve on it. In such a scan the observations, but not the anchors, are
-visited in the order sigma, and each joins one of the two blocks b without it with probability proportional to
+The *launch state* is a random split, in which each observation except the anchors joins either anchor's block with
+probability 1/2, improved by some intermediate restricted Gibbs scans. A scan visits the observations except the anchors
+in the order sigma, and each joins one of the two blocks b, from which it is taken out, with probability proportional to
 
     tau2(|b| + 1) / tau2(|b|) L(y_i | y_b).
 
-One more scan from the launch state makes the split that is proposed, and the product of its probabilities is
-q(split | launch state). Of a merge, q is that of the scan which leads from a launch state, drawn in the same way, to
-the current split. Acceptance: :mod:`pyclone_pgsm.samplers.split_proposals`.
+One more scan from the launch state makes the proposed split, and the product of its probabilities is
+q(split | launch state). For a merge, q is the probability that this scan leads from a launch state, drawn in the same
+way, to the current split. See :mod:`pyclone_pgsm.samplers.split_proposals` for the acceptance probability.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from pyclone_pgsm.samplers.split_proposals import SLOTS, begin, choose_side, con
 
 @inner(nogil=True)
 def split_at_random(likelihood, stats, split, rng):
-    """Draw the sides of all but the anchors with probability 1/2, and make the blocks."""
+    """Draw the side of each observation except the anchors with probability 1/2, and make the blocks."""
     sigma, sides, slots, sizes = split
     members = np.empty((2, len(sigma)), np.int64)
     for side in range(2):
@@ -40,15 +40,14 @@ def split_at_random(likelihood, stats, split, rng):
 
 @inner(nogil=True)
 def scan(likelihood, log_tau2, stats, split, wanted, least, rng):
-    """A restricted Gibbs scan, which changes the split; and the log probability of all that it chose.
+    """Make a restricted Gibbs scan, which changes the split, and return the log probability of its choices.
 
     Parameters
     ----------
-    split : Split
     wanted : (n,) int8
-        The side that each observation is to choose, -1 where it is drawn.
+        The side that each observation must choose, or -1 to draw it.
     least : float
-        Stop when the log probability falls below it, since any number below will do.
+        Stop if the log probability falls below this: any value below it then serves as the result.
     """
     sigma, sides, slots, sizes = split
     log_join = np.empty(2)
@@ -77,7 +76,7 @@ def scan(likelihood, log_tau2, stats, split, wanted, least, rng):
 
 @inner(nogil=True)
 def launch(likelihood, log_tau2, stats, split, scans, rng):
-    """Make the split the launch state: random, then `scans` intermediate scans."""
+    """Turn the split into a launch state: random sides, then `scans` intermediate scans."""
     split_at_random(likelihood, stats, split, rng)
     any_side = np.full(len(split.sigma), -1, np.int8)
     for _ in range(scans):
@@ -85,27 +84,14 @@ def launch(likelihood, log_tau2, stats, split, scans, rng):
 
 
 def restricted_gibbs(likelihood, prior, partition, anchors, scans, rng):
-    """A split-merge move with restricted Gibbs sampling.
+    """Make a split-merge move with restricted Gibbs sampling.
 
     Parameters
     ----------
-    likelihood : NamedTuple
-        See :mod:`pyclone_pgsm.likelihoods.contract`.
-    prior : PartitionPrior
-        log tau1 may be -inf from some number of blocks on.
-    partition : Partition
-        Changed in place; do not use it afterwards.
-    anchors : (2,) int64
-        Two different observations, drawn without a look at the partition.
+    likelihood, prior, partition, anchors, rng
+        As in :func:`~pyclone_pgsm.samplers.sams.sams`, which returns the same.
     scans : int
-        Intermediate scans, 0 or more, before the one that makes the proposal.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    partition : Partition
-    num_blocks_before, num_blocks_after : int
-        Blocks among the anchors' (1 or 2).
+        Number of intermediate scans, 0 or more, before the one that makes the proposal.
     """
     partition = with_free_slots(partition, SLOTS)
     attempt = begin(likelihood, prior, partition, anchors, False, rng)

@@ -1,12 +1,12 @@
 """Sequentially-allocated merge-split (SAMS; Dahl 2005): a split is proposed in one pass over the observations.
 
 Each anchor starts a block. The other observations of the closure follow in random order sigma, and each joins one of
-the two blocks b so far with probability proportional to
+the two blocks b made so far with probability proportional to
 
     tau2(|b| + 1) / tau2(|b|) L(y_i | y_b).
 
-The product of these probabilities is q(split | sigma). Of a merge, q is that of the path which leads back to the
-current split. Acceptance: :mod:`pyclone_pgsm.samplers.split_proposals`.
+The product of these probabilities is q(split | sigma). For a merge, q is the probability of the path that leads back to
+the current split. See :mod:`pyclone_pgsm.samplers.split_proposals` for the acceptance probability.
 """
 
 from __future__ import annotations
@@ -21,16 +21,14 @@ from pyclone_pgsm.samplers.split_proposals import SLOTS, begin, choose_side, con
 
 @inner(nogil=True)
 def allocate_in_sequence(likelihood, log_tau2, stats, split, drawn, least, rng):
-    """log q(split | sigma), and the blocks of the split.
+    """Make the blocks of the split and return log q(split | sigma).
 
     Parameters
     ----------
-    split : Split
-        Its blocks are made here.
     drawn : bool
-        Whether the sides are drawn (and stored in the split); if not, they are those of the split.
+        Whether the sides are drawn and stored in the split; otherwise they are those of the split.
     least : float
-        Stop when log q falls below it, since any number below will do.
+        Stop if log q falls below this: any value below it then serves as the result.
     """
     sigma, sides, slots, sizes = split
     for side in range(2):
@@ -57,7 +55,7 @@ def allocate_in_sequence(likelihood, log_tau2, stats, split, drawn, least, rng):
 
 @inner(nogil=True)
 def split_or_merge(likelihood, prior, partition, anchors, are_close, rng):
-    """The move from two anchors; `are_close` if they were drawn by ``close_anchors``."""
+    """Make the move from two anchors; `are_close` says whether they were drawn by ``close_anchors``."""
     partition = with_free_slots(partition, SLOTS)
     attempt = begin(likelihood, prior, partition, anchors, are_close, rng)
     are_together = attempt.slots[0] == attempt.slots[1]
@@ -71,44 +69,40 @@ def split_or_merge(likelihood, prior, partition, anchors, are_close, rng):
 
 
 def sams(likelihood, prior, partition, anchors, rng):
-    """A sequentially-allocated merge-split move.
+    """Make a sequentially-allocated merge-split move.
 
     Parameters
     ----------
     likelihood : NamedTuple
         See :mod:`pyclone_pgsm.likelihoods.contract`.
     prior : PartitionPrior
-        log tau1 may be -inf from some number of blocks on.
+        log tau1 may be -inf above some number of blocks.
     partition : Partition
         Changed in place; do not use it afterwards.
     anchors : (2,) int64
-        Two different observations, drawn without a look at the partition.
+        Two different observations, drawn independently of the partition.
     rng : numpy.random.Generator
 
     Returns
     -------
     partition : Partition
     num_blocks_before, num_blocks_after : int
-        Blocks among the anchors' (1 or 2).
+        Number of blocks that contain an anchor (1 or 2).
     """
     return split_or_merge(likelihood, prior, partition, anchors, False, rng)
 
 
 def close_sams(likelihood, prior, partition, times, rng):
-    """Several merge-split moves, each from anchors in close blocks.
+    """Make several merge-split moves, each from anchors in close blocks.
 
-    Parameters
-    ----------
-    likelihood, prior, partition, rng
-        As of :func:`sams`.
-    times : int
-        How many moves. They are made in one call because each takes less time than a call from Python.
+    `times` is the number of moves, which are made in one call because each takes less time than a call from Python; the
+    other arguments are those of :func:`sams`.
 
     Returns
     -------
     partition : Partition
     num_split, num_merged : int
-        Moves that split a block, and that merged two.
+        Number of moves that split a block, and of moves that merged two.
     """
     num_split = num_merged = 0
     for _ in range(times):

@@ -1,8 +1,8 @@
-"""Algorithm 1 of the paper: a split-merge move breaks the problem down to the blocks that hold one of two anchors.
+"""Algorithm 1 of the paper: a split-merge move, which changes only the blocks that contain one of two anchors.
 
-The anchors s = {i1, i2} lie in one block or in two. The observations of these blocks, the closure of s, are allocated
-anew to one block or two, each with an anchor, by a Markov kernel that leaves the posterior given all other blocks as
-it is: the particle Gibbs kernel of Algorithm 3 (:mod:`~pyclone_pgsm.samplers.conditional_smc`).
+The anchors s = {i1, i2} are in one block or in two. The observations of these blocks, the closure of s, are reallocated
+to one or two blocks, each with an anchor, by a Markov kernel that leaves the posterior given all other blocks
+invariant: the particle Gibbs kernel of Algorithm 3 (:mod:`~pyclone_pgsm.samplers.conditional_smc`).
 """
 
 from __future__ import annotations
@@ -16,31 +16,30 @@ from pyclone_pgsm.samplers.resampling import BOTH_KINDS, OPTIMAL
 
 
 def split_merge(likelihood, prior, partition, anchors, settings, one_merged, pool, rng):
-    """Algorithm 1 with the particle Gibbs kernel of Algorithm 3.
+    """Make a split-merge move: Algorithm 1 with the particle Gibbs kernel of Algorithm 3.
 
     Parameters
     ----------
     likelihood : NamedTuple
         See :mod:`pyclone_pgsm.likelihoods.contract`.
     prior : PartitionPrior
-        ``log_tau1`` may be -inf from some number of blocks on. From a partition with more blocks than that, moves
-        merge.
+        ``log_tau1`` may be -inf above some number of blocks. If the partition has more blocks, the move merges.
     partition : Partition
         Changed in place; do not use it afterwards.
     anchors : (2,) int64
-        Two different observations, drawn without a look at the partition.
+        Two different observations, drawn independently of the partition.
     settings : SMCSettings
     one_merged : bool or None
         See :func:`~pyclone_pgsm.samplers.particles.has_one_merged`.
     pool : BlockPool
-        Made for at least as many particles.
+        Made for at least as many particles as in `settings`.
     rng : numpy.random.Generator
 
     Returns
     -------
     partition : Partition
     num_blocks_before, num_blocks_after : int
-        Blocks among the anchors' (1 or 2).
+        Number of blocks that contain an anchor (1 or 2).
     """
     if one_merged is None and settings.scheme in (OPTIMAL, BOTH_KINDS):
         raise ValueError("this scheme wants one_merged to be True")
@@ -68,7 +67,7 @@ def split_merge(likelihood, prior, partition, anchors, settings, one_merged, poo
 
 @inner(nogil=True)
 def closure_of(labels, slot, other_slot, n):
-    """The n members of two blocks."""
+    """Return the n members of two blocks."""
     closure = np.empty(n, np.int64)
     filled = 0
     for i in range(len(labels)):
@@ -80,7 +79,7 @@ def closure_of(labels, slot, other_slot, n):
 
 @inner(nogil=True)
 def closure_of_pair(partition, anchors):
-    """All observations that share a block with an anchor, the slots of the anchors' blocks, and how many these are."""
+    """Return the members of the anchors' blocks, the slots of these blocks, and the number of blocks (1 or 2)."""
     slots = np.empty(2, np.int64)
     for a in range(2):
         slots[a] = partition.labels[anchors[a]]
@@ -93,7 +92,7 @@ def closure_of_pair(partition, anchors):
 
 @inner(nogil=True)
 def path_of(labels, sigma):
-    """The current allocations as a particle's path, which the kernel is conditioned on."""
+    """Return the current allocations as a particle's path, which the kernel is conditioned on."""
     sides = np.zeros(len(sigma), np.int8)
     for t in range(len(sigma)):
         if labels[sigma[t]] != labels[sigma[0]]:
@@ -103,9 +102,9 @@ def path_of(labels, sigma):
 
 @inner(nogil=True)
 def merge_blocks(partition, slots, closure):
-    """Let the members of the blocks in these different slots, the closure, be in the first.
+    """Move all members of the blocks in these different slots, the closure, to the first slot.
 
-    The caller sees to its statistic.
+    The caller must set its statistic.
     """
     for i in closure:
         partition.labels[i] = slots[0]
@@ -116,7 +115,7 @@ def merge_blocks(partition, slots, closure):
 
 @inner(nogil=True)
 def put_split(partition, path, new_path, pool, blocks):
-    """Put the allocations that were drawn, and their two blocks of the pool, into the partition."""
+    """Copy the drawn allocations, and their two blocks of the pool, into the partition."""
     labels, sigma = partition.labels, path.sigma
     first_slot = np.int64(labels[sigma[0]])
     second_slot = np.int64(labels[sigma[1]])

@@ -1,21 +1,20 @@
-"""Split-merge moves that propose and accept, whatever their proposal q (SAMS and restricted Gibbs sampling).
+"""Metropolis-Hastings split-merge moves with any proposal q, used by SAMS and by restricted Gibbs sampling.
 
-Two anchors s = {i1, i2} lie in one block or in two; their closure is what these blocks hold, n observations. The move
-goes from *merged*, the closure in one block, to a *split*, each observation in the block of one of the anchors, or
-back. A split is drawn from a proposal q, and accepted by Metropolis-Hastings:
+Two anchors s = {i1, i2} are in one block or in two; their closure is the n observations of these blocks. The move goes
+from *merged*, with the closure in one block, to a *split*, with each observation in the block of one of the anchors, or
+back. A split is drawn from a proposal q. The acceptance probabilities are
 
     merged to split    min(1, pi(split) / pi(merged) / q(split))
     split to merged    min(1, pi(merged) / pi(split) q(split))
 
     pi(split) / pi(merged) = tau1(k + 2) / tau1(k + 1) tau2(n1) tau2(n2) / tau2(n) L(y_1) L(y_2) / L(y)
 
-with k the number of other blocks. q may be conditioned on anything that is drawn from a distribution the two states
-share, such as the order in which observations are visited. Where the anchors are drawn given the partition, pi(c) is
-times their probability, h(s | c) of :mod:`pyclone_pgsm.samplers.close_blocks`.
+with k the number of other blocks. q may be conditioned on anything whose distribution is the same in both states, such
+as the order in which observations are visited. If the anchors are drawn given the partition, pi(c) is multiplied by
+their probability, h(s | c) of :mod:`pyclone_pgsm.samplers.close_blocks`.
 
-Proposed blocks are made in free slots of the partition: a refused one is simply forgotten. A move begins
-(:func:`begin`), computes q, which is where SAMS and restricted Gibbs sampling differ, and is concluded
-(:func:`conclude`).
+Proposed blocks are made in free slots of the partition, so that nothing needs to be undone after a rejection. A move
+calls :func:`begin`, computes q, which is where SAMS and restricted Gibbs sampling differ, and calls :func:`conclude`.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from pyclone_pgsm.samplers.close_blocks import log_anchor_odds, other_blocks
 from pyclone_pgsm.samplers.conditional_smc import sample_permutation
 from pyclone_pgsm.samplers.split_merge import closure_of_pair, merge_blocks, path_of
 
-SLOTS = 3  # free slots that a move needs
+SLOTS = 3  # number of free slots that a move needs
 
 
 class Split(NamedTuple):
@@ -42,11 +41,11 @@ class Split(NamedTuple):
     sigma : (n,) int64
         The observations, the anchors first.
     sides : (n,) int8
-        0 where an observation is in the block of ``sigma[0]``, 1 where in that of ``sigma[1]``.
+        0 for an observation in the block of ``sigma[0]``, 1 for one in the block of ``sigma[1]``.
     slots : (2,) int64
-        Where the statistics of the two blocks are.
+        Slots with the statistics of the two blocks.
     sizes : (2,) int64
-        Observations in each.
+        Number of observations in each.
     """
 
     sigma: np.ndarray
@@ -57,15 +56,15 @@ class Split(NamedTuple):
 
 @inner(nogil=True)
 def free_slot(partition, number):
-    """The slot that the `number`-th call of ``open_slot``, from 0, would open."""
+    """Return the slot that the `number`-th call of ``open_slot``, counted from 0, would open."""
     return partition.active[partition.counter[0] + number]
 
 
 @inner(nogil=True)
 def draw_split(partition, anchors, closure, rng):
-    """A split with a random order of the closure, for blocks in the first free slots that are yet to be made.
+    """Prepare a split with the closure in random order, for blocks yet to be made in the first two free slots.
 
-    The sides are those of the current labels (all 0 where the anchors are in one block).
+    The sides are those of the current labels. If the anchors are in one block, only the second anchor is on side 1.
     """
     sigma = sample_permutation(rng, anchors, closure)
     sides = path_of(partition.labels, sigma).sides
@@ -76,13 +75,13 @@ def draw_split(partition, anchors, closure, rng):
 
 @inner(nogil=True)
 def empty_split():
-    """In place of a split that nobody will look at."""
+    """Return a placeholder for a split that will not be used."""
     return Split(np.empty(0, np.int64), np.empty(0, np.int8), np.empty(0, np.int64), np.empty(0, np.int64))
 
 
 @inner(nogil=True)
 def choose_side(log_weights, wanted, rng):
-    """A side drawn with probability proportional to its weight (or `wanted`, if not -1), and its log probability."""
+    """Draw a side in proportion to its weight, or take `wanted` unless -1; return it and its log probability."""
     best = max(log_weights[0], log_weights[1])
     log_sum = best + math.log(math.exp(log_weights[0] - best) + math.exp(log_weights[1] - best))
     side = wanted
@@ -93,16 +92,16 @@ def choose_side(log_weights, wanted, rng):
 
 @inner(nogil=True)
 def log_split_odds(likelihood, prior, stats, num_others, slots, sizes, merged):
-    """log pi(split) / pi(merged); -inf where the prior rules out so many blocks (then a merge is always right).
+    """Return log pi(split) / pi(merged); -inf if the prior rules out that many blocks, so that a merge is accepted.
 
     Parameters
     ----------
     num_others : int
-        k, the blocks without anchors.
+        k, the number of blocks without anchors.
     slots, sizes : (2,) int64
         Slots and sizes of the two blocks.
     merged : int
-        Slot of the one.
+        Slot of the merged block.
     """
     if prior.log_tau1[num_others + 2] == -np.inf:
         return -np.inf
@@ -114,7 +113,7 @@ def log_split_odds(likelihood, prior, stats, num_others, slots, sizes, merged):
 
 @inner(nogil=True)
 def make_merged_block(likelihood, partition, slots, closure):
-    """The two blocks as one, in the third free slot, which is returned: the smaller is added to the larger."""
+    """Merge the two blocks in the third free slot, by adding the smaller to a copy of the larger; return the slot."""
     merged = free_slot(partition, 2)
     larger, smaller = slots[0], slots[1]
     if partition.sizes[larger] < partition.sizes[smaller]:
@@ -132,7 +131,7 @@ def make_merged_block(likelihood, partition, slots, closure):
 
 @inner(nogil=True)
 def accept_split(partition, slot, split):
-    """Take the two new blocks into use and give the slot of the old one back."""
+    """Put the two new blocks into use and free the slot of the old one."""
     for side in range(2):
         partition.sizes[open_slot(partition)] = split.sizes[side]
     for t in range(len(split.sigma)):
@@ -141,26 +140,26 @@ def accept_split(partition, slot, split):
 
 
 class Attempt(NamedTuple):
-    """A move that is to be proposed: from one block to a split, or from a split, the present one, to one block.
+    """An attempted move: from one block to a proposed split, or from the current split to one block.
 
     Attributes
     ----------
     slots : (2,) int64
-        Of the anchors' blocks.
+        Slots of the anchors' blocks.
     closure : (n,) int64
     others : (k,) int64
         Slots of the other blocks.
     merged : int
-        Slot of the one block: where a split is to be merged it is made there for the purpose.
+        Slot of the merged block: the current block, or for a merge a block made for the purpose.
     split : Split
-        The sides are to be drawn, or those of the present split.
+        The sides of a proposed split are yet to be drawn; for a merge they are those of the current split.
     log_u : float
-        log of the uniform number that decides.
+        log of the uniform random number that decides.
     least : float
         For a merge: log u + log pi(split) / pi(merged); the merge is accepted if log q exceeds it. -inf for a split.
     is_hopeless : bool
-        Refused whatever q is: the prior rules the split out, or `least` >= 0 (log q is never positive). q is not
-        computed, and the split is empty.
+        Whether the move is rejected for any q: the prior rules the split out, or `least` >= 0 (log q is never
+        positive). Then q is not computed, and the split is empty.
     """
 
     slots: np.ndarray
@@ -175,19 +174,14 @@ class Attempt(NamedTuple):
 
 @inner(nogil=True)
 def begin(likelihood, prior, partition, anchors, are_close, rng):
-    """The attempt from two anchors; three slots of the partition must be free.
+    """Begin a move from two anchors; :data:`SLOTS` slots of the partition must be free.
 
-    Parameters
-    ----------
-    likelihood, prior, partition, anchors, rng
-        See :func:`pyclone_pgsm.samplers.sams.sams`.
-    are_close : bool
-        Whether the anchors were drawn by :func:`~pyclone_pgsm.samplers.close_blocks.close_anchors`; if not, without a
-        look at the partition.
+    `are_close` says whether the anchors were drawn by :func:`~pyclone_pgsm.samplers.close_blocks.close_anchors`, rather
+    than independently of the partition.
     """
     closure, slots, num_blocks = closure_of_pair(partition, anchors)
     others = other_blocks(partition, slots[0], slots[1])
-    log_u = math.log1p(-rng.random())  # of a number in (0, 1]
+    log_u = math.log1p(-rng.random())  # log of a number in (0, 1]
     merged, least = slots[0], -np.inf
     is_hopeless = num_blocks == 1 and prior.log_tau1[len(others) + 2] == -np.inf
     if num_blocks == 2:
@@ -204,14 +198,7 @@ def begin(likelihood, prior, partition, anchors, are_close, rng):
 
 @inner(nogil=True)
 def conclude(likelihood, prior, partition, anchors, are_close, attempt, log_q):
-    """Accept or refuse, given log q of the attempt's split.
-
-    Returns
-    -------
-    partition : Partition
-    num_blocks_before, num_blocks_after : int
-        Blocks among the anchors' (1 or 2).
-    """
+    """Accept or reject the attempted move, given log q of its split; returns what the move returns."""
     slots, closure, others, merged, split, log_u, least, _ = attempt
     if slots[0] != slots[1]:
         if log_q <= least:

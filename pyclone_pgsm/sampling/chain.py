@@ -1,11 +1,11 @@
-"""A chain: its state, its start, and :func:`advance`, which runs it on.
+"""A chain: its state, its start, and :func:`advance`, which continues it.
 
-An iteration takes the steps that the settings name (:func:`~pyclone_pgsm.sampling.moves.make_steps`), then draws
-which mutations are outliers if the model has any, and the hyperparameters of the partition prior and of the likelihood.
-A chain is a function of its settings and its seed. Everything it needs to go on is a :class:`ChainState`; the
-statistics of the blocks are computed anew from the labels every ``rebuild`` iterations (which also keeps rounding
-errors from piling up), and chains are only ever stopped there. So a chain that was stopped and resumed gives the same
-bits as one that was not.
+An iteration makes the moves given by the settings (:func:`~pyclone_pgsm.sampling.moves.make_steps`), then draws which
+mutations are outliers, if the model has any, and the hyperparameters of the partition prior and of the likelihood.
+A chain is a deterministic function of its settings and its seed. Everything it needs to continue is a
+:class:`ChainState`. The statistics of the blocks are recomputed from the labels every ``rebuild`` iterations, which
+also prevents rounding errors from accumulating, and chains are only stopped there. So a chain that was stopped and
+resumed gives bit for bit the same draws as one that was not.
 """
 
 from __future__ import annotations
@@ -32,17 +32,17 @@ from pyclone_pgsm.samplers.initial import initial_labels
 from pyclone_pgsm.sampling.moves import make_steps
 from pyclone_pgsm.sampling.settings import Settings, start_of
 
-LARGEST_START = 4 << 30  # bytes of block statistics that a start may need
+LARGEST_START = 4 << 30  # largest size in bytes of the block statistics of a start
 
 
 @dataclass
 class ChainState:
-    """All that a chain needs to go on.
+    """Everything that a chain needs to continue.
 
     Attributes
     ----------
     iteration : int
-        Iterations done.
+        Number of iterations done.
     labels : (T,) int32
     prior : Prior
         With the current values of its hyperparameters.
@@ -51,10 +51,10 @@ class ChainState:
     rng : numpy.random.Generator
     anchors : AnchorProposal
     visits : (V,) int64
-        How often it took each value of the model's choices in the second half of the burn-in
+        How often the chain took each value of the model's choices in the second half of the burn-in
         (:class:`~pyclone_pgsm.likelihoods.choice.Visits`); empty at the start.
     outliers : (T,) bool or None
-        None if the model has none. They have labels like the others.
+        Which observations are outliers; None if the model has none. Outliers have labels like the others.
     """
 
     iteration: int
@@ -75,20 +75,20 @@ class Records:
     ----------
     iteration, num_clusters : list of int
     labels : list of (T,) int32
-        Blocks numbered by first appearance; an outlier is a block of its own.
+        Blocks numbered by first appearance; each outlier is a block of its own.
     log_joint, seconds : list of float
-        ``seconds`` is the time that the iteration took.
+        Log joint density, and the time that the iteration took.
     prior_values : list of tuple of float
         Hyperparameters of the partition prior, the concentration first.
     values : list of tuple of float
         Hyperparameters of the likelihood.
     outliers : list of (T,) bool
-        Empty if the model has none. Blocks of outliers do not count in ``num_clusters``.
+        Empty if the model has none. ``num_clusters`` does not count the blocks of outliers.
     watched : list of (W,) float32
-        No rows unless the settings say so.
+        Watched quantities; empty unless ``settings.watch``.
     moves : list of (M, 4) int64
-        Of each move of the iteration (:func:`~pyclone_pgsm.sampling.moves.names_of_moves`) its
-        :class:`~pyclone_pgsm.sampling.moves.MoveInfo`.
+        :class:`~pyclone_pgsm.sampling.moves.MoveInfo` of each move of the iteration
+        (:func:`~pyclone_pgsm.sampling.moves.names_of_moves`).
     """
 
     iteration: list[int] = field(default_factory=list)
@@ -104,12 +104,12 @@ class Records:
 
     @property
     def concentration(self) -> list[float]:
-        """Of the partition prior; NaN if it has none."""
+        """Concentration of the partition prior; NaN if it has none."""
         return [values[0] if values else math.nan for values in self.prior_values]
 
 
 def rebuild_interval(model: Model, num_samples: int = 1) -> int:
-    """Iterations between two rebuilds: fewer for large data, where a chain should still stop soon."""
+    """Return the number of iterations between two rebuilds: fewer for large data, so that chains can stop soon."""
     return max(1, min(10, 1_000_000 // max(1, model.num_observations * num_samples)))
 
 
@@ -120,7 +120,7 @@ def start_chain(
     chain: int,
     start_labels: ArrayLike | None = None,
 ) -> ChainState:
-    """The first state of chain number `chain`.
+    """Return the first state of chain number `chain`.
 
     Parameters
     ----------
@@ -129,13 +129,13 @@ def start_chain(
     settings : Settings
     chain : int
     start_labels : (T,) array of int or None
-        Where to start, in place of ``settings.init``; needed if that is a file's name (see
+        Start to use instead of ``settings.init``; required if that is the name of a file (see
         :func:`pyclone_pgsm.inputs.labels.read_labels`).
 
     Raises
     ------
     UsageError
-        The start has more clusters than the prior allows or than fit in memory, or is a file that nobody read.
+        The start has more clusters than the prior allows or than fit in memory, or is a file without `start_labels`.
     """
     seeds = np.random.SeedSequence(settings.seed, spawn_key=(chain,))
     rng = np.random.Generator(np.random.PCG64(seeds))
@@ -167,31 +167,31 @@ def advance(
     rebuild: int,
     until: Callable[[int], bool],
 ) -> tuple[ChainState, Records, bool]:
-    """Run a chain on from `state`.
+    """Continue a chain from `state`.
 
     Parameters
     ----------
     model : Model
-        Outliers, if it has any, are drawn from half of the burn-in on: at first, with few clusters, most mutations
-        would pass for some.
+        If it has outliers, they are drawn from the second half of the burn-in on: in the first iterations, with few
+        clusters, most mutations would be taken for outliers.
     settings : Settings
         Resolved.
     state : ChainState
-        Not changed, but for its generator and anchor proposal, which move on.
+        Not changed, except for its generator and its anchor proposal.
     rebuild : int
-        Iterations between two rebuilds of the statistics.
+        Number of iterations between two rebuilds of the statistics.
     until : callable
-        Asked with the number of iterations done wherever the chain may stop (multiples of `rebuild`); True stops it.
+        Called with the number of iterations done wherever the chain may stop (multiples of `rebuild`); True stops it.
 
     Returns
     -------
     state : ChainState
-        From which the chain can go on; where the number of iterations is no multiple of `rebuild`, the state at the
-        last multiple.
+        State from which the chain can continue; if the number of iterations is not a multiple of `rebuild`, the state
+        at the last multiple.
     records : Records
-        The iterations that ``settings.thin`` lets through.
+        The iterations saved according to ``settings.thin``.
     done : bool
-        All iterations are done.
+        Whether all iterations are done.
     """
     T = model.num_observations
     iterations, burn_in = settings.lengths
@@ -219,7 +219,7 @@ def advance(
             if until(iteration):
                 break
         if iterations - iteration == iterations % rebuild:
-            # the last iterations end between two rebuilds: a longer run must start again before them
+            # the last iterations end between two rebuilds: a longer run must restart before them
             checkpoint = copy.deepcopy(state_now())
         infos = []
         for step in steps:
@@ -239,7 +239,7 @@ def advance(
             if burn_in // 2 <= iteration < burn_in:
                 visits.add(evaluated.values)
         values, likelihood, partition, log_density = evaluated
-        del evaluated  # the statistics need not outlive the partition
+        del evaluated  # otherwise it would keep statistics in memory after the partition is replaced
         iteration += 1
         if iteration % settings.thin == 0:
             records.iteration.append(iteration)
@@ -268,13 +268,7 @@ def _save_partition(records: Records, model: Model, partition: Partition) -> Non
 
 
 def _log_joint(log_prior: float, log_likelihood: float, iteration: int) -> float:
-    """The sum.
-
-    Raises
-    ------
-    DensityError
-        It is not finite.
-    """
+    """Return the sum; raise DensityError if it is not finite."""
     log_joint = log_prior + log_likelihood
     if not math.isfinite(log_joint):
         raise DensityError("likelihood" if math.isfinite(log_prior) else "prior", log_joint, iteration)

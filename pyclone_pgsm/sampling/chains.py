@@ -1,4 +1,4 @@
-"""Chains in threads, up to a number of iterations."""
+"""Runs chains in threads, up to a number of iterations or until they have converged."""
 
 from __future__ import annotations
 
@@ -33,34 +33,34 @@ def run_chains(
     segment_seconds: float = 1.0,
     deadline: float = math.inf,
 ) -> Iterator[Segment]:
-    """Advance all chains in threads until their end, yielding what each segment of each chain gave.
+    """Run all chains in threads until their end, yielding each segment of each chain.
 
     Parameters
     ----------
     model : Model
     settings : Settings
     states : list of ChainState
-        One a chain; chain k of the yielded steps is ``states[k]``.
+        One per chain; ``states[k]`` is that of chain k.
     rebuild : int
         See :func:`advance`.
     threads : int
-        Chains that run at the same time.
+        Number of chains that run at the same time.
     stop : threading.Event
-        Once set, every chain stops where it next may, and what was done is still yielded.
+        Once it is set, every chain stops at the next opportunity; the iterations done are still yielded.
     segment_seconds : float
-        About how long a segment takes. It has no influence on the chains.
+        Approximate duration of a segment, which does not affect the draws.
     deadline : float
-        By ``time.monotonic``. After it, every chain stops where it next may.
+        Time on the clock of ``time.monotonic`` after which every chain stops at the next opportunity.
 
     Yields
     ------
     chain : int
     state : ChainState
-        After the segment.
+        State after the segment.
     records : Records
-        Of the segment.
+        Iterations of the segment.
     done : bool
-        The chain has done all its iterations.
+        Whether the chain has done all its iterations.
     """
 
     def is_over() -> bool:
@@ -98,20 +98,20 @@ def run_until_converged(
     stop: threading.Event,
     monitor: Monitor,
 ) -> Generator[Segment, None, End | None]:
-    """Advance all chains in blocks, each up to the next number at which the rule is asked, until it holds.
+    """Run all chains from one check of the convergence rule to the next, until it is fulfilled.
 
-    All chains reach that number before it is asked, and what it looks at are draws up to there: when chains stop is a
-    function of the draws, whatever the threads and however often the run was interrupted. Only ``settings.max_time``
-    depends on the machine; when it is over, all chains go on to the farthest.
+    All chains reach the number of iterations of a check before the rule is checked, with the draws up to there. So when
+    chains stop is a function of the draws, whatever the number of threads and however often the run was interrupted.
+    Only ``settings.max_time`` depends on the machine; when it is over, all chains catch up with the farthest one.
 
     Parameters
     ----------
     run : callable
-        :func:`run_chains`, which see for the other parameters.
+        :func:`run_chains`; see there for the other parameters.
     settings : Settings
-        Resolved; until they have converged.
+        Resolved, with ``until_converged``.
     monitor : Monitor
-        With what the chains have drawn before.
+        With the earlier draws of the chains.
 
     Returns
     -------
@@ -120,7 +120,7 @@ def run_until_converged(
     """
     states = list(states)
     most, first_burn_in = settings.lengths
-    most -= most % rebuild  # chains that stop elsewhere go on from before
+    most -= most % rebuild  # a chain that stops elsewhere continues from an earlier state
     deadline = time.monotonic() + settings.max_time if settings.max_time else math.inf
     T = model.num_observations
     for check in checks(T):
@@ -128,8 +128,8 @@ def run_until_converged(
         farthest = max(state.iteration for state in states)
         if target < most and (target < farthest or target <= first_burn_in):
             continue
-        # First until the deadline. If it passes, the chains stop at different iterations, so in a second round, without
-        # deadline, the others catch up with the farthest.
+        # The first round ends at the deadline at the latest. If it passes, the chains stop at different iterations, so
+        # in a second round, without deadline, the others catch up with the farthest.
         for limit in (deadline, math.inf):
             if limit == math.inf and time.monotonic() > deadline:
                 target = max(state.iteration for state in states)
@@ -149,7 +149,7 @@ def run_until_converged(
 
 
 def effective_threads(threads: int | None, chains: int) -> int:
-    """Threads to use: those asked for, else one a processor that this process may run on; never more than chains."""
+    """Return the number of threads: `threads`, or one per processor available to this process; at most `chains`."""
     if threads is None:
         try:
             threads = len(os.sched_getaffinity(0))

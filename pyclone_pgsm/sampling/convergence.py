@@ -1,23 +1,23 @@
-"""Have the chains run long enough? The rule by which they stop, as a function of what was drawn.
+"""The convergence rule by which chains stop, as a function of their draws.
 
-It looks at quantities that do not depend on how blocks are numbered: the log joint density, the number of clusters, the
-entropy of their sizes, the share of the largest, the hyperparameters, and what a model lets it watch besides (of a
-tumour the prevalences of a hundred mutations). Of each quantity
+The rule applies to quantities that do not depend on how blocks are numbered: the log joint density, the number of
+clusters, the entropy of their sizes, the share of the largest, the hyperparameters, and further quantities that a model
+gives to watch (for a tumour, the prevalences of a hundred mutations). For each quantity
 
 * the rank-normalised split R-hat must be at most 1.01, and
 * the bulk and the tail effective sample size at least 400 (Vehtari et al. 2021, see
   :mod:`pyclone_pgsm.sampling.diagnostics`).
 
-Besides, the chains must agree on the partition itself: of a thousand random pairs of observations each chain says how
-often the two share a block, and over the pairs that are not always together, or never, in all of them, the standard
-deviation between the chains must be at most 0.01 in the mean. (That of splits of a phylogeny: Lakner et al. 2008, Syst.
-Biol. 57, 86.)
+The chains must also agree on the partition itself. For a thousand random pairs of observations, each chain gives a
+probability that the two share a block. Its standard deviation between chains must be at most 0.01 in the mean over the
+pairs, except those that are always together, or never, in all chains. (For splits of a phylogeny: Lakner et al. 2008,
+Syst. Biol. 57, 86.)
 
-The concentration and the discount of the partition prior are reported, not asked, and so is a hyperparameter where it
-makes no difference any more (:attr:`Rule.beyond`).
+The concentration and the discount of the partition prior are reported but not checked, and neither is a hyperparameter
+in a range where it no longer makes a difference (:attr:`Rule.beyond`).
 
-The rule is asked at numbers of iterations that are fixed beforehand (:func:`checks`). As burn-in, at most half of the
-iterations, the shortest of a few is taken that fulfils it.
+The rule is checked at predefined numbers of iterations (:func:`checks`). The burn-in is the shortest of a few lengths,
+at most half of the iterations, with which the rule is fulfilled.
 """
 
 from __future__ import annotations
@@ -42,30 +42,30 @@ ESS_LIMIT = 400.0
 COCLUSTERING_LIMIT = 0.01
 PAIRS = 1000
 MOST_DRAWS = 4000
-"""Of all chains together, after the burn-in: of more, R-hat and effective sample sizes are those of some."""
+"""Largest number of draws, of all chains together, used for R-hat and effective sample sizes; more are thinned."""
 BURN_IN_SHARES = (0.1, 0.25, 0.5)
 WATCHED = "watched"
-"""Name of the worst of the watched quantities."""
+"""Name under which the worst of the watched quantities is reported."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """Which quantities are asked.
+    """Which quantities are checked.
 
     Attributes
     ----------
     reported : frozenset of str
-        Names of quantities that need not agree.
+        Names of quantities that are reported but not checked.
     beyond : mapping of str to float
-        A quantity of this name, or of the name ``NAME:SAMPLE``, makes no difference above this: it is not asked if
-        97.5 % of its draws lie there.
+        Value above which the quantity of this name, or named ``NAME:SAMPLE``, makes no difference: it is not checked if
+        97.5 % of its draws are larger.
     """
 
     reported: frozenset[str] = frozenset()
     beyond: Mapping[str, float] = field(default_factory=dict)
 
     def asks(self, name: str, values: NDArray[np.float64]) -> bool:
-        """Whether a quantity with these draws must agree."""
+        """Whether the quantity of this name, with these draws, is checked."""
         limit = self.beyond.get(name.partition(":")[0], np.inf)
         return (
             name not in self.reported and not float(np.quantile(values, 0.025, method="inverted_cdf")) > limit
@@ -84,22 +84,22 @@ class Figure:
 
     @property
     def holds(self) -> bool:
-        """Whether it is as the rule wants it."""
+        """Whether the quantity fulfils the rule."""
         return self.rhat <= RHAT_LIMIT and min(self.bulk_ess, self.tail_ess) >= ESS_LIMIT
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What the rule says of chains.
+    """Result of checking the rule.
 
     Attributes
     ----------
     iterations, burn_in : int
-        Of a chain.
+        Per chain.
     figures : tuple of Figure
-        Of every quantity; of the watched ones, of the worst.
+        One for every quantity, except that the worst represents all watched ones.
     coclustering_sd : float
-        Of a pair's probability to share a block between the chains, in the mean; NaN of a single chain.
+        Mean standard deviation, between chains, of a pair's probability of sharing a block; NaN for a single chain.
     """
 
     iterations: int
@@ -109,17 +109,17 @@ class Verdict:
 
     @property
     def failures(self) -> list[Figure]:
-        """Quantities that are asked and do not hold."""
+        """Quantities that are checked and do not fulfil the rule."""
         return [figure for figure in self.figures if figure.is_asked and not figure.holds]
 
     @property
     def agree(self) -> bool:
-        """Whether the chains agree on the partition, as far as there are several."""
+        """Whether the chains agree on the partition; True for a single chain."""
         return not self.coclustering_sd > COCLUSTERING_LIMIT
 
     @property
     def converged(self) -> bool:
-        """Whether the rule holds."""
+        """Whether the rule is fulfilled."""
         return not self.failures and self.agree
 
 
@@ -130,10 +130,10 @@ class Draws(NamedTuple):
     ----------
     iteration : (n,) int64
     series : dict of str to (n,) float64
-        By name.
+        Quantities by name.
     watched : (n, W) float32
     together : (n, P) bool
-        Whether the two of each pair share a block.
+        Whether the two observations of each pair share a block.
     """
 
     iteration: NDArray[np.int64]
@@ -142,7 +142,7 @@ class Draws(NamedTuple):
     together: NDArray[np.bool_]
 
     def at(self, rows: NDArray[np.int64] | slice) -> Draws:
-        """Some of the rows."""
+        """Select rows."""
         return Draws(
             self.iteration[rows],
             {name: values[rows] for name, values in self.series.items()},
@@ -152,9 +152,9 @@ class Draws(NamedTuple):
 
 
 def checks(num_observations: int) -> Iterator[int]:
-    """Numbers of iterations at which the rule is asked: 250, 500, 750, 1000, 1500, 2000, 3000, 4000, 6000, ..
+    """Yield the numbers of iterations at which the rule is checked: 250, 500, 750, 1000, 1500, 2000, 3000, 4000, ..
 
-    Of many observations, whose iterations take long: 100, 200, 300, 400, 600, 800, ..
+    For many observations, whose iterations take long: 100, 200, 300, 400, 600, 800, ..
     """
     first = first_check(num_observations)
     yield first
@@ -166,12 +166,12 @@ def checks(num_observations: int) -> Iterator[int]:
 
 
 def next_check(iterations: int, num_observations: int) -> int:
-    """The first of them that is not below a number of iterations."""
+    """Return the first number of :func:`checks` that is at least `iterations`."""
     return next(check for check in checks(num_observations) if check >= iterations)
 
 
 def pairs_of(num_observations: int) -> NDArray[np.int64]:
-    """(P, 2) pairs of different observations: at most a thousand, drawn at random, the same in every run."""
+    """Return (P, 2) pairs of different observations: at most a thousand, random but the same in every run."""
     T = num_observations
     if T * (T - 1) // 2 <= PAIRS:
         return np.column_stack(np.triu_indices(T, 1)).astype(np.int64)
@@ -181,7 +181,7 @@ def pairs_of(num_observations: int) -> NDArray[np.int64]:
 
 
 def summaries_of(labels: NDArray[np.integer]) -> tuple[float, float]:
-    """Entropy of the sizes of the blocks, and the share of the largest, of one partition (T,)."""
+    """Return the entropy of the block sizes, and the share of the largest block, of one partition (T,)."""
     sizes = np.bincount(labels)
     shares = sizes[sizes > 0] / len(labels)
     return float(-(shares * np.log(shares)).sum()), float(shares.max())
@@ -193,9 +193,9 @@ class End(NamedTuple):
     Attributes
     ----------
     iterations, burn_in : int
-        Of a chain.
+        Per chain.
     converged : bool
-        Whether the rule holds; if not, the burn-in is half of the iterations.
+        Whether the rule is fulfilled; if not, the burn-in is half of the iterations.
     """
 
     iterations: int
@@ -204,16 +204,16 @@ class End(NamedTuple):
 
 
 def find_end(chains: Sequence[Draws], rule: Rule, last: int, first_burn_in: int) -> End:
-    """Whether the rule holds after an iteration, with the shortest burn-in of a few with which it does.
+    """Check the rule after iteration `last`, and find the shortest of a few burn-ins with which it is fulfilled.
 
     Parameters
     ----------
     chains : sequence of Draws
     rule : Rule
     last : int
-        Later iterations do not count.
+        Later iterations are ignored.
     first_burn_in : int
-        Least burn-in, if it is not more than half of the iterations.
+        Shortest burn-in, unless it is more than half of the iterations.
     """
     half = last // 2
     least = min(first_burn_in, half)
@@ -224,7 +224,7 @@ def find_end(chains: Sequence[Draws], rule: Rule, last: int, first_burn_in: int)
 
 
 def judge(chains: Sequence[Draws], rule: Rule, last: int, burn_in: int) -> Verdict:
-    """What the rule says of the iterations after the burn-in and up to the last."""
+    """Check the rule for the iterations after the burn-in, up to `last`."""
     kept = _kept(chains, burn_in, last)
     figures = list(_figures(_thinned(kept), rule))
     first_watched = len(figures) - kept[0].watched.shape[1]
@@ -242,21 +242,21 @@ def judge(chains: Sequence[Draws], rule: Rule, last: int, burn_in: int) -> Verdi
 
 
 def _kept(chains: Sequence[Draws], burn_in: int, last: int) -> list[Draws]:
-    """As many rows of each chain, the last ones after the burn-in."""
+    """Return equally many rows of each chain: the latest between the burn-in and `last`."""
     bounds = [np.searchsorted(chain.iteration, [burn_in, last], side="right") for chain in chains]
     length = min(int(end - first) for first, end in bounds)
     return [chain.at(slice(int(end) - length, int(end))) for chain, (_, end) in zip(chains, bounds)]
 
 
 def _thinned(kept: Sequence[Draws]) -> list[Draws]:
-    """Not more rows than R-hat and effective sample sizes are computed of: the last, and others at even distances."""
+    """Thin the chains to :data:`MOST_DRAWS` draws in total: the last row of each and equally spaced earlier ones."""
     length = len(kept[0].iteration)
     step = max(1, -(-length // max(FEWEST_DRAWS, MOST_DRAWS // len(kept))))
     return [chain.at(slice((length - 1) % step, None, step)) for chain in kept]
 
 
 def _figures(kept: Sequence[Draws], rule: Rule) -> Iterator[Figure]:
-    """Of one quantity after the other, the watched ones last."""
+    """Yield the figure of each quantity, the watched ones last."""
     for name in kept[0].series:
         values = np.array([chain.series[name] for chain in kept])
         if not np.isnan(values).all():  # no draws, or a prior without a concentration
@@ -266,7 +266,7 @@ def _figures(kept: Sequence[Draws], rule: Rule) -> Iterator[Figure]:
 
 
 def _ordered(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Only ranks matter; an infinite value is the largest, whatever the distance."""
+    """Replace values by their ranks if any is infinite: only ranks matter."""
     if np.isinf(values).any():
         return np.unique(values, return_inverse=True)[1].reshape(values.shape).astype(float)
     return values
@@ -286,7 +286,7 @@ def _figure(name: str, values: NDArray[np.float64], is_asked: bool) -> Figure:
 
 
 def _holds(kept: Sequence[Draws], rule: Rule) -> bool:
-    """Whether the rule holds; the first quantity that does not ends the work."""
+    """Whether the rule is fulfilled; evaluation stops at the first quantity that does not fulfil it."""
     return (
         len(kept[0].iteration) >= FEWEST_DRAWS
         and not coclustering_sd(kept) > COCLUSTERING_LIMIT
@@ -295,10 +295,10 @@ def _holds(kept: Sequence[Draws], rule: Rule) -> bool:
 
 
 def coclustering_sd(kept: Sequence[Draws]) -> float:
-    """Mean over pairs of the standard deviation between chains of their probability to share a block.
+    """Return the mean, over pairs, of the standard deviation between chains of the probability of sharing a block.
 
-    Pairs that are together in all draws of all chains, or in none, do not count; if none is left, it is 0. NaN of a
-    single chain, or without draws.
+    Pairs that are together in all draws of all chains, or in none, are left out; if no pair is left, the result is 0.
+    It is NaN for a single chain, or without draws.
     """
     if len(kept) < 2 or len(kept[0].iteration) == 0:
         return float("nan")

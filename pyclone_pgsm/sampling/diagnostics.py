@@ -1,4 +1,4 @@
-"""Have the chains mixed: rank-normalised split R-hat, bulk and tail effective sample size.
+"""Convergence diagnostics: rank-normalised split R-hat, bulk and tail effective sample size.
 
 Vehtari, Gelman, Simpson, Carpenter & Bürkner 2021, Bayesian Analysis 16, 667: "Rank-normalization, folding,
 and localization: an improved R-hat for assessing convergence of MCMC".
@@ -13,22 +13,22 @@ from scipy.special import ndtri
 FEWEST_DRAWS = 4
 TAILS = 0.05, 0.95
 ROUNDING = 1e-12
-"""Values that differ by a smaller share count as equal: ranks would make differences of rounding errors."""
+"""Relative difference below which values count as equal: ranks would turn rounding errors into differences."""
 
 
 def split_rhat(x: ArrayLike) -> float:
-    """Rank-normalised split R-hat: the larger of that of the ranks and that of the folded ranks.
+    """Compute the rank-normalised split R-hat: the larger of that of the ranks and that of the folded ranks.
 
     Parameters
     ----------
     x : (chains, draws) array of floats
-        At least 4 draws a chain. Of an odd number, the middle one is left out.
+        At least 4 draws per chain. If their number is odd, the middle one is left out.
 
     Returns
     -------
     float
         Close to 1 for chains that explore the same distribution; 1.01 is the authors' limit. 1 if all values
-        are equal but for rounding; infinity if the halves of the chains are stuck at different values.
+        are equal up to rounding; infinity if the halves of the chains are stuck at different values.
 
     Raises
     ------
@@ -41,18 +41,18 @@ def split_rhat(x: ArrayLike) -> float:
 
 
 def effective_sample_size(x: ArrayLike) -> float:
-    """Bulk effective sample size: that of the mean of the rank-normalised values.
+    """Compute the bulk effective sample size: that of the mean of the rank-normalised values.
 
     Parameters
     ----------
     x : (chains, draws) array of floats
-        At least 4 draws a chain. Of an odd number, the middle one is left out.
+        At least 4 draws per chain. If their number is odd, the middle one is left out.
 
     Returns
     -------
     float
-        At most S log10 S for S draws in all, as values that alternate can tell more of the mean than
-        independent ones. S if all values are equal but for rounding; about the number of chains if each is
+        At most S log10 S for S draws in total, as negatively correlated draws can give a better estimate of the mean
+        than independent ones. S if all values are equal up to rounding; about the number of chains if each is
         stuck at a value of its own.
 
     Raises
@@ -65,14 +65,14 @@ def effective_sample_size(x: ArrayLike) -> float:
 
 
 def tail_effective_sample_size(x: ArrayLike) -> float:
-    """Tail effective sample size: the smaller of those of the 5 % and the 95 % quantile.
+    """Compute the tail effective sample size: the smaller of those of the 5 % and the 95 % quantile.
 
-    That of a quantile is that of the share of the values up to it.
+    The effective sample size of a quantile is that of the share of values up to it.
 
     Parameters
     ----------
     x : (chains, draws) array of floats
-        As for :func:`effective_sample_size`.
+        As in :func:`effective_sample_size`.
 
     Raises
     ------
@@ -88,7 +88,7 @@ def tail_effective_sample_size(x: ArrayLike) -> float:
 
 
 def _size_of_mean(halves: NDArray[np.float64]) -> float:
-    """Effective sample size of the mean of split chains."""
+    """Return the effective sample size of the mean of split chains."""
     total = halves.size
     tau = max(_geyer_sum(_autocorrelation(halves)), 1.0 / np.log10(total))
     return float(total / tau)
@@ -106,7 +106,7 @@ def _checked(x: ArrayLike) -> NDArray[np.float64]:
 
 
 def _without_rounding(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Values no further apart than rounding as the smallest of them."""
+    """Replace values that differ only by rounding by the smallest of them."""
     ordered = np.sort(x, axis=None)
     apart = np.diff(ordered) > ROUNDING * np.abs(ordered[1:])
     smallest = ordered[np.append(True, apart)]
@@ -114,13 +114,13 @@ def _without_rounding(x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _split(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """First and second half of each chain as chains of their own: (2 chains, draws // 2)."""
+    """Return the halves of each chain as separate chains: (2 chains, draws // 2)."""
     half = x.shape[1] // 2
     return np.concatenate([x[:, :half], x[:, -half:]])
 
 
 def _normal_scores(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Normal quantiles of the average ranks over all chains."""
+    """Return the normal quantiles of the average ranks over all chains."""
     _, which, counts = np.unique(x, return_inverse=True, return_counts=True)
     last = np.cumsum(counts)
     ranks = (last - (counts - 1) / 2.0)[which].reshape(x.shape)
@@ -128,14 +128,14 @@ def _normal_scores(x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _variances(x: NDArray[np.float64]) -> tuple[float, float]:
-    """Mean variance within the chains W, and the estimate of the variance of the whole."""
+    """Return the mean variance W within chains, and the estimate of the overall variance."""
     draws = x.shape[1]
     within = float(x.var(axis=1, ddof=1).mean())
     return within, within * (draws - 1) / draws + float(x.mean(axis=1).var(ddof=1))
 
 
 def _rhat(x: NDArray[np.float64]) -> float:
-    """Square root of the ratio of the variances."""
+    """Return the square root of the ratio of these variances."""
     if np.all(x == x[0, 0]):
         return 1.0
     if np.all(x == x[:, :1]):
@@ -145,7 +145,7 @@ def _rhat(x: NDArray[np.float64]) -> float:
 
 
 def _autocorrelation(x: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Autocorrelation of all chains together at lags 0 .. draws - 1."""
+    """Return the autocorrelation of all chains together at lags 0 .. draws - 1."""
     draws = x.shape[1]
     within, whole = _variances(x)
     size = 1 << (2 * draws - 1).bit_length()
@@ -157,9 +157,9 @@ def _autocorrelation(x: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _geyer_sum(rho: NDArray[np.float64]) -> float:
-    """Sum of the autocorrelations over all lags, negative ones too, cut and smoothed as Geyer (1992) has it.
+    """Return the sum of autocorrelations over all lags, including negative ones, truncated and smoothed (Geyer 1992).
 
-    The sums of neighbours, at lags 2t and 2t + 1, are kept as long as they are positive and are made to fall.
+    The sums of neighbours, at lags 2t and 2t + 1, are truncated at the first negative one and made non-increasing.
     """
     pairs = rho[: len(rho) // 2 * 2].reshape(-1, 2).sum(axis=1)
     negative = np.flatnonzero(pairs < 0.0)

@@ -1,4 +1,4 @@
-"""What chains have drawn so far, as far as the rule for stopping looks at it."""
+"""The draws so far, as far as the convergence rule needs them."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ SUMMARIES = "entropy", "largest_share"
 
 
 class Monitor:
-    """Keeps of each saved iteration what the rule needs.
+    """Collects the quantities of each saved iteration that the rule needs.
 
     Parameters
     ----------
     num_observations, chains : int
     names : sequence of str
-        Of the hyperparameters: those of the partition prior, then those of the likelihood.
+        Names of the hyperparameters: those of the partition prior, then those of the likelihood.
     rule : Rule
     """
 
@@ -40,7 +40,7 @@ class Monitor:
         self._parts: list[list[Draws]] = [[] for _ in range(chains)]
 
     def add(self, chain: int, records: Records) -> None:
-        """Take over a segment of a chain."""
+        """Add a segment of a chain."""
         if records.iteration:
             values = [(*prior, *others) for prior, others in zip(records.prior_values, records.values)]
             series = dict(zip(self.names, np.array(values, float).T))
@@ -64,7 +64,7 @@ class Monitor:
         labels: NDArray[np.integer],
         watched: NDArray[np.float32],
     ) -> None:
-        """Take over n saved iterations, with labels (n, T) and what is watched (n, W), which may be empty."""
+        """Add n saved iterations, with labels (n, T) and watched quantities (n, W), which may be empty."""
         of_labels = np.array([summaries_of(row) for row in labels]).T
         ordered = {name: np.asarray(series[name], float) for name in ("log_joint", "num_clusters")}
         ordered |= dict(zip(SUMMARIES, of_labels))
@@ -90,7 +90,7 @@ class Monitor:
         return [parts[0] if parts else nothing for parts in self._parts]
 
     def _none(self) -> Draws:
-        """No iteration at all."""
+        """Return draws without any iteration."""
         names = ("log_joint", "num_clusters", *SUMMARIES, *self.names)
         return Draws(
             np.empty(0, np.int64),
@@ -101,7 +101,7 @@ class Monitor:
 
 
 def _joined(parts: Sequence[Draws]) -> Draws:
-    """Of several segments; rows that were made twice, the same, count once."""
+    """Join several segments; iterations that were drawn twice, with equal results, count once."""
     iteration = np.concatenate([part.iteration for part in parts])
     rows = np.unique(iteration, return_index=True)[1]
     return Draws(

@@ -1,7 +1,7 @@
-"""The moves of the partition, which an iteration is made of: each has one entry in :data:`MOVES`.
+"""The moves of the partition that make up an iteration: each has one entry in :data:`MOVES`.
 
-An entry prepares a move for a chain and returns a :data:`Step`. All steps have the same signature, and return what they
-did besides the new partition.
+An entry prepares a move for a chain and returns a :data:`Step`. All steps have the same signature, and return the new
+partition and a :class:`MoveInfo`.
 """
 
 from __future__ import annotations
@@ -28,16 +28,16 @@ from pyclone_pgsm.sampling.settings import Settings
 
 
 class MoveInfo(NamedTuple):
-    """What the moves of a step did.
+    """Counts of the moves of a step.
 
     Attributes
     ----------
     tried : int
-        How often the move was made.
+        Number of moves.
     changed : int
-        How often the partition differed after it.
+        Number of moves that changed the partition.
     split, merged : int
-        How often it had more blocks, and fewer.
+        Number of moves that increased, and that decreased, the number of blocks.
     """
 
     tried: int
@@ -47,17 +47,17 @@ class MoveInfo(NamedTuple):
 
 
 COUNTS = MoveInfo._fields
-"""What is counted of a move: see :class:`MoveInfo`."""
+"""Names of the counts of a move."""
 
 Step = Callable[[Any, PartitionPrior, Partition, np.random.Generator], tuple[Partition, MoveInfo]]
-"""A move, made as often as an iteration makes it: likelihood, prior, partition (changed) and generator; gives the
-partition after it and what happened."""
+"""Makes a move as often as an iteration requires: takes likelihood, prior, partition (changed in place) and generator;
+returns the new partition and the counts."""
 
 
 def _repeated(
     move: Callable[[Any, PartitionPrior, Partition, np.random.Generator], tuple[Partition, bool]], times: int
 ) -> Step:
-    """The step of a move that returns the partition and whether it is another one."""
+    """Make a step of a move that returns the partition and whether it has changed."""
 
     def step(
         likelihood: Any, prior: PartitionPrior, partition: Partition, rng: np.random.Generator
@@ -76,7 +76,7 @@ def _repeated(
 
 
 def gibbs(model: Model, settings: Settings, likelihood: Any, proposal: AnchorProposal) -> Step:
-    """Gibbs sweeps over all observations."""
+    """Make the step of Gibbs sweeps over all observations."""
     sweep = compiled_for(gibbs_sweep, type(likelihood))
 
     def move(
@@ -89,7 +89,7 @@ def gibbs(model: Model, settings: Settings, likelihood: Any, proposal: AnchorPro
 
 
 def particle_gibbs(model: Model, settings: Settings, likelihood: Any, proposal: AnchorProposal) -> Step:
-    """The particle Gibbs split-merge move of two anchors or more."""
+    """Make the step of particle Gibbs split-merge moves with two or more anchors."""
     smc = SMCSettings(
         settings.particles,
         settings.threshold,
@@ -106,12 +106,12 @@ def particle_gibbs(model: Model, settings: Settings, likelihood: Any, proposal: 
 def sequential_split_merge(
     model: Model, settings: Settings, likelihood: Any, proposal: AnchorProposal
 ) -> Step:
-    """SAMS."""
+    """Make the step of SAMS."""
     return _with_anchors(sams, (), settings, likelihood, proposal)
 
 
 def close_split_merge(model: Model, settings: Settings, likelihood: Any, proposal: AnchorProposal) -> Step:
-    """SAMS with anchors in close blocks, drawn given the partition."""
+    """Make the step of SAMS with anchors in close blocks, drawn given the partition."""
     likelihood_class = type(likelihood)
     moves = compiled_for(close_sams, likelihood_class)
     times = settings.close_moves or 0
@@ -129,7 +129,7 @@ def close_split_merge(model: Model, settings: Settings, likelihood: Any, proposa
 def restricted_gibbs_split_merge(
     model: Model, settings: Settings, likelihood: Any, proposal: AnchorProposal
 ) -> Step:
-    """Split-merge with restricted Gibbs scans."""
+    """Make the step of split-merge moves with restricted Gibbs scans."""
     return _with_anchors(restricted_gibbs, (settings.scans,), settings, likelihood, proposal)
 
 
@@ -140,7 +140,7 @@ def _with_anchors(
     likelihood: Any,
     proposal: AnchorProposal,
 ) -> Step:
-    """The step of a kernel that takes anchors, and `parameters` between them and the generator."""
+    """Make the step of a kernel whose arguments end with anchors, `parameters` and the generator."""
     likelihood_class = type(likelihood)
     compiled = compiled_for(kernel, likelihood_class)
 
@@ -164,15 +164,15 @@ MOVES: dict[str, Callable[[Model, Settings, Any, AnchorProposal], Step]] = {
     "sams": sequential_split_merge,
     "restricted-gibbs": restricted_gibbs_split_merge,
 }
-"""By its name, what makes the step of a move: those of :data:`~pyclone_pgsm.sampling.settings.SAMPLERS`, and ``close``.
+"""Functions that make the step of each move: those of :data:`~pyclone_pgsm.sampling.settings.SAMPLERS`, and ``close``.
 
-It takes the model, the resolved settings, a likelihood of the class that the steps will see, and the anchor proposal
+They take the model, the resolved settings, a likelihood of the class that the steps will use, and the anchor proposal
 of the chain.
 """
 
 
 def names_of_moves(settings: Settings, num_observations: int) -> tuple[str, ...]:
-    """The moves of an iteration, in order: fewer observations than anchors cannot be split or merged."""
+    """Return the moves of an iteration in order; only "gibbs" if there are fewer observations than anchors."""
     if num_observations < settings.anchors or settings.sampler == "gibbs":
         return ("gibbs",)
     *before, last = settings.steps
@@ -180,7 +180,7 @@ def names_of_moves(settings: Settings, num_observations: int) -> tuple[str, ...]
 
 
 def make_steps(model: Model, settings: Settings, values: Values, anchors: AnchorProposal) -> list[Step]:
-    """The steps of an iteration, in order.
+    """Make the steps of an iteration, in order.
 
     Parameters
     ----------
@@ -188,9 +188,9 @@ def make_steps(model: Model, settings: Settings, values: Values, anchors: Anchor
     settings : Settings
         Resolved.
     values : tuple of float
-        Hyperparameters at which the steps are made; they serve at any others.
+        Any values of the hyperparameters: the steps can be used at all others.
     anchors : AnchorProposal
-        Of the chain: asked for the anchors of every move.
+        The chain's proposal, which draws the anchors of every move.
     """
     likelihood = model.likelihood(values)
     return [

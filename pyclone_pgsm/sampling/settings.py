@@ -1,4 +1,4 @@
-"""How to run chains: which moves make up an iteration, with what parameters, for how long."""
+"""Settings of a run: the moves of an iteration, their parameters, and the length of the chains."""
 
 from __future__ import annotations
 
@@ -21,35 +21,36 @@ SAMPLERS: dict[str, tuple[str, ...]] = {
     "restricted-gibbs": ("restricted-gibbs",),
     "mixed-restricted-gibbs": ("gibbs", "restricted-gibbs"),
 }
-"""What an iteration of each sampler consists of, in this order."""
+"""The moves of an iteration of each sampler, in this order."""
 
 TARGETS = ("annealed", "plain")
 """The first is the default."""
 PARTICLES = 20
 MANY_OBSERVATIONS = 5000
-"""Of more than these a particle Gibbs move takes as long as a sweep, and changes less than a merge-split move."""
+"""With more observations, a particle Gibbs move takes as long as a sweep, and changes less than a merge-split move."""
 MIXTURE_SCHEME, MIXTURE_THRESHOLD = "both-kinds", 0.1
 """Default resampling of the mixtures of :mod:`pyclone_pgsm.analyses.matrix_input`."""
 
 
 APART = "apart"
-"""The start of which each chain has another."""
+"""Value of ``init`` with which each chain starts differently."""
 MANY, SOME, FEW = 50, 20, 5
-"""Random clusters of starts that are apart."""
+"""Numbers of random clusters of these starts."""
 MOST_ALONE = 500
-"""Observations, above which no chain starts with a cluster of each: its first iterations would take too long."""
+"""With more observations, no chain starts with each in its own cluster: the first iterations would take too long."""
 
 
 def first_check(num_observations: int) -> int:
-    """Iterations after which it is first asked whether the chains have converged."""
+    """Return the number of iterations after which the convergence rule is first checked."""
     return 250 if num_observations <= 4000 else 100
 
 
 def start_of(chain: int, init: str, num_observations: int, most_clusters: int) -> str:
-    """How a chain starts, of chains that may start apart: one of the other names of a start.
+    """Return the start of a chain: `init`, unless it is "apart", in which case chains start differently.
 
-    One cluster, many random ones, every observation alone (some random clusters, of many observations), and few random
-    ones, in turn. No start has more clusters than the prior allows, or than a quarter of the observations.
+    They take turns: one cluster, many random ones, every observation alone (with many observations: some random
+    clusters), and few random ones. No start has more clusters than the prior allows, and random clusters are at most a
+    quarter as many as the observations.
     """
     if init != APART:
         return init
@@ -66,62 +67,64 @@ def start_of(chain: int, init: str, num_observations: int, most_clusters: int) -
 
 @dataclass(frozen=True)
 class Settings:
-    """How to run the chains. The names are those of the command line's options.
+    """Settings of a run. The names are those of the command line's options.
 
     Attributes
     ----------
     sampler : str or None
-        Which moves an iteration consists of: one of :data:`SAMPLERS`. None: chosen by :meth:`resolve`.
+        Moves of an iteration: one of :data:`SAMPLERS`. None: chosen by :meth:`resolve`.
     sweeps : int
-        Gibbs sweeps an iteration, of the samplers that have them.
+        Number of Gibbs sweeps per iteration, for samplers that have them.
     moves : int or None
-        Split-merge moves an iteration, of the samplers that have them. None: chosen by :meth:`resolve`.
+        Number of split-merge moves per iteration, for samplers that have them. None: chosen by :meth:`resolve`.
     close_moves : int or None
-        Merge-split moves an iteration whose anchors are in close blocks (:mod:`pyclone_pgsm.samplers.close_blocks`), of
-        the samplers that have split-merge moves. None: chosen by :meth:`resolve`; in old traces, none.
+        Number of merge-split moves per iteration with anchors in close blocks
+        (:mod:`pyclone_pgsm.samplers.close_blocks`), for samplers that have split-merge moves. None: chosen by
+        :meth:`resolve`; in old traces, none.
     particles : int
         N of the particle Gibbs kernel.
     resample_threshold : float or None
         Relative effective sample size below which particles are resampled. None: 0.5.
     resampling : str or None
-        How particles are resampled: one of :data:`~pyclone_pgsm.samplers.resampling.SCHEMES`. None: "multinomial".
+        Resampling scheme: one of :data:`~pyclone_pgsm.samplers.resampling.SCHEMES`. None: "multinomial".
     anchors : int
-        Observations that a particle Gibbs split-merge move starts from; it may leave up to so many blocks.
+        Number of anchors of a particle Gibbs split-merge move, which divides their blocks into at most as many.
     anchor_proposal : str or None
         How anchors are chosen: one of :data:`~pyclone_pgsm.samplers.anchors.ANCHOR_PROPOSALS`. None: chosen by
         :meth:`resolve`.
     targets : {"annealed", "plain"}
         Intermediate targets of the particle Gibbs kernel.
     scans : int
-        Restricted Gibbs scans between the launch state and the proposal of a restricted-gibbs move.
+        Number of intermediate restricted Gibbs scans, which make the launch state of a restricted-gibbs move.
     init : str or None
         "single", "disconnected", "random", "random:K", a file of labels (see :mod:`pyclone_pgsm.samplers.initial`), or
-        "apart", each chain in another way (:func:`start_of`). None: "single" for so many iterations, else "apart".
+        "apart", different for each chain (:func:`start_of`). None: "single" if `iterations` is a number, else "apart".
     iterations : int or None
-        Of a chain in all. None: as many as it takes (:mod:`pyclone_pgsm.sampling.convergence`).
+        Total number per chain. None: until convergence (:mod:`pyclone_pgsm.sampling.convergence`).
     burn_in : int or None
-        Those of them that summaries skip. None: half of so many iterations; where it is found, the first that may be.
+        Number of first iterations that summaries skip; if chains run until convergence, the shortest burn-in allowed.
+        None: half of a given number of iterations, or chosen by :meth:`resolve`.
     thin : int
-        Each iteration whose number is a multiple of this is saved.
+        Every iteration whose number is a multiple of this is saved.
     chains : int
     seed : int
     hyper_every : int or None
-        The likelihood's hyperparameters are updated in one of so many iterations. None: chosen by :meth:`resolve`.
+        The likelihood's hyperparameters are updated once in this many iterations. None: chosen by :meth:`resolve`.
     max_iterations : int or None
-        Of a chain that runs until it has converged, rounded up to tens. None: chosen by :meth:`resolve`.
+        Largest number for chains that run until convergence, rounded up to tens. None: chosen by :meth:`resolve`.
     max_time : float or None
         Seconds after which chains that have not converged stop.
     until_converged : bool
-        Whether chains run until they have converged; :meth:`resolve` says so if the number of iterations is None, and
-        ``iterations`` is then the largest number of them.
+        Whether chains run until convergence. :meth:`resolve` sets it if the number of iterations is None;
+        ``iterations`` is then the largest number.
     watch : bool
-        Whether what the rule for stopping looks at besides is saved (``watched`` of
+        Whether the further quantities that the convergence rule uses are saved (``watched`` of
         :class:`~pyclone_pgsm.likelihoods.model.Model`).
 
     Raises
     ------
     UsageError
-        A value cannot be; the text names the option.
+        A value is not allowed; the message names the option.
     """
 
     sampler: str | None = None
@@ -202,22 +205,22 @@ class Settings:
             )
 
     def resolve(self, num_observations: int) -> Settings:
-        """The settings with numbers where the user gave none.
+        """Return the settings with the defaults for this number of observations filled in.
 
-        Iterations: until the chains have converged, 10,000 at most, fewer for more than 3,000 observations, at least
-        200; the burn-in is found, and proposals adapt for half of the iterations at which the rule is first asked. Of a
-        given number of iterations the burn-in is half.
-        The sampler is "mixed", for more than 5,000 observations "mixed-sams", unless the number of anchors or particles
-        or the targets ask for particle Gibbs moves.
-        Split-merge moves an iteration of it, or of "mixed": one with balanced anchors (with more than two anchors
-        uniform ones, as nothing else draws so many) and 16 with anchors in close blocks, 8 for more than 5,000
-        observations. Of another sampler that is asked for 4, none of them with anchors in close blocks. Updates of
-        hyperparameters: in each iteration, or in every third for more than 1,000 observations.
+        Iterations: until convergence, at most 10,000, fewer for more than 3,000 observations, but at least 200. The
+        burn-in is then found by the convergence rule, and proposals adapt for half of the iterations before its first
+        check. With a given number of iterations the burn-in is half of it.
+        Sampler: "mixed", or "mixed-sams" for more than 5,000 observations, unless the number of anchors or of particles
+        or the targets require particle Gibbs moves.
+        Split-merge moves per iteration of the default sampler, or of "mixed": one with balanced anchors (uniform ones
+        for more than two anchors, which no other proposal can draw), and 16 with anchors in close blocks, or 8 for more
+        than 5,000 observations. Any other sampler makes 4, none of them with anchors in close blocks.
+        Updates of hyperparameters: in each iteration, or in every third for more than 1,000 observations.
 
         Raises
         ------
         UsageError
-            The burn-in leaves no iteration, or the sampler makes no moves of close clusters, which are asked for.
+            The burn-in leaves no iteration, or `close_moves` are requested of a sampler without split-merge moves.
         """
         if self.close_moves and self.sampler == "gibbs":
             raise UsageError(
@@ -258,7 +261,7 @@ class Settings:
 
     @property
     def steps(self) -> tuple[str, ...]:
-        """What an iteration consists of besides moves of close blocks, in order."""
+        """Moves of an iteration in order, without those of close blocks."""
         return SAMPLERS[self.sampler or "mixed"]
 
     @property
@@ -268,7 +271,7 @@ class Settings:
 
     @property
     def start(self) -> str:
-        """How chains start; of settings that were not resolved, as in a test, all in one cluster."""
+        """Start of the chains; for settings that were not resolved, as in tests, one cluster."""
         return self.init or "single"
 
     @property
@@ -280,7 +283,7 @@ class Settings:
 
     @property
     def proposal(self) -> str:
-        """Name of the anchor proposal; of settings that were not resolved, as in old traces, what it was then."""
+        """Name of the anchor proposal; for settings that were not resolved, as in old traces, the former default."""
         return self.anchor_proposal or ("cluster" if self.anchors == 2 else "uniform")
 
     @property
@@ -294,5 +297,5 @@ class Settings:
         return 0.5 if self.resample_threshold is None else self.resample_threshold
 
     def to_dict(self) -> dict[str, Any]:
-        """For the trace and ``run.json``."""
+        """Return the settings as a dict for the trace and ``run.json``."""
         return asdict(self)

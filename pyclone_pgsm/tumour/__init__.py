@@ -1,1 +1,1 @@
-"""Genotype priors and the Xi grid: the PyClone model before any clustering."""
+"""PyClone's model of a tumour: genotype priors, likelihoods on the grid, and hyperparameters."""

@@ -1,16 +1,16 @@
 """The base measure of cellular prevalences in each sample, learned from the tumour.
 
 PyClone's prior of a cluster's prevalence is uniform in every sample. But subclones are absent from many samples, and
-the clone from which all others descend is in all tumour cells. So the prevalence in sample d is drawn from
+the clone from which all others descend is in all tumour cells. So the prevalence in sample d has the distribution
 
     H_d = w_d0 Beta(a, 1) + w_d1 Beta(1, a) + w_d2 Beta(1, 1),     w_d ~ Dirichlet(1, 1, 2),     a = 0.1:
 
 near 0 (absent), near 1 (clonal), or anywhere (subclonal). On the grid, h_dk is the mass of H_d in the cell of point k;
-cells end half-way between points, and at 0 and 1. All three are densities: with atoms at 0 and 1 two clusters could be
-the same point.
+cells end half-way between points, and at 0 and 1. All three components are continuous: with atoms at 0 and 1 two
+clusters could have exactly the same prevalences.
 
 The weights are drawn in each iteration. Given the partition, each block's component in each sample is drawn from its
-posterior; then the weights from Dirichlet(1 + n_d0, 1 + n_d1, 2 + n_d2), n_dj being the number of blocks with
+posterior, and then the weights from Dirichlet(1 + n_d0, 1 + n_d1, 2 + n_d2), where n_dj is the number of blocks with
 component j in sample d.
 """
 
@@ -31,7 +31,7 @@ SMALLEST_WEIGHT = 1e-9
 
 
 def weight_names(sample_ids: Sequence[str]) -> list[str]:
-    """Names of the 2 D hyperparameters, sample after sample."""
+    """Return the names of the 2 D hyperparameters, sample after sample."""
     return [f"{name}:{sample}" for sample in sample_ids for name in (ABSENT, CLONAL)]
 
 
@@ -41,23 +41,23 @@ def is_weight(name: str) -> bool:
 
 
 def initial_weights(num_samples: int) -> tuple[float, ...]:
-    """The prior's mean, as hyperparameters."""
+    """Return the prior mean of the weights, as hyperparameters."""
     return tuple((DIRICHLET / DIRICHLET.sum())[:2].tolist()) * num_samples
 
 
 def all_weights(values: Sequence[float]) -> NDArray[np.float64]:
-    """(D, 3) weights from the 2 D hyperparameters."""
+    """Return the weights (D, 3) for the 2 D hyperparameters."""
     given = np.array(values).reshape(-1, 2)
     return np.column_stack([given, 1.0 - given.sum(axis=1)])
 
 
 def log_prior_density(weights: NDArray[np.float64]) -> float:
-    """Log density of the weights (D, 3), of the first two of each sample."""
+    """Return the log prior density of the first two weights of each sample, given all weights (D, 3)."""
     return len(weights) * LOG_NORMALISER + float((np.log(weights) * (DIRICHLET - 1.0)).sum())
 
 
 def component_masses(grid_size: int) -> NDArray[np.float64]:
-    """(3, G) masses of the three components in the cells of the grid."""
+    """Return the masses of the three components in the cells of the grid, (3, G)."""
     points = np.arange(grid_size) / (grid_size - 1)
     ends = np.concatenate([[0.0], (points[1:] + points[:-1]) / 2, [1.0]])
     near_zero = np.diff(ends**SHAPE)
@@ -67,7 +67,7 @@ def component_masses(grid_size: int) -> NDArray[np.float64]:
 def draw_prevalences(
     weights: NDArray[np.float64], num_clusters: int, rng: np.random.Generator
 ) -> NDArray[np.float64]:
-    """(K, D) independent draws from H_d; weights (D, 3)."""
+    """Draw K independent prevalences from each H_d, (K, D); weights (D, 3)."""
     u, v = rng.random((2, num_clusters, len(weights)))
     near_zero = v ** (1.0 / SHAPE)
     is_absent, is_clonal = u < weights[:, 0], u >= 1.0 - weights[:, 1]
@@ -75,12 +75,12 @@ def draw_prevalences(
 
 
 def draw_weights(probabilities: NDArray[np.float64], rng: np.random.Generator) -> tuple[float, ...]:
-    """New weights given the partition, as hyperparameters.
+    """Draw the weights given the partition; return them as hyperparameters.
 
     Parameters
     ----------
     probabilities : (K, D, 2) float64
-        Posterior probabilities of the first two components, of each block and sample.
+        Posterior probabilities of the first two components for each block and sample.
     rng : numpy.random.Generator
     """
     u = rng.random(probabilities.shape[:2])

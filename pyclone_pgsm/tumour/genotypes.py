@@ -4,8 +4,8 @@ A state is ``(c_normal, c_reference, c_variant, mutant_copies)``: the copies of 
 a cancer cell without the mutation and in a cancer cell with it, and how many of the last carry the mutation.
 The states of a prior are weighted equally.
 
-Where a share of the tumour cells holds a second copy-number state, a state of the prior says which of the two
-the cells with the mutation hold first, and its copies in both (derived in docs/subclonal_copy_number.md).
+If the tumour cells have two copy-number states, a genotype says which of the two the cells with the mutation
+fill first, and how many copies carry the mutation in each (derived in docs/subclonal_copy_number.md).
 """
 
 from __future__ import annotations
@@ -23,25 +23,24 @@ CopyNumber = tuple[int, int]
 
 
 class TwoStates(NamedTuple):
-    """How a mutation lies in a tumour whose cells hold two copy-number states.
+    """Genotype of a mutation in a tumour whose cells have two copy-number states.
 
-    Of the tumour cells, a share phi of which has the mutation, a = min(phi, share) hold the first state and have the
-    mutation, and b = phi - a hold the other and have it: the mutation fills the cells of the first state, and only then
-    those of the other.
+    A share phi of the tumour cells has the mutation: a = min(phi, share) in the first state, and b = phi - a in the
+    other. The mutation fills the cells of the first state before those of the other.
 
     Attributes
     ----------
     normal : int
         Copies in normal cells.
     other_copies, first_copies : int
-        Copies in the tumour cells of either state, with the mutation or without.
+        Copies in the tumour cells of each state, with the mutation or without.
     first_mutant, other_mutant : int
-        Those of them that carry it in cells that have it.
+        How many of these copies carry the mutation, in cells that have it.
     share : float
-        Share of the tumour cells that hold the first state, in (0, 1).
+        Share of the tumour cells that are in the first state, in (0, 1).
     is_strict : bool
-        Whether more than one copy carries it only where all cells of the state have it; in a part of them it is younger
-        than the state, and on one copy.
+        Whether several copies carry the mutation only if all cells of the state have it. If only a part of them have
+        it, the mutation is younger than the state, and on one copy.
     log_weight : float
         Log of the prior probability times the number of genotypes of the locus.
     """
@@ -57,8 +56,8 @@ class TwoStates(NamedTuple):
 
 
 LOOSE = 0.1
-"""Prior probability that a mutation may be on several copies in a part of a state's cells: that fractions, tumour
-content or the states are not quite what they are told to be."""
+"""Prior probability that a mutation may be on several copies in a part of a state's cells, which allows for inaccurate
+fractions, tumour contents or states."""
 
 
 def _major(major: int, minor: int, normal: int) -> Iterator[State]:
@@ -98,21 +97,21 @@ GENOTYPE_PRIORS: tuple[str, ...] = tuple(_PRIORS)
 
 
 def genotype_states(prior: str, major_cn: int, minor_cn: int, normal_cn: int) -> list[State]:
-    """Distinct genotype states of one locus, equally weighted, in a fixed order.
+    """Return the distinct genotype states of one locus, equally weighted, in a fixed order.
 
-    * ``major``: the mutation came before the copy-number event, when cells without it still have the normal
-      copies (c_reference = normal_cn), and is on 1..major_cn copies; or it came after, c_reference = total,
-      on one copy.
-    * ``parental``: before the event, on 1, minor_cn or major_cn copies (one, or all of a parental allele); or
-      after.
-    * ``total``: only the total is known: c_reference is normal_cn or the total, the mutation on 1..total
-      copies.
-    * ``ab``, ``bb``, ``no-zygosity``: the naive priors of PyClone. They do not look at the copy numbers: the
-      locus is diploid in every cell, and the mutation is on one copy, on both, or on either.
+    * ``major``: the mutation either arose before the copy-number event, so that cells without it have the
+      normal copies (c_reference = normal_cn), and is on 1..major_cn copies; or it arose after, with
+      c_reference = total, and is on one copy.
+    * ``parental``: it either arose before the event and is on 1, minor_cn or major_cn copies (one, or all of a
+      parental allele); or it arose after.
+    * ``total``: only the total is known: c_reference is normal_cn or the total, and the mutation is on
+      1..total copies.
+    * ``ab``, ``bb``, ``no-zygosity``: the naive priors of PyClone, which ignore the copy numbers: the locus is
+      diploid in every cell, and the mutation is on one copy, on both, or on one or both.
 
     In all of them c_variant is major_cn + minor_cn (2 in the naive ones) and 1 <= mutant_copies <= c_variant.
-    States that coincide (as when the total is the normal copy number, so that before and after are the same)
-    count once. A locus with normal_cn = 1, X or Y in a male, needs no special case.
+    States that coincide (for example "before" and "after" if the total equals the normal copy number) count
+    once. A locus with normal_cn = 1, X or Y in a male, needs no special case.
 
     Parameters
     ----------
@@ -132,8 +131,7 @@ def genotype_states(prior: str, major_cn: int, minor_cn: int, normal_cn: int) ->
     UsageError
         The prior is not one of `GENOTYPE_PRIORS`.
     ValueError
-        The prior looks at the copy numbers, and they are out of range (`pyclone_pgsm.inputs` lets no such locus
-        through).
+        The prior uses copy numbers, and they are out of range (`pyclone_pgsm.inputs` accepts no such locus).
     """
     if prior not in _PRIORS:
         raise UsageError(f"genotype prior {prior!r}: expected one of {', '.join(GENOTYPE_PRIORS)}")
@@ -146,22 +144,22 @@ def genotype_states(prior: str, major_cn: int, minor_cn: int, normal_cn: int) ->
 def two_state_genotypes(
     prior: str, one: CopyNumber, two: CopyNumber, fraction: float, normal_cn: int
 ) -> list[TwoStates]:
-    """Genotypes of a locus with two copy-number states, in a fixed order (derived in docs/subclonal_copy_number.md).
+    """Return the genotypes of a locus with two copy-number states (derived in docs/subclonal_copy_number.md).
 
-    Either state comes first, as likely as the other: if it is the younger one, the mutation arose within its cells, or
-    before it and is in all of them; if it is the older one, the mutation arose in a branch without the younger one. The
-    copies that carry the mutation are, for each state, numbers that the prior has for this state alone; of two numbers
-    one is 1, or both are the same, or both are all copies of an allele; all pairs are as likely. A state without a copy
-    comes last, with no mutant copy.
+    The mutation fills either state first, with equal probability. If this is the younger state, the mutation arose in
+    one of its cells, or before it, so that all of its cells have the mutation; if it is the older one, the mutation
+    arose in a branch without the younger one. The numbers of copies that carry the mutation are those that the prior
+    has for each state alone, in these pairs: one number is 1, both are equal, or both are all copies of an allele. All
+    pairs are equally likely. A state without copies is filled last, and has no mutant copy. The order is fixed.
 
     Parameters
     ----------
     prior : str
-        One of `GENOTYPE_PRIORS` that looks at copy numbers.
+        One of `GENOTYPE_PRIORS` that uses copy numbers.
     one, two : (int, int)
         Major and minor copies of two different states.
     fraction : float
-        Share of the tumour cells that hold the second state, in (0, 1).
+        Share of the tumour cells that are in the second state, in (0, 1).
     normal_cn : int
         Copies in the normal cells, >= 1.
 
@@ -170,7 +168,7 @@ def two_state_genotypes(
     UsageError
         The prior is not one of `GENOTYPE_PRIORS`.
     ValueError
-        The prior does not look at copy numbers, the states are the same, or numbers are out of range.
+        The prior does not use copy numbers, the states are equal, or numbers are out of range.
     """
     if prior in PRIORS_WITHOUT_COPY_NUMBERS or one == two or not 0.0 < fraction < 1.0:
         raise ValueError(f"no two states: prior {prior}, states {one} and {two}, fraction {fraction}")
@@ -192,7 +190,7 @@ def two_state_genotypes(
 
 
 def _mutant_copies(prior: str, one: CopyNumber, two: CopyNumber, normal_cn: int) -> list[tuple[int, int]]:
-    """Copies that carry the mutation in cells of either state; 0 only where the state has no copy."""
+    """Return pairs of numbers of mutant copies in the cells of both states; 0 only if the state has no copies."""
 
     def alone(state: CopyNumber) -> list[int]:
         return (

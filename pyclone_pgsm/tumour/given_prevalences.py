@@ -1,6 +1,6 @@
 """The likelihood of precision and error rate given the prevalences of all mutations.
 
-Given these, an observation matters at one point of the grid only, so that no tables are needed to compare settings.
+The likelihood of an observation is then needed at one grid point only, so that settings can be compared without tables.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ class ReadsGivenPrevalences:
     table : LocusTable
         The distinct observations. Error rates that are NaN are given with each call of :meth:`log_likelihood`.
     index : (T, D) int32
-        Row of each mutation in each sample; -1 where its reads do not count.
+        Row of each mutation in each sample; -1 where its reads are left out.
     points : (T, D) int64
-        The prevalences as points of the grid.
+        The prevalences as grid points.
     grid_size : int
         G.
     genotype_prior : str
@@ -45,17 +45,17 @@ class ReadsGivenPrevalences:
         )
 
     def log_likelihood(self, precision: float, error_rate: float | None) -> float:
-        """sum of Xi over all reads, constants included."""
-        _, xi_max = self._reads.xi(precision, error_rate)  # of one point each
+        """Return the sum of Xi over all reads, including constants."""
+        _, xi_max = self._reads.xi(precision, error_rate)  # each maximum is over a single point
         return float(self._counts @ xi_max)
 
 
 def distinct_cells(
     index: NDArray[np.int32], points: NDArray[np.int64], grid_size: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Cells of a table (U, G), numbered row by row, that the reads need, and how many reads need each.
+    """Return the distinct cells of a table (U, G), numbered row by row, that are needed, and how often each is.
 
-    Arguments (T, D) as of :class:`ReadsGivenPrevalences`.
+    The arguments (T, D) are those of :class:`ReadsGivenPrevalences`.
     """
     is_known = index >= 0
     cells = index[is_known].astype(np.int64) * grid_size + points[is_known]

@@ -3,8 +3,8 @@
     Xi_k(y) = log sum_psi pi_psi P(alt | depth, xi(psi, x_k, t)),     x_k = k / (G - 1), k = 0..G-1
 
 with P binomial, or beta-binomial of the same mean (appendix "PyClone" of Bouchard-Côté, Doucet and Roth 2017;
-Roth et al. 2014). Observations that agree in everything share one row: U distinct rows, and an index (T, D)
-into them. Where the tumour cells hold two copy-number states, xi is that of docs/subclonal_copy_number.md.
+Roth et al. 2014). Identical observations share one row: there are U distinct rows, and an index (T, D) into
+them. If the tumour cells have two copy-number states, xi is that of docs/subclonal_copy_number.md.
 """
 
 from __future__ import annotations
@@ -23,16 +23,16 @@ from pyclone_pgsm.tumour.genotypes import genotype_states, two_state_genotypes
 DENSITIES = ("binomial", "beta-binomial")
 
 GRID_SIZES = (101, 201, 401, 801, 1601)
-"""What `choose_grid_size` chooses from."""
+"""Grid sizes from which `choose_grid_size` chooses."""
 LARGE_CLUSTER = 0.25
-"""Share of all mutations that a large cluster holds."""
+"""Share of all mutations that belong to a large cluster."""
 DEVIATION = 0.6
-"""Posterior standard deviation of a prevalence times the square root of the reads behind it."""
+"""Posterior standard deviation of a prevalence times the square root of the number of reads that determine it."""
 STEP = 2.4
 """Largest step of the grid, in such standard deviations. (At depth 1,000 with 1,000 mutations steps of 1 and 2 give the
 same log joint; at 4 clusters begin to split.)"""
 BYTES_PER_POINT = 16
-"""Bytes a distinct row and grid point take: xi and likelihood."""
+"""Bytes per distinct row and grid point, for xi and likelihood."""
 MAX_BYTES = 256 << 20
 
 
@@ -41,7 +41,7 @@ class LocusTable:
     """The U distinct observations of a data set of T mutations and D samples, all samples together.
 
     Rows are sorted by copy numbers (of both states), tumour content, error rate, depth and variant reads, in this
-    order: rows that need the same genotypes stand together, and neighbours have similar likelihoods.
+    order: rows that need the same genotypes are adjacent, and neighbours have similar likelihoods.
 
     Attributes
     ----------
@@ -50,12 +50,12 @@ class LocusTable:
     major, minor, normal : (U,) int64
         Copy numbers.
     subclonal_major, subclonal_minor : (U,) int64
-        Copies in the tumour cells of a second state; 0 where there is one state.
+        Copies in the tumour cells of a second state; 0 if there is one state.
     subclonal_fraction : (U,) float64
-        Share of these among the tumour cells; 0 where there is one state.
+        Share of the tumour cells in the second state; 0 if there is one state.
     tumour_content, error_rate : (U,) float64
     index : (T, D) int32
-        Row of each mutation in each sample; -1 where the sample says nothing about the mutation.
+        Row of each mutation in each sample; -1 where the sample has no data of the mutation.
     """
 
     ref: NDArray[np.int64]
@@ -76,12 +76,12 @@ class LocusTable:
         return len(self.ref)
 
     def kinds(self) -> NDArray[np.int64]:
-        """(U,) number of each row's kind; rows of a kind follow each other and share everything but the counts."""
+        """Return the number of each row's kind, (U,); rows of a kind are adjacent and differ in the counts only."""
         sizes = np.diff(_groups(self))
         return np.repeat(np.arange(len(sizes)), sizes)
 
     def take(self, rows: NDArray[np.int64], index: NDArray[np.int32] | None = None) -> LocusTable:
-        """The observations of some rows, with another index; by default that of no mutation."""
+        """Return the observations of some rows, with another index; by default without any mutations."""
         index = self.index[:0] if index is None else index
         columns = [field.name for field in fields(LocusTable) if field.name != "index"]
         return LocusTable(**{name: getattr(self, name)[rows] for name in columns}, index=index)
@@ -97,7 +97,7 @@ class XiGrid(NamedTuple):
     likelihood : (U, G) float64
         exp(xi).
     xi_max : (U,) float64
-        max Xi, absolute: binomial coefficient and weights of the genotypes included.
+        max Xi, including the binomial coefficient and the weights of the genotypes.
     log_mean : (U,) float64
         log of the mean of `likelihood` over the grid: xi_max + log_mean is the log marginal likelihood.
     """
@@ -109,12 +109,12 @@ class XiGrid(NamedTuple):
 
 
 def prevalence_grid(grid_size: int) -> NDArray[np.float64]:
-    """Prevalences 0, 1/(G-1), .., 1.
+    """Return the prevalences 0, 1/(G-1), .., 1.
 
     Raises
     ------
     UsageError
-        Fewer than two points are asked for.
+        The grid has fewer than two points.
     """
     if grid_size < 2:
         raise UsageError(f"grid size {grid_size}: at least 2 points are needed")
@@ -122,7 +122,7 @@ def prevalence_grid(grid_size: int) -> NDArray[np.float64]:
 
 
 def _sort_codes(columns: list[NDArray[np.generic]]) -> NDArray[np.int64]:
-    """One integer a row: equal where the rows are equal, and ordered as the rows are lexicographically."""
+    """Return one integer per row: equal for equal rows, and in the lexicographic order of the rows."""
     codes = np.zeros(len(columns[0]), np.int64)
     width = 1
     for column in columns:
@@ -146,8 +146,7 @@ def deduplicate(observations: Observations) -> LocusTable:
     Parameters
     ----------
     observations : Observations
-        Values where ``has_data`` is False are not looked at. A second copy-number state that is the same as the
-        first is none.
+        Values where ``has_data`` is False are ignored, and so is a second copy-number state that equals the first.
     """
     known = observations.has_data
     major, minor = observations.major_cn[known], observations.minor_cn[known]
@@ -178,7 +177,7 @@ def deduplicate(observations: Observations) -> LocusTable:
 
 
 def split_by_sample(table: LocusTable) -> list[LocusTable]:
-    """A table for each of the D samples, with the rows that the sample needs and an index of shape (T, 1)."""
+    """Return a table for each of the D samples, with the rows that the sample needs and an index of shape (T, 1)."""
     parts = []
     for of_mutations in table.index.T:
         known = of_mutations >= 0
@@ -190,20 +189,20 @@ def split_by_sample(table: LocusTable) -> list[LocusTable]:
 
 
 def choose_grid_size(observations: Observations, num_rows: int, max_bytes: int = MAX_BYTES) -> int:
-    """Number of grid points that the data deserve: ``--grid-size auto``.
+    """Choose the number of grid points according to the data: ``--grid-size auto``.
 
-    A grid is fine enough when its step is about twice the posterior standard deviation of the best-known
-    prevalence; on a coarser one a cluster sits between two points and splits. The best-known prevalence is
-    that of a large cluster in the best-covered sample. A cluster of m mutations at depth d has m d reads that
-    speak of one prevalence phi. In a pure diploid sample phi/2 of them show the variant, with binomial
-    standard deviation sqrt(phi/2 (1 - phi/2)/(m d)), and that of phi is twice as large:
+    A grid is fine enough if its step is about twice the posterior standard deviation of the best-known
+    prevalence; on a coarser one, a cluster between two points splits. The best-known prevalence is that of a
+    large cluster in the best-covered sample. A cluster of m mutations at depth d has m d reads, which are
+    informative about one prevalence phi. In a pure diploid sample phi/2 of them show the variant, with
+    binomial standard deviation sqrt(phi/2 (1 - phi/2)/(m d)), and that of phi is twice as large:
     sqrt(phi (2 - phi)/(m d)), or 0.6/sqrt(m d) at phi = 0.2. With a share LARGE_CLUSTER of the T mutations in
-    the cluster, and for d the median depth of the sample where that is largest,
+    the cluster, and with d the largest median depth of a sample, the requirement is
 
         step <= STEP DEVIATION / sqrt(max(1, LARGE_CLUSTER T) d).
 
-    The smallest of `GRID_SIZES` with such a step is chosen, or the largest if none has; but no more points
-    than fit into the memory allowed, except that the first of `GRID_SIZES` is always possible.
+    The result is the smallest of `GRID_SIZES` with such a step, or the largest if none has one, but no more
+    points than fit into the memory allowed, except that the first of `GRID_SIZES` is always allowed.
 
     Parameters
     ----------
@@ -211,7 +210,7 @@ def choose_grid_size(observations: Observations, num_rows: int, max_bytes: int =
     num_rows : int
         U, the number of distinct observations (`LocusTable.num_rows`).
     max_bytes : int
-        What ``xi`` and ``likelihood`` together may take.
+        Memory limit of ``xi`` and ``likelihood`` together.
     """
     columns = zip(observations.depth.T, observations.has_data.T)
     best_depth = max((float(np.median(depth[known])) for depth, known in columns if known.any()), default=1.0)
@@ -226,7 +225,7 @@ def choose_grid_size(observations: Observations, num_rows: int, max_bytes: int =
 
 
 def _groups(table: LocusTable, *others: NDArray[np.generic]) -> NDArray[np.int64]:
-    """First row of each run of rows that share everything but the counts, and the values of `others`; then U."""
+    """Return the first row of each run of rows that differ in the counts only and have equal `others`, and then U."""
     change = np.zeros(table.num_rows, bool)
     change[:1] = True
     error_rate = np.nan_to_num(table.error_rate, nan=-1.0)
@@ -238,7 +237,7 @@ def _groups(table: LocusTable, *others: NDArray[np.generic]) -> NDArray[np.int64
 def _group_states(
     table: LocusTable, first: NDArray[np.int64], prior: str
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Genotypes of every combination of copy numbers that occurs; first and last + 1 of each group."""
+    """Return the genotypes of every combination of copy numbers that occurs; first and last + 1 for each group."""
     copies = np.column_stack(_copy_numbers(table))[first]
     distinct, which = np.unique(copies, axis=0, return_inverse=True)
     lists = [_genotypes(prior, *row) for row in distinct.tolist()]
@@ -250,7 +249,7 @@ def _group_states(
 
 
 def states_of_rows(table: LocusTable, prior: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Genotypes (N, 8) of every combination of copy numbers that occurs; first and last + 1 of each row, (U, 2).
+    """Return the genotypes (N, 8) of all combinations of copy numbers; first and last + 1 for each row, (U, 2).
 
     Parameters
     ----------
@@ -265,7 +264,7 @@ def states_of_rows(table: LocusTable, prior: str) -> tuple[NDArray[np.float64], 
 
 
 def _copy_numbers(table: LocusTable) -> tuple[NDArray[np.generic], ...]:
-    """Columns that decide on the genotypes."""
+    """Return the columns that determine the genotypes."""
     second = (table.subclonal_major, table.subclonal_minor, table.subclonal_fraction)
     return table.major, table.minor, table.normal, *second
 
@@ -273,7 +272,7 @@ def _copy_numbers(table: LocusTable) -> tuple[NDArray[np.generic], ...]:
 def _genotypes(
     prior: str, major: int, minor: int, normal: int, second_major: int, second_minor: int, fraction: float
 ) -> list[tuple[float, ...]]:
-    """Genotypes of a locus, as the kernels take them; every number may be a float."""
+    """Return the genotypes of a locus in the form that the kernels take; every number may be a float."""
     one, two, normal = (int(major), int(minor)), (int(second_major), int(second_minor)), int(normal)
     if fraction == 0.0 or prior in PRIORS_WITHOUT_COPY_NUMBERS:
         return [(*state, 0.0, 0.0, 0.0, 0.0) for state in genotype_states(prior, *one, normal)]
@@ -297,7 +296,7 @@ def likelihood_grid(table: LocusTable, grid_size: int, genotype_prior: str, prec
     Raises
     ------
     UsageError
-        The grid size, genotype prior or precision is none of these.
+        The grid size, genotype prior or precision is not valid.
     """
     places = np.zeros(table.num_rows, np.int64)
     reads = ReadsAtPrevalences(table, prevalence_grid(grid_size)[None, :], places, genotype_prior)
@@ -309,16 +308,16 @@ def likelihood_grid(table: LocusTable, grid_size: int, genotype_prior: str, prec
 
 
 class ReadsAtPrevalences:
-    """Observations, each with one of n lists of prevalences at which its likelihood is wanted.
+    """Observations, each with one of n lists of prevalences at which its likelihood is computed.
 
     Parameters
     ----------
     table : LocusTable
-        U rows. Error rates that are NaN are given with each call of :meth:`xi`. Where rows of the same kind and with
-        the same prevalences follow each other, it is faster.
+        U rows. Error rates that are NaN are given with each call of :meth:`xi`. It is faster if rows of the same kind
+        and with the same prevalences are adjacent.
     prevalences : (n, P) float64
     places : (U,) int64
-        Which of the n lists belongs to each row of the table.
+        Number of the list of each row of the table.
     genotype_prior : str
         One of `pyclone_pgsm.tumour.genotypes.GENOTYPE_PRIORS`.
     """
@@ -344,14 +343,14 @@ class ReadsAtPrevalences:
     def xi(
         self, precision: float, error_rate: float | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Xi - max Xi, (U, P), and max Xi, (U,), of every row at its prevalences.
+        """Compute Xi - max Xi, (U, P), and max Xi, (U,), of every row at its prevalences.
 
         Parameters
         ----------
         precision : float
-            Of the beta-binomial; infinity is the binomial.
+            Precision of the beta-binomial; infinity is the binomial.
         error_rate : float or None
-            In place of those that are NaN.
+            Replaces error rates that are NaN.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Tables of the likelihood in different settings, of which the latest are kept."""
+"""A cache of the likelihood's tables in different settings."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from pyclone_pgsm.likelihoods.pyclone import PyClone
 from pyclone_pgsm.tumour.grid import XiGrid
 
 KEPT_BYTES = 400 << 20
-"""Of xi and likelihood, in use or not, that one :class:`KeptTables` holds."""
+"""Size of xi and likelihood, in use or not, that one :class:`KeptTables` keeps."""
 
 Key = TypeVar("Key")
 Tables = TypeVar("Tables", bound=XiGrid | PyClone)
 
 
 class KeptTables(Generic[Key, Tables]):
-    """Tables that are computed when first asked for; the latest are kept: as many as :data:`KEPT_BYTES` hold, and
-    `least` at least.
+    """Computes tables when first requested and keeps the latest, as many as fit in :data:`KEPT_BYTES` or `least`.
 
-    Several threads may ask: for different tables they compute at the same time, for the same the others wait for one.
+    Threads compute different tables at the same time; if several request the same tables, one computes them.
     """
 
     def __init__(self, make: Callable[[Key], Tables], least: int) -> None:

@@ -7,12 +7,12 @@ For a row with b variant and r reference reads, n = b + r, genotype states psi a
 where the beta-binomial is the binomial whose p is Beta(s mean, s (1 - mean)). Two routes give log P:
 
 * Rows of usual depth. log P = T_b(mean) + T_r(1 - mean) + constant(b, r, s) with
-  T_c(m) = log prod_{j<c} (s m + j)/(s + j), which is c log m for the binomial. T is tabulated for the counts
-  that occur among rows of the same copy numbers, tumour content and error rate: two look-ups a row and state.
-* Rows deeper than `DEEPEST_TABLE`. T and the constant grow with n and cancel, which costs digits. There log P
-  is computed from deviances, which vanish where data and mean agree (Loader did so for the binomial).
+  T_c(m) = log prod_{j<c} (s m + j)/(s + j), which is c log m for the binomial. T is tabulated for the counts that
+  occur among rows of the same copy numbers, tumour content and error rate: two look-ups per row and state.
+* Rows deeper than `DEEPEST_TABLE`. T and the constant grow with n and cancel, which loses digits. Here log P is
+  computed from deviances, which vanish if data and mean agree (as Loader did for the binomial).
 
-Shapes: U rows sorted into groups, N states in all, G grid points.
+Shapes: U rows sorted into groups, N states in total, G grid points.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ import numpy as np
 from pyclone_pgsm.jit.compiling import compiled, inner
 
 DEEPEST_TABLE = 1 << 15  # reads; above, cancellation would cost more than about 1e-11 nats
-BLOCK_BYTES = 1 << 18  # size of the tables for a block of grid points: stays in the second-level cache
+BLOCK_BYTES = 1 << 18  # size of the tables for a block of grid points: fits in the second-level cache
 NARROWEST_BLOCK, WIDEST_BLOCK = 16, 128
 LONGEST_PRODUCT = 16  # factors multiplied before a logarithm is taken; longer gaps use the closed form
 SMALLEST_PRODUCT = -600.0  # log of the smallest product of factors that is safe from underflow
 LARGEST_EXCESS = 600.0  # log of the largest ratio of two genotypes' likelihoods that is safe from overflow
-NEGLIGIBLE = -40.0  # log of a share of a sum that double precision does not see
-ROUNDING = 1e-9  # of a prevalence or a share
+NEGLIGIBLE = -40.0  # log of a share of a sum that is negligible in double precision
+ROUNDING = 1e-9  # tolerance in comparisons of prevalences and shares
 HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
 @inner(nogil=True)
 def stirling_error(x):
-    """log Gamma(x) - [(x - 1/2) log x - x + (1/2) log 2 pi], for x > 0."""
+    """Return log Gamma(x) - [(x - 1/2) log x - x + (1/2) log 2 pi], for x > 0."""
     if x < 10.0:
         return math.lgamma(x) - (x - 0.5) * math.log(x) + x - HALF_LOG_2PI
     y = 1.0 / x
@@ -47,7 +47,7 @@ def stirling_error(x):
 
 @inner(nogil=True)
 def log_constant(b, r, s):
-    """log P(b | n) - T_b(mean) - T_r(1 - mean), which no longer depends on the mean."""
+    """Return log P(b | n) - T_b(mean) - T_r(1 - mean), which does not depend on the mean."""
     b, r = float(b), float(r)
     n = b + r
     value = 0.0
@@ -63,7 +63,7 @@ def log_constant(b, r, s):
 
 @inner(nogil=True)
 def log_deep_constant(b, r, s):
-    """log P(b | n) - `log_deep`: what does not depend on the mean."""
+    """Return log P(b | n) - `log_deep`, which does not depend on the mean."""
     b, r = float(b), float(r)
     n = b + r
     value = 0.0
@@ -77,7 +77,7 @@ def log_deep_constant(b, r, s):
 
 @inner(nogil=True)
 def log_deep(b, r, mean, complement, s):
-    """The part of log P(b | n, mean, s) that depends on the mean, without cancellation at any depth.
+    """Return the part of log P(b | n, mean, s) that depends on the mean, without cancellation at any depth.
 
     With m = (b + s mean)/(n + s), log P = -n KL(b/n, m) - s KL(mean, m) + small terms of Stirling's series,
     and both divergences are sums of x log1p(+-e/x) with e = n m - b.
@@ -99,7 +99,7 @@ def log_deep(b, r, mean, complement, s):
 
 @inner(nogil=True)
 def allele_shares(mutant, copies, error_rate):
-    """Shares of reads from cells with so many mutant copies that show the mutation, and that do not."""
+    """Return the shares of reads with and without the mutation, from cells with `mutant` of `copies` copies."""
     if copies == 0.0:
         return 0.0, 0.0
     return (
@@ -112,9 +112,9 @@ def allele_shares(mutant, copies, error_rate):
 def variant_share(state, tumour_content, error_rate, prevalence, mean, complement):
     """Fill mean = xi(psi, x_k, t), the share of variant reads, and complement = 1 - mean.
 
-    Of a prevalence x, a = min(x, share of the first state) are cells that hold it, and b = x - a hold the other
-    (`pyclone_pgsm.tumour.genotypes.TwoStates`). Without a share of a first state there is one copy-number state, and x
-    stands for the share: the first are the cells with the mutation, the other those without.
+    Of a prevalence x, a = min(x, share of the first state) is in cells of the first state and b = x - a in cells of the
+    other (`pyclone_pgsm.tumour.genotypes.TwoStates`). If the share is 0 there is one copy-number state, and x takes the
+    place of the share: the first "state" is that of cells with the mutation, the other that of cells without it.
     """
     other_copies, first_copies = state[1], state[2]
     for k in range(len(prevalence)):
@@ -185,7 +185,7 @@ def fill_moments(table, counts, mean, complement, s):
 
 @inner(nogil=True)
 def distinct(counts):
-    """Sorted distinct counts, and the position of each count among them."""
+    """Return the sorted distinct counts, and the position of each count among them."""
     largest = 0
     for count in counts:
         largest = max(largest, count)
@@ -219,7 +219,7 @@ def log_sum_exp(terms):
 
 @inner(nogil=True)
 def add_weight(table, log_weight):
-    """Add the log prior weight of a genotype, if it is not that of all."""
+    """Add the log prior weight of a genotype, unless it is 0."""
     if log_weight != 0.0:
         for i in range(len(table)):
             for k in range(table.shape[1]):
@@ -237,7 +237,7 @@ def divide_by_first(table):
 
 @inner(nogil=True)
 def largest_excess(table):
-    """max(0, largest table[psi] - table[0])."""
+    """Return max(0, largest table[psi] - table[0])."""
     excess = 0.0
     for psi in range(1, len(table)):
         for i in range(table.shape[1]):
@@ -250,9 +250,9 @@ def largest_excess(table):
 def mix(xi, alt_at, ref_at, alt_table, ref_table):
     """Fill xi[u, k] = log sum_psi exp(alt_table[psi, alt_at[u], k] + ref_table[psi, ref_at[u], k]).
 
-    The sum is of ratios to the first term, whose factors are tabulated too: one logarithm and no exponential
-    a value. Where a ratio could overflow, the plain sum is taken instead; where none can, one that underflows
-    is negligible.
+    The sum is over ratios to the first term, whose factors are tabulated as well: each value takes one logarithm
+    and no exponential. If a ratio could overflow, the plain sum is computed instead; otherwise a ratio that
+    underflows is negligible.
     """
     num_states, width = len(alt_table), xi.shape[1]
     safe = largest_excess(alt_table) + largest_excess(ref_table) < LARGEST_EXCESS
@@ -281,7 +281,7 @@ def mix(xi, alt_at, ref_at, alt_table, ref_table):
 
 @inner(nogil=True)
 def fill_group(xi, ref, alt, states, tumour_content, error_rate, grid, s):
-    """Fill xi[u, k] = log sum_psi exp(T_b(mean) + T_r(1 - mean)); the rows share all but the counts."""
+    """Fill xi[u, k] = log sum_psi exp(T_b(mean) + T_r(1 - mean)); the rows differ in the counts only."""
     alts, alt_at = distinct(alt)
     refs, ref_at = distinct(ref)
     num_states = len(states)
@@ -303,7 +303,7 @@ def fill_group(xi, ref, alt, states, tumour_content, error_rate, grid, s):
 
 @inner(nogil=True)
 def fill_deep_group(xi, ref, alt, states, tumour_content, error_rate, grid, s):
-    """The same as `fill_group` by `log_deep`."""
+    """Fill xi[u, k] as `fill_group` does, but with `log_deep`."""
     num_states, size = len(states), len(grid)
     mean, complement = np.empty((num_states, size)), np.empty((num_states, size))
     for psi in range(num_states):
@@ -318,7 +318,7 @@ def fill_deep_group(xi, ref, alt, states, tumour_content, error_rate, grid, s):
 
 @inner(nogil=True)
 def subtract_top(row):
-    """Make the largest value 0; returns what it was."""
+    """Subtract the largest value from all values, and return it."""
     top = row[0]
     for k in range(1, len(row)):
         top = max(top, row[k])
@@ -351,10 +351,10 @@ def fill_grid(
     ref, alt : (U,) int64
         Reads.
     group_start : (groups + 1,) int64
-        Rows group_start[g]..group_start[g+1]-1 share everything but the counts, and are all deeper than
-        `DEEPEST_TABLE` or all not.
+        Rows group_start[g]..group_start[g+1]-1 differ in the counts only, and either all or none are deeper
+        than `DEEPEST_TABLE`.
     states : (N, 8) float64
-        c_normal, c_reference, c_variant, mutant copies, and 0; of two copy-number states
+        c_normal, c_reference, c_variant, mutant copies, and zeros; for two copy-number states a
         `pyclone_pgsm.tumour.genotypes.TwoStates`.
     state_start : (groups, 2) int64
         First and one past the last state of each group.
@@ -362,7 +362,7 @@ def fill_grid(
     grids : (n, G) float64
         Prevalences.
     grid_of : (groups,) int64
-        Which of the grids belongs to each group.
+        Number of the grid of each group.
     s : float
         Precision of the beta-binomial; infinite for the binomial.
     """

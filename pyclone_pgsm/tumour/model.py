@@ -1,17 +1,17 @@
-"""The tumour model: PyClone's likelihood with what is unknown of precision, error rate and tumour contents.
+"""The tumour model: PyClone's likelihood with unknown precision, error rate and tumour contents.
 
-The tables of the likelihood depend on these, so each takes one of a few values (a
-:class:`~pyclone_pgsm.likelihoods.choice.Choice`), and a chain moves between them, one at a time:
+The tables of the likelihood depend on these, so that each takes one of a few values (a
+:class:`~pyclone_pgsm.likelihoods.choice.Choice`), and a chain changes one at a time:
 
-* ``precision``, one for all reads; or ``precision:SAMPLE`` of each sample, each with the same prior;
-* ``error_rate``, one for all reads whose error rate is not told;
-* ``tumour_content:SAMPLE`` of each sample for which a distribution is given.
+* ``precision``, one for all reads; or ``precision:SAMPLE`` for each sample, all with the same prior;
+* ``error_rate``, one for all reads whose error rate is not given;
+* ``tumour_content:SAMPLE`` for each sample for which a distribution is given.
 
-The base measure of the prevalences is uniform, or learned (:mod:`pyclone_pgsm.tumour.base_measure`); its weights are
-hyperparameters, too: ``weight_absent:SAMPLE`` and ``weight_clonal:SAMPLE``, the last of all.
+The base measure of the prevalences is uniform, or learned (:mod:`pyclone_pgsm.tumour.base_measure`). The weights of a
+learned one, ``weight_absent:SAMPLE`` and ``weight_clonal:SAMPLE``, are the last hyperparameters.
 
-Where something is a sample's own, every sample has rows of the tables of its own, and only the rows of the sample whose
-value changes are computed anew.
+If there are hyperparameters per sample, every sample has its own rows of the tables, and only the rows of the sample
+whose value changes are recomputed.
 """
 
 from __future__ import annotations
@@ -61,18 +61,18 @@ from pyclone_pgsm.tumour.kept_tables import KEPT_BYTES, KeptTables
 
 PREVALENCE_PRIORS = ("learned", "uniform")
 PER_SAMPLE = "infer-per-sample"
-"""The precision that stands for one inferred precision a sample."""
+"""The value of ``precision`` that requests an inferred precision for each sample."""
 
 
 REAL_PRECISIONS = 50.0, 9000.0
-"""Precisions of real tumours' reads lie between these; below the first, no answer was right."""
+"""Range of the precisions of real tumours' reads; below the first, no answer was right."""
 _FINITE = tuple(10.0 ** (exponent / 16.0) for exponent in range(24, 81))
 _MIDDLE = math.log(REAL_PRECISIONS[0] * REAL_PRECISIONS[1]) / 2.0
 _SPREAD = math.log(REAL_PRECISIONS[1] / REAL_PRECISIONS[0]) / (2.0 * 1.96)
 _WEIGHTS = tuple(math.exp(-0.5 * ((math.log(precision) - _MIDDLE) / _SPREAD) ** 2) for precision in _FINITE)
 PRECISION = Choice((*_FINITE, math.inf), (*_WEIGHTS, sum(_WEIGHTS)), 1000.0, (1, 1, 2, 4), 0.5)
-"""31.6 to 100,000 in steps of 15 %, about the posterior standard deviation given a few hundred mutations, and infinite.
-Half of the prior is on the binomial, the limit. The other half is log-normal, with 95 % between `REAL_PRECISIONS`."""
+"""31.6 to 100,000 in steps of 15 %, about the posterior standard deviation given a few hundred mutations, and infinity.
+Half of the prior is on infinity, the binomial. The other half is log-normal, with 95 % between `REAL_PRECISIONS`."""
 _PREFERRED = (
     1.0, 1.12, 1.25, 1.4, 1.6, 1.8, 2.0, 2.24, 2.5, 2.8, 3.15, 3.55, 4.0, 4.5, 5.0, 5.6, 6.3, 7.1, 8.0, 9.0
 )  # fmt: skip
@@ -82,28 +82,28 @@ ERROR_RATE, FINE_ERROR_RATE = (
 )
 """0.0001 to 0.01 by preferred numbers (ISO 3), in steps of 26 % (R10) and of 12 % (R20)."""
 MANY_MUTATIONS = 1000
-"""More of these have the finer error rates."""
+"""With more mutations the finer error rates are used."""
 CONTENT_JUMPS = (1, 1, 1, 2, 4)
 CONTENT_PROPOSALS = 2
-"""An iteration makes so many for each tumour content, each of which needs tables."""
+"""Number of proposals per iteration for each tumour content, each of which needs tables."""
 PROPOSALS = 8
-"""An iteration makes so many for each precision and for the error rate, given the prevalences."""
+"""Number of proposals per iteration, given the prevalences, for each precision and for the error rate."""
 SUMMED_OUT_SHARE = 0.1
-"""Of the proposals of an error rate with the prevalences summed out, those that are made where they need new tables."""
-KEPT_BASES = 16  # base measures: a chain asks several times for the one that it has drawn
+"""Share of the proposals with the prevalences summed out that may change the error rate, if this needs new tables."""
+KEPT_BASES = 16  # number of cached base measures: a chain uses the one that it has drawn several times
 
 
 def error_rate_choice(num_mutations: int) -> Choice:
-    """The values of an error rate that is not told.
+    """Return the choice of an error rate that is not given.
 
-    Many mutations tell apart rates that differ by a tenth: on a coarse grid chains stay where they are. For fewer the
-    grid is coarse, because each rate that a chain visits costs tables.
+    Many mutations distinguish rates that differ by a tenth, so that chains would get stuck on a coarse grid. With fewer
+    mutations the grid is coarse, because each rate that a chain visits needs tables.
     """
     return FINE_ERROR_RATE if num_mutations > MANY_MUTATIONS else ERROR_RATE
 
 
 def content_choice(content: Uncertain) -> Choice:
-    """The values of a tumour content of which a distribution is known; it starts at the mean."""
+    """Return the choice of a tumour content with a known distribution; it starts at the mean."""
     return Choice(*content.grid(), content.mean, CONTENT_JUMPS)
 
 
@@ -111,14 +111,14 @@ WATCHED = 100
 
 
 def watched_cells(num_mutations: int, num_samples: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """A hundred mutations (all, if there are fewer), each in a sample: drawn at random, the same in every run."""
+    """Choose a hundred mutations (or all, if fewer), each in one sample: random, but the same in every run."""
     rng = np.random.default_rng(num_mutations)
     mutations = np.sort(rng.choice(num_mutations, min(WATCHED, num_mutations), replace=False))
     return mutations, rng.integers(num_samples, size=len(mutations))
 
 
 class _Setting(NamedTuple):
-    """What the tables of a part of the observations are computed with; None: as the observations say."""
+    """Values with which the tables of a part of the observations are computed; None: those of the observations."""
 
     precision: float
     error_rate: float | None
@@ -133,24 +133,24 @@ class PyCloneModel(Model):
     index : (T, D) int32
         Row of each mutation in each sample in the tables of the likelihood; -1 for none.
     num_drawn : int
-        Hyperparameters, the first, that are drawn given the prevalences: precisions and error rate.
+        Number of the first hyperparameters, which are drawn given the prevalences: precisions and error rate.
 
     Parameters
     ----------
     table : LocusTable
-        The distinct observations. Error rates that are NaN are inferred, one for all
+        The distinct observations. Error rates that are NaN are inferred, with one value for all
         (:func:`error_rate_choice`).
     grid_size : int
         G.
     genotype_prior : str
         See :func:`pyclone_pgsm.tumour.grid.likelihood_grid`.
     precision : float, None or "infer-per-sample"
-        Fixed precision, infinite for the binomial; None infers it (:data:`PRECISION`), ``infer-per-sample`` one of each
-        sample.
+        Fixed precision, infinite for the binomial; None infers it (:data:`PRECISION`), ``infer-per-sample`` infers one
+        for each sample.
     sample_ids : sequence of str
-        Length D; needed only if something is a sample's own.
+        Of length D; only needed if there are hyperparameters per sample.
     tumour_contents : mapping of str to Uncertain
-        Samples whose tumour content is inferred; for them that of the observations is not looked at.
+        Samples whose tumour content is inferred; the observations' own value is then ignored.
     prevalence_prior : {"uniform", "learned"}
         The base measure of the prevalences.
     """
@@ -193,7 +193,7 @@ class PyCloneModel(Model):
         weights = [] if self._components is None else weight_names(sample_ids)
         self.hyperparameters: tuple[str, ...] = (*choices, *weights)
         self.num_observations = len(table.index)
-        # of each part, where its precision, error rate and tumour content stand among the hyperparameters
+        # for each part, the positions of its precision, error rate and tumour content among the hyperparameters
         self._sources = [
             (
                 self._place_of("precision", sample),
@@ -218,14 +218,14 @@ class PyCloneModel(Model):
         return starts if self._components is None else (*starts, *initial_weights(self.index.shape[1]))
 
     def likelihood(self, values: Values) -> PyClone:
-        """Tables at given values, computed when first asked for, the latest kept; and the base measure."""
+        """Return the likelihood at these values; the latest tables are cached."""
         likelihood = self._likelihood(self._settings(values))
         if self._components is None:
             return likelihood
         return with_base(likelihood, self._base(values[len(self.choices) :]))
 
     def _make_base(self, weights: Values) -> BaseMeasure:
-        """The base measure with weights as they stand among the hyperparameters."""
+        """Make the base measure with these weights, given as hyperparameters."""
         assert self._components is not None
         return mix_base(all_weights(weights), self._components)
 
@@ -240,7 +240,7 @@ class PyCloneModel(Model):
         return likelihood._replace(component_means=likelihood.likelihood @ self._components.T)
 
     def _bytes_of_all_tables(self, part: int) -> int:
-        """Of a part in all settings."""
+        """Return the size of the tables of a part in all settings."""
         sizes = [len(self.choices[place].values) for place in self._sources[part] if place is not None]
         return math.prod(sizes) * self._parts[part].num_rows * self.grid_size * BYTES_PER_POINT
 
@@ -248,7 +248,7 @@ class PyCloneModel(Model):
         return self._grid((part, setting)) if len(self._parts) > 1 else self._likelihood((setting,))
 
     def _settings(self, values: Values) -> tuple[_Setting, ...]:
-        """Of each part."""
+        """Return the setting of each part."""
         return tuple(
             _Setting(
                 self._fixed_precision if precision is None else values[precision],
@@ -259,23 +259,23 @@ class PyCloneModel(Model):
         )
 
     def _place_of(self, name: str, sample: str = "") -> int | None:
-        """Where a hyperparameter of all samples, or of one, stands among all; None if it is not inferred."""
+        """Return the position of a hyperparameter of this sample, or of all samples; None if it is not inferred."""
         for inferred in (f"{name}:{sample}", name):
             if inferred in self.hyperparameters:
                 return self.hyperparameters.index(inferred)
         return None
 
     def _make_grid(self, key: tuple[int, _Setting]) -> XiGrid:
-        """Of a part in a setting."""
+        """Compute the tables of a part in a setting."""
         table, precision = self._observations(*key)
         return likelihood_grid(table, self.grid_size, self.genotype_prior, precision)
 
     def observations(self, values: Values) -> list[tuple[LocusTable, float]]:
-        """The observations of all samples, or of each sample, as they are at given values, and their precision."""
+        """Return the observations of all samples, or of each sample, with these values, and their precision."""
         return [self._observations(part, setting) for part, setting in enumerate(self._settings(values))]
 
     def _observations(self, part: int, setting: _Setting) -> tuple[LocusTable, float]:
-        """The observations of a part as they are in a setting, and their precision."""
+        """Return the observations of a part in a setting, and their precision."""
         table = self._parts[part]
         if setting.error_rate is not None:
             told = ~np.isnan(table.error_rate)
@@ -285,7 +285,7 @@ class PyCloneModel(Model):
         return table, setting.precision
 
     def forget(self) -> None:
-        """Let go of all tables."""
+        """Free all tables."""
         self._grid.clear()
         self._likelihood.clear()
         self._base.cache_clear()
@@ -298,7 +298,7 @@ class PyCloneModel(Model):
         independence: Sequence[IndependenceProposal],
         rng: np.random.Generator,
     ) -> Values:
-        """Precisions and error rate given prevalences of the blocks, which are drawn for that."""
+        """Draw precisions and error rate given prevalences of the blocks, which are drawn for this purpose."""
         if self.num_drawn == 0:
             return values
         points = draw_grid_points(likelihood, partition, rng)
@@ -312,18 +312,18 @@ class PyCloneModel(Model):
         independence: Sequence[IndependenceProposal],
         rng: np.random.Generator,
     ) -> Values:
-        """Precisions and error rate given the prevalence of each mutation in each sample.
+        """Draw precisions and error rate given the prevalence of each mutation in each sample.
 
         Parameters
         ----------
         values : tuple of float
-            Of all hyperparameters.
+            Values of all hyperparameters.
         index : (T, D) int32
-            Rows of the likelihood's tables; -1 where there are no reads, or they tell nothing of the values.
+            Rows of the likelihood's tables; -1 where there are no reads, or where they do not depend on the values.
         points : (T, D) int64
-            The prevalences as points of the grid.
+            The prevalences as grid points.
         independence, rng
-            As of :meth:`draw_given_parameters`.
+            As in :meth:`draw_given_parameters`.
         """
         drawn, others = self.choices[: self.num_drawn], values[self.num_drawn :]
         of_parts = [
@@ -342,9 +342,9 @@ class PyCloneModel(Model):
     def _log_likelihood_given(
         self, points: NDArray[np.int64], index: NDArray[np.int32], part: int, present: _Setting
     ) -> Callable[[_Setting], float]:
-        """log p(reads of a part; setting) given the prevalences, at settings of the present tumour content.
+        """Return a function of settings with the current tumour content: log p(reads of a part) given the prevalences.
 
-        Where tables of all settings can be kept it is looked up in these.
+        If tables of all settings can be kept, the function looks its values up there.
         """
         samples = slice(part, part + 1) if len(self._parts) > 1 else slice(None)
         index, points = index[:, samples], points[:, samples]
@@ -364,9 +364,9 @@ class PyCloneModel(Model):
         return log_likelihood
 
     def watched(self, likelihood: PyClone, partition: Partition) -> NDArray[np.float32]:
-        """(W,) posterior means, given the partition, of the prevalences of :func:`watched_cells`.
+        """Return the posterior means, given the partition, of the prevalences of :func:`watched_cells`, (W,).
 
-        Of an outlier it is that of the cluster whose label it has.
+        For an outlier this is the prevalence of the cluster whose label it has.
         """
         mutations, samples = self._watched
         points = np.broadcast_to(prevalence_grid(self.grid_size), (1, *likelihood.log_base.shape))
@@ -384,11 +384,11 @@ class PyCloneModel(Model):
     def propose(
         self, values: Values, rng: np.random.Generator, independence: Sequence[IndependenceProposal]
     ) -> tuple[Values, float]:
-        """Another tumour content of one of the samples, or now and then another error rate.
+        """Propose another tumour content of one of the samples, or sometimes another error rate.
 
-        A few variant reads of all mutations of a cluster may be errors, or the cluster may be present in few cells.
-        Given the prevalences the error rate cannot change from what the one asks for to what the other does; with these
-        summed out it can.
+        If all mutations of a cluster have a few variant reads, these may be errors, or the cluster may be present in
+        few cells. Given the prevalences the error rate cannot change between the values that fit these two
+        explanations; with the prevalences summed out it can.
         """
         first = self.num_drawn
         if self._summed_out_share > 0.0 and rng.random() < self._summed_out_share:
@@ -402,7 +402,7 @@ class PyCloneModel(Model):
     def draw_conditionals(
         self, values: Values, likelihood: PyClone, partition: Partition, rng: np.random.Generator
     ) -> tuple[Values, PyClone]:
-        """The weights of the base measure given the partition."""
+        """Draw the weights of the base measure given the partition."""
         if self._components is None:
             return values, likelihood
         weights = self._base(values[len(self.choices) :]).weights

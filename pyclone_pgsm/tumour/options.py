@@ -1,4 +1,4 @@
-"""The model of a tumour as a run has it, and as its trace stores it: every choice is made."""
+"""The resolved options of a tumour model, as a run uses them and its trace stores them."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ class TumourOptions:
         One of :data:`pyclone_pgsm.tumour.genotypes.GENOTYPE_PRIORS`.
     density : {"beta-binomial", "binomial"}
     precision : float, None or "infer-per-sample"
-        Of the beta-binomial. None: inferred, or there is none, as of the binomial.
+        Precision of the beta-binomial. None: it is inferred, or the density is the binomial, which has none.
     grid_size : int
-        Points of the grid of prevalences.
+        Number of points of the grid of prevalences.
     prevalence_prior : {"learned", "uniform"}
-        Traces that name none were made with the uniform one.
+        Traces that do not name it were made with the uniform one.
     tumour_content : dict of str to Uncertain
-        Of the samples whose content is inferred.
+        Distributions for the samples whose content is inferred.
     outlier_prob : float
         Probability that a mutation is an outlier; 0 for a model without outliers.
     """
@@ -54,11 +54,11 @@ class TumourOptions:
 
     @property
     def is_split_by_sample(self) -> bool:
-        """Whether a sample has hyperparameters of its own, so that its tables are its own, too."""
+        """Whether there are hyperparameters per sample, so that each sample has its own tables."""
         return self.precision == PER_SAMPLE or bool(self.tumour_content)
 
     def to_dict(self) -> dict[str, Any]:
-        """The options as JSON can hold them."""
+        """Return the options in JSON's types."""
         return {
             "likelihood": self.likelihood,
             "genotype_prior": self.genotype_prior,
@@ -75,13 +75,13 @@ class TumourOptions:
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> TumourOptions:
-        """What :meth:`to_dict` gave."""
+        """Recreate the options that :meth:`to_dict` returned."""
         contents = values.get("tumour_content", {})
         given = {name: value for name, value in values.items() if name != "likelihood"}
         return cls(**{**given, "tumour_content": {name: Uncertain(*pair) for name, pair in contents.items()}})
 
     def make_model(self, observations: Observations) -> Model:
-        """The model of some mutations."""
+        """Make the model of these mutations."""
         model = PyCloneModel(
             deduplicate(observations),
             self.grid_size,

@@ -1,19 +1,19 @@
-"""A tumour some of whose mutations are outliers: artefact calls, which belong to no cluster.
+"""A tumour model in which some mutations are outliers: artefact calls, which belong to no cluster.
 
 Each of T mutations is an outlier with probability p, independently, whatever its block in the partition of all T. The
-reads of the others follow the model. Those of an outlier come about in one of two ways, each as likely:
+reads of the others follow the model. Those of an outlier arise in one of two ways, with equal probability:
 
-* like those of a mutation on its own, with a prevalence in each sample that no other shares, uniform on the grid;
-* like those of no mutation at all: any share of them shows the variant, uniformly in each sample, so that all numbers
-  of variant reads from 0 to the depth n are equally likely, 1 / (n + 1).
+* like those of a mutation on its own, whose prevalence in each sample is not shared and is uniform on the grid;
+* unlike those of any mutation: the share of variant reads is uniform in each sample, so that all numbers of variant
+  reads from 0 to the depth n are equally likely, 1 / (n + 1).
 
-The first is nearer to what most artefacts look like. Only the second explains shares that no prevalence gives, such as
-0.7 where tumour content and copy numbers allow 0.4 at most; all reads would else have to be overdispersed to fit them.
+The first resembles most artefacts. Only the second explains shares that no prevalence gives, such as 0.7 where tumour
+content and copy numbers allow at most 0.4; otherwise all reads would have to be overdispersed to fit them.
 
-The sampler sees an outlier as a mutation without data in any sample, so that all its moves stand as they are; which
-mutations are outliers is drawn by :mod:`pyclone_pgsm.samplers.outliers`. The Dirichlet process, the Pitman-Yor process
-and the finite Dirichlet prior are consistent when observations are taken away: given the outliers, the partition of the
-others has the very prior of so many mutations.
+The sampler sees an outlier as a mutation without data in any sample, so that all its moves work unchanged;
+:mod:`pyclone_pgsm.samplers.outliers` draws which mutations are outliers. The Dirichlet process, the Pitman-Yor process
+and the finite Dirichlet prior are consistent when observations are removed: given the outliers, the partition of the
+others has the same prior as if there were only those mutations.
 """
 
 from __future__ import annotations
@@ -42,13 +42,13 @@ if TYPE_CHECKING:
 
 
 def log_any_share(observations: Observations) -> NDArray[np.float64]:
-    """(T,) log probability of each mutation's reads if any share of them may show the variant."""
+    """Return the log probability of each mutation's reads, (T,), if the share of variant reads is uniform."""
     return -np.log1p(np.where(observations.has_data, observations.depth, 0)).sum(axis=1)
 
 
 def _log_alone(likelihood: PyClone) -> NDArray[np.float64]:
-    """(T,) log probability of each mutation's reads with a prevalence in each sample that no other shares."""
-    of_rows = np.append(likelihood.log_mean + likelihood.xi_max, 0.0)  # the last: no data
+    """Return the log probability of each mutation's reads, (T,), with a prevalence of its own in each sample."""
+    of_rows = np.append(likelihood.log_mean + likelihood.xi_max, 0.0)  # the last is for no data
     return of_rows[likelihood.index].sum(axis=1)
 
 
@@ -58,13 +58,13 @@ class TumourWithOutliers:
     Parameters
     ----------
     model : PyCloneModel
-        Of mutations that are none.
+        The model of mutations that are not outliers.
     prob : float
         p, above 0 and below 1.
     log_any : (T,) float64
-        Of :func:`log_any_share`.
+        From :func:`log_any_share`.
     outliers : (T,) bool or None
-        None: no mutation is.
+        None: no mutation is an outlier.
     """
 
     def __init__(
@@ -85,40 +85,40 @@ class TumourWithOutliers:
         self.order = model.order
 
     def given(self, outliers: NDArray[np.bool_]) -> TumourWithOutliers:
-        """The same model with other outliers."""
+        """Return the same model with other outliers."""
         return TumourWithOutliers(self._model, self.prob, self._log_any, outliers)
 
     def initial_values(self) -> Values:
         return self._model.initial_values()
 
     def observations(self, values: Values) -> list[tuple[LocusTable, float]]:
-        """Those of all mutations, outliers or not."""
+        """Return the observations of all mutations, including outliers."""
         return self._model.observations(values)
 
     def full_likelihood(self, values: Values) -> PyClone:
-        """With the data of all mutations, outliers or not."""
+        """Return the likelihood with the data of all mutations, including outliers."""
         likelihood: PyClone = self._model.likelihood(values)
         return likelihood
 
     def likelihood(self, values: Values) -> PyClone:
-        """Without the data of the outliers."""
+        """Return the likelihood without the data of the outliers."""
         full = self.full_likelihood(values)
         index = full.index.copy()
         index[self.outliers] = -1
         return full._replace(index=index, log_alone=np.where(self.outliers, 0.0, full.log_alone))
 
     def log_outlier(self, values: Values) -> NDArray[np.float64]:
-        """(T,) log L'(y_i), the reads of each mutation if it is an outlier, with all constants."""
+        """Return log L'(y_i), (T,), of each mutation's reads as those of an outlier, with all constants."""
         alone = _log_alone(self.full_likelihood(values))
         return np.logaddexp(alone, self._log_any) - math.log(2.0)
 
     def log_weights(self, values: Values) -> NDArray[np.float64]:
-        """(T,) log of p / (1 - p) L'(y_i), without the factors that the likelihood leaves out."""
+        """Return log of p / (1 - p) L'(y_i), (T,), omitting the same factors as the likelihood."""
         left_out = self.full_likelihood(values).log_constants()
         return math.log(self.prob) - math.log1p(-self.prob) + self.log_outlier(values) - left_out
 
     def log_hyperprior(self, values: Values) -> float:
-        """log p(values) p(outliers) p(reads of the outliers; values), the last with all constants."""
+        """Return log p(values) p(outliers) p(reads of the outliers; values), the last with all constants."""
         number = int(self.outliers.sum())
         return (
             self._model.log_hyperprior(values)
@@ -135,7 +135,7 @@ class TumourWithOutliers:
         independence: Sequence[IndependenceProposal],
         rng: np.random.Generator,
     ) -> Values:
-        """As of the model, given also how each outlier's reads came about, and its own prevalences if it has some."""
+        """Draw as the model does, given also how each outlier's reads arose, and any prevalences of its own."""
         if self._model.num_drawn == 0:
             return values
         full = likelihood._replace(index=self._model.index)
@@ -166,7 +166,7 @@ class TumourWithOutliers:
     def draw_outliers(
         self, values: Values, prior: PartitionPrior, partition: Partition, rng: np.random.Generator
     ) -> tuple[TumourWithOutliers, Partition]:
-        """The model with its outliers drawn anew, and the partition (:mod:`pyclone_pgsm.samplers.outliers`)."""
+        """Draw which mutations are outliers (:mod:`pyclone_pgsm.samplers.outliers`); return model and partition."""
         likelihood = self.full_likelihood(values)
         outliers = self.outliers.copy()
         sweep = compiled_for(resample_outliers, type(likelihood))
@@ -176,12 +176,12 @@ class TumourWithOutliers:
         return self.given(outliers), partition
 
     def log_densities_of_either(self, values: Values, log_member: NDArray[np.float64]) -> NDArray[np.float64]:
-        """(T,) log density of each mutation's reads, summed over whether it is an outlier."""
+        """Return the log density of each mutation's reads, (T,), summed over whether it is an outlier."""
         return np.logaddexp(
             math.log1p(-self.prob) + log_member, math.log(self.prob) + self.log_outlier(values)
         )
 
     def effective(self, labels: NDArray[np.int32]) -> NDArray[np.int64]:
-        """Canonical labels in which every outlier is a block of its own."""
+        """Return canonical labels in which every outlier is a block of its own."""
         alone = labels.max() + 1 + np.arange(len(labels))
         return canonical(np.where(self.outliers, alone, labels))

@@ -1,4 +1,4 @@
-"""The likelihood of read counts in tumours, and the statistic that it keeps of a block."""
+"""The likelihood of read counts in tumours, and its statistic of a block."""
 
 from pyclone_pgsm.likelihoods.pyclone.base_measure import change_base as change_base
 from pyclone_pgsm.likelihoods.pyclone.base_measure import component_probabilities as component_probabilities

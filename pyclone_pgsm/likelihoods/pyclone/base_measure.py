@@ -1,4 +1,4 @@
-"""Statistics under another base measure of the prevalences, and what blocks say about its components."""
+"""Change of the base measure of the prevalences, and posterior probabilities of its components given the blocks."""
 
 from __future__ import annotations
 
@@ -8,14 +8,14 @@ from pyclone_pgsm.likelihoods.pyclone.statistic import flush, part_of, renew_win
 
 
 def change_base(likelihood, before, partition):
-    """Bring the statistics of a partition up to date with another base measure.
+    """Update the statistics of a partition for another base measure.
 
     Parameters
     ----------
     likelihood : PyClone
         With the new base measure.
     before : (D, G) float64
-        ``log_base`` of the one that the statistics hold.
+        ``log_base`` of the base measure that the statistics include.
     partition : Partition
         Its statistics are changed in place.
     """
@@ -32,23 +32,14 @@ def change_base(likelihood, before, partition):
 
 
 def component_probabilities(likelihood, ratios, partition):
-    """Posterior probabilities of the components of a base measure that is a mixture, for each block and sample.
+    """Compute the posterior probabilities of the components of a mixture base measure, for each block and sample.
 
     Given the grid point k, component j has the probability ``ratios[j, d, k]`` = w_dj A_jk / h_dk, the share of the
-    component in the base measure. Averaged over the posterior of k,
+    component in the base measure. Averaged over the posterior of k, this is
 
         p_bdj = sum_k W_bdk ratios[j, d, k].
 
-    Parameters
-    ----------
-    likelihood : PyClone
-    ratios : (J, D, G) float64
-    partition : Partition
-        K blocks.
-
-    Returns
-    -------
-    (K, D, J) float64
+    Takes ratios (J, D, G) and a partition with K blocks; returns (K, D, J).
     """
     J, D, G = ratios.shape
     C = likelihood.low.shape[1]

@@ -1,10 +1,11 @@
-"""The PyClone likelihood: a block shares one cellular prevalence per sample, on a grid of G points.
+"""The PyClone likelihood: the mutations of a block share one cellular prevalence per sample, on a grid of G points.
 
     L(y_b) = prod over samples d of (1/G) sum_k exp(S_dk),     S_dk = log G h_dk + sum over i in b of Xi_dk(y_i)
 
 with h_dk the base measure of sample d, the prior mass of grid point k: 1/G each, or learned from the tumour
-(:mod:`pyclone_pgsm.tumour.base_measure`). What is kept of a block: :mod:`~pyclone_pgsm.likelihoods.pyclone.statistic`.
-Mutations without data in a sample have row -1 there and are flat.
+(:mod:`pyclone_pgsm.tumour.base_measure`). The statistic of a block is described in
+:mod:`~pyclone_pgsm.likelihoods.pyclone.statistic`. A mutation without data in a sample has row -1 there, and its
+likelihood in that sample is 1 at all grid points.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ from pyclone_pgsm.likelihoods.pyclone.statistic import (
     renew_window,
 )
 
-CHUNK, CHUNKS = 8, 64  # chunks have a multiple of so many grid points, and there are about so many at most
+CHUNK, CHUNKS = 8, 64  # chunks have about a multiple of 8 grid points, and there are at most 64
 SMALL = 1e-15  # products below this are turned into sums of logs
 
 
@@ -48,7 +49,7 @@ class PyClone(NamedTuple):
     Attributes
     ----------
     index : (T, D) int32
-        Row of the tables for each mutation and sample, -1 where there are no data.
+        Row of the tables for each mutation and sample, -1 if there are no data.
     xi : (U, G) float64
         Xi_k - max_k Xi_k of each distinct observation.
     likelihood : (U, G) float64
@@ -64,9 +65,9 @@ class PyClone(NamedTuple):
     highest_base : (D, C) float64
         Largest log_base of each chunk of the grid.
     log_alone : (T,) float64
-        log L(y_i) of each mutation in a block of its own, without what ``xi_max`` leaves out.
+        log L(y_i) of each mutation in a block of its own, without the factors exp(``xi_max``).
     low, high : (U, C) float64
-        Least and largest xi of each chunk of the grid.
+        Smallest and largest xi of each chunk of the grid.
     """
 
     index: np.ndarray
@@ -110,7 +111,7 @@ class PyClone(NamedTuple):
                 remove_one(stat, part, self.xi, self.likelihood, self.low, row)
 
     def add_many(self, stat, members):
-        """Identical observations are counted first and added once."""
+        """Add observations; identical ones are counted first and added together."""
         G, C = self.xi.shape[1], self.low.shape[1]
         count = np.zeros(self.xi.shape[0], np.int64)
         for d in range(self.index.shape[1]):
@@ -128,7 +129,7 @@ class PyClone(NamedTuple):
 
     @leaf
     def kind(self, i):
-        """With one sample, mutations that share their row of the tables."""
+        """Return the row of the tables plus 1 for tumours with one sample, else i."""
         return self.index[i, 0] + 1 if self.index.shape[1] == 1 else i
 
     @leaf
@@ -143,7 +144,7 @@ class PyClone(NamedTuple):
 
     @leaf
     def log_predictives(self, stats, slots, i, negligible, out):
-        """No factor exceeds 1: the product so far is a bound too, which can end the loop over samples early."""
+        """Compute predictives; as no factor exceeds 1, the product so far is a bound that can end the loop early."""
         index, likelihood, G, C = self.index, self.likelihood, self.xi.shape[1], self.high.shape[1]
         flat = stats.reshape(stats.size)
         for b in range(len(slots)):
@@ -175,7 +176,7 @@ class PyClone(NamedTuple):
 
     @leaf
     def log_predictive_without(self, stat, i):
-        """L(y_i | b without i) = 1 / sum_k W_k / l_k: nothing is taken out and put back."""
+        """Return log of L(y_i | b without i) = 1 / sum_k W_k / l_k, without changing the statistic."""
         G, C = self.xi.shape[1], self.low.shape[1]
         log_exact = math.log(EXACT * G)
         total = 0.0
@@ -186,10 +187,10 @@ class PyClone(NamedTuple):
                 continue
             part = part_of(0, d, G, C)
             inverse = dot_inverse(stat, part.weights, self.likelihood, row, stat[part.lo], stat[part.hi])
-            # where l underflows inside the window the sum is infinite or NaN, and not below the limit
+            # if l underflows inside the window, the sum is infinite or NaN, and not below the limit
             if inverse < 1.0 / TINY and least_inside(stat, part, self.low, row) > DEEP:
                 bound = bound_outside(stat, part, self.low, row, -1.0) - stat[part.log_z]
-                # the sum is at least 1, as l <= 1: mostly that will do
+                # the sum is at least 1, as l <= 1; this usually suffices
                 if bound < -log_exact or bound < math.log(inverse) - log_exact:
                     product *= inverse
                     if product > 1.0 / TINY:
@@ -208,7 +209,7 @@ class PyClone(NamedTuple):
         return total
 
     def log_predictive_new(self, stat, x):
-        """x: Xi of a new mutation on the grid, sample after sample; (D G,)."""
+        """Return the log predictive of a new mutation, with x its Xi on the grid, sample after sample, (D G,)."""
         G, C = self.xi.shape[1], self.low.shape[1]
         total = 0.0
         for d in range(self.index.shape[1]):
@@ -232,7 +233,7 @@ class PyClone(NamedTuple):
 
 
 def make_pyclone(index, xi, likelihood, xi_max, log_mean) -> PyClone:
-    """The likelihood with a uniform base measure, and its chunks' extremes; arguments as the attributes."""
+    """Make the likelihood with a uniform base measure from these attributes."""
     (T, D), G = index.shape, xi.shape[1]
     points = _points_of_chunk(G)
     chunks = np.arange(0, G, points)
@@ -259,7 +260,7 @@ def make_pyclone(index, xi, likelihood, xi_max, log_mean) -> PyClone:
 
 
 def _of_rows(values, index):
-    """``values[index]``, of which those at index -1 mean nothing; there may be no rows at all."""
+    """Return ``values[index]``, whose entries at index -1 are meaningless; `values` may have no rows."""
     return values[index] if len(values) else np.zeros((*index.shape, *values.shape[1:]))
 
 
@@ -288,7 +289,7 @@ class BaseMeasure(NamedTuple):
 
 
 def mix_base(weights: NDArray[np.float64], components: NDArray[np.float64]) -> BaseMeasure:
-    """The base measure with the weights w (D, J) and the components A (J, G), each of which sums to 1."""
+    """Make the base measure with weights w (D, J) and components A (J, G), each of which sums to 1."""
     G = components.shape[1]
     base = weights @ components
     log_base = np.log(base * G)
@@ -297,7 +298,7 @@ def mix_base(weights: NDArray[np.float64], components: NDArray[np.float64]) -> B
 
 
 def with_base(likelihood: PyClone, measure: BaseMeasure) -> PyClone:
-    """The likelihood, with its ``component_means``, under another base measure."""
+    """Return the likelihood under another base measure, using its ``component_means``."""
     index = likelihood.index
     alone = np.einsum("tdj,dj->td", _of_rows(likelihood.component_means, index), measure.weights)
     return likelihood._replace(

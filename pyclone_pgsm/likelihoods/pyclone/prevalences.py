@@ -14,12 +14,12 @@ from pyclone_pgsm.partition import Partition
 def draw_grid_points(
     likelihood: PyClone, partition: Partition, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """The prevalence of each mutation in each sample: its block's, drawn from p(k | y_b) ∝ exp(S_dk).
+    """Draw the prevalence of each mutation in each sample: that of its block, from p(k | y_b) ∝ exp(S_dk).
 
     Returns
     -------
     (T, D) int64
-        Points of the grid.
+        Grid points.
     """
     uniform = rng.random((int(partition.counter[0]), likelihood.index.shape[1]))
     of_blocks = compiled_for(points_of_blocks, PyClone)(likelihood, uniform, partition)
@@ -28,7 +28,7 @@ def draw_grid_points(
 
 
 def points_of_blocks(likelihood, uniform, partition):
-    """The grid points at which the posterior's distribution function exceeds uniform draws (K, D)."""
+    """Return the grid points at which the posterior's distribution function exceeds uniform draws, (K, D)."""
     K, D = uniform.shape
     G, C = likelihood.xi.shape[1], likelihood.low.shape[1]
     points = np.empty((K, D), np.int64)

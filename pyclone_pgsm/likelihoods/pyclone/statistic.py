@@ -1,26 +1,26 @@
 """The statistic of a block under the PyClone likelihood, and how observations join and leave it.
 
-A statistic holds for each sample, in places that :class:`Part` names:
+A statistic consists of these numbers for each sample, at the positions given by :class:`Part`:
 
     sums     (G,)  S_k = log G h_k + sum over members of xi_k, with xi = Xi - max Xi
-    weights  (G,)  W_k = exp(S_k) / sum exp(S), the posterior on the grid; kept on the *window* lo <= k < hi only
+    weights  (G,)  W_k = exp(S_k) / sum exp(S), the posterior on the grid; only valid in the *window* lo <= k < hi
     bounds   (C,)  bounds[c] >= S_k for the k of chunk c; a chunk is ceil(G / C) grid points
     lo, hi         the window in grid points; first, last: in chunks
     outside        a bound on the posterior mass outside the window
     log_z          log sum exp(S)
     spent          nats by which the weights may have been scaled up since they were computed from S; at BUDGET they are
-                   computed anew, because what had underflowed to 0 might matter by then
-    pending        number of members that are yet to be added to S or taken out of it, and in
-    deferred (R,)  their rows of the tables, as -1 - row if they are to be taken out
+                   recomputed, because values that had underflowed to 0 might matter by then
+    pending        number of members that are yet to be added to S or removed from it
+    deferred (R,)  their rows of the tables, as -1 - row for a removal
 
 
-so that a predictive is one dot product over the window, sum_k W_k l_k with l = exp(xi), and adding an observation
-multiplies W by l. Only a new window needs S, whose updates are deferred. Nothing is approximated: what the window
-hides is bounded, first by ``outside`` (as l <= 1), then by ``bounds`` and the extremes of xi in each chunk. Where
-it could matter in double precision the formula in logs over the whole grid is used instead.
+A predictive is then one dot product over the window, sum_k W_k l_k with l = exp(xi), and adding an observation
+multiplies W by l. Only a new window needs S, whose updates are deferred. Nothing is approximated: the mass outside the
+window is bounded, first by ``outside`` (as l <= 1), then by ``bounds`` and the extremes of xi in each chunk. If it
+could matter in double precision, the formula in logs over the whole grid is used instead.
 
-Kernels take numbers out of a statistic by their place: slices would be counted references, which costs more than the
-arithmetic. Loops run over unsigned numbers, or numba would check for negative ones, and they would not be vectorised.
+Kernels access the numbers of a statistic by position: slices would need reference counting, which costs more than the
+arithmetic. Loops run over unsigned numbers; with signed ones numba would check for negative indices and not vectorise.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ import numpy as np
 
 from pyclone_pgsm.jit.compiling import LEAF, inner
 
-# Sums may be reordered (vectorised); maxima may assume that there is no NaN. Nothing else is relaxed.
+# Sums may be reordered (vectorised), and maxima may assume that there is no NaN. Nothing else is relaxed.
 SUM = {"reassoc", "nsz", "contract"}
 MAX = {"reassoc", "nsz", "nnan"}
 
 WINDOW = 60.0  # nats below the peak at which the posterior is cut off
-HIDDEN = 1e-17  # mass outside the window that calls for a new window
-EXACT = 1e13  # a sum over the window stands if it exceeds this many times what may lie outside
+HIDDEN = 1e-17  # mass outside the window that requires a new window
+EXACT = 1e13  # a sum over the window is exact if it exceeds this many times what may lie outside
 TINY = 1e-150  # sums below this may have lost precision to underflow
-BUDGET = 300.0  # nats by which W may have been scaled up before it is computed anew
+BUDGET = 300.0  # nats by which W may have been scaled up before it is recomputed
 DEEP = -300.0  # xi below this inside the window: W / l may have lost its numerator to underflow
-MOST_DEFERRED = 32  # updates of S that may be deferred
+MOST_DEFERRED = 32  # number of updates of S that may be deferred
 
 
 class Part(NamedTuple):
-    """Places of the numbers of one sample in a statistic; of arrays, that of the first element."""
+    """Positions of the numbers of one sample in a statistic; for arrays, that of the first element."""
 
     sums: int
     weights: int
@@ -67,7 +67,7 @@ SCALARS = Part._fields.index("deferred") - Part._fields.index("lo")
 
 @inner(**LEAF, error_model="numpy")
 def part_of(start, d, G, C):
-    """The part of sample d in the statistic that begins at `start`."""
+    """Return the part of sample d in the statistic that begins at `start`."""
     size = 2 * G + C + SCALARS + MOST_DEFERRED
     sums = start + d * size
     lo = sums + 2 * G + C
@@ -82,7 +82,7 @@ def part_of(start, d, G, C):
 
 @inner(**LEAF, fastmath=SUM, error_model="numpy")
 def dot(stat, at, table, row, lo, hi):
-    """sum_k stat[at + k] table[row, k] over lo <= k < hi."""
+    """Return sum_k stat[at + k] table[row, k] over lo <= k < hi."""
     total = 0.0
     for k in range(np.uint64(lo), np.uint64(hi)):
         total += stat[np.uint64(at) + k] * table[np.uint64(row), k]
@@ -91,7 +91,7 @@ def dot(stat, at, table, row, lo, hi):
 
 @inner(**LEAF, fastmath=SUM, error_model="numpy")
 def dot_inverse(stat, at, table, row, lo, hi):
-    """sum_k stat[at + k] / table[row, k] over lo <= k < hi."""
+    """Return sum_k stat[at + k] / table[row, k] over lo <= k < hi."""
     total = 0.0
     for k in range(np.uint64(lo), np.uint64(hi)):
         total += stat[np.uint64(at) + k] / table[np.uint64(row), k]
@@ -100,21 +100,21 @@ def dot_inverse(stat, at, table, row, lo, hi):
 
 @inner(**LEAF, fastmath=SUM, error_model="numpy")
 def accumulate(stat, at, table, row, weight):
-    """stat[at + k] += weight table[row, k] for all k."""
+    """Do stat[at + k] += weight table[row, k] for all k."""
     for k in range(np.uint64(table.shape[1])):
         stat[np.uint64(at) + k] += weight * table[np.uint64(row), k]
 
 
 @inner(**LEAF, fastmath=SUM, error_model="numpy")
 def multiply(stat, at, table, row, scale, lo, hi):
-    """stat[at + k] *= scale table[row, k] over lo <= k < hi."""
+    """Do stat[at + k] *= scale table[row, k] over lo <= k < hi."""
     for k in range(np.uint64(lo), np.uint64(hi)):
         stat[np.uint64(at) + k] *= table[np.uint64(row), k] * scale
 
 
 @inner(**LEAF, fastmath=MAX, error_model="numpy")
 def maximum(stat, lo, hi):
-    """Largest of stat[lo..hi - 1]; four running maxima, because one waits for itself."""
+    """Return the largest of stat[lo..hi - 1]; four running maxima avoid waiting for the previous comparison."""
     a = b = c = d = -np.inf
     k = np.uint64(lo)
     while k + np.uint64(4) <= np.uint64(hi):
@@ -131,7 +131,7 @@ def maximum(stat, lo, hi):
 
 @inner(**LEAF, fastmath=MAX, error_model="numpy")
 def highest_bound(stat, bounds, table, row, first, last, sign):
-    """max_c bounds_c + sign table[row, c] over first <= c < last; four running maxima, because one waits for itself."""
+    """Return max_c bounds_c + sign table[row, c] over first <= c < last, also with four running maxima."""
     a = b = c = d = -np.inf
     k = np.uint64(first)
     bounds = np.uint64(bounds)
@@ -155,7 +155,7 @@ def highest_bound(stat, bounds, table, row, first, last, sign):
 
 @inner(**LEAF, error_model="numpy")
 def bound_outside(stat, part, table, row, sign):
-    """Bound on S_k + sign xi_k over all k outside the window; ``table`` has the extremes of xi in each chunk."""
+    """Return a bound on S_k + sign xi_k over all k outside the window; ``table`` has the extremes of xi per chunk."""
     C = table.shape[1]
     return max(
         highest_bound(stat, part.bounds, table, row, 0.0, stat[part.first], sign),
@@ -165,7 +165,7 @@ def bound_outside(stat, part, table, row, sign):
 
 @inner(**LEAF, error_model="numpy")
 def least_inside(stat, part, low, row):
-    """Smallest xi inside the window."""
+    """Return the smallest xi inside the window."""
     bound = np.inf
     for c in range(np.uint64(stat[part.first]), np.uint64(stat[part.last])):
         bound = min(bound, low[np.uint64(row), c])
@@ -179,7 +179,7 @@ def points_per_chunk(G, C):
 
 @inner(**LEAF, error_model="numpy")
 def log_sum_exp(stat, part, xi, row, sign):
-    """log sum_k exp(S_k + sign xi[row, k]) over the whole grid."""
+    """Return log sum_k exp(S_k + sign xi[row, k]) over the whole grid."""
     flush(stat, part, xi)
     G = xi.shape[1]
     top = -np.inf
@@ -198,7 +198,7 @@ def log_sum_exp(stat, part, xi, row, sign):
 
 @inner(**LEAF, fastmath=SUM, error_model="numpy")
 def flush(stat, part, xi):
-    """Make the updates of S that were deferred, four in one pass."""
+    """Make the deferred updates of S, four in one pass."""
     pending = int(stat[part.pending])
     done = 0
     while done + 4 <= pending:
@@ -228,7 +228,7 @@ def sign_of(entry):
 
 @inner(**LEAF, error_model="numpy")
 def defer(stat, part, xi, entry):
-    """Let an update of S wait until S is wanted. Its opposite cancels it."""
+    """Defer an update of S until S is needed. It cancels with its opposite if that was deferred just before."""
     last = part.deferred + int(stat[part.pending]) - 1
     if stat[part.pending] > 0.0 and stat[last] == -1.0 - entry:
         stat[part.pending] -= 1
@@ -241,7 +241,7 @@ def defer(stat, part, xi, entry):
 
 @inner(**LEAF, error_model="numpy")
 def clear_part(stat, part, log_base, base, highest_base, d):
-    """The empty block: S is the base measure."""
+    """Set the statistic of the empty block, for which S is the base measure."""
     G, C = log_base.shape[1], highest_base.shape[1]
     for k in range(np.uint64(G)):
         stat[np.uint64(part.sums) + k] = log_base[d, k]
@@ -254,7 +254,7 @@ def clear_part(stat, part, log_base, base, highest_base, d):
     stat[part.last] = C
     stat[part.outside] = 0.0
     stat[part.log_z] = math.log(G)
-    stat[part.spent] = np.inf  # the first observation makes a window
+    stat[part.spent] = np.inf  # so that the first observation computes a window
     stat[part.pending] = 0
 
 
@@ -295,13 +295,13 @@ def renew_window(stat, part, xi, C):
 
 @inner(**LEAF, error_model="numpy")
 def add_one(stat, part, xi, likelihood, high, row):
-    """Add an observation: S + xi, and W l / predictive on the window, or a new window where that does not do."""
+    """Add an observation: S + xi, and W l / predictive on the window, or a new window where this is not accurate."""
     G, C = xi.shape[1], high.shape[1]
     lo, hi = stat[part.lo], stat[part.hi]
     predictive = dot(stat, part.weights, likelihood, row, lo, hi)
     hidden = stat[part.outside]
     if predictive <= EXACT * hidden and predictive > TINY:
-        # a better bound, and the window may stay
+        # with a better bound the window may be kept
         bound = bound_outside(stat, part, high, row, 1.0) - stat[part.log_z]
         hidden = min(hidden, G * math.exp(min(bound, 0.0)))
     defer(stat, part, xi, float(row))
@@ -318,7 +318,7 @@ def add_one(stat, part, xi, likelihood, high, row):
 
 @inner(**LEAF, error_model="numpy")
 def remove_one(stat, part, xi, likelihood, low, row):
-    """Take an observation out: the reverse of :func:`add_one`."""
+    """Remove an observation: the reverse of :func:`add_one`."""
     G, C = xi.shape[1], low.shape[1]
     lo, hi = stat[part.lo], stat[part.hi]
     inverse = dot_inverse(stat, part.weights, likelihood, row, lo, hi)
@@ -338,12 +338,12 @@ def remove_one(stat, part, xi, likelihood, low, row):
         renew_window(stat, part, xi, C)
 
 
-# Questions
+# Queries
 
 
 @inner(**LEAF, error_model="numpy")
 def log_far_predictive(stat, part, xi, high, row, predictive):
-    """log predictive of an observation for which the window holds little; `predictive` is the sum over the window."""
+    """Return the log predictive of an observation with little mass in the window, whose sum is `predictive`."""
     if predictive > TINY:
         bound = bound_outside(stat, part, high, row, 1.0) - stat[part.log_z]
         if bound < math.log(predictive) - math.log(EXACT * xi.shape[1]):
