@@ -14,7 +14,9 @@ from pyclone_pgsm.posterior.consensus_search import COARSE, FINE, Search, explor
 from pyclone_pgsm.posterior.expected_loss import CELLS, by_cluster, checked, checked_labels, chunks, even
 from pyclone_pgsm.posterior.kernels import count_company
 
-CRITERIA = ("mpear", "vi", "binder", "map")
+LOSSES = ("mpear", "vi", "binder")
+CRITERIA = (*LOSSES, "map")
+"""What can choose the partition of a result: a loss, or the largest joint density of a draw ("map")."""
 
 
 def consensus(
@@ -22,7 +24,6 @@ def consensus(
     criterion: str = "mpear",
     *,
     rng: np.random.Generator,
-    log_joint: ArrayLike | None = None,
     max_clusters: int | None = None,
     max_draws: int = 1000,
     runs: int = 8,
@@ -33,17 +34,15 @@ def consensus(
     ----------
     draws : (M, N) array of integers
         Labels of N items in each of M draws. The labels of one draw mean nothing in another.
-    criterion : {'mpear', 'vi', 'binder', 'map'}
-        The loss (see the text of the module).
+    criterion : {'mpear', 'vi', 'binder'}
+        The loss (:mod:`pyclone_pgsm.posterior.expected_loss`).
     rng : numpy.random.Generator
         For the order of the search: equal states and arguments give equal partitions.
-    log_joint : (M,) array of floats, optional
-        Log joint density of each draw. Needed by 'map', not used otherwise.
     max_clusters : int or None
-        Of the partition, at least 1; 'map' does not ask. None: the largest number of blocks in a draw and 8 more.
+        Of the partition, at least 1. None: the largest number of blocks in a draw and 8 more.
     max_draws : int
         More draws than this are thinned evenly; likewise so that items times draws stay below 1e8, and blocks
-        times clusters below 2e7 (only chains with hundreds of blocks come near). 'map' looks at all.
+        times clusters below 2e7 (only chains with hundreds of blocks come near).
     runs : int
         How many times the search starts, alternately from an empty partition and from a good draw.
 
@@ -58,12 +57,10 @@ def consensus(
         An argument has the wrong shape, type or value.
     """
     draws = checked(draws)
-    if criterion not in CRITERIA:
-        raise ValueError(f"criterion must be one of {', '.join(CRITERIA)}, not {criterion!r}")
+    if criterion not in LOSSES:
+        raise ValueError(f"criterion must be one of {', '.join(LOSSES)}, not {criterion!r}")
     if max_draws < 1 or runs < 1 or (max_clusters is not None and max_clusters < 1):
         raise ValueError("max_draws, runs and max_clusters must be at least 1")
-    if criterion == "map":
-        return canonical(draws[_most_probable(log_joint, len(draws))])
     num_items = draws.shape[1]
     draws = draws[even(len(draws), min(max_draws, max(1, CELLS // num_items)))]
     if criterion == "mpear":
@@ -144,14 +141,3 @@ def coclustering(draws: ArrayLike, items: ArrayLike) -> NDArray[np.float64]:
     for draw in chosen:
         shared += draw[:, None] == draw
     return shared / len(chosen)
-
-
-def _most_probable(log_joint: ArrayLike | None, num_draws: int) -> int:
-    if log_joint is None:
-        raise ValueError("criterion 'map' needs log_joint")
-    log_joint = np.asarray(log_joint, np.float64)
-    if log_joint.shape != (num_draws,):
-        raise ValueError(
-            f"log_joint must have one value for each of {num_draws} draws; the shape is {log_joint.shape}"
-        )
-    return int(np.argmax(log_joint))

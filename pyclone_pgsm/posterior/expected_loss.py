@@ -10,7 +10,6 @@ criterion  v(n)           expected loss                                 source
 vi         n log2 n       (B + C - 2 A) / N, in bits                    Wade & Ghahramani 2018
 binder     n (n - 1) / 2  B + C - 2 A                                   Binder 1978
 mpear      n (n - 1) / 2  -(A - B C / P) / ((B + C) / 2 - B C / P)      Fritsch & Ickstadt 2009
-map                       minus the log joint density, of draws only
 =========  =============  ============================================  ===============================
 
 The index that mpear maximises is 0 for a single cluster, unless all draws have one (A = C and B = P), and for all

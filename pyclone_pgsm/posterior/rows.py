@@ -6,6 +6,7 @@ Rows are a list with an array of row numbers for each chain.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,27 @@ from pyclone_pgsm.errors import TraceError
 from pyclone_pgsm.likelihoods.model import Values
 from pyclone_pgsm.ranges import BOUNDS, check_range
 from pyclone_pgsm.trace import ChainTrace, Trace
+
+
+@dataclass(frozen=True)
+class Draws:
+    """Saved partitions of a trace, of every chain as many as its weight says.
+
+    Attributes
+    ----------
+    trace : Trace
+    rows : list of (n,) int64
+        Rows of each chain.
+    partitions : (M, T) integers
+        Of some of the rows, evenly spaced: those that the consensus is made from.
+    outlier_prob : (T,) float64
+        Share of these in which each observation is an outlier; 0 without outliers.
+    """
+
+    trace: Trace
+    rows: list[NDArray[np.int64]]
+    partitions: NDArray[Any]
+    outlier_prob: NDArray[np.float64]
 
 
 def kept_rows(trace: Trace, burn_in: int | None = None) -> list[NDArray[np.int64]]:

@@ -165,15 +165,11 @@ class Draw(NamedTuple):
 def log_densities(model: Model, draw: Draw) -> NDArray[np.float64]:
     """(T,) log p(y_i | draw without i, y without y_i), also summed over whether i is an outlier."""
     model = model.given(draw.outliers)
-    partition = _build(model.likelihood(draw.values), draw.labels)
+    likelihood = model.likelihood(draw.values)
+    partition: Partition = compiled_for(build_partition, type(likelihood))(likelihood, draw.labels)
     partition.sizes[partition.labels[draw.outliers]] = 0
     log_member = log_densities_given(model.full_likelihood(draw.values), draw.prior, partition, model.order)
     return model.log_densities_of_either(draw.values, log_member)
-
-
-def _build(likelihood: Any, labels: NDArray[np.int32]) -> Partition:
-    found: Partition = compiled_for(build_partition, type(likelihood))(likelihood, labels)
-    return found
 
 
 def log_densities_given(

@@ -3,24 +3,31 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.posterior.consensus import coclustering, consensus
-from pyclone_pgsm.posterior.convergence import Diagnostic, diagnose
-from pyclone_pgsm.posterior.draws import Draws, Summariser
+from pyclone_pgsm.posterior.convergence import Diagnostic, diagnose, verdict_line, verdict_of
 from pyclone_pgsm.posterior.expected_loss import expected_loss
 from pyclone_pgsm.posterior.matching import join_singletons
-from pyclone_pgsm.posterior.matrix import MatrixSummariser
-from pyclone_pgsm.posterior.rows import gather, kept_rows, outlier_share, read_partitions, thin, weighted_rows
+from pyclone_pgsm.posterior.matrix import summarise_matrix
+from pyclone_pgsm.posterior.rows import (
+    Draws,
+    gather,
+    kept_rows,
+    outlier_share,
+    read_partitions,
+    thin,
+    weighted_rows,
+)
 from pyclone_pgsm.posterior.stacking import weigh_chains
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
-from pyclone_pgsm.posterior.tumour import TumourSummariser
-from pyclone_pgsm.posterior.verdict import verdict_line, verdict_of
+from pyclone_pgsm.posterior.tumour import summarise_tumour
 from pyclone_pgsm.sampling.convergence import Verdict
 from pyclone_pgsm.sampling.diagnostics import FEWEST_DRAWS
 from pyclone_pgsm.trace import Trace
@@ -29,21 +36,33 @@ from pyclone_pgsm.tumour.base_measure import is_weight
 DEFAULT_CRITERION = "vi"
 """Of all data: it does not cut clusters that draws break up now here and now there (docs/evidence.md)."""
 
-
 CONSENSUS_DRAWS = 1000
-
-
 LABEL_BYTES = 400 << 20  # labels read at the same time
-
-
 PICTURED = 1000  # mutations or rows in the co-clustering picture at most
-
-
 RHAT_LIMIT = 1.05
-
-
 SIMILAR = 0.8  # adjusted Rand index of two consensus partitions below which they differ much
-SUMMARISERS: dict[str, Summariser[Any]] = {"tumour": TumourSummariser(), "matrix": MatrixSummariser()}
+
+
+class Summariser(NamedTuple):
+    """How draws of one kind of data are summarised.
+
+    Attributes
+    ----------
+    observation : str
+        What is clustered, for messages.
+    summarise : callable
+        Makes the summary, and warnings that only this kind of data has, from draws, consensus labels (T,) with
+        clusters 0..K-1 in any order and -1 of outliers, and the thresholds of presence and clonality.
+    """
+
+    observation: str
+    summarise: Callable[[Draws, NDArray[np.int64], Thresholds], tuple[Any, list[str]]]
+
+
+SUMMARISERS = {
+    "tumour": Summariser("mutation", summarise_tumour),
+    "matrix": Summariser("row", summarise_matrix),
+}
 """By the kind of the data."""
 
 S_co = TypeVar("S_co", covariant=True)
@@ -162,7 +181,7 @@ def summarize(
     labels = (
         _most_probable(trace, kept) if criterion == "map" else _consensus_of_others(draws, criterion, rng)
     )
-    summary = summariser.summarise(draws, labels, thresholds)
+    summary, doubts = summariser.summarise(draws, labels, thresholds)
     items = np.arange(T) if T <= PICTURED else np.sort(rng.choice(T, PICTURED, replace=False))
     verdict = verdict_of(trace, burn_in)
     warnings = [
@@ -170,7 +189,7 @@ def summarize(
         *_doubts_of_chains(trace, diagnostics, kept),
         *([weights_said] if weights_said else []),
         *_disagreement(draws, criterion, summary.labels, rng),
-        *summariser.doubts(draws, summary),
+        *doubts,
     ]
     together = coclustering(draws.partitions, items)
     return Result(summary, diagnostics, items, together, warnings, weights, verdict)

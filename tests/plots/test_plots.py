@@ -37,6 +37,7 @@ from pyclone_pgsm.plots.scatter import choose_samples, prevalence_scatter, vaf_s
 from pyclone_pgsm.plots.style import cluster_legend, save, short_names, spread, write_pictures
 from pyclone_pgsm.plots.traces import chain_traces
 from pyclone_pgsm.plots.tumour import tumour_pictures
+from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.posterior.traces import Traces
 
@@ -91,6 +92,7 @@ def make_summary(
     doubt = np.where(unsure, rng.random(T) * 0.5, rng.random(T) * 0.01)
     other = rng.integers(K, size=T)
     mixed = mean[labels] * (1 - doubt)[:, None] + mean[other] * doubt[:, None]
+    nowhere = np.full((T, D), np.nan)
     return Summary(
         mutation_ids=[f"chr{1 + i % 22}:{1000003 * (i + 1)}:C>T" for i in range(T)],
         sample_ids=[f"R{d + 1}" for d in range(D)],
@@ -109,6 +111,17 @@ def make_summary(
         cluster_upper=upper,
         grid=grid,
         cluster_density=density,
+        outlier_prob=None,
+        second_cluster=np.full(T, -1),
+        second_prob=np.full(T, np.nan),
+        thresholds=Thresholds(),
+        **dict.fromkeys(
+            ["prob_present", "prob_clonal", "multiplicity_prob", "fit", "expected_reads"], nowhere
+        ),
+        **dict.fromkeys(["cluster_prob_present", "cluster_prob_clonal"], np.full((K, D), np.nan)),
+        peaks=np.ones((T, D), np.int64),
+        cluster_peaks=np.ones((K, D), np.int64),
+        multiplicity=np.zeros((T, D), np.int64),
     )
 
 
