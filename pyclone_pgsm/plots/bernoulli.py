@@ -13,6 +13,7 @@ from pyclone_pgsm.plots import appearance, style
 from pyclone_pgsm.plots.heatmaps import (
     BAR,
     MAX_CLUSTERS,
+    STRIP,
     Frame,
     Scale,
     cluster_rows_height,
@@ -44,10 +45,6 @@ def data_heatmap(
         Of each row's cluster; within a cluster the most certain rows come first.
     parameters : mapping
         "theta" (K, D), the posterior mean of the probability of 1.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     sizes = data.sizes
     shown = appearance.largest_clusters(sizes, MAX_CLUSTERS)
@@ -65,8 +62,9 @@ def data_heatmap(
     lines, clusters = _lines(data.values[order], data.labels[order])
     axes = style.add_axes(figure, frame.left, top, frame.width, HEIGHT)
     theta = Scale("Blues", 0, 1, "probability of 1")
-    draw_scale(figure, frame, draw_image(axes, lines, theta), theta.name, top, 2 * BAR)
-    draw_strip(figure, frame, top, HEIGHT, clusters)
+    image = draw_image(axes, lines, theta)
+    draw_scale(figure, image, theta.name, frame.left + frame.width, top, 2 * BAR)
+    draw_strip(figure, frame.strip_left, top, STRIP, HEIGHT, clusters, sizes)
     _part_clusters(axes, clusters)
     draw_cluster_rows(figure, frame, top + HEIGHT + gap, height, parameters["theta"], theta)
     return figure

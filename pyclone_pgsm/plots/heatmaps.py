@@ -10,7 +10,6 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from pyclone_pgsm.plots import appearance, style
@@ -44,10 +43,6 @@ def cluster_means(data: Clustered, parameters: Mapping[str, NDArray[np.float64]]
     data : Clustered
     parameters : mapping
         "mean" (K, D).
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     deviation = data.values.std(axis=0)
     deviation = np.where(deviation > 1e-12 * np.abs(data.values).max(axis=0), deviation, np.inf)
@@ -66,7 +61,7 @@ def cluster_means(data: Clustered, parameters: Mapping[str, NDArray[np.float64]]
         max(frame.total_width, style.title_width(subtitle)), total, "Cluster means", subtitle
     )
     image = draw_cluster_rows(figure, frame, top, height, means, scale)
-    draw_scale(figure, frame, image, scale.name, top, bar)
+    draw_scale(figure, image, scale.name, frame.left + frame.width, top, bar)
     return figure
 
 
@@ -105,6 +100,11 @@ class Frame:
         return cls(data, shown, labels, names, left, float(np.clip(0.25 * num_columns, 1.6, 6.0)), below)
 
     @property
+    def strip_left(self) -> float:
+        """Left end of the strip with the clusters' colours."""
+        return self.left - STRIP - 0.04
+
+    @property
     def total_width(self) -> float:
         """Inches that the figure takes with the scale at the right."""
         return self.left + self.width + 1.0
@@ -126,20 +126,22 @@ def draw_cluster_rows(
     if frame.names:
         axes.set_xticks(range(len(frame.names)), frame.names, rotation=90)
     else:
-        axes.set_xlabel(f"{frame.data.values.shape[1]:,} columns", fontsize=style.TEXT, color=style.INK)
-    draw_strip(figure, frame, top, height, frame.shown)
+        axes.set_xlabel(f"{frame.data.values.shape[1]:,} columns")
+    draw_strip(figure, frame.strip_left, top, STRIP, height, frame.shown, frame.data.sizes)
     return image
 
 
-def draw_scale(figure: Figure, frame: Frame, image: AxesImage, name: str, top: float, height: float) -> None:
-    """Draw the colours of an image at the right of the frame."""
-    place = style.add_axes(figure, frame.left + frame.width + 0.2, top, 0.14, height)
-    bar = figure.colorbar(image, cax=place, ticks=MaxNLocator(nbins=5, steps=[1, 2, 5, 10]))
+def draw_scale(figure: Figure, image: AxesImage, name: str, right: float, top: float, height: float) -> None:
+    """Draw the colours of an image that ends at `right`, beside it."""
+    place = style.add_axes(figure, right + 0.2, top, 0.14, height)
+    bar = figure.colorbar(image, cax=place, ticks=style.round_ticks(5))
     bar.outline.set(linewidth=0.6, edgecolor=style.SOFT)
-    bar.set_label(name, fontsize=style.SMALL, color=style.INK)
+    bar.set_label(name, fontsize=style.SMALL)
 
 
-def draw_image(axes: Axes, table: NDArray[np.float64], scale: Scale) -> AxesImage:
+def draw_image(
+    axes: Axes, table: NDArray[np.floating], scale: Scale, most_sharp: int = MOST_SHARP
+) -> AxesImage:
     """Show a table as an image with a thin border and no ticks."""
     image = axes.imshow(
         table,
@@ -147,7 +149,7 @@ def draw_image(axes: Axes, table: NDArray[np.float64], scale: Scale) -> AxesImag
         vmin=scale.low,
         vmax=scale.high,
         aspect="auto",
-        interpolation="nearest" if max(table.shape) <= MOST_SHARP else "antialiased",
+        interpolation="nearest" if max(table.shape) <= most_sharp else "antialiased",
         interpolation_stage="data",
     )
     for spine in axes.spines.values():
@@ -157,9 +159,24 @@ def draw_image(axes: Axes, table: NDArray[np.float64], scale: Scale) -> AxesImag
     return image
 
 
-def draw_strip(figure: Figure, frame: Frame, top: float, height: float, clusters: NDArray[np.int64]) -> None:
-    """Draw the colours of the clusters of the rows at the left of a heat map."""
-    colours = np.array([to_rgb(colour) for colour in appearance.cluster_colours(frame.data.sizes)])
-    strip = style.add_axes(figure, frame.left - STRIP - 0.04, top, STRIP, height)
-    strip.imshow(colours[clusters][:, None], aspect="auto", interpolation="nearest")
+def draw_strip(
+    figure: Figure,
+    left: float,
+    top: float,
+    width: float,
+    height: float,
+    clusters: NDArray[np.int64],
+    sizes: NDArray[np.int64],
+) -> Axes:
+    """Draw the colours of the clusters of rows down a strip, or of columns along it if it is wider than high.
+
+    `clusters` (n,) are those of the rows or columns, -1 of outliers; `sizes` (K,) are those of all clusters.
+    """
+    names = [*appearance.cluster_colours(sizes), appearance.OUTLIER]  # the last is that of cluster -1
+    colours = np.array([to_rgb(name) for name in names])[clusters]
+    strip = style.add_axes(figure, left, top, width, height)
+    strip.imshow(
+        colours[:, None] if height > width else colours[None], aspect="auto", interpolation="nearest"
+    )
     strip.set_axis_off()
+    return strip

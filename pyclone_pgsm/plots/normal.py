@@ -52,10 +52,6 @@ def cluster_points(
         Posterior of the K Normal clusters: "mean" (K, D), "covariance" (K, D, D). None for no ellipses.
     density : callable or None
         Posterior predictive density (n,) of new rows (n, D). Drawn for one and two columns.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     num_columns = data.values.shape[1]
     if num_columns == 1:
@@ -70,7 +66,7 @@ def cluster_points(
 
 def _plane(data: Clustered, parameters: Parameters | None, density: Density | None) -> Figure:
     panel, top = 4.6, style.HEADER + 0.05
-    ends = _plane_ends(data, parameters)
+    ends = _axis_ends(data, parameters)
     left = points.tick_width(ends[1]) + 0.45
     handles, labels = style.cluster_legend(data.sizes)
     legend_width, legend_height = style.legend_size(labels)
@@ -97,21 +93,10 @@ def _plane(data: Clustered, parameters: Parameters | None, density: Density | No
 def density_map(data: Clustered, density: Density, parameters: Parameters | None = None) -> Figure:
     """Posterior predictive density over two columns, as regions of highest density.
 
-    Parameters
-    ----------
-    data : Clustered
-        Of two columns.
-    density : callable
-        Density (n,) of new rows (n, 2).
-    parameters : mapping or None
-        As of `cluster_points`; the axes are made to fit its ellipses.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
+    The arguments are those of :func:`cluster_points`; the axes fit its ellipses.
     """
     panel, top = 4.6, style.HEADER + 0.05
-    ends = _plane_ends(data, parameters)
+    ends = _axis_ends(data, parameters)
     left = points.tick_width(ends[1]) + 0.45
     subtitle = f"{data}; shaded: regions of highest density"
     if len(data.labels) > MAX_DOTS:
@@ -136,7 +121,8 @@ def density_map(data: Clustered, density: Density, parameters: Parameters | None
     return figure
 
 
-def _plane_ends(data: Clustered, parameters: Parameters | None) -> list[tuple[float, float]]:
+def _axis_ends(data: Clustered, parameters: Parameters | None) -> list[tuple[float, float]]:
+    """Ends of the axis of each column, which hold the rows and most of the ellipses."""
     if parameters is None:
         return [points.limits(column) for column in data.values.T]
     return [
@@ -167,9 +153,9 @@ def _plane_axes(
     axes = style.add_axes(figure, left, top, panel, panel)
     points.value_axis(axes, "x", ends[0])
     points.value_axis(axes, "y", ends[1])
-    names = points.shown_names(data.column_names, panel)
-    axes.set_xlabel(names[0], fontsize=style.TEXT, color=style.INK)
-    axes.set_ylabel(names[1], fontsize=style.TEXT, color=style.INK)
+    names = style.short_names(data.column_names, int(12 * panel))
+    axes.set_xlabel(names[0])
+    axes.set_ylabel(names[1])
     axes.yaxis.set_label_coords(-(left - 0.25) / panel, 0.5)
     return axes
 
@@ -189,29 +175,19 @@ def _rows(data: Clustered, parameters: Parameters | None, density: Density | Non
     if len(shown) < len(sizes):
         subtitle += f"; rows: the {len(shown)} largest"
     labels = [appearance.cluster_label(k, sizes[k]) for k in shown]
-    left, top, width = style.text_width(labels, style.SMALL) + 0.3, style.HEADER + 0.1, 5.0
-    strip, histogram, gap = max(0.5, len(shown) * (0.32 if len(shown) <= 12 else 0.19)), 1.5, 0.15
-    ends = points.limits(values)
-    if parameters is not None:
-        reach = points.spans(data, parameters["mean"][:, 0], parameters["covariance"][:, 0, 0])
-        ends = points.limits(values, *reach)
+    [ends] = _axis_ends(data, parameters)
     right = points.tick_width(ends) / 2 + 0.1
-    total = max(left + width + right, style.title_width(subtitle))
-    figure = style.new_figure(total, top + histogram + gap + strip + 0.5, "Clusters", subtitle)
-    above = style.add_axes(figure, left, top, width, histogram)
-    axes = style.add_axes(figure, left, top + histogram + gap, width, strip)
-
+    figure, above, axes = style.histogram_above_rows("Clusters", subtitle, labels, 1.5, right)
     _draw_histogram(above, data, ends, density)
     row_of = np.full(len(sizes), np.nan)
     row_of[shown] = np.arange(len(shown))
     jitter = np.arange(len(values)) * style.GOLDEN % 1 * 0.6 - 0.4
-    style.cluster_rows(axes, labels)
     points.value_axis(axes, "x", ends)
     points.draw_points(axes, data, values, row_of[data.labels] + jitter)
     if parameters is not None:
         _draw_bars(axes, parameters, shown)
-    [name] = points.shown_names(data.column_names, width)
-    axes.set_xlabel(name, fontsize=style.TEXT, color=style.INK)
+    [name] = style.short_names(data.column_names, int(12 * style.ROWS_WIDTH))
+    axes.set_xlabel(name)
     return figure
 
 
@@ -229,7 +205,7 @@ def _draw_histogram(axes: Axes, data: Clustered, ends: tuple[float, float], dens
     points.value_axis(axes, "x", ends)
     axes.tick_params(labelbottom=False)
     points.value_axis(axes, "y", (0, 1.05 * highest), ticks=4)
-    axes.set_ylabel("rows", fontsize=style.TEXT, color=style.INK)
+    axes.set_ylabel("rows")
 
 
 def _draw_bars(axes: Axes, parameters: Parameters, shown: NDArray[np.int64]) -> None:
@@ -299,7 +275,7 @@ def _components(data: Clustered, parameters: Parameters | None) -> Figure:
             "mean": (parameters["mean"] - centre) @ directions,
             "covariance": directions.T @ parameters["covariance"] @ directions,
         }
-    ends = _plane_ends(placed, parameters)
+    ends = _axis_ends(placed, parameters)
     left = max(points.tick_width(each) for each in ends[1:]) + 0.45
     coloured = np.flatnonzero(~np.isin(appearance.cluster_colours(data.sizes), appearance.GREYS))
 

@@ -188,9 +188,12 @@ def check_file(path: Path) -> None:
 # --- files --------------------------------------------------------------------------------------------------
 
 
-def write_plots(folder, summary, coclustering, traces, formats=("png",)):
+def write_plots(folder, summary, coclustering=None, traces=None, formats=("png",)):
     """All pictures of a run in a folder."""
-    return write_pictures(folder, tumour_pictures(summary, coclustering, traces), formats)
+    pictures = tumour_pictures(
+        summary, coclustering or make_coclustering(summary, 20), traces or make_traces(2, 20)
+    )
+    return write_pictures(folder, pictures, formats)
 
 
 @pytest.mark.parametrize(
@@ -208,22 +211,22 @@ def test_all_pictures_are_written(tmp_path, mutations, samples, clusters):
         check_file(path)
 
 
-def test_formats_and_missing_parts_are_honoured(tmp_path):
-    written = write_plots(tmp_path, make_summary(20, 2, 2), None, None, formats=["pdf"])
-    assert [path.name for path in written] == [f"{name}.pdf" for name in NAMES[:4]]
+def test_formats_are_honoured(tmp_path):
+    written = write_plots(tmp_path, make_summary(20, 2, 2), formats=["pdf"])
+    assert [path.name for path in written] == [f"{name}.pdf" for name in NAMES]
     assert sorted(tmp_path.iterdir()) == sorted(written)
 
 
 def test_an_unknown_format_is_refused_before_anything_is_written(tmp_path):
     with pytest.raises(UsageError, match=r"^picture format 'bmp': expected one of png, pdf, svg$"):
-        write_plots(tmp_path / "plots", make_summary(5, 2, 2), None, None, formats=["png", "bmp"])
+        write_plots(tmp_path / "plots", make_summary(5, 2, 2), formats=["png", "bmp"])
     assert not (tmp_path / "plots").exists()
 
 
 def test_a_file_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "cluster_prevalences.png").mkdir()
     with pytest.raises(OutputError, match=r"cluster_prevalences\.png: cannot be written: "):
-        write_plots(tmp_path, make_summary(5, 2, 2), None, None, formats=["png"])
+        write_plots(tmp_path, make_summary(5, 2, 2), formats=["png"])
     assert [path.name for path in tmp_path.iterdir()] == ["cluster_prevalences.png"]
 
 
@@ -513,7 +516,7 @@ def test_samples_that_differ_are_chosen():
 def test_coclustering_is_ordered_by_cluster_and_certainty():
     summary = make_summary(60, 2, 4)
     items, matrix = make_coclustering(summary, 30)
-    figure = tumour_pictures(summary, (items, matrix), None)["coclustering"]()
+    figure = tumour_pictures(summary, (items, matrix), make_traces(1, 2))["coclustering"]()
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     shown = [summary.mutation_ids.index(name) for name in names]
     assert sorted(shown) == sorted(items)
@@ -634,7 +637,7 @@ def test_names_that_are_formulas_or_unknown_to_the_font_are_drawn(tmp_path):
     summary = make_summary(12, 3, 3)
     ids = [f"{'chr1_' * 12}{i}_$x_{{" for i in range(12)]
     summary = replace(summary, sample_ids=["a$b$c", "肿瘤\t样本", "x" * 90], mutation_ids=ids)
-    for path in write_plots(tmp_path, summary, make_coclustering(summary, 12), None):
+    for path in write_plots(tmp_path, summary, make_coclustering(summary, 12)):
         check_file(path)
 
 
@@ -680,6 +683,7 @@ def test_nothing_is_written_beyond_the_edges(samples):
 def test_nothing_else_is_written_beyond_the_edges():
     summary = make_summary(200, 2, 25)
     for n in (1, 30, 200):
-        check_edges(tumour_pictures(summary, make_coclustering(summary, n), None)["coclustering"]())
+        pictures = tumour_pictures(summary, make_coclustering(summary, n), make_traces(1, 2))
+        check_edges(pictures["coclustering"]())
     check_edges(chain_traces(make_traces(1, 30)))
     check_edges(chain_traces(make_traces(20, 30)))
