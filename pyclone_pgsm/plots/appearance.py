@@ -59,18 +59,9 @@ def minor_clusters(sizes: ArrayLike) -> NDArray[np.bool_]:
 
 
 def cluster_colours(sizes: ArrayLike) -> list[str]:
-    """Colour of each cluster, the same in every picture.
+    """The K hexadecimal colours of clusters of these sizes, the same in every picture.
 
-    Parameters
-    ----------
-    sizes : (K,) int
-        Mutations of each cluster.
-
-    Returns
-    -------
-    list of str
-        K hexadecimal colours: the twelve largest clusters that are not minor get the palette in the order of
-        their sizes, all others greys in turn.
+    The twelve largest clusters that are not minor get the palette in the order of their sizes, others greys in turn.
     """
     minor = minor_clusters(sizes)
     coloured = [k for k in by_size(sizes) if not minor[k]][: len(PALETTE)]

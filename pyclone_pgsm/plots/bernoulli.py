@@ -13,7 +13,6 @@ from pyclone_pgsm.plots import appearance, style
 from pyclone_pgsm.plots.heatmaps import (
     BAR,
     MAX_CLUSTERS,
-    STRIP,
     Frame,
     Scale,
     cluster_rows_height,
@@ -64,7 +63,7 @@ def data_heatmap(
     theta = Scale("Blues", 0, 1, "probability of 1")
     image = draw_image(axes, lines, theta)
     draw_scale(figure, image, theta.name, frame.left + frame.width, top, 2 * BAR)
-    draw_strip(figure, frame.strip_left, top, STRIP, HEIGHT, clusters, sizes)
+    draw_strip(frame.strip_axes(figure, top, HEIGHT), clusters, sizes)
     _part_clusters(axes, clusters)
     draw_cluster_rows(figure, frame, top + HEIGHT + gap, height, parameters["theta"], theta)
     return figure
@@ -73,13 +72,9 @@ def data_heatmap(
 def _lines(
     values: NDArray[np.float64], labels: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The rows, or means of neighbours of the same cluster so that they are few; and each one's cluster.
+    """The rows, or means of neighbours of the same cluster so that they are few, and the cluster of each.
 
-    Parameters
-    ----------
-    values : (T, D) float64
-    labels : (T,) int64
-        Ascending.
+    `labels` are ascending.
     """
     step = -(-len(labels) // MAX_LINES)
     within = np.arange(len(labels)) - np.repeat(*appearance.runs(labels))

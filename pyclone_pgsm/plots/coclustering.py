@@ -64,8 +64,10 @@ def coclustering_heatmap(
     axes.tick_params(axis="y", length=0, pad=13)
 
     shown = labels[items]
-    beside = draw_strip(figure, left - STRIP - 0.03, top, STRIP, side, shown, sizes)
-    above = draw_strip(figure, left, top - STRIP - 0.03, side, STRIP, shown, sizes)
+    beside = style.add_axes(figure, left - STRIP - 0.03, top, STRIP, side)
+    above = style.add_axes(figure, left, top - STRIP - 0.03, side, STRIP)
+    draw_strip(beside, shown, sizes)
+    draw_strip(above, shown, sizes, axis=0)
     _draw_blocks(axes, shown, side / n)
     if written:
         _number_blocks(above, shown, side / n, upright=False)

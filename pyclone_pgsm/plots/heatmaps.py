@@ -13,7 +13,7 @@ from matplotlib.image import AxesImage
 from numpy.typing import NDArray
 
 from pyclone_pgsm.plots import appearance, style
-from pyclone_pgsm.plots.points import Clustered
+from pyclone_pgsm.plots.points import Clustered, column_scales
 
 MAX_CLUSTERS = 60
 MAX_NAMES = 60
@@ -44,9 +44,7 @@ def cluster_means(data: Clustered, parameters: Mapping[str, NDArray[np.float64]]
     parameters : mapping
         "mean" (K, D).
     """
-    deviation = data.values.std(axis=0)
-    deviation = np.where(deviation > 1e-12 * np.abs(data.values).max(axis=0), deviation, np.inf)
-    means = (parameters["mean"] - data.values.mean(axis=0)) / deviation
+    means = (parameters["mean"] - data.values.mean(axis=0)) / column_scales(data.values)
     shown = appearance.largest_clusters(data.sizes, MAX_CLUSTERS)
     subtitle = f"{data}; deviation from the mean of each column, in its standard deviations"
     if len(shown) < len(data.sizes):
@@ -99,10 +97,9 @@ class Frame:
         left = style.text_width(labels, style.SMALL) + STRIP + 0.4
         return cls(data, shown, labels, names, left, float(np.clip(0.25 * num_columns, 1.6, 6.0)), below)
 
-    @property
-    def strip_left(self) -> float:
-        """Left end of the strip with the clusters' colours."""
-        return self.left - STRIP - 0.04
+    def strip_axes(self, figure: Figure, top: float, height: float) -> Axes:
+        """Axes at the left of the rows, for the colours of their clusters."""
+        return style.add_axes(figure, self.left - STRIP - 0.04, top, STRIP, height)
 
     @property
     def total_width(self) -> float:
@@ -127,7 +124,7 @@ def draw_cluster_rows(
         axes.set_xticks(range(len(frame.names)), frame.names, rotation=90)
     else:
         axes.set_xlabel(f"{frame.data.values.shape[1]:,} columns")
-    draw_strip(figure, frame.strip_left, top, STRIP, height, frame.shown, frame.data.sizes)
+    draw_strip(frame.strip_axes(figure, top, height), frame.shown, frame.data.sizes)
     return image
 
 
@@ -159,24 +156,12 @@ def draw_image(
     return image
 
 
-def draw_strip(
-    figure: Figure,
-    left: float,
-    top: float,
-    width: float,
-    height: float,
-    clusters: NDArray[np.int64],
-    sizes: NDArray[np.int64],
-) -> Axes:
-    """Draw the colours of the clusters of rows down a strip, or of columns along it if it is wider than high.
+def draw_strip(strip: Axes, clusters: NDArray[np.int64], sizes: NDArray[np.int64], axis: int = 1) -> None:
+    """Fill axes with the colours of the clusters (n,) of rows, or with those of columns if `axis` is 0.
 
-    `clusters` (n,) are those of the rows or columns, -1 of outliers; `sizes` (K,) are those of all clusters.
+    -1 is the cluster of outliers; `sizes` (K,) are those of all clusters.
     """
     names = [*appearance.cluster_colours(sizes), appearance.OUTLIER]  # the last is that of cluster -1
     colours = np.array([to_rgb(name) for name in names])[clusters]
-    strip = style.add_axes(figure, left, top, width, height)
-    strip.imshow(
-        colours[:, None] if height > width else colours[None], aspect="auto", interpolation="nearest"
-    )
+    strip.imshow(np.expand_dims(colours, axis), aspect="auto", interpolation="nearest")
     strip.set_axis_off()
-    return strip

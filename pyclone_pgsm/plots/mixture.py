@@ -71,14 +71,7 @@ def mixture_pictures(
 
 
 def cluster_sizes(data: Clustered, probabilities: NDArray[np.float64]) -> Figure:
-    """Size of each cluster, and how sure its members are.
-
-    Parameters
-    ----------
-    data : Clustered
-    probabilities : (T,) float64
-        Posterior probability of each row's cluster.
-    """
+    """Size of each cluster, and the probabilities (T,) of its members to belong to it."""
     sizes = data.sizes
     shown = appearance.largest_clusters(sizes, MAX_ROWS)
     subtitle = f"{data}; dots: medians, bars: all but the lowest and the highest 5 % of the rows"

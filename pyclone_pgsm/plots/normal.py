@@ -235,9 +235,7 @@ def principal_directions(values: NDArray[np.float64]) -> tuple[NDArray[np.float6
     shares : (n,) float64
         Share of the variance of all scaled columns.
     """
-    deviation = values.std(axis=0)
-    varies = deviation > 1e-12 * np.abs(values).max(axis=0)
-    scale = np.where(varies, deviation, np.inf)
+    scale = points.column_scales(values)
     T, D = values.shape
     if D <= SEEN_COLUMNS:
         scaled = (values - values.mean(axis=0)) / scale
@@ -250,7 +248,7 @@ def principal_directions(values: NDArray[np.float64]) -> tuple[NDArray[np.float6
         axes = np.linalg.qr(spanning)[0][:, :MAX_COMPONENTS]
     axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])])
     directions = axes / scale[:, None]
-    shares = (values @ directions).var(axis=0) / max(1, np.count_nonzero(varies))
+    shares = (values @ directions).var(axis=0) / max(1, np.count_nonzero(np.isfinite(scale)))
     number = max(2, np.count_nonzero(shares > 1e-9))
     return directions[:, :number], shares[:number]
 

@@ -151,6 +151,12 @@ def number_clusters(
         axes.annotate(str(k), places[k], path_effects=halo, zorder=3, **beside, **font)
 
 
+def column_scales(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(D,) standard deviation of each column, infinite where it is zero but for rounding."""
+    deviation = values.std(axis=0)
+    return np.where(deviation > 1e-12 * np.abs(values).max(axis=0), deviation, np.inf)
+
+
 def medians(data: Clustered, points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Median of each cluster's points, (T, n) to (K, n)."""
     return np.array([np.median(points[data.labels == k], axis=0) for k in range(len(data.sizes))])

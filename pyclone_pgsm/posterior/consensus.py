@@ -1,4 +1,4 @@
-"""One partition that speaks for all posterior draws: the minimiser of a posterior expected loss.
+"""One partition that represents all posterior draws: the minimiser of a posterior expected loss.
 
 The losses are those of :mod:`pyclone_pgsm.posterior.expected_loss`, the search is that of
 :mod:`pyclone_pgsm.posterior.consensus_search`.

@@ -52,16 +52,16 @@ def is_precision(name: str) -> bool:
 def cell_quantiles(
     draws: NDArray[np.float64], values: Sequence[float], probabilities: Sequence[float]
 ) -> NDArray[np.float64]:
-    """Quantiles of a quantity of which a chain knows some values only.
+    """Quantiles of a quantity that takes only some values in a chain.
 
-    Each value stands for its cell, half-way to its neighbours in logarithms, with its draws spread evenly over it.
+    The draws at a value are spread evenly over its cell, which ends half-way to its neighbours in logarithms.
 
     Parameters
     ----------
     draws : (M,) float64
         Each of them one of the values.
     values : sequence of float
-        Positive, increasing; the last may be infinite, which stands for itself.
+        Positive, increasing; the last may be infinite, and has no cell.
     probabilities : sequence of float
     """
     logs = np.log([value for value in values if value < np.inf])
@@ -92,7 +92,7 @@ def diagnose(trace: Trace, rows: list[NDArray[np.int64]]) -> list[Diagnostic]:
         if length >= FEWEST_DRAWS:
             equal = [chosen[-length:] for chosen in rows]
             table = gather(trace, equal, name).reshape(len(rows), length)
-            if np.isinf(table).any():  # the binomial: past the largest precision, whatever the distance
+            if np.isinf(table).any():  # R-hat is of ranks, so they can stand for the values
                 table = np.unique(table, return_inverse=True)[1].reshape(table.shape).astype(float)
             rhat, ess = split_rhat(table), effective_sample_size(table)
         found.append(Diagnostic(name, mean, float(lower), float(upper), rhat, ess))
@@ -100,7 +100,7 @@ def diagnose(trace: Trace, rows: list[NDArray[np.int64]]) -> list[Diagnostic]:
 
 
 def monitor_of(trace: Trace) -> Monitor:
-    """What the rule looks at of all iterations that are saved."""
+    """A monitor with all saved iterations of a trace."""
     options = trace.options
     names = (*options.first_prior.hyperparameters, *options.hyperparameters)
     rule = Rule(frozenset(options.first_prior.hyperparameters), trace.data.immaterial_above)

@@ -12,10 +12,10 @@ binder     n (n - 1) / 2  B + C - 2 A                                   Binder 1
 mpear      n (n - 1) / 2  -(A - B C / P) / ((B + C) / 2 - B C / P)      Fritsch & Ickstadt 2009
 =========  =============  ============================================  ===============================
 
-The index that mpear maximises is 0 for a single cluster, unless all draws have one (A = C and B = P), and for all
-items alone (A = B = 0): however rare, other draws beat them. So where most draws are one of these two, that is the
-estimate. It has the largest mean adjusted Rand index with the draws, which is 1 with its like, and 0 between these two
-and any other partition.
+The index that mpear maximises is 0 for a single cluster, unless all draws have one (A = C and B = P), and 0 for all
+items alone (A = B = 0), so that other partitions have a larger one even if they are rare among the draws. Therefore,
+where most draws are one of these two, that is the estimate. It has the largest mean adjusted Rand index with the draws:
+the index of either of these two with itself is 1, and with any other partition 0.
 """
 
 from __future__ import annotations

@@ -54,7 +54,7 @@ class MixtureSummary:
 
 
 class _Moments:
-    """Mean and variance of arrays that come one after the other; deviations are taken from the first of them."""
+    """Running mean and variance of arrays (K, ..); for accuracy, deviations are taken from the first of them."""
 
     def __init__(self, first: NDArray[np.float64]) -> None:
         self.first = first
@@ -64,7 +64,7 @@ class _Moments:
         self.squares = np.zeros_like(first)
 
     def add(self, values: NDArray[np.float64], weights: NDArray[np.float64]) -> None:
-        """Values (K, ..), with a weight for each of the K."""
+        """Add values (K, ..), with a weight for each of the K."""
         weights = weights.reshape(-1, *[1] * (values.ndim - 1))
         self.count = self.count + weights
         with np.errstate(invalid="ignore"):  # infinite values have a mean, but no variance
@@ -83,9 +83,9 @@ class _Moments:
 
 
 def block_shares(partition: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """(K, B) what share each block of a partition has in each cluster: all, if it holds most of its members.
+    """(K, B) weight of each block of a partition in the mean that describes each cluster.
 
-    Blocks that hold equally many have equal shares.
+    It is 1 for the block that holds most of the cluster's members; blocks that hold equally many share it evenly.
 
     Parameters
     ----------

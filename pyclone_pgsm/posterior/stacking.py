@@ -7,8 +7,8 @@ others:
 
     maximise   sum_i log sum_k w_k p_k(y_i | y without i)  +  (lambda - 1) sum_k log w_k,      w_k > 0, sum_k w_k = 1.
 
-The second term is the density of a Dirichlet(lambda) distribution. It makes weights of chains equal that predict alike,
-or nearly so: what the first term has beyond it is then the error of some tens of draws.
+The second term is the density of a Dirichlet(lambda) distribution. It gives equal weights to chains that predict nearly
+alike, where differences of the first term are no more than the error of some tens of draws.
 
 p_k(y_i | y without i) is the harmonic mean over draws of chain k of p(y_i | c without i, y without i) (integrated
 importance sampling: the block of i is summed over, see :mod:`pyclone_pgsm.posterior.leave_one_out`). That is exact, as
@@ -18,9 +18,9 @@ by Bayes' theorem
 
 for the partition c and the hyperparameters eta.
 
-The weights judge predictions, not the log joint densities of the chains: of two explanations the one with the larger
-density mostly predicts better, and a large difference in density that no observation's prediction shows, such as from a
-prior, is none in weight.
+The weights depend on predictions, not on the log joint densities of the chains: of two explanations the one with the
+larger density mostly predicts better, but a difference in density that changes no observation's prediction, such as one
+in a prior, does not change the weights.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ from pyclone_pgsm.trace import Trace
 
 APART = "log_joint", "num_clusters"
 RHAT_APART = 1.4
-"""Chains whose R-hat of one of :data:`APART` is above this stay apart: more varies between them than within (an R-hat
-of the square root of 2). Chains that mix, but slowly, are better counted alike than weighted by some tens of draws."""
-FEWEST_KEPT = 20  # draws of each chain, or nothing tells whether they stay apart
+"""Chains with a larger R-hat of one of :data:`APART` stay apart: above the square root of 2 the variance between them
+is larger than that within. Chains that mix slowly are better counted alike than weighted by some tens of draws."""
+FEWEST_KEPT = 20  # draws of each chain; with fewer, R-hat does not show whether they stay apart
 DRAWS = 50  # of each chain
 FEWEST_DRAWS = 10
 CELLS = 50_000_000  # chains times draws times observations times columns, above which fewer draws are used
@@ -74,7 +74,7 @@ def weigh_chains(
     weights : (K,) float64
         They sum to 1; 0 of a chain that is not used.
     said : str or None
-        What a user should know of them; None if every draw counts alike.
+        A warning that tells the weights; None if every draw counts alike.
     """
     lengths = np.array(list(map(len, rows)))
     name = max(APART, key=lambda name: rhat.get(name, 0.0))

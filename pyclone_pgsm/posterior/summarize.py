@@ -34,7 +34,7 @@ from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.tumour.base_measure import is_weight
 
 DEFAULT_CRITERION = "vi"
-"""Of all data: it does not cut clusters that draws break up now here and now there (docs/evidence.md)."""
+"""For all data: it does not divide clusters that different draws divide at different places (docs/evidence.md)."""
 
 CONSENSUS_DRAWS = 1000
 LABEL_BYTES = 400 << 20  # labels read at the same time
@@ -96,9 +96,15 @@ class Result(Generic[S_co]):
     chain_weights: NDArray[np.float64]
     convergence: Verdict
 
+    @property
+    def largest_rhat(self) -> float:
+        """Of all traced quantities; NaN with too few draws."""
+        told = [each.rhat for each in self.diagnostics if not math.isnan(each.rhat)]
+        return max(told, default=math.nan)
+
 
 def _doubts_of_length(trace: Trace, verdict: Verdict) -> list[str]:
-    """A warning of chains that are not done, or that have not converged though they should."""
+    """A warning of chains that are not as long as wanted, or that were to run until they converge and have not."""
     settings = trace.options.settings
     if settings.until_converged:
         return [] if verdict.converged else [f"{verdict_line(verdict)}: resume the trace"]
@@ -178,9 +184,7 @@ def summarize(
     T = len(trace.data.names)
     rng = np.random.default_rng(np.random.SeedSequence(trace.options.settings.seed, spawn_key=(1 << 20,)))
 
-    labels = (
-        _most_probable(trace, kept) if criterion == "map" else _consensus_of_others(draws, criterion, rng)
-    )
+    labels = _most_probable(trace, kept) if criterion == "map" else _consensus_clusters(draws, criterion, rng)
     summary, doubts = summariser.summarise(draws, labels, thresholds)
     items = np.arange(T) if T <= PICTURED else np.sort(rng.choice(T, PICTURED, replace=False))
     verdict = verdict_of(trace, burn_in)
@@ -213,12 +217,12 @@ def _most_probable(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[np.in
     return labels
 
 
-def _consensus_of_others(draws: Draws, criterion: str, rng: np.random.Generator) -> NDArray[np.int64]:
+def _consensus_clusters(draws: Draws, criterion: str, rng: np.random.Generator) -> NDArray[np.int64]:
     """(T,) consensus clusters of all but the outliers, which are -1.
 
-    There are at most as many clusters as the draws have in the mean: left free, "mpear" gives many an observation that
-    could be in one of several clusters one of its own, and gains next to nothing by it. Those that get one nevertheless
-    join the cluster that they most probably belong to.
+    There are at most as many clusters as the draws have in the mean: without this limit "mpear" puts many observations
+    that could be in one of several clusters into clusters of their own, with next to no gain. Those that are alone even
+    so join the cluster that they most probably belong to.
     """
     most_clusters = max(1, math.ceil(gather(draws.trace, draws.rows, "num_clusters").mean()))
     outliers = draws.outlier_prob > 0.5
@@ -237,7 +241,7 @@ def _disagreement(
     other = {"mpear": "vi", "vi": "mpear"}.get(criterion)
     if other is None:
         return []
-    found = {criterion: labels, other: _consensus_of_others(draws, other, rng)}
+    found = {criterion: labels, other: _consensus_clusters(draws, other, rng)}
     by_mpear, by_vi = found["mpear"], found["vi"]
     placed = by_mpear >= 0
     if not placed.any():

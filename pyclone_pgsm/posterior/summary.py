@@ -1,4 +1,4 @@
-"""What a finished run says of a tumour: the tables and pictures are made from this."""
+"""The result of a tumour, from which the tables and pictures are made."""
 
 from __future__ import annotations
 

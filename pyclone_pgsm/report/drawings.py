@@ -29,9 +29,7 @@ SMALLEST_OUTLINE = 0.004
 """Share of the side of the map below which the square of a cluster has no outline."""
 
 
-def coclustering_picture(
-    labels: NDArray[np.int64], items: NDArray[np.int64], matrix: NDArray[Any], described: str
-) -> str:
+def coclustering_picture(labels: NDArray[np.int64], items: NDArray[np.int64], matrix: NDArray[Any]) -> str:
     """Heat map of the probabilities that two share a cluster, ordered by cluster, of blocks where there are many."""
     own = labels[items]
     order = np.lexsort([own, own < 0])
@@ -60,7 +58,8 @@ def coclustering_picture(
             f'stroke="{colours[k]}" stroke-width="2.5"><title>cluster {k}</title></rect>'
         )
     return (
-        f'<svg viewBox="-2 -2 504 504" class="map" role="img" aria-label="{escaped(described)}">'
+        f'<svg viewBox="-2 -2 504 504" class="map" role="img" '
+        'aria-label="Probabilities that two share a cluster">'
         f'<image width="500" height="500" preserveAspectRatio="none" style="image-rendering:pixelated" '
         f'href="data:image/png;base64,{encoded}"/>{"".join(squares)}</svg>'
     )

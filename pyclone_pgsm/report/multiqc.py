@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -46,11 +47,11 @@ def multiqc(content: Content, numbers: Mapping[str, Mapping[str, float]], title:
     title : str
         Name of the tumour or of the data.
     """
-    told = [each.rhat for each in content.result.diagnostics if each.rhat == each.rhat]
+    rhat = content.result.largest_rhat
     rows = {f"{title}: {name}" if name else title: dict(row) for name, row in numbers.items()}
     rows[title]["warnings"] = len(content.result.warnings)
-    if told:
-        rows[title]["rhat"] = max(told)
+    if not math.isnan(rhat):
+        rows[title]["rhat"] = rhat
     used = {name for row in rows.values() for name in row}
     return {
         "id": "pyclone_pgsm",
