@@ -24,6 +24,8 @@ from pyclone_pgsm.plots.points import Clustered
 Parameters = Mapping[str, NDArray[np.float64]]
 Density = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
+PANEL, TOP = 4.6, style.HEADER + 0.05
+"""Inches of the side of a panel of two columns, and above it."""
 CELLS = 200
 """Cells of the grid along each axis on which densities are drawn."""
 SHARES = (0.99, 0.95, 0.8, 0.5)
@@ -65,7 +67,6 @@ def cluster_points(
 
 
 def _plane(data: Clustered, parameters: Parameters | None, density: Density | None) -> Figure:
-    panel, top = 4.6, style.HEADER + 0.05
     ends = _axis_ends(data, parameters)
     left = points.tick_width(ends[1]) + 0.45
     handles, labels = style.cluster_legend(data.sizes)
@@ -75,18 +76,13 @@ def _plane(data: Clustered, parameters: Parameters | None, density: Density | No
         subtitle += "; ellipses: 2 standard deviations"
     if density is not None:
         subtitle += "; shaded: predictive density"
-    width = max(left + panel + 0.15 + legend_width, style.title_width(subtitle))
-    figure = style.new_figure(width, top + max(panel, legend_height) + 0.5, "Clusters", subtitle)
-    axes = _plane_axes(figure, data, ends, left, top, panel)
+    width = max(left + PANEL + 0.15 + legend_width, style.title_width(subtitle))
+    figure = style.new_figure(width, TOP + max(PANEL, legend_height) + 0.5, "Clusters", subtitle)
+    axes = _plane_axes(figure, data, ends, left)
     if density is not None:
         _shade(axes, data, density, ends, FAINT)
-    points.draw_points(axes, data, *data.values.T)
-    centres = points.medians(data, data.values)
-    if parameters is not None:
-        centres = parameters["mean"]
-        points.draw_ellipses(axes, data, centres, parameters["covariance"])
-    points.number_clusters(axes, data, centres, np.flatnonzero(~appearance.minor_clusters(data.sizes)))
-    style.draw_legend(figure, handles, labels, left + panel + 0.15, top)
+    _draw_clusters(axes, data, parameters, [0, 1], np.flatnonzero(~appearance.minor_clusters(data.sizes)))
+    style.draw_legend(figure, handles, labels, left + PANEL + 0.15, TOP)
     return figure
 
 
@@ -95,14 +91,13 @@ def density_map(data: Clustered, density: Density, parameters: Parameters | None
 
     The arguments are those of :func:`cluster_points`; the axes fit its ellipses.
     """
-    panel, top = 4.6, style.HEADER + 0.05
     ends = _axis_ends(data, parameters)
     left = points.tick_width(ends[1]) + 0.45
     subtitle = f"{data}; shaded: regions of highest density"
     if len(data.labels) > MAX_DOTS:
         subtitle += f"; dots: {MAX_DOTS:,} of the rows"
-    figure = style.new_figure(left + panel + 1.25, top + panel + 0.5, "Predictive density", subtitle)
-    axes = _plane_axes(figure, data, ends, left, top, panel)
+    figure = style.new_figure(left + PANEL + 1.25, TOP + PANEL + 0.5, "Predictive density", subtitle)
+    axes = _plane_axes(figure, data, ends, left)
     _shade(axes, data, density, ends, STRONG)
     dots = data.values[points.drawn_rows(data.labels, MAX_DOTS)].T
     axes.plot(*dots, "o", markersize=1.2, markeredgewidth=0, color=style.INK, alpha=0.6, zorder=1.5)
@@ -147,17 +142,28 @@ def _shade(
             axes.contourf(x, y, heights, [level, np.inf], colors=[colour], zorder=0.5)
 
 
-def _plane_axes(
-    figure: Figure, data: Clustered, ends: list[tuple[float, float]], left: float, top: float, panel: float
-) -> Axes:
-    axes = style.add_axes(figure, left, top, panel, panel)
+def _plane_axes(figure: Figure, data: Clustered, ends: list[tuple[float, float]], left: float) -> Axes:
+    axes = style.add_axes(figure, left, TOP, PANEL, PANEL)
     points.value_axis(axes, "x", ends[0])
     points.value_axis(axes, "y", ends[1])
-    names = style.short_names(data.column_names, int(12 * panel))
+    names = style.short_names(data.column_names, int(12 * PANEL))
     axes.set_xlabel(names[0])
     axes.set_ylabel(names[1])
-    axes.yaxis.set_label_coords(-(left - 0.25) / panel, 0.5)
+    axes.yaxis.set_label_coords(-(left - 0.25) / PANEL, 0.5)
     return axes
+
+
+def _draw_clusters(
+    axes: Axes, data: Clustered, parameters: Parameters | None, pair: list[int], numbered: NDArray[np.int64]
+) -> None:
+    """Draw two of the columns: the rows, the clusters' ellipses, and the numbers of some clusters."""
+    coordinates = data.values[:, pair]
+    points.draw_points(axes, data, *coordinates.T)
+    centres = points.medians(data, coordinates)
+    if parameters is not None:
+        centres = parameters["mean"][:, pair]
+        points.draw_ellipses(axes, data, centres, parameters["covariance"][:, pair][:, :, pair])
+    points.number_clusters(axes, data, centres, numbered)
 
 
 # --- one column ---------------------------------------------------------------------------------------------
@@ -281,14 +287,7 @@ def _components(data: Clustered, parameters: Parameters | None) -> Figure:
         """Draw two of the components, with the numbers of the clusters that have colours of their own."""
         points.value_axis(axes, "x", ends[j])
         points.value_axis(axes, "y", ends[i])
-        pair = [j, i]
-        coordinates = placed.values[:, pair]
-        points.draw_points(axes, placed, *coordinates.T)
-        centres = points.medians(placed, coordinates)
-        if parameters is not None:
-            centres = parameters["mean"][:, pair]
-            points.draw_ellipses(axes, placed, centres, parameters["covariance"][:, pair][:, :, pair])
-        points.number_clusters(axes, placed, centres, coloured)
+        _draw_clusters(axes, placed, parameters, [j, i], coloured)
         if j == 0:
             axes.yaxis.set_label_coords(-(left - 0.2) / style.panel_side(len(shares)), 0.5)
 

@@ -102,17 +102,13 @@ def thinned(data: Clustered) -> str:
     return f"; {MAX_POINTS:,} rows drawn" if len(data.labels) > MAX_POINTS else ""
 
 
-def diameter(number: int) -> float:
-    """Diameter in points of each of so many points."""
-    return float(np.clip(10 * number**-0.22, 1.0, 6))
-
-
 def draw_points(axes: Axes, data: Clustered, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
     """Draw the rows at (x, y), each (T,): grey clusters lowest, then the large below the small ones."""
     rows = drawn_rows(data.labels, MAX_POINTS)
     labels, x, y = data.labels[rows], x[rows], y[rows]
     groups = appearance.colour_groups(data.sizes, labels)
-    style.draw_points(axes, groups, x, y, diameter(len(rows)), dense=0.6)
+    diameter = float(np.clip(10 * len(rows) ** -0.22, 1.0, 6))
+    style.draw_points(axes, groups, x, y, diameter, dense=0.6)
 
 
 def spans(

@@ -87,20 +87,11 @@ def _most_are_extreme(draws: NDArray[np.integer], max_clusters: int | None) -> N
 
 
 def assignment_probability(draws: ArrayLike, labels: ArrayLike) -> NDArray[np.float64]:
-    """How sure it is that each item belongs with the others of its cluster.
+    """(N,) posterior probability that each item belongs with the others of its cluster.
 
-    Parameters
-    ----------
-    draws : (M, N) array of integers
-    labels : (N,) array of integers
-        The consensus partition.
-
-    Returns
-    -------
-    (N,) float64
-        Mean, over the other members of the item's cluster, of the posterior probability that the item is in
-        one block with them. For an item alone in its cluster: the posterior probability that it is alone in
-        its block.
+    It is the mean, over the other members of the item's cluster in `labels` (N,), of the share of the `draws` (M, N) in
+    which the item is in one block with them. For an item alone in its cluster it is the share in which it is alone in
+    its block.
 
     Raises
     ------
@@ -118,18 +109,9 @@ def assignment_probability(draws: ArrayLike, labels: ArrayLike) -> NDArray[np.fl
 
 
 def coclustering(draws: ArrayLike, items: ArrayLike) -> NDArray[np.float64]:
-    """Posterior probabilities that two items are in one block, for some of the items.
+    """(n, n) share of the `draws` (M, N) in which each two of some `items` (n,) are in one block.
 
-    Parameters
-    ----------
-    draws : (M, N) array of integers
-    items : (n,) array of integers
-        Which items; time and memory grow with the square of their number.
-
-    Returns
-    -------
-    (n, n) float64
-        Symmetric, 1 on the diagonal.
+    Time and memory grow with the square of n.
 
     Raises
     ------

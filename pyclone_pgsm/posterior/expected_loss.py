@@ -32,17 +32,11 @@ CELLS = 100_000_000  # items times draws in memory at a time
 
 
 def expected_loss(draws: ArrayLike, labels: ArrayLike, criterion: str) -> float:
-    """Posterior expected loss of a partition.
+    """Posterior expected loss of a partition `labels` (N,) given `draws` (M, N), by "vi", "binder" or "mpear".
 
     By "vi" exact, not its lower bound. By "mpear" minus the index of the posterior co-clustering probabilities, not the
     mean of the indices of the draws; where it is 0/0 (all draws and the partition have one cluster, or all have only
     singletons), -1.
-
-    Parameters
-    ----------
-    draws : (M, N) array of integers
-    labels : (N,) array of integers
-    criterion : {"vi", "binder", "mpear"}
 
     Raises
     ------

@@ -40,7 +40,7 @@ class Draws:
 
 
 def kept_rows(trace: Trace, burn_in: int | None = None) -> list[NDArray[np.int64]]:
-    """Rows of each chain after burn-in.
+    """Rows of each chain after the burn-in, by default that of the run.
 
     Raises
     ------

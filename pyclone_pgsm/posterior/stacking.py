@@ -72,7 +72,7 @@ def weigh_chains(
     Returns
     -------
     weights : (K,) float64
-        They sum to 1; 0 of a chain that is not used.
+        They sum to 1; 0 for a chain that is not used.
     said : str or None
         A warning that tells the weights; None if every draw counts alike.
     """
@@ -97,17 +97,10 @@ def _listed(names: list[str]) -> str:
 
 
 def stacking_weights(log_p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weights of chains that let their mixture predict well, by the EM algorithm from equal weights.
+    """(K,) weights of chains that let their mixture predict well, by the EM algorithm from equal weights.
 
-    Parameters
-    ----------
-    log_p : (K, T) float64
-        log p_k(y_i | y without i), up to a number for each i.
-
-    Returns
-    -------
-    (K,) float64
-        They sum to 1. Those below a twentieth of 1 / K are 0.
+    `log_p` (K, T) is log p_k(y_i | y without i), up to a number for each i. Weights below a twentieth of 1 / K become
+    0, and all sum to 1.
     """
     K, T = log_p.shape
     densities = np.exp(log_p - log_p.max(axis=0))
@@ -122,13 +115,9 @@ def stacking_weights(log_p: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def log_left_out_densities(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[np.float64]:
-    """(K, T) log p(y_i | y without y_i) in each chain, from some of its rows; up to a number for each i.
+    """(K, T) log p(y_i | y without y_i) in each chain, up to a number for each i, from some of its rows.
 
-    Parameters
-    ----------
-    trace : Trace
-    rows : list of (n,) int64
-        Of each chain, none of them empty.
+    Each chain must have rows.
     """
     T = len(trace.data.names)
     affordable = CELLS // (len(rows) * T * trace.data.num_columns)
@@ -175,17 +164,10 @@ def log_densities(model: Model, draw: Draw) -> NDArray[np.float64]:
 def log_densities_given(
     likelihood: Any, prior: Prior, partition: Partition, order: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """(T,) log p(y_i | c without i, y without y_i).
+    """(T,) log p(y_i | c without i, y without y_i), up to a number for each i if the likelihood has no constants.
 
-    Parameters
-    ----------
-    likelihood : NamedTuple
-        If it has ``log_constants``, with these, else up to a number for each i.
-    prior : Prior
-    partition : Partition
-        An observation whose slot has size 0 is in no block.
-    order : (T,) int64
-        In which observations are visited: those of one kind are best neighbours.
+    An observation whose slot of the partition has size 0 is in no block. Observations are visited in the `order` (T,),
+    in which those of one kind should be neighbours.
     """
     T = len(partition.labels)
     tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))

@@ -120,24 +120,19 @@ def _doubts_of_chains(
     trace: Trace, diagnostics: list[Diagnostic], rows: list[NDArray[np.int64]]
 ) -> list[str]:
     """Warnings of chains that disagree, or that are too short to tell."""
-    warnings = []
-    worst_weight = max(
-        (d for d in diagnostics if is_weight(d.name)), key=lambda d: np.nan_to_num(d.rhat), default=None
-    )
+    not_asked = set(trace.options.first_prior.hyperparameters)
+    weights = [each for each in diagnostics if is_weight(each.name)]
+    not_asked |= {each.name for each in sorted(weights, key=lambda each: -np.nan_to_num(each.rhat))[1:]}
     immaterial_above = trace.data.immaterial_above
-    for diagnostic in diagnostics:
-        if diagnostic.name in trace.options.first_prior.hyperparameters:
-            continue
-        if is_weight(diagnostic.name) and diagnostic is not worst_weight:
-            continue
-        if diagnostic.lower > immaterial_above.get(diagnostic.name.partition(":")[0], np.inf):
-            continue
-        if diagnostic.rhat > RHAT_LIMIT:
-            who = "the chains disagree" if len(rows) > 1 else "the chain has not settled"
-            rhat = np.ceil(1000.0 * diagnostic.rhat) / 1000.0
-            warnings.append(
-                f"{who} on {diagnostic.name} (R-hat {rhat:.3f}, wanted below {RHAT_LIMIT}): run more iterations"
-            )
+    who = "the chains disagree" if len(rows) > 1 else "the chain has not settled"
+    warnings = [
+        f"{who} on {each.name} (R-hat {np.ceil(1000.0 * each.rhat) / 1000.0:.3f}, wanted below {RHAT_LIMIT}): "
+        "run more iterations"
+        for each in diagnostics
+        if each.rhat > RHAT_LIMIT
+        and each.name not in not_asked
+        and not each.lower > immaterial_above.get(each.name.partition(":")[0], np.inf)
+    ]
     if min(map(len, rows)) < FEWEST_DRAWS:
         warnings.append(
             f"fewer than {FEWEST_DRAWS} saved iterations a chain after the burn-in: nothing tells whether the chains "
