@@ -78,6 +78,7 @@ def chain_pictures(traces: Traces) -> list[tuple[str, str]]:
 
 
 def _course(name: str, values: NDArray[Any], traces: Traces) -> str:
+    """The values (C, I) of each chain as a line; the axis fits those after the burn-in."""
     rows = np.unique(np.linspace(0, len(traces.iterations) - 1, CHAIN_POINTS).astype(int))
     shown = np.asarray(values, float)[:, rows]
     logarithmic = name.partition(":")[0] in LOGARITHMIC
@@ -89,23 +90,27 @@ def _course(name: str, values: NDArray[Any], traces: Traces) -> str:
     room = 0.05 * (high - low) or 0.5
     low, high = low - room, high + room
     first, last = float(traces.iterations[rows[0]]), float(traces.iterations[rows[-1]])
-    across = LEFT + (WIDTH - LEFT - 6) * (traces.iterations[rows] - first) / max(1.0, last - first)
+
+    def across(iteration: Any) -> Any:
+        return LEFT + (WIDTH - LEFT - 6) * (iteration - first) / max(1.0, last - first)
+
     down = 6 + (HEIGHT - BOTTOM - 6) * (high - np.clip(heights, low, high)) / (high - low)
     lines = []
-    for chain in range(len(shown)):
-        known = np.isfinite(down[chain])
-        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across[known], down[chain][known]))
+    for chain, row in enumerate(down):
+        known = np.isfinite(row)
+        places = zip(across(traces.iterations[rows[known]]), row[known])
+        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
         colour = appearance.PALETTE[chain % len(appearance.PALETTE)]
         lines.append(f'<polyline points="{points}" stroke="{colour}"><title>chain {chain}</title></polyline>')
     if 0 < traces.burn_in < len(traces.iterations):
-        end = float(traces.iterations[traces.burn_in - 1])
-        x = LEFT + (WIDTH - LEFT - 6) * (end - first) / max(1.0, last - first)
+        x = across(float(traces.iterations[traces.burn_in - 1]))
         lines.append(
             f'<line x1="{x:.1f}" x2="{x:.1f}" y1="6" y2="{HEIGHT - BOTTOM}" stroke-dasharray="4 3"/>'
         )
-    ends = [10**each if logarithmic else each for each in (high, low)]
-    texts = [(LEFT - 5, 13, "end", f"{ends[0]:.5g}"), (LEFT - 5, HEIGHT - BOTTOM, "end", f"{ends[1]:.5g}")]
-    texts += [
+    top, bottom = (10**each if logarithmic else each for each in (high, low))
+    texts = [
+        (LEFT - 5, 13, "end", f"{top:.5g}"),
+        (LEFT - 5, HEIGHT - BOTTOM, "end", f"{bottom:.5g}"),
         (LEFT, HEIGHT - 4, "start", f"{first:,.0f}"),
         (WIDTH - 6, HEIGHT - 4, "end", f"iteration {last:,.0f}"),
     ]
