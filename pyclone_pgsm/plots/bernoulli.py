@@ -36,14 +36,8 @@ def data_heatmap(
 ) -> Figure:
     """Heat map of binary data, rows sorted by cluster, above the clusters' posterior mean of theta.
 
-    Parameters
-    ----------
-    data : Clustered
-        Values 0 and 1.
-    probabilities : (T,) float64
-        Of each row's cluster; within a cluster the most certain rows come first.
-    parameters : mapping
-        "theta" (K, D), the posterior mean of the probability of 1.
+    `probabilities` (T,) are those of each row's cluster: within a cluster the most certain rows come first. In
+    `parameters`, "theta" (K, D) is the posterior mean of the probability of 1.
     """
     sizes = data.sizes
     shown = appearance.largest_clusters(sizes, MAX_CLUSTERS)

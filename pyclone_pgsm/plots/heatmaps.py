@@ -38,11 +38,7 @@ class Scale:
 def cluster_means(data: Clustered, parameters: Mapping[str, NDArray[np.float64]]) -> Figure:
     """Heat map of the clusters' posterior means, a row a cluster, in standard deviations of each column.
 
-    Parameters
-    ----------
-    data : Clustered
-    parameters : mapping
-        "mean" (K, D).
+    `parameters` has "mean" (K, D).
     """
     means = (parameters["mean"] - data.values.mean(axis=0)) / column_scales(data.values)
     shown = appearance.largest_clusters(data.sizes, MAX_CLUSTERS)

@@ -22,7 +22,7 @@ from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, MaxNLocator
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.files import make_folder, write_file
@@ -77,9 +77,8 @@ def point_style(colour: str, diameter: float) -> dict[str, Any]:
     }
 
 
-def cluster_legend(sizes: ArrayLike, outliers: int = 0) -> tuple[list[Line2D], list[str]]:
+def cluster_legend(sizes: NDArray[np.int64], outliers: int = 0) -> tuple[list[Line2D], list[str]]:
     """Handles and labels of the largest clusters, in the order of their ids, of the rest, and of outliers."""
-    sizes = np.asarray(sizes, dtype=np.int64)
     colours = cluster_colours(sizes)
     named = named_clusters(sizes, MAX_NAMED)
     entries = [(colours[k], cluster_label(k, sizes[k])) for k in named]
@@ -355,20 +354,9 @@ def save(figure: Figure, path: Path) -> None:
 def write_pictures(
     folder: Path, pictures: Mapping[str, Callable[[], Figure]], formats: Sequence[str]
 ) -> list[Path]:
-    """Draw pictures into a folder, which is made if need be.
+    """Draw pictures, given by name, into a folder, which is made if need be.
 
-    Parameters
-    ----------
-    folder : Path
-    pictures : mapping of str to callable
-        What draws each picture, by name.
-    formats : sequence of str
-        Among "png", "pdf" and "svg".
-
-    Returns
-    -------
-    list of Path
-        The files written, ``<picture>.<format>``, picture by picture.
+    The formats are among "png", "pdf" and "svg". Returns the files, ``<picture>.<format>``, picture by picture.
 
     Raises
     ------

@@ -39,13 +39,8 @@ COLUMNS: dict[str, dict[str, Any]] = {
 def multiqc(content: Content, numbers: Mapping[str, Mapping[str, float]], title: str) -> dict[str, Any]:
     """What a ``*_mqc.json`` holds.
 
-    Parameters
-    ----------
-    content : Content
-    numbers : mapping
-        Of each sample and of the whole, as :class:`~pyclone_pgsm.report.content.Page` has them.
-    title : str
-        Name of the tumour or of the data.
+    `numbers` are those of each sample and of the whole, as :class:`~pyclone_pgsm.report.content.Page` has them; `title`
+    is the name of the tumour or of the data.
     """
     rhat = content.result.largest_rhat
     rows = {f"{title}: {name}" if name else title: dict(row) for name, row in numbers.items()}

@@ -543,7 +543,7 @@ def test_the_largest_clusters_get_colours_of_their_own():
 
 
 def test_greys_are_given_in_turn():
-    assert cluster_colours([90, 1, 200, 100, 1, 1]) == [
+    assert cluster_colours(np.array([90, 1, 200, 100, 1, 1])) == [
         PALETTE[2],
         GREYS[0],
         PALETTE[0],
@@ -554,10 +554,15 @@ def test_greys_are_given_in_turn():
 
 
 def test_minor_clusters_are_grey():
-    assert minor_clusters([3, 1, 1]).tolist() == [False, False, False]
-    assert minor_clusters([497, 1, 1, 1]).tolist() == [False, True, True, True]
-    assert minor_clusters([9900, 81, 19]).tolist() == [False, False, True]
-    assert [colour in GREYS for colour in cluster_colours([497, 1, 1, 1])] == [False, True, True, True]
+    assert minor_clusters(np.array([3, 1, 1])).tolist() == [False, False, False]
+    assert minor_clusters(np.array([497, 1, 1, 1])).tolist() == [False, True, True, True]
+    assert minor_clusters(np.array([9900, 81, 19])).tolist() == [False, False, True]
+    assert [colour in GREYS for colour in cluster_colours(np.array([497, 1, 1, 1]))] == [
+        False,
+        True,
+        True,
+        True,
+    ]
 
 
 def test_colour_groups_part_the_mutations():
