@@ -60,18 +60,17 @@ class MatrixAnalysis:
         self, trace: Trace, result: Result[MixtureSummary], traces: Traces, burn_in: int | None
     ) -> dict[str, Callable[[], Figure]]:
         """Clusters, their sizes and means, the density, co-clustering, chains."""
-        from pyclone_pgsm.plots.mixture import KINDS, mixture_pictures
+        from pyclone_pgsm.plots.mixture import mixture_pictures
         from pyclone_pgsm.plots.points import Clustered
 
         summary = result.summary
         found = predictive(trace, result.chain_weights, burn_in, PICTURED_DRAWS)
-        name = trace.options.model.likelihood
 
         def density(points: NDArray[np.float64]) -> NDArray[np.float64]:
             return np.exp(found.log_density(points))
 
         return mixture_pictures(
-            name if name in KINDS else "other",
+            trace.options.model.likelihood,
             Clustered(trace.matrix.values, summary.labels, summary.column_names),
             summary.row_names,
             summary.assignment_prob,

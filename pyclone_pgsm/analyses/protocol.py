@@ -1,8 +1,8 @@
 """What differs between kinds of data, in one protocol; each kind is one class, registered in :mod:`~.kinds`.
 
 Two more classes of each kind lie in the layers below, under the same name ``kind``: the data as a trace stores them,
-with names, options and model (:class:`~pyclone_pgsm.trace.dataset.Dataset`), and the summary of their draws
-(:class:`~pyclone_pgsm.posterior.draws.Summariser`). All else of a run knows of no kind.
+with names, options and model (:class:`~pyclone_pgsm.trace.dataset.Dataset`), and the summary of their draws, which a
+:class:`~pyclone_pgsm.posterior.summarize.Summariser` makes. All else of a run knows of no kind.
 """
 
 from __future__ import annotations

@@ -31,9 +31,9 @@ from pyclone_pgsm.files import (
 from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.locks import writing
+from pyclone_pgsm.posterior.convergence import monitor_of
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.posterior.summarize import Result
-from pyclone_pgsm.posterior.verdict import monitor_of
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.sampling.chain import ChainState
 from pyclone_pgsm.sampling.chains import Segment, effective_threads, run_chains, run_until_converged

@@ -160,7 +160,7 @@ def run(
         from pyclone_pgsm.files import check_new, make_folder, refuse_inputs
         from pyclone_pgsm.inputs.problems import count
         from pyclone_pgsm.locks import writing
-        from pyclone_pgsm.posterior.verdict import verdict_line, verdict_of
+        from pyclone_pgsm.posterior.convergence import verdict_line, verdict_of
         from pyclone_pgsm.trace import Trace
         from pyclone_pgsm.tumour.options import TUMOUR
 

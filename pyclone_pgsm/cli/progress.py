@@ -48,7 +48,7 @@ def say(result: Result[Any], where: Path, left_out: int = 0, notes: Sequence[str
 def summary_lines(result: Result[Any], left_out: int) -> list[str]:
     """What was clustered, clusters with sizes and parameters, convergence and warnings: lines for the terminal."""
     from pyclone_pgsm.analyses.kinds import ANALYSES
-    from pyclone_pgsm.posterior.verdict import verdict_line
+    from pyclone_pgsm.posterior.convergence import verdict_line
     from pyclone_pgsm.tumour.base_measure import is_weight
 
     lines = ANALYSES[result.summary.kind].lines(result, left_out)

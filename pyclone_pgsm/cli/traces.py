@@ -61,7 +61,7 @@ def resume(
         from pyclone_pgsm.analyses import run as analysis
         from pyclone_pgsm.files import finished
         from pyclone_pgsm.inputs.problems import count
-        from pyclone_pgsm.posterior.verdict import verdict_line, verdict_of
+        from pyclone_pgsm.posterior.convergence import verdict_line, verdict_of
         from pyclone_pgsm.sampling.settings import Settings
         from pyclone_pgsm.trace import Trace
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.posterior.summary import Summary
@@ -25,13 +25,13 @@ PALETTE = (
     "#dcc26a",
     "#d44cf5",
 )
-"""Colours told apart (CIELAB distance of any two at least 15) also by the colour-blind, to red, green or
+"""Colours that are distinct (CIELAB distance of any two at least 15) also for those who are blind to red, green or
 blue; the first six are those of Okabe and Ito (2008)."""
 
 GREYS = ("#858585", "#a0a0a0", "#b8b8b8")
 
 OUTLIER = "#4d4d4d"
-"""Of the crosses that stand for outliers."""
+"""Colour of the crosses that stand for outliers."""
 
 MAX_NAMED = 20
 """Clusters that a legend names; the others are counted."""
@@ -43,34 +43,24 @@ def contents(summary: Summary) -> str:
     return f"{count(len(summary.labels), 'mutation')} in {count(summary.num_clusters, 'cluster')}{outliers}"
 
 
-def by_size(sizes: ArrayLike) -> NDArray[np.int64]:
+def by_size(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
     """Clusters from the largest to the smallest, (K,); equal ones in the order of their ids."""
-    return np.argsort(-np.asarray(sizes, dtype=np.int64), kind="stable")
+    return np.argsort(-sizes, kind="stable")
 
 
-def minor_clusters(sizes: ArrayLike) -> NDArray[np.bool_]:
+def minor_clusters(sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether a cluster is so small that pictures mute it, (K,).
 
     Small is less than a fifth of the square root of the number of mutations: nothing among 25 mutations,
     singletons among 100, clusters below 20 among 10,000.
     """
-    sizes = np.asarray(sizes, dtype=np.int64)
     return sizes < math.sqrt(sizes.sum()) / 5
 
 
-def cluster_colours(sizes: ArrayLike) -> list[str]:
-    """Colour of each cluster, the same in every picture.
+def cluster_colours(sizes: NDArray[np.int64]) -> list[str]:
+    """The K hexadecimal colours of clusters of these sizes, the same in every picture.
 
-    Parameters
-    ----------
-    sizes : (K,) int
-        Mutations of each cluster.
-
-    Returns
-    -------
-    list of str
-        K hexadecimal colours: the twelve largest clusters that are not minor get the palette in the order of
-        their sizes, all others greys in turn.
+    The twelve largest clusters that are not minor get the palette in the order of their sizes, others greys in turn.
     """
     minor = minor_clusters(sizes)
     coloured = [k for k in by_size(sizes) if not minor[k]][: len(PALETTE)]
@@ -80,7 +70,7 @@ def cluster_colours(sizes: ArrayLike) -> list[str]:
     return [colours[k] for k in range(len(minor))]
 
 
-def colour_groups(sizes: ArrayLike, labels: NDArray[np.int64]) -> list[tuple[str, NDArray[np.bool_]]]:
+def colour_groups(sizes: NDArray[np.int64], labels: NDArray[np.int64]) -> list[tuple[str, NDArray[np.bool_]]]:
     """The colours in use, each with the mask (T,) of its mutations: outliers, greys, then by falling size."""
     order = (OUTLIER, *GREYS, *PALETTE)
     colours = [*cluster_colours(sizes), OUTLIER]  # the last is that of cluster -1
@@ -94,29 +84,30 @@ def runs(labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64
     return starts, np.diff(np.r_[starts, len(labels)])
 
 
-def largest_clusters(sizes: ArrayLike, limit: int) -> NDArray[np.int64]:
+def largest_clusters(sizes: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
     """Ids of the at most `limit` largest clusters, ascending."""
     return np.sort(by_size(sizes)[:limit])
 
 
-def single_clusters(sizes: ArrayLike) -> NDArray[np.bool_]:
+def single_clusters(sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
     """Whether a cluster is one of several minor ones of a single mutation, which share a row or an entry, (K,)."""
-    singles = minor_clusters(sizes) & (np.asarray(sizes) == 1)
+    singles = minor_clusters(sizes) & (sizes == 1)
     return singles & (singles.sum() > 1)
 
 
-def named_clusters(sizes: ArrayLike, limit: int) -> NDArray[np.int64]:
+def named_clusters(sizes: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
     """Ids of the at most `limit` largest clusters that are not in :func:`single_clusters`, ascending."""
     singles = single_clusters(sizes)
     return np.sort([k for k in by_size(sizes) if not singles[k]][:limit]).astype(np.int64)
 
 
-def cluster_rows_of(sizes: ArrayLike, limit: int) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]:
+def cluster_rows_of(
+    sizes: NDArray[np.int64], limit: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]:
     """Clusters (k,) that a picture with a row a cluster shows, the row (k,) of each, and the labels of the rows.
 
     The at most `limit` largest have rows of their own; all of :func:`single_clusters` share the last.
     """
-    sizes = np.asarray(sizes, dtype=np.int64)
     named, singles = named_clusters(sizes, limit), np.flatnonzero(single_clusters(sizes))
     labels = [cluster_label(k, sizes[k]) for k in named]
     if len(singles):
@@ -140,9 +131,8 @@ def outliers_label(count: int) -> str:
     return f"outliers (n = {count:,})"
 
 
-def others_label(sizes: ArrayLike, named: NDArray[np.int64]) -> str | None:
+def others_label(sizes: NDArray[np.int64], named: NDArray[np.int64]) -> str | None:
     """What a legend says of the clusters that it does not name; None if it names all."""
-    sizes = np.asarray(sizes, dtype=np.int64)
     others = len(sizes) - len(named)
     if others == single_clusters(sizes).sum():
         return singles_label(others) if others else None
@@ -150,18 +140,11 @@ def others_label(sizes: ArrayLike, named: NDArray[np.int64]) -> str | None:
 
 
 def distinct_names(names: Sequence[str], limit: int, drawable: Sequence[str] | None = None) -> list[str]:
-    """Names of at most `limit` characters, as distinct as they were.
+    """Names of at most `limit` characters (8 or more), as distinct as they were.
 
-    A long name loses its middle; where that makes two names equal, all names lose their beginnings, or their
-    ends, or what they have in common, whichever keeps them apart, and at worst they get numbers.
-
-    Parameters
-    ----------
-    names : sequence of str
-    limit : int
-        At least 8.
-    drawable : sequence of str or None
-        What can be shown of each, if that is not all.
+    A long name loses its middle; where that makes two names equal, all names lose their beginnings, or their ends, or
+    what they have in common, whichever keeps them apart, and at worst they get numbers. `drawable` is what can be shown
+    of each, if that is not all.
     """
     drawable = names if drawable is None else drawable
     distinct = len(set(names))

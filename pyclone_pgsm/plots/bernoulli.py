@@ -36,18 +36,8 @@ def data_heatmap(
 ) -> Figure:
     """Heat map of binary data, rows sorted by cluster, above the clusters' posterior mean of theta.
 
-    Parameters
-    ----------
-    data : Clustered
-        Values 0 and 1.
-    probabilities : (T,) float64
-        Of each row's cluster; within a cluster the most certain rows come first.
-    parameters : mapping
-        "theta" (K, D), the posterior mean of the probability of 1.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
+    `probabilities` (T,) are those of each row's cluster: within a cluster the most certain rows come first. In
+    `parameters`, "theta" (K, D) is the posterior mean of the probability of 1.
     """
     sizes = data.sizes
     shown = appearance.largest_clusters(sizes, MAX_CLUSTERS)
@@ -65,8 +55,9 @@ def data_heatmap(
     lines, clusters = _lines(data.values[order], data.labels[order])
     axes = style.add_axes(figure, frame.left, top, frame.width, HEIGHT)
     theta = Scale("Blues", 0, 1, "probability of 1")
-    draw_scale(figure, frame, draw_image(axes, lines, theta), theta.name, top, 2 * BAR)
-    draw_strip(figure, frame, top, HEIGHT, clusters)
+    image = draw_image(axes, lines, theta)
+    draw_scale(figure, image, theta.name, frame.left + frame.width, top, 2 * BAR)
+    draw_strip(frame.strip_axes(figure, top, HEIGHT), clusters, sizes)
     _part_clusters(axes, clusters)
     draw_cluster_rows(figure, frame, top + HEIGHT + gap, height, parameters["theta"], theta)
     return figure
@@ -75,13 +66,9 @@ def data_heatmap(
 def _lines(
     values: NDArray[np.float64], labels: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The rows, or means of neighbours of the same cluster so that they are few; and each one's cluster.
+    """The rows, or means of neighbours of the same cluster so that they are few, and the cluster of each.
 
-    Parameters
-    ----------
-    values : (T, D) float64
-    labels : (T,) int64
-        Ascending.
+    `labels` are ascending.
     """
     step = -(-len(labels) // MAX_LINES)
     within = np.arange(len(labels)) - np.repeat(*appearance.runs(labels))

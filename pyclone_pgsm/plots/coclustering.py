@@ -7,16 +7,15 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
-from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
 from pyclone_pgsm.plots import appearance, style
+from pyclone_pgsm.plots.heatmaps import STRIP, Scale, draw_image, draw_scale, draw_strip
 
 MAX_ROW_NAMES = 45
 SMALLEST_SIDE, LARGEST_SIDE = 2.4, 5.2
-STRIP = 0.1
 SMALLEST_BLOCK = 0.03
 """Inches; smaller blocks get no border."""
 DIGIT, LINE = 0.075, 0.11
@@ -44,10 +43,6 @@ def coclustering_heatmap(
         Those shown; at most about 1,500.
     matrix : (n, n) float
         Probability for each pair of them.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     sizes = np.bincount(labels[labels >= 0])
     order = _order(labels[item_index], matrix)
@@ -63,32 +58,22 @@ def coclustering_heatmap(
     top = style.HEADER + 0.1 + STRIP + 0.03
     figure = style.new_figure(left + side + 1.0, top + side + 0.35, "Posterior co-clustering", subtitle)
     axes = style.add_axes(figure, left, top, side, side)
-    image = axes.imshow(matrix, cmap="Blues", vmin=0, vmax=1, aspect="auto", interpolation_stage="data")
-    for spine in axes.spines.values():
-        spine.set(visible=True, color=style.SOFT, linewidth=0.6)
-    axes.set_xticks([])
+    scale = Scale("Blues", 0, 1, "posterior probability of sharing a cluster")
+    image = draw_image(axes, matrix, scale, most_sharp=0)
     axes.set_yticks(range(len(written)), written)
     axes.tick_params(axis="y", length=0, pad=13)
 
     shown = labels[items]
-    colours = [*appearance.cluster_colours(sizes), appearance.OUTLIER]  # the last is that of cluster -1
-    strip = np.array([to_rgb(colour) for colour in colours])[shown]
     beside = style.add_axes(figure, left - STRIP - 0.03, top, STRIP, side)
     above = style.add_axes(figure, left, top - STRIP - 0.03, side, STRIP)
-    beside.imshow(strip[:, None], aspect="auto", interpolation="nearest")
-    above.imshow(strip[None], aspect="auto", interpolation="nearest")
-    for axis in (beside, above):
-        axis.set_axis_off()
+    draw_strip(beside, shown, sizes)
+    draw_strip(above, shown, sizes, axis=0)
     _draw_blocks(axes, shown, side / n)
     if written:
         _number_blocks(above, shown, side / n, upright=False)
     else:
         _number_blocks(beside, shown, side / n, upright=True)
-
-    scale = style.add_axes(figure, left + side + 0.2, top, 0.14, max(side / 2, SMALLEST_SIDE))
-    bar = figure.colorbar(image, cax=scale)
-    bar.outline.set(linewidth=0.6, edgecolor=style.SOFT)
-    bar.set_label("posterior probability of sharing a cluster", fontsize=style.SMALL, color=style.INK)
+    draw_scale(figure, image, scale.name, left + side, top, max(side / 2, SMALLEST_SIDE))
     return figure
 
 

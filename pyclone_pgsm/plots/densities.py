@@ -24,16 +24,7 @@ MAX_POINTS = 200
 
 
 def cluster_densities(summary: Summary) -> Figure:
-    """Posterior density of each cluster's prevalence in each sample, each scaled to its own height.
-
-    Parameters
-    ----------
-    summary : Summary
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """Posterior density of each cluster's prevalence in each sample, each scaled to its own height."""
     num_samples = len(summary.sample_ids)
     columns = min(num_samples, MAX_COLUMNS)
     panel_rows = math.ceil(num_samples / columns)
@@ -63,7 +54,7 @@ def cluster_densities(summary: Summary) -> Figure:
         _draw_panel(axes, summary, d, shown, rows)
         axes.set_title(name, fontsize=style.TEXT, color=style.INK, pad=4)
         if d + columns >= num_samples:
-            axes.set_xlabel("cellular prevalence", fontsize=style.TEXT, color=style.INK, labelpad=2)
+            axes.set_xlabel("cellular prevalence", labelpad=2)
     return figure
 
 

@@ -10,11 +10,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.image import AxesImage
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from pyclone_pgsm.plots import appearance, style
-from pyclone_pgsm.plots.points import Clustered
+from pyclone_pgsm.plots.points import Clustered, column_scales
 
 MAX_CLUSTERS = 60
 MAX_NAMES = 60
@@ -39,19 +38,9 @@ class Scale:
 def cluster_means(data: Clustered, parameters: Mapping[str, NDArray[np.float64]]) -> Figure:
     """Heat map of the clusters' posterior means, a row a cluster, in standard deviations of each column.
 
-    Parameters
-    ----------
-    data : Clustered
-    parameters : mapping
-        "mean" (K, D).
-
-    Returns
-    -------
-    matplotlib.figure.Figure
+    `parameters` has "mean" (K, D).
     """
-    deviation = data.values.std(axis=0)
-    deviation = np.where(deviation > 1e-12 * np.abs(data.values).max(axis=0), deviation, np.inf)
-    means = (parameters["mean"] - data.values.mean(axis=0)) / deviation
+    means = (parameters["mean"] - data.values.mean(axis=0)) / column_scales(data.values)
     shown = appearance.largest_clusters(data.sizes, MAX_CLUSTERS)
     subtitle = f"{data}; deviation from the mean of each column, in its standard deviations"
     if len(shown) < len(data.sizes):
@@ -66,7 +55,7 @@ def cluster_means(data: Clustered, parameters: Mapping[str, NDArray[np.float64]]
         max(frame.total_width, style.title_width(subtitle)), total, "Cluster means", subtitle
     )
     image = draw_cluster_rows(figure, frame, top, height, means, scale)
-    draw_scale(figure, frame, image, scale.name, top, bar)
+    draw_scale(figure, image, scale.name, frame.left + frame.width, top, bar)
     return figure
 
 
@@ -104,6 +93,10 @@ class Frame:
         left = style.text_width(labels, style.SMALL) + STRIP + 0.4
         return cls(data, shown, labels, names, left, float(np.clip(0.25 * num_columns, 1.6, 6.0)), below)
 
+    def strip_axes(self, figure: Figure, top: float, height: float) -> Axes:
+        """Axes at the left of the rows, for the colours of their clusters."""
+        return style.add_axes(figure, self.left - STRIP - 0.04, top, STRIP, height)
+
     @property
     def total_width(self) -> float:
         """Inches that the figure takes with the scale at the right."""
@@ -126,20 +119,22 @@ def draw_cluster_rows(
     if frame.names:
         axes.set_xticks(range(len(frame.names)), frame.names, rotation=90)
     else:
-        axes.set_xlabel(f"{frame.data.values.shape[1]:,} columns", fontsize=style.TEXT, color=style.INK)
-    draw_strip(figure, frame, top, height, frame.shown)
+        axes.set_xlabel(f"{frame.data.values.shape[1]:,} columns")
+    draw_strip(frame.strip_axes(figure, top, height), frame.shown, frame.data.sizes)
     return image
 
 
-def draw_scale(figure: Figure, frame: Frame, image: AxesImage, name: str, top: float, height: float) -> None:
-    """Draw the colours of an image at the right of the frame."""
-    place = style.add_axes(figure, frame.left + frame.width + 0.2, top, 0.14, height)
-    bar = figure.colorbar(image, cax=place, ticks=MaxNLocator(nbins=5, steps=[1, 2, 5, 10]))
+def draw_scale(figure: Figure, image: AxesImage, name: str, right: float, top: float, height: float) -> None:
+    """Draw the colours of an image that ends at `right`, beside it."""
+    place = style.add_axes(figure, right + 0.2, top, 0.14, height)
+    bar = figure.colorbar(image, cax=place, ticks=style.round_ticks(5))
     bar.outline.set(linewidth=0.6, edgecolor=style.SOFT)
-    bar.set_label(name, fontsize=style.SMALL, color=style.INK)
+    bar.set_label(name, fontsize=style.SMALL)
 
 
-def draw_image(axes: Axes, table: NDArray[np.float64], scale: Scale) -> AxesImage:
+def draw_image(
+    axes: Axes, table: NDArray[np.floating], scale: Scale, most_sharp: int = MOST_SHARP
+) -> AxesImage:
     """Show a table as an image with a thin border and no ticks."""
     image = axes.imshow(
         table,
@@ -147,7 +142,7 @@ def draw_image(axes: Axes, table: NDArray[np.float64], scale: Scale) -> AxesImag
         vmin=scale.low,
         vmax=scale.high,
         aspect="auto",
-        interpolation="nearest" if max(table.shape) <= MOST_SHARP else "antialiased",
+        interpolation="nearest" if max(table.shape) <= most_sharp else "antialiased",
         interpolation_stage="data",
     )
     for spine in axes.spines.values():
@@ -157,9 +152,12 @@ def draw_image(axes: Axes, table: NDArray[np.float64], scale: Scale) -> AxesImag
     return image
 
 
-def draw_strip(figure: Figure, frame: Frame, top: float, height: float, clusters: NDArray[np.int64]) -> None:
-    """Draw the colours of the clusters of the rows at the left of a heat map."""
-    colours = np.array([to_rgb(colour) for colour in appearance.cluster_colours(frame.data.sizes)])
-    strip = style.add_axes(figure, frame.left - STRIP - 0.04, top, STRIP, height)
-    strip.imshow(colours[clusters][:, None], aspect="auto", interpolation="nearest")
+def draw_strip(strip: Axes, clusters: NDArray[np.int64], sizes: NDArray[np.int64], axis: int = 1) -> None:
+    """Fill axes with the colours of the clusters (n,) of rows, or with those of columns if `axis` is 0.
+
+    -1 is the cluster of outliers; `sizes` (K,) are those of all clusters.
+    """
+    names = [*appearance.cluster_colours(sizes), appearance.OUTLIER]  # the last is that of cluster -1
+    colours = np.array([to_rgb(name) for name in names])[clusters]
+    strip.imshow(np.expand_dims(colours, axis), aspect="auto", interpolation="nearest")
     strip.set_axis_off()

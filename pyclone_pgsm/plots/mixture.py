@@ -7,7 +7,6 @@ from functools import partial
 
 import numpy as np
 from matplotlib.figure import Figure
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 
 from pyclone_pgsm.plots import appearance, style
@@ -19,26 +18,25 @@ from pyclone_pgsm.plots.points import Clustered
 from pyclone_pgsm.plots.traces import chain_traces
 from pyclone_pgsm.posterior.traces import Traces
 
-KINDS = ("normal", "bernoulli", "other")
 MAX_ROWS = 60
 
 
 def mixture_pictures(
-    kind: str,
+    likelihood: str,
     data: Clustered,
     names: Sequence[str],
     probabilities: NDArray[np.float64],
     parameters: Mapping[str, NDArray[np.float64]],
-    coclustering: tuple[NDArray[np.int64], NDArray[np.floating]] | None,
-    traces: Traces | None,
+    coclustering: tuple[NDArray[np.int64], NDArray[np.floating]],
+    traces: Traces,
     density: Density | None,
 ) -> dict[str, Callable[[], Figure]]:
     """What draws each picture of a mixture, by name.
 
     Parameters
     ----------
-    kind : {"normal", "bernoulli", "other"}
-        Of the likelihood: what ``parameters`` holds.
+    likelihood : str
+        Its name: "normal" and "bernoulli" have pictures of their own.
     data : Clustered
         Each cluster has rows.
     names : sequence of str
@@ -46,23 +44,20 @@ def mixture_pictures(
     probabilities : (T,) float64
         Posterior probability of each row's cluster.
     parameters : mapping of str to array
-        Posterior of the clusters. normal: "mean" (K, D) and "covariance" (K, D, D); bernoulli: "theta" (K, D);
-        other: not used.
-    coclustering : tuple or None
-        Rows (n,) and the probability (n, n) that two of them share a cluster; None for no such picture.
-    traces : Traces or None
-        None for no such picture.
+        Posterior of the clusters. normal: "mean" (K, D) and "covariance" (K, D, D); bernoulli: "theta" (K, D); not
+        used of other likelihoods.
+    coclustering : tuple
+        Rows (n,) and the probability (n, n) that two of them share a cluster.
+    traces : Traces
     density : callable or None
-        Posterior predictive density (n,), not its logarithm, of new rows (n, D). Used for one and two columns
-        that are not of kind bernoulli.
+        Posterior predictive density (n,), not its logarithm, of new rows (n, D). Used for one and two columns, but not
+        for bernoulli.
     """
-    if kind not in KINDS:
-        raise ValueError(f"kind {kind!r}: expected one of {', '.join(KINDS)}")
     pictures: dict[str, Callable[[], Figure]] = {}
-    if kind == "bernoulli":
+    if likelihood == "bernoulli":
         pictures["clusters"] = partial(data_heatmap, data, probabilities, parameters)
     else:
-        normal = parameters if kind == "normal" else None
+        normal = parameters if likelihood == "normal" else None
         num_columns = data.values.shape[1]
         pictures["clusters"] = partial(cluster_points, data, normal, density)
         if density is not None and num_columns == 2:
@@ -70,26 +65,13 @@ def mixture_pictures(
         if normal is not None and num_columns > 2:
             pictures["cluster_means"] = partial(cluster_means, data, normal)
     pictures["cluster_sizes"] = partial(cluster_sizes, data, probabilities)
-    if coclustering is not None:
-        pictures["coclustering"] = partial(coclustering_heatmap, names, data.labels, str(data), *coclustering)
-    if traces is not None:
-        pictures["traces"] = partial(chain_traces, traces)
+    pictures["coclustering"] = partial(coclustering_heatmap, names, data.labels, str(data), *coclustering)
+    pictures["traces"] = partial(chain_traces, traces)
     return pictures
 
 
 def cluster_sizes(data: Clustered, probabilities: NDArray[np.float64]) -> Figure:
-    """Size of each cluster, and how sure its members are.
-
-    Parameters
-    ----------
-    data : Clustered
-    probabilities : (T,) float64
-        Posterior probability of each row's cluster.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
-    """
+    """Size of each cluster, and the probabilities (T,) of its members to belong to it."""
     sizes = data.sizes
     shown = appearance.largest_clusters(sizes, MAX_ROWS)
     subtitle = f"{data}; dots: medians, bars: all but the lowest and the highest 5 % of the rows"
@@ -107,8 +89,7 @@ def cluster_sizes(data: Clustered, probabilities: NDArray[np.float64]) -> Figure
     style.cluster_rows(bars, labels)
     bars.barh(rows, sizes[shown], height=0.72, color=colours)
     bars.set_xlim(0, sizes.max())
-    bars.xaxis.set_major_locator(MaxNLocator(nbins=4, steps=[1, 2, 5, 10], integer=True))
-    bars.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
+    style.number_ticks(bars.xaxis, 4, integer=True)
     bars.grid(True, axis="x", color=style.RULE, linewidth=0.6)
     for row, size in zip(rows, sizes[shown]):
         bars.annotate(
@@ -121,7 +102,7 @@ def cluster_sizes(data: Clustered, probabilities: NDArray[np.float64]) -> Figure
             color=style.INK,
             annotation_clip=False,
         )
-    bars.set_xlabel("rows", fontsize=style.TEXT, color=style.INK)
+    bars.set_xlabel("rows")
 
     certainty = style.add_axes(figure, left + width + gap, top, width, height)
     style.cluster_rows(certainty, [""] * len(shown))
@@ -131,5 +112,5 @@ def cluster_sizes(data: Clustered, probabilities: NDArray[np.float64]) -> Figure
     certainty.hlines(rows, low, high, colors=colours, linewidth=2)
     certainty.scatter(middle, rows, s=16, c=colours, linewidths=0, zorder=3, clip_on=False)
     style.unit_axis(certainty, "x")
-    certainty.set_xlabel("probability of a row's cluster", fontsize=style.TEXT, color=style.INK)
+    certainty.set_xlabel("probability of a row's cluster")
     return figure

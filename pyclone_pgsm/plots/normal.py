@@ -24,6 +24,8 @@ from pyclone_pgsm.plots.points import Clustered
 Parameters = Mapping[str, NDArray[np.float64]]
 Density = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
+PANEL, TOP = 4.6, style.HEADER + 0.05
+"""Inches of the side of a panel of two columns, and above it."""
 CELLS = 200
 """Cells of the grid along each axis on which densities are drawn."""
 SHARES = (0.99, 0.95, 0.8, 0.5)
@@ -52,10 +54,6 @@ def cluster_points(
         Posterior of the K Normal clusters: "mean" (K, D), "covariance" (K, D, D). None for no ellipses.
     density : callable or None
         Posterior predictive density (n,) of new rows (n, D). Drawn for one and two columns.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     num_columns = data.values.shape[1]
     if num_columns == 1:
@@ -69,8 +67,7 @@ def cluster_points(
 
 
 def _plane(data: Clustered, parameters: Parameters | None, density: Density | None) -> Figure:
-    panel, top = 4.6, style.HEADER + 0.05
-    ends = _plane_ends(data, parameters)
+    ends = _axis_ends(data, parameters)
     left = points.tick_width(ends[1]) + 0.45
     handles, labels = style.cluster_legend(data.sizes)
     legend_width, legend_height = style.legend_size(labels)
@@ -79,45 +76,28 @@ def _plane(data: Clustered, parameters: Parameters | None, density: Density | No
         subtitle += "; ellipses: 2 standard deviations"
     if density is not None:
         subtitle += "; shaded: predictive density"
-    width = max(left + panel + 0.15 + legend_width, style.title_width(subtitle))
-    figure = style.new_figure(width, top + max(panel, legend_height) + 0.5, "Clusters", subtitle)
-    axes = _plane_axes(figure, data, ends, left, top, panel)
+    width = max(left + PANEL + 0.15 + legend_width, style.title_width(subtitle))
+    figure = style.new_figure(width, TOP + max(PANEL, legend_height) + 0.5, "Clusters", subtitle)
+    axes = _plane_axes(figure, data, ends, left)
     if density is not None:
         _shade(axes, data, density, ends, FAINT)
-    points.draw_points(axes, data, *data.values.T)
-    centres = points.medians(data, data.values)
-    if parameters is not None:
-        centres = parameters["mean"]
-        points.draw_ellipses(axes, data, centres, parameters["covariance"])
-    points.number_clusters(axes, data, centres, np.flatnonzero(~appearance.minor_clusters(data.sizes)))
-    style.draw_legend(figure, handles, labels, left + panel + 0.15, top)
+    _draw_clusters(axes, data, parameters, [0, 1], np.flatnonzero(~appearance.minor_clusters(data.sizes)))
+    style.draw_legend(figure, handles, labels, left + PANEL + 0.15, TOP)
     return figure
 
 
 def density_map(data: Clustered, density: Density, parameters: Parameters | None = None) -> Figure:
     """Posterior predictive density over two columns, as regions of highest density.
 
-    Parameters
-    ----------
-    data : Clustered
-        Of two columns.
-    density : callable
-        Density (n,) of new rows (n, 2).
-    parameters : mapping or None
-        As of `cluster_points`; the axes are made to fit its ellipses.
-
-    Returns
-    -------
-    matplotlib.figure.Figure
+    The arguments are those of :func:`cluster_points`; the axes fit its ellipses.
     """
-    panel, top = 4.6, style.HEADER + 0.05
-    ends = _plane_ends(data, parameters)
+    ends = _axis_ends(data, parameters)
     left = points.tick_width(ends[1]) + 0.45
     subtitle = f"{data}; shaded: regions of highest density"
     if len(data.labels) > MAX_DOTS:
         subtitle += f"; dots: {MAX_DOTS:,} of the rows"
-    figure = style.new_figure(left + panel + 1.25, top + panel + 0.5, "Predictive density", subtitle)
-    axes = _plane_axes(figure, data, ends, left, top, panel)
+    figure = style.new_figure(left + PANEL + 1.25, TOP + PANEL + 0.5, "Predictive density", subtitle)
+    axes = _plane_axes(figure, data, ends, left)
     _shade(axes, data, density, ends, STRONG)
     dots = data.values[points.drawn_rows(data.labels, MAX_DOTS)].T
     axes.plot(*dots, "o", markersize=1.2, markeredgewidth=0, color=style.INK, alpha=0.6, zorder=1.5)
@@ -136,7 +116,8 @@ def density_map(data: Clustered, density: Density, parameters: Parameters | None
     return figure
 
 
-def _plane_ends(data: Clustered, parameters: Parameters | None) -> list[tuple[float, float]]:
+def _axis_ends(data: Clustered, parameters: Parameters | None) -> list[tuple[float, float]]:
+    """Ends of the axis of each column, which hold the rows and most of the ellipses."""
     if parameters is None:
         return [points.limits(column) for column in data.values.T]
     return [
@@ -161,17 +142,28 @@ def _shade(
             axes.contourf(x, y, heights, [level, np.inf], colors=[colour], zorder=0.5)
 
 
-def _plane_axes(
-    figure: Figure, data: Clustered, ends: list[tuple[float, float]], left: float, top: float, panel: float
-) -> Axes:
-    axes = style.add_axes(figure, left, top, panel, panel)
+def _plane_axes(figure: Figure, data: Clustered, ends: list[tuple[float, float]], left: float) -> Axes:
+    axes = style.add_axes(figure, left, TOP, PANEL, PANEL)
     points.value_axis(axes, "x", ends[0])
     points.value_axis(axes, "y", ends[1])
-    names = points.shown_names(data.column_names, panel)
-    axes.set_xlabel(names[0], fontsize=style.TEXT, color=style.INK)
-    axes.set_ylabel(names[1], fontsize=style.TEXT, color=style.INK)
-    axes.yaxis.set_label_coords(-(left - 0.25) / panel, 0.5)
+    names = style.short_names(data.column_names, int(12 * PANEL))
+    axes.set_xlabel(names[0])
+    axes.set_ylabel(names[1])
+    axes.yaxis.set_label_coords(-(left - 0.25) / PANEL, 0.5)
     return axes
+
+
+def _draw_clusters(
+    axes: Axes, data: Clustered, parameters: Parameters | None, pair: list[int], numbered: NDArray[np.int64]
+) -> None:
+    """Draw two of the columns: the rows, the clusters' ellipses, and the numbers of some clusters."""
+    coordinates = data.values[:, pair]
+    points.draw_points(axes, data, *coordinates.T)
+    centres = points.medians(data, coordinates)
+    if parameters is not None:
+        centres = parameters["mean"][:, pair]
+        points.draw_ellipses(axes, data, centres, parameters["covariance"][:, pair][:, :, pair])
+    points.number_clusters(axes, data, centres, numbered)
 
 
 # --- one column ---------------------------------------------------------------------------------------------
@@ -189,29 +181,19 @@ def _rows(data: Clustered, parameters: Parameters | None, density: Density | Non
     if len(shown) < len(sizes):
         subtitle += f"; rows: the {len(shown)} largest"
     labels = [appearance.cluster_label(k, sizes[k]) for k in shown]
-    left, top, width = style.text_width(labels, style.SMALL) + 0.3, style.HEADER + 0.1, 5.0
-    strip, histogram, gap = max(0.5, len(shown) * (0.32 if len(shown) <= 12 else 0.19)), 1.5, 0.15
-    ends = points.limits(values)
-    if parameters is not None:
-        reach = points.spans(data, parameters["mean"][:, 0], parameters["covariance"][:, 0, 0])
-        ends = points.limits(values, *reach)
+    [ends] = _axis_ends(data, parameters)
     right = points.tick_width(ends) / 2 + 0.1
-    total = max(left + width + right, style.title_width(subtitle))
-    figure = style.new_figure(total, top + histogram + gap + strip + 0.5, "Clusters", subtitle)
-    above = style.add_axes(figure, left, top, width, histogram)
-    axes = style.add_axes(figure, left, top + histogram + gap, width, strip)
-
+    figure, above, axes = style.histogram_above_rows("Clusters", subtitle, labels, 1.5, right)
     _draw_histogram(above, data, ends, density)
     row_of = np.full(len(sizes), np.nan)
     row_of[shown] = np.arange(len(shown))
     jitter = np.arange(len(values)) * style.GOLDEN % 1 * 0.6 - 0.4
-    style.cluster_rows(axes, labels)
     points.value_axis(axes, "x", ends)
     points.draw_points(axes, data, values, row_of[data.labels] + jitter)
     if parameters is not None:
         _draw_bars(axes, parameters, shown)
-    [name] = points.shown_names(data.column_names, width)
-    axes.set_xlabel(name, fontsize=style.TEXT, color=style.INK)
+    [name] = style.short_names(data.column_names, int(12 * style.ROWS_WIDTH))
+    axes.set_xlabel(name)
     return figure
 
 
@@ -229,7 +211,7 @@ def _draw_histogram(axes: Axes, data: Clustered, ends: tuple[float, float], dens
     points.value_axis(axes, "x", ends)
     axes.tick_params(labelbottom=False)
     points.value_axis(axes, "y", (0, 1.05 * highest), ticks=4)
-    axes.set_ylabel("rows", fontsize=style.TEXT, color=style.INK)
+    axes.set_ylabel("rows")
 
 
 def _draw_bars(axes: Axes, parameters: Parameters, shown: NDArray[np.int64]) -> None:
@@ -259,9 +241,7 @@ def principal_directions(values: NDArray[np.float64]) -> tuple[NDArray[np.float6
     shares : (n,) float64
         Share of the variance of all scaled columns.
     """
-    deviation = values.std(axis=0)
-    varies = deviation > 1e-12 * np.abs(values).max(axis=0)
-    scale = np.where(varies, deviation, np.inf)
+    scale = points.column_scales(values)
     T, D = values.shape
     if D <= SEEN_COLUMNS:
         scaled = (values - values.mean(axis=0)) / scale
@@ -274,7 +254,7 @@ def principal_directions(values: NDArray[np.float64]) -> tuple[NDArray[np.float6
         axes = np.linalg.qr(spanning)[0][:, :MAX_COMPONENTS]
     axes = axes * np.sign(axes[np.abs(axes).argmax(axis=0), np.arange(axes.shape[1])])
     directions = axes / scale[:, None]
-    shares = (values @ directions).var(axis=0) / max(1, np.count_nonzero(varies))
+    shares = (values @ directions).var(axis=0) / max(1, np.count_nonzero(np.isfinite(scale)))
     number = max(2, np.count_nonzero(shares > 1e-9))
     return directions[:, :number], shares[:number]
 
@@ -299,7 +279,7 @@ def _components(data: Clustered, parameters: Parameters | None) -> Figure:
             "mean": (parameters["mean"] - centre) @ directions,
             "covariance": directions.T @ parameters["covariance"] @ directions,
         }
-    ends = _plane_ends(placed, parameters)
+    ends = _axis_ends(placed, parameters)
     left = max(points.tick_width(each) for each in ends[1:]) + 0.45
     coloured = np.flatnonzero(~np.isin(appearance.cluster_colours(data.sizes), appearance.GREYS))
 
@@ -307,14 +287,7 @@ def _components(data: Clustered, parameters: Parameters | None) -> Figure:
         """Draw two of the components, with the numbers of the clusters that have colours of their own."""
         points.value_axis(axes, "x", ends[j])
         points.value_axis(axes, "y", ends[i])
-        pair = [j, i]
-        coordinates = placed.values[:, pair]
-        points.draw_points(axes, placed, *coordinates.T)
-        centres = points.medians(placed, coordinates)
-        if parameters is not None:
-            centres = parameters["mean"][:, pair]
-            points.draw_ellipses(axes, placed, centres, parameters["covariance"][:, pair][:, :, pair])
-        points.number_clusters(axes, placed, centres, coloured)
+        _draw_clusters(axes, placed, parameters, [j, i], coloured)
         if j == 0:
             axes.yaxis.set_label_coords(-(left - 0.2) / style.panel_side(len(shares)), 0.5)
 

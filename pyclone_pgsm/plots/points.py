@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,7 +10,6 @@ from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgba_array
 from matplotlib.patheffects import withStroke
-from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.inputs.problems import count
@@ -21,6 +19,8 @@ MAX_POINTS = 100_000
 """Rows drawn at most; of more, an even part of each cluster."""
 MOST_BEYOND = 0.15
 """Part of the range of the values by which an axis is made longer for ellipses, at most."""
+TICKS = 6
+"""Of an axis, about."""
 DARKER = 0.7
 """Factor from a cluster's colour to that of its outline."""
 
@@ -72,27 +72,18 @@ def limits(
     return first - margin, last + margin
 
 
-def value_axis(axes: Axes, which: str, ends: tuple[float, float], ticks: int = 6) -> None:
+def value_axis(axes: Axes, which: str, ends: tuple[float, float], ticks: int = TICKS) -> None:
     """Make the "x" or "y" axis one from end to end with a grid and about so many ticks."""
     axes.set(**{f"{which}lim": ends})
     axis = axes.xaxis if which == "x" else axes.yaxis
-    axis.set_major_locator(_locator(ticks))
-    axis.set_major_formatter(FuncFormatter(_number))
+    style.number_ticks(axis, ticks)
     axis.grid(True, color=style.RULE, linewidth=0.6)
 
 
-def tick_width(ends: tuple[float, float], ticks: int = 6) -> float:
+def tick_width(ends: tuple[float, float]) -> float:
     """Inches that the numbers of a y axis with these ends take."""
-    return style.text_width([_number(tick) for tick in _locator(ticks).tick_values(*ends)], style.SMALL)
-
-
-def _locator(ticks: int) -> MaxNLocator:
-    return MaxNLocator(nbins=ticks, steps=[1, 2, 5, 10])
-
-
-def _number(value: float, _: int | None = None) -> str:
-    text = f"{value:,.10g}" if 1e-4 <= abs(value) < 1e10 or value == 0 else f"{value:.6g}"
-    return text.replace("-", "−")
+    ticks = style.round_ticks(TICKS).tick_values(*ends)
+    return style.text_width([style.tick_label(tick) for tick in ticks], style.SMALL)
 
 
 # --- points and clusters ------------------------------------------------------------------------------------
@@ -111,17 +102,13 @@ def thinned(data: Clustered) -> str:
     return f"; {MAX_POINTS:,} rows drawn" if len(data.labels) > MAX_POINTS else ""
 
 
-def diameter(number: int) -> float:
-    """Diameter in points of each of so many points."""
-    return float(np.clip(10 * number**-0.22, 1.0, 6))
-
-
 def draw_points(axes: Axes, data: Clustered, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
     """Draw the rows at (x, y), each (T,): grey clusters lowest, then the large below the small ones."""
     rows = drawn_rows(data.labels, MAX_POINTS)
     labels, x, y = data.labels[rows], x[rows], y[rows]
     groups = appearance.colour_groups(data.sizes, labels)
-    style.draw_points(axes, groups, x, y, diameter(len(rows)), dense=0.6)
+    diameter = float(np.clip(10 * len(rows) ** -0.22, 1.0, 6))
+    style.draw_points(axes, groups, x, y, diameter, dense=0.6)
 
 
 def spans(
@@ -160,16 +147,12 @@ def number_clusters(
         axes.annotate(str(k), places[k], path_effects=halo, zorder=3, **beside, **font)
 
 
+def column_scales(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """(D,) standard deviation of each column, infinite where it is zero but for rounding."""
+    deviation = values.std(axis=0)
+    return np.where(deviation > 1e-12 * np.abs(values).max(axis=0), deviation, np.inf)
+
+
 def medians(data: Clustered, points: NDArray[np.float64]) -> NDArray[np.float64]:
     """Median of each cluster's points, (T, n) to (K, n)."""
-    order = np.argsort(data.labels, kind="stable")
-    parts = np.split(points[order], np.cumsum(data.sizes)[:-1])
-    return np.array([np.median(part, axis=0) for part in parts])
-
-
-# --- texts --------------------------------------------------------------------------------------------------
-
-
-def shown_names(names: Sequence[str], width: float) -> list[str]:
-    """Names fit for an axis of a width in inches."""
-    return style.short_names(names, max(8, int(width * 12)))
+    return np.array([np.median(points[data.labels == k], axis=0) for k in range(len(data.sizes))])

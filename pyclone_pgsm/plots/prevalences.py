@@ -25,14 +25,6 @@ def cluster_prevalences(summary: Summary) -> Figure:
 
     Several samples: a line a cluster over the samples, labelled at its right end; one sample: a row each.
     The larger the cluster, the thicker its line; clusters without colours of their own are muted.
-
-    Parameters
-    ----------
-    summary : Summary
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     return _over_samples(summary) if len(summary.sample_ids) > 1 else _one_sample(summary)
 
@@ -65,7 +57,7 @@ def _one_sample(summary: Summary) -> Figure:
     axes.hlines(rows, 0, 1, color=style.RULE, linewidth=0.5, zorder=0)
     style.unit_axis(axes, "x")
     [sample] = style.short_names(summary.sample_ids, 40)
-    axes.set_xlabel(f"cellular prevalence in {sample}", fontsize=style.TEXT, color=style.INK)
+    axes.set_xlabel(f"cellular prevalence in {sample}")
     return figure
 
 
@@ -100,8 +92,8 @@ def _over_samples(summary: Summary) -> Figure:
         axes.set_xticks(range(num_samples), names, rotation=50, ha="right", rotation_mode="anchor")
     else:
         axes.set_xticks(range(num_samples), names)
-    axes.set_ylabel("cellular prevalence", fontsize=style.TEXT, color=style.INK)
-    axes.set_xlabel("sample", fontsize=style.TEXT, color=style.INK)
+    axes.set_ylabel("cellular prevalence")
+    axes.set_xlabel("sample")
     return figure
 
 

@@ -11,7 +11,6 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patheffects import withStroke
-from matplotlib.ticker import MaxNLocator
 from numpy.typing import NDArray
 
 from pyclone_pgsm.plots import appearance, style
@@ -149,7 +148,9 @@ def _draw_pair(axes: Axes, summary: Summary, quantity: _Quantity, across: int, u
 
 def _say_no_reads(axes: Axes) -> None:
     axes.text(
-        *(0.5, 0.5, "no reads"),
+        0.5,
+        0.5,
+        "no reads",
         fontsize=style.TEXT,
         ha="center",
         va="center",
@@ -244,23 +245,15 @@ def _rows(summary: Summary, quantity: _Quantity, subtitle: str) -> Figure:
     row_of[-1] = len(labels)  # of cluster -1
     if summary.num_outliers:
         labels.append(appearance.outliers_label(summary.num_outliers))
-    left, top, width = style.text_width(labels, style.SMALL) + 0.3, style.HEADER + 0.1, 5.0
-    strip, histogram, gap = max(0.5, len(labels) * (0.32 if len(labels) <= 12 else 0.19)), 1.3, 0.15
-    figure = style.new_figure(
-        left + width + 0.2, top + histogram + gap + strip + 0.5, quantity.title, subtitle
-    )
-    above = style.add_axes(figure, left, top, width, histogram)
-    axes = style.add_axes(figure, left, top + histogram + gap, width, strip)
-
+    figure, above, axes = style.histogram_above_rows(quantity.title, subtitle, labels, 1.3, 0.2)
     _draw_histogram(above, summary, quantity)
     if np.isnan(values).all():
         _say_no_reads(above)
     jitter = (np.arange(len(values)) * style.GOLDEN % 1 - 0.5) * 0.7
-    style.cluster_rows(axes, labels)
     style.unit_axis(axes, "x", quantity.end)
     _draw_points(axes, summary, values, row_of[summary.labels] + jitter)
     [sample] = style.short_names(summary.sample_ids, 40)
-    axes.set_xlabel(f"{quantity.name} in {sample}", fontsize=style.TEXT, color=style.INK)
+    axes.set_xlabel(f"{quantity.name} in {sample}")
     return figure
 
 
@@ -271,7 +264,6 @@ def _draw_histogram(axes: Axes, summary: Summary, quantity: _Quantity) -> None:
     highest = style.draw_histogram(axes, groups, values, edges)
     style.unit_axis(axes, "x", quantity.end)
     axes.tick_params(labelbottom=False)
-    axes.yaxis.set_major_locator(MaxNLocator(nbins=4, steps=[1, 2, 5, 10], integer=True))
-    axes.yaxis.set_major_formatter("{x:,.0f}")
+    style.number_ticks(axes.yaxis, 4, integer=True)
     axes.set_ylim(0, max(1.0, highest * 1.05))
-    axes.set_ylabel("mutations", fontsize=style.TEXT, color=style.INK)
+    axes.set_ylabel("mutations")

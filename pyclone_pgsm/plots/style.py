@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 from matplotlib import font_manager, rc_context
 from matplotlib.axes import Axes
+from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
-from numpy.typing import ArrayLike, NDArray
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.files import make_folder, write_file
@@ -45,6 +47,8 @@ GAP = 0.16
 """Inches between two panels of a triangle."""
 GOLDEN = (5**0.5 - 1) / 2
 """Multiples of it, modulo 1, spread points evenly across a row."""
+ROWS_WIDTH = 5.0
+"""Inches that a row of points is wide."""
 RASTER_FROM = 1000
 """Points from which on they are pixels in a PDF too."""
 
@@ -73,9 +77,8 @@ def point_style(colour: str, diameter: float) -> dict[str, Any]:
     }
 
 
-def cluster_legend(sizes: ArrayLike, outliers: int = 0) -> tuple[list[Line2D], list[str]]:
+def cluster_legend(sizes: NDArray[np.int64], outliers: int = 0) -> tuple[list[Line2D], list[str]]:
     """Handles and labels of the largest clusters, in the order of their ids, of the rest, and of outliers."""
-    sizes = np.asarray(sizes, dtype=np.int64)
     colours = cluster_colours(sizes)
     named = named_clusters(sizes, MAX_NAMED)
     entries = [(colours[k], cluster_label(k, sizes[k])) for k in named]
@@ -93,22 +96,15 @@ def legend_size(labels: Sequence[str]) -> tuple[float, float]:
     return text_width(labels, SMALL) + 0.35, len(labels) * 0.155 + 0.1
 
 
-def draw_legend(figure: Figure, handles: list[Line2D], labels: list[str], left: float, top: float) -> None:
-    """Draw a legend of clusters at a place in inches from the left upper corner."""
+def draw_legend(
+    figure: Figure, handles: list[Line2D], labels: list[str], left: float, top: float, **options: Any
+) -> None:
+    """Draw a legend at a place in inches from the left upper corner; `options` are those of matplotlib."""
     width, height = figure.get_size_inches()
-    figure.legend(
-        handles,
-        labels,
-        loc="upper left",
-        bbox_to_anchor=(left / width, 1 - top / height),
-        fontsize=SMALL,
-        labelcolor=INK,
-        frameon=False,
-        borderpad=0.2,
-        borderaxespad=0,
-        handlelength=1,
-        handletextpad=0.4,
-    )
+    look = {"fontsize": SMALL, "labelcolor": INK, "frameon": False, "handlelength": 1, "handletextpad": 0.4}
+    place = {"loc": "upper left", "borderpad": 0.2, "borderaxespad": 0}
+    anchor = (left / width, 1 - top / height)
+    figure.legend(handles, labels, bbox_to_anchor=anchor, **{**look, **place, **options})
 
 
 def draw_histogram(
@@ -204,6 +200,8 @@ def add_axes(figure: Figure, left: float, top: float, width: float, height: floa
     axes.spines[["left", "bottom"]].set_color(SOFT)
     axes.tick_params(labelsize=SMALL, length=3, width=0.8, color=SOFT, labelcolor=INK, pad=2)
     axes.set_axisbelow(True)
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.label.set(fontsize=TEXT, color=INK)
     return axes
 
 
@@ -240,12 +238,46 @@ def triangle(
             draw(axes, j, i)
             axes.tick_params(labelbottom=i == side, labelleft=j == 0)
             if i == side:
-                axes.set_xlabel(names[j], fontsize=TEXT, color=INK)
+                axes.set_xlabel(names[j])
             if j == 0:
-                axes.set_ylabel(names[i], fontsize=TEXT, color=INK)
+                axes.set_ylabel(names[i])
     legend_left = left + side * step - (legend_width + 0.1 if in_corner else 0.05)
     draw_legend(figure, *legend, legend_left, top)
     return figure
+
+
+def histogram_above_rows(
+    title: str, subtitle: str, labels: Sequence[str], histogram: float, right: float
+) -> tuple[Figure, Axes, Axes]:
+    """A figure of axes for a histogram, and below them axes with a row a cluster, `ROWS_WIDTH` inches wide.
+
+    `labels` are those of the rows, `histogram` is the height of the upper axes, and `right` the room at the right edge.
+    """
+    left, top, gap = text_width(labels, SMALL) + 0.3, HEADER + 0.1, 0.15
+    rows = max(0.5, len(labels) * (0.32 if len(labels) <= 12 else 0.19))
+    width = max(left + ROWS_WIDTH + right, title_width(subtitle))
+    figure = new_figure(width, top + histogram + gap + rows + 0.5, title, subtitle)
+    above = add_axes(figure, left, top, ROWS_WIDTH, histogram)
+    below = add_axes(figure, left, top + histogram + gap, ROWS_WIDTH, rows)
+    cluster_rows(below, labels)
+    return figure, above, below
+
+
+def number_ticks(axis: Axis, number: int, **options: Any) -> None:
+    """Give an axis about so many ticks at round numbers; `options` are those of MaxNLocator."""
+    axis.set_major_locator(round_ticks(number, **options))
+    axis.set_major_formatter(FuncFormatter(tick_label))
+
+
+def round_ticks(number: int, **options: Any) -> MaxNLocator:
+    """About so many ticks at round numbers."""
+    return MaxNLocator(nbins=number, steps=[1, 2, 5, 10], **options)
+
+
+def tick_label(value: float, _: int | None = None) -> str:
+    """A number beside a tick."""
+    text = f"{value:,.10g}" if 1e-4 <= abs(value) < 1e10 or value == 0 else f"{value:.6g}"
+    return text.replace("-", "−")
 
 
 def unit_axis(axes: Axes, which: str, end: float = 1.0) -> None:
@@ -322,20 +354,9 @@ def save(figure: Figure, path: Path) -> None:
 def write_pictures(
     folder: Path, pictures: Mapping[str, Callable[[], Figure]], formats: Sequence[str]
 ) -> list[Path]:
-    """Draw pictures into a folder, which is made if need be.
+    """Draw pictures, given by name, into a folder, which is made if need be.
 
-    Parameters
-    ----------
-    folder : Path
-    pictures : mapping of str to callable
-        What draws each picture, by name.
-    formats : sequence of str
-        Among "png", "pdf" and "svg".
-
-    Returns
-    -------
-    list of Path
-        The files written, ``<picture>.<format>``, picture by picture.
+    The formats are among "png", "pdf" and "svg". Returns the files, ``<picture>.<format>``, picture by picture.
 
     Raises
     ------

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 from matplotlib import colormaps
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.ticker import FuncFormatter, MaxNLocator, NullLocator
+from matplotlib.ticker import NullLocator
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.problems import count
@@ -28,14 +30,6 @@ def chain_traces(traces: Traces) -> Figure:
 
     The axes fit the rows after the burn-in; what the burn-in has beyond them is cut off. Of many hyperparameters those
     on which the chains agree the least are shown.
-
-    Parameters
-    ----------
-    traces : Traces
-
-    Returns
-    -------
-    matplotlib.figure.Figure
     """
     num_chains, num_rows = traces.log_joint.shape
     panels: list[tuple[str, NDArray]] = [
@@ -58,10 +52,8 @@ def chain_traces(traces: Traces) -> Figure:
     for i, (name, values) in enumerate(panels):
         axes = style.add_axes(figure, left, top + i * (HEIGHT + gap), WIDTH, HEIGHT)
         kind, _, sample = name.partition(":")
-        lines = (
-            [kind.replace("_", " "), *style.short_names([sample], 16)] if sample else [kind.replace("_", " ")]
-        )
-        axes.set_ylabel("\n".join(lines), fontsize=style.TEXT, color=style.INK, va="center")
+        lines = [kind.replace("_", " "), *(style.short_names([sample], 16) if sample else [])]
+        axes.set_ylabel("\n".join(lines), va="center")
         axes.yaxis.set_label_coords(-0.8 / WIDTH, 0.5)
         if kind in LOGARITHMIC:
             values = _logarithmic_axis(axes, values)
@@ -72,13 +64,8 @@ def chain_traces(traces: Traces) -> Figure:
         beside = style.add_axes(figure, left + WIDTH + 0.08, top + i * (HEIGHT + gap), BESIDE, HEIGHT)
         _draw_histograms(beside, axes, _kept(values, traces.burn_in), integer=name == "clusters")
         axes.tick_params(labelbottom=i == len(panels) - 1)
-    axes.set_xlabel("iteration", fontsize=style.TEXT, color=style.INK)
-    beside.set_xlabel(
-        "after burn-in" if 0 < traces.burn_in < num_rows else "all",
-        fontsize=style.TEXT,
-        color=style.INK,
-        labelpad=14,
-    )
+    axes.set_xlabel("iteration")
+    beside.set_xlabel("after burn-in" if 0 < traces.burn_in < num_rows else "all", labelpad=14)
     _legend(figure, num_chains, left, top)
     return figure
 
@@ -91,9 +78,8 @@ def _shown_hyperparameters(traces: Traces) -> list[str]:
     disagreement = []
     for values in traces.hyperparameters.values():
         kept = _kept(values, traces.burn_in)
-        ranks = np.unique(kept, return_inverse=True)[1].reshape(
-            kept.shape
-        )  # finite, and R-hat is of ranks anyway
+        # ranks are finite, and R-hat is of ranks anyway
+        ranks = np.unique(kept, return_inverse=True)[1].reshape(kept.shape)
         disagreement.append(split_rhat(ranks) if kept.shape[1] >= FEWEST_DRAWS else 1.0)
     are_weights = np.array([is_weight(name) for name in names])
     worst = np.lexsort((-np.array(disagreement), are_weights))[:MAX_HYPERPARAMETERS]
@@ -116,8 +102,7 @@ def _draw_chains(axes: Axes, traces: Traces, values: NDArray) -> None:
     first, last = float(x[0]), float(x[-1])
     margin = 0.01 * (last - first) or 1.0
     axes.set_xlim(first - margin, last + margin)
-    axes.xaxis.set_major_locator(MaxNLocator(nbins=6, steps=[1, 2, 5, 10], integer=True))
-    axes.xaxis.set_major_formatter(FuncFormatter(_number))
+    style.number_ticks(axes.xaxis, 6, integer=True)
     if traces.burn_in:
         end = last + margin if traces.burn_in >= len(x) else (x[traces.burn_in - 1] + x[traces.burn_in]) / 2
         axes.axvspan(first - margin, end, color="#ececec", linewidth=0, zorder=0)
@@ -136,12 +121,7 @@ def _linear_axis(axes: Axes, kept: NDArray, *, integer: bool) -> None:
     if integer:
         margin = max(margin, 0.6)
     axes.set_ylim(low - margin, high + margin)
-    axes.yaxis.set_major_locator(MaxNLocator(nbins=5, steps=[1, 2, 5, 10], integer=integer, min_n_ticks=1))
-    axes.yaxis.set_major_formatter(FuncFormatter(_number))
-
-
-def _number(value: float, _: int | None) -> str:
-    return f"{value:,.10g}".replace("-", "−")
+    style.number_ticks(axes.yaxis, 5, integer=integer, min_n_ticks=1)
 
 
 def _draw_histograms(beside: Axes, axes: Axes, kept: NDArray, *, integer: bool) -> None:
@@ -189,19 +169,6 @@ def _legend(figure: Figure, num_chains: int, left: float, top: float) -> None:
     named = np.linspace(0, num_chains - 1, some).astype(int)
     handles = [Line2D([], [], color=colours[c], linewidth=2) for c in named]
     labels = [f"chain {c}" for c in named]
-    rows = -(-some // MAX_IN_ROW)
-    width, height = figure.get_size_inches()
-    figure.legend(
-        handles,
-        labels,
-        loc="lower left",
-        bbox_to_anchor=(left / width, 1 - (top - 0.04) / height),
-        ncols=-(-some // rows),
-        fontsize=style.SMALL,
-        labelcolor=style.INK,
-        frameon=False,
-        borderaxespad=0,
-        borderpad=0,
-        handlelength=1,
-        columnspacing=1.2,
-    )
+    columns = math.ceil(some / math.ceil(some / MAX_IN_ROW))
+    look = {"loc": "lower left", "borderpad": 0, "handletextpad": 0.8, "columnspacing": 1.2}
+    style.draw_legend(figure, handles, labels, left, top - 0.04, ncols=columns, **look)

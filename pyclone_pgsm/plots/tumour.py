@@ -21,18 +21,12 @@ from pyclone_pgsm.posterior.traces import Traces
 
 def tumour_pictures(
     summary: Summary,
-    coclustering: tuple[NDArray[np.int64], NDArray[np.floating]] | None,
-    traces: Traces | None,
+    coclustering: tuple[NDArray[np.int64], NDArray[np.floating]],
+    traces: Traces,
 ) -> dict[str, Callable[[], Figure]]:
     """What draws each picture of a run, by name; those of clusters if there are any.
 
-    Parameters
-    ----------
-    summary : Summary
-    coclustering : tuple or None
-        Mutations (n,) and the probability (n, n) that two of them share a cluster; None for no such picture.
-    traces : Traces or None
-        None for no such picture.
+    `coclustering` is mutations (n,) and the probability (n, n) that two of them share a cluster.
     """
     pictures: dict[str, Callable[[], Figure]] = {}
     if summary.num_clusters:  # not all mutations are outliers
@@ -40,11 +34,9 @@ def tumour_pictures(
         pictures["cluster_densities"] = partial(cluster_densities, summary)
     pictures["prevalence_scatter"] = partial(prevalence_scatter, summary)
     pictures["vaf_scatter"] = partial(vaf_scatter, summary)
-    if coclustering is not None:
-        contents = appearance.contents(summary)
-        pictures["coclustering"] = partial(
-            coclustering_heatmap, summary.mutation_ids, summary.labels, contents, *coclustering
-        )
-    if traces is not None:
-        pictures["traces"] = partial(chain_traces, traces)
+    contents = appearance.contents(summary)
+    pictures["coclustering"] = partial(
+        coclustering_heatmap, summary.mutation_ids, summary.labels, contents, *coclustering
+    )
+    pictures["traces"] = partial(chain_traces, traces)
     return pictures

@@ -14,13 +14,13 @@ from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.tumour.model import ERROR_RATE, PRECISION, content_choice
 
 CHANCE = 0.01
-"""Of a result of right model and clusters: expected number of tail probabilities that count as impossible, at most."""
+"""If model and clusters are right, at most this many tail probabilities are expected to count as impossible."""
 SHOWN_MISFITS = 3
 UNCERTAIN_CLUSTER, MISFIT = "cluster uncertain", "reads do not fit"
 """Why a mutation is doubtful."""
 SHARE_AT_END = {"precision": 0.2, "error_rate": 0.3, "tumour_content": 0.2}
-"""Of the draws of a hyperparameter at an end of its values. Of error rates it is larger, as few reads often favour all
-small ones, which does no harm."""
+"""Share of the draws of a hyperparameter at an end of its values from which on there is a warning. It is larger for
+error rates: few reads often favour all small ones, which does no harm."""
 
 
 def doubts_of_tumour(
@@ -28,13 +28,7 @@ def doubts_of_tumour(
 ) -> list[str]:
     """Warnings of a tumour's result.
 
-    Parameters
-    ----------
-    summary : Summary
-    draws : mapping of str to (M,) float64
-        Posterior draws of each inferred hyperparameter.
-    contents : mapping of str to Uncertain
-        The tumour contents that are inferred, by sample.
+    `draws` are those of each inferred hyperparameter, `contents` the tumour contents that are inferred, by sample.
     """
     return [*_misfits(summary), *_absent_clusters(summary), *_ends(draws, contents)]
 
@@ -42,12 +36,8 @@ def doubts_of_tumour(
 def misfits(fit: NDArray[np.float64]) -> NDArray[np.int64]:
     """(n, 2) mutations and samples whose reads are impossible, the worst first.
 
-    They are those whose tail probability times the number of tail probabilities is below `CHANCE`.
-
-    Parameters
-    ----------
-    fit : (T, D) float64
-        NaN for no number.
+    These have a tail probability, in `fit` (T, D), that times the number of tail probabilities is below `CHANCE`. NaN
+    stands for none.
     """
     number = int(np.isfinite(fit).sum())
     found = np.argwhere(fit * number < CHANCE)
@@ -102,43 +92,43 @@ def _absent_clusters(summary: Summary) -> Iterator[str]:
 def _ends(draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Uncertain]) -> Iterator[str]:
     for name, values in draws.items():
         kind, _, sample = name.partition(":")
-        enough = SHARE_AT_END.get(kind, np.inf)
         of_sample = f" of {sample}" if sample else ""
-        if kind == "precision" and _share_at(values, PRECISION, 0) >= enough:
-            yield (
-                f"the precision{of_sample} is at the smallest value that is tried, "
-                f"{_at(values, PRECISION, 0)}: the reads scatter more than those of clusters do. Look for wrong copy "
-                "numbers and for artefacts (--outlier-prob 0.05), and compare with the result of a fixed precision "
-                "(--precision 200)"
-            )
+        if kind == "precision":
+            found = _crowded_ends(values, PRECISION, kind)
+            if "smallest" in found:
+                yield (
+                    f"the precision{of_sample} is at the smallest value that is tried, {found['smallest']}: the reads "
+                    "scatter more than those of clusters do. Look for wrong copy numbers and for artefacts "
+                    "(--outlier-prob 0.05), and compare with the result of a fixed precision (--precision 200)"
+                )
         elif kind == "error_rate":
-            for end, which in ((0, "smallest"), (-1, "largest")):
-                if _share_at(values, ERROR_RATE, end) >= enough:
-                    yield (
-                        f"the error rate is at the {which} value that is tried, {_at(values, ERROR_RATE, end)}: give "
-                        "the true one with --error-rate"
-                    )
+            for end, value in _crowded_ends(values, ERROR_RATE, kind).items():
+                yield (
+                    f"the error rate is at the {end} value that is tried, {value}: give the true one with --error-rate"
+                )
         elif kind == "tumour_content" and sample in contents:
             content = contents[sample]
             choice = content_choice(content)
-            # a distribution that is cut off at 0 or 1 ends there by nature
             step = content.sd / 2.0
-            ends = [
-                (0, "smallest", choice.values[0] - step > 0.0),
-                (-1, "largest", choice.values[-1] + step <= 1.0),
-            ]
-            for end, which, is_end in ends:
-                if is_end and _share_at(values, choice, end) >= enough:
+            # a distribution that is cut off at 0 or 1 ends there by nature
+            is_cut_off = {
+                "smallest": choice.values[0] - step <= 0.0,
+                "largest": choice.values[-1] + step > 1.0,
+            }
+            for end, value in _crowded_ends(values, choice, kind).items():
+                if not is_cut_off[end]:
                     yield (
-                        f"the tumour content{of_sample} is at the {which} value that is tried, "
-                        f"{_at(values, choice, end)}: the reads contradict {content.mean:g}±{content.sd:g}; check it, "
-                        "or give a larger standard deviation with --tumour-content"
+                        f"the tumour content{of_sample} is at the {end} value that is tried, {value}: the reads "
+                        f"contradict {content.mean:g}±{content.sd:g}; check it, or give a larger standard deviation "
+                        "with --tumour-content"
                     )
 
 
-def _share_at(draws: NDArray[np.float64], choice: Choice, end: int) -> float:
-    return float(np.mean(draws == choice.values[end]))
-
-
-def _at(draws: NDArray[np.float64], choice: Choice, end: int) -> str:
-    return f"{choice.values[end]:g}, in {100.0 * _share_at(draws, choice, end):.0f} % of the draws"
+def _crowded_ends(draws: NDArray[np.float64], choice: Choice, kind: str) -> dict[str, str]:
+    """The ends of the values, "smallest" and "largest", that too many draws are at; each with its value and share."""
+    found = {}
+    for end, value in (("smallest", choice.values[0]), ("largest", choice.values[-1])):
+        share = np.mean(draws == value)
+        if share >= SHARE_AT_END[kind]:
+            found[end] = f"{value:g}, in {100.0 * share:.0f} % of the draws"
+    return found

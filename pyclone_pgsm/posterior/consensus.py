@@ -1,4 +1,4 @@
-"""One partition that speaks for all posterior draws: the minimiser of a posterior expected loss.
+"""One partition that represents all posterior draws: the minimiser of a posterior expected loss.
 
 The losses are those of :mod:`pyclone_pgsm.posterior.expected_loss`, the search is that of
 :mod:`pyclone_pgsm.posterior.consensus_search`.
@@ -14,7 +14,9 @@ from pyclone_pgsm.posterior.consensus_search import COARSE, FINE, Search, explor
 from pyclone_pgsm.posterior.expected_loss import CELLS, by_cluster, checked, checked_labels, chunks, even
 from pyclone_pgsm.posterior.kernels import count_company
 
-CRITERIA = ("mpear", "vi", "binder", "map")
+LOSSES = ("mpear", "vi", "binder")
+CRITERIA = (*LOSSES, "map")
+"""What can choose the partition of a result: a loss, or the largest joint density of a draw ("map")."""
 
 
 def consensus(
@@ -22,7 +24,6 @@ def consensus(
     criterion: str = "mpear",
     *,
     rng: np.random.Generator,
-    log_joint: ArrayLike | None = None,
     max_clusters: int | None = None,
     max_draws: int = 1000,
     runs: int = 8,
@@ -33,17 +34,15 @@ def consensus(
     ----------
     draws : (M, N) array of integers
         Labels of N items in each of M draws. The labels of one draw mean nothing in another.
-    criterion : {'mpear', 'vi', 'binder', 'map'}
-        The loss (see the text of the module).
+    criterion : {'mpear', 'vi', 'binder'}
+        The loss (:mod:`pyclone_pgsm.posterior.expected_loss`).
     rng : numpy.random.Generator
         For the order of the search: equal states and arguments give equal partitions.
-    log_joint : (M,) array of floats, optional
-        Log joint density of each draw. Needed by 'map', not used otherwise.
     max_clusters : int or None
-        Of the partition, at least 1; 'map' does not ask. None: the largest number of blocks in a draw and 8 more.
+        Of the partition, at least 1. None: the largest number of blocks in a draw and 8 more.
     max_draws : int
         More draws than this are thinned evenly; likewise so that items times draws stay below 1e8, and blocks
-        times clusters below 2e7 (only chains with hundreds of blocks come near). 'map' looks at all.
+        times clusters below 2e7 (only chains with hundreds of blocks come near).
     runs : int
         How many times the search starts, alternately from an empty partition and from a good draw.
 
@@ -58,12 +57,10 @@ def consensus(
         An argument has the wrong shape, type or value.
     """
     draws = checked(draws)
-    if criterion not in CRITERIA:
-        raise ValueError(f"criterion must be one of {', '.join(CRITERIA)}, not {criterion!r}")
+    if criterion not in LOSSES:
+        raise ValueError(f"criterion must be one of {', '.join(LOSSES)}, not {criterion!r}")
     if max_draws < 1 or runs < 1 or (max_clusters is not None and max_clusters < 1):
         raise ValueError("max_draws, runs and max_clusters must be at least 1")
-    if criterion == "map":
-        return canonical(draws[_most_probable(log_joint, len(draws))])
     num_items = draws.shape[1]
     draws = draws[even(len(draws), min(max_draws, max(1, CELLS // num_items)))]
     if criterion == "mpear":
@@ -90,20 +87,11 @@ def _most_are_extreme(draws: NDArray[np.integer], max_clusters: int | None) -> N
 
 
 def assignment_probability(draws: ArrayLike, labels: ArrayLike) -> NDArray[np.float64]:
-    """How sure it is that each item belongs with the others of its cluster.
+    """(N,) posterior probability that each item belongs with the others of its cluster.
 
-    Parameters
-    ----------
-    draws : (M, N) array of integers
-    labels : (N,) array of integers
-        The consensus partition.
-
-    Returns
-    -------
-    (N,) float64
-        Mean, over the other members of the item's cluster, of the posterior probability that the item is in
-        one block with them. For an item alone in its cluster: the posterior probability that it is alone in
-        its block.
+    It is the mean, over the other members of the item's cluster in `labels` (N,), of the share of the `draws` (M, N) in
+    which the item is in one block with them. For an item alone in its cluster it is the share in which it is alone in
+    its block.
 
     Raises
     ------
@@ -121,18 +109,9 @@ def assignment_probability(draws: ArrayLike, labels: ArrayLike) -> NDArray[np.fl
 
 
 def coclustering(draws: ArrayLike, items: ArrayLike) -> NDArray[np.float64]:
-    """Posterior probabilities that two items are in one block, for some of the items.
+    """(n, n) share of the `draws` (M, N) in which each two of some `items` (n,) are in one block.
 
-    Parameters
-    ----------
-    draws : (M, N) array of integers
-    items : (n,) array of integers
-        Which items; time and memory grow with the square of their number.
-
-    Returns
-    -------
-    (n, n) float64
-        Symmetric, 1 on the diagonal.
+    Time and memory grow with the square of n.
 
     Raises
     ------
@@ -144,14 +123,3 @@ def coclustering(draws: ArrayLike, items: ArrayLike) -> NDArray[np.float64]:
     for draw in chosen:
         shared += draw[:, None] == draw
     return shared / len(chosen)
-
-
-def _most_probable(log_joint: ArrayLike | None, num_draws: int) -> int:
-    if log_joint is None:
-        raise ValueError("criterion 'map' needs log_joint")
-    log_joint = np.asarray(log_joint, np.float64)
-    if log_joint.shape != (num_draws,):
-        raise ValueError(
-            f"log_joint must have one value for each of {num_draws} draws; the shape is {log_joint.shape}"
-        )
-    return int(np.argmax(log_joint))

@@ -1,4 +1,8 @@
-"""Whether the chains of a trace agree: R-hat and effective sample size of every traced quantity."""
+"""Whether the chains of a trace agree.
+
+:func:`diagnose` describes every traced quantity, :func:`verdict_of` applies the rule by which chains stop
+(:mod:`pyclone_pgsm.sampling.convergence`).
+"""
 
 from __future__ import annotations
 
@@ -9,8 +13,10 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.posterior.rows import gather
+from pyclone_pgsm.posterior.rows import gather, series_of
+from pyclone_pgsm.sampling.convergence import COCLUSTERING_LIMIT, ESS_LIMIT, RHAT_LIMIT, Rule, Verdict
 from pyclone_pgsm.sampling.diagnostics import FEWEST_DRAWS, effective_sample_size, split_rhat
+from pyclone_pgsm.sampling.monitor import Monitor
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.tumour.model import PRECISION
 
@@ -38,9 +44,6 @@ class Diagnostic:
     ess: float
 
 
-FINITE_PRECISIONS = PRECISION.values[0], PRECISION.values[-2]
-
-
 def is_precision(name: str) -> bool:
     """Whether a hyperparameter is a precision: ``precision`` or ``precision:SAMPLE``."""
     return name.partition(":")[0] == "precision"
@@ -49,16 +52,16 @@ def is_precision(name: str) -> bool:
 def cell_quantiles(
     draws: NDArray[np.float64], values: Sequence[float], probabilities: Sequence[float]
 ) -> NDArray[np.float64]:
-    """Quantiles of a quantity of which a chain knows some values only.
+    """Quantiles of a quantity that takes only some values in a chain.
 
-    Each value stands for its cell, half-way to its neighbours in logarithms, with its draws spread evenly over it.
+    The draws at a value are spread evenly over its cell, which ends half-way to its neighbours in logarithms.
 
     Parameters
     ----------
     draws : (M,) float64
         Each of them one of the values.
     values : sequence of float
-        Positive, increasing; the last may be infinite, which stands for itself.
+        Positive, increasing; the last may be infinite, and has no cell.
     probabilities : sequence of float
     """
     logs = np.log([value for value in values if value < np.inf])
@@ -80,7 +83,8 @@ def diagnose(trace: Trace, rows: list[NDArray[np.int64]]) -> list[Diagnostic]:
             continue
         if is_precision(name):
             ends = cell_quantiles(pooled, PRECISION.values, [0.025, 0.975])
-            lower, upper = np.where(np.isinf(ends), ends, np.clip(ends, *FINITE_PRECISIONS))
+            finite = np.clip(ends, PRECISION.values[0], PRECISION.values[-2])  # the last value is infinite
+            lower, upper = np.where(np.isinf(ends), ends, finite)
         else:
             lower, upper = np.quantile(pooled, [0.025, 0.975], method="inverted_cdf")
         mean = float(np.median(pooled)) if name in trace.options.hyperparameters else float(pooled.mean())
@@ -88,8 +92,51 @@ def diagnose(trace: Trace, rows: list[NDArray[np.int64]]) -> list[Diagnostic]:
         if length >= FEWEST_DRAWS:
             equal = [chosen[-length:] for chosen in rows]
             table = gather(trace, equal, name).reshape(len(rows), length)
-            if np.isinf(table).any():  # the binomial: past the largest precision, whatever the distance
+            if np.isinf(table).any():  # R-hat is of ranks, so they can stand for the values
                 table = np.unique(table, return_inverse=True)[1].reshape(table.shape).astype(float)
             rhat, ess = split_rhat(table), effective_sample_size(table)
         found.append(Diagnostic(name, mean, float(lower), float(upper), rhat, ess))
     return found
+
+
+def monitor_of(trace: Trace) -> Monitor:
+    """A monitor with all saved iterations of a trace."""
+    options = trace.options
+    names = (*options.first_prior.hyperparameters, *options.hyperparameters)
+    rule = Rule(frozenset(options.first_prior.hyperparameters), trace.data.immaterial_above)
+    monitor = Monitor(len(trace.data.names), len(trace.chains), names, rule)
+    for k, chain in enumerate(trace.chains):
+        for rows in trace.blocks_of_rows(k):
+            series = {name: series_of(chain, name)[rows] for name in ("log_joint", "num_clusters", *names)}
+            monitor.add_rows(k, chain.iteration[rows], series, trace.labels(k, rows), trace.watched(k, rows))
+    return monitor
+
+
+def verdict_of(trace: Trace, burn_in: int | None = None) -> Verdict:
+    """What the rule says of the chains after the burn-in; None: that of the run."""
+    last = min(int(chain.iteration[-1]) if len(chain.iteration) else 0 for chain in trace.chains)
+    skip = trace.burn_in if burn_in is None else burn_in
+    return monitor_of(trace).judge(last, skip)
+
+
+def verdict_line(verdict: Verdict) -> str:
+    """One line: whether the chains have converged, and what is farthest from its limit."""
+    asked = [figure for figure in verdict.figures if figure.is_asked and not math.isnan(figure.rhat)]
+    if not asked:
+        return "not converged: too few saved iterations to tell"
+    rhat = max(asked, key=lambda figure: figure.rhat)
+    size = min(asked, key=lambda figure: min(figure.bulk_ess, figure.tail_ess))
+    ess = min(size.bulk_ess, size.tail_ess)
+    parts = [
+        f"R-hat at most {math.ceil(1000.0 * rhat.rhat) / 1000.0:.3f} ({rhat.name}; limit {RHAT_LIMIT})"
+        if math.isfinite(rhat.rhat)
+        else f"R-hat infinite ({rhat.name}; limit {RHAT_LIMIT})",
+        f"effective sample size at least {math.floor(ess)} ({size.name}; limit {ESS_LIMIT:.0f})",
+    ]
+    if not math.isnan(verdict.coclustering_sd):
+        shown = math.ceil(10_000.0 * verdict.coclustering_sd) / 10_000.0
+        parts.append(
+            f"co-clustering probabilities differ by {shown:.4f} between chains (limit {COCLUSTERING_LIMIT})"
+        )
+    head = "converged" if verdict.converged else "not converged"
+    return f"{head} after {verdict.iterations:,} iterations, burn-in {verdict.burn_in:,}: {'; '.join(parts)}"

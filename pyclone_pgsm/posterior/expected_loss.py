@@ -10,13 +10,12 @@ criterion  v(n)           expected loss                                 source
 vi         n log2 n       (B + C - 2 A) / N, in bits                    Wade & Ghahramani 2018
 binder     n (n - 1) / 2  B + C - 2 A                                   Binder 1978
 mpear      n (n - 1) / 2  -(A - B C / P) / ((B + C) / 2 - B C / P)      Fritsch & Ickstadt 2009
-map                       minus the log joint density, of draws only
 =========  =============  ============================================  ===============================
 
-The index that mpear maximises is 0 for a single cluster, unless all draws have one (A = C and B = P), and for all
-items alone (A = B = 0): however rare, other draws beat them. So where most draws are one of these two, that is the
-estimate. It has the largest mean adjusted Rand index with the draws, which is 1 with its like, and 0 between these two
-and any other partition.
+The index that mpear maximises is 0 for a single cluster, unless all draws have one (A = C and B = P), and 0 for all
+items alone (A = B = 0), so that other partitions have a larger one even if they are rare among the draws. Therefore,
+where most draws are one of these two, that is the estimate. It has the largest mean adjusted Rand index with the draws:
+the index of either of these two with itself is 1, and with any other partition 0.
 """
 
 from __future__ import annotations
@@ -33,17 +32,11 @@ CELLS = 100_000_000  # items times draws in memory at a time
 
 
 def expected_loss(draws: ArrayLike, labels: ArrayLike, criterion: str) -> float:
-    """Posterior expected loss of a partition.
+    """Posterior expected loss of a partition `labels` (N,) given `draws` (M, N), by "vi", "binder" or "mpear".
 
     By "vi" exact, not its lower bound. By "mpear" minus the index of the posterior co-clustering probabilities, not the
     mean of the indices of the draws; where it is 0/0 (all draws and the partition have one cluster, or all have only
     singletons), -1.
-
-    Parameters
-    ----------
-    draws : (M, N) array of integers
-    labels : (N,) array of integers
-    criterion : {"vi", "binder", "mpear"}
 
     Raises
     ------

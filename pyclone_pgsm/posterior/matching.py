@@ -40,12 +40,7 @@ class Matches(NamedTuple):
 def match_clusters(draws: NDArray[Any], labels: NDArray[np.int64]) -> Matches:
     """Match every draw with the consensus clusters.
 
-    Parameters
-    ----------
-    draws : (M, T) integers
-        Blocks 0, 1, .. of each draw.
-    labels : (T,) int64
-        Consensus clusters 0..K-1; mutations of none have -1.
+    `draws` (M, T) are blocks 0, 1, .. of each draw, `labels` (T,) consensus clusters 0..K-1; mutations of none have -1.
     """
     M, T = draws.shape
     first_block = np.append(0, np.cumsum(draws.max(axis=1).astype(np.int64) + 1))
@@ -74,17 +69,8 @@ def join_singletons(draws: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[n
     """The clusters, without those of a single mutation that more probably belongs to a larger cluster.
 
     A partition with a small expected loss may leave alone a mutation that belongs to one of two clusters and never is
-    alone: this costs little, whichever it is.
-
-    Parameters
-    ----------
-    draws, labels
-        As of :func:`match_clusters`.
-
-    Returns
-    -------
-    (T,) int64
-        Clusters 0, 1, .. by first appearance; mutations of none keep -1.
+    alone: this costs little, whichever it is. Arguments are those of :func:`match_clusters`; the result is numbered by
+    first appearance, and mutations of no cluster keep -1.
     """
     sizes = np.bincount(labels[labels >= 0])
     if not (sizes == 1).any():

@@ -2,52 +2,38 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
-
 import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.labels import renumbered
 from pyclone_pgsm.posterior.consensus import assignment_probability
-from pyclone_pgsm.posterior.draws import Draws
 from pyclone_pgsm.posterior.mixture import MixtureSummary, cluster_parameters
 from pyclone_pgsm.posterior.predictive import Predictive
-from pyclone_pgsm.posterior.rows import draw_rows, gather_values, read_partitions, thin
+from pyclone_pgsm.posterior.rows import Draws, draw_rows, gather_values, read_partitions, thin
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.trace import Trace
 
 PREDICTIVE_DRAWS = 240
-
-
 PARAMETER_DRAWS = 100
 
 
-class MatrixSummariser:
-    """Consensus clusters of rows, and the parameters of their distributions."""
-
-    observation: ClassVar[str] = "row"
-
-    def summarise(self, draws: Draws, labels: NDArray[np.int64], thresholds: Thresholds) -> MixtureSummary:
-        """See :class:`~pyclone_pgsm.posterior.draws.Summariser`; there are no prevalences."""
-        trace = draws.trace
-        labels = renumbered(labels)
-        rows = thin(draws.rows, min(PARAMETER_DRAWS, len(draws.partitions)))
-        return MixtureSummary(
-            trace.matrix.row_names,
-            trace.matrix.column_names,
-            labels,
-            assignment_probability(draws.partitions, labels),
-            np.bincount(labels),
-            cluster_parameters(
-                map(trace.model().likelihood, gather_values(trace, rows, trace.options.hyperparameters)),
-                read_partitions(trace, rows),
-                labels,
-            ),
-        )
-
-    def doubts(self, draws: Draws, summary: MixtureSummary) -> list[str]:
-        """None."""
-        return []
+def summarise_matrix(
+    draws: Draws, labels: NDArray[np.int64], thresholds: Thresholds
+) -> tuple[MixtureSummary, list[str]]:
+    """See :class:`~pyclone_pgsm.posterior.summarize.Summariser`; there are no prevalences, and no warnings."""
+    trace = draws.trace
+    labels = renumbered(labels)
+    rows = thin(draws.rows, min(PARAMETER_DRAWS, len(draws.partitions)))
+    likelihoods = map(trace.model().likelihood, gather_values(trace, rows, trace.options.hyperparameters))
+    summary = MixtureSummary(
+        trace.matrix.row_names,
+        trace.matrix.column_names,
+        labels,
+        assignment_probability(draws.partitions, labels),
+        np.bincount(labels),
+        cluster_parameters(likelihoods, read_partitions(trace, rows), labels),
+    )
+    return summary, []
 
 
 def predictive(

@@ -54,7 +54,7 @@ class MixtureSummary:
 
 
 class _Moments:
-    """Mean and variance of arrays that come one after the other; deviations are taken from the first of them."""
+    """Running mean and variance of arrays (K, ..); for accuracy, deviations are taken from the first of them."""
 
     def __init__(self, first: NDArray[np.float64]) -> None:
         self.first = first
@@ -64,7 +64,7 @@ class _Moments:
         self.squares = np.zeros_like(first)
 
     def add(self, values: NDArray[np.float64], weights: NDArray[np.float64]) -> None:
-        """Values (K, ..), with a weight for each of the K."""
+        """Add values (K, ..), with a weight for each of the K."""
         weights = weights.reshape(-1, *[1] * (values.ndim - 1))
         self.count = self.count + weights
         with np.errstate(invalid="ignore"):  # infinite values have a mean, but no variance
@@ -83,15 +83,10 @@ class _Moments:
 
 
 def block_shares(partition: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """(K, B) what share each block of a partition has in each cluster: all, if it holds most of its members.
+    """(K, B) weight of each block of a partition (T,) in the mean that describes each cluster in `labels` (T,).
 
-    Blocks that hold equally many have equal shares.
-
-    Parameters
-    ----------
-    partition : (T,) integers 0..B-1
-    labels : (T,) int64
-        Clusters 0..K-1; what is in none has -1.
+    It is 1 for the block that holds most of the cluster's members; blocks that hold equally many share it evenly. The
+    label -1 is of no cluster.
     """
     K, B = int(labels.max()) + 1, int(partition.max()) + 1
     placed = labels >= 0
@@ -103,7 +98,7 @@ def block_shares(partition: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[
 def cluster_parameters(
     likelihoods: Iterable[Any], partitions: NDArray[Any], labels: NDArray[np.int64]
 ) -> dict[str, NDArray[np.float64]]:
-    """Posterior of every cluster's parameters.
+    """Posterior of every cluster's parameters, (K, ..) by name; empty if the likelihood has no ``cluster_parameters``.
 
     Parameters
     ----------
@@ -113,11 +108,6 @@ def cluster_parameters(
         Canonical labels of saved partitions.
     labels : (T,) int64
         Consensus clusters 0..K-1.
-
-    Returns
-    -------
-    dict of str to (K, ..) float64
-        Empty if the likelihood has no ``cluster_parameters``.
     """
     moments: dict[str, _Moments] = {}
     for likelihood, partition in zip(likelihoods, partitions):

@@ -1,4 +1,4 @@
-"""Rows of a trace: which of the saved iterations count, and what stands in them.
+"""Rows of a trace: which of the saved iterations are used, and their values.
 
 Rows are a list with an array of row numbers for each chain.
 """
@@ -6,6 +6,7 @@ Rows are a list with an array of row numbers for each chain.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -17,15 +18,36 @@ from pyclone_pgsm.ranges import BOUNDS, check_range
 from pyclone_pgsm.trace import ChainTrace, Trace
 
 
+@dataclass(frozen=True)
+class Draws:
+    """Saved partitions of a trace, of each chain a share like its weight.
+
+    Attributes
+    ----------
+    trace : Trace
+    rows : list of (n,) int64
+        Rows of each chain.
+    partitions : (M, T) integers
+        Of some of the rows, evenly spaced: those that the consensus is made from.
+    outlier_prob : (T,) float64
+        Share of these in which each observation is an outlier; 0 without outliers.
+    """
+
+    trace: Trace
+    rows: list[NDArray[np.int64]]
+    partitions: NDArray[Any]
+    outlier_prob: NDArray[np.float64]
+
+
 def kept_rows(trace: Trace, burn_in: int | None = None) -> list[NDArray[np.int64]]:
-    """Rows of each chain after burn-in.
+    """Rows of each chain after the burn-in, by default that of the run.
 
     Raises
     ------
     UsageError
         The burn-in is out of range.
     TraceError
-        No chain has any.
+        No chain has a row after the burn-in.
     """
     if burn_in is not None:
         check_range("burn_in", burn_in, *BOUNDS["burn_in"])
@@ -54,13 +76,9 @@ def thin(rows: list[NDArray[np.int64]], most: int) -> list[NDArray[np.int64]]:
 
 
 def weighted_rows(rows: list[NDArray[np.int64]], weights: NDArray[np.float64]) -> list[NDArray[np.int64]]:
-    """As many rows as can be, so that each chain has a share of them like its weight, spread evenly over it.
+    """As many rows as possible with a share of each chain like its weight, spread evenly over the chain.
 
-    Parameters
-    ----------
-    rows : list of (n,) int64
-        None may be empty whose weight is not 0.
-    weights : (K,) float64
+    A chain whose weight is not 0 must have rows.
     """
     total = min(len(chosen) / weight for chosen, weight in zip(rows, weights) if weight > 0.0)
     return [
@@ -72,7 +90,7 @@ def weighted_rows(rows: list[NDArray[np.int64]], weights: NDArray[np.float64]) -
 def draw_rows(
     trace: Trace, burn_in: int | None, most: int, weights: NDArray[np.float64]
 ) -> list[NDArray[np.int64]]:
-    """About `most` of the rows after burn-in, spread evenly over each chain, a share of each like its weight."""
+    """About `most` of the rows after burn-in, with a share of each chain like its weight, spread evenly over it."""
     return thin(weighted_rows(kept_rows(trace, burn_in), weights), most)
 
 

@@ -7,8 +7,8 @@ others:
 
     maximise   sum_i log sum_k w_k p_k(y_i | y without i)  +  (lambda - 1) sum_k log w_k,      w_k > 0, sum_k w_k = 1.
 
-The second term is the density of a Dirichlet(lambda) distribution. It makes weights of chains equal that predict alike,
-or nearly so: what the first term has beyond it is then the error of some tens of draws.
+The second term is the density of a Dirichlet(lambda) distribution. It gives equal weights to chains that predict nearly
+alike, where differences of the first term are no more than the error of some tens of draws.
 
 p_k(y_i | y without i) is the harmonic mean over draws of chain k of p(y_i | c without i, y without i) (integrated
 importance sampling: the block of i is summed over, see :mod:`pyclone_pgsm.posterior.leave_one_out`). That is exact, as
@@ -18,9 +18,9 @@ by Bayes' theorem
 
 for the partition c and the hyperparameters eta.
 
-The weights judge predictions, not the log joint densities of the chains: of two explanations the one with the larger
-density mostly predicts better, and a large difference in density that no observation's prediction shows, such as from a
-prior, is none in weight.
+The weights depend on predictions, not on the log joint densities of the chains: of two explanations the one with the
+larger density mostly predicts better, but a difference in density that changes no observation's prediction, such as one
+in a prior, does not change the weights.
 """
 
 from __future__ import annotations
@@ -42,9 +42,9 @@ from pyclone_pgsm.trace import Trace
 
 APART = "log_joint", "num_clusters"
 RHAT_APART = 1.4
-"""Chains whose R-hat of one of :data:`APART` is above this stay apart: more varies between them than within (an R-hat
-of the square root of 2). Chains that mix, but slowly, are better counted alike than weighted by some tens of draws."""
-FEWEST_KEPT = 20  # draws of each chain, or nothing tells whether they stay apart
+"""Chains with a larger R-hat of one of :data:`APART` stay apart: above the square root of 2 the variance between them
+is larger than that within. Chains that mix slowly are better counted alike than weighted by some tens of draws."""
+FEWEST_KEPT = 20  # draws of each chain; with fewer, R-hat does not show whether they stay apart
 DRAWS = 50  # of each chain
 FEWEST_DRAWS = 10
 CELLS = 50_000_000  # chains times draws times observations times columns, above which fewer draws are used
@@ -72,9 +72,9 @@ def weigh_chains(
     Returns
     -------
     weights : (K,) float64
-        They sum to 1; 0 of a chain that is not used.
+        They sum to 1; 0 for a chain that is not used.
     said : str or None
-        What a user should know of them; None if every draw counts alike.
+        A warning that tells the weights; None if every draw counts alike.
     """
     lengths = np.array(list(map(len, rows)))
     name = max(APART, key=lambda name: rhat.get(name, 0.0))
@@ -97,17 +97,10 @@ def _listed(names: list[str]) -> str:
 
 
 def stacking_weights(log_p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Weights of chains that let their mixture predict well, by the EM algorithm from equal weights.
+    """(K,) weights of chains that let their mixture predict well, by the EM algorithm from equal weights.
 
-    Parameters
-    ----------
-    log_p : (K, T) float64
-        log p_k(y_i | y without i), up to a number for each i.
-
-    Returns
-    -------
-    (K,) float64
-        They sum to 1. Those below a twentieth of 1 / K are 0.
+    `log_p` (K, T) is log p_k(y_i | y without i), up to a number for each i. Weights below a twentieth of 1 / K become
+    0, and all sum to 1.
     """
     K, T = log_p.shape
     densities = np.exp(log_p - log_p.max(axis=0))
@@ -122,13 +115,9 @@ def stacking_weights(log_p: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def log_left_out_densities(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[np.float64]:
-    """(K, T) log p(y_i | y without y_i) in each chain, from some of its rows; up to a number for each i.
+    """(K, T) log p(y_i | y without y_i) in each chain, up to a number for each i, from some of its rows.
 
-    Parameters
-    ----------
-    trace : Trace
-    rows : list of (n,) int64
-        Of each chain, none of them empty.
+    Each chain must have rows.
     """
     T = len(trace.data.names)
     affordable = CELLS // (len(rows) * T * trace.data.num_columns)
@@ -165,31 +154,20 @@ class Draw(NamedTuple):
 def log_densities(model: Model, draw: Draw) -> NDArray[np.float64]:
     """(T,) log p(y_i | draw without i, y without y_i), also summed over whether i is an outlier."""
     model = model.given(draw.outliers)
-    partition = _build(model.likelihood(draw.values), draw.labels)
+    likelihood = model.likelihood(draw.values)
+    partition: Partition = compiled_for(build_partition, type(likelihood))(likelihood, draw.labels)
     partition.sizes[partition.labels[draw.outliers]] = 0
     log_member = log_densities_given(model.full_likelihood(draw.values), draw.prior, partition, model.order)
     return model.log_densities_of_either(draw.values, log_member)
 
 
-def _build(likelihood: Any, labels: NDArray[np.int32]) -> Partition:
-    found: Partition = compiled_for(build_partition, type(likelihood))(likelihood, labels)
-    return found
-
-
 def log_densities_given(
     likelihood: Any, prior: Prior, partition: Partition, order: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """(T,) log p(y_i | c without i, y without y_i).
+    """(T,) log p(y_i | c without i, y without y_i), up to a number for each i if the likelihood has no constants.
 
-    Parameters
-    ----------
-    likelihood : NamedTuple
-        If it has ``log_constants``, with these, else up to a number for each i.
-    prior : Prior
-    partition : Partition
-        An observation whose slot has size 0 is in no block.
-    order : (T,) int64
-        In which observations are visited: those of one kind are best neighbours.
+    An observation whose slot of the partition has size 0 is in no block. Observations are visited in the `order` (T,),
+    in which those of one kind should be neighbours.
     """
     T = len(partition.labels)
     tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))

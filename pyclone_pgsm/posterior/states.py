@@ -11,7 +11,7 @@ from pyclone_pgsm.errors import UsageError
 
 ABSENT, SUBCLONAL, CLONAL, UNCERTAIN = "absent", "subclonal", "clonal", "uncertain"
 SURE = 0.8
-"""Probability that a state must have to be told."""
+"""Least probability of a state, or of a mutation's cluster, that is not called uncertain."""
 
 
 class Thresholds(NamedTuple):
@@ -51,9 +51,7 @@ DEFAULT_THRESHOLDS = Thresholds()
 def statuses(prob_present: NDArray[np.float64], prob_clonal: NDArray[np.float64]) -> NDArray[np.object_]:
     """``absent``, ``subclonal`` or ``clonal`` where one of them has the probability `SURE` or more, else ``uncertain``.
 
-    Parameters
-    ----------
-    prob_present, prob_clonal : (K, D) float64
+    The arguments are (K, D).
     """
     states = np.stack([1.0 - prob_present, prob_present - prob_clonal, prob_clonal])
     names = np.array([ABSENT, SUBCLONAL, CLONAL], object)[states.argmax(axis=0)]
@@ -63,20 +61,12 @@ def statuses(prob_present: NDArray[np.float64], prob_clonal: NDArray[np.float64]
 def trunks(prob_clonal: NDArray[np.float64], size: NDArray[np.int64]) -> list[int]:
     """Clusters that are more probably than not clonal in every sample, the largest first.
 
-    Parameters
-    ----------
-    prob_clonal : (K, D) float64
-    size : (K,) int64
+    `prob_clonal` is (K, D), `size` (K,).
     """
     found = np.flatnonzero((prob_clonal > 0.5).all(axis=1))
     return found[np.argsort(-size[found], kind="stable")].tolist()
 
 
 def absent_everywhere(prob_present: NDArray[np.float64]) -> list[int]:
-    """Clusters that are absent from every sample: probably artefacts.
-
-    Parameters
-    ----------
-    prob_present : (K, D) float64
-    """
+    """Clusters that are absent from every sample, and so probably artefacts; `prob_present` is (K, D)."""
     return np.flatnonzero((1.0 - prob_present >= SURE).all(axis=1)).tolist()

@@ -3,47 +3,66 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.posterior.consensus import coclustering, consensus
-from pyclone_pgsm.posterior.convergence import Diagnostic, diagnose
-from pyclone_pgsm.posterior.draws import Draws, Summariser
+from pyclone_pgsm.posterior.convergence import Diagnostic, diagnose, verdict_line, verdict_of
 from pyclone_pgsm.posterior.expected_loss import expected_loss
 from pyclone_pgsm.posterior.matching import join_singletons
-from pyclone_pgsm.posterior.matrix import MatrixSummariser
-from pyclone_pgsm.posterior.rows import gather, kept_rows, outlier_share, read_partitions, thin, weighted_rows
+from pyclone_pgsm.posterior.matrix import summarise_matrix
+from pyclone_pgsm.posterior.rows import (
+    Draws,
+    gather,
+    kept_rows,
+    outlier_share,
+    read_partitions,
+    thin,
+    weighted_rows,
+)
 from pyclone_pgsm.posterior.stacking import weigh_chains
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
-from pyclone_pgsm.posterior.tumour import TumourSummariser
-from pyclone_pgsm.posterior.verdict import verdict_line, verdict_of
+from pyclone_pgsm.posterior.tumour import summarise_tumour
 from pyclone_pgsm.sampling.convergence import Verdict
 from pyclone_pgsm.sampling.diagnostics import FEWEST_DRAWS
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.tumour.base_measure import is_weight
 
 DEFAULT_CRITERION = "vi"
-"""Of all data: it does not cut clusters that draws break up now here and now there (docs/evidence.md)."""
-
+"""For all data: it does not divide clusters that different draws divide at different places (docs/evidence.md)."""
 
 CONSENSUS_DRAWS = 1000
-
-
 LABEL_BYTES = 400 << 20  # labels read at the same time
-
-
 PICTURED = 1000  # mutations or rows in the co-clustering picture at most
-
-
 RHAT_LIMIT = 1.05
-
-
 SIMILAR = 0.8  # adjusted Rand index of two consensus partitions below which they differ much
-SUMMARISERS: dict[str, Summariser[Any]] = {"tumour": TumourSummariser(), "matrix": MatrixSummariser()}
+
+
+class Summariser(NamedTuple):
+    """How draws of one kind of data are summarised.
+
+    Attributes
+    ----------
+    observation : str
+        What is clustered, for messages.
+    summarise : callable
+        Makes the summary, and warnings that only this kind of data has, from draws, consensus labels (T,) with
+        clusters 0..K-1 in any order and -1 of outliers, and the thresholds of presence and clonality.
+    """
+
+    observation: str
+    summarise: Callable[[Draws, NDArray[np.int64], Thresholds], tuple[Any, list[str]]]
+
+
+SUMMARISERS = {
+    "tumour": Summariser("mutation", summarise_tumour),
+    "matrix": Summariser("row", summarise_matrix),
+}
 """By the kind of the data."""
 
 S_co = TypeVar("S_co", covariant=True)
@@ -77,9 +96,15 @@ class Result(Generic[S_co]):
     chain_weights: NDArray[np.float64]
     convergence: Verdict
 
+    @property
+    def largest_rhat(self) -> float:
+        """Of all traced quantities; NaN with too few draws."""
+        told = [each.rhat for each in self.diagnostics if not math.isnan(each.rhat)]
+        return max(told, default=math.nan)
+
 
 def _doubts_of_length(trace: Trace, verdict: Verdict) -> list[str]:
-    """A warning of chains that are not done, or that have not converged though they should."""
+    """A warning of chains that are not as long as wanted, or that were to run until they converge and have not."""
     settings = trace.options.settings
     if settings.until_converged:
         return [] if verdict.converged else [f"{verdict_line(verdict)}: resume the trace"]
@@ -95,24 +120,19 @@ def _doubts_of_chains(
     trace: Trace, diagnostics: list[Diagnostic], rows: list[NDArray[np.int64]]
 ) -> list[str]:
     """Warnings of chains that disagree, or that are too short to tell."""
-    warnings = []
-    worst_weight = max(
-        (d for d in diagnostics if is_weight(d.name)), key=lambda d: np.nan_to_num(d.rhat), default=None
-    )
+    not_asked = set(trace.options.first_prior.hyperparameters)
+    weights = [each for each in diagnostics if is_weight(each.name)]
+    not_asked |= {each.name for each in sorted(weights, key=lambda each: -np.nan_to_num(each.rhat))[1:]}
     immaterial_above = trace.data.immaterial_above
-    for diagnostic in diagnostics:
-        if diagnostic.name in trace.options.first_prior.hyperparameters:
-            continue
-        if is_weight(diagnostic.name) and diagnostic is not worst_weight:
-            continue
-        if diagnostic.lower > immaterial_above.get(diagnostic.name.partition(":")[0], np.inf):
-            continue
-        if diagnostic.rhat > RHAT_LIMIT:
-            who = "the chains disagree" if len(rows) > 1 else "the chain has not settled"
-            rhat = np.ceil(1000.0 * diagnostic.rhat) / 1000.0
-            warnings.append(
-                f"{who} on {diagnostic.name} (R-hat {rhat:.3f}, wanted below {RHAT_LIMIT}): run more iterations"
-            )
+    who = "the chains disagree" if len(rows) > 1 else "the chain has not settled"
+    warnings = [
+        f"{who} on {each.name} (R-hat {np.ceil(1000.0 * each.rhat) / 1000.0:.3f}, wanted below {RHAT_LIMIT}): "
+        "run more iterations"
+        for each in diagnostics
+        if each.rhat > RHAT_LIMIT
+        and each.name not in not_asked
+        and not each.lower > immaterial_above.get(each.name.partition(":")[0], np.inf)
+    ]
     if min(map(len, rows)) < FEWEST_DRAWS:
         warnings.append(
             f"fewer than {FEWEST_DRAWS} saved iterations a chain after the burn-in: nothing tells whether the chains "
@@ -159,10 +179,8 @@ def summarize(
     T = len(trace.data.names)
     rng = np.random.default_rng(np.random.SeedSequence(trace.options.settings.seed, spawn_key=(1 << 20,)))
 
-    labels = (
-        _most_probable(trace, kept) if criterion == "map" else _consensus_of_others(draws, criterion, rng)
-    )
-    summary = summariser.summarise(draws, labels, thresholds)
+    labels = _most_probable(trace, kept) if criterion == "map" else _consensus_clusters(draws, criterion, rng)
+    summary, doubts = summariser.summarise(draws, labels, thresholds)
     items = np.arange(T) if T <= PICTURED else np.sort(rng.choice(T, PICTURED, replace=False))
     verdict = verdict_of(trace, burn_in)
     warnings = [
@@ -170,7 +188,7 @@ def summarize(
         *_doubts_of_chains(trace, diagnostics, kept),
         *([weights_said] if weights_said else []),
         *_disagreement(draws, criterion, summary.labels, rng),
-        *summariser.doubts(draws, summary),
+        *doubts,
     ]
     together = coclustering(draws.partitions, items)
     return Result(summary, diagnostics, items, together, warnings, weights, verdict)
@@ -194,12 +212,12 @@ def _most_probable(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[np.in
     return labels
 
 
-def _consensus_of_others(draws: Draws, criterion: str, rng: np.random.Generator) -> NDArray[np.int64]:
+def _consensus_clusters(draws: Draws, criterion: str, rng: np.random.Generator) -> NDArray[np.int64]:
     """(T,) consensus clusters of all but the outliers, which are -1.
 
-    There are at most as many clusters as the draws have in the mean: left free, "mpear" gives many an observation that
-    could be in one of several clusters one of its own, and gains next to nothing by it. Those that get one nevertheless
-    join the cluster that they most probably belong to.
+    There are at most as many clusters as the draws have in the mean: without this limit "mpear" puts many observations
+    that could be in one of several clusters into clusters of their own, with next to no gain. Those that are alone even
+    so join the cluster that they most probably belong to.
     """
     most_clusters = max(1, math.ceil(gather(draws.trace, draws.rows, "num_clusters").mean()))
     outliers = draws.outlier_prob > 0.5
@@ -218,7 +236,7 @@ def _disagreement(
     other = {"mpear": "vi", "vi": "mpear"}.get(criterion)
     if other is None:
         return []
-    found = {criterion: labels, other: _consensus_of_others(draws, other, rng)}
+    found = {criterion: labels, other: _consensus_clusters(draws, other, rng)}
     by_mpear, by_vi = found["mpear"], found["vi"]
     placed = by_mpear >= 0
     if not placed.any():

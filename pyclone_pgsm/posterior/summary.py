@@ -1,25 +1,14 @@
-"""What a finished run says of a tumour: the tables and pictures are made from this."""
+"""The result of a tumour, from which the tables and pictures are made."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
-
-UNKNOWN: dict[str, float] = {
-    "prob_present": np.nan,
-    "prob_clonal": np.nan,
-    "peaks": 1,
-    "multiplicity": 0,
-    "multiplicity_prob": np.nan,
-    "fit": np.nan,
-    "expected_reads": np.nan,
-}
-"""What stands for numbers of mutations and samples that are not given."""
+from pyclone_pgsm.posterior.states import Thresholds
 
 
 @dataclass(frozen=True)
@@ -68,8 +57,6 @@ class Summary:
         Its probability, the tail probability of the variant reads given the cluster, and how many are expected.
     thresholds : Thresholds
         Of presence and clonality.
-
-    What is not given of these last ones is unknown: NaN, no second cluster, one peak.
     """
 
     kind: ClassVar[str] = "tumour"
@@ -90,32 +77,20 @@ class Summary:
     cluster_upper: NDArray[np.float64]
     grid: NDArray[np.float64]
     cluster_density: NDArray[np.float64]
-    outlier_prob: NDArray[np.float64] | None = None
-    prob_present: NDArray[np.float64] = None  # type: ignore[assignment]
-    prob_clonal: NDArray[np.float64] = None  # type: ignore[assignment]
-    cluster_prob_present: NDArray[np.float64] = None  # type: ignore[assignment]
-    cluster_prob_clonal: NDArray[np.float64] = None  # type: ignore[assignment]
-    peaks: NDArray[np.int64] = None  # type: ignore[assignment]
-    cluster_peaks: NDArray[np.int64] = None  # type: ignore[assignment]
-    second_cluster: NDArray[np.int64] = None  # type: ignore[assignment]
-    second_prob: NDArray[np.float64] = None  # type: ignore[assignment]
-    multiplicity: NDArray[np.int64] = None  # type: ignore[assignment]
-    multiplicity_prob: NDArray[np.float64] = None  # type: ignore[assignment]
-    fit: NDArray[np.float64] = None  # type: ignore[assignment]
-    expected_reads: NDArray[np.float64] = None  # type: ignore[assignment]
-    thresholds: Thresholds = DEFAULT_THRESHOLDS
-
-    def __post_init__(self) -> None:
-        unknown: dict[str, NDArray[Any]] = {
-            name: np.full(self.mean.shape, value) for name, value in UNKNOWN.items()
-        }
-        for name in ("prob_present", "prob_clonal", "peaks"):
-            unknown[f"cluster_{name}"] = np.full(self.cluster_mean.shape, UNKNOWN[name])
-        unknown["second_cluster"] = np.full(len(self.labels), -1)
-        unknown["second_prob"] = np.full(len(self.labels), np.nan)
-        for name, values in unknown.items():
-            if getattr(self, name) is None:
-                object.__setattr__(self, name, values)
+    outlier_prob: NDArray[np.float64] | None
+    prob_present: NDArray[np.float64]
+    prob_clonal: NDArray[np.float64]
+    cluster_prob_present: NDArray[np.float64]
+    cluster_prob_clonal: NDArray[np.float64]
+    peaks: NDArray[np.int64]
+    cluster_peaks: NDArray[np.int64]
+    second_cluster: NDArray[np.int64]
+    second_prob: NDArray[np.float64]
+    multiplicity: NDArray[np.int64]
+    multiplicity_prob: NDArray[np.float64]
+    fit: NDArray[np.float64]
+    expected_reads: NDArray[np.float64]
+    thresholds: Thresholds
 
     @property
     def num_clusters(self) -> int:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import TraceError
+from pyclone_pgsm.posterior.rows import series_of
 from pyclone_pgsm.trace import Trace
 
 LOGARITHMIC = ("precision", "error_rate")
@@ -50,16 +52,14 @@ def traces_of(trace: Trace, burn_in: int | None) -> Traces:
     iterations = chains[0].iteration[:length]
     skip = trace.burn_in if burn_in is None else burn_in
 
+    def of_chains(name: str) -> NDArray[Any]:
+        return np.array([series_of(chain, name)[:length] for chain in chains])
+
     return Traces(
-        log_joint=np.array([chain.log_joint[:length] for chain in chains]),
-        num_clusters=np.array([chain.num_clusters[:length] for chain in chains]),
-        concentration=np.array([chain.concentration[:length] for chain in chains])
-        if trace.options.first_prior.hyperparameters
-        else None,
-        hyperparameters={
-            name: np.array([chain.hyperparameters[name][:length] for chain in chains])
-            for name in trace.options.hyperparameters
-        },
+        log_joint=of_chains("log_joint"),
+        num_clusters=of_chains("num_clusters"),
+        concentration=of_chains("concentration") if trace.options.first_prior.hyperparameters else None,
+        hyperparameters={name: of_chains(name) for name in trace.options.hyperparameters},
         burn_in=int(np.sum(iterations <= skip)),
         iterations=iterations,
     )

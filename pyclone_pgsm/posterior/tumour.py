@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.labels import renumbered
 from pyclone_pgsm.posterior.checks import doubts_of_tumour
-from pyclone_pgsm.posterior.draws import Draws
 from pyclone_pgsm.posterior.matching import match_clusters
 from pyclone_pgsm.posterior.prevalence import block_posteriors, cluster_prevalences, mutation_prevalences
 from pyclone_pgsm.posterior.reads import reads_given_clusters
-from pyclone_pgsm.posterior.rows import gather, gather_values, medians, read_partitions, thin
+from pyclone_pgsm.posterior.rows import Draws, gather, gather_values, medians, read_partitions, thin
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.trace.tumour import TumourData
@@ -22,65 +21,54 @@ from pyclone_pgsm.tumour.grid import prevalence_grid
 PREVALENCE_DRAWS = 240
 
 
-class TumourSummariser:
-    """Consensus clusters of mutations, their prevalences, and how the reads fit."""
+def summarise_tumour(
+    draws: Draws, labels: NDArray[np.int64], thresholds: Thresholds
+) -> tuple[Summary, list[str]]:
+    """See :class:`~pyclone_pgsm.posterior.summarize.Summariser`."""
+    trace = draws.trace
+    data = trace.data_of(TumourData)
+    options, observations = data.options, data.observations
+    grid_size = options.grid_size
+    names = trace.options.hyperparameters
+    model: Any = trace.model()
 
-    observation: ClassVar[str] = "mutation"
+    rows = thin(draws.rows, min(PREVALENCE_DRAWS, len(draws.partitions)))
+    partitions, values = read_partitions(trace, rows), gather_values(trace, rows, names)
+    # draws at the same precision together: the tables are computed once each
+    order = sorted(range(len(partitions)), key=lambda m: values[m])
+    partitions = partitions[order]
+    blocks = block_posteriors(
+        (model.likelihood(values[m]), partition) for m, partition in zip(order, partitions)
+    )
+    clusters, _ = cluster_prevalences(blocks, partitions, labels, grid_size)
+    in_cluster = labels >= 0
+    labels[in_cluster] = renumbered(labels[in_cluster], np.round(clusters.mean.mean(axis=1), 9))
+    clusters, density = cluster_prevalences(blocks, partitions, labels, grid_size, thresholds)
+    mutations = mutation_prevalences(blocks, partitions, grid_size, thresholds)
+    grid = prevalence_grid(grid_size)
+    matches = match_clusters(draws.partitions, labels)
+    at_medians = model.observations(medians(gather_values(trace, draws.rows, names)))
+    reads = reads_given_clusters(at_medians, labels, density, grid, options.genotype_prior)
 
-    def summarise(self, draws: Draws, labels: NDArray[np.int64], thresholds: Thresholds) -> Summary:
-        """See :class:`~pyclone_pgsm.posterior.draws.Summariser`."""
-        trace, rows = draws.trace, draws.rows
-        data = trace.data_of(TumourData)
-        options, observations = data.options, data.observations
-        grid_size = options.grid_size
-        thinned = thin(rows, min(PREVALENCE_DRAWS, len(draws.partitions)))
-        partitions = read_partitions(trace, thinned)
-        model: Any = trace.model()
-        names = trace.options.hyperparameters
-        values = gather_values(trace, thinned, names)
-        # draws at the same precision together: the tables are computed once each
-        order = sorted(range(len(partitions)), key=lambda m: values[m])
-        partitions = partitions[order]
-        blocks = block_posteriors(
-            (model.likelihood(values[m]), partition) for m, partition in zip(order, partitions)
-        )
-        clusters, _ = cluster_prevalences(blocks, partitions, labels, grid_size)
-        in_cluster = labels >= 0
-        labels[in_cluster] = renumbered(labels[in_cluster], np.round(clusters.mean.mean(axis=1), 9))
-        clusters, density = cluster_prevalences(blocks, partitions, labels, grid_size, thresholds)
-        mutations = mutation_prevalences(blocks, partitions, grid_size, thresholds)
-        grid = prevalence_grid(grid_size)
-        matches = match_clusters(draws.partitions, labels)
-        middle = medians(gather_values(trace, rows, names))
-        reads = reads_given_clusters(
-            model.observations(middle), labels, density, grid, options.genotype_prior
-        )
-
-        depth = np.where(observations.has_data, observations.depth, 0)
-        vaf = np.where(depth > 0, observations.alt_counts / np.maximum(depth, 1), np.nan)
-        return Summary(
-            mutation_ids=observations.mutation_ids,
-            sample_ids=observations.sample_ids,
-            labels=labels,
-            assignment_prob=np.where(in_cluster, matches.own_prob, draws.outlier_prob),
-            vaf=vaf,
-            depth=depth,
-            cluster_size=np.bincount(labels[in_cluster]),
-            grid=grid,
-            cluster_density=density,
-            outlier_prob=draws.outlier_prob if options.has_outliers else None,
-            second_cluster=matches.second,
-            second_prob=matches.second_prob,
-            thresholds=thresholds,
-            **mutations._asdict(),
-            **{f"cluster_{name}": values for name, values in clusters._asdict().items()},
-            **reads._asdict(),
-        )
-
-    def doubts(self, draws: Draws, summary: Summary) -> list[str]:
-        """Warnings of the input, reads that do not fit, absent clusters, hyperparameters at an end."""
-        trace = draws.trace
-        data = trace.data_of(TumourData)
-        inferred = {name: gather(trace, draws.rows, name) for name in trace.options.hyperparameters}
-        found = doubts_of_tumour(summary, inferred, data.options.tumour_content)
-        return [*data.warnings, *found]
+    depth = np.where(observations.has_data, observations.depth, 0)
+    vaf = np.where(depth > 0, observations.alt_counts / np.maximum(depth, 1), np.nan)
+    summary = Summary(
+        mutation_ids=observations.mutation_ids,
+        sample_ids=observations.sample_ids,
+        labels=labels,
+        assignment_prob=np.where(in_cluster, matches.own_prob, draws.outlier_prob),
+        vaf=vaf,
+        depth=depth,
+        cluster_size=np.bincount(labels[in_cluster]),
+        grid=grid,
+        cluster_density=density,
+        outlier_prob=draws.outlier_prob if options.has_outliers else None,
+        second_cluster=matches.second,
+        second_prob=matches.second_prob,
+        thresholds=thresholds,
+        **mutations._asdict(),
+        **{f"cluster_{name}": values for name, values in clusters._asdict().items()},
+        **reads._asdict(),
+    )
+    inferred = {name: gather(trace, draws.rows, name) for name in names}
+    return summary, [*data.warnings, *doubts_of_tumour(summary, inferred, options.tumour_content)]

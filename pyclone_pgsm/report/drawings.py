@@ -29,9 +29,7 @@ SMALLEST_OUTLINE = 0.004
 """Share of the side of the map below which the square of a cluster has no outline."""
 
 
-def coclustering_picture(
-    labels: NDArray[np.int64], items: NDArray[np.int64], matrix: NDArray[Any], described: str
-) -> str:
+def coclustering_picture(labels: NDArray[np.int64], items: NDArray[np.int64], matrix: NDArray[Any]) -> str:
     """Heat map of the probabilities that two share a cluster, ordered by cluster, of blocks where there are many."""
     own = labels[items]
     order = np.lexsort([own, own < 0])
@@ -60,7 +58,8 @@ def coclustering_picture(
             f'stroke="{colours[k]}" stroke-width="2.5"><title>cluster {k}</title></rect>'
         )
     return (
-        f'<svg viewBox="-2 -2 504 504" class="map" role="img" aria-label="{escaped(described)}">'
+        f'<svg viewBox="-2 -2 504 504" class="map" role="img" '
+        'aria-label="Probabilities that two share a cluster">'
         f'<image width="500" height="500" preserveAspectRatio="none" style="image-rendering:pixelated" '
         f'href="data:image/png;base64,{encoded}"/>{"".join(squares)}</svg>'
     )
@@ -79,6 +78,7 @@ def chain_pictures(traces: Traces) -> list[tuple[str, str]]:
 
 
 def _course(name: str, values: NDArray[Any], traces: Traces) -> str:
+    """The values (C, I) of each chain as a line; the axis fits those after the burn-in."""
     rows = np.unique(np.linspace(0, len(traces.iterations) - 1, CHAIN_POINTS).astype(int))
     shown = np.asarray(values, float)[:, rows]
     logarithmic = name.partition(":")[0] in LOGARITHMIC
@@ -90,23 +90,27 @@ def _course(name: str, values: NDArray[Any], traces: Traces) -> str:
     room = 0.05 * (high - low) or 0.5
     low, high = low - room, high + room
     first, last = float(traces.iterations[rows[0]]), float(traces.iterations[rows[-1]])
-    across = LEFT + (WIDTH - LEFT - 6) * (traces.iterations[rows] - first) / max(1.0, last - first)
+
+    def across(iteration: Any) -> Any:
+        return LEFT + (WIDTH - LEFT - 6) * (iteration - first) / max(1.0, last - first)
+
     down = 6 + (HEIGHT - BOTTOM - 6) * (high - np.clip(heights, low, high)) / (high - low)
     lines = []
-    for chain in range(len(shown)):
-        known = np.isfinite(down[chain])
-        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in zip(across[known], down[chain][known]))
+    for chain, row in enumerate(down):
+        known = np.isfinite(row)
+        places = zip(across(traces.iterations[rows[known]]), row[known])
+        points = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
         colour = appearance.PALETTE[chain % len(appearance.PALETTE)]
         lines.append(f'<polyline points="{points}" stroke="{colour}"><title>chain {chain}</title></polyline>')
     if 0 < traces.burn_in < len(traces.iterations):
-        end = float(traces.iterations[traces.burn_in - 1])
-        x = LEFT + (WIDTH - LEFT - 6) * (end - first) / max(1.0, last - first)
+        x = across(float(traces.iterations[traces.burn_in - 1]))
         lines.append(
             f'<line x1="{x:.1f}" x2="{x:.1f}" y1="6" y2="{HEIGHT - BOTTOM}" stroke-dasharray="4 3"/>'
         )
-    ends = [10**each if logarithmic else each for each in (high, low)]
-    texts = [(LEFT - 5, 13, "end", f"{ends[0]:.5g}"), (LEFT - 5, HEIGHT - BOTTOM, "end", f"{ends[1]:.5g}")]
-    texts += [
+    top, bottom = (10**each if logarithmic else each for each in (high, low))
+    texts = [
+        (LEFT - 5, 13, "end", f"{top:.5g}"),
+        (LEFT - 5, HEIGHT - BOTTOM, "end", f"{bottom:.5g}"),
         (LEFT, HEIGHT - 4, "start", f"{first:,.0f}"),
         (WIDTH - 6, HEIGHT - 4, "end", f"iteration {last:,.0f}"),
     ]

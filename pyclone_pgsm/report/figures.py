@@ -54,14 +54,14 @@ IDS = ("id", "root_id")
 FONT = "system-ui, sans-serif"
 
 
-def _figure(height: int, described: str, x_range: Range1d, y_range: Range1d) -> Any:
-    """An empty figure that fits light and dark pages."""
+def _figure(height: int, described: str, across: tuple[float, float], up: tuple[float, float]) -> Any:
+    """An empty figure that fits light and dark pages; `across` and `up` are the ends of its axes."""
     tools: list[Any] = [PanTool(), WheelZoomTool(), BoxZoomTool(), ResetTool(), SaveTool()]
     made = Plot(
         name=f"{described}-figure",
         height=height,
-        x_range=x_range,
-        y_range=y_range,
+        x_range=Range1d(start=across[0], end=across[1]),
+        y_range=Range1d(start=up[0], end=up[1]),
         sizing_mode="stretch_width",
         toolbar=Toolbar(tools=tools, logo=None),
         toolbar_location="above",
@@ -86,8 +86,14 @@ def _figure(height: int, described: str, x_range: Range1d, y_range: Range1d) -> 
     return made
 
 
-def _item(made: Any, target: str) -> dict[str, Any]:
-    """The figure as JSON, its parts numbered as they come in place of Bokeh's ids, which differ from run to run."""
+def _item(
+    made: Any, target: str, shapes: Any, told: list[tuple[str, str]], **hovering: Any
+) -> dict[str, Any]:
+    """The figure as JSON, with tools to hover over some shapes, which tells of them, and to choose them.
+
+    Its parts are numbered as they come, in place of Bokeh's ids, which differ from run to run.
+    """
+    made.add_tools(HoverTool(renderers=[shapes], tooltips=told, **hovering), TapTool(renderers=[shapes]))
     known: dict[str, str] = {}
 
     def named(value: Any) -> Any:
@@ -111,7 +117,7 @@ def prevalence_lines(summary: Summary, target: str) -> dict[str, Any]:
     shown = appearance.largest_clusters(summary.cluster_size, MOST_LINES)
     D = len(summary.sample_ids)
     colours = np.array(appearance.cluster_colours(summary.cluster_size), object)[shown]
-    made = _figure(380, "prevalences", Range1d(start=-0.4, end=D - 0.6), Range1d(start=-0.03, end=1.03))
+    made = _figure(380, "prevalences", (-0.4, D - 0.6), (-0.03, 1.03))
     [axis], [up] = made.below, made.left
     up.axis_label = "cellular prevalence"
     names = appearance.distinct_names(summary.sample_ids, 18 if D <= 10 else 12)
@@ -160,29 +166,20 @@ def prevalence_lines(summary: Summary, target: str) -> dict[str, Any]:
     )
     told = [("cluster", "@cluster"), ("mutations", "@size"), ("sample", "@sample")]
     told.append(("prevalence", "@y{0.000} [@lower{0.000}, @upper{0.000}]"))
-    made.add_tools(HoverTool(renderers=[dots], tooltips=told), TapTool(renderers=[dots]))
-    return _item(made, target)
+    return _item(made, target, dots, told)
 
 
 def scatter(target: str, fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
     """Points that ``page.js`` places: `fields` are the names and columns that hovering tells."""
-    columns = [
-        "x",
-        "y",
-        "cluster",
-        "colour",
-        "alpha",
-        *(column for _, column in fields if column != "cluster"),
-    ]
+    columns = dict.fromkeys(["x", "y", "cluster", "colour", "alpha", *(column for _, column in fields)])
     source = ColumnDataSource({column: [] for column in columns}, name="scatter")
-    made = _figure(480, "scatter", Range1d(start=0, end=1), Range1d(start=0, end=1))
+    made = _figure(480, "scatter", (0, 1), (0, 1))
     glyph = Scatter(x="x", y="y", size=6, fill_color="colour", fill_alpha="alpha", line_color=None)
     dots = made.add_glyph(source, glyph, name="dots")
     dots.nonselection_glyph = None
     dots.selection_glyph = None
-    tips = [(name, f"@{{{column}}}") for name, column in fields]
-    made.add_tools(HoverTool(renderers=[dots], tooltips=tips, limit=6), TapTool(renderers=[dots]))
-    return _item(made, target)
+    told = [(name, f"@{{{column}}}") for name, column in fields]
+    return _item(made, target, dots, told, limit=6)
 
 
 def densities(target: str) -> dict[str, Any]:
@@ -190,7 +187,7 @@ def densities(target: str) -> dict[str, Any]:
     source = ColumnDataSource(
         {name: [] for name in ("xs", "ys", "cluster", "colour", "alpha")}, name="densities"
     )
-    made = _figure(320, "densities", Range1d(start=-0.02, end=1.02), Range1d(start=0, end=1.08))
+    made = _figure(320, "densities", (-0.02, 1.02), (0, 1.08))
     [axis], [up] = made.below, made.left
     axis.axis_label = "cellular prevalence"
     up.visible = False
@@ -200,10 +197,7 @@ def densities(target: str) -> dict[str, Any]:
     )
     shapes = made.add_glyph(source, glyph)
     shapes.nonselection_glyph = None
-    made.add_tools(
-        HoverTool(renderers=[shapes], tooltips=[("cluster", "@cluster")]), TapTool(renderers=[shapes])
-    )
-    return _item(made, target)
+    return _item(made, target, shapes, [("cluster", "@cluster")])
 
 
 def density_values(summary: Summary) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:

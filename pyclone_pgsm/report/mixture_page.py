@@ -10,11 +10,11 @@ from pyclone_pgsm.report import figures
 from pyclone_pgsm.report.content import Content, Page, Section, flat
 from pyclone_pgsm.report.sections import (
     chains_section,
-    choices,
+    choices_of_pair,
+    coclustering_section,
     files_of,
     picture,
     search_and_download,
-    together,
     warnings,
     what_was_run,
 )
@@ -30,10 +30,7 @@ def mixture_page(content: Content) -> Page:
     colours = appearance.cluster_colours(summary.cluster_size)
     names, files = list(map(str, summary.column_names))[:MOST_COLUMNS], files_of(content)
     clusters, members, shown = mixture_tables(summary, content.tables["clusters.tsv"], colours)
-    several = len(names) > 1
-    chosen = choices("across", "across", names) + (" " + choices("up", "up", names, 1) if several else "")
     fields = [("row", "name"), ("cluster", "cluster"), ("across", "tell_x"), ("up", "tell_y")]
-    items, matrix = content.result.coclustered, content.result.coclustering
     drawn = [figures.scatter("pairs", fields)]
     heat = "Probability that two rows share a cluster, from white (0) to dark blue (1), ordered by cluster."
     above = search_and_download(list(files), shown, len(summary.labels))
@@ -41,12 +38,8 @@ def mixture_page(content: Content) -> Page:
         warnings(content),
         what_was_run(content),
         Section("clusters-section", "Clusters", clusters),
-        Section(
-            "pairs-section",
-            "Rows",
-            f'<p class="controls script">{chosen}</p>' + picture("pairs", "Each point is a row."),
-        ),
-        Section("together-section", "Co-clustering", together(summary.labels, items, matrix, heat)),
+        Section("pairs-section", "Rows", picture("pairs", "Each point is a row.", choices_of_pair(names))),
+        coclustering_section(content, heat),
         Section("mutations-section", "Clusters of the rows", above + members),
         chains_section(content),
     ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import Any
 
@@ -38,19 +39,14 @@ COLUMNS: dict[str, dict[str, Any]] = {
 def multiqc(content: Content, numbers: Mapping[str, Mapping[str, float]], title: str) -> dict[str, Any]:
     """What a ``*_mqc.json`` holds.
 
-    Parameters
-    ----------
-    content : Content
-    numbers : mapping
-        Of each sample and of the whole, as :class:`~pyclone_pgsm.report.content.Page` has them.
-    title : str
-        Name of the tumour or of the data.
+    `numbers` are those of each sample and of the whole, as :class:`~pyclone_pgsm.report.content.Page` has them; `title`
+    is the name of the tumour or of the data.
     """
-    told = [each.rhat for each in content.result.diagnostics if each.rhat == each.rhat]
+    rhat = content.result.largest_rhat
     rows = {f"{title}: {name}" if name else title: dict(row) for name, row in numbers.items()}
     rows[title]["warnings"] = len(content.result.warnings)
-    if told:
-        rows[title]["rhat"] = max(told)
+    if not math.isnan(rhat):
+        rows[title]["rhat"] = rhat
     used = {name for row in rows.values() for name in row}
     return {
         "id": "pyclone_pgsm",

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Sequence
 from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.posterior.summarize import RHAT_LIMIT
@@ -22,19 +20,17 @@ def warnings(content: Content) -> Section:
     """Warnings, and whether the chains converged."""
     found = content.result.warnings
     listed = "".join(f"<li>{escaped(each)}</li>" for each in found)
-    told = [each.rhat for each in content.result.diagnostics if each.rhat == each.rhat]
+    rhat = content.result.largest_rhat
     chains = count(len(content.traces.log_joint), "chain")
     if content.run.get("converged") is not None:
         verdict = "The chains converged." if content.run["converged"] else "The chains did not converge."
-    elif not told:
+    elif math.isnan(rhat):
         verdict = "There are too few draws to tell whether the chains agree."
-    elif max(told) <= RHAT_LIMIT:
+    elif rhat <= RHAT_LIMIT:
         verdict = f"The {chains} agree" if len(content.traces.log_joint) > 1 else "The chain has settled"
-        verdict += f": the largest R-hat is {max(told):.3f}, below {RHAT_LIMIT}."
+        verdict += f": the largest R-hat is {rhat:.3f}, below {RHAT_LIMIT}."
     else:
-        verdict = (
-            f"The largest R-hat of the {chains} is {max(told):.3f}; below {RHAT_LIMIT} they would agree."
-        )
+        verdict = f"The largest R-hat of the {chains} is {rhat:.3f}; below {RHAT_LIMIT} they would agree."
     state = "bad" if found else "good"
     listed = f'<ul class="warnings">{listed}</ul>' if found else "<p>No warnings.</p>"
     body = f'<div class="box {state}"><p>{escaped(verdict)}</p>{listed}</div>'
@@ -47,10 +43,12 @@ def what_was_run(content: Content) -> Section:
     options = run.get("options", {})
     settings = options.get("settings", {})
     model = options.get("model", {})
-    rows = [("version", run.get("version")), ("seed", run.get("seed")), ("consensus", run.get("consensus"))]
-    rows += [(name, settings.get(name)) for name in ("chains", "iterations")]
-    rows += [("burn-in", run.get("burn_in"))]
-    rows += [(name.replace("_", " "), _short(value)) for name, value in model.items()]
+    rows = [
+        *((name, run.get(name)) for name in ("version", "seed", "consensus")),
+        *((name, settings.get(name)) for name in ("chains", "iterations")),
+        ("burn-in", run.get("burn_in")),
+        *((name.replace("_", " "), _short(value)) for name, value in model.items()),
+    ]
     others = [
         (name.replace("_", " "), value) for name, value in settings.items() if name not in ("chains", "seed")
     ]
@@ -74,11 +72,8 @@ def _how_to_repeat(command: str) -> str:
     """The command that was run, or the function of Python."""
     if not command:
         return ""
-    told = (
-        "To repeat it, run in the same folder"
-        if command.startswith("pyclone-pgsm ")
-        else "Run from Python by"
-    )
+    is_of_shell = command.startswith("pyclone-pgsm ")
+    told = "To repeat it, run in the same folder" if is_of_shell else "Run from Python by"
     words = " ".join(f"<span>{escaped(word)}</span>" for word in command.split(" "))
     return f"<p>{told}:</p><pre><code>{words}</code></pre>"
 
@@ -135,22 +130,30 @@ def search_and_download(files: Sequence[str], shown: int, all_rows: int, doubtfu
     )
 
 
-def picture(identity: str, caption: str) -> str:
-    """A place for a picture."""
-    return f'<figure><div id="{identity}" class="plot"></div><figcaption>{escaped(caption)}</figcaption></figure>'
+def choices_of_pair(names: Sequence[str]) -> str:
+    """Lists to choose what is shown across and up from."""
+    up = " " + choices("up", "up", names, 1) if len(names) > 1 else ""
+    return choices("across", "across", names) + up
 
 
-def together(labels: NDArray[np.int64], items: NDArray[np.int64], matrix: NDArray[Any], caption: str) -> str:
+def picture(identity: str, caption: str, controls: str = "") -> str:
+    """A place for a picture, below its controls if it has some."""
+    above = f'<p class="controls script">{controls}</p>' if controls else ""
+    caption = escaped(caption)
+    return (
+        f'{above}<figure><div id="{identity}" class="plot"></div><figcaption>{caption}</figcaption></figure>'
+    )
+
+
+def coclustering_section(content: Content, caption: str) -> Section:
     """The map of co-clustering with its caption."""
-    drawn = coclustering_picture(labels, items, matrix, "Probabilities that two share a cluster")
-    return f"<figure>{drawn}<figcaption>{escaped(caption)}</figcaption></figure>"
+    found = content.result
+    drawn = coclustering_picture(found.summary.labels, found.coclustered, found.coclustering)
+    body = f"<figure>{drawn}<figcaption>{escaped(caption)}</figcaption></figure>"
+    return Section("together-section", "Co-clustering", body)
 
 
 def files_of(content: Content) -> dict[str, str]:
     """The files that the page carries, compressed."""
-    found = {}
-    for name, text in content.files.items():
-        small = packed(text)
-        if len(small) <= MOST_FILE:
-            found[name] = small
-    return found
+    compressed = {name: packed(text) for name, text in content.files.items()}
+    return {name: text for name, text in compressed.items() if len(text) <= MOST_FILE}

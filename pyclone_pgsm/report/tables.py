@@ -85,20 +85,14 @@ def cluster_table(summary: Summary, data: Observations, colours: Sequence[str]) 
     for name in summary.sample_ids:
         columns += [Column(f"prevalence in {name}", True), Column("status")]
     state = statuses(summary.cluster_prob_present, summary.cluster_prob_clonal)
-    trunk, absent = (
-        trunks(summary.cluster_prob_clonal, summary.cluster_size),
-        absent_everywhere(summary.cluster_prob_present),
-    )
+    trunk = trunks(summary.cluster_prob_clonal, summary.cluster_size)
+    absent = absent_everywhere(summary.cluster_prob_present)
     remarks = dict.fromkeys(trunk, "also clonal") | dict.fromkeys(trunk[:1], "trunk")
     remarks |= dict.fromkeys(absent, "absent: probably artefacts")
 
     def cells(k: int) -> list[str]:
-        row = [
-            chooser(k, colours[k]),
-            f"{summary.cluster_size[k]:,}",
-            remarks.get(k, ""),
-            *([genes[k]] if any(genes) else []),
-        ]
+        row = [chooser(k, colours[k]), f"{summary.cluster_size[k]:,}", remarks.get(k, "")]
+        row += [genes[k]] if any(genes) else []
         for d in range(len(summary.sample_ids)):
             values = (summary.cluster_mean[k, d], summary.cluster_lower[k, d], summary.cluster_upper[k, d])
             present, clonal = summary.cluster_prob_present[k, d], summary.cluster_prob_clonal[k, d]
@@ -159,16 +153,13 @@ def mixture_tables(
         cells = [chooser(int(values[0]), colours[int(values[0])])]
         cells += [escaped(general(value)) for value in values[1:]]
         rows.append((f' data-cluster="{int(values[0])}"', cells))
-    found = table("clusters", "Clusters: posterior means of their parameters", columns, rows)
+    cluster_rows = table("clusters", "Clusters: posterior means of their parameters", columns, rows)
     shown = min(len(summary.labels), MOST_CELLS)
     names = [Column("row"), Column("cluster", True), Column("probability", True)]
     each = zip(summary.row_names[:shown], summary.labels.tolist(), summary.assignment_prob.tolist())
     members = (("", [escaped(name), str(k), number(prob, 2)]) for name, k, prob in each)
-    return (
-        found,
-        table("mutations", "Rows of the data and their clusters", names, members, "mutations"),
-        shown,
-    )
+    data_rows = table("mutations", "Rows of the data and their clusters", names, members, "mutations")
+    return cluster_rows, data_rows, shown
 
 
 def left_out_table(frame: pd.DataFrame) -> str:
@@ -179,11 +170,8 @@ def left_out_table(frame: pd.DataFrame) -> str:
     listed = "".join(f"<li>{escaped(reason)}: {amount:,}</li>" for reason, amount in reasons[:20].items())
     more = f"<li>{count(len(reasons) - 20, 'other reason')}</li>" if len(reasons) > 20 else ""
     first = frame.head(SHOWN_LEFT_OUT).astype(object)
-    note = (
-        f"<p>The first {SHOWN_LEFT_OUT} of {len(frame):,}; left_out.tsv has all.</p>"
-        if len(frame) > SHOWN_LEFT_OUT
-        else ""
-    )
+    part = f"<p>The first {SHOWN_LEFT_OUT} of {len(frame):,}; left_out.tsv has all.</p>"
+    note = part if len(frame) > SHOWN_LEFT_OUT else ""
     columns = [Column(str(name)) for name in frame]
     values = first.where(first.notna(), None).itertuples(index=False, name=None)
     rows = (("", [escaped(general(value)) for value in row]) for row in values)

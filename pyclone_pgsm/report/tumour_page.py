@@ -17,10 +17,11 @@ from pyclone_pgsm.report.content import Content, Page, Section, flat
 from pyclone_pgsm.report.sections import (
     chains_section,
     choices,
+    choices_of_pair,
+    coclustering_section,
     files_of,
     picture,
     search_and_download,
-    together,
     warnings,
     what_was_run,
 )
@@ -49,60 +50,54 @@ def tumour_page(content: Content) -> Page:
     summary: Summary = content.result.summary
     data: Observations = content.data.observations
     colours = appearance.cluster_colours(summary.cluster_size)
-    names = summary.sample_ids
-    files = files_of(content)
+    names, files = summary.sample_ids, files_of(content)
+
+    clusters = (
+        '<p class="script">Choose a cluster here or in a picture: it lights up everywhere, and the table of mutations '
+        f"shows it alone. Choose it again to show all.</p>{cluster_table(summary, data, colours)}"
+    )
+    lines = picture("prevalences", "Prevalence of each cluster in each sample, with its 95 % interval.")
+    quantities = choices("quantity", "show", ["variant allele frequency", "cellular prevalence"])
+    pairs = picture("pairs", "Each point is a mutation.", f"{choices_of_pair(names)} {quantities}")
+    densities = picture(
+        "densities",
+        "Posterior density of each cluster's prevalence, each scaled to its own height.",
+        choices("density-sample", "sample", names),
+    )
+    T, pictured = len(summary.labels), len(content.result.coclustered)
+    part = f"{pictured:,} of " if pictured < T else ""
+    heat = (
+        f"Probability that two mutations share a cluster, from white (0) to dark blue (1); {part}"
+        f"{count(T, 'mutation')}, ordered by cluster, each outlined in its colour."
+    )
     mutations, shown = mutation_table(summary, data)
+    number = int(np.count_nonzero(doubtful(summary)))
+    mutations = search_and_download(list(files), shown, T, number) + mutations
+    if number:
+        mutations = (
+            f"<p>A mutation is doubtful if the probability of its cluster is below {SURE:g}, or if its reads do not "
+            f"fit its cluster. Such rows are marked.</p>{mutations}"
+        )
+    sections = [
+        warnings(content),
+        what_was_run(content),
+        Section("clusters-section", "Clusters", clusters),
+        Section("across-section", "Prevalences across samples", lines),
+        Section("pairs-section", "Pairs of samples" if len(names) > 1 else "Mutations by cluster", pairs),
+        Section("density-section", "Densities", densities),
+        coclustering_section(content, heat),
+        Section("mutations-section", "Mutations", mutations),
+        Section("left", "What was left out and why", left_out_table(content.tables["left_out.tsv"])),
+        chains_section(content),
+    ]
     fields = [("mutation", "name"), *([("gene", "gene")] if "gene" in data.annotations else [])]
     fields += [("cluster", "cluster"), ("second", "second"), ("across", "tell_x"), ("up", "tell_y")]
-    pairs = (
-        '<p class="controls script">'
-        + choices("across", "across", names)
-        + " "
-        + (choices("up", "up", names, 1) + " " if len(names) > 1 else "")
-        + choices("quantity", "show", ["variant allele frequency", "cellular prevalence"])
-        + "</p>"
-    )
-    drawn: list[dict[str, Any]] = []
-    sections = [warnings(content), what_was_run(content)]
-    listed = (
-        '<p class="script">Choose a cluster here or in a picture: it lights up everywhere, and the table of mutations '
-        "shows it alone. Choose it again to show all.</p>"
-    )
-    sections.append(Section("clusters-section", "Clusters", listed + cluster_table(summary, data, colours)))
+    drawn = [figures.scatter("pairs", fields)]
     if summary.num_clusters:
-        drawn += [figures.prevalence_lines(summary, "prevalences"), figures.densities("densities")]
-    drawn.append(figures.scatter("pairs", fields))
-    items, matrix = content.result.coclustered, content.result.coclustering
-    part = f"{len(items):,} of " if len(items) < len(summary.labels) else ""
-    heat = f"Probability that two mutations share a cluster, from white (0) to dark blue (1); {part}"
-    heat += f"{count(len(summary.labels), 'mutation')}, ordered by cluster, each outlined in its colour."
-    if summary.num_clusters:
-        caption = "Prevalence of each cluster in each sample, with its 95 % interval."
-        sections.append(
-            Section("across-section", "Prevalences across samples", picture("prevalences", caption))
-        )
-    heading = "Pairs of samples" if len(names) > 1 else "Mutations by cluster"
-    sections.append(Section("pairs-section", heading, pairs + picture("pairs", "Each point is a mutation.")))
-    if summary.num_clusters:
-        chosen = f'<p class="controls script">{choices("density-sample", "sample", names)}</p>'
-        caption = "Posterior density of each cluster's prevalence, each scaled to its own height."
-        sections.append(Section("density-section", "Densities", chosen + picture("densities", caption)))
-    sections.append(
-        Section("together-section", "Co-clustering", together(summary.labels, items, matrix, heat))
-    )
-    number = int(np.count_nonzero(doubtful(summary)))
-    above = search_and_download(list(files), shown, len(summary.labels), number)
-    if number:
-        above = (
-            f"<p>A mutation is doubtful if the probability of its cluster is below {SURE:g}, or if its reads do not "
-            f"fit its cluster. Such rows are marked.</p>{above}"
-        )
-    sections.append(Section("mutations-section", "Mutations", above + mutations))
-    sections.append(
-        Section("left", "What was left out and why", left_out_table(content.tables["left_out.tsv"]))
-    )
+        drawn = [figures.prevalence_lines(summary, "prevalences"), figures.densities("densities"), *drawn]
+    else:  # all mutations are outliers
+        sections = [each for each in sections if each.anchor not in ("across-section", "density-section")]
     found = {**tumour_data(summary, data, shown), "colours": colours}
-    sections.append(chains_section(content))
     return Page(summary_line(summary), sections, drawn, found, files, numbers(summary))
 
 
@@ -110,9 +105,7 @@ def tumour_data(summary: Summary, data: Observations, shown: int) -> dict[str, A
     """What ``page.js`` draws and tells of a tumour."""
     depth = np.where(data.has_data, data.depth, 0)
     alt = np.where(data.has_data, data.alt_counts, 0)
-    named = (
-        {"names": summary.mutation_ids, "genes": data.annotations.get("gene")} if shown < len(depth) else {}
-    )
+    named = {"names": summary.mutation_ids, "genes": data.annotations.get("gene")}
     clusters, places, density = figures.density_values(summary)
     return {
         "kind": "tumour",
@@ -130,7 +123,7 @@ def tumour_data(summary: Summary, data: Observations, shown: int) -> dict[str, A
             "y": flat(np.round(density, 3)),
         },
         "minor_clusters": np.flatnonzero(appearance.minor_clusters(summary.cluster_size)).tolist(),
-        **named,
+        **(named if shown < len(depth) else {}),
     }
 
 

@@ -313,7 +313,7 @@ def test_pictures(samples: int, tmp_path: Path) -> None:
 def test_outliers_are_last_in_the_coclustering_picture() -> None:
     summary = with_outliers(make_summary(40, 2, 3), 8)
     items, matrix = make_coclustering(summary, 40)
-    figure = tumour_pictures(summary, (items, matrix), None)["coclustering"]()
+    figure = tumour_pictures(summary, (items, matrix), make_traces(1, 2))["coclustering"]()
     assert "-1" in written_in(figure)
     assert len(figure.axes[0].patches) == 3  # borders of clusters
 

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.posterior.verdict import monitor_of, verdict_line, verdict_of
+from pyclone_pgsm.posterior.convergence import monitor_of, verdict_line, verdict_of
 from pyclone_pgsm.sampling import chain, convergence, settings
 from pyclone_pgsm.sampling.settings import Settings, start_of
 from pyclone_pgsm.trace import Trace, merge_traces

@@ -37,6 +37,7 @@ from pyclone_pgsm.plots.scatter import choose_samples, prevalence_scatter, vaf_s
 from pyclone_pgsm.plots.style import cluster_legend, save, short_names, spread, write_pictures
 from pyclone_pgsm.plots.traces import chain_traces
 from pyclone_pgsm.plots.tumour import tumour_pictures
+from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.posterior.traces import Traces
 
@@ -91,6 +92,7 @@ def make_summary(
     doubt = np.where(unsure, rng.random(T) * 0.5, rng.random(T) * 0.01)
     other = rng.integers(K, size=T)
     mixed = mean[labels] * (1 - doubt)[:, None] + mean[other] * doubt[:, None]
+    nowhere = np.full((T, D), np.nan)
     return Summary(
         mutation_ids=[f"chr{1 + i % 22}:{1000003 * (i + 1)}:C>T" for i in range(T)],
         sample_ids=[f"R{d + 1}" for d in range(D)],
@@ -109,6 +111,17 @@ def make_summary(
         cluster_upper=upper,
         grid=grid,
         cluster_density=density,
+        outlier_prob=None,
+        second_cluster=np.full(T, -1),
+        second_prob=np.full(T, np.nan),
+        thresholds=Thresholds(),
+        **dict.fromkeys(
+            ["prob_present", "prob_clonal", "multiplicity_prob", "fit", "expected_reads"], nowhere
+        ),
+        **dict.fromkeys(["cluster_prob_present", "cluster_prob_clonal"], np.full((K, D), np.nan)),
+        peaks=np.ones((T, D), np.int64),
+        cluster_peaks=np.ones((K, D), np.int64),
+        multiplicity=np.zeros((T, D), np.int64),
     )
 
 
@@ -175,9 +188,12 @@ def check_file(path: Path) -> None:
 # --- files --------------------------------------------------------------------------------------------------
 
 
-def write_plots(folder, summary, coclustering, traces, formats=("png",)):
+def write_plots(folder, summary, coclustering=None, traces=None, formats=("png",)):
     """All pictures of a run in a folder."""
-    return write_pictures(folder, tumour_pictures(summary, coclustering, traces), formats)
+    pictures = tumour_pictures(
+        summary, coclustering or make_coclustering(summary, 20), traces or make_traces(2, 20)
+    )
+    return write_pictures(folder, pictures, formats)
 
 
 @pytest.mark.parametrize(
@@ -195,22 +211,22 @@ def test_all_pictures_are_written(tmp_path, mutations, samples, clusters):
         check_file(path)
 
 
-def test_formats_and_missing_parts_are_honoured(tmp_path):
-    written = write_plots(tmp_path, make_summary(20, 2, 2), None, None, formats=["pdf"])
-    assert [path.name for path in written] == [f"{name}.pdf" for name in NAMES[:4]]
+def test_formats_are_honoured(tmp_path):
+    written = write_plots(tmp_path, make_summary(20, 2, 2), formats=["pdf"])
+    assert [path.name for path in written] == [f"{name}.pdf" for name in NAMES]
     assert sorted(tmp_path.iterdir()) == sorted(written)
 
 
 def test_an_unknown_format_is_refused_before_anything_is_written(tmp_path):
     with pytest.raises(UsageError, match=r"^picture format 'bmp': expected one of png, pdf, svg$"):
-        write_plots(tmp_path / "plots", make_summary(5, 2, 2), None, None, formats=["png", "bmp"])
+        write_plots(tmp_path / "plots", make_summary(5, 2, 2), formats=["png", "bmp"])
     assert not (tmp_path / "plots").exists()
 
 
 def test_a_file_that_cannot_be_written_is_told(tmp_path):
     (tmp_path / "cluster_prevalences.png").mkdir()
     with pytest.raises(OutputError, match=r"cluster_prevalences\.png: cannot be written: "):
-        write_plots(tmp_path, make_summary(5, 2, 2), None, None, formats=["png"])
+        write_plots(tmp_path, make_summary(5, 2, 2), formats=["png"])
     assert [path.name for path in tmp_path.iterdir()] == ["cluster_prevalences.png"]
 
 
@@ -500,7 +516,7 @@ def test_samples_that_differ_are_chosen():
 def test_coclustering_is_ordered_by_cluster_and_certainty():
     summary = make_summary(60, 2, 4)
     items, matrix = make_coclustering(summary, 30)
-    figure = tumour_pictures(summary, (items, matrix), None)["coclustering"]()
+    figure = tumour_pictures(summary, (items, matrix), make_traces(1, 2))["coclustering"]()
     names = [label.get_text() for label in figure.axes[0].get_yticklabels()]
     shown = [summary.mutation_ids.index(name) for name in names]
     assert sorted(shown) == sorted(items)
@@ -527,7 +543,7 @@ def test_the_largest_clusters_get_colours_of_their_own():
 
 
 def test_greys_are_given_in_turn():
-    assert cluster_colours([90, 1, 200, 100, 1, 1]) == [
+    assert cluster_colours(np.array([90, 1, 200, 100, 1, 1])) == [
         PALETTE[2],
         GREYS[0],
         PALETTE[0],
@@ -538,10 +554,15 @@ def test_greys_are_given_in_turn():
 
 
 def test_minor_clusters_are_grey():
-    assert minor_clusters([3, 1, 1]).tolist() == [False, False, False]
-    assert minor_clusters([497, 1, 1, 1]).tolist() == [False, True, True, True]
-    assert minor_clusters([9900, 81, 19]).tolist() == [False, False, True]
-    assert [colour in GREYS for colour in cluster_colours([497, 1, 1, 1])] == [False, True, True, True]
+    assert minor_clusters(np.array([3, 1, 1])).tolist() == [False, False, False]
+    assert minor_clusters(np.array([497, 1, 1, 1])).tolist() == [False, True, True, True]
+    assert minor_clusters(np.array([9900, 81, 19])).tolist() == [False, False, True]
+    assert [colour in GREYS for colour in cluster_colours(np.array([497, 1, 1, 1]))] == [
+        False,
+        True,
+        True,
+        True,
+    ]
 
 
 def test_colour_groups_part_the_mutations():
@@ -621,7 +642,7 @@ def test_names_that_are_formulas_or_unknown_to_the_font_are_drawn(tmp_path):
     summary = make_summary(12, 3, 3)
     ids = [f"{'chr1_' * 12}{i}_$x_{{" for i in range(12)]
     summary = replace(summary, sample_ids=["a$b$c", "肿瘤\t样本", "x" * 90], mutation_ids=ids)
-    for path in write_plots(tmp_path, summary, make_coclustering(summary, 12), None):
+    for path in write_plots(tmp_path, summary, make_coclustering(summary, 12)):
         check_file(path)
 
 
@@ -667,6 +688,7 @@ def test_nothing_is_written_beyond_the_edges(samples):
 def test_nothing_else_is_written_beyond_the_edges():
     summary = make_summary(200, 2, 25)
     for n in (1, 30, 200):
-        check_edges(tumour_pictures(summary, make_coclustering(summary, n), None)["coclustering"]())
+        pictures = tumour_pictures(summary, make_coclustering(summary, n), make_traces(1, 2))
+        check_edges(pictures["coclustering"]())
     check_edges(chain_traces(make_traces(1, 30)))
     check_edges(chain_traces(make_traces(20, 30)))

@@ -10,6 +10,7 @@ import pytest
 
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.posterior.checks import doubts_of_tumour, misfits
+from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.tumour.model import ERROR_RATE, PRECISION
 
@@ -36,7 +37,18 @@ def summary() -> Summary:
         cluster_upper=two,
         grid=np.linspace(0, 1, 11),
         cluster_density=np.full((2, 1, 11), 1 / 11),
+        outlier_prob=None,
+        prob_present=np.full((4, 1), 1.0),
+        prob_clonal=four,
         cluster_prob_present=np.array([[1.0], [0.9]]),
+        cluster_prob_clonal=two,
+        peaks=np.ones((4, 1), np.int64),
+        cluster_peaks=np.ones((2, 1), np.int64),
+        second_cluster=np.full(4, -1),
+        second_prob=np.full(4, np.nan),
+        multiplicity=np.zeros((4, 1), np.int64),
+        multiplicity_prob=np.full((4, 1), np.nan),
+        thresholds=Thresholds(),
         fit=np.array([[0.5], [0.9], [0.01], [np.nan]]),
         expected_reads=np.array([[50.0], [50.0], [5.2], [np.nan]]),
     )

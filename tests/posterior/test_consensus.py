@@ -307,12 +307,6 @@ def test_spent_effort_still_gives_a_partition_no_worse_than_a_draw(monkeypatch: 
     assert expected_vi(draws, hasty) <= min(expected_vi(draws, draw) for draw in draws)
 
 
-def test_map_is_the_most_probable_draw() -> None:
-    draws = np.array([[0, 0, 1], [5, 2, 2], [1, 1, 1]])
-    found = consensus(draws, "map", rng=np.random.default_rng(0), log_joint=[-3.0, -1.0, -2.0])
-    np.testing.assert_array_equal(found, [0, 1, 1])
-
-
 def test_thinning_is_even() -> None:
     """Of 1,000 draws, of which the last 300 differ, 10 must contain 3 of these."""
     early, late = np.array([0, 0, 1, 1]), np.array([0, 1, 0, 1])
@@ -364,12 +358,10 @@ def test_draws_that_cannot_be_used(draws: NDArray, text: str) -> None:
 @pytest.mark.parametrize(
     ("options", "text"),
     [
-        ({"criterion": "ari"}, "criterion must be one of mpear, vi, binder, map, not 'ari'"),
+        ({"criterion": "ari"}, "criterion must be one of mpear, vi, binder, not 'ari'"),
         ({"max_draws": 0}, "max_draws, runs and max_clusters must be at least 1"),
         ({"runs": 0}, "max_draws, runs and max_clusters must be at least 1"),
         ({"max_clusters": 0}, "max_draws, runs and max_clusters must be at least 1"),
-        ({"criterion": "map"}, "criterion 'map' needs log_joint"),
-        ({"criterion": "map", "log_joint": [1.0]}, r"one value for each of 2 draws; the shape is \(1,\)"),
     ],
 )
 def test_options_that_cannot_be_used(options: dict, text: str) -> None:
