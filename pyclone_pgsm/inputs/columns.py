@@ -17,7 +17,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -90,9 +90,18 @@ class Column:
     texts: list[str]
     codes: NDArray[np.int32]
 
+    @classmethod
+    def of_one(cls, text: str, num_rows: int) -> Column:
+        """The same text in all rows."""
+        return cls([text], np.zeros(num_rows, np.int32))
+
     def text_of(self, row: int) -> str:
         """The text of row 0..R-1."""
         return self.texts[self.codes[row]]
+
+    def map(self, function: Callable[[str], Any], dtype: type) -> NDArray:
+        """(R,) what a function makes of each row's text; it is called once for each distinct text."""
+        return np.array([function(text) for text in self.texts], dtype=dtype)[self.codes]
 
 
 @dataclass(frozen=True)
@@ -139,7 +148,8 @@ def read_columns(path: Path, style: Style, problems: FileProblems) -> TextTable:
     encoders = {place: _Encoder() for place in places.values()}
     if encoders:
         uneven: list[tuple[int, int]] = []
-        collect(_even(start.rows, len(names), lines, uneven), encoders)
+        takers = {place: encoder.extend for place, encoder in encoders.items()}
+        collect(_even(start.rows, len(names), lines, uneven), takers)
         if not lines and not uneven and not problems:
             problems.add("the table has no rows below the header", header_line)
         if uneven and not lines and all(found == len(names) + 1 for _, found in uneven):
@@ -295,19 +305,12 @@ def _without_blank_end(fields: list[str], width: int) -> list[str]:
 # --- rows ---------------------------------------------------------------------------------------------------
 
 
-class Store(Protocol):
-    """What is made of the texts of a column."""
-
-    def extend(self, texts: Sequence[str]) -> None:
-        """Take the texts of some more rows."""
-
-
-def collect(rows: Iterator[list[str]], columns: Mapping[int, Store]) -> None:
-    """Give the texts of some columns, by place, to what is made of them."""
+def collect(rows: Iterator[list[str]], takers: Mapping[int, Callable[[Sequence[str]], None]]) -> None:
+    """Hand the texts of some columns, by place, to a function for each, some rows at a time."""
     while chunk := list(itertools.islice(rows, _CHUNK)):
         fields = list(zip(*chunk))
-        for place, column in columns.items():
-            column.extend(fields[place])
+        for place, take in takers.items():
+            take(fields[place])
 
 
 def _even(

@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 import re
 from array import array
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs.columns import Record, Store, collect, note_uneven, records, skip_comments, split
+from pyclone_pgsm.inputs.columns import Record, collect, note_uneven, records, skip_comments, split
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, input_error, listed
 from pyclone_pgsm.inputs.text import open_text
 from pyclone_pgsm.inputs.values import finite_number
@@ -284,10 +284,12 @@ def _read_body(rows: Iterator[Record], layout: _Layout, problems: FileProblems) 
     texts: list[str] = []
     columns = {place: _Numbers() for place in layout.places}
     place_of_texts = 0 if layout.perhaps_ids else layout.ids
-    stores: dict[int, Store] = {place: column for place, column in columns.items() if place != place_of_texts}
+    takers: dict[int, Callable[[Sequence[str]], None]] = {
+        place: column.extend for place, column in columns.items() if place != place_of_texts
+    }
     if place_of_texts is not None:
-        stores[place_of_texts] = texts
-    collect(_even(rows, len(layout.names), lines, uneven), stores)
+        takers[place_of_texts] = texts.extend
+    collect(_even(rows, len(layout.names), lines, uneven), takers)
     texts = [text.strip() for text in texts]
     note_uneven(uneven, len(layout.names), "the header" if layout.has_header else "the first row", problems)
 

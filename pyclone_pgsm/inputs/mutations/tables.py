@@ -101,7 +101,7 @@ def read_table(
     """Read one table. One without a column of samples holds a single sample, named after the file."""
     known = {name for names in kind.names.values() for name in names}
     table = read_columns(file.path, Style(EXPECTED, lambda name: name.lower() in known), problems)
-    cells = Cells(table, columns_by_part(table.columns, kind.names), problems)
+    cells = Cells(table, problems, columns_by_part(table.columns, kind.names))
     _note_missing_columns(cells, kind)
     if "sample_id" in cells:
         cells.read("sample_id", _sample_name, object)

@@ -95,8 +95,7 @@ def _numbered_ids(columns: Sequence[Column]) -> tuple[list[str], NDArray[np.int6
     number_of: dict[str, int] = {}
     numbers = []
     for column in columns:
-        of_text = [number_of.setdefault(text, len(number_of)) for text in column.texts]
-        numbers.append(np.array(of_text, dtype=np.int64)[column.codes])
+        numbers.append(column.map(lambda text: number_of.setdefault(text, len(number_of)), np.int64))
     return list(number_of), _concatenated(numbers)
 
 
@@ -228,7 +227,7 @@ def _annotation(joined: _Joined, key: str) -> list[str]:
         if key not in rows.annotations:
             continue
         column = rows.annotations[key]
-        is_filled = np.array(column.texts, bool)[column.codes]
+        is_filled = column.map(bool, bool)
         codes = column.codes[is_filled]
         first = _first_rows(joined.mutation[joined.file == place][is_filled], len(texts))
         for mutation in np.flatnonzero(first >= 0):

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,14 +42,6 @@ _SECOND: dict[str, Callable[[str], float]] = {
 }
 _FAULTY = -1
 _STYLE = Style("a table of read counts as text", is_read)
-
-
-class Options(NamedTuple):
-    """What the user says instead of, or beside, the tables; see `pyclone_pgsm.read_tables`."""
-
-    tumour_content: float | Mapping[str, float] | None = None
-    error_rate: float | None = None
-    genotype_prior: str = "major"
 
 
 @dataclass(frozen=True)
@@ -96,13 +87,22 @@ def sample_name(path: Path) -> str:
     return re.sub(r"(?<=.)\.(tsv|csv|txt)$", "", without_gz, flags=re.IGNORECASE)
 
 
-def read_rows(path: Path, options: Options, problems: FileProblems) -> Rows:
-    """Read and check one file, a table in one of the layouts of `pyclone_pgsm.inputs.read_counts.layout`."""
+def read_rows(
+    path: Path,
+    problems: FileProblems,
+    tumour_content: float | Mapping[str, float] | None,
+    error_rate: float | None,
+    genotype_prior: str,
+) -> Rows:
+    """Read and check one file, a table in one of the layouts of `pyclone_pgsm.inputs.read_counts.layout`.
+
+    The options are those of `pyclone_pgsm.read_tables`, with a number in place of each distribution.
+    """
     table = read_columns(path, _STYLE, problems)
-    given = {"tumour_content": options.tumour_content, "error_rate": options.error_rate}
+    given = {"tumour_content": tumour_content, "error_rate": error_rate}
     overridden = [name for name, value in given.items() if isinstance(value, float)]
-    note_header_problems(table, options.genotype_prior, overridden, problems)
-    cells = Cells(table, {name: name for name in table.columns}, problems)
+    note_header_problems(table, genotype_prior, overridden, problems)
+    cells = Cells(table, problems)
     named_after_file = "sample_id" not in cells
     mutations = _ids(cells, "mutation_id")
     samples = _one_sample(path, cells) if named_after_file else _ids(cells, "sample_id")
@@ -110,19 +110,19 @@ def read_rows(path: Path, options: Options, problems: FileProblems) -> Rows:
         name: cells.read(name, read, np.int64, _FAULTY) for name, read in _WHOLE.items() if name in cells
     }
     _merge_variant_counts(numbers, cells)
-    total_only = uses_total_only(table.names, options.genotype_prior)
+    total_only = uses_total_only(table.names, genotype_prior)
     if total_only:
         numbers["major_cn"] = numbers["total_cn"]
         numbers["minor_cn"] = np.zeros_like(numbers["total_cn"])
     else:
         _note_minor_above_major(numbers, "minor_cn", "major_cn", cells)
     numbers |= _second_states(cells)
-    content = _of_each_sample(options.tumour_content, samples)
-    error_rate = _of_each_sample(options.error_rate, samples)
+    content = _of_each_sample(tumour_content, samples)
+    rate = _of_each_sample(error_rate, samples)
     numbers["tumour_content"] = _share(
         cells, "tumour_content", values.TUMOUR_CONTENT, content, DEFAULT_TUMOUR_CONTENT
     )
-    numbers["error_rate"] = _share(cells, "error_rate", values.ERROR_RATE, error_rate, DEFAULT_ERROR_RATE)
+    numbers["error_rate"] = _share(cells, "error_rate", values.ERROR_RATE, rate, DEFAULT_ERROR_RATE)
     return Rows(
         file=problems.file,
         lines=table.lines,
@@ -150,7 +150,7 @@ def _ids(cells: Cells, name: str) -> Column:
         return 0
 
     if name not in cells:
-        return Column([""], np.zeros(len(cells), np.int32))
+        return Column.of_one("", len(cells))
     cells.read(name, check, np.int8, _FAULTY)
     return cells.column(name)
 
@@ -161,7 +161,7 @@ def _one_sample(path: Path, cells: Cells) -> Column:
         cells.problems.add(
             f"the sample is named after the file, and {name!r} cannot be a name; rename the file"
         )
-    return Column([name], np.zeros(len(cells), np.int32))
+    return Column.of_one(name, len(cells))
 
 
 def _share(
@@ -177,10 +177,8 @@ def _share(
 def _of_each_sample(option: float | Mapping[str, float] | None, samples: Column) -> NDArray[np.float64]:
     """(R,) value of the option for the sample of each row, NaN where it says nothing."""
     if isinstance(option, Mapping):
-        of_sample = [option.get(sample, np.nan) for sample in samples.texts]
-    else:
-        of_sample = [np.nan if option is None else option] * len(samples.texts)
-    return np.array(of_sample, dtype=np.float64)[samples.codes]
+        return samples.map(lambda sample: option.get(sample, np.nan), np.float64)
+    return np.full(len(samples.codes), np.nan if option is None else option)
 
 
 def _merge_variant_counts(numbers: dict[str, NDArray], cells: Cells) -> None:

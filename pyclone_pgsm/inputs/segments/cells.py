@@ -84,8 +84,8 @@ class SegmentCells(Cells):
         Parts that are shares of cells, and the rows in which a share above 1 was taken as 1.
     """
 
-    def __init__(self, table: TextTable, column_of: dict[str, str], problems: FileProblems) -> None:
-        super().__init__(table, column_of, problems)
+    def __init__(self, table: TextTable, problems: FileProblems, column_of: dict[str, str]) -> None:
+        super().__init__(table, problems, column_of)
         self.above_one: dict[str, NDArray[np.bool_]] = {}
 
     def copies(self, part: str) -> NDArray[np.int64]:

@@ -127,10 +127,10 @@ def _read_file(
     layout = recognise(table.names, cn_format)
     if layout is None:
         raise problems.give_up(why_not_recognised(table.names, cn_format), header)
-    cells = SegmentCells(table, layout.columns(table.names), problems)
+    cells = SegmentCells(table, problems, layout.columns(table.names))
     if not (layout.has_alleles or totals_do):
         raise problems.give_up(why_totals_are_not_enough(layout, cells.column_of["total"]), header)
-    samples = cells.column("sample") if "sample" in cells else Column([""], np.zeros(len(cells), np.int32))
+    samples = cells.column("sample") if "sample" in cells else Column.of_one("", len(cells))
     if "sample" in cells and sample_id is None:
         cells.read("sample", _sample_name, object)
     alleles = layout.read(cells)
@@ -156,7 +156,7 @@ def _frame(cells: SegmentCells, layout: Layout, samples: Column, alleles: Allele
     columns = {
         "file": cells.problems.file,
         "row": cells.table.lines,
-        "sample_id": [samples.texts[code] for code in samples.codes.tolist()],
+        "sample_id": samples.map(str, object),
         "chrom": cells.read("chrom", chromosome, object),
         "start": cells.read("start", POSITION, np.int64, UNKNOWN) + (1 if layout.zero_based else 0),
         "end": cells.read("end", POSITION, np.int64, UNKNOWN),
@@ -182,7 +182,7 @@ def _wanted(samples: Column, sample_id: str | None, problems: FileProblems) -> N
         return np.ones(len(samples.codes), dtype=bool)
     if sample_id not in names:
         raise problems.give_up(f"no segments of sample {sample_id!r}; the samples are {listed(names)}")
-    return np.array([name == sample_id for name in samples.texts], dtype=bool)[samples.codes]
+    return samples.map(sample_id.__eq__, bool)
 
 
 def _ploidy(cells: SegmentCells) -> float | None:
