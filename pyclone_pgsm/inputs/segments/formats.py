@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import pandas as pd
+
 from pyclone_pgsm.inputs.cells import columns_by_part
 from pyclone_pgsm.inputs.problems import listed
 from pyclone_pgsm.inputs.segments import alleles
-from pyclone_pgsm.inputs.segments.alleles import HATCHET_CLONES, Alleles
+from pyclone_pgsm.inputs.segments.alleles import HATCHET_CLONES
 from pyclone_pgsm.inputs.segments.cells import SegmentCells, plain, style
 
 _CHROM = ("chrom", "chr", "chromosome", "seqnames", "contig", "chromosomeindex")
@@ -39,27 +41,29 @@ class Layout:
     required, place, optional : mapping of str to tuple of str
         Part to the names of columns that play it; messages use the first. ``place`` are chrom, start and end.
     read : callable
-        From the cells to the alleles.
+        From the cells to what `pyclone_pgsm.inputs.segments.alleles.one_state` describes.
     zero_based : bool
         Whether the first base of a chromosome is 0 and the end not part of the segment.
     of_all_cells : bool
         Whether shares of cells count the normal cells of the sample too.
     has_rows_for_states : bool
         Whether the states of one segment have a row each.
-    has_alleles : bool
-        False where the file has total copy numbers only.
     """
 
     format: str
     title: str
     required: Mapping[str, tuple[str, ...]]
-    read: Callable[[SegmentCells], Alleles]
+    read: Callable[[SegmentCells], pd.DataFrame]
     place: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _PLACE)
     optional: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     zero_based: bool = False
     of_all_cells: bool = False
     has_rows_for_states: bool = False
-    has_alleles: bool = True
+
+    @property
+    def has_alleles(self) -> bool:
+        """Whether the file has more than total copy numbers."""
+        return self.read is not alleles.of_total
 
     @property
     def parts(self) -> dict[str, tuple[str, ...]]:
@@ -159,7 +163,6 @@ LAYOUTS = (
         {**_CNVKIT, "total": ("cn",)},
         alleles.of_total,
         zero_based=True,
-        has_alleles=False,
     ),
     Layout(
         "ascat",
@@ -233,7 +236,6 @@ LAYOUTS = (
         {"total": _TOTAL},
         alleles.of_total,
         optional={"normal": ("normalcn", "normaltotalcn")},
-        has_alleles=False,
     ),
 )
 """All layouts, the peculiar ones first."""

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pyclone_pgsm.inputs.segments.model import Segments
+from pyclone_pgsm.inputs.segments.model import STATES, Segments
 
 NONE = -1
 """No segment, or no segment that contradicts."""
@@ -117,10 +117,7 @@ def _cut(
     return np.array(pieces, dtype=np.int64)
 
 
-SAYS = [
-    "major_cn", "minor_cn", "normal_cn", "fraction", "subclonal_major_cn", "subclonal_minor_cn",
-    "subclonal_fraction", "other_fraction", "of_all_cells", "num_states",
-]  # fmt: skip
+SAYS = [*STATES, "normal_cn", "of_all_cells"]
 """Columns of segments that contradict each other if they differ."""
 
 

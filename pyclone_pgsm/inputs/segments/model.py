@@ -34,6 +34,12 @@ COLUMNS: dict[str, str] = {
 }
 """The columns of `Segments.table` and their types."""
 
+STATES = [
+    "major_cn", "minor_cn", "fraction", "subclonal_major_cn", "subclonal_minor_cn", "subclonal_fraction",
+    "other_fraction", "num_states",
+]  # fmt: skip
+"""Those of the columns that tell the states of a segment."""
+
 
 @dataclass(frozen=True)
 class Hint:

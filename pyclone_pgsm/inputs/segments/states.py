@@ -9,6 +9,7 @@ shares, the larger as the main one; a share of at most `NEGLIGIBLE` is as good a
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -55,6 +56,14 @@ class States:
         return self.not_modelled > MOST_NOT_MODELLED + 1e-9
 
 
+def unite_equal(states: NDArray[np.int64], shares: NDArray[np.float64]) -> None:
+    """Add the (N, K) shares of equal states, (N, K, 2), to the first of them; the others are left 0."""
+    for one, other in itertools.combinations(range(shares.shape[1]), 2):
+        same = (states[:, one] == states[:, other]).all(axis=1)
+        shares[same, one] += shares[same, other]
+        shares[same, other] = 0.0
+
+
 def states_of_tumour(
     first: NDArray[np.int64],
     second: NDArray[np.int64],
@@ -82,10 +91,7 @@ def states_of_tumour(
     all_cells = np.maximum(known, 1.0)
     held = np.concatenate([shares / all_cells, 1 - known / all_cells], axis=1)
     others = others / all_cells[:, 0]
-    for one, other in ((0, 1), (0, 2), (1, 2)):
-        same = (states[:, one] == states[:, other]).all(axis=1)
-        held[same, one] += held[same, other]
-        held[same, other] = 0.0
+    unite_equal(states, held)
     held[held <= NEGLIGIBLE] = 0.0
     order = np.argsort(-held, axis=1, kind="stable")
     rows = np.arange(len(held))
