@@ -124,24 +124,16 @@ def of_total_and_minor(cells: SegmentCells) -> pd.DataFrame:
         lambda row: f"larger than the total copy number, {total[row]}; expected at most that",
     )
     rest = np.where(known & ~too_large, total - minor, UNKNOWN)
-    return one_state(*with_totals(*ordered(rest, np.where(rest == UNKNOWN, UNKNOWN, minor)), total))
+    return one_state(*with_totals(*ordered(rest, minor), total))
 
 
-def of_generic(cells: SegmentCells) -> pd.DataFrame:
-    """Our own table: copy numbers that may be real, and where the alleles are not known perhaps the total."""
-    pair = of_real_pair(cells)
-    total = nearest(cells.real_copies("total"))
-    major, minor = with_totals(pair["major_cn"].to_numpy(), pair["minor_cn"].to_numpy(), total)
-    real = pair[REAL].where(pair["rounding"] > 0).to_numpy()
-    return one_state(major, minor, cells.share("fraction"), real)
-
-
-def rounded(first: NDArray[np.float64], second: NDArray[np.float64]) -> pd.DataFrame:
-    """Alleles from real copy numbers: each to the nearest whole number that is not negative."""
+def rounded(
+    first: NDArray[np.float64], second: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """(R, 2) major and minor copies from real copy numbers of two alleles, as they are and as whole numbers."""
     real = np.stack([np.maximum(first, second), np.minimum(first, second)], axis=1)
     real[np.isnan(real).any(axis=1)] = np.nan
-    whole = nearest(real)
-    return one_state(whole[:, 0], whole[:, 1], real=real)
+    return real, nearest(real)
 
 
 def nearest(copies: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -150,8 +142,10 @@ def nearest(copies: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def of_real_pair(cells: SegmentCells) -> pd.DataFrame:
-    """PURPLE 3: columns of real copy numbers of the two alleles."""
-    return rounded(cells.real_copies("major"), cells.real_copies("minor"))
+    """Alleles from two columns of real copy numbers; the total alone where a column ``total`` has it."""
+    real, whole = rounded(cells.real_copies("major"), cells.real_copies("minor"))
+    major, minor = with_totals(whole[:, 0], whole[:, 1], nearest(cells.real_copies("total")))
+    return one_state(major, minor, cells.share("fraction"), real)
 
 
 def of_total_and_frequency(cells: SegmentCells) -> pd.DataFrame:
@@ -161,10 +155,9 @@ def of_total_and_frequency(cells: SegmentCells) -> pd.DataFrame:
     """
     total, frequency = cells.real_copies("total"), cells.numbers("frequency", ALLELE_FREQUENCY, np.float64)
     frequency = np.where(frequency < 0.5, np.nan, np.minimum(frequency, 1.0))
-    known = rounded(total * frequency, total * (1 - frequency))
-    major, minor = with_totals(known["major_cn"].to_numpy(), known["minor_cn"].to_numpy(), nearest(total))
+    real, whole = rounded(total * frequency, total * (1 - frequency))
+    major, minor = with_totals(whole[:, 0], whole[:, 1], nearest(total))
     only_total = np.stack([total, np.where(minor == 0, 0.0, np.nan)], axis=1)
-    real = known[REAL].to_numpy()
     return one_state(major, minor, real=np.where(np.isnan(real), only_total, real))
 
 

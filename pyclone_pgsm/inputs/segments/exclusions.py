@@ -44,15 +44,11 @@ class Exclusions:
         self.is_kept = np.ones(size, dtype=bool)
         self._reasons = np.full(size, "", dtype=object)
 
-    def open(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Those of the rows that have no reason yet."""
-        return rows & (self._reasons == "")
-
     def add(
         self, rows: NDArray[np.bool_], reason: str | Callable[[int], str], *, is_kept: bool = False
     ) -> None:
         """Give a reason, which may depend on the row, to those of the rows that have none."""
-        new = self.open(rows)
+        new = rows & (self._reasons == "")
         self._reasons[new] = (
             reason if isinstance(reason, str) else [reason(row) for row in np.flatnonzero(new).tolist()]
         )
@@ -99,23 +95,21 @@ def _add_normal(
     exclusions: Exclusions, found: Found, known: Mapping[str, Sample], normal_cn: NDArray[np.int64]
 ) -> None:
     """Mutations where normal cells have no copies, or unknown ones."""
+    chroms = found.given["chrom"].tolist()
+
+    def doubtful(row: int) -> str:
+        chrom, sex = chroms[row], known[found.samples[found.sample[row]]].sex
+        if chrom not in ("X", "Y"):
+            return _NO_CONTIG.format(chrom=chrom)
+        if sex is None:
+            return _SEX_UNKNOWN.format(chrom=chrom)
+        if normal_cn[row] < 0:
+            return _BUILD_UNKNOWN.format(chrom=chrom)
+        return _NO_COPIES.format(sex={"female": "woman", "male": "man"}[sex], chrom=chrom)
+
     said = found.take("normal_cn") != NONE
     exclusions.add((normal_cn == 0) & said, _NONE_IN_NORMAL)
-    doubtful = exclusions.open(normal_cn <= 0)
-    chrom = found.given["chrom"]
-    for name in chrom[doubtful].unique():
-        here = doubtful & (chrom == name).to_numpy()
-        if name not in ("X", "Y"):
-            exclusions.add(here, _NO_CONTIG.format(chrom=name))
-            continue
-        for place, sample in enumerate(found.samples):
-            sex = known[sample].sex
-            of = here & (found.sample == place)
-            if sex is not None:
-                of_sex = {"female": "woman", "male": "man"}[sex]
-                exclusions.add(of & (normal_cn == 0), _NO_COPIES.format(sex=of_sex, chrom=name))
-            unknown = _SEX_UNKNOWN if sex is None else _BUILD_UNKNOWN
-            exclusions.add(of & (normal_cn < 0), unknown.format(chrom=name))
+    exclusions.add(normal_cn <= 0, doubtful)
 
 
 def _add_unknown(exclusions: Exclusions, found: Found, states: States) -> None:

@@ -222,7 +222,7 @@ LAYOUTS = (
         "generic",
         "chrom start end major_cn minor_cn",
         {"major": _MAJOR, "minor": _MINOR},
-        alleles.of_generic,
+        alleles.of_real_pair,
         optional={
             "normal": ("normalcn", "normaltotalcn"),
             "fraction": ("cellular_prevalence",),
