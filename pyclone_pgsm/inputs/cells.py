@@ -76,19 +76,22 @@ class Cells:
         matters: NDArray[np.bool_] | None = None,
         shape: tuple[int, ...] = (),
     ) -> NDArray:
-        """(R, *shape) values of a column, which must be there.
+        """(R, *shape) values of a column.
 
         Parameters
         ----------
         read : callable
             From a text to its value, of some shape; ValueError says what is wrong with it.
         otherwise : optional
-            Value of texts that cannot be read; the text itself if None.
+            Value of texts that cannot be read, and of all rows if there is no such column; if None, the text itself,
+            and "".
         may_miss : bool
             Whether texts that stand for no value are no fault.
         matters : (R,) bool, optional
             The rows of which faults are noted; all if not given.
         """
+        if part not in self:
+            return np.full((len(self), *shape), "" if otherwise is None else otherwise, dtype=dtype)
         column = self.column(part)
         values: NDArray = np.full((len(column.texts), *shape), otherwise, dtype=dtype)
         faults: dict[int, str] = {}

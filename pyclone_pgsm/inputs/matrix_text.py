@@ -303,7 +303,9 @@ def _read_body(rows: Iterator[Record], layout: _Layout, problems: FileProblems) 
         problems.add(f"the table has no rows {where}", layout.first_line)
     elif not columns:
         problems.add("there is no column of numbers", layout.first_line)
-    for place, column in columns.items():
+    values = np.empty((len(lines), len(columns)))
+    for j, (place, column) in enumerate(columns.items()):
+        values[:, j] = np.concatenate([np.empty(0), *column.chunks])
         name = layout.names[place] or str(place + 1)
         perhaps_ids = place == 0 and layout.has_header and len(layout.names) > 1
         _note_faults(column, name, perhaps_ids, lines, problems)
@@ -311,16 +313,9 @@ def _read_body(rows: Iterator[Record], layout: _Layout, problems: FileProblems) 
         path=Path(problems.file),
         row_names=texts if is_ids else [],
         column_names=[layout.names[place] for place in columns],
-        values=_side_by_side(columns.values(), len(lines)),
+        values=values,
         rows=np.array(lines, dtype=np.int64),
     )
-
-
-def _side_by_side(columns: Collection[_Numbers], num_rows: int) -> NDArray[np.float64]:
-    values = np.empty((num_rows, len(columns)))
-    for j, column in enumerate(columns):
-        values[:, j] = np.concatenate([np.empty(0), *column.chunks])
-    return values
 
 
 def _even(

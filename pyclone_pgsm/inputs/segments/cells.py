@@ -108,8 +108,6 @@ class SegmentCells(Cells):
     ) -> NDArray:
         """(R, *shape) numbers, as ``read`` makes them of a text."""
         nothing = UNKNOWN if dtype is np.int64 else np.nan
-        if part not in self:
-            return np.full((len(self), *shape), nothing, dtype=dtype)
         return self.read(part, read, dtype, nothing, may_miss=True, shape=shape)
 
 

@@ -16,21 +16,6 @@ from pyclone_pgsm.inputs.segments.states import MOST_NOT_MODELLED, States
 
 FillGaps = Literal["diploid"]
 
-_MITOCHONDRION = "on the mitochondrion: a cell has many, and no segment tells how many; it cannot be modelled"
-_NO_SEGMENTS = "there are no copy-number segments of this sample"
-_GAP = "in no copy-number segment of the sample"
-_FILLED = _GAP + ": taken as diploid"
-_NO_CONTIG = "contig {chrom} is no chromosome, and its copies in normal cells are not known"
-_NO_COPIES = "normal cells of a {sex} have no chromosome {chrom}"
-_NONE_IN_NORMAL = "normal cells have no copy of it, as the segments say"
-_SEX_UNKNOWN = (
-    "copies of chromosome {chrom} in normal cells depend on the sex, which is not known; give it with --sex"
-)
-_BUILD_UNKNOWN = (
-    "near the end of a pseudo-autosomal region of chromosome {chrom}: copies in normal cells depend on the genome "
-    "build, which is not known; give it with --genome-build"
-)
-
 
 class Exclusions:
     """Why each mutation is left out or changed: the first reason that applies.
@@ -72,14 +57,16 @@ def exclusions_of(
     fill_gaps: FillGaps | None,
 ) -> Exclusions:
     exclusions = Exclusions(len(found.given))
-    chrom = found.given["chrom"]
-    exclusions.add(~found.has_segments[found.sample], _NO_SEGMENTS)
-    exclusions.add((chrom == "MT").to_numpy(), _MITOCHONDRION)
+    exclusions.add(~found.has_segments[found.sample], "there are no copy-number segments of this sample")
+    exclusions.add(
+        (found.given["chrom"] == "MT").to_numpy(),
+        "on the mitochondrion: a cell has many, and no segment tells how many; it cannot be modelled",
+    )
     in_gap = found.segment == NONE
     if fill_gaps is None:
-        exclusions.add(in_gap, _GAP)
+        exclusions.add(in_gap, "in no copy-number segment of the sample")
     _add_normal(exclusions, found, known, normal_cn)
-    exclusions.add(in_gap, _FILLED, is_kept=True)
+    exclusions.add(in_gap, "in no copy-number segment of the sample: taken as diploid", is_kept=True)
     exclusions.add(
         found.rival != NONE,
         lambda row: (
@@ -100,15 +87,21 @@ def _add_normal(
     def doubtful(row: int) -> str:
         chrom, sex = chroms[row], known[found.samples[found.sample[row]]].sex
         if chrom not in ("X", "Y"):
-            return _NO_CONTIG.format(chrom=chrom)
+            return f"contig {chrom} is no chromosome, and its copies in normal cells are not known"
         if sex is None:
-            return _SEX_UNKNOWN.format(chrom=chrom)
+            return (
+                f"copies of chromosome {chrom} in normal cells depend on the sex, which is not known; give it with "
+                "--sex"
+            )
         if normal_cn[row] < 0:
-            return _BUILD_UNKNOWN.format(chrom=chrom)
-        return _NO_COPIES.format(sex={"female": "woman", "male": "man"}[sex], chrom=chrom)
+            return (
+                f"near the end of a pseudo-autosomal region of chromosome {chrom}: copies in normal cells depend on "
+                "the genome build, which is not known; give it with --genome-build"
+            )
+        return f"normal cells of a {'woman' if sex == 'female' else 'man'} have no chromosome {chrom}"
 
     said = found.take("normal_cn") != NONE
-    exclusions.add((normal_cn == 0) & said, _NONE_IN_NORMAL)
+    exclusions.add((normal_cn == 0) & said, "normal cells have no copy of it, as the segments say")
     exclusions.add(normal_cn <= 0, doubtful)
 
 

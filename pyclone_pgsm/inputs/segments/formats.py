@@ -245,10 +245,10 @@ FORMATS = tuple(sorted({layout.format for layout in LAYOUTS}))
 
 _LOG_RATIOS = ("segmentmean", "segmean", "seglogr", "mean", "logratio", "medianlogr", "log2", "log2ratio")
 
-
-_KNOWN = {plain(each) for layout in LAYOUTS for of in layout.parts.values() for each in of}
-
-STYLE = style("a table of copy-number segments as text", _KNOWN)
+STYLE = style(
+    "a table of copy-number segments as text",
+    {plain(each) for layout in LAYOUTS for of in layout.parts.values() for each in of},
+)
 """How files of segments look."""
 
 
@@ -267,19 +267,16 @@ def why_not_recognised(names: Sequence[str], cn_format: str | None) -> str:
         return f"not in the format {cn_format} ({layout.title}): {_lacks(layout, names)}. {has}"
     ratio = next((name for name in names if plain(name) in _LOG_RATIOS), None)
     if ratio is not None:
-        return _NO_COPY_NUMBERS.format(ratio=ratio)
+        return (
+            f"log ratios only (column {ratio}), no copy numbers: a log ratio is a copy number only once purity and "
+            "ploidy are known. Give the segments of a caller that estimates them (ASCAT, FACETS, Sequenza, PURPLE, "
+            "TitanCNA, Battenberg), or the output of `cnvkit.py call`"
+        )
     message = f"the format of these segments is not recognised. Known are {', '.join(FORMATS)}"
     nearest = _nearest(names)
     if nearest is not None:
         message += f"; nearest is {nearest.format} ({nearest.title}), but {_lacks(nearest, names)}"
     return f"{message}. {has}"
-
-
-_NO_COPY_NUMBERS = (
-    "log ratios only (column {ratio}), no copy numbers: a log ratio is a copy number only once purity and ploidy are "
-    "known. Give the segments of a caller that estimates them (ASCAT, FACETS, Sequenza, PURPLE, TitanCNA, "
-    "Battenberg), or the output of `cnvkit.py call`"
-)
 
 
 def why_totals_are_not_enough(layout: Layout, column: str) -> str:
