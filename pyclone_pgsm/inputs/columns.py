@@ -36,11 +36,11 @@ _CHUNK = 1024
 """Rows turned into codes at a time: few enough to stay in the processor's cache."""
 
 _LEAST_NAMES = 2
-"""Wanted names in a line that begins with "#" which make it the header."""
+"""A line that begins with "#" can be the header if it has at least so many wanted names."""
 
 
 class Headerless(NamedTuple):
-    """Tables that have no header: what the first row looks like, the names of the columns, and whose they are."""
+    """A kind of table without a header: how its first row looks, the names of its columns, and what it is called."""
 
     first_row: re.Pattern[str]
     names: tuple[str, ...]
@@ -54,7 +54,7 @@ class Style:
     Attributes
     ----------
     expected : str
-        What is told to be expected instead of a file of another kind.
+        What messages on a file of another kind say is expected.
     is_wanted : callable
         Says for a column name whether the column is to be kept.
     may_have_one_column : bool
@@ -141,7 +141,7 @@ def read_columns(path: Path, style: Style, problems: FileProblems) -> TextTable:
     """
     text = open_text(path, problems, style.expected)
     start = _loose_start(list(text), style, problems) if style.is_loose else _start(text, style, problems)
-    names, header_line = start.names, start.header_line
+    header_line, names, commented_names, rows = start
     _note_duplicates(names, style.is_wanted, header_line, problems)
     places = {name: names.index(name) for name in names if style.is_wanted(name)}
     lines: array[int] = array("q")
@@ -149,7 +149,7 @@ def read_columns(path: Path, style: Style, problems: FileProblems) -> TextTable:
     if encoders:
         uneven: list[tuple[int, int]] = []
         takers = {place: encoder.extend for place, encoder in encoders.items()}
-        collect(_even(start.rows, len(names), lines, uneven), takers)
+        collect(_even(rows, len(names), lines, uneven), takers)
         if not lines and not uneven and not problems:
             problems.add("the table has no rows below the header", header_line)
         if uneven and not lines and all(found == len(names) + 1 for _, found in uneven):
@@ -162,16 +162,11 @@ def read_columns(path: Path, style: Style, problems: FileProblems) -> TextTable:
             without = f"{style.headerless.title} without a header" if style.headerless else ""
             note_uneven(uneven, len(names), "the header" if header_line else without, problems)
     columns = {name: encoders[place].column() for name, place in places.items()}
-    return TextTable(header_line, names, start.commented_names, columns, np.array(lines, dtype=np.int64))
+    return TextTable(header_line, names, commented_names, columns, np.array(lines, dtype=np.int64))
 
 
-class _Start(NamedTuple):
-    """What stands above the rows, and the rows."""
-
-    header_line: int
-    names: list[str]
-    commented_names: list[str]
-    rows: Iterator[Record]
+_Start = tuple[int, list[str], list[str], Iterator[Record]]
+"""The first three attributes of a `TextTable`, and the rows below."""
 
 
 def _start(text: Iterator[str], style: Style, problems: FileProblems) -> _Start:
@@ -191,7 +186,7 @@ def _start(text: Iterator[str], style: Style, problems: FileProblems) -> _Start:
     if header_row is None:
         raise input_error([problems])
     names = [name.strip() for name in header_row[1]]
-    return _Start(header_line, names, split(comment.lstrip("#"), separator), rows)
+    return header_line, names, split(comment.lstrip("#"), separator), rows
 
 
 def skip_comments(text: Iterator[str], expected: str, problems: FileProblems) -> tuple[str, str, int]:
@@ -263,7 +258,7 @@ def _loose_start(lines: Sequence[str], style: Style, problems: FileProblems) -> 
         names = ["", *names]
     width = len(names)
     trimmed = ((line, _without_blank_end(fields, width)) for line, fields in itertools.chain(first_row, rows))
-    return _Start(header_line, names, [], trimmed)
+    return header_line, names, [], trimmed
 
 
 def _first_line(lines: Sequence[str], is_wanted: Callable[[str], bool], problems: FileProblems) -> int:

@@ -94,16 +94,12 @@ def draw_second_states(
     ----------
     alleles : (N, 2) int64
         Copies of the two alleles that all tumour cells had before the event.
-    events : (N, 2) int64
-        The event on the mutation's segment, from `draw_event`.
-    owner : (N,) int64
-        Clone that has the event.
+    events, owner : (N, 2) and (N,) int64
+        The event on the mutation's segment, from `draw_event`, and the clone that has it.
     cluster : (N,) int64
         Clone of the mutation.
-    prevalence : (K, D) float64
-    within : (K, K) bool
-        The tree.
-    rng : numpy.random.Generator
+    prevalence, within : (K, D) float64 and (K, K) bool
+        Prevalences of the clones, and their tree, from `draw_tree_prevalences`.
     """
     drawn = [_draw_copies(*arguments, within, rng) for arguments in zip(alleles, events, owner, cluster)]
     before, after = np.array(drawn, float).reshape(-1, 2).T[:, :, np.newaxis]

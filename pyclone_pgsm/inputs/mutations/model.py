@@ -22,7 +22,7 @@ TYPES = {"chrom": "category", "sample_id": "category"} | dict.fromkeys(
 """Types of those columns that are no texts."""
 
 PASSING_FILTERS = frozenset({"PASS", ".", ""})
-"""FILTER values of a mutation that no filter took exception to; "." and "": no filter was applied."""
+"""FILTER values of a mutation that passed; "." and "" say that no filter was applied."""
 
 _NOT_PASSED = "FILTER is "
 
@@ -76,7 +76,7 @@ class Variants:
 
 
 def not_passed(filters: Sequence[str]) -> str:
-    """The reason to leave out a mutation that these filters took exception to."""
+    """The reason to leave out a mutation that failed these filters."""
     return f"{_NOT_PASSED}{';'.join(filters)[:60]}, not PASS; --all-filters takes it"
 
 
@@ -104,7 +104,7 @@ def mutation_ids(table: pd.DataFrame) -> list[str]:
 def allele(text: str) -> str:
     """An allele in capital letters; "-" is none, as in MAF. One that is no sequence (``<DEL>``, ``*``) stays as it is.
 
-    ValueError says that a program has taken it for something else.
+    ValueError if another program has turned it into something else.
     """
     bases = text.upper()
     if bases == "TRUE":

@@ -63,9 +63,7 @@ def read_variants(
         raise UsageError("no file of mutations given")
     found = [FileProblems(str(file.path)) for file in given]
     places = read_each(
-        [file.path for file in given],
-        found,
-        lambda place: _read_file(given[place], tumour_samples, all_filters, found[place]),
+        found, lambda place: _read_file(given[place], tumour_samples, all_filters, found[place])
     )
     read = {found[place].file: variants for place, variants in places}
     names = list(dict.fromkeys(name for variants in read.values() for name in variants.names))

@@ -2,9 +2,9 @@
 
 Of each record the columns #CHROM, POS, REF, ALT, FILTER and FORMAT are read, those of the chosen samples, and the read
 counts that INFO may tell; nothing else is looked at. Files without columns of samples hold one sample, whose reads INFO
-tells. Multi-allelic records are split. What a record does not tell (symbolic alleles, counts that are missing) is left
-out with the reason, and so is what a filter took exception to; what no VCF may have (a position that is no number, a
-count below 0) is an error.
+tells. Multi-allelic records are split. Records that failed a filter, and those that lack something (symbolic alleles,
+missing counts), are left out with the reason; what no VCF may have (a position that is no number, a count below 0) is
+an error.
 """
 
 from __future__ import annotations
@@ -210,11 +210,8 @@ def _sample(text: str, keys: Sequence[str], column: str) -> list[str]:
 class _Collected:
     """What was read from the records so far.
 
-    Attributes
-    ----------
-    left_out : list of LeftOut
-    any_filter, any_in_info : bool
-        Whether a record tells the result of filters, or the reads of the tumour in INFO.
+    ``any_filter`` and ``any_in_info`` say whether a record tells the result of filters, or the reads of the tumour in
+    INFO.
     """
 
     def __init__(

@@ -227,5 +227,5 @@ def _second_states(cells: Cells) -> dict[str, NDArray]:
 
 
 def one_line(text: str) -> str:
-    """An annotation without line breaks, control characters and white space that says nothing."""
+    """An annotation with single spaces in place of control characters and other white space."""
     return " ".join(CONTROL.sub(" ", text).split())

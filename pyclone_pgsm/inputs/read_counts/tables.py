@@ -76,8 +76,8 @@ def read_tables(
     if not given:
         raise UsageError("no input table given")
     options = checked_means(tumour_content), checked("error rate", error_rate, ERROR_RATE), genotype_prior
-    tables, found = [Path(path) for path in given], [FileProblems(str(path)) for path in given]
-    files = read_each(tables, found, lambda place: read_rows(tables[place], found[place], *options))
+    found = [FileProblems(str(path)) for path in given]
+    files = read_each(found, lambda place: read_rows(Path(given[place]), found[place], *options))
     observations, left_out = lay_out(_distinct_samples(files, found), found, genotype_prior)
     samples = observations.sample_ids
     if isinstance(tumour_content, Mapping) and not set(tumour_content) <= set(samples):

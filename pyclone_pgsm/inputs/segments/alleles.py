@@ -20,7 +20,7 @@ HATCHET_CLONES = tuple(f"clone{number}" for number in range(1, 33))
 """Names of tumour clones; HATCHet infers a handful."""
 
 _MOST_AMISS = 0.02
-"""Difference of rounded shares of cells that is no contradiction."""
+"""Shares of cells contradict each other if they differ by more; less may come from rounding."""
 REAL = ["real_major", "real_minor"]
 """Columns of the copy numbers before rounding; NaN where they were whole."""
 

@@ -18,7 +18,6 @@ from pyclone_pgsm.inputs.problems import FileProblems
 UNKNOWN = -1
 """A copy number that the file does not give."""
 
-
 POSITION = values.Whole(
     0, 2**31 - 1, "a position on the chromosome: a whole number, 0 or more (at most 2147483647)"
 )
@@ -54,7 +53,6 @@ _PAIR = re.compile(r"\s*([^|]*?)\s*\|\s*([^|]*?)\s*")
 ALLELE_FREQUENCY = values.Real(
     0.0, 2.0, "the frequency of the major allele: 0.5 to 1, or 0 where it is not known"
 )
-
 
 _CAVEMAN = Headerless(
     re.compile(r'\s*\d+,\s*"?\w+"?(\s*,\s*\d+){6}\s*'),

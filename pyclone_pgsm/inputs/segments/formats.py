@@ -1,7 +1,7 @@
-"""The formats of copy-number segments that are known, and how a header tells them.
+"""The known formats of copy-number segments, and how a header tells them apart.
 
-A file has the first layout in `LAYOUTS` whose required columns it has; those with peculiar columns stand first. Names
-of columns are compared by their letters and digits alone (`pyclone_pgsm.inputs.segments.cells.plain`).
+A file has the first layout in `LAYOUTS` whose required columns it has; those with distinctive columns stand first. Only
+letters and digits of column names are compared (`pyclone_pgsm.inputs.segments.cells.plain`).
 """
 
 from __future__ import annotations
@@ -238,7 +238,7 @@ LAYOUTS = (
         optional={"normal": ("normalcn", "normaltotalcn")},
     ),
 )
-"""All layouts, the peculiar ones first."""
+"""All layouts, the distinctive ones first."""
 
 FORMATS = tuple(sorted({layout.format for layout in LAYOUTS}))
 """The names that ``--cn-format`` takes."""

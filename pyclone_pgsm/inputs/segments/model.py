@@ -11,7 +11,7 @@ from pyclone_pgsm.inputs.genome import Build, Sex
 from pyclone_pgsm.inputs.observations import LeftOut
 
 FAR = 0.25
-"""Copy numbers that are rounded by more than this are told one by one."""
+"""Copy numbers that are rounded by more than this are reported one by one."""
 
 COLUMNS: dict[str, str] = {
     "file": "category",
@@ -105,13 +105,7 @@ class Segments:
         return list(dict.fromkeys(hint.sample_id for hint in self.hints))
 
     def named(self, names: Mapping[str, str]) -> Segments:
-        """The same segments, those of each file named here as of one sample.
-
-        Parameters
-        ----------
-        names : mapping of str to str
-            File, as it was given, to the name of its sample.
-        """
+        """The same segments; those of each file in ``names``, as it was given, are of the sample that has this name."""
         by_row = self.table["file"].astype(object).map(names)
         samples = by_row.where(by_row.notna(), self.table["sample_id"].astype(object)).astype("category")
         return Segments(

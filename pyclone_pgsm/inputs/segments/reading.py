@@ -105,7 +105,7 @@ def read_segments(
             return read_fit(given[place], found[place])
         return _read_file(given[place], cn_format, sample_id, totals_do, found[place])
 
-    files = read_each(given, found, read)
+    files = read_each(found, read)
     parts = {place: each for place, each in files if isinstance(each, Segments)}
     _note_doubles(parts, found)
     if not any(found):
