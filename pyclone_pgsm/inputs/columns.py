@@ -49,46 +49,31 @@ class Headerless(NamedTuple):
 
 @dataclass(frozen=True)
 class Style:
-    """What tables of one kind look like.
-
-    Attributes
-    ----------
-    expected : str
-        What messages on a file of another kind say is expected.
-    is_wanted : callable
-        Says for a column name whether the column is to be kept.
-    may_have_one_column : bool
-        Whether a header without a separator is the name of the only column.
-    is_loose : bool
-        Whether the tables are written by callers in R and other languages: separators may be spaces, the header may
-        begin with "#", rows may begin with a name that the header does not have, or end in separators, and comments may
-        stand between rows.
-    headerless : Headerless, optional
-        Tables without a header that are read, too, if they are loose.
-    """
+    """What tables of one kind look like."""
 
     expected: str
+    """What messages on a file of another kind say is expected."""
     is_wanted: Callable[[str], bool]
+    """Whether the column of a name is to be kept."""
     may_have_one_column: bool = False
+    """Whether a header without a separator is the name of the only column."""
     is_loose: bool = False
+    """Whether the tables are written by callers in R and other languages: separators may be spaces, the header may
+    begin with "#", rows may begin with a name that the header does not have, or end in separators, and comments
+    may stand between rows."""
     headerless: Headerless | None = None
+    """Tables without a header that are read, too, if they are loose."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column of R rows.
-
-    Attributes
-    ----------
-    texts : list of str
-        The distinct texts, without surrounding white space, in the order of their first appearance. A text
-        that is written with different white space stands there more than once.
-    codes : (R,) int32
-        Place of each row's text in ``texts``.
-    """
+    """One column of R rows."""
 
     texts: list[str]
+    """The distinct texts, without surrounding white space, in the order of their first appearance. A text that is
+    written with different white space stands there more than once."""
     codes: NDArray[np.int32]
+    """(R,) places of the rows' texts in ``texts``."""
 
     @classmethod
     def of_one(cls, text: str, num_rows: int) -> Column:
@@ -106,27 +91,18 @@ class Column:
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table of R rows as text.
-
-    Attributes
-    ----------
-    header_line : int
-        Line of the file with the column names, counted from 1; 0 if there is none.
-    names : list of str
-        All column names of the header.
-    commented_names : list of str
-        Names in the comment line above the header, in case that one was meant.
-    columns : dict of str to Column
-        The columns that were asked for.
-    lines : (R,) int64
-        Line of the file on which each row begins, as a text editor counts.
-    """
+    """A table of R rows as text."""
 
     header_line: int
+    """Line of the file with the column names, counted from 1; 0 if there is none."""
     names: list[str]
+    """All column names of the header."""
     commented_names: list[str]
+    """Names in the comment line above the header, which may have been meant as the header."""
     columns: dict[str, Column]
+    """Those that were asked for."""
     lines: NDArray[np.int64]
+    """(R,) lines of the file on which the rows begin, as a text editor counts."""
 
 
 def read_columns(path: Path, style: Style, problems: FileProblems) -> TextTable:

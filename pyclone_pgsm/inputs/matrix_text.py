@@ -53,26 +53,16 @@ _SAMPLE = 1024
 
 @dataclass(frozen=True)
 class Matrix:
-    """T named rows of D named columns of finite numbers.
-
-    Attributes
-    ----------
-    path : Path
-        The file that it was read from.
-    row_names : list of str
-        Length T, distinct; "1", "2", .. if the file names no rows. Empty until that is known.
-    column_names : list of str
-        Length D, distinct; "x1", "x2", .. if the file names no columns.
-    values : (T, D) float64
-    rows : (T,) int64
-        Line of the file on which each row begins, counted from 1; in a file without lines, number of the row.
-    """
+    """T named rows of D named columns of finite numbers, and the file that they were read from."""
 
     path: Path
     row_names: list[str]
+    """Length T, distinct; "1", "2", .. if the file names no rows. Empty until that is known."""
     column_names: list[str]
+    """Length D, distinct; "x1", "x2", .. if the file names no columns."""
     values: NDArray[np.float64]
     rows: NDArray[np.int64]
+    """(T,) lines of the file on which the rows begin, counted from 1; in a file without lines, numbers of the rows."""
 
 
 def read_text(path: Path, id_column: str | None, ignore: Collection[str], problems: FileProblems) -> Matrix:
@@ -217,24 +207,17 @@ def _is_increasing(texts: list[str]) -> bool:
 
 
 class _Layout(NamedTuple):
-    """Which column of a text table is which.
-
-    Attributes
-    ----------
-    ids : int or None
-        Place of the row names.
-    perhaps_ids : bool
-        Whether the first column holds the row names if none of its texts is a number.
-    places : list of int
-        The columns of values, the first one included if it is ``perhaps_ids``.
-    """
+    """Which column of a text table is which."""
 
     names: list[str]
     first_line: int
     has_header: bool
     ids: int | None
+    """Place of the row names."""
     perhaps_ids: bool
+    """Whether the first column holds the row names if none of its texts is a number."""
     places: list[int]
+    """The columns of values, the first one included if it is ``perhaps_ids``."""
 
 
 class _Numbers:

@@ -46,21 +46,10 @@ class SegmentFile(NamedTuple):
 
 @dataclass(frozen=True)
 class Patient:
-    """The files of one tumour and what is said of its samples.
-
-    Attributes
-    ----------
-    name : str
-        "" if there is only one and nobody named it.
-    mutations : tuple of VariantFile
-    segments : tuple of SegmentFile
-    tumour_content : mapping of str to float or Uncertain
-        Of the samples of which it is said.
-    sexes : mapping of str to Sex
-        The same.
-    """
+    """The files of one tumour, and tumour content and sex of those of its samples for which they are given."""
 
     name: str
+    """Empty if there is only one tumour and it was given no name."""
     mutations: tuple[VariantFile, ...]
     segments: tuple[SegmentFile, ...]
     tumour_content: Mapping[str, Content] = field(default_factory=dict)

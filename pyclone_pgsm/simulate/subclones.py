@@ -51,24 +51,16 @@ def draw_tree_prevalences(
 
 @dataclass(frozen=True)
 class SecondStates:
-    """Mutations on segments of which some cells have a second copy-number state, N in D samples.
-
-    Attributes
-    ----------
-    state : (N, 2) int64
-        Major and minor copies in the cells with the event.
-    fraction : (N, D) float64
-        Share of these among the tumour cells.
-    ccf : (N, D) float64
-        Share of the tumour cells that have the mutation: its cluster's prevalence, or less if it was lost.
-    carriers : (N, D) float64
-        Mutant copies a tumour cell, on average.
-    """
+    """Mutations on segments of which some cells have a second copy-number state, N in D samples."""
 
     state: NDArray[np.int64]
+    """(N, 2) major and minor copies in the cells with the event."""
     fraction: NDArray[np.float64]
+    """(N, D) share of the tumour cells with the event."""
     ccf: NDArray[np.float64]
+    """(N, D) share of the tumour cells that have the mutation: its cluster's prevalence, or less if it was lost."""
     carriers: NDArray[np.float64]
+    """(N, D) mutant copies a tumour cell, on average."""
 
 
 def draw_event(copies: ArrayLike, rng: np.random.Generator) -> tuple[int, int]:

@@ -48,33 +48,22 @@ from pyclone_pgsm.tumour.genotypes import genotype_states
 
 @dataclass(frozen=True)
 class Simulation:
-    """Simulated observations and their truth.
-
-    Attributes
-    ----------
-    observations : Observations
-        T mutations in D samples, in the order of the genome.
-    cluster : (T,) int64
-        Cluster 0..K-1 of each mutation, numbered from the largest mean prevalence down; -1 of an artefact.
-    prevalence : (K, D) float64
-        Cellular prevalence of each cluster in each sample.
-    genotype : (T, 4) int64
-        Copies in normal cells, in cancer cells without the mutation and with it, and mutant copies. All 0 where cancer
-        cells of some sample hold two copy-number states, and of artefacts.
-    ccf : (T, D) float64
-        Share of the cancer cells that have the mutation: the prevalence of its cluster, or less where the cells of a
-        subclone have lost it. NaN of an artefact.
-    weights : (D, 3) float64 or None
-        Of the learned base measure's components in each sample, if the prevalences were drawn from it: near 0, near 1
-        and anywhere.
-    """
+    """Simulated observations and their truth."""
 
     observations: Observations
+    """T mutations in D samples, in the order of the genome."""
     cluster: NDArray[np.int64]
+    """(T,) cluster 0..K-1 of each mutation, numbered from the largest mean prevalence down; -1 of an artefact."""
     prevalence: NDArray[np.float64]
+    """(K, D) cellular prevalence of each cluster in each sample."""
     genotype: NDArray[np.int64]
+    """(T, 4) copies in normal cells, in cancer cells without the mutation and with it, and mutant copies. All 0
+    where cancer cells of some sample hold two copy-number states, and of artefacts."""
     ccf: NDArray[np.float64]
+    """(T, D) share of the cancer cells that have the mutation: the prevalence of its cluster, or less where the
+    cells of a subclone have lost it. NaN of an artefact."""
     weights: NDArray[np.float64] | None = None
+    """(D, 3) weights of the learned base measure's components (near 0, near 1 and anywhere), if it was drawn from."""
 
 
 def draw_genotypes(

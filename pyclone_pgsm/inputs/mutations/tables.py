@@ -36,21 +36,13 @@ _ALLELES = ("ref", "alt")
 
 
 class CallTable(NamedTuple):
-    """A kind of table.
-
-    Attributes
-    ----------
-    names : dict of str to tuple of str
-        What each column is for, and the names it can have, in lower case; messages use the first.
-    required : tuple of str
-        What must be there.
-    without_counts : str
-        What to tell of a table that lacks the columns of counts.
-    """
+    """A kind of table, by its columns."""
 
     names: Mapping[str, tuple[str, ...]]
+    """What each column is for, and the names it can have, in lower case; messages use the first."""
     required: tuple[str, ...]
     without_counts: str
+    """What to tell of a table that lacks the columns of counts."""
 
 
 MAF = CallTable(

@@ -136,17 +136,7 @@ def _fault_of_line(line: str, found: int, expected: int) -> str:
 
 
 class _Record(NamedTuple):
-    """One record, as far as it is used: texts as they stand there; no alternate alleles and no filters for a dot.
-
-    Attributes
-    ----------
-    info : dict of str to str
-        The fields `IN_INFO`; nothing if INFO has not both.
-    formats : tuple of str
-        Names of the fields of each sample.
-    samples : list of list of str
-        Texts of these fields in the chosen samples; a sample may leave out the last ones.
-    """
+    """One record, as far as it is used: texts as they stand there; no alternate alleles and no filters for a dot."""
 
     row: int
     chrom: str
@@ -155,8 +145,10 @@ class _Record(NamedTuple):
     alts: list[str]
     filters: list[str]
     info: dict[str, str]
+    """The fields `IN_INFO`; empty unless INFO has both."""
     formats: tuple[str, ...]
     samples: list[list[str]]
+    """Texts of the ``formats`` in each of the chosen samples, which may leave out the last ones."""
 
 
 def _record(row: int, fields: Sequence[str], header: Header, places: Sequence[int]) -> _Record:

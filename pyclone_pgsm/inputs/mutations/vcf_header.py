@@ -22,26 +22,15 @@ _NAMED_BUILD = re.compile(r"##(?:reference|assembly)=(.*)|##contig=.*[<,]assembl
 
 @dataclass(frozen=True)
 class Header:
-    """What stands above the records.
-
-    Attributes
-    ----------
-    line : int
-        Line of the file with the column names, counted from 1.
-    width : int
-        Columns of a record.
-    samples : list of str
-        Names of the sample columns; none where there are no such columns.
-    tumours : list of str
-        Names that ``##tumor_sample`` declares.
-    build : Build or None
-        Genome build by the lengths of the contigs, else by names.
-    """
+    """What stands above the records."""
 
     line: int
+    """Line of the file with the column names, counted from 1."""
     width: int
+    """Number of columns of a record."""
     samples: list[str]
     tumours: list[str]
+    """Samples that ``##tumor_sample`` declares."""
     build: Build | None
 
 

@@ -46,39 +46,25 @@ _STYLE = Style("a table of read counts as text", is_read)
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of one file: R mutations in samples.
-
-    Attributes
-    ----------
-    file : str
-        Path as the user gave it.
-    lines : (R,) int64
-        Line of each row.
-    mutations, samples : Column
-        The ids. A row whose id is missing has the empty text.
-    numbers : dict of str to (R,) array
-        ``ref_counts alt_counts major_cn minor_cn normal_cn subclonal_major_cn subclonal_minor_cn`` as int64,
-        ``tumour_content error_rate subclonal_fraction`` as float64. Values that could not be read are -1; those
-        of a second copy-number state are 0 where there is one state.
-    copies_column : str
-        The column that ``major_cn`` was read from.
-    named_after_file : bool
-        Whether the file holds one sample that is named after it.
-    content_unknown : list of str
-        Samples whose tumour content neither a column nor an option tells.
-    annotations : dict of str to Column
-        Columns to keep, under their normalised names.
-    """
+    """The rows of one file: R mutations in samples. A row whose id is missing has an empty one."""
 
     file: str
+    """Path as the user gave it."""
     lines: NDArray[np.int64]
     mutations: Column
     samples: Column
     numbers: dict[str, NDArray]
+    """(R,) ``ref_counts alt_counts major_cn minor_cn normal_cn subclonal_major_cn subclonal_minor_cn`` as int64,
+    ``tumour_content error_rate subclonal_fraction`` as float64. Values that could not be read are -1; those of
+    a second copy-number state are 0 where there is one state."""
     copies_column: str
+    """The column that ``major_cn`` was read from."""
     named_after_file: bool
+    """Whether the file holds one sample that is named after it."""
     content_unknown: list[str]
+    """Samples whose tumour content neither a column nor an option tells."""
     annotations: dict[str, Column] = field(default_factory=dict)
+    """Columns to keep, under their normalised names."""
 
 
 def sample_name(path: Path) -> str:

@@ -32,33 +32,25 @@ _TOTAL = ("total_cn", "totcn", "total", "copyNumber", "cn", "tcn")
 class Layout:
     """The columns of one format.
 
-    Attributes
-    ----------
-    format : str
-        Name of the format, as ``--cn-format`` takes it.
-    title : str
-        What the format is called in messages.
-    required, place, optional : mapping of str to tuple of str
-        Part to the names of columns that play it; messages use the first. ``place`` are chrom, start and end.
-    read : callable
-        From the cells to what `pyclone_pgsm.inputs.segments.alleles.one_state` describes.
-    zero_based : bool
-        Whether the first base of a chromosome is 0 and the end not part of the segment.
-    of_all_cells : bool
-        Whether shares of cells count the normal cells of the sample too.
-    has_rows_for_states : bool
-        Whether the states of one segment have a row each.
+    ``required``, ``place`` (chrom, start and end) and ``optional`` give for each part the possible names of its column;
+    messages use the first.
     """
 
     format: str
+    """As ``--cn-format`` takes it."""
     title: str
+    """As messages call it."""
     required: Mapping[str, tuple[str, ...]]
     read: Callable[[SegmentCells], pd.DataFrame]
+    """From the cells to the columns that `pyclone_pgsm.inputs.segments.alleles.one_state` describes."""
     place: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _PLACE)
     optional: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     zero_based: bool = False
+    """Whether the first base of a chromosome is 0 and the end not part of the segment."""
     of_all_cells: bool = False
+    """Whether shares of cells count the normal cells of the sample too."""
     has_rows_for_states: bool = False
+    """Whether the states of one segment have a row each."""
 
     @property
     def has_alleles(self) -> bool:

@@ -29,18 +29,9 @@ EXCESS = 1.1
 
 @dataclass(frozen=True)
 class States:
-    """The states of N loci.
+    """The states of N loci, that of most tumour cells and a second one; all arrays are (N,).
 
-    Attributes
-    ----------
-    major, minor : (N,) int64
-        The state of most tumour cells.
-    second_major, second_minor : (N,) int64
-        The state of the others; 0 where there are none.
-    second_fraction : (N,) float64
-        Share of the tumour cells in it; 0 where there are none.
-    not_modelled : (N,) float64
-        Share of the tumour cells in states that are not here. The share of the second is of those that are.
+    Copies and share of the second are 0 where there is one state. Its share is of the cells in these two states.
     """
 
     major: NDArray[np.int64]
@@ -49,6 +40,7 @@ class States:
     second_minor: NDArray[np.int64]
     second_fraction: NDArray[np.float64]
     not_modelled: NDArray[np.float64]
+    """Share of the tumour cells in further states."""
 
     @property
     def too_many(self) -> NDArray[np.bool_]:
