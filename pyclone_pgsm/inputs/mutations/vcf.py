@@ -236,14 +236,20 @@ class _Collected:
 
     def _take(self, record: _Record) -> None:
         self.any_in_info |= bool(record.info) and self._info_is_of_sample
+        self.any_filter |= bool(record.filters)
+        failed = [name for name in record.filters if name not in PASSING_FILTERS]
         try:
-            self._check_filter(record)
+            if failed and not self._all_filters:
+                raise UncountedError(not_passed(failed))
             chrom, ref, alts = _alleles(record)
         except UncountedError as why:
             self._leave_out(record, str(why), ",".join(record.alts) or _MISSING)
             return
-        usable = [self._is_mutation(record, ref, alt) for alt in alts]
-        if not any(usable):
+        why_not = [why_no_mutation(ref, alt) for alt in alts]
+        for alt, reason in zip(alts, why_not):
+            if reason:
+                self._leave_out(record, reason, alt)
+        if all(why_not):
             return
         if record.pos < 1:
             raise FaultError(str(record.pos), _NO_POSITION, "POS")
@@ -256,17 +262,11 @@ class _Collected:
             except FaultError as fault:
                 self._note(record.row, fault, name)
                 continue
-            for alt, of_alleles, use in zip(alts, counts, usable):
-                if use:
+            for alt, of_alleles, reason in zip(alts, counts, why_not):
+                if not reason:
                     values = (record.row, chrom, record.pos, ref, alt, "", sample_id, *of_alleles)
                     for column, value in zip(self._columns.values(), values):
                         column.append(value)
-
-    def _check_filter(self, record: _Record) -> None:
-        self.any_filter |= bool(record.filters)
-        failed = [name for name in record.filters if name not in PASSING_FILTERS]
-        if failed and not self._all_filters:
-            raise UncountedError(not_passed(failed))
 
     def _counts(self, record: _Record, place: int, ref: str, alts: Sequence[str]) -> list[tuple[int, int]]:
         """The reads in one sample: as FORMAT tells them, else INFO."""
@@ -277,12 +277,6 @@ class _Collected:
             if not (record.info and self._info_is_of_sample):
                 raise
             return in_info(ref, alts, record.info)
-
-    def _is_mutation(self, record: _Record, ref: str, alt: str) -> bool:
-        why_not = why_no_mutation(ref, alt)
-        if why_not:
-            self._leave_out(record, why_not, alt)
-        return not why_not
 
     def _leave_out(self, record: _Record, reason: str, alt: str, sample_id: str = "") -> None:
         if not sample_id and len(self._sample_ids) == 1:

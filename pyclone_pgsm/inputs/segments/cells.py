@@ -76,10 +76,7 @@ def style(expected: str, known: Collection[str]) -> Style:
 class SegmentCells(Cells):
     """The columns of a file of segments: numbers, each -1 or NaN where the cell is empty or there is no such column.
 
-    Attributes
-    ----------
-    above_one : dict of str to (R,) bool
-        Parts that are shares of cells, and the rows in which a share above 1 was taken as 1.
+    ``above_one`` has the rows, (R,) bool, in which a share of cells above 1 was taken as 1, for each part that has any.
     """
 
     def __init__(self, table: TextTable, problems: FileProblems, column_of: dict[str, str]) -> None:

@@ -18,12 +18,7 @@ FillGaps = Literal["diploid"]
 
 
 class Exclusions:
-    """Why each mutation is left out or changed: the first reason that applies.
-
-    Attributes
-    ----------
-    is_kept : (N,) bool
-    """
+    """Why each of N mutations is left out or changed: the first reason that applies."""
 
     def __init__(self, size: int) -> None:
         self.is_kept = np.ones(size, dtype=bool)
