@@ -266,7 +266,7 @@ def _loose_names(line: str) -> tuple[list[str], str]:
 
 
 def _without_blank_end(fields: list[str], width: int) -> list[str]:
-    """The fields, without those above a number that only separators at the end of the line made."""
+    """The fields without empty ones at the end, as long as there are more than ``width``."""
     end = len(fields)
     while end > width and not fields[end - 1].strip():
         end -= 1

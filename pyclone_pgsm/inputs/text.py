@@ -101,7 +101,7 @@ def read_each(found: Sequence[FileProblems], read: Callable[[int], T]) -> list[t
 
 
 def beginning(path: Path, size: int = 2**18) -> bytes:
-    """The first bytes of a file, unpacked, as far as they can be had; none of what is not a file."""
+    """The first bytes of a file, unpacked: fewer if it cannot be read further, none if it is no file."""
     found = b""
     with suppress(InputError, OSError, ValueError):
         if path.is_file():
@@ -146,7 +146,7 @@ def _by_signature(content: bytes, kinds: dict[bytes, str], expected: str) -> str
 
 
 def _lines_not_utf8(content: bytes) -> list[tuple[int, str]]:
-    """Row and cell of each fault of the encoding, of every line the first."""
+    """Row and cell of the first fault of the encoding in each line."""
     with suppress(UnicodeDecodeError):
         content.decode("utf-8")
         return []

@@ -18,7 +18,7 @@ CLUSTER_SIZES = ("dirichlet", "equal")
 CLONES = "clones"
 PREVALENCE_PRIORS = (CLONES, "learned", "uniform")
 LATER = {"subclonal": 0.0, "artefacts": 0.0, "prevalence_prior": CLONES}
-"""Options that are not noted at their default, which is what every simulation was before there were these options."""
+"""Options that are noted only if they differ from these defaults, which all simulations had before the options."""
 
 MOST_MUTATIONS = 100_000_000
 MOST_CELLS = 200_000_000

@@ -19,7 +19,7 @@ COLUMNS = ("file", "row", "chrom", "pos", "ref", "alt", "gene", "sample_id", "re
 TYPES = {"chrom": "category", "sample_id": "category"} | dict.fromkeys(
     ("row", "pos", "ref_counts", "alt_counts"), "int64"
 )
-"""Types of those columns that are no texts."""
+"""Types of the columns that hold no texts."""
 
 PASSING_FILTERS = frozenset({"PASS", ".", ""})
 """FILTER values of a mutation that passed; "." and "" say that no filter was applied."""

@@ -42,7 +42,7 @@ class CallTable(NamedTuple):
     """What each column is for, and the names it can have, in lower case; messages use the first."""
     required: tuple[str, ...]
     without_counts: str
-    """What to tell of a table that lacks the columns of counts."""
+    """What messages say of a table that lacks the columns of counts."""
 
 
 MAF = CallTable(

@@ -17,7 +17,6 @@ from pyclone_pgsm.inputs.observations import SUBCLONAL
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems
 from pyclone_pgsm.inputs.read_counts.layout import (
     ANNOTATIONS,
-    SUBCLONAL_COLUMNS,
     is_read,
     note_header_problems,
     uses_total_only,
@@ -191,16 +190,16 @@ def _note_minor_above_major(numbers: dict[str, NDArray], minor: str, major: str,
 
 def _second_states(cells: Cells) -> dict[str, NDArray]:
     """The columns of a second copy-number state; 0 where a row leaves them empty, and without the columns."""
-    if not all(name in cells for name in SUBCLONAL_COLUMNS):
+    if not all(name in cells for name in SUBCLONAL):
         return {name: np.zeros(len(cells), kind) for name, kind in SUBCLONAL.items()}
-    is_empty = {name: cells.is_empty(name) for name in SUBCLONAL_COLUMNS}
+    is_empty = {name: cells.is_empty(name) for name in SUBCLONAL}
     has_second = ~np.logical_and.reduce(list(is_empty.values()))
 
     def message(row: int) -> str:
-        given = next(name for name in SUBCLONAL_COLUMNS if not is_empty[name][row])
+        given = next(name for name in SUBCLONAL if not is_empty[name][row])
         return (
             f"no value, but {given} is {cells.column(given).text_of(row)}; expected all of "
-            f"{', '.join(SUBCLONAL_COLUMNS)}, or none where there is one state"
+            f"{', '.join(SUBCLONAL)}, or none where there is one state"
         )
 
     numbers = {}
