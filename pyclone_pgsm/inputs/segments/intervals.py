@@ -51,14 +51,8 @@ def pieces_of(
 ) -> Pieces:
     """Cut N segments into pieces.
 
-    Parameters
-    ----------
-    group : (N,) int64
-        Number of the sample and chromosome, 0 or more.
-    start, end : (N,) int64
-        First and last position, both inclusive, 0 <= start <= end < 2³².
-    content : (N,) int64
-        A number for what the segment says: equal where segments say the same.
+    ``group`` numbers samples and chromosomes from 0; ``start`` and ``end`` are both part of the segment, below 2³²;
+    ``content`` is the same number for segments that say the same.
     """
     order = np.lexsort((start, group))
     group, start, end = group[order], start[order], end[order]

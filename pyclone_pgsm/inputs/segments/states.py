@@ -71,8 +71,6 @@ def states_of_tumour(
         Major and minor copies of the states that the segments give; anything where the share is 0.
     shares : (N, 2) float64
         Their shares of the tumour cells. More than 1 in all is taken as all.
-    normal_cn : (N,) int64
-        Copies in normal cells.
     others : (N,) float64, optional
         Share of the tumour cells in further states, none of them larger than ``shares``; none if not given.
     """
