@@ -1,1 +1,1 @@
-"""Whatever a user has → `Observations`, and what was left out and why."""
+"""Readers of all files that a user gives: what was read, and what was left out and why."""

@@ -28,20 +28,21 @@ def columns_by_part(
 
 
 class Cells:
-    """The columns of one file, by the part that each plays.
+    """The columns of one file with R rows, by the part that each plays.
 
     Parameters
     ----------
-    table : TextTable
-        R rows.
-    column_of : dict of str to str
-        Part ("chrom", "total", ...) to the name of its column in the header.
+    column_of : dict of str to str, optional
+        Part ("chrom", "total", ...) to the name of its column in the header; if not given, parts are named as columns.
     problems : FileProblems
         Receives what is wrong.
     """
 
-    def __init__(self, table: TextTable, column_of: dict[str, str], problems: FileProblems) -> None:
-        self.table, self.column_of, self.problems = table, column_of, problems
+    def __init__(
+        self, table: TextTable, problems: FileProblems, column_of: dict[str, str] | None = None
+    ) -> None:
+        self.table, self.problems = table, problems
+        self.column_of = {name: name for name in table.columns} if column_of is None else column_of
 
     def __len__(self) -> int:
         return len(self.table.lines)
@@ -75,25 +76,22 @@ class Cells:
         matters: NDArray[np.bool_] | None = None,
         shape: tuple[int, ...] = (),
     ) -> NDArray:
-        """(R, *shape) values of a column, which must be there.
+        """(R, *shape) values of a column.
 
         Parameters
         ----------
-        part : str
-            Which one.
         read : callable
-            From a text to its value; ValueError says what is wrong with it.
-        dtype : type
-            Of the values.
+            From a text to its value, of some shape; ValueError says what is wrong with it.
         otherwise : optional
-            Value of texts that cannot be read; the text itself if None.
+            Value of texts that cannot be read, and of all rows if there is no such column; if None, the text itself,
+            and "".
         may_miss : bool
             Whether texts that stand for no value are no fault.
         matters : (R,) bool, optional
             The rows of which faults are noted; all if not given.
-        shape : tuple of int
-            Of one value.
         """
+        if part not in self:
+            return np.full((len(self), *shape), "" if otherwise is None else otherwise, dtype=dtype)
         column = self.column(part)
         values: NDArray = np.full((len(column.texts), *shape), otherwise, dtype=dtype)
         faults: dict[int, str] = {}
@@ -116,5 +114,4 @@ class Cells:
 
     def is_empty(self, part: str) -> NDArray[np.bool_]:
         """(R,) rows without a value."""
-        column = self.column(part)
-        return np.array([is_no_value(text) for text in column.texts], dtype=bool)[column.codes]
+        return self.column(part).map(is_no_value, bool)

@@ -17,7 +17,7 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -36,11 +36,11 @@ _CHUNK = 1024
 """Rows turned into codes at a time: few enough to stay in the processor's cache."""
 
 _LEAST_NAMES = 2
-"""Wanted names in a line that begins with "#" which make it the header."""
+"""A line that begins with "#" can be the header if it has at least so many wanted names."""
 
 
 class Headerless(NamedTuple):
-    """Tables that have no header: what the first row looks like, the names of the columns, and whose they are."""
+    """A kind of table without a header: how its first row looks, the names of its columns, and what it is called."""
 
     first_row: re.Pattern[str]
     names: tuple[str, ...]
@@ -49,75 +49,60 @@ class Headerless(NamedTuple):
 
 @dataclass(frozen=True)
 class Style:
-    """What tables of one kind look like.
-
-    Attributes
-    ----------
-    expected : str
-        What is told to be expected instead of a file of another kind.
-    is_wanted : callable
-        Says for a column name whether the column is to be kept.
-    may_have_one_column : bool
-        Whether a header without a separator is the name of the only column.
-    is_loose : bool
-        Whether the tables are written by callers in R and other languages: separators may be spaces, the header may
-        begin with "#", rows may begin with a name that the header does not have, or end in separators, and comments may
-        stand between rows.
-    headerless : Headerless, optional
-        Tables without a header that are read, too, if they are loose.
-    """
+    """What tables of one kind look like."""
 
     expected: str
+    """What messages on a file of another kind say is expected."""
     is_wanted: Callable[[str], bool]
+    """Whether the column of a name is to be kept."""
     may_have_one_column: bool = False
+    """Whether a header without a separator is the name of the only column."""
     is_loose: bool = False
+    """Whether the tables are written by callers in R and other languages: separators may be spaces, the header may
+    begin with "#", rows may begin with a name that the header does not have, or end in separators, and comments
+    may stand between rows."""
     headerless: Headerless | None = None
+    """Tables without a header that are read, too, if they are loose."""
 
 
 @dataclass(frozen=True)
 class Column:
-    """One column of R rows.
-
-    Attributes
-    ----------
-    texts : list of str
-        The distinct texts, without surrounding white space, in the order of their first appearance. A text
-        that is written with different white space stands there more than once.
-    codes : (R,) int32
-        Place of each row's text in ``texts``.
-    """
+    """One column of R rows."""
 
     texts: list[str]
+    """The distinct texts, without surrounding white space, in the order of their first appearance. A text that is
+    written with different white space stands there more than once."""
     codes: NDArray[np.int32]
+    """(R,) places of the rows' texts in ``texts``."""
+
+    @classmethod
+    def of_one(cls, text: str, num_rows: int) -> Column:
+        """The same text in all rows."""
+        return cls([text], np.zeros(num_rows, np.int32))
 
     def text_of(self, row: int) -> str:
         """The text of row 0..R-1."""
         return self.texts[self.codes[row]]
 
+    def map(self, function: Callable[[str], Any], dtype: type) -> NDArray:
+        """(R,) what a function makes of each row's text; it is called once for each distinct text."""
+        return np.array([function(text) for text in self.texts], dtype=dtype)[self.codes]
+
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table of R rows as text.
-
-    Attributes
-    ----------
-    header_line : int
-        Line of the file with the column names, counted from 1; 0 if there is none.
-    names : list of str
-        All column names of the header.
-    commented_names : list of str
-        Names in the comment line above the header, in case that one was meant.
-    columns : dict of str to Column
-        The columns that were asked for.
-    lines : (R,) int64
-        Line of the file on which each row begins, as a text editor counts.
-    """
+    """A table of R rows as text."""
 
     header_line: int
+    """Line of the file with the column names, counted from 1; 0 if there is none."""
     names: list[str]
+    """All column names of the header."""
     commented_names: list[str]
+    """Names in the comment line above the header, which may have been meant as the header."""
     columns: dict[str, Column]
+    """Those that were asked for."""
     lines: NDArray[np.int64]
+    """(R,) lines of the file on which the rows begin, as a text editor counts."""
 
 
 def read_columns(path: Path, style: Style, problems: FileProblems) -> TextTable:
@@ -132,14 +117,15 @@ def read_columns(path: Path, style: Style, problems: FileProblems) -> TextTable:
     """
     text = open_text(path, problems, style.expected)
     start = _loose_start(list(text), style, problems) if style.is_loose else _start(text, style, problems)
-    names, header_line = start.names, start.header_line
+    header_line, names, commented_names, rows = start
     _note_duplicates(names, style.is_wanted, header_line, problems)
     places = {name: names.index(name) for name in names if style.is_wanted(name)}
     lines: array[int] = array("q")
     encoders = {place: _Encoder() for place in places.values()}
     if encoders:
         uneven: list[tuple[int, int]] = []
-        collect(_even(start.rows, len(names), lines, uneven), encoders)
+        takers = {place: encoder.extend for place, encoder in encoders.items()}
+        collect(_even(rows, len(names), lines, uneven), takers)
         if not lines and not uneven and not problems:
             problems.add("the table has no rows below the header", header_line)
         if uneven and not lines and all(found == len(names) + 1 for _, found in uneven):
@@ -152,16 +138,11 @@ def read_columns(path: Path, style: Style, problems: FileProblems) -> TextTable:
             without = f"{style.headerless.title} without a header" if style.headerless else ""
             note_uneven(uneven, len(names), "the header" if header_line else without, problems)
     columns = {name: encoders[place].column() for name, place in places.items()}
-    return TextTable(header_line, names, start.commented_names, columns, np.array(lines, dtype=np.int64))
+    return TextTable(header_line, names, commented_names, columns, np.array(lines, dtype=np.int64))
 
 
-class _Start(NamedTuple):
-    """What stands above the rows, and the rows."""
-
-    header_line: int
-    names: list[str]
-    commented_names: list[str]
-    rows: Iterator[Record]
+_Start = tuple[int, list[str], list[str], Iterator[Record]]
+"""The first three attributes of a `TextTable`, and the rows below."""
 
 
 def _start(text: Iterator[str], style: Style, problems: FileProblems) -> _Start:
@@ -181,7 +162,7 @@ def _start(text: Iterator[str], style: Style, problems: FileProblems) -> _Start:
     if header_row is None:
         raise input_error([problems])
     names = [name.strip() for name in header_row[1]]
-    return _Start(header_line, names, split(comment.lstrip("#"), separator), rows)
+    return header_line, names, split(comment.lstrip("#"), separator), rows
 
 
 def skip_comments(text: Iterator[str], expected: str, problems: FileProblems) -> tuple[str, str, int]:
@@ -253,7 +234,7 @@ def _loose_start(lines: Sequence[str], style: Style, problems: FileProblems) -> 
         names = ["", *names]
     width = len(names)
     trimmed = ((line, _without_blank_end(fields, width)) for line, fields in itertools.chain(first_row, rows))
-    return _Start(header_line, names, [], trimmed)
+    return header_line, names, [], trimmed
 
 
 def _first_line(lines: Sequence[str], is_wanted: Callable[[str], bool], problems: FileProblems) -> int:
@@ -285,7 +266,7 @@ def _loose_names(line: str) -> tuple[list[str], str]:
 
 
 def _without_blank_end(fields: list[str], width: int) -> list[str]:
-    """The fields, without those above a number that only separators at the end of the line made."""
+    """The fields without empty ones at the end, as long as there are more than ``width``."""
     end = len(fields)
     while end > width and not fields[end - 1].strip():
         end -= 1
@@ -295,19 +276,12 @@ def _without_blank_end(fields: list[str], width: int) -> list[str]:
 # --- rows ---------------------------------------------------------------------------------------------------
 
 
-class Store(Protocol):
-    """What is made of the texts of a column."""
-
-    def extend(self, texts: Sequence[str]) -> None:
-        """Take the texts of some more rows."""
-
-
-def collect(rows: Iterator[list[str]], columns: Mapping[int, Store]) -> None:
-    """Give the texts of some columns, by place, to what is made of them."""
+def collect(rows: Iterator[list[str]], takers: Mapping[int, Callable[[Sequence[str]], None]]) -> None:
+    """Hand the texts of some columns, by place, to a function for each, some rows at a time."""
     while chunk := list(itertools.islice(rows, _CHUNK)):
         fields = list(zip(*chunk))
-        for place, column in columns.items():
-            column.extend(fields[place])
+        for place, take in takers.items():
+            take(fields[place])
 
 
 def _even(

@@ -54,8 +54,8 @@ def read_labels(path: Path, names: Sequence[str] | None = None) -> NDArray[np.in
         message = f"one of the columns {', '.join(CLUSTER_COLUMNS)} is expected; the header has "
         raise problems.give_up(message + ", ".join(filter(None, table.names)), table.header_line)
     column = table.columns[where]
-    cells = Cells(table, {name: name for name in table.columns}, problems)
-    is_empty = np.array([text.lower() in _NO_CLUSTER for text in column.texts])[column.codes]
+    cells = Cells(table, problems)
+    is_empty = column.map(lambda text: text.lower() in _NO_CLUSTER, bool)
     cells.note(is_empty, where, lambda row: "a cluster is expected")
     raise_any(problems)
     if ID_COLUMN in table.columns:
@@ -63,7 +63,7 @@ def read_labels(path: Path, names: Sequence[str] | None = None) -> NDArray[np.in
     elif names is not None and table.names[0] != where:
         labels = _by_name(cells, table.names[0], where, names)
     else:
-        labels = [column.texts[code] for code in column.codes]
+        labels = column.map(str, object).tolist()
         if names is not None and len(names) != len(labels):
             problems.add(
                 f"{len(labels)} rows found, {len(names)} expected: one for each observation, as there is no column "
@@ -75,10 +75,7 @@ def read_labels(path: Path, names: Sequence[str] | None = None) -> NDArray[np.in
 
 def _by_name(cells: Cells, id_column: str, where: str, names: Sequence[str] | None) -> list[str]:
     """The cluster of each observation, in the order of `names` or of first appearance."""
-    ids, clusters = (
-        np.array(column.texts, object)[column.codes]
-        for column in (cells.column(id_column), cells.column(where))
-    )
+    ids, clusters = (cells.column(name).map(str, object) for name in (id_column, where))
     first_row: dict[str, int] = {}
     for row, name in enumerate(ids):
         first_row.setdefault(name, row)

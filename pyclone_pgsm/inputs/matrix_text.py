@@ -15,7 +15,7 @@ from __future__ import annotations
 import itertools
 import re
 from array import array
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -24,7 +24,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs.columns import Record, Store, collect, note_uneven, records, skip_comments, split
+from pyclone_pgsm.inputs.columns import Record, collect, note_uneven, records, skip_comments, split
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, input_error, listed
 from pyclone_pgsm.inputs.text import open_text
 from pyclone_pgsm.inputs.values import finite_number
@@ -53,26 +53,16 @@ _SAMPLE = 1024
 
 @dataclass(frozen=True)
 class Matrix:
-    """T named rows of D named columns of finite numbers.
-
-    Attributes
-    ----------
-    path : Path
-        The file that it was read from.
-    row_names : list of str
-        Length T, distinct; "1", "2", .. if the file names no rows. Empty until that is known.
-    column_names : list of str
-        Length D, distinct; "x1", "x2", .. if the file names no columns.
-    values : (T, D) float64
-    rows : (T,) int64
-        Line of the file on which each row begins, counted from 1; in a file without lines, number of the row.
-    """
+    """T named rows of D named columns of finite numbers, and the file that they were read from."""
 
     path: Path
     row_names: list[str]
+    """Length T, distinct; "1", "2", .. if the file names no rows. Empty until that is known."""
     column_names: list[str]
+    """Length D, distinct; "x1", "x2", .. if the file names no columns."""
     values: NDArray[np.float64]
     rows: NDArray[np.int64]
+    """(T,) lines of the file on which the rows begin, counted from 1; in a file without lines, numbers of the rows."""
 
 
 def read_text(path: Path, id_column: str | None, ignore: Collection[str], problems: FileProblems) -> Matrix:
@@ -217,24 +207,17 @@ def _is_increasing(texts: list[str]) -> bool:
 
 
 class _Layout(NamedTuple):
-    """Which column of a text table is which.
-
-    Attributes
-    ----------
-    ids : int or None
-        Place of the row names.
-    perhaps_ids : bool
-        Whether the first column holds the row names if none of its texts is a number.
-    places : list of int
-        The columns of values, the first one included if it is ``perhaps_ids``.
-    """
+    """Which column of a text table is which."""
 
     names: list[str]
     first_line: int
     has_header: bool
     ids: int | None
+    """Place of the row names."""
     perhaps_ids: bool
+    """Whether the first column holds the row names if none of its texts is a number."""
     places: list[int]
+    """The columns of values, the first one included if it is ``perhaps_ids``."""
 
 
 class _Numbers:
@@ -284,10 +267,12 @@ def _read_body(rows: Iterator[Record], layout: _Layout, problems: FileProblems) 
     texts: list[str] = []
     columns = {place: _Numbers() for place in layout.places}
     place_of_texts = 0 if layout.perhaps_ids else layout.ids
-    stores: dict[int, Store] = {place: column for place, column in columns.items() if place != place_of_texts}
+    takers: dict[int, Callable[[Sequence[str]], None]] = {
+        place: column.extend for place, column in columns.items() if place != place_of_texts
+    }
     if place_of_texts is not None:
-        stores[place_of_texts] = texts
-    collect(_even(rows, len(layout.names), lines, uneven), stores)
+        takers[place_of_texts] = texts.extend
+    collect(_even(rows, len(layout.names), lines, uneven), takers)
     texts = [text.strip() for text in texts]
     note_uneven(uneven, len(layout.names), "the header" if layout.has_header else "the first row", problems)
 
@@ -301,7 +286,9 @@ def _read_body(rows: Iterator[Record], layout: _Layout, problems: FileProblems) 
         problems.add(f"the table has no rows {where}", layout.first_line)
     elif not columns:
         problems.add("there is no column of numbers", layout.first_line)
-    for place, column in columns.items():
+    values = np.empty((len(lines), len(columns)))
+    for j, (place, column) in enumerate(columns.items()):
+        values[:, j] = np.concatenate([np.empty(0), *column.chunks])
         name = layout.names[place] or str(place + 1)
         perhaps_ids = place == 0 and layout.has_header and len(layout.names) > 1
         _note_faults(column, name, perhaps_ids, lines, problems)
@@ -309,16 +296,9 @@ def _read_body(rows: Iterator[Record], layout: _Layout, problems: FileProblems) 
         path=Path(problems.file),
         row_names=texts if is_ids else [],
         column_names=[layout.names[place] for place in columns],
-        values=_side_by_side(columns.values(), len(lines)),
+        values=values,
         rows=np.array(lines, dtype=np.int64),
     )
-
-
-def _side_by_side(columns: Collection[_Numbers], num_rows: int) -> NDArray[np.float64]:
-    values = np.empty((num_rows, len(columns)))
-    for j, column in enumerate(columns):
-        values[:, j] = np.concatenate([np.empty(0), *column.chunks])
-    return values
 
 
 def _even(

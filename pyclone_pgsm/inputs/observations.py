@@ -1,4 +1,4 @@
-"""The one model of observations that every reader makes and everything after ``inputs`` uses."""
+"""The observations that every reader of a tumour makes, and that everything after ``inputs`` uses."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SUBCLONAL: dict[str, type[np.number]] = {
     "subclonal_minor_cn": np.int64,
     "subclonal_fraction": np.float64,
 }
-"""What tells of a second copy-number state, and the types of the numbers."""
+"""The columns of a second copy-number state, and their types."""
 PRIORS_WITHOUT_COPY_NUMBERS = frozenset({"ab", "bb", "no-zygosity"})
 """Genotype priors that do not look at the tumour's copy numbers, so that tables need not have any."""
 

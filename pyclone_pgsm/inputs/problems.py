@@ -1,7 +1,7 @@
 """What is wrong in one input file, gathered while it is read.
 
-A function that is given the problems of a file notes in them all that it can go on from. Where nothing more can be
-read it raises InputError, with everything found so far.
+Readers note every problem after which they can go on. Where nothing more can be read they raise InputError, with
+everything found so far.
 """
 
 from __future__ import annotations
@@ -25,18 +25,7 @@ _LONGEST_VALUE = 60
 
 
 class FileProblems:
-    """The problems of one file.
-
-    Parameters
-    ----------
-    file : str
-        Path of the file as the user gave it.
-
-    Attributes
-    ----------
-    unlisted : int
-        Number of problems that were counted and not kept.
-    """
+    """The problems of one file, by its path as the user gave it; ``unlisted`` more were counted and not kept."""
 
     def __init__(self, file: str) -> None:
         self.file = file

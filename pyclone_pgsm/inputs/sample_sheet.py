@@ -11,15 +11,19 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs.columns import Style, TextTable, read_columns
+from pyclone_pgsm.inputs.cells import Cells
+from pyclone_pgsm.inputs.columns import Style, read_columns
 from pyclone_pgsm.inputs.genome import Sex
 from pyclone_pgsm.inputs.mutations import VariantFile
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, raise_any
 from pyclone_pgsm.inputs.tumour_content import Content, Uncertain, parse_tumour_content
-from pyclone_pgsm.inputs.values import TUMOUR_CONTENT, is_no_value
+from pyclone_pgsm.inputs.values import TUMOUR_CONTENT
 
 REQUIRED = ("sample_id", "mutations", "segments")
 OPTIONAL = ("patient_id", "tumour_content", "sex", "tumour_sample")
@@ -34,8 +38,6 @@ _NO_FOLDER = re.compile(r"[\x00-\x1f\x7f-\x9f/\\:]|^\.+$")
 _LONGEST_FOLDER = 255
 """Bytes that the name of a file or folder may have on most file systems."""
 
-T = TypeVar("T")
-
 
 class SegmentFile(NamedTuple):
     """A file of copy-number segments, and the sample it is of; None if the file or its name tells."""
@@ -46,21 +48,10 @@ class SegmentFile(NamedTuple):
 
 @dataclass(frozen=True)
 class Patient:
-    """The files of one tumour and what is said of its samples.
-
-    Attributes
-    ----------
-    name : str
-        "" if there is only one and nobody named it.
-    mutations : tuple of VariantFile
-    segments : tuple of SegmentFile
-    tumour_content : mapping of str to float or Uncertain
-        Of the samples of which it is said.
-    sexes : mapping of str to Sex
-        The same.
-    """
+    """The files of one tumour, and tumour content and sex of those of its samples for which they are given."""
 
     name: str
+    """Empty if there is only one tumour and it was given no name."""
     mutations: tuple[VariantFile, ...]
     segments: tuple[SegmentFile, ...]
     tumour_content: Mapping[str, Content] = field(default_factory=dict)
@@ -107,57 +98,21 @@ def read_sheet(path: Path) -> list[Patient]:
         if name not in table.columns:
             problems.add("this column is missing; expected is " + _STYLE.expected, table.header_line, name)
     raise_any(problems)
-    by_patient: dict[str, list[_Row]] = {}
-    for place in range(len(table.lines)):
-        row = _row(table, place, problems)
-        of_patient = by_patient.setdefault(row.patient_id, [])
-        if row.sample_id in (other.sample_id for other in of_patient):
-            message = (
-                "this sample has a row already; several files of a sample go into one cell, separated by ';'"
-            )
-            problems.add(message, row.line, "sample_id", row.sample_id)
-        of_patient.append(row)
+    cells = Cells(table, problems)
+    columns = {}
+    for name, read in _READERS.items():
+        columns[name] = cells.read(name, read, object, "", may_miss=True)
+        if name in _NEVER_EMPTY and name in cells:
+            cells.note(cells.is_empty(name), name, lambda row: "empty; every row needs it")
+    rows = pd.DataFrame(columns, dtype=object)
+    for row in np.flatnonzero(rows.duplicated(["patient_id", "sample_id"])).tolist():
+        message = (
+            "this sample has a row already; several files of a sample go into one cell, separated by ';'"
+        )
+        problems.add(message, int(table.lines[row]), "sample_id", str(columns["sample_id"][row]))
     raise_any(problems)
-    return [_patient(name, of_patient, path.parent) for name, of_patient in by_patient.items()]
-
-
-class _Row(NamedTuple):
-    line: int
-    patient_id: str
-    sample_id: str
-    mutations: list[str]
-    segments: list[str]
-    tumour_content: Content | None
-    sex: Sex | None
-    tumour_sample: str | None
-
-
-def _row(table: TextTable, place: int, problems: FileProblems) -> _Row:
-    line = int(table.lines[place])
-
-    def cell(name: str, read: Callable[[str], T]) -> T | None:
-        """What a cell says; None if it is empty, not there, or wrong, which is noted."""
-        text = table.columns[name].text_of(place) if name in table.columns else ""
-        needed = name in ("sample_id", "mutations", "patient_id") and name in table.columns
-        try:
-            if not is_no_value(text):
-                return read(text)
-            if needed:
-                problems.add("empty; every row needs it", line, name, text)
-        except ValueError as fault:
-            problems.add(str(fault), line, name, text)
-        return None
-
-    return _Row(
-        line=line,
-        patient_id=cell("patient_id", _folder_name) or "",
-        sample_id=cell("sample_id", _sample_name) or "",
-        mutations=cell("mutations", _files) or [],
-        segments=cell("segments", _files) or [],
-        tumour_content=cell("tumour_content", _content),
-        sex=cell("sex", _sex),
-        tumour_sample=cell("tumour_sample", str),
-    )
+    patients = rows.groupby("patient_id", sort=False)
+    return [_patient(str(name), list(of.itertuples()), path.parent) for name, of in patients]
 
 
 def _folder_name(text: str) -> str:
@@ -199,15 +154,29 @@ def _sex(text: str) -> Sex:
     return SEXES[text.lower()]
 
 
-def _patient(name: str, rows: list[_Row], folder: Path) -> Patient:
+_READERS: dict[str, Callable[[str], Any]] = {
+    "patient_id": _folder_name,
+    "sample_id": _sample_name,
+    "mutations": _files,
+    "segments": _files,
+    "tumour_content": _content,
+    "sex": _sex,
+    "tumour_sample": str,
+}
+"""What the cells of each column say."""
+_NEVER_EMPTY = ("patient_id", "sample_id", "mutations")
+
+
+def _patient(name: str, rows: Sequence[Any], folder: Path) -> Patient:
+    """The patient of these rows, whose cells are "" where they say nothing."""
     samples: dict[Path, dict[str, str | None]] = {}
     for row in rows:
         for file in row.mutations:
-            samples.setdefault(folder / file, {})[row.sample_id] = row.tumour_sample
+            samples.setdefault(folder / file, {})[row.sample_id] = row.tumour_sample or None
     return Patient(
         name=name,
         mutations=tuple(VariantFile(path, of_file) for path, of_file in samples.items()),
         segments=tuple(SegmentFile(folder / file, row.sample_id) for row in rows for file in row.segments),
-        tumour_content={row.sample_id: row.tumour_content for row in rows if row.tumour_content is not None},
-        sexes={row.sample_id: row.sex for row in rows if row.sex is not None},
+        tumour_content={row.sample_id: row.tumour_content for row in rows if row.tumour_content},
+        sexes={row.sample_id: row.sex for row in rows if row.sex},
     )

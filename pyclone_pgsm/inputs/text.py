@@ -1,7 +1,7 @@
 """From a path to lines of text: compression, encoding and line ends, found out from the content.
 
 A table may be plain or gzip-compressed (bgzip too) whatever its name, with or without a byte order mark, with
-the line ends of Unix, Windows or old Macs. Everything else that a path can lead to is told apart and named.
+the line ends of Unix, Windows or old Macs. Files of other kinds are recognised and named in the error.
 """
 
 from __future__ import annotations
@@ -57,8 +57,8 @@ _NEVER_IN_TEXT = re.compile(rb"[\x00-\x08\x0e-\x19\x1c-\x1f]")
 def open_text(path: Path, problems: FileProblems, expected: str = "a table of read counts as text") -> TextIO:
     """The text of a file, one "\n" at the end of each line whatever stood there.
 
-    Lines that are not UTF-8 are noted as problems, and such bytes replaced, so that the rest can be read. ``expected``
-    is what is told to be expected instead of another kind of file.
+    Lines that are not UTF-8 are noted as problems, and such bytes replaced, so that the rest can be read. Messages on a
+    file of another kind say that ``expected`` is expected.
     """
     with unpacked(path, problems) as file:
         content = file.read()
@@ -79,20 +79,18 @@ def open_lines(path: Path, problems: FileProblems) -> Iterator[TextIO]:
         yield io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline=None)
 
 
-def read_each(
-    paths: Sequence[Path], found: Sequence[FileProblems], read: Callable[[int], T]
-) -> list[tuple[int, T]]:
+def read_each(found: Sequence[FileProblems], read: Callable[[int], T]) -> list[tuple[int, T]]:
     """Read several files, one after the other: the place of each that could be read, and what ``read`` makes of it.
 
-    Of files given twice the first is read, and that is noted. An InputError of ``read`` says that nothing can be had.
+    Of a file given twice only the first is read, which is noted. ``read`` raises InputError if nothing can be read.
     """
     first: dict[str, str] = {}
     results = []
-    for place, (path, problems) in enumerate(zip(paths, found)):
+    for place, problems in enumerate(found):
         try:
-            real = os.path.realpath(path)
+            real = os.path.realpath(problems.file)
         except (OSError, ValueError):  # no file can have this name, which reading it tells
-            real = str(path)
+            real = problems.file
         if real in first:
             problems.add(f"this file is given twice (the first time as {first[real]!r}); give it once")
             continue
@@ -103,7 +101,7 @@ def read_each(
 
 
 def beginning(path: Path, size: int = 2**18) -> bytes:
-    """The first bytes of a file, unpacked, as far as they can be had; none of what is not a file."""
+    """The first bytes of a file, unpacked: fewer if it cannot be read further, none if it is no file."""
     found = b""
     with suppress(InputError, OSError, ValueError):
         if path.is_file():
@@ -148,7 +146,7 @@ def _by_signature(content: bytes, kinds: dict[bytes, str], expected: str) -> str
 
 
 def _lines_not_utf8(content: bytes) -> list[tuple[int, str]]:
-    """Row and cell of each fault of the encoding, of every line the first."""
+    """Row and cell of the first fault of the encoding in each line."""
     with suppress(UnicodeDecodeError):
         content.decode("utf-8")
         return []

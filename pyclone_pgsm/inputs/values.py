@@ -27,20 +27,14 @@ LARGEST_COPY_NUMBER = 1000
 
 @dataclass(frozen=True)
 class Whole:
-    """Reader of whole numbers between two bounds, both allowed. ``2.0`` and ``1e3`` are whole.
-
-    Attributes
-    ----------
-    expected : str
-        What the column holds, for the error text.
-    if_unknown : str
-        What to do if the value is not known; stands behind ``expected`` in the error text of an empty cell.
-    """
+    """Reader of whole numbers between two bounds, both allowed. ``2.0`` and ``1e3`` are whole."""
 
     lowest: int
     highest: int
     expected: str
+    """What the column holds, for the error text."""
     if_unknown: str = ""
+    """What to do if the value is not known; stands behind ``expected`` in the error text of an empty cell."""
 
     def __call__(self, text: str) -> int:
         """Read one cell; ValueError says what is wrong with it."""

@@ -1,1 +1,1 @@
-"""Made-up tumours with a known truth."""
+"""Simulated tumours with a known truth."""

@@ -23,28 +23,15 @@ X_STATES = {(1, 0): 0.8, (2, 0): 0.2}
 """The same for the X of a male, of which normal cells have one copy."""
 
 
-@dataclass(frozen=True)
-class Loci:
-    """Places of T mutations, sorted and all different.
-
-    Attributes
-    ----------
-    chromosome : (T,) int64
-        0..21, or 22 for X.
-    position : (T,) int64
-        Counted from 1.
-    """
-
-    chromosome: NDArray[np.int64]
-    position: NDArray[np.int64]
-
-
-def draw_loci(count: int, megabases: Sequence[int], rng: np.random.Generator) -> Loci:
+def draw_loci(
+    count: int, megabases: Sequence[int], rng: np.random.Generator
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Chromosomes, 0 for the first (22 is X), and positions, counted from 1, of mutations; all different, sorted."""
     ends = np.cumsum(megabases) * MEGABASE
     places = np.sort(rng.choice(ends[-1], count, replace=False))
     chromosome = np.searchsorted(ends, places, side="right")
     starts = ends - np.array(megabases) * MEGABASE
-    return Loci(chromosome, places - starts[chromosome] + 1)
+    return chromosome, places - starts[chromosome] + 1
 
 
 @dataclass(frozen=True)
@@ -66,17 +53,22 @@ class CopyNumbers:
         return columns | {name: np.zeros(shape, kind) for name, kind in SUBCLONAL.items()}
 
 
-def draw_copy_numbers(loci: Loci, megabases: Sequence[int], rng: np.random.Generator) -> CopyNumbers:
+def draw_copy_numbers(
+    chromosome: NDArray[np.int64],
+    position: NDArray[np.int64],
+    megabases: Sequence[int],
+    rng: np.random.Generator,
+) -> CopyNumbers:
     """Every chromosome has two segments, each with its own state."""
     cut = rng.integers(1, np.array(megabases) * MEGABASE)
-    segment = (loci.position > cut[loci.chromosome]).astype(int)
+    segment = (position > cut[chromosome]).astype(int)
     copies = np.empty((len(megabases), 2, 2), np.int64)
-    for chromosome in range(len(megabases)):
-        table = AUTOSOME_STATES if chromosome < len(AUTOSOMES) else X_STATES
-        copies[chromosome] = rng.choice(np.array(list(table)), size=2, p=np.array(list(table.values())))
-    major, minor = copies[loci.chromosome, segment].T
-    normal = np.where(loci.chromosome < len(AUTOSOMES), 2, 1)
-    return CopyNumbers(major, minor, normal, 2 * loci.chromosome + segment)
+    for place in range(len(megabases)):
+        table = AUTOSOME_STATES if place < len(AUTOSOMES) else X_STATES
+        copies[place] = rng.choice(np.array(list(table)), size=2, p=np.array(list(table.values())))
+    major, minor = copies[chromosome, segment].T
+    normal = np.where(chromosome < len(AUTOSOMES), 2, 1)
+    return CopyNumbers(major, minor, normal, 2 * chromosome + segment)
 
 
 def draw_mutation_ids(

@@ -18,7 +18,7 @@ CLUSTER_SIZES = ("dirichlet", "equal")
 CLONES = "clones"
 PREVALENCE_PRIORS = (CLONES, "learned", "uniform")
 LATER = {"subclonal": 0.0, "artefacts": 0.0, "prevalence_prior": CLONES}
-"""Options that are not noted at their default, which is what every simulation was before there were these options."""
+"""Options that are noted only if they differ from these defaults, which all simulations had before the options."""
 
 MOST_MUTATIONS = 100_000_000
 MOST_CELLS = 200_000_000
@@ -127,12 +127,9 @@ class SimulationOptions:
         check("missing", 0 <= self.missing <= most, expected)
         for precision in self.by_sample("precision"):
             check("precision", precision >= 0.1, "at least 0.1, or inf for the binomial", precision)
-            is_usual = precision <= MOST_PRECISION or math.isinf(precision)
+            expected = f"at most {MOST_PRECISION:g}, or inf for the binomial"
             check(
-                "precision",
-                is_usual,
-                f"at most {MOST_PRECISION:g}, or inf for the binomial",
-                f"{precision:g}",
+                "precision", precision <= MOST_PRECISION or math.isinf(precision), expected, f"{precision:g}"
             )
         check("error_rate", 0 < self.error_rate < 0.5, "above 0 and below 0.5")
         check("error_rate", self.error_rate >= LEAST_SHARE, least)

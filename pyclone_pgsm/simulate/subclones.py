@@ -51,24 +51,16 @@ def draw_tree_prevalences(
 
 @dataclass(frozen=True)
 class SecondStates:
-    """Mutations on segments of which some cells have a second copy-number state, N in D samples.
-
-    Attributes
-    ----------
-    state : (N, 2) int64
-        Major and minor copies in the cells with the event.
-    fraction : (N, D) float64
-        Share of these among the tumour cells.
-    ccf : (N, D) float64
-        Share of the tumour cells that have the mutation: its cluster's prevalence, or less if it was lost.
-    carriers : (N, D) float64
-        Mutant copies a tumour cell, on average.
-    """
+    """Mutations on segments of which some cells have a second copy-number state, N in D samples."""
 
     state: NDArray[np.int64]
+    """(N, 2) major and minor copies in the cells with the event."""
     fraction: NDArray[np.float64]
+    """(N, D) share of the tumour cells with the event."""
     ccf: NDArray[np.float64]
+    """(N, D) share of the tumour cells that have the mutation: its cluster's prevalence, or less if it was lost."""
     carriers: NDArray[np.float64]
+    """(N, D) mutant copies a tumour cell, on average."""
 
 
 def draw_event(copies: ArrayLike, rng: np.random.Generator) -> tuple[int, int]:
@@ -94,16 +86,12 @@ def draw_second_states(
     ----------
     alleles : (N, 2) int64
         Copies of the two alleles that all tumour cells had before the event.
-    events : (N, 2) int64
-        The event on the mutation's segment, from `draw_event`.
-    owner : (N,) int64
-        Clone that has the event.
+    events, owner : (N, 2) and (N,) int64
+        The event on the mutation's segment, from `draw_event`, and the clone that has it.
     cluster : (N,) int64
         Clone of the mutation.
-    prevalence : (K, D) float64
-    within : (K, K) bool
-        The tree.
-    rng : numpy.random.Generator
+    prevalence, within : (K, D) float64 and (K, K) bool
+        Prevalences of the clones, and their tree, from `draw_tree_prevalences`.
     """
     drawn = [_draw_copies(*arguments, within, rng) for arguments in zip(alleles, events, owner, cluster)]
     before, after = np.array(drawn, float).reshape(-1, 2).T[:, :, np.newaxis]

@@ -24,6 +24,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pyclone_pgsm.inputs.genome import CHROMOSOMES
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.simulate.genome import (
     AUTOSOMES,
@@ -47,33 +48,22 @@ from pyclone_pgsm.tumour.genotypes import genotype_states
 
 @dataclass(frozen=True)
 class Simulation:
-    """Simulated observations and their truth.
-
-    Attributes
-    ----------
-    observations : Observations
-        T mutations in D samples, in the order of the genome.
-    cluster : (T,) int64
-        Cluster 0..K-1 of each mutation, numbered from the largest mean prevalence down; -1 of an artefact.
-    prevalence : (K, D) float64
-        Cellular prevalence of each cluster in each sample.
-    genotype : (T, 4) int64
-        Copies in normal cells, in cancer cells without the mutation and with it, and mutant copies. All 0 where cancer
-        cells of some sample hold two copy-number states, and of artefacts.
-    ccf : (T, D) float64
-        Share of the cancer cells that have the mutation: the prevalence of its cluster, or less where the cells of a
-        subclone have lost it. NaN of an artefact.
-    weights : (D, 3) float64 or None
-        Of the learned base measure's components in each sample, if the prevalences were drawn from it: near 0, near 1
-        and anywhere.
-    """
+    """Simulated observations and their truth."""
 
     observations: Observations
+    """T mutations in D samples, in the order of the genome."""
     cluster: NDArray[np.int64]
+    """(T,) cluster 0..K-1 of each mutation, numbered from the largest mean prevalence down; -1 of an artefact."""
     prevalence: NDArray[np.float64]
+    """(K, D) cellular prevalence of each cluster in each sample."""
     genotype: NDArray[np.int64]
+    """(T, 4) copies in normal cells, in cancer cells without the mutation and with it, and mutant copies. All 0
+    where cancer cells of some sample hold two copy-number states, and of artefacts."""
     ccf: NDArray[np.float64]
+    """(T, D) share of the cancer cells that have the mutation: the prevalence of its cluster, or less where the
+    cells of a subclone have lost it. NaN of an artefact."""
     weights: NDArray[np.float64] | None = None
+    """(D, 3) weights of the learned base measure's components (near 0, near 1 and anywhere), if it was drawn from."""
 
 
 def draw_genotypes(
@@ -100,26 +90,20 @@ def draw_clusters(options: SimulationOptions, rng: np.random.Generator) -> NDArr
     return rng.permutation(np.concatenate([labels, np.full(options.num_artefacts, -1)]))
 
 
-def draw_independent_prevalences(options: SimulationOptions, rng: np.random.Generator) -> NDArray[np.float64]:
-    """(K, D) prevalences with at most six digits, sorted by their mean."""
-    K, D = options.clusters, options.samples
-    prevalence = np.round(rng.random((K, D)), 6)
-    absent = rng.random((K, D)) < options.absent
-    absent[np.arange(K), rng.integers(D, size=K)] = False
-    prevalence[absent] = 0.0
-    if options.clonal:
-        prevalence[0] = 1.0
-    return prevalence[np.argsort(-prevalence.mean(axis=1), kind="stable")]
-
-
-def draw_from_prior(
+def draw_independent_prevalences(
     options: SimulationOptions, rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-    """(K, D) prevalences like those of `draw_independent_prevalences`, and the (D, 3) weights if there are any."""
+    """(K, D) prevalences with at most six digits, sorted by their mean, and the (D, 3) weights if they have any."""
     K, D = options.clusters, options.samples
     weights = rng.dirichlet(DIRICHLET, D) if options.prevalence_prior == "learned" else None
     prevalence = rng.random((K, D)) if weights is None else draw_prevalences(weights, K, rng)
     prevalence = np.round(prevalence, 6)
+    if options.prevalence_prior == CLONES:
+        absent = rng.random((K, D)) < options.absent
+        absent[np.arange(K), rng.integers(D, size=K)] = False
+        prevalence[absent] = 0.0
+        if options.clonal:
+            prevalence[0] = 1.0
     return prevalence[np.argsort(-prevalence.mean(axis=1), kind="stable")], weights
 
 
@@ -211,22 +195,20 @@ def simulate(options: SimulationOptions, rng: np.random.Generator) -> Simulation
     T, D = options.mutations, options.samples
     mixed = options.copy_numbers == "mixed"
     megabases = (*AUTOSOMES, X_CHROMOSOME) if mixed else AUTOSOMES
-    loci = draw_loci(T, megabases, rng)
+    chromosome, position = draw_loci(T, megabases, rng)
     if mixed:
-        copies = draw_copy_numbers(loci, megabases, rng)
+        copies = draw_copy_numbers(chromosome, position, megabases, rng)
     else:
         ones = np.ones(T, np.int64)
-        copies = CopyNumbers(ones, ones, 2 * ones, loci.chromosome)
+        copies = CopyNumbers(ones, ones, 2 * ones, chromosome)
     genotype = draw_genotypes(copies.major, copies.minor, copies.normal, rng)
     cluster = draw_clusters(options, rng)
     purity = options.by_sample("purity")
     weights = None
-    if options.prevalence_prior != CLONES:
-        prevalence, weights = draw_from_prior(options, rng)
-    elif options.subclonal:
+    if options.subclonal:
         prevalence, within = draw_tree_prevalences(draw_tree(options.clusters, rng), D, options.absent, rng)
     else:
-        prevalence = draw_independent_prevalences(options, rng)
+        prevalence, weights = draw_independent_prevalences(options, rng)
     ccf = prevalence[cluster]
     share = variant_share(genotype[:, np.newaxis], ccf, purity, options.error_rate)
     columns: dict[str, Any] = copies.columns(D)
@@ -249,17 +231,17 @@ def simulate(options: SimulationOptions, rng: np.random.Generator) -> Simulation
     depth = 1 + rng.poisson(options.depth - 1, (T, D))
     alt = draw_alt_counts(depth, share, options.by_sample("precision"), rng)
     has_data = _draw_rows(options, rng)
-    names = [f"chr{number + 1}" for number in range(len(AUTOSOMES))] + ["chrX"]
-    chrom = [names[number] for number in loci.chromosome]
+    names = [f"chr{name}" for name in CHROMOSOMES]
+    chrom = [names[number] for number in chromosome]
     observations = Observations(
-        mutation_ids=draw_mutation_ids(chrom, loci.position, rng),
+        mutation_ids=draw_mutation_ids(chrom, position, rng),
         sample_ids=[f"S{number}" for number in range(1, D + 1)],
         ref_counts=np.where(has_data, depth - alt, 0),
         alt_counts=np.where(has_data, alt, 0),
         tumour_content=np.broadcast_to(purity, (T, D)).copy(),
         error_rate=np.full((T, D), options.error_rate),
         has_data=has_data,
-        annotations={"chrom": chrom, "pos": [str(place) for place in loci.position.tolist()]},
+        annotations={"chrom": chrom, "pos": [str(place) for place in position.tolist()]},
         content_unknown=[],
         **columns,
     )

@@ -49,10 +49,7 @@ def _write_tables(simulation: Simulation, table: Path, truth: Path) -> None:
         for name in SUBCLONAL:
             rows[name] = np.where(has_second, getattr(observations, name).ravel().astype(object), "")
     write_table(pd.DataFrame(rows)[observations.has_data.ravel()], table)
-    true = {
-        "cluster": np.repeat(simulation.cluster, D),
-        "ccf": simulation.ccf.ravel(),
-    }
+    true = {"cluster": np.repeat(simulation.cluster, D), "ccf": simulation.ccf.ravel()}
     write_table(pd.DataFrame({**ids, **true}), truth)
 
 

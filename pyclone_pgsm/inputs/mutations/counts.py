@@ -43,15 +43,7 @@ class UncountedError(Exception):
 
 
 class FaultError(Exception):
-    """A value that no such file may have.
-
-    Attributes
-    ----------
-    value : str
-        The text found.
-    column : str
-        The column it stands in; "" for that of the sample.
-    """
+    """A text that no such file may have, and the column it stands in; "" for that of the sample."""
 
     def __init__(self, value: str, message: str, column: str = "") -> None:
         super().__init__(message)

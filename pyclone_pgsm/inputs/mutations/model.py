@@ -19,10 +19,10 @@ COLUMNS = ("file", "row", "chrom", "pos", "ref", "alt", "gene", "sample_id", "re
 TYPES = {"chrom": "category", "sample_id": "category"} | dict.fromkeys(
     ("row", "pos", "ref_counts", "alt_counts"), "int64"
 )
-"""Types of those columns that are no texts."""
+"""Types of the columns that hold no texts."""
 
 PASSING_FILTERS = frozenset({"PASS", ".", ""})
-"""FILTER values of a mutation that no filter took exception to; "." and "": no filter was applied."""
+"""FILTER values of a mutation that passed; "." and "" say that no filter was applied."""
 
 _NOT_PASSED = "FILTER is "
 
@@ -31,52 +31,36 @@ _BASES = re.compile(r"[ACGTURYSWKMBDHVN]+|-")
 
 @dataclass(frozen=True)
 class VariantFile:
-    """A file to read, and which of its samples under which names.
-
-    Attributes
-    ----------
-    path : Path
-        The file.
-    samples : mapping of str to str or None
-        Name to give to a sample, and the name it has in the file; None if that is the same, or if the file has only
-        one tumour sample. Empty: all tumour samples of the file under their own names.
-    """
+    """A file to read, and which of its samples are to be read under which names."""
 
     path: Path
     samples: Mapping[str, str | None] = field(default_factory=dict)
+    """Names to give, and those in the file; None if that is the same, or if the file has only one tumour sample.
+    If empty, all tumour samples of the file keep their own names."""
 
 
 @dataclass(frozen=True)
 class Variants:
-    """Mutations in samples, as called.
-
-    Attributes
-    ----------
-    table : DataFrame
-        One row a (mutation, sample), in the order of files and rows: ``file`` (category), ``row`` (int64, line of the
-        file, counted from 1), ``chrom`` (category; "1" to "22", "X", "Y", "MT", other contigs without "chr"), ``pos``
-        (int64, counted from 1), ``ref``, ``alt`` (both "" in a file that does not tell alleles), ``gene`` ("" if
-        unknown), ``sample_id`` (category), ``ref_counts``, ``alt_counts`` (int64). No mutation stands twice in a
-        sample; one that has no row in a sample has no data there.
-    left_out : list of LeftOut
-        What was not taken, and why, in the order of files and rows.
-    builds : dict of str to Build
-        Genome build of a file, where it tells it.
-    unfiltered : list of str
-        Files that could tell the result of filters, and do for no record.
-    names : list of str
-        The samples of the files, tumours or not, as they are called there.
-    """
+    """Mutations in samples, as called."""
 
     table: pd.DataFrame
+    """One row a (mutation, sample), in the order of files and rows: ``file`` (category), ``row`` (int64, line of
+    the file, counted from 1), ``chrom`` (category; "1" to "22", "X", "Y", "MT", other contigs without "chr"),
+    ``pos`` (int64, counted from 1), ``ref``, ``alt`` (both "" in a file that does not tell alleles), ``gene``
+    ("" if unknown), ``sample_id`` (category), ``ref_counts``, ``alt_counts`` (int64). No mutation stands twice
+    in a sample; one that has no row in a sample has no data there."""
     left_out: list[LeftOut] = field(default_factory=list)
+    """In the order of files and rows."""
     builds: dict[str, Build] = field(default_factory=dict)
+    """Genome builds of those files that tell it."""
     unfiltered: list[str] = field(default_factory=list)
+    """Files that could tell the result of filters, but do so for no record."""
     names: list[str] = field(default_factory=list)
+    """All samples of the files, normal ones too, as they are called there."""
 
 
 def not_passed(filters: Sequence[str]) -> str:
-    """The reason to leave out a mutation that these filters took exception to."""
+    """The reason to leave out a mutation that failed these filters."""
     return f"{_NOT_PASSED}{';'.join(filters)[:60]}, not PASS; --all-filters takes it"
 
 
@@ -104,7 +88,7 @@ def mutation_ids(table: pd.DataFrame) -> list[str]:
 def allele(text: str) -> str:
     """An allele in capital letters; "-" is none, as in MAF. One that is no sequence (``<DEL>``, ``*``) stays as it is.
 
-    ValueError says that a program has taken it for something else.
+    ValueError if another program has turned it into something else.
     """
     bases = text.upper()
     if bases == "TRUE":

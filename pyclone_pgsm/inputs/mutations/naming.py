@@ -10,7 +10,7 @@ from pyclone_pgsm.inputs.mutations.model import VariantFile
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, listed
 
 ROLES = frozenset({"TUMOR", "TUMOUR", "DNA_TUMOR"})
-"""What Strelka, VarScan2, MuSE, SomaticSniper, RADIA and vcf2maf call the tumour, whoever's it is."""
+"""What Strelka, VarScan2, MuSE, SomaticSniper, RADIA and vcf2maf call the tumour of every patient."""
 
 _ENDINGS = re.compile(r"(?<=.)\.(vcf|maf|tsv|csv|txt)$", re.IGNORECASE)
 _COMPRESSED = re.compile(r"(?<=.)\.(gz|bgz)$", re.IGNORECASE)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -63,12 +63,10 @@ def read_variants(
         raise UsageError("no file of mutations given")
     found = [FileProblems(str(file.path)) for file in given]
     places = read_each(
-        [file.path for file in given],
-        found,
-        lambda place: _read_file(given[place], tumour_samples, all_filters, found[place]),
+        found, lambda place: _read_file(given[place], tumour_samples, all_filters, found[place])
     )
-    read = [(found[place].file, each) for place, each in places]
-    names = list(dict.fromkeys(name for _, each in read for name in each.names))
+    read = {found[place].file: variants for place, variants in places}
+    names = list(dict.fromkeys(name for variants in read.values() for name in variants.names))
     unknown = [name for name in tumour_samples if name not in names]
     if unknown and not any(found):  # a file that could not be read may have it
         raise UsageError(f"`tumour_sample` {unknown[0]!r}: no file has this sample; {samples_of_file(names)}")
@@ -101,13 +99,12 @@ def _read_file(
     raise problems.give_up(f"{'the file is empty; ' if is_empty else ''}expected is {EXPECTED}")
 
 
-def _check_alleles(read: Sequence[tuple[str, Variants]], found: Sequence[FileProblems]) -> None:
+def _check_alleles(read: Mapping[str, Variants], found: Sequence[FileProblems]) -> None:
     """Note files whose mutations cannot be told apart, or not be compared with those of the others, by alleles."""
-    problems_of = {problems.file: problems for problems in found}
     seen: dict[tuple[str, str, int], tuple[str, int]] = {}
-    with_alleles = next((file for file, each in read if _tells_alleles(each.table)), None)
-    for file, each in read:
-        table, problems = each.table, problems_of[file]
+    with_alleles = next((file for file, variants in read.items() if _tells_alleles(variants.table)), None)
+    for problems in found:
+        file, table = problems.file, read[problems.file].table
         if _tells_alleles(table):
             continue
         if with_alleles is not None:
@@ -134,19 +131,20 @@ def _tells_alleles(table: pd.DataFrame) -> bool:
     return bool(table["ref"].iat[0] or table["alt"].iat[0])
 
 
-def _put_together(read: Sequence[tuple[str, Variants]], names: list[str]) -> Variants:
-    table = pd.concat([each.table for _, each in read], ignore_index=True)
+def _put_together(read: Mapping[str, Variants], names: list[str]) -> Variants:
+    parts = list(read.values())
+    table = pd.concat([part.table for part in parts], ignore_index=True)
     for name in ("chrom", "sample_id"):  # concatenating makes texts of categories that differ
-        table[name] = union_categoricals([each.table[name] for _, each in read])
-    table = table.astype({"file": pd.CategoricalDtype([file for file, _ in read])})[list(COLUMNS)]
+        table[name] = union_categoricals([part.table[name] for part in parts])
+    table = table.astype({"file": pd.CategoricalDtype(list(read))})[list(COLUMNS)]
     repeated, second = _repeated(table)
-    left_out = [item for _, each in read for item in each.left_out] + repeated
-    order = {file: place for place, (file, _) in enumerate(read)}
+    left_out = [item for part in parts for item in part.left_out] + repeated
+    order = {file: place for place, file in enumerate(read)}
     return Variants(
         table=table[~second].reset_index(drop=True),
         left_out=sorted(left_out, key=lambda item: (order[item.file], item.row or 0)),
-        builds={file: build for _, each in read for file, build in each.builds.items()},
-        unfiltered=[file for _, each in read for file in each.unfiltered],
+        builds={file: build for part in parts for file, build in part.builds.items()},
+        unfiltered=[file for part in parts for file in part.unfiltered],
         names=names,
     )
 

@@ -5,12 +5,11 @@ As in `pyclone_pgsm.inputs.read_counts.rows`, each distinct text of a column is 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs import values
 from pyclone_pgsm.inputs.cells import Cells, columns_by_part
@@ -37,21 +36,13 @@ _ALLELES = ("ref", "alt")
 
 
 class CallTable(NamedTuple):
-    """A kind of table.
-
-    Attributes
-    ----------
-    names : dict of str to tuple of str
-        What each column is for, and the names it can have, in lower case; messages use the first.
-    required : tuple of str
-        What must be there.
-    without_counts : str
-        What to tell of a table that lacks the columns of counts.
-    """
+    """A kind of table, by its columns."""
 
     names: Mapping[str, tuple[str, ...]]
+    """What each column is for, and the names it can have, in lower case; messages use the first."""
     required: tuple[str, ...]
     without_counts: str
+    """What messages say of a table that lacks the columns of counts."""
 
 
 MAF = CallTable(
@@ -101,7 +92,7 @@ def read_table(
     """Read one table. One without a column of samples holds a single sample, named after the file."""
     known = {name for names in kind.names.values() for name in names}
     table = read_columns(file.path, Style(EXPECTED, lambda name: name.lower() in known), problems)
-    cells = Cells(table, columns_by_part(table.columns, kind.names), problems)
+    cells = Cells(table, problems, columns_by_part(table.columns, kind.names))
     _note_missing_columns(cells, kind)
     if "sample_id" in cells:
         cells.read("sample_id", _sample_name, object)
@@ -140,19 +131,6 @@ def _note_missing_columns(cells: Cells, kind: CallTable) -> None:
         cells.problems.add(message, cells.table.header_line, alleles[0])
 
 
-def _of_rows(
-    cells: Cells,
-    part: str,
-    read: Callable[[str], str],
-    otherwise: str = "",
-    matters: NDArray[np.bool_] | None = None,
-) -> NDArray[np.object_]:
-    """(R,) what each row's text stands for; ``otherwise`` in every row if there is no such column."""
-    if part not in cells:
-        return np.full(len(cells), otherwise, dtype=object)
-    return cells.read(part, read, object, matters=matters)
-
-
 def _sample_name(text: str) -> str:
     if not text:
         raise ValueError("empty; every row needs the name of a sample")
@@ -170,12 +148,14 @@ def _why_filtered(text: str) -> str:
 
 def _rows(cells: Cells, chosen: Mapping[str, str], all_filters: bool) -> pd.DataFrame:
     """The rows of the chosen samples, and for each why it is not used, "" if it is."""
-    only = next(iter(chosen.values()))
-    sample_ids = _of_rows(cells, "sample_id", lambda name: chosen.get(name, ""), only)
-    why_not = _of_rows(cells, "filter", lambda text: "" if all_filters else _why_filtered(text))
+    if "sample_id" in cells:
+        sample_ids = cells.column("sample_id").map(lambda name: chosen.get(name, ""), object)
+    else:
+        sample_ids = np.full(len(cells), next(iter(chosen.values())), dtype=object)
+    why_not = cells.read("filter", lambda text: "" if all_filters else _why_filtered(text), object)
     matters = (sample_ids != "") & (why_not == "")
-    ref = _of_rows(cells, "ref", allele, matters=matters)
-    alt = _of_rows(cells, "alt", allele, matters=matters)
+    ref = cells.read("ref", allele, object, matters=matters)
+    alt = cells.read("alt", allele, object, matters=matters)
     if "other_alt" in cells:
         alt = np.where(
             alt == ref, cells.read("other_alt", allele, object, matters=matters & (alt == ref)), alt
@@ -195,7 +175,7 @@ def _rows(cells: Cells, chosen: Mapping[str, str], all_filters: bool) -> pd.Data
             "pos": cells.read("pos", _POSITION, object, matters=matters),
             "ref": ref,
             "alt": alt,
-            "gene": _of_rows(cells, "gene", lambda text: " ".join(text.split())),
+            "gene": cells.read("gene", lambda text: " ".join(text.split()), object),
             "sample_id": sample_ids,
             "ref_counts": ref_counts,
             "alt_counts": alt_counts,

@@ -2,9 +2,9 @@
 
 Of each record the columns #CHROM, POS, REF, ALT, FILTER and FORMAT are read, those of the chosen samples, and the read
 counts that INFO may tell; nothing else is looked at. Files without columns of samples hold one sample, whose reads INFO
-tells. Multi-allelic records are split. What a record does not tell (symbolic alleles, counts that are missing) is left
-out with the reason, and so is what a filter took exception to; what no VCF may have (a position that is no number, a
-count below 0) is an error.
+tells. Multi-allelic records are split. Records that failed a filter, and those that lack something (symbolic alleles,
+missing counts), are left out with the reason; what no VCF may have (a position that is no number, a count below 0) is
+an error.
 """
 
 from __future__ import annotations
@@ -136,17 +136,7 @@ def _fault_of_line(line: str, found: int, expected: int) -> str:
 
 
 class _Record(NamedTuple):
-    """One record, as far as it is used: texts as they stand there; no alternate alleles and no filters for a dot.
-
-    Attributes
-    ----------
-    info : dict of str to str
-        The fields `IN_INFO`; nothing if INFO has not both.
-    formats : tuple of str
-        Names of the fields of each sample.
-    samples : list of list of str
-        Texts of these fields in the chosen samples; a sample may leave out the last ones.
-    """
+    """One record, as far as it is used: texts as they stand there; no alternate alleles and no filters for a dot."""
 
     row: int
     chrom: str
@@ -155,8 +145,10 @@ class _Record(NamedTuple):
     alts: list[str]
     filters: list[str]
     info: dict[str, str]
+    """The fields `IN_INFO`; empty unless INFO has both."""
     formats: tuple[str, ...]
     samples: list[list[str]]
+    """Texts of the ``formats`` in each of the chosen samples, which may leave out the last ones."""
 
 
 def _record(row: int, fields: Sequence[str], header: Header, places: Sequence[int]) -> _Record:
@@ -210,11 +202,8 @@ def _sample(text: str, keys: Sequence[str], column: str) -> list[str]:
 class _Collected:
     """What was read from the records so far.
 
-    Attributes
-    ----------
-    left_out : list of LeftOut
-    any_filter, any_in_info : bool
-        Whether a record tells the result of filters, or the reads of the tumour in INFO.
+    ``any_filter`` and ``any_in_info`` say whether a record tells the result of filters, or the reads of the tumour in
+    INFO.
     """
 
     def __init__(
@@ -247,14 +236,20 @@ class _Collected:
 
     def _take(self, record: _Record) -> None:
         self.any_in_info |= bool(record.info) and self._info_is_of_sample
+        self.any_filter |= bool(record.filters)
+        failed = [name for name in record.filters if name not in PASSING_FILTERS]
         try:
-            self._check_filter(record)
+            if failed and not self._all_filters:
+                raise UncountedError(not_passed(failed))
             chrom, ref, alts = _alleles(record)
         except UncountedError as why:
             self._leave_out(record, str(why), ",".join(record.alts) or _MISSING)
             return
-        usable = [self._is_mutation(record, ref, alt) for alt in alts]
-        if not any(usable):
+        why_not = [why_no_mutation(ref, alt) for alt in alts]
+        for alt, reason in zip(alts, why_not):
+            if reason:
+                self._leave_out(record, reason, alt)
+        if all(why_not):
             return
         if record.pos < 1:
             raise FaultError(str(record.pos), _NO_POSITION, "POS")
@@ -267,17 +262,11 @@ class _Collected:
             except FaultError as fault:
                 self._note(record.row, fault, name)
                 continue
-            for alt, of_alleles, use in zip(alts, counts, usable):
-                if use:
+            for alt, of_alleles, reason in zip(alts, counts, why_not):
+                if not reason:
                     values = (record.row, chrom, record.pos, ref, alt, "", sample_id, *of_alleles)
                     for column, value in zip(self._columns.values(), values):
                         column.append(value)
-
-    def _check_filter(self, record: _Record) -> None:
-        self.any_filter |= bool(record.filters)
-        failed = [name for name in record.filters if name not in PASSING_FILTERS]
-        if failed and not self._all_filters:
-            raise UncountedError(not_passed(failed))
 
     def _counts(self, record: _Record, place: int, ref: str, alts: Sequence[str]) -> list[tuple[int, int]]:
         """The reads in one sample: as FORMAT tells them, else INFO."""
@@ -288,12 +277,6 @@ class _Collected:
             if not (record.info and self._info_is_of_sample):
                 raise
             return in_info(ref, alts, record.info)
-
-    def _is_mutation(self, record: _Record, ref: str, alt: str) -> bool:
-        why_not = why_no_mutation(ref, alt)
-        if why_not:
-            self._leave_out(record, why_not, alt)
-        return not why_not
 
     def _leave_out(self, record: _Record, reason: str, alt: str, sample_id: str = "") -> None:
         if not sample_id and len(self._sample_ids) == 1:

@@ -22,40 +22,28 @@ _NAMED_BUILD = re.compile(r"##(?:reference|assembly)=(.*)|##contig=.*[<,]assembl
 
 @dataclass(frozen=True)
 class Header:
-    """What stands above the records.
-
-    Attributes
-    ----------
-    line : int
-        Line of the file with the column names, counted from 1.
-    width : int
-        Columns of a record.
-    samples : list of str
-        Names of the sample columns; none where there are no such columns.
-    tumours : list of str
-        Names that ``##tumor_sample`` declares.
-    build : Build or None
-        Genome build by the lengths of the contigs, else by names.
-    """
+    """What stands above the records."""
 
     line: int
+    """Line of the file with the column names, counted from 1."""
     width: int
+    """Number of columns of a record."""
     samples: list[str]
     tumours: list[str]
+    """Samples that ``##tumor_sample`` declares."""
     build: Build | None
 
 
 def read_header(lines: Iterator[tuple[int, str]], problems: FileProblems) -> Header:
     """Read lines up to that with the column names."""
-    tumours: list[str] = []
-    named: set[Build] = set()
-    lengths: dict[str, int] = {}
+    meta: list[str] = []
     for number, line in lines:
         if line.startswith("##"):
-            _note_meta(line, tumours, named, lengths)
+            meta.append(line)
         elif line.startswith("#"):
             width, samples = _sample_names(line, number, problems)
-            return Header(number, width, samples, tumours, _build(named, lengths))
+            tumours = [each.partition("=")[2].strip() for each in meta if each.startswith("##tumor_sample=")]
+            return Header(number, width, samples, tumours, _build(meta))
         elif line.strip():
             raise problems.give_up(
                 "records begin without a line of column names; expected is a line that begins with #CHROM",
@@ -69,25 +57,21 @@ def column_names(line: str) -> list[str]:
     return line.rstrip("\t ").split("\t")
 
 
-def _note_meta(line: str, tumours: list[str], named: set[Build], lengths: dict[str, int]) -> None:
-    if line.startswith("##tumor_sample="):
-        tumours.append(line.partition("=")[2].strip())
-    if (found := _NAMED_BUILD.match(line)) and (build := harmonise_build(found[1] or found[2])):
-        named.add(build)
-    if contig := _CONTIG.match(line):
+def _build(meta: list[str]) -> Build | None:
+    """The genome build that lines with "##" tell, by the lengths of contigs or else by names."""
+    lengths = {}
+    for contig in filter(None, map(_CONTIG.match, meta)):
         name, length = _ID.search(contig[1]), _LENGTH.search(contig[1])
         if name and length and len(length[1]) < 12:
             lengths[harmonise_chromosome(name[1])] = int(length[1])
-
-
-def _build(named: set[Build], lengths: dict[str, int]) -> Build | None:
     by_length = {
         build
         for build, known in LENGTHS.items()
         if any(lengths.get(chrom) == length for chrom, length in known.items() if chrom != "MT")
     }
-    found = by_length or named
-    return next(iter(found)) if len(found) == 1 else None
+    by_name = {harmonise_build(found[1] or found[2]) for found in filter(None, map(_NAMED_BUILD.match, meta))}
+    builds = by_length or by_name - {None}
+    return next(iter(builds)) if len(builds) == 1 else None
 
 
 def _sample_names(line: str, number: int, problems: FileProblems) -> tuple[int, list[str]]:

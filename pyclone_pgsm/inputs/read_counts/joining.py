@@ -20,7 +20,7 @@ from pyclone_pgsm.inputs.read_counts.rows import DEFAULT_ERROR_RATE, DEFAULT_TUM
 
 _MOST_CELLS = 2**26
 _MOST_CELLS_PER_ROW = 20
-
+"""Ids that make more pairs of mutation and sample than the larger of these limits cannot be those of one tumour."""
 
 _WITHOUT_DATA = {
     "ref_counts": 0,
@@ -38,11 +38,9 @@ _WITHOUT_DATA = {
 def lay_out(
     files: Sequence[Rows], found: Sequence[FileProblems], genotype_prior: str
 ) -> tuple[Observations, list[LeftOut]]:
-    """Put the rows of all files together.
+    """Put the rows of the files that could be read together, as `pyclone_pgsm.read_tables` returns them.
 
-    ``files`` are those that could be read, ``found`` what is wrong in each that was given, so far; it receives rows
-    for a mutation and sample that have one already. The result is that of
-    `pyclone_pgsm.inputs.read_counts.tables.read_tables`.
+    ``found`` are the problems of all files that were given; second rows for a mutation and sample are noted there.
     """
     joined = _Joined(files)
     if joined.num_cells > max(_MOST_CELLS, _MOST_CELLS_PER_ROW * len(joined.lines)):
@@ -95,8 +93,7 @@ def _numbered_ids(columns: Sequence[Column]) -> tuple[list[str], NDArray[np.int6
     number_of: dict[str, int] = {}
     numbers = []
     for column in columns:
-        of_text = [number_of.setdefault(text, len(number_of)) for text in column.texts]
-        numbers.append(np.array(of_text, dtype=np.int64)[column.codes])
+        numbers.append(column.map(lambda text: number_of.setdefault(text, len(number_of)), np.int64))
     return list(number_of), _concatenated(numbers)
 
 
@@ -223,14 +220,14 @@ def _annotations(joined: _Joined, kept: NDArray[np.bool_]) -> dict[str, list[str
 
 
 def _annotation(joined: _Joined, key: str) -> list[str]:
-    texts = [""] * len(joined.mutation_ids)
-    for place, rows in enumerate(joined.files):
-        if key not in rows.annotations:
-            continue
-        column = rows.annotations[key]
-        is_filled = np.array(column.texts, bool)[column.codes]
-        codes = column.codes[is_filled]
-        first = _first_rows(joined.mutation[joined.file == place][is_filled], len(texts))
-        for mutation in np.flatnonzero(first >= 0):
-            texts[mutation] = texts[mutation] or column.texts[codes[first[mutation]]]
-    return texts
+    texts = np.concatenate(
+        [
+            rows.annotations[key].map(str, object)
+            if key in rows.annotations
+            else np.full(len(rows.lines), "", object)
+            for rows in joined.files
+        ]
+    )
+    filled = np.flatnonzero(texts != "")
+    first = _first_rows(joined.mutation[filled], len(joined.mutation_ids))
+    return np.append(texts[filled], "")[first].tolist()

@@ -19,8 +19,7 @@ from pyclone_pgsm.inputs.observations import SUBCLONAL
 from pyclone_pgsm.inputs.problems import FileProblems, listed
 
 REQUIRED = ("mutation_id", "ref_counts", "alt_counts", "major_cn", "minor_cn", "normal_cn")
-SUBCLONAL_COLUMNS = tuple(SUBCLONAL)
-OPTIONAL = ("sample_id", "var_counts", "tumour_content", "error_rate", "total_cn", *SUBCLONAL_COLUMNS)
+OPTIONAL = ("sample_id", "var_counts", "tumour_content", "error_rate", "total_cn", *SUBCLONAL)
 
 GENE_NAMES = (
     "gene", "hugo_symbol", "gene_symbol", "gene_name", "variant_gene", "mutation_gene", "genesymbol", "genename",
@@ -91,9 +90,9 @@ def note_header_problems(
         if name == missing[-1]:
             message += f". The header has {listed(table.names, _SHOWN_NAMES, _LONGEST_NAME)}"
         problems.add(message, table.header_line, name)
-    if present := [name for name in SUBCLONAL_COLUMNS if name in table.names]:
-        together = f"{', '.join(SUBCLONAL_COLUMNS)} go together, and {present[0]} is here"
-        for name in SUBCLONAL_COLUMNS:
+    if present := [name for name in SUBCLONAL if name in table.names]:
+        together = f"{', '.join(SUBCLONAL)} go together, and {present[0]} is here"
+        for name in SUBCLONAL:
             if name not in present:
                 problems.add(f"this column is missing; {together}", table.header_line, name)
     for name in ("sample_id", "tumour_content", "error_rate"):

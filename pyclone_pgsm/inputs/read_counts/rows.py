@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +17,6 @@ from pyclone_pgsm.inputs.observations import SUBCLONAL
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems
 from pyclone_pgsm.inputs.read_counts.layout import (
     ANNOTATIONS,
-    SUBCLONAL_COLUMNS,
     is_read,
     note_header_problems,
     uses_total_only,
@@ -45,49 +43,27 @@ _FAULTY = -1
 _STYLE = Style("a table of read counts as text", is_read)
 
 
-class Options(NamedTuple):
-    """What the user says instead of, or beside, the tables; see `pyclone_pgsm.read_tables`."""
-
-    tumour_content: float | Mapping[str, float] | None = None
-    error_rate: float | None = None
-    genotype_prior: str = "major"
-
-
 @dataclass(frozen=True)
 class Rows:
-    """The rows of one file: R mutations in samples.
-
-    Attributes
-    ----------
-    file : str
-        Path as the user gave it.
-    lines : (R,) int64
-        Line of each row.
-    mutations, samples : Column
-        The ids. A row whose id is missing has the empty text.
-    numbers : dict of str to (R,) array
-        ``ref_counts alt_counts major_cn minor_cn normal_cn subclonal_major_cn subclonal_minor_cn`` as int64,
-        ``tumour_content error_rate subclonal_fraction`` as float64. Values that could not be read are -1; those
-        of a second copy-number state are 0 where there is one state.
-    copies_column : str
-        The column that ``major_cn`` was read from.
-    named_after_file : bool
-        Whether the file holds one sample that is named after it.
-    content_unknown : list of str
-        Samples whose tumour content neither a column nor an option tells.
-    annotations : dict of str to Column
-        Columns to keep, under their normalised names.
-    """
+    """The rows of one file: R mutations in samples. A row whose id is missing has an empty one."""
 
     file: str
+    """Path as the user gave it."""
     lines: NDArray[np.int64]
     mutations: Column
     samples: Column
     numbers: dict[str, NDArray]
+    """(R,) ``ref_counts alt_counts major_cn minor_cn normal_cn subclonal_major_cn subclonal_minor_cn`` as int64,
+    ``tumour_content error_rate subclonal_fraction`` as float64. Values that could not be read are -1; those of
+    a second copy-number state are 0 where there is one state."""
     copies_column: str
+    """The column that ``major_cn`` was read from."""
     named_after_file: bool
+    """Whether the file holds one sample that is named after it."""
     content_unknown: list[str]
+    """Samples whose tumour content neither a column nor an option tells."""
     annotations: dict[str, Column] = field(default_factory=dict)
+    """Columns to keep, under their normalised names."""
 
 
 def sample_name(path: Path) -> str:
@@ -96,13 +72,22 @@ def sample_name(path: Path) -> str:
     return re.sub(r"(?<=.)\.(tsv|csv|txt)$", "", without_gz, flags=re.IGNORECASE)
 
 
-def read_rows(path: Path, options: Options, problems: FileProblems) -> Rows:
-    """Read and check one file, a table in one of the layouts of `pyclone_pgsm.inputs.read_counts.layout`."""
+def read_rows(
+    path: Path,
+    problems: FileProblems,
+    tumour_content: float | Mapping[str, float] | None,
+    error_rate: float | None,
+    genotype_prior: str,
+) -> Rows:
+    """Read and check one file, a table in one of the layouts of `pyclone_pgsm.inputs.read_counts.layout`.
+
+    The options are those of `pyclone_pgsm.read_tables`, with a number in place of each distribution.
+    """
     table = read_columns(path, _STYLE, problems)
-    given = {"tumour_content": options.tumour_content, "error_rate": options.error_rate}
+    given = {"tumour_content": tumour_content, "error_rate": error_rate}
     overridden = [name for name, value in given.items() if isinstance(value, float)]
-    note_header_problems(table, options.genotype_prior, overridden, problems)
-    cells = Cells(table, {name: name for name in table.columns}, problems)
+    note_header_problems(table, genotype_prior, overridden, problems)
+    cells = Cells(table, problems)
     named_after_file = "sample_id" not in cells
     mutations = _ids(cells, "mutation_id")
     samples = _one_sample(path, cells) if named_after_file else _ids(cells, "sample_id")
@@ -110,19 +95,19 @@ def read_rows(path: Path, options: Options, problems: FileProblems) -> Rows:
         name: cells.read(name, read, np.int64, _FAULTY) for name, read in _WHOLE.items() if name in cells
     }
     _merge_variant_counts(numbers, cells)
-    total_only = uses_total_only(table.names, options.genotype_prior)
+    total_only = uses_total_only(table.names, genotype_prior)
     if total_only:
         numbers["major_cn"] = numbers["total_cn"]
         numbers["minor_cn"] = np.zeros_like(numbers["total_cn"])
     else:
         _note_minor_above_major(numbers, "minor_cn", "major_cn", cells)
     numbers |= _second_states(cells)
-    content = _of_each_sample(options.tumour_content, samples)
-    error_rate = _of_each_sample(options.error_rate, samples)
+    content = _of_each_sample(tumour_content, samples)
+    rate = _of_each_sample(error_rate, samples)
     numbers["tumour_content"] = _share(
         cells, "tumour_content", values.TUMOUR_CONTENT, content, DEFAULT_TUMOUR_CONTENT
     )
-    numbers["error_rate"] = _share(cells, "error_rate", values.ERROR_RATE, error_rate, DEFAULT_ERROR_RATE)
+    numbers["error_rate"] = _share(cells, "error_rate", values.ERROR_RATE, rate, DEFAULT_ERROR_RATE)
     return Rows(
         file=problems.file,
         lines=table.lines,
@@ -150,7 +135,7 @@ def _ids(cells: Cells, name: str) -> Column:
         return 0
 
     if name not in cells:
-        return Column([""], np.zeros(len(cells), np.int32))
+        return Column.of_one("", len(cells))
     cells.read(name, check, np.int8, _FAULTY)
     return cells.column(name)
 
@@ -161,7 +146,7 @@ def _one_sample(path: Path, cells: Cells) -> Column:
         cells.problems.add(
             f"the sample is named after the file, and {name!r} cannot be a name; rename the file"
         )
-    return Column([name], np.zeros(len(cells), np.int32))
+    return Column.of_one(name, len(cells))
 
 
 def _share(
@@ -177,10 +162,8 @@ def _share(
 def _of_each_sample(option: float | Mapping[str, float] | None, samples: Column) -> NDArray[np.float64]:
     """(R,) value of the option for the sample of each row, NaN where it says nothing."""
     if isinstance(option, Mapping):
-        of_sample = [option.get(sample, np.nan) for sample in samples.texts]
-    else:
-        of_sample = [np.nan if option is None else option] * len(samples.texts)
-    return np.array(of_sample, dtype=np.float64)[samples.codes]
+        return samples.map(lambda sample: option.get(sample, np.nan), np.float64)
+    return np.full(len(samples.codes), np.nan if option is None else option)
 
 
 def _merge_variant_counts(numbers: dict[str, NDArray], cells: Cells) -> None:
@@ -207,16 +190,16 @@ def _note_minor_above_major(numbers: dict[str, NDArray], minor: str, major: str,
 
 def _second_states(cells: Cells) -> dict[str, NDArray]:
     """The columns of a second copy-number state; 0 where a row leaves them empty, and without the columns."""
-    if not all(name in cells for name in SUBCLONAL_COLUMNS):
+    if not all(name in cells for name in SUBCLONAL):
         return {name: np.zeros(len(cells), kind) for name, kind in SUBCLONAL.items()}
-    is_empty = {name: cells.is_empty(name) for name in SUBCLONAL_COLUMNS}
+    is_empty = {name: cells.is_empty(name) for name in SUBCLONAL}
     has_second = ~np.logical_and.reduce(list(is_empty.values()))
 
     def message(row: int) -> str:
-        given = next(name for name in SUBCLONAL_COLUMNS if not is_empty[name][row])
+        given = next(name for name in SUBCLONAL if not is_empty[name][row])
         return (
             f"no value, but {given} is {cells.column(given).text_of(row)}; expected all of "
-            f"{', '.join(SUBCLONAL_COLUMNS)}, or none where there is one state"
+            f"{', '.join(SUBCLONAL)}, or none where there is one state"
         )
 
     numbers = {}
@@ -229,5 +212,5 @@ def _second_states(cells: Cells) -> dict[str, NDArray]:
 
 
 def one_line(text: str) -> str:
-    """An annotation without line breaks, control characters and white space that says nothing."""
+    """An annotation with single spaces in place of control characters and other white space."""
     return " ".join(CONTROL.sub(" ", text).split())

@@ -1,7 +1,7 @@
 """What in the data of one tumour looks like a mistake, though each value by itself is allowed.
 
-Each suspicion is a sentence for the user. None of them changes or leaves out anything, and none is meant to be raised
-by ordinary data: what is asked for is far from what one tumour can give.
+Each suspicion is a sentence for the user; it changes nothing. The thresholds are far from what the data of one tumour
+can give, so that ordinary data raise none.
 """
 
 from __future__ import annotations
@@ -16,19 +16,19 @@ from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.problems import listed
 
 FAR_ABOVE = 0.1
-"""Distance of a variant allele frequency from the largest that copy numbers and tumour content allow, which is far."""
+"""A variant allele frequency is far above the largest that copy numbers and tumour content allow at this distance."""
 
 MOST_IMPOSSIBLE = 0.5
-"""Share of frequencies far above from which on something must be wrong; real tumours had at most 0.04."""
+"""If at least this share of the frequencies is far above, something must be wrong; real tumours had at most 0.04."""
 
 HIGH_FREQUENCY, MANY_IMPOSSIBLE = 0.7, 0.25
 """If the median frequency of every sample is above the first, this share is enough."""
 
 LEAST_MUTATIONS = 5
-"""Fewer mutations than this in a sample, or in a group of samples, tell nothing."""
+"""Samples, and groups of samples, with fewer mutations than this are not judged."""
 
 LEAST_READS, LEAST_FREQUENCY = 5, 0.05
-"""Variant reads, and their share, of a mutation that is present in a sample beyond doubt."""
+"""A mutation with at least so many variant reads, and this share of them, is certainly present in a sample."""
 
 
 def suspicions(observations: Observations) -> list[str]:

@@ -15,7 +15,7 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.inputs.problems import FileProblems, count, listed
 from pyclone_pgsm.inputs.read_counts.joining import lay_out
-from pyclone_pgsm.inputs.read_counts.rows import Options, Rows, read_rows
+from pyclone_pgsm.inputs.read_counts.rows import Rows, read_rows
 from pyclone_pgsm.inputs.text import read_each
 from pyclone_pgsm.inputs.tumour_content import ContentOption, checked_means
 from pyclone_pgsm.inputs.values import ERROR_RATE, checked
@@ -75,12 +75,10 @@ def read_tables(
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     if not given:
         raise UsageError("no input table given")
-    options = Options(
-        checked_means(tumour_content), checked("error rate", error_rate, ERROR_RATE), genotype_prior
-    )
+    options = checked_means(tumour_content), checked("error rate", error_rate, ERROR_RATE), genotype_prior
     found = [FileProblems(str(path)) for path in given]
-    files = _read_files([Path(path) for path in given], options, found)
-    observations, left_out = lay_out(files, found, genotype_prior)
+    files = read_each(found, lambda place: read_rows(Path(given[place]), found[place], *options))
+    observations, left_out = lay_out(_distinct_samples(files, found), found, genotype_prior)
     samples = observations.sample_ids
     if isinstance(tumour_content, Mapping) and not set(tumour_content) <= set(samples):
         unknown = ", ".join(repr(sample) for sample in tumour_content if sample not in samples)
@@ -114,19 +112,19 @@ def count_summary(observations: Observations, left_out: Sequence[LeftOut]) -> li
     return lines
 
 
-def _read_files(paths: Sequence[Path], options: Options, found: Sequence[FileProblems]) -> list[Rows]:
-    """All files that can be read; of those that are the same, or named after the same sample, the first."""
-    files: list[Rows] = []
+def _distinct_samples(files: Sequence[tuple[int, Rows]], found: Sequence[FileProblems]) -> list[Rows]:
+    """The files, given with their places; of those whose samples are named alike after them the first, as is noted."""
+    distinct: list[Rows] = []
     named: dict[str, str] = {}
-    for place, rows in read_each(paths, found, lambda place: read_rows(paths[place], options, found[place])):
-        sample = rows.samples.texts[0] if rows.named_after_file else None
+    for place, rows in files:
+        sample = rows.samples.texts[0] if rows.named_after_file else ""
         if sample in named:
             found[place].add(
                 f"the sample is named after the file, {sample!r}, and so is that of {named[sample]!r}; "
                 "rename one of the two files, or add a column sample_id"
             )
             continue
-        if sample is not None:
+        if rows.named_after_file:
             named[sample] = rows.file
-        files.append(rows)
-    return files
+        distinct.append(rows)
+    return distinct

@@ -8,53 +8,21 @@ X of a man, and for genotype priors that look at totals only.
 
 from __future__ import annotations
 
-import itertools
-from typing import NamedTuple
-
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.problems import raise_any
 from pyclone_pgsm.inputs.segments.cells import ALLELE_FREQUENCY, UNKNOWN, SegmentCells, pair_of_copies
+from pyclone_pgsm.inputs.segments.states import unite_equal
 
 HATCHET_CLONES = tuple(f"clone{number}" for number in range(1, 33))
 """Names of tumour clones; HATCHet infers a handful."""
 
 _MOST_AMISS = 0.02
-"""Difference of rounded shares of cells that is no contradiction."""
-
-
-class Alleles(NamedTuple):
-    """States of R segments, in the columns of `Segments.table`, and the copy numbers before rounding.
-
-    Attributes
-    ----------
-    major_cn, minor_cn, subclonal_major_cn, subclonal_minor_cn, num_states : (R,) int64
-    fraction, subclonal_fraction, other_fraction : (R,) float64
-    real : (R, 2) float64
-        Copy numbers before rounding; NaN where they were whole.
-    """
-
-    major_cn: NDArray[np.int64]
-    minor_cn: NDArray[np.int64]
-    fraction: NDArray[np.float64]
-    subclonal_major_cn: NDArray[np.int64]
-    subclonal_minor_cn: NDArray[np.int64]
-    subclonal_fraction: NDArray[np.float64]
-    other_fraction: NDArray[np.float64]
-    num_states: NDArray[np.int64]
-    real: NDArray[np.float64]
-
-    @property
-    def states(self) -> dict[str, NDArray]:
-        """The columns of the states."""
-        return {name: values for name, values in self._asdict().items() if name != "real"}
-
-    @property
-    def rounding(self) -> NDArray[np.float64]:
-        """(R,) largest distance to the whole number that was taken."""
-        taken = np.stack([self.major_cn, self.minor_cn], axis=1)
-        return np.where(np.isnan(self.real), 0.0, np.abs(self.real - taken)).max(axis=1)
+"""Shares of cells contradict each other if they differ by more; less may come from rounding."""
+REAL = ["real_major", "real_minor"]
+"""Columns of the copy numbers before rounding; NaN where they were whole."""
 
 
 def one_state(
@@ -62,36 +30,43 @@ def one_state(
     minor: NDArray[np.int64],
     fraction: NDArray[np.float64] | None = None,
     real: NDArray[np.float64] | None = None,
-) -> Alleles:
-    """Alleles of rows with one state each; a share that is NaN stands for all cells."""
-    size = len(major)
-    none = np.full(size, UNKNOWN, dtype=np.int64)
-    return Alleles(
-        major,
-        minor,
-        np.ones(size) if fraction is None else np.where(np.isnan(fraction), 1.0, fraction),
-        none,
-        none,
-        np.full(size, np.nan),
-        np.zeros(size),
-        np.ones(size, dtype=np.int64),
-        np.full((size, 2), np.nan) if real is None else real,
+) -> pd.DataFrame:
+    """The `STATES` of `Segments.table`, ``rounding`` and `REAL` of rows with one state each.
+
+    ``real`` (R, 2) are the copy numbers before rounding. A share that is NaN stands for all cells.
+    """
+    if real is None:
+        real = np.full((len(major), 2), np.nan)
+    off = np.abs(real - np.stack([major, minor], axis=1))
+    return pd.DataFrame(
+        {
+            "major_cn": major,
+            "minor_cn": minor,
+            "fraction": np.ones(len(major))
+            if fraction is None
+            else np.where(np.isnan(fraction), 1.0, fraction),
+            "subclonal_major_cn": UNKNOWN,
+            "subclonal_minor_cn": UNKNOWN,
+            "subclonal_fraction": np.nan,
+            "other_fraction": 0.0,
+            "num_states": 1,
+            "rounding": np.where(np.isnan(real), 0.0, off).max(axis=1),
+            REAL[0]: real[:, 0],
+            REAL[1]: real[:, 1],
+        }
     )
 
 
-def of_states(states: NDArray[np.int64], shares: NDArray[np.float64]) -> Alleles:
+def of_states(states: NDArray[np.int64], shares: NDArray[np.float64]) -> pd.DataFrame:
     """Alleles of rows with any number of states: (R, K, 2) major and minor copies, (R, K) shares of cells.
 
     Equal states are taken together. The two in most cells come first, in the order in which they were given. What
     stands where a share is 0 does not matter.
     """
-    size, most = shares.shape
+    size = len(shares)
     states = np.concatenate([states, np.full((size, 2, 2), UNKNOWN)], axis=1)
     shares = np.concatenate([shares, np.zeros((size, 2))], axis=1)
-    for one, other in itertools.combinations(range(most), 2):
-        same = (states[:, one] == states[:, other]).all(axis=1)
-        shares[same, one] += shares[same, other]
-        shares[same, other] = 0.0
+    unite_equal(states, shares)
     largest = np.sort(np.argsort(-shares, axis=1, kind="stable")[:, :2], axis=1)
     rows = np.arange(size)
     first, second = largest[:, 0], largest[:, 1]
@@ -101,7 +76,7 @@ def of_states(states: NDArray[np.int64], shares: NDArray[np.float64]) -> Alleles
     has_second = second_fraction > 0
     second_state = np.where(has_second[:, None], states[rows, second], UNKNOWN)
     num_states = np.maximum((shares > 0).sum(axis=1), 1)
-    return one_state(states[rows, first, 0], states[rows, first, 1], fraction)._replace(
+    return one_state(states[rows, first, 0], states[rows, first, 1], fraction).assign(
         subclonal_major_cn=second_state[:, 0],
         subclonal_minor_cn=second_state[:, 1],
         subclonal_fraction=np.where(has_second, second_fraction, np.nan),
@@ -117,7 +92,7 @@ def ordered(first: NDArray[np.int64], second: NDArray[np.int64]) -> tuple[NDArra
     return major, np.where(known, np.minimum(first, second), UNKNOWN)
 
 
-def of_pair(cells: SegmentCells) -> Alleles:
+def of_pair(cells: SegmentCells) -> pd.DataFrame:
     """Alleles from two columns, whichever is the larger; the total alone where a column ``total`` has it."""
     major, minor = ordered(cells.copies("major"), cells.copies("minor"))
     return one_state(*with_totals(major, minor, cells.copies("total")), cells.share("fraction"))
@@ -132,13 +107,13 @@ def with_totals(
     return taken, np.where(certain, 0, minor)
 
 
-def of_total(cells: SegmentCells) -> Alleles:
+def of_total(cells: SegmentCells) -> pd.DataFrame:
     """Total copy numbers alone."""
     unknown = np.full(len(cells), UNKNOWN, dtype=np.int64)
     return one_state(*with_totals(unknown, unknown, cells.copies("total")))
 
 
-def of_total_and_minor(cells: SegmentCells) -> Alleles:
+def of_total_and_minor(cells: SegmentCells) -> pd.DataFrame:
     """Alleles from the columns ``total`` and ``minor``."""
     total, minor = cells.copies("total"), cells.copies("minor")
     known = (total != UNKNOWN) & (minor != UNKNOWN)
@@ -149,23 +124,16 @@ def of_total_and_minor(cells: SegmentCells) -> Alleles:
         lambda row: f"larger than the total copy number, {total[row]}; expected at most that",
     )
     rest = np.where(known & ~too_large, total - minor, UNKNOWN)
-    return one_state(*with_totals(*ordered(rest, np.where(rest == UNKNOWN, UNKNOWN, minor)), total))
+    return one_state(*with_totals(*ordered(rest, minor), total))
 
 
-def of_generic(cells: SegmentCells) -> Alleles:
-    """Our own table: copy numbers that may be real, and where the alleles are not known perhaps the total."""
-    pair = of_real_pair(cells)
-    major, minor = with_totals(pair.major_cn, pair.minor_cn, nearest(cells.real_copies("total")))
-    real = np.where(pair.rounding[:, None] > 0, pair.real, np.nan)
-    return one_state(major, minor, cells.share("fraction"), real)
-
-
-def rounded(first: NDArray[np.float64], second: NDArray[np.float64]) -> Alleles:
-    """Alleles from real copy numbers: each to the nearest whole number that is not negative."""
+def rounded(
+    first: NDArray[np.float64], second: NDArray[np.float64]
+) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """(R, 2) major and minor copies from real copy numbers of two alleles, as they are and as whole numbers."""
     real = np.stack([np.maximum(first, second), np.minimum(first, second)], axis=1)
     real[np.isnan(real).any(axis=1)] = np.nan
-    whole = nearest(real)
-    return one_state(whole[:, 0], whole[:, 1], real=real)
+    return real, nearest(real)
 
 
 def nearest(copies: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -173,25 +141,27 @@ def nearest(copies: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.where(np.isnan(copies), UNKNOWN, np.maximum(np.rint(np.nan_to_num(copies)), 0)).astype(np.int64)
 
 
-def of_real_pair(cells: SegmentCells) -> Alleles:
-    """PURPLE 3: columns of real copy numbers of the two alleles."""
-    return rounded(cells.real_copies("major"), cells.real_copies("minor"))
+def of_real_pair(cells: SegmentCells) -> pd.DataFrame:
+    """Alleles from two columns of real copy numbers; the total alone where a column ``total`` has it."""
+    real, whole = rounded(cells.real_copies("major"), cells.real_copies("minor"))
+    major, minor = with_totals(whole[:, 0], whole[:, 1], nearest(cells.real_copies("total")))
+    return one_state(major, minor, cells.share("fraction"), real)
 
 
-def of_total_and_frequency(cells: SegmentCells) -> Alleles:
+def of_total_and_frequency(cells: SegmentCells) -> pd.DataFrame:
     """PURPLE 2: the total c and the frequency f of the major allele, which then has c·f copies.
 
     f is at least 0.5 where it is known; a smaller one stands for "not known".
     """
     total, frequency = cells.real_copies("total"), cells.numbers("frequency", ALLELE_FREQUENCY, np.float64)
     frequency = np.where(frequency < 0.5, np.nan, np.minimum(frequency, 1.0))
-    known = rounded(total * frequency, total * (1 - frequency))
-    major, minor = with_totals(known.major_cn, known.minor_cn, nearest(total))
+    real, whole = rounded(total * frequency, total * (1 - frequency))
+    major, minor = with_totals(whole[:, 0], whole[:, 1], nearest(total))
     only_total = np.stack([total, np.where(minor == 0, 0.0, np.nan)], axis=1)
-    return one_state(major, minor, real=np.where(np.isnan(known.real), only_total, known.real))
+    return one_state(major, minor, real=np.where(np.isnan(real), only_total, real))
 
 
-def of_battenberg(cells: SegmentCells) -> Alleles:
+def of_battenberg(cells: SegmentCells) -> pd.DataFrame:
     """Battenberg's solution A: one state, or two whose shares make up all tumour cells."""
     major, minor = ordered(cells.copies("major"), cells.copies("minor"))
     second_major, second_minor = ordered(cells.copies("second_major"), cells.copies("second_minor"))
@@ -204,7 +174,7 @@ def of_battenberg(cells: SegmentCells) -> Alleles:
     together = np.where(has_two, share + second_share, 1.0)
     has_second = has_two & (second_share > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
-        return one_state(major, minor)._replace(
+        return one_state(major, minor).assign(
             fraction=np.where(has_two, share / together, 1.0),
             subclonal_major_cn=np.where(has_two, second_major, UNKNOWN),
             subclonal_minor_cn=np.where(has_two, second_minor, UNKNOWN),
@@ -213,7 +183,7 @@ def of_battenberg(cells: SegmentCells) -> Alleles:
         )
 
 
-def of_hatchet(cells: SegmentCells) -> Alleles:
+def of_hatchet(cells: SegmentCells) -> pd.DataFrame:
     """HATCHet: the copies of each clone, and its share of all cells of the sample, normal ones included."""
     clones = [clone for clone in HATCHET_CLONES if f"cn_{clone}" in cells or f"u_{clone}" in cells]
     for part in (f"{kind}_{clone}" for clone in clones for kind in ("cn", "u")):

@@ -18,7 +18,6 @@ from pyclone_pgsm.inputs.problems import FileProblems
 UNKNOWN = -1
 """A copy number that the file does not give."""
 
-
 POSITION = values.Whole(
     0, 2**31 - 1, "a position on the chromosome: a whole number, 0 or more (at most 2147483647)"
 )
@@ -55,7 +54,6 @@ ALLELE_FREQUENCY = values.Real(
     0.0, 2.0, "the frequency of the major allele: 0.5 to 1, or 0 where it is not known"
 )
 
-
 _CAVEMAN = Headerless(
     re.compile(r'\s*\d+,\s*"?\w+"?(\s*,\s*\d+){6}\s*'),
     ("segment_no", "chr", "start", "end", "normal_total", "normal_minor", "tumour_total", "tumour_minor"),
@@ -78,14 +76,11 @@ def style(expected: str, known: Collection[str]) -> Style:
 class SegmentCells(Cells):
     """The columns of a file of segments: numbers, each -1 or NaN where the cell is empty or there is no such column.
 
-    Attributes
-    ----------
-    above_one : dict of str to (R,) bool
-        Parts that are shares of cells, and the rows in which a share above 1 was taken as 1.
+    ``above_one`` has the rows, (R,) bool, in which a share of cells above 1 was taken as 1, for each part that has any.
     """
 
-    def __init__(self, table: TextTable, column_of: dict[str, str], problems: FileProblems) -> None:
-        super().__init__(table, column_of, problems)
+    def __init__(self, table: TextTable, problems: FileProblems, column_of: dict[str, str]) -> None:
+        super().__init__(table, problems, column_of)
         self.above_one: dict[str, NDArray[np.bool_]] = {}
 
     def copies(self, part: str) -> NDArray[np.int64]:
@@ -108,8 +103,6 @@ class SegmentCells(Cells):
     ) -> NDArray:
         """(R, *shape) numbers, as ``read`` makes them of a text."""
         nothing = UNKNOWN if dtype is np.int64 else np.nan
-        if part not in self:
-            return np.full((len(self), *shape), nothing, dtype=dtype)
         return self.read(part, read, dtype, nothing, may_miss=True, shape=shape)
 
 

@@ -16,43 +16,19 @@ from pyclone_pgsm.inputs.segments.states import MOST_NOT_MODELLED, States
 
 FillGaps = Literal["diploid"]
 
-_MITOCHONDRION = "on the mitochondrion: a cell has many, and no segment tells how many; it cannot be modelled"
-_NO_SEGMENTS = "there are no copy-number segments of this sample"
-_GAP = "in no copy-number segment of the sample"
-_FILLED = _GAP + ": taken as diploid"
-_NO_CONTIG = "contig {chrom} is no chromosome, and its copies in normal cells are not known"
-_NO_COPIES = "normal cells of a {sex} have no chromosome {chrom}"
-_NONE_IN_NORMAL = "normal cells have no copy of it, as the segments say"
-_SEX_UNKNOWN = (
-    "copies of chromosome {chrom} in normal cells depend on the sex, which is not known; give it with --sex"
-)
-_BUILD_UNKNOWN = (
-    "near the end of a pseudo-autosomal region of chromosome {chrom}: copies in normal cells depend on the genome "
-    "build, which is not known; give it with --genome-build"
-)
-
 
 class Exclusions:
-    """Why each mutation is left out or changed: the first reason that applies.
-
-    Attributes
-    ----------
-    is_kept : (N,) bool
-    """
+    """Why each of N mutations is left out or changed: the first reason that applies."""
 
     def __init__(self, size: int) -> None:
         self.is_kept = np.ones(size, dtype=bool)
         self._reasons = np.full(size, "", dtype=object)
 
-    def open(self, rows: NDArray[np.bool_]) -> NDArray[np.bool_]:
-        """Those of the rows that have no reason yet."""
-        return rows & (self._reasons == "")
-
     def add(
         self, rows: NDArray[np.bool_], reason: str | Callable[[int], str], *, is_kept: bool = False
     ) -> None:
         """Give a reason, which may depend on the row, to those of the rows that have none."""
-        new = self.open(rows)
+        new = rows & (self._reasons == "")
         self._reasons[new] = (
             reason if isinstance(reason, str) else [reason(row) for row in np.flatnonzero(new).tolist()]
         )
@@ -76,14 +52,16 @@ def exclusions_of(
     fill_gaps: FillGaps | None,
 ) -> Exclusions:
     exclusions = Exclusions(len(found.given))
-    chrom = found.given["chrom"]
-    exclusions.add(~found.has_segments[found.sample], _NO_SEGMENTS)
-    exclusions.add((chrom == "MT").to_numpy(), _MITOCHONDRION)
+    exclusions.add(~found.has_segments[found.sample], "there are no copy-number segments of this sample")
+    exclusions.add(
+        (found.given["chrom"] == "MT").to_numpy(),
+        "on the mitochondrion: a cell has many, and no segment tells how many; it cannot be modelled",
+    )
     in_gap = found.segment == NONE
     if fill_gaps is None:
-        exclusions.add(in_gap, _GAP)
+        exclusions.add(in_gap, "in no copy-number segment of the sample")
     _add_normal(exclusions, found, known, normal_cn)
-    exclusions.add(in_gap, _FILLED, is_kept=True)
+    exclusions.add(in_gap, "in no copy-number segment of the sample: taken as diploid", is_kept=True)
     exclusions.add(
         found.rival != NONE,
         lambda row: (
@@ -99,23 +77,27 @@ def _add_normal(
     exclusions: Exclusions, found: Found, known: Mapping[str, Sample], normal_cn: NDArray[np.int64]
 ) -> None:
     """Mutations where normal cells have no copies, or unknown ones."""
+    chroms = found.given["chrom"].tolist()
+
+    def doubtful(row: int) -> str:
+        chrom, sex = chroms[row], known[found.samples[found.sample[row]]].sex
+        if chrom not in ("X", "Y"):
+            return f"contig {chrom} is no chromosome, and its copies in normal cells are not known"
+        if sex is None:
+            return (
+                f"copies of chromosome {chrom} in normal cells depend on the sex, which is not known; give it with "
+                "--sex"
+            )
+        if normal_cn[row] < 0:
+            return (
+                f"near the end of a pseudo-autosomal region of chromosome {chrom}: copies in normal cells depend on "
+                "the genome build, which is not known; give it with --genome-build"
+            )
+        return f"normal cells of a {'woman' if sex == 'female' else 'man'} have no chromosome {chrom}"
+
     said = found.take("normal_cn") != NONE
-    exclusions.add((normal_cn == 0) & said, _NONE_IN_NORMAL)
-    doubtful = exclusions.open(normal_cn <= 0)
-    chrom = found.given["chrom"]
-    for name in chrom[doubtful].unique():
-        here = doubtful & (chrom == name).to_numpy()
-        if name not in ("X", "Y"):
-            exclusions.add(here, _NO_CONTIG.format(chrom=name))
-            continue
-        for place, sample in enumerate(found.samples):
-            sex = known[sample].sex
-            of = here & (found.sample == place)
-            if sex is not None:
-                of_sex = {"female": "woman", "male": "man"}[sex]
-                exclusions.add(of & (normal_cn == 0), _NO_COPIES.format(sex=of_sex, chrom=name))
-            unknown = _SEX_UNKNOWN if sex is None else _BUILD_UNKNOWN
-            exclusions.add(of & (normal_cn < 0), unknown.format(chrom=name))
+    exclusions.add((normal_cn == 0) & said, "normal cells have no copy of it, as the segments say")
+    exclusions.add(normal_cn <= 0, doubtful)
 
 
 def _add_unknown(exclusions: Exclusions, found: Found, states: States) -> None:

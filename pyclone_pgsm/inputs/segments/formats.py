@@ -1,7 +1,7 @@
-"""The formats of copy-number segments that are known, and how a header tells them.
+"""The known formats of copy-number segments, and how a header tells them apart.
 
-A file has the first layout in `LAYOUTS` whose required columns it has; those with peculiar columns stand first. Names
-of columns are compared by their letters and digits alone (`pyclone_pgsm.inputs.segments.cells.plain`).
+A file has the first layout in `LAYOUTS` whose required columns it has; those with distinctive columns stand first. Only
+letters and digits of column names are compared (`pyclone_pgsm.inputs.segments.cells.plain`).
 """
 
 from __future__ import annotations
@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
+import pandas as pd
+
 from pyclone_pgsm.inputs.cells import columns_by_part
 from pyclone_pgsm.inputs.problems import listed
 from pyclone_pgsm.inputs.segments import alleles
-from pyclone_pgsm.inputs.segments.alleles import HATCHET_CLONES, Alleles
+from pyclone_pgsm.inputs.segments.alleles import HATCHET_CLONES
 from pyclone_pgsm.inputs.segments.cells import SegmentCells, plain, style
 
 _CHROM = ("chrom", "chr", "chromosome", "seqnames", "contig", "chromosomeindex")
@@ -30,36 +32,30 @@ _TOTAL = ("total_cn", "totcn", "total", "copyNumber", "cn", "tcn")
 class Layout:
     """The columns of one format.
 
-    Attributes
-    ----------
-    format : str
-        Name of the format, as ``--cn-format`` takes it.
-    title : str
-        What the format is called in messages.
-    required, place, optional : mapping of str to tuple of str
-        Part to the names of columns that play it; messages use the first. ``place`` are chrom, start and end.
-    read : callable
-        From the cells to the alleles.
-    zero_based : bool
-        Whether the first base of a chromosome is 0 and the end not part of the segment.
-    of_all_cells : bool
-        Whether shares of cells count the normal cells of the sample too.
-    has_rows_for_states : bool
-        Whether the states of one segment have a row each.
-    has_alleles : bool
-        False where the file has total copy numbers only.
+    ``required``, ``place`` (chrom, start and end) and ``optional`` give for each part the possible names of its column;
+    messages use the first.
     """
 
     format: str
+    """As ``--cn-format`` takes it."""
     title: str
+    """As messages call it."""
     required: Mapping[str, tuple[str, ...]]
-    read: Callable[[SegmentCells], Alleles]
+    read: Callable[[SegmentCells], pd.DataFrame]
+    """From the cells to the columns that `pyclone_pgsm.inputs.segments.alleles.one_state` describes."""
     place: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _PLACE)
     optional: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     zero_based: bool = False
+    """Whether the first base of a chromosome is 0 and the end not part of the segment."""
     of_all_cells: bool = False
+    """Whether shares of cells count the normal cells of the sample too."""
     has_rows_for_states: bool = False
-    has_alleles: bool = True
+    """Whether the states of one segment have a row each."""
+
+    @property
+    def has_alleles(self) -> bool:
+        """Whether the file has more than total copy numbers."""
+        return self.read is not alleles.of_total
 
     @property
     def parts(self) -> dict[str, tuple[str, ...]]:
@@ -159,7 +155,6 @@ LAYOUTS = (
         {**_CNVKIT, "total": ("cn",)},
         alleles.of_total,
         zero_based=True,
-        has_alleles=False,
     ),
     Layout(
         "ascat",
@@ -219,7 +214,7 @@ LAYOUTS = (
         "generic",
         "chrom start end major_cn minor_cn",
         {"major": _MAJOR, "minor": _MINOR},
-        alleles.of_generic,
+        alleles.of_real_pair,
         optional={
             "normal": ("normalcn", "normaltotalcn"),
             "fraction": ("cellular_prevalence",),
@@ -233,20 +228,19 @@ LAYOUTS = (
         {"total": _TOTAL},
         alleles.of_total,
         optional={"normal": ("normalcn", "normaltotalcn")},
-        has_alleles=False,
     ),
 )
-"""All layouts, the peculiar ones first."""
+"""All layouts, the distinctive ones first."""
 
 FORMATS = tuple(sorted({layout.format for layout in LAYOUTS}))
 """The names that ``--cn-format`` takes."""
 
 _LOG_RATIOS = ("segmentmean", "segmean", "seglogr", "mean", "logratio", "medianlogr", "log2", "log2ratio")
 
-
-_KNOWN = {plain(each) for layout in LAYOUTS for of in layout.parts.values() for each in of}
-
-STYLE = style("a table of copy-number segments as text", _KNOWN)
+STYLE = style(
+    "a table of copy-number segments as text",
+    {plain(each) for layout in LAYOUTS for of in layout.parts.values() for each in of},
+)
 """How files of segments look."""
 
 
@@ -265,19 +259,16 @@ def why_not_recognised(names: Sequence[str], cn_format: str | None) -> str:
         return f"not in the format {cn_format} ({layout.title}): {_lacks(layout, names)}. {has}"
     ratio = next((name for name in names if plain(name) in _LOG_RATIOS), None)
     if ratio is not None:
-        return _NO_COPY_NUMBERS.format(ratio=ratio)
+        return (
+            f"log ratios only (column {ratio}), no copy numbers: a log ratio is a copy number only once purity and "
+            "ploidy are known. Give the segments of a caller that estimates them (ASCAT, FACETS, Sequenza, PURPLE, "
+            "TitanCNA, Battenberg), or the output of `cnvkit.py call`"
+        )
     message = f"the format of these segments is not recognised. Known are {', '.join(FORMATS)}"
     nearest = _nearest(names)
     if nearest is not None:
         message += f"; nearest is {nearest.format} ({nearest.title}), but {_lacks(nearest, names)}"
     return f"{message}. {has}"
-
-
-_NO_COPY_NUMBERS = (
-    "log ratios only (column {ratio}), no copy numbers: a log ratio is a copy number only once purity and ploidy are "
-    "known. Give the segments of a caller that estimates them (ASCAT, FACETS, Sequenza, PURPLE, TitanCNA, "
-    "Battenberg), or the output of `cnvkit.py call`"
-)
 
 
 def why_totals_are_not_enough(layout: Layout, column: str) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pyclone_pgsm.inputs.segments.model import Segments
+from pyclone_pgsm.inputs.segments.model import STATES, Segments
 
 NONE = -1
 """No segment, or no segment that contradicts."""
@@ -26,23 +26,15 @@ _SPAN = 2**32
 
 @dataclass(frozen=True)
 class Pieces:
-    """P pieces, ordered by group and start, no two of a group overlapping.
-
-    Attributes
-    ----------
-    group, start, end : (P,) int64
-        Group of segments, and first and last position, both inclusive.
-    segment : (P,) int64
-        The segment that covers the piece.
-    rival : (P,) int64
-        Another one that covers it and says something else; -1 if there is none.
-    """
+    """P pieces, ordered by group and start, no two of a group overlapping; all arrays are (P,), ends inclusive."""
 
     group: NDArray[np.int64]
     start: NDArray[np.int64]
     end: NDArray[np.int64]
     segment: NDArray[np.int64]
+    """The segment that covers the piece."""
     rival: NDArray[np.int64]
+    """Another one that covers it and says something else; -1 if there is none."""
 
     def find(self, group: NDArray[np.int64], position: NDArray[np.int64]) -> NDArray[np.int64]:
         """(N,) place of the piece that holds each position of a group; -1 where there is none."""
@@ -59,14 +51,8 @@ def pieces_of(
 ) -> Pieces:
     """Cut N segments into pieces.
 
-    Parameters
-    ----------
-    group : (N,) int64
-        Number of the sample and chromosome, 0 or more.
-    start, end : (N,) int64
-        First and last position, both inclusive, 0 <= start <= end < 2³².
-    content : (N,) int64
-        A number for what the segment says: equal where segments say the same.
+    ``group`` numbers samples and chromosomes from 0; ``start`` and ``end`` are both part of the segment, below 2³²;
+    ``content`` is the same number for segments that say the same.
     """
     order = np.lexsort((start, group))
     group, start, end = group[order], start[order], end[order]
@@ -117,38 +103,25 @@ def _cut(
     return np.array(pieces, dtype=np.int64)
 
 
-SAYS = [
-    "major_cn", "minor_cn", "normal_cn", "fraction", "subclonal_major_cn", "subclonal_minor_cn",
-    "subclonal_fraction", "other_fraction", "of_all_cells", "num_states",
-]  # fmt: skip
+SAYS = [*STATES, "normal_cn", "of_all_cells"]
 """Columns of segments that contradict each other if they differ."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """The segment of each of N mutations.
-
-    Attributes
-    ----------
-    given, segments : DataFrame
-        The mutations and the segments.
-    samples : list of str
-        The samples of the mutations.
-    has_segments : (D,) bool
-        Whether there are any segments of each sample.
-    sample : (N,) int64
-        Place of each mutation's sample among them.
-    segment, rival : (N,) int64
-        Row of the segment that holds it, and of one that contradicts; -1 if there is none.
-    """
+    """N mutations in D samples, all segments, and the segment of each mutation."""
 
     given: pd.DataFrame
     segments: pd.DataFrame
     samples: list[str]
     has_segments: NDArray[np.bool_]
+    """(D,) whether there are segments of each sample."""
     sample: NDArray[np.int64]
+    """(N,) place of each mutation's sample among the samples."""
     segment: NDArray[np.int64]
+    """(N,) row of the segment that holds each mutation; -1 if there is none."""
     rival: NDArray[np.int64]
+    """(N,) row of one that holds it, too, and says something else; -1 if there is none."""
 
     @classmethod
     def of(cls, given: pd.DataFrame, segments: Segments, rows: Mapping[str, NDArray[np.int64]]) -> Found:

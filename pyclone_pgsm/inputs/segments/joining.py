@@ -16,6 +16,7 @@ Homozygous deletions stay in the table, as ``major_cn`` 0, for whoever reads it 
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -193,7 +194,7 @@ def _table(
     of = found.given[kept]
     table = pd.DataFrame(
         {
-            "mutation_id": [name for name, keep in zip(names, kept.tolist()) if keep],
+            "mutation_id": list(itertools.compress(names, kept)),
             "sample_id": of["sample_id"],
             "ref_counts": of["ref_counts"],
             "alt_counts": of["alt_counts"],

@@ -11,87 +11,62 @@ from pyclone_pgsm.inputs.genome import Build, Sex
 from pyclone_pgsm.inputs.observations import LeftOut
 
 FAR = 0.25
-"""Copy numbers that are rounded by more than this are told one by one."""
+"""Copy numbers that are rounded by more than this are reported one by one."""
 
 COLUMNS: dict[str, str] = {
     "file": "category",
-    "row": "int64",
-    "sample_id": "category",
-    "chrom": "category",
-    "start": "int64",
+    "row": "int64",  # line of the file, counted from 1
+    "sample_id": "category",  # "" where the file does not say
+    "chrom": "category",  # harmonised
+    "start": "int64",  # counted from 1, like the end part of the segment
     "end": "int64",
-    "major_cn": "int64",
-    "minor_cn": "int64",
-    "normal_cn": "int64",
-    "fraction": "float64",
-    "subclonal_major_cn": "int64",
-    "subclonal_minor_cn": "int64",
-    "subclonal_fraction": "float64",
-    "other_fraction": "float64",
-    "of_all_cells": "bool",
-    "num_states": "int64",
-    "rounding": "float64",
+    "major_cn": "int64",  # the total where the alleles are not known, -1 where that is not known either
+    "minor_cn": "int64",  # -1 where the alleles are not known
+    "normal_cn": "int64",  # copies in normal cells; -1 where the file does not say
+    "fraction": "float64",  # share of the cells that hold these copies
+    "subclonal_major_cn": "int64",  # -1 without a second state
+    "subclonal_minor_cn": "int64",  # -1 without a second state
+    "subclonal_fraction": "float64",  # share of the cells in the second state; NaN without one
+    "other_fraction": "float64",  # share of the cells in further states, which are not told; the rest is normal
+    "of_all_cells": "bool",  # whether shares are of all cells of the sample, not of its tumour cells
+    "num_states": "int64",  # states that the file gives, of which the two with the largest shares are here
+    "rounding": "float64",  # distance to the whole copy numbers that were taken
 }
 """The columns of `Segments.table` and their types."""
+
+STATES = [
+    "major_cn", "minor_cn", "fraction", "subclonal_major_cn", "subclonal_minor_cn", "subclonal_fraction",
+    "other_fraction", "num_states",
+]  # fmt: skip
+"""Those of the columns that tell the states of a segment."""
 
 
 @dataclass(frozen=True)
 class Hint:
-    """What a file says of a sample beside its segments.
-
-    Attributes
-    ----------
-    file : str
-        The file of the segments.
-    sample_id : str
-        "" if the file does not say.
-    format : str
-        Name of the format.
-    num_segments : int
-        Segments of the sample in that file.
-    purity, ploidy : float or None
-        Share of cancer cells and mean copy number that the caller fitted.
-    sex : {"female", "male"} or None
-    build : {"GRCh37", "GRCh38"} or None
-        The one genome build whose chromosomes are long enough, if there is just one.
-    """
+    """What a file says of a sample beside its segments; purity and ploidy are those that the caller fitted."""
 
     file: str
     sample_id: str
+    """Empty if the file does not say."""
     format: str
     num_segments: int
     purity: float | None = None
     ploidy: float | None = None
     sex: Sex | None = None
     build: Build | None = None
+    """The one genome build whose chromosomes are long enough, if there is just one."""
 
 
 @dataclass(frozen=True)
 class Segments:
-    """Copy-number segments of any samples.
-
-    Attributes
-    ----------
-    table : DataFrame
-        One row a segment: ``file`` (category), ``row`` (int64, line of the file, counted from 1), ``sample_id``
-        (category, "" where the file does not say), ``chrom`` (category, harmonised), ``start``, ``end`` (int64,
-        counted from 1, both inclusive), ``major_cn``, ``minor_cn`` (int64; ``minor_cn`` -1 where the alleles are not
-        known, ``major_cn`` then the total, or -1 if not even that is), ``normal_cn`` (int64, -1 where the file does
-        not say), ``fraction`` (share of the cells that hold these copies), ``subclonal_major_cn``,
-        ``subclonal_minor_cn`` (int64, -1 without a second state), ``subclonal_fraction`` (share of the cells in the
-        second state, NaN without one), ``other_fraction`` (share of the cells in further states, which are not told;
-        cells in no state are normal), ``of_all_cells`` (bool: shares are of all
-        cells of the sample, not of its tumour cells), ``num_states`` (states that the file gives; of more than two
-        only those with the largest shares are here), ``rounding`` (distance to the whole copy numbers that were taken).
-    left_out : list of LeftOut
-        Segments whose copy numbers were rounded by more than 0.25, or whose share of the cells was above 1.
-    hints : list of Hint
-        One for each file and sample.
-    """
+    """Copy-number segments of any samples."""
 
     table: pd.DataFrame
+    """One row a segment, with the `COLUMNS`."""
     left_out: list[LeftOut] = field(default_factory=list)
+    """Segments whose copy numbers were rounded by more than 0.25, or whose share of the cells was above 1."""
     hints: list[Hint] = field(default_factory=list)
+    """One for each file and sample."""
 
     @property
     def sample_ids(self) -> list[str]:
@@ -99,13 +74,7 @@ class Segments:
         return list(dict.fromkeys(hint.sample_id for hint in self.hints))
 
     def named(self, names: Mapping[str, str]) -> Segments:
-        """The same segments, those of each file named here as of one sample.
-
-        Parameters
-        ----------
-        names : mapping of str to str
-            File, as it was given, to the name of its sample.
-        """
+        """The same segments; those of each file in ``names``, as it was given, are of the sample that has this name."""
         by_row = self.table["file"].astype(object).map(names)
         samples = by_row.where(by_row.notna(), self.table["sample_id"].astype(object)).astype("category")
         return Segments(

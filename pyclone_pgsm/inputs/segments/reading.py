@@ -17,7 +17,7 @@ from pyclone_pgsm.inputs.columns import Column, read_columns
 from pyclone_pgsm.inputs.genome import builds_that_fit, chromosome, last_positions
 from pyclone_pgsm.inputs.observations import PRIORS_WITHOUT_COPY_NUMBERS, LeftOut
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, listed, raise_any
-from pyclone_pgsm.inputs.segments.alleles import Alleles, of_states
+from pyclone_pgsm.inputs.segments.alleles import REAL, of_states
 from pyclone_pgsm.inputs.segments.cells import MOST_OF_ALL, NORMAL_COPIES, POSITION, UNKNOWN, SegmentCells
 from pyclone_pgsm.inputs.segments.formats import (
     FORMATS,
@@ -27,7 +27,7 @@ from pyclone_pgsm.inputs.segments.formats import (
     why_not_recognised,
     why_totals_are_not_enough,
 )
-from pyclone_pgsm.inputs.segments.model import COLUMNS, FAR, Hint, Segments, combined
+from pyclone_pgsm.inputs.segments.model import COLUMNS, FAR, STATES, Hint, Segments, combined
 from pyclone_pgsm.inputs.segments.purity import Fit, fit_beside, is_fit, names_beside, read_fit
 from pyclone_pgsm.inputs.text import read_each
 
@@ -105,7 +105,7 @@ def read_segments(
             return read_fit(given[place], found[place])
         return _read_file(given[place], cn_format, sample_id, totals_do, found[place])
 
-    files = read_each(given, found, read)
+    files = read_each(found, read)
     parts = {place: each for place, each in files if isinstance(each, Segments)}
     _note_doubles(parts, found)
     if not any(found):
@@ -127,14 +127,13 @@ def _read_file(
     layout = recognise(table.names, cn_format)
     if layout is None:
         raise problems.give_up(why_not_recognised(table.names, cn_format), header)
-    cells = SegmentCells(table, layout.columns(table.names), problems)
+    cells = SegmentCells(table, problems, layout.columns(table.names))
     if not (layout.has_alleles or totals_do):
         raise problems.give_up(why_totals_are_not_enough(layout, cells.column_of["total"]), header)
-    samples = cells.column("sample") if "sample" in cells else Column([""], np.zeros(len(cells), np.int32))
+    samples = cells.column("sample") if "sample" in cells else Column.of_one("", len(cells))
     if "sample" in cells and sample_id is None:
         cells.read("sample", _sample_name, object)
-    alleles = layout.read(cells)
-    frame = _frame(cells, layout, samples, alleles)
+    frame = _frame(cells, layout, samples)
     forward = (frame["start"] <= frame["end"]).to_numpy()
     if not problems and not forward.any():
         problems.add("every segment ends before it starts", header, cells.column_of["end"])
@@ -143,29 +142,27 @@ def _read_file(
     if sample_id is not None:
         frame["sample_id"] = pd.Categorical([sample_id] * len(frame))
     used = wanted & forward
-    left_out = _left_out(cells, frame, alleles, wanted & ~forward, used)
+    left_out = _left_out(cells, frame, wanted & ~forward, used)
     frame = frame[used].reset_index(drop=True)
     if layout.has_rows_for_states and "fraction" in cells:
         frame = _states_together(frame, problems)
     hints = _hints(frame, layout, problems.file, _companion(path, problems), _ploidy(cells))
-    return Segments(frame.drop(columns=_PURITY, errors="ignore"), left_out, hints)
+    return Segments(frame[list(COLUMNS)], left_out, hints)
 
 
-def _frame(cells: SegmentCells, layout: Layout, samples: Column, alleles: Alleles) -> pd.DataFrame:
-    """The rows as they stand in the file, in the columns of `Segments.table`."""
-    columns = {
-        "file": cells.problems.file,
-        "row": cells.table.lines,
-        "sample_id": [samples.texts[code] for code in samples.codes.tolist()],
-        "chrom": cells.read("chrom", chromosome, object),
-        "start": cells.read("start", POSITION, np.int64, UNKNOWN) + (1 if layout.zero_based else 0),
-        "end": cells.read("end", POSITION, np.int64, UNKNOWN),
-        "normal_cn": cells.numbers("normal", NORMAL_COPIES, np.int64),
-        "of_all_cells": layout.of_all_cells,
-        "rounding": alleles.rounding,
-        **alleles.states,
-    }
-    frame = pd.DataFrame(columns)[list(COLUMNS)].astype(COLUMNS)
+def _frame(cells: SegmentCells, layout: Layout, samples: Column) -> pd.DataFrame:
+    """The rows as they stand in the file, in the columns of `Segments.table`, `REAL` and perhaps `_PURITY`."""
+    frame = layout.read(cells).assign(
+        file=cells.problems.file,
+        row=cells.table.lines,
+        sample_id=samples.map(str, object),
+        chrom=cells.read("chrom", chromosome, object),
+        start=cells.read("start", POSITION, np.int64, UNKNOWN) + (1 if layout.zero_based else 0),
+        end=cells.read("end", POSITION, np.int64, UNKNOWN),
+        normal_cn=cells.numbers("normal", NORMAL_COPIES, np.int64),
+        of_all_cells=layout.of_all_cells,
+    )
+    frame = frame.astype(COLUMNS)
     return frame.assign(**{_PURITY: 1 - cells.share("u_normal")}) if "u_normal" in cells else frame
 
 
@@ -182,7 +179,7 @@ def _wanted(samples: Column, sample_id: str | None, problems: FileProblems) -> N
         return np.ones(len(samples.codes), dtype=bool)
     if sample_id not in names:
         raise problems.give_up(f"no segments of sample {sample_id!r}; the samples are {listed(names)}")
-    return np.array([name == sample_id for name in samples.texts], dtype=bool)[samples.codes]
+    return samples.map(sample_id.__eq__, bool)
 
 
 def _ploidy(cells: SegmentCells) -> float | None:
@@ -192,21 +189,16 @@ def _ploidy(cells: SegmentCells) -> float | None:
 
 
 def _left_out(
-    cells: SegmentCells,
-    frame: pd.DataFrame,
-    alleles: Alleles,
-    backward: NDArray[np.bool_],
-    used: NDArray[np.bool_],
+    cells: SegmentCells, frame: pd.DataFrame, backward: NDArray[np.bool_], used: NDArray[np.bool_]
 ) -> list[LeftOut]:
     """Segments that end before they start, copy numbers rounded by more than `FAR` and shares above 1, by row."""
     told = [
         (row, f"the segment ends ({frame['end'].iat[row]}) before it starts ({frame['start'].iat[row]})")
         for row in np.flatnonzero(backward).tolist()
     ]
-    told += [
-        (row, _how_rounded(alleles.real[row], alleles.major_cn[row], alleles.minor_cn[row]))
-        for row in np.flatnonzero(used & (alleles.rounding > FAR)).tolist()
-    ]
+    far = frame[used & (frame["rounding"] > FAR)]
+    copies = zip(*(far[name].tolist() for name in (*REAL, "major_cn", "minor_cn")))
+    told += [(row, _how_rounded(*of_row)) for row, of_row in zip(far.index.tolist(), copies)]
     for part, above in cells.above_one.items():
         name, texts = cells.column_of[part], cells.column(part)
         told += [
@@ -218,10 +210,10 @@ def _left_out(
     return [LeftOut(cells.problems.file, lines[row], "", samples[row], reason) for row, reason in told]
 
 
-def _how_rounded(real: NDArray[np.float64], major: int, minor: int) -> str:
-    if np.isnan(real[1]):
-        return f"total copy number {real[0]:g} of the segment rounded to {major}"
-    return f"copy numbers {real[0]:g} and {real[1]:g} of the segment rounded to {major} and {minor}"
+def _how_rounded(real_major: float, real_minor: float, major: int, minor: int) -> str:
+    if np.isnan(real_minor):
+        return f"total copy number {real_major:g} of the segment rounded to {major}"
+    return f"copy numbers {real_major:g} and {real_minor:g} of the segment rounded to {major} and {minor}"
 
 
 def _states_together(frame: pd.DataFrame, problems: FileProblems) -> pd.DataFrame:
@@ -249,8 +241,8 @@ def _states_together(frame: pd.DataFrame, problems: FileProblems) -> pd.DataFram
     several = np.bincount(segment)[segment[place == 0]] > 1
     alleles = of_states(states[several], shares[several])
     together = frame[place == 0].reset_index(drop=True)
-    for name, values in alleles.states.items():
-        together.loc[several, name] = values
+    for name in STATES:
+        together.loc[several, name] = alleles[name].to_numpy()
     return together
 
 

@@ -26,8 +26,7 @@ class Sample(NamedTuple):
 def rows_by_sample(segments: Segments, samples: Sequence[str]) -> dict[str, NDArray[np.int64]]:
     """Rows of the segments of each sample of the mutations; none of a sample that has no segments.
 
-    Refused, with UsageError, is that no sample has segments, or that segments which do not say of which sample they
-    are could be those of one that has none.
+    UsageError if no sample has segments, or if some samples have none and some segments are not said to be of any.
     """
     groups = segments.table.groupby("sample_id", observed=True).indices
     rows = {str(name): np.asarray(of) for name, of in groups.items()}
@@ -77,7 +76,7 @@ def build_of(variants: Variants, segments: Segments, rows: NDArray[np.int64], sa
 
 
 def _check_mixed(sample: str, what: str, last: Mapping[str, int]) -> None:
-    """Refuse positions each of which some build has, but no build all."""
+    """Refuse, with UsageError, positions that no one build has, though each lies in some build."""
     each_fits = all(builds_that_fit({chrom: position}) for chrom, position in last.items())
     if each_fits and not builds_that_fit(last):
         why = "; ".join(_too_long(last, build) for build in BUILDS)

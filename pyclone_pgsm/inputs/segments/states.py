@@ -9,6 +9,7 @@ shares, the larger as the main one; a share of at most `NEGLIGIBLE` is as good a
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
@@ -28,18 +29,9 @@ EXCESS = 1.1
 
 @dataclass(frozen=True)
 class States:
-    """The states of N loci.
+    """The states of N loci, that of most tumour cells and a second one; all arrays are (N,).
 
-    Attributes
-    ----------
-    major, minor : (N,) int64
-        The state of most tumour cells.
-    second_major, second_minor : (N,) int64
-        The state of the others; 0 where there are none.
-    second_fraction : (N,) float64
-        Share of the tumour cells in it; 0 where there are none.
-    not_modelled : (N,) float64
-        Share of the tumour cells in states that are not here. The share of the second is of those that are.
+    Copies and share of the second are 0 where there is one state. Its share is of the cells in these two states.
     """
 
     major: NDArray[np.int64]
@@ -48,11 +40,20 @@ class States:
     second_minor: NDArray[np.int64]
     second_fraction: NDArray[np.float64]
     not_modelled: NDArray[np.float64]
+    """Share of the tumour cells in further states."""
 
     @property
     def too_many(self) -> NDArray[np.bool_]:
         """(N,) whether too many tumour cells are in states that are not here for these to stand for all."""
         return self.not_modelled > MOST_NOT_MODELLED + 1e-9
+
+
+def unite_equal(states: NDArray[np.int64], shares: NDArray[np.float64]) -> None:
+    """Add the (N, K) shares of equal states, (N, K, 2), to the first of them; the others are left 0."""
+    for one, other in itertools.combinations(range(shares.shape[1]), 2):
+        same = (states[:, one] == states[:, other]).all(axis=1)
+        shares[same, one] += shares[same, other]
+        shares[same, other] = 0.0
 
 
 def states_of_tumour(
@@ -70,8 +71,6 @@ def states_of_tumour(
         Major and minor copies of the states that the segments give; anything where the share is 0.
     shares : (N, 2) float64
         Their shares of the tumour cells. More than 1 in all is taken as all.
-    normal_cn : (N,) int64
-        Copies in normal cells.
     others : (N,) float64, optional
         Share of the tumour cells in further states, none of them larger than ``shares``; none if not given.
     """
@@ -82,10 +81,7 @@ def states_of_tumour(
     all_cells = np.maximum(known, 1.0)
     held = np.concatenate([shares / all_cells, 1 - known / all_cells], axis=1)
     others = others / all_cells[:, 0]
-    for one, other in ((0, 1), (0, 2), (1, 2)):
-        same = (states[:, one] == states[:, other]).all(axis=1)
-        held[same, one] += held[same, other]
-        held[same, other] = 0.0
+    unite_equal(states, held)
     held[held <= NEGLIGIBLE] = 0.0
     order = np.argsort(-held, axis=1, kind="stable")
     rows = np.arange(len(held))
