@@ -39,8 +39,6 @@ from pyclone_pgsm.trace import RunOptions, Trace
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from pyclone_pgsm.report.content import Content
-
 TRACE, RUN = "trace.h5", "run.json"
 DEFAULT_ERROR_RATE = 0.001
 
@@ -142,8 +140,8 @@ class Result:
         """Take from the open trace what a class of results has besides."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what is made from the trace when it is needed."""
-        return {name: value for name, value in self.__dict__.items() if name not in ("plot", "_content")}
+        """Without the pictures, which are made from the trace when they are needed."""
+        return {name: value for name, value in self.__dict__.items() if name != "plot"}
 
     @property
     def mutations(self) -> pd.DataFrame:
@@ -166,13 +164,6 @@ class Result:
     def diagnostics(self) -> pd.DataFrame:
         """One row a traced quantity: mean, lower and upper end of the 95 % interval, R-hat, effective sample size."""
         return pd.DataFrame(self._found.diagnostics)
-
-    @cached_property
-    def _content(self) -> Content:
-        criterion, burn_in = self._source.criterion, self._source.burn_in
-        with self._trace() as trace:
-            run = run_report(trace, self._found, criterion, burn_in, {}, memory_of(trace))
-            return page_content(trace, self._found, self._tables, run, burn_in)
 
     def _trace(self) -> Trace:
         if self._source.folder is not None and not self.path.exists():
@@ -262,7 +253,10 @@ class Result:
         OutputError
         """
         path = self.path.parent / REPORT if path is None else Path(path)
-        content = self._content
+        criterion, burn_in = self._source.criterion, self._source.burn_in
+        with self._trace() as trace:
+            run = run_report(trace, self._found, criterion, burn_in, {}, memory_of(trace))
+            content = page_content(trace, self._found, self._tables, run, burn_in)
         with uncollected():
             from pyclone_pgsm.report import write_report
 
@@ -379,16 +373,16 @@ def run_plan(
 
 
 def _told(path: Path) -> dict[str, Any]:
-    """What ``run.json`` tells; nothing if it is not there."""
+    """What ``run.json`` says of the summary; nothing if it is not there."""
     if not path.exists():
         return {}
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
         raise TraceError(f"{path}: cannot be read: {problem}: give the trace beside it instead") from None
-    kinds: dict[str, tuple[type, ...]] = {"consensus": (str,), "burn_in": (int,)}
-    kinds |= dict.fromkeys(Thresholds._fields, (int, float))
-    known = {name: told[name] for name in kinds if name in told} if isinstance(told, dict) else {"": None}
-    if not all(isinstance(value, kinds.get(name, ())) for name, value in known.items()):
+    kinds: dict[str, Any] = {"consensus": str, "burn_in": int}
+    kinds |= dict.fromkeys(Thresholds._fields, float | int)
+    known = {name: told[name] for name in kinds if name in told} if isinstance(told, dict) else None
+    if known is None or not all(isinstance(value, kinds[name]) for name, value in known.items()):
         raise TraceError(f"{path}: is not what analyze writes: give the trace beside it instead")
     return known

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -99,13 +99,12 @@ def read_joined(
     return Reading(observations, left_out, prepared.tumour_content, prepared.notes, warnings)
 
 
-def check_tables(tables: Iterable[object], read_with: Mapping[str, object]) -> None:
+def check_tables(files: Sequence[Path], read_with: Mapping[str, object]) -> None:
     """Refuse mutations without segments, and options that only mutations with segments have."""
     message = (
         "mutations without copy numbers: give copy-number segments of their samples with `segments`, or a table that "
         "has both"
     )
-    files = [Path(each) for each in tables if isinstance(each, Path | str)]
     problems = [Problem(str(path), message) for path in files if kind_of(path) in MUTATIONS]
     if problems:
         raise InputError(problems)

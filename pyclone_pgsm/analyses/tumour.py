@@ -77,16 +77,13 @@ class ModelOptions:
     prevalence_prior: str = "learned"
 
     def __post_init__(self) -> None:
-        if self.genotype_prior not in GENOTYPE_PRIORS:
-            raise UsageError(
-                f"`genotype_prior` {self.genotype_prior!r}: must be one of {', '.join(GENOTYPE_PRIORS)}"
-            )
-        if self.density not in DENSITIES:
-            raise UsageError(f"`density` {self.density!r}: must be one of {', '.join(DENSITIES)}")
-        if self.prevalence_prior not in PREVALENCE_PRIORS:
-            raise UsageError(
-                f"`prevalence_prior` {self.prevalence_prior!r}: must be one of {', '.join(PREVALENCE_PRIORS)}"
-            )
+        for name, value, known in (
+            ("genotype_prior", self.genotype_prior, GENOTYPE_PRIORS),
+            ("density", self.density, DENSITIES),
+            ("prevalence_prior", self.prevalence_prior, PREVALENCE_PRIORS),
+        ):
+            if value not in known:
+                raise UsageError(f"`{name}` {value!r}: must be one of {', '.join(known)}")
         if self.precision not in (None, PER_SAMPLE):
             self._check_precision(self.precision)
         check_uncertain(self.tumour_content)
@@ -226,25 +223,21 @@ def _summary_lines(summary: Summary, left_out: int) -> list[str]:
         [f"{mean:.3f} [{lower:.3f}, {upper:.3f}]" for mean, lower, upper in zip(*columns)]
         for columns in zip(summary.cluster_mean, summary.cluster_lower, summary.cluster_upper)
     ]
-    return [
+    title = (
         f"{count(len(summary.mutation_ids), 'mutation')} in {count(len(summary.sample_ids), 'sample')}: "
         f"{count(summary.num_clusters, 'cluster')}"
-        + (
-            f", {count(summary.num_outliers, 'outlier')} (cluster -1)"
-            if summary.outlier_prob is not None
-            else ""
-        )
-        + (f"; {left_out} left out or changed (left_out.tsv)" if left_out else ""),
-        *cluster_lines(
-            summary.sample_ids, summary.cluster_size.tolist(), cells, 18, "samples", _marks(summary)
-        ),
+    )
+    if summary.outlier_prob is not None:
+        title += f", {count(summary.num_outliers, 'outlier')} (cluster -1)"
+    if left_out:
+        title += f"; {left_out} left out or changed (left_out.tsv)"
+    sizes = summary.cluster_size.tolist()
+    marks = dict.fromkeys(absent_everywhere(summary.cluster_prob_present), "absent: probably artefacts")
+    return [
+        title,
+        *cluster_lines(summary.sample_ids, sizes, cells, 18, "samples", marks),
         _trunk_line(summary),
     ]
-
-
-def _marks(summary: Summary) -> dict[int, str]:
-    """What stands behind the rows of clusters."""
-    return dict.fromkeys(absent_everywhere(summary.cluster_prob_present), "absent: probably artefacts")
 
 
 def _trunk_line(summary: Summary) -> str:

@@ -14,7 +14,6 @@ from pyclone_pgsm.cli.environment import settle
 from pyclone_pgsm.cli.examples import epilog
 from pyclone_pgsm.cli.handover import export, report, score
 from pyclone_pgsm.cli.simulate import simulate
-from pyclone_pgsm.cli.terminal import guarded
 from pyclone_pgsm.cli.traces import merge, plot, resume, summarize
 
 app = typer.Typer(
@@ -60,12 +59,6 @@ for command in (
     simulate,
 ):
     app.command(epilog=epilog(command.__name__))(command)
-
-
-def main() -> None:
-    """The command ``pyclone-pgsm``; its entry point is that of :mod:`pyclone_pgsm.__main__`."""
-    with guarded():
-        run_command()
 
 
 def run_command() -> None:

@@ -9,6 +9,7 @@ import typer
 
 from pyclone_pgsm.cli.mistakes import mistakes_reported
 from pyclone_pgsm.cli.options import FORCE, QUIET, output_option
+from pyclone_pgsm.cli.parsing import split_sample
 from pyclone_pgsm.cli.traces import FileLikelihood
 
 FORMAT_NAMES = (
@@ -16,11 +17,6 @@ FORMAT_NAMES = (
     "cbioportal, parquet"
 )
 """Those of `pyclone_pgsm.exports`, which the help must not import."""
-
-Finished = Annotated[
-    Path,
-    typer.Argument(metavar="RESULT", help="An output folder of analyze, or a trace.", show_default=False),
-]
 
 
 def report(
@@ -50,7 +46,10 @@ def report(
 
 
 def export(
-    result: Finished,
+    result: Annotated[
+        Path,
+        typer.Argument(metavar="RESULT", help="An output folder of analyze, or a trace.", show_default=False),
+    ],
     format: Annotated[
         str, typer.Option("--format", metavar="NAME", help=f"{FORMAT_NAMES}.", show_default=False)
     ],
@@ -87,13 +86,12 @@ def export(
         from pyclone_pgsm.files import refuse_inputs
         from pyclone_pgsm.results import open_trace
 
-        sample, path = _split(source)
+        sample, file = split_sample(source) if source is not None else (None, None)
+        path = None if file is None else Path(file)
         chosen = find_format(format)
         check_output(chosen, out, force)
         written = [out / name for name in chosen.files] or [out]
-        refuse_inputs(
-            written, [each for each in (path, drivers, result, result / "trace.h5") if each is not None]
-        )
+        refuse_inputs(written, filter(None, (path, drivers, result, result / "trace.h5")))
         names = _lines(drivers) if drivers else []
         notes = open_trace(result).export(
             format,
@@ -107,14 +105,6 @@ def export(
         )
         if not quiet:
             print("\n".join([*notes, f"written: {', '.join(map(str, written))}"]))
-
-
-def _split(source: str | None) -> tuple[str | None, Path | None]:
-    """Sample and path of ``FILE`` or ``SAMPLE=FILE``."""
-    if source is None:
-        return None, None
-    sample, equals, path = source.partition("=")
-    return (None, Path(source)) if not equals or Path(source).exists() else (sample, Path(path))
 
 
 def _lines(path: Path) -> list[str]:

@@ -13,7 +13,7 @@ import typer
 
 from pyclone_pgsm.cli.mistakes import mistakes_reported
 from pyclone_pgsm.cli.options import grouped
-from pyclone_pgsm.cli.parsing import default_folder
+from pyclone_pgsm.cli.parsing import default_folder, split_sample
 from pyclone_pgsm.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -212,11 +212,9 @@ def _of_files(inputs: Sequence[Path], segments: Sequence[str]) -> Patient:
 
 
 def _named(text: str) -> tuple[str | None, Path]:
-    """Sample and file of SAMPLE=FILE; a file that has such a name is taken as it is."""
-    sample, equals, file = text.partition("=")
-    if not equals or Path(text).exists():
-        return None, Path(text)
-    if not sample or not file:
+    """Sample and file of FILE or SAMPLE=FILE."""
+    sample, file = split_sample(text)
+    if sample is not None and not (sample and file):
         raise UsageError(f"{text!r}: INPUT and --segments must be FILE or SAMPLE=FILE")
     return sample, Path(file)
 
