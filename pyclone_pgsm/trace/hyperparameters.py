@@ -44,13 +44,14 @@ def values_of(name: str, num_mutations: int, contents: Mapping[str, Uncertain]) 
         return Values("float64", within(0.0, 1.0, below=True), "at least 0 and below 1")
     if kind in (ABSENT, CLONAL):
         return Values("float64", within(0.0, 1.0, above=True, below=True), "a weight above 0 and below 1")
-    if kind == "tumour_content" and sample not in contents:
+    if kind == "precision":
+        choices = PRECISION.values
+    elif kind == "error_rate":
+        choices = error_rate_choice(num_mutations).values
+    elif sample in contents:
+        choices = content_choice(contents[sample]).values
+    else:
         raise Fault("config.options.hyperparameters", f"no tumour content of {shown(sample)} is inferred")
-    choices = {
-        "precision": lambda: PRECISION,
-        "error_rate": lambda: error_rate_choice(num_mutations),
-        "tumour_content": lambda: content_choice(contents[sample]),
-    }[kind]().values
     listed = ", ".join(f"{value:g}" for value in choices[:3])
     return Values(
         "float64",

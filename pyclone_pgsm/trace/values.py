@@ -6,7 +6,7 @@ import math
 import types
 import typing
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -143,7 +143,7 @@ def check_types(where: str, found: Mapping[str, object], hints: Mapping[str, Any
         raise Fault(f"{where}.{name}", f"{shown(value)} is not of the type {names}")
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Whether a value of JSON is a finite number."""
     return (type(value) is float and math.isfinite(value)) or (type(value) is int and abs(value) < 2**1000)
 
