@@ -14,17 +14,7 @@ def shown(size: int) -> str:
 
 def available(root: Path = Path("/")) -> int | None:
     """Bytes that this process may take, with those it has: of the machine, and of its control group if that has a
-    limit.
-
-    Parameters
-    ----------
-    root : Path
-        Where ``proc`` and ``sys`` are.
-
-    Returns
-    -------
-    int or None
-        None if nothing tells.
+    limit; None if nothing tells. `root` is where ``proc`` and ``sys`` are.
     """
     found = [*_of_machine(root), *_of_control_groups(root)]
     return min(found) + _held(root) if found else None

@@ -80,7 +80,7 @@ class Source(NamedTuple):
     found : posterior.summarize.Result or None
         The summary, if it has been made already.
     folder : Path or None
-        A temporary folder that goes with the result.
+        A temporary folder that is removed with the result.
     """
 
     trace: Path
@@ -345,7 +345,7 @@ def run_plan(
     trace : Path, str or None
         Where to keep the trace alone.
     out : Path, str or None
-        A folder for everything. None, and no `trace`: a temporary one, of which the result takes care.
+        A folder for everything. None, and no `trace`: a temporary one, which is removed with the result.
     threads, command, progress
         See :func:`pyclone_pgsm.analyses.run.start`.
 

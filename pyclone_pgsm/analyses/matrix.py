@@ -96,7 +96,7 @@ class MatrixAnalysis:
         }
 
     def choices(self, summary: MixtureSummary) -> dict[str, Any]:
-        """Nothing."""
+        """None."""
         return {}
 
     def lines(self, result: Result[MixtureSummary], left_out: int) -> list[str]:

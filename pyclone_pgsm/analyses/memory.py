@@ -52,13 +52,8 @@ class Estimate:
     @property
     def total(self) -> int:
         """Bytes at the peak: the chains have ended when the summary begins."""
-        return (
-            self.program
-            + self.data
-            + self.tables
-            + self.labels
-            + max(self.blocks + self.particles, self.summary)
-        )
+        throughout = self.program + self.data + self.tables + self.labels
+        return throughout + max(self.blocks + self.particles, self.summary)
 
     def in_megabytes(self) -> dict[str, int]:
         """The parts and the total, for ``run.json``."""
@@ -110,13 +105,7 @@ def _clusters_at_start(init: str, T: int) -> int:
 
 
 def check_memory(needed: Estimate) -> None:
-    """Refuse a run that needs more memory than there is.
-
-    Raises
-    ------
-    UsageError
-        Tells both numbers, which part needs most, and what makes it smaller.
-    """
+    """Refuse a run that needs more memory than there is; the error tells how to make the largest part smaller."""
     there = available()
     if there is None or needed.total <= there:
         return

@@ -1,4 +1,4 @@
-"""The command line: parse, call one function, print, exit code. No science here."""
+"""The commands of ``pyclone-pgsm``, and what all of them share."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ for command in (
 def run_command() -> None:
     """What the command line asks for."""
     settle()
-    # Compiling makes very many objects that stay: with the default thresholds the garbage collector would walk over
+    # Compiling makes very many objects that stay: with the default thresholds the garbage collector would look through
     # them again and again, and take a twentieth of the time.
     gc.set_threshold(100_000, 50, 50)
     app()

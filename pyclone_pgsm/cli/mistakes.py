@@ -1,4 +1,4 @@
-"""How a user's mistakes are told, and with which exit code a command ends."""
+"""Messages for a user's mistakes, and the exit codes of commands."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ def mistakes_reported(trace: Path | None = None, where: str | None = None) -> It
     Parameters
     ----------
     trace : Path or None
-        One that is kept whatever happens.
+        The trace that the command works on, which is kept.
     where : str or None
-        Begins the message.
+        Begins the message, such as the name of a patient.
     """
     beginning = f"{where}: " if where else ""
     try:
@@ -85,7 +85,7 @@ def fail_interrupted(trace: Path | None) -> NoReturn:
 
 
 def require_convergence(is_required: bool, not_converged: Sequence[str]) -> None:
-    """End with exit code 3 if convergence is asked for and some results, told by their places, have not converged."""
+    """End with exit code 3 if convergence is asked for and some results, named by their paths, have not converged."""
     if is_required and not_converged:
         print(f"pyclone-pgsm: not converged: {', '.join(not_converged)}", file=sys.stderr)
         raise typer.Exit(NOT_CONVERGED)

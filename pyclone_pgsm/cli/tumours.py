@@ -130,7 +130,7 @@ def warn(warnings: Sequence[str], patient: str = "") -> None:
 
 @contextmanager
 def _options_named(given: Mapping[str, Any]) -> Iterator[None]:
-    """Put the option before the name of a file that is wrong as a whole, where an option gives the file."""
+    """In errors about a whole file that was given by an option, write the option before the name of the file."""
     try:
         yield
     except InputError as error:

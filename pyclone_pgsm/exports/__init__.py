@@ -1,4 +1,4 @@
-"""Hand over to other tools: a format a file, all of them in `FORMATS`."""
+"""Results in the formats of other tools, all of them in `FORMATS`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Does a likelihood keep its word? For the tests of likelihoods, the package's own and those of plugins.
+"""Whether a likelihood keeps the contract: for tests of likelihoods, the package's own and those of plugins.
 
 :func:`check_likelihood` asks a likelihood (see :mod:`pyclone_pgsm.likelihoods.contract`) about all blocks that the
 first few observations can form, and about some larger ones. With L(y_b) = exp(``log_marginal``) these must hold:

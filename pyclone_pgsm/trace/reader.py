@@ -1,4 +1,4 @@
-"""Reading a trace: everything is checked before it is given out (see :mod:`pyclone_pgsm.trace.schema`)."""
+"""Reading a trace: everything is checked before it is used (see :mod:`pyclone_pgsm.trace.schema`)."""
 
 from __future__ import annotations
 

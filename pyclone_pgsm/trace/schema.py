@@ -1,7 +1,7 @@
-"""What a trace is made of: one description that the writer follows and that every trace is held against when opened.
+"""What a trace consists of: the writer follows this description, and the reader checks every trace against it.
 
-Nothing of a file is used before it was checked: first that everything stands in this very file, as whole as its
-shapes claim (:mod:`pyclone_pgsm.trace.structure`), then names, types, shapes, ranges and relations. A problem is a
+Nothing of a file is used before it was checked: first that everything is in this very file and has the size that its
+shape claims (:mod:`pyclone_pgsm.trace.structure`), then names, types, shapes, ranges and relations. A problem is a
 :class:`~pyclone_pgsm.trace.values.Fault`, which names its path in the file.
 """
 

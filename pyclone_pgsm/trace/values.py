@@ -86,7 +86,7 @@ def of_whole(reader: Whole) -> Values:
 
 
 def of_share(reader: Share, exception: float | None = None) -> Values:
-    """The numbers that a column of an input table may hold, or one that stands for none."""
+    """The numbers that a column of an input table may hold, and `exception`, which stands for a missing value."""
     inside = within(0.0, reader.highest, above=True, below=not reader.closed)
 
     def is_allowed(values: NDArray[Any]) -> NDArray[np.bool_]:

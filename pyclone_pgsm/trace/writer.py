@@ -1,11 +1,11 @@
 """Writing a trace.
 
-Every flush appends to a copy in memory, writes that and renames it over the original. A reader, or a run killed at
-any moment, therefore only ever meets a whole file; HDF5 alone does not promise that of a file that is being written.
-Nor can HDF5 be stopped by a full disk: objects whose content it could not write cannot be closed, and closing the file
-over them ends in a segmentation fault. In memory no write fails; what is written afterwards can, and is told. Who
-writes holds the lock of the file (:func:`pyclone_pgsm.locks.writing`). Signals wait while HDF5 works: h5py turns what
-they raise into errors of its own.
+Every flush appends to a copy in memory, writes that and renames it over the original. So the file is whole at every
+moment, for a reader and if the run is killed; HDF5 alone does not promise that of a file that is being written. Nor
+does HDF5 survive a full disk: objects whose content it could not write cannot be closed, and closing the file over them
+ends in a segmentation fault. In memory no write fails; if writing the copy to disk fails, that is reported. The writer
+holds the lock of the file (:func:`pyclone_pgsm.locks.writing`). Signals wait while HDF5 works: h5py turns what they
+raise into errors of its own.
 """
 
 from __future__ import annotations
