@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pyclone_pgsm.cli.mistakes import mistakes_reported
-from pyclone_pgsm.cli.options import FORCE, QUIET, output_option
+from pyclone_pgsm.cli.options import FORCE, QUIET, WRITING_OPTIONS, grouped, output_option, taking
 from pyclone_pgsm.cli.parsing import split_sample
 from pyclone_pgsm.cli.traces import FileLikelihood
 
@@ -45,7 +45,29 @@ def report(
             print(f"written: {out}")
 
 
+EXPORT_OPTIONS = grouped(
+    None,
+    {
+        "patient": (str, "patient", "Name of the patient."),
+        "primary": (str | None, None, "Sample of the primary tumour (metient).", "SAMPLE"),
+        "source": (
+            str | None,
+            None,
+            "Your own VCF or MAF to annotate (vcf, maf, cbioportal).",
+            "FILE|SAMPLE=FILE",
+        ),
+        "drivers": (
+            Path | None,
+            None,
+            "Genes or mutations that are drivers, one a line (ctree, revolver).",
+        ),
+    },
+)
+
+
+@taking(EXPORT_OPTIONS, WRITING_OPTIONS)
 def export(
+    context: typer.Context,
     result: Annotated[
         Path,
         typer.Argument(metavar="RESULT", help="An output folder of analyze, or a trace.", show_default=False),
@@ -54,38 +76,15 @@ def export(
         str, typer.Option("--format", metavar="NAME", help=f"{FORMAT_NAMES}.", show_default=False)
     ],
     out: Annotated[Path, output_option("The file; of a format of several files their folder.")],
-    patient: Annotated[
-        str, typer.Option("--patient", metavar="NAME", help="Name of the patient.")
-    ] = "patient",
-    primary: Annotated[
-        str | None,
-        typer.Option("--primary", metavar="SAMPLE", help="Sample of the primary tumour (metient)."),
-    ] = None,
-    source: Annotated[
-        str | None,
-        typer.Option(
-            "--source",
-            metavar="FILE|SAMPLE=FILE",
-            help="Your own VCF or MAF to annotate (vcf, maf, cbioportal).",
-        ),
-    ] = None,
-    drivers: Annotated[
-        Path | None,
-        typer.Option(
-            "--drivers",
-            metavar="FILE",
-            help="Genes or mutations that are drivers, one a line (ctree, revolver).",
-        ),
-    ] = None,
-    force: FORCE = False,
-    quiet: QUIET = False,
 ) -> None:
     """Write a result as another tool reads it; what the format cannot carry is told."""
+    given = context.params
     with mistakes_reported():
         from pyclone_pgsm.exports import check_output, find_format
         from pyclone_pgsm.files import refuse_inputs
         from pyclone_pgsm.results import open_trace
 
+        source, drivers, force = given["source"], given["drivers"], given["force"]
         sample, file = split_sample(source) if source is not None else (None, None)
         path = None if file is None else Path(file)
         chosen = find_format(format)
@@ -96,14 +95,14 @@ def export(
         notes = open_trace(result).export(
             format,
             out,
-            patient=patient,
-            primary=primary,
+            patient=given["patient"],
+            primary=given["primary"],
             source=path,
             source_sample=sample,
             drivers=names,
             force=force,
         )
-        if not quiet:
+        if not given["quiet"]:
             print("\n".join([*notes, f"written: {', '.join(map(str, written))}"]))
 
 

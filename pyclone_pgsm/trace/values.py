@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import types
 import typing
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 from pyclone_pgsm.inputs.values import Share, Whole
 
 SHOWN_CHARACTERS = 80
+FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+"""Control characters, those of C1 too, line ends, and halves of surrogate pairs."""
 
 
 class Fault(Exception):
@@ -98,14 +101,8 @@ def of_share(reader: Share, exception: float | None = None) -> Values:
 
 
 def has_control(text: str) -> bool:
-    """Whether a text has a character that no name may have: control characters, those of C1 too, and line ends."""
-    return any(
-        letter < " "
-        or "\x7f" <= letter <= "\x9f"
-        or letter in "\u2028\u2029"
-        or "\ud800" <= letter <= "\udfff"
-        for letter in text
-    )
+    """Whether a text has a character that no name may have."""
+    return FORBIDDEN.search(text) is not None
 
 
 def check_names(where: str, names: Sequence[str], distinct: bool = True) -> None:
