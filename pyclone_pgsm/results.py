@@ -27,7 +27,7 @@ from pyclone_pgsm.analyses.run import Interrupted, Progress, fill_folder, start
 from pyclone_pgsm.analyses.run_json import run_report
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.exports import Answer, ExportOptions, check_output, export, find_format
-from pyclone_pgsm.exports.answer import DEFAULT_PATIENT
+from pyclone_pgsm.exports.answer import DEFAULT_ERROR_RATE, DEFAULT_PATIENT
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.posterior.summarize import SUMMARISERS, summarize
@@ -40,7 +40,6 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TRACE, RUN = "trace.h5", "run.json"
-DEFAULT_ERROR_RATE = 0.001
 
 
 class Plots:

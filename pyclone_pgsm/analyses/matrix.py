@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from pyclone_pgsm.analyses.lines import cluster_lines
-from pyclone_pgsm.analyses.protocol import Footprint
+from pyclone_pgsm.analyses.protocol import Analysis, Footprint
 from pyclone_pgsm.analyses.tables import assignment_table, mixture_table
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.likelihoods.inferred import KEPT, names_to_infer
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 PICTURED_DRAWS = 12  # partitions that the picture of a density is the mean of
 
 
-class MatrixAnalysis:
+class MatrixAnalysis(Analysis[MatrixData, MixtureSummary]):
     """Clusters of rows, and the parameters of their distributions."""
 
     kind: ClassVar[str] = MatrixData.kind
@@ -82,7 +82,6 @@ class MatrixAnalysis:
         )
 
     def page(self, content: Content) -> Page:
-        """The sections of the report, its pictures, and numbers for MultiQC."""
         from pyclone_pgsm.report.mixture_page import mixture_page
 
         return mixture_page(content)
@@ -94,10 +93,6 @@ class MatrixAnalysis:
             "columns": trace.data.num_columns,
             "clusters": summary.num_clusters,
         }
-
-    def choices(self, summary: MixtureSummary) -> dict[str, Any]:
-        """None."""
-        return {}
 
     def lines(self, result: Result[MixtureSummary], left_out: int) -> list[str]:
         """Clusters with the first of their parameters that has a number a column."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pandas as pd
 
 from pyclone_pgsm.analyses.lines import cluster_lines
-from pyclone_pgsm.analyses.protocol import Footprint
+from pyclone_pgsm.analyses.protocol import Analysis, Footprint
 from pyclone_pgsm.analyses.tables import cluster_table, left_out_table, mutation_table
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.observations import Observations
@@ -121,7 +121,7 @@ class ModelOptions:
         )
 
 
-class TumourAnalysis:
+class TumourAnalysis(Analysis[TumourData, Summary]):
     """Prevalences of mutations in samples."""
 
     kind: ClassVar[str] = TumourData.kind
@@ -172,7 +172,6 @@ class TumourAnalysis:
         return tumour_pictures(result.summary, (result.coclustered, result.coclustering), traces)
 
     def page(self, content: Content) -> Page:
-        """The sections of the report, its pictures, and numbers for MultiQC."""
         from pyclone_pgsm.report.tumour_page import tumour_page
 
         return tumour_page(content)

@@ -18,6 +18,7 @@ from pyclone_pgsm.posterior.summary import Summary
 
 DIGITS = "%.6g"
 DEFAULT_PATIENT = "patient"
+DEFAULT_ERROR_RATE = 0.001
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Answer:
 
     observations: Observations
     summary: Summary
-    error_rate: float = 0.001
+    error_rate: float = DEFAULT_ERROR_RATE
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
     @property

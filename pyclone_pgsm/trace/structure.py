@@ -155,11 +155,11 @@ def text_attribute(item: h5py.Group | h5py.Dataset, where: str, name: str) -> st
     return value
 
 
-def whole_attribute(item: h5py.Group | h5py.Dataset, where: str, name: str, least: int = 0) -> int:
-    """An attribute that is a whole number."""
+def whole_attribute(item: h5py.Group | h5py.Dataset, where: str, name: str) -> int:
+    """An attribute that is a whole number, 0 or above."""
     value = attribute(item, where, name)
-    if not isinstance(value, np.integer) or not least <= int(value) <= LARGEST_INT:
-        raise Fault(f"{where}.{name}", f"{shown(value)}; expected a whole number from {least}")
+    if not isinstance(value, np.integer) or not 0 <= int(value) <= LARGEST_INT:
+        raise Fault(f"{where}.{name}", f"{shown(value)}; expected a whole number from 0")
     return int(value)
 
 
