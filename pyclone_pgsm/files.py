@@ -21,7 +21,7 @@ from pyclone_pgsm.stopping import held_back
 
 try:
     import fcntl
-except ImportError:  # not on this system: what dead processes left stays
+except ImportError:  # not on this system: hidden files of dead processes are not removed
     fcntl = None  # type: ignore[assignment]
 
 PART = ".pyclone-pgsm.part"
@@ -65,12 +65,12 @@ class _Batch:
             self.parts[target] = part, descriptor
             if fcntl is None:
                 return part
-            with suppress(OSError):  # shared, as readers lock it, too, when it has taken its place
+            with suppress(OSError):  # shared, as readers also lock it when it has taken its place
                 fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
             with suppress(FileNotFoundError):
                 if os.path.samestat(os.stat(part), os.fstat(descriptor)):
                     return part
-            os.close(descriptor)  # another process took it for left over before it was locked
+            os.close(descriptor)  # another process took it for a dead one's before it was locked
 
     def commit(self) -> None:
         for target, (part, _) in self.parts.items():

@@ -1,4 +1,4 @@
-"""Between what bounds the whole numbers among the options may lie, and why not beyond."""
+"""The bounds of options that are whole numbers."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BOUNDS: dict[str, tuple[int, int, str]] = {
     "seed": (0, 2**63 - 1, "seeds have 63 bits"),
     "hyper_every": (1, 1_000_000_000, "no chain gets that far"),
 }
-"""Least and largest value of each number of the settings, and why no more."""
+"""Least and largest value of each number of the settings, and the reason of the largest."""
 
 
 def check_range(parameter: str, value: int, least: int, most: int, reason: str) -> None:

@@ -136,7 +136,7 @@ class Result:
             self._read(trace)
 
     def _read(self, trace: Trace) -> None:
-        """Take from the open trace what a class of results has besides."""
+        """What a subclass reads from the trace besides."""
 
     def __getstate__(self) -> dict[str, Any]:
         """Without the pictures, which are made from the trace when they are needed."""
@@ -144,24 +144,24 @@ class Result:
 
     @property
     def mutations(self) -> pd.DataFrame:
-        """``mutations.tsv``; of other data than a tumour ``assignments.tsv``. A copy of its own."""
+        """A copy of ``mutations.tsv``, or for other data than a tumour of ``assignments.tsv``."""
         return self._tables[self._analysis.files[0]].copy()
 
     @property
     def clusters(self) -> pd.DataFrame:
-        """``clusters.tsv``, a copy."""
+        """A copy of ``clusters.tsv``."""
         return self._tables["clusters.tsv"].copy()
 
     @property
     def left_out(self) -> pd.DataFrame:
-        """``left_out.tsv`` of a tumour, a copy."""
+        """A copy of ``left_out.tsv`` of a tumour."""
         if "left_out.tsv" not in self._tables:
             raise UsageError(f"{self.path}: nothing is left out but of a tumour's mutations")
         return self._tables["left_out.tsv"].copy()
 
     @property
     def diagnostics(self) -> pd.DataFrame:
-        """One row a traced quantity: mean, lower and upper end of the 95 % interval, R-hat, effective sample size."""
+        """A row for each traced quantity: mean, ends of the 95 % interval, R-hat, effective sample size."""
         return pd.DataFrame(self._found.diagnostics)
 
     def _trace(self) -> Trace:

@@ -66,14 +66,14 @@ def stop_on_signals() -> None:
 
 
 def ignore_signals() -> None:
-    """For the end of a command, when all has been done and said."""
+    """Ignore further signals, at the end of a command."""
     for number in NUMBERS:
         signal.signal(number, signal.SIG_IGN)
 
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """Within the block signals wait; they come at its end."""
+    """Within the block signals wait; they are raised at its end."""
     foreign = None in map(signal.getsignal, NUMBERS)  # a handler that Python cannot put back
     if foreign or threading.current_thread() is not threading.main_thread():
         yield

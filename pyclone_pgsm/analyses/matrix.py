@@ -39,7 +39,7 @@ class MatrixAnalysis(Analysis[MatrixData, MixtureSummary]):
     files: ClassVar[tuple[str, ...]] = ("assignments.tsv", "clusters.tsv", "run.json", "trace.h5")
 
     def footprint(self, data: MatrixData) -> Footprint:
-        """Of the values and a copy or two, and of what the package's own likelihoods keep besides."""
+        """The values, a copy or two, and what the package's own likelihoods keep."""
         T, D = data.matrix.values.shape
         if data.options.likelihood == "normal":
             copies = 3 + (KEPT if names_to_infer(data.options.parameters) else 0)

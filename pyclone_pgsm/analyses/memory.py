@@ -22,7 +22,7 @@ PICTURES = 90 * MEGABYTE
 DRAWS = 1000
 """Partitions that are read for the consensus."""
 LABEL_BYTES = 400 * MEGABYTE
-"""Of these, at most."""
+"""At most so many bytes of them."""
 
 
 @dataclass(frozen=True)

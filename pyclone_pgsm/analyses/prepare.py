@@ -98,7 +98,7 @@ class Prepared:
     variants: Variants
 
     def summary(self) -> list[str]:
-        """What came out, a line a sample, then what was left out."""
+        """A line on each sample, then one on what was left out."""
         of_sample = self.table.groupby("sample_id", observed=True)
         lines = [
             f"{sample}: {len(rows)} mutations, tumour content {rows['tumour_content'].iat[0]:g}"
@@ -256,7 +256,7 @@ def _read_segments(
 
 
 def _named(segments: Segments, samples: Sequence[str]) -> tuple[Segments, list[str]]:
-    """Segments with each file that holds one sample given to a sample of the mutations, by name."""
+    """Segments under the names of the mutations' samples, where a file holds one sample; and what was decided."""
     of_file: dict[str, list[str]] = {}
     for hint in segments.hints:
         of_file.setdefault(hint.file, []).append(hint.sample_id)
@@ -280,7 +280,7 @@ def _named(segments: Segments, samples: Sequence[str]) -> tuple[Segments, list[s
 
 
 def _sample_of(name: str, samples: Sequence[str]) -> str | None:
-    """The sample that segments of this name are of: the same, the longest it begins with, or the only longer one."""
+    """The sample of segments with this name: the same name, the longest that it begins with, or the only longer one."""
     if name in samples:
         return name
     shorter = [sample for sample in samples if _begins(name, sample)]

@@ -1,4 +1,4 @@
-"""For how long the chains of a trace go on."""
+"""How long the chains of a trace run when they are resumed."""
 
 from __future__ import annotations
 

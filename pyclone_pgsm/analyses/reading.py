@@ -1,4 +1,4 @@
-"""What was read of one tumour, whatever it comes as: tables of read counts, or mutations with segments."""
+"""Reading one tumour, from tables of read counts or from mutations with segments."""
 
 from __future__ import annotations
 

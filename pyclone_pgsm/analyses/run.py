@@ -156,7 +156,7 @@ def _sample(plan: Plan, out: Path, threads: int | None, command: str, progress: 
 
 @contextmanager
 def _resumable(path: Path) -> Iterator[None]:
-    """Let whatever ends the work on a trace tell that the trace is kept."""
+    """Let errors and interruptions of the work on a trace say that the trace is kept."""
     try:
         yield
     except (Stopped, KeyboardInterrupt):

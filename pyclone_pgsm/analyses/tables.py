@@ -1,4 +1,4 @@
-"""The tables of the output folder: names and columns are promises, described in `pyclone_pgsm.analyses.columns`."""
+"""The tables of the output folder, whose columns :mod:`pyclone_pgsm.analyses.columns` describes; their names stay."""
 
 from __future__ import annotations
 

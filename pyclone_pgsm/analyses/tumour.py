@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pyclone_pgsm.report.content import Content, Page
 
 VISITED = 60
-"""Sets of tables that chains visit, about, before they settle."""
+"""About how many sets of tables chains visit before they settle."""
 OBSERVATION = 250
 """Bytes a mutation and sample: thirteen columns of 8 bytes, and as much while they are read."""
 CHUNKS = 64
@@ -134,7 +134,7 @@ class TumourAnalysis(Analysis[TumourData, Summary]):
     )
 
     def footprint(self, data: TumourData) -> Footprint:
-        """Of all sets of tables that are kept or in use, and of the observations while they are read."""
+        """All sets of tables that are kept or in use, and the observations while they are read."""
         observations, options = data.observations, data.options
         G, D = options.grid_size, observations.num_samples
         table = deduplicate(observations)
@@ -150,7 +150,7 @@ class TumourAnalysis(Analysis[TumourData, Summary]):
         return Footprint(observations.num_mutations * D * OBSERVATION, tables, stat_size, 0)
 
     def named_options(self, options: StoredOptions) -> str:
-        """Of the model's options those that are not left out."""
+        """The model's options that are set."""
         model = options.to_dict()
         names = ["genotype_prior", "density", "precision", "outlier_prob"]
         return " ".join(f"`{name}` {model[name]}" for name in names if model.get(name) is not None)

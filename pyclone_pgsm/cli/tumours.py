@@ -89,7 +89,7 @@ SEGMENT_OPTIONS = grouped(
     },
 )
 READ_WITH = [name for name in SEGMENT_OPTIONS if name not in ("segments", "samples")]
-"""Those that say how the files are read."""
+"""The options that say how the files are read."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Tumour:
 
     @property
     def files(self) -> list[Path]:
-        """All that is read of it."""
+        """All its files."""
         return self.tables if self.patient is None else self.patient.files
 
     @property
@@ -220,7 +220,7 @@ def _named(text: str) -> tuple[str | None, Path]:
 
 
 def read(tumour: Tumour, given: Mapping[str, Any]) -> Reading:
-    """Read a tumour, whatever it comes as."""
+    """Read a tumour, from tables or from mutations with segments."""
     from pyclone_pgsm.analyses.reading import read_counts, read_joined
 
     error_rate, genotype_prior = given["error_rate"], given["genotype_prior"]

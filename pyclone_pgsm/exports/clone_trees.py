@@ -32,7 +32,7 @@ def in_r(values: NDArray[np.bool_]) -> NDArray[np.object_]:
 
 
 def _notes(answer: Answer, *own: str) -> list[str]:
-    """What a table of clusters cannot carry: its own notes among those of all of them."""
+    """What a table of clusters cannot carry: `own` notes of a format, and those of all of them."""
     return [*note_exceptions(answer, OF_CLUSTER), *own, NO_UNCERTAINTY]
 
 

@@ -33,23 +33,23 @@ class Dataset(Protocol):
 
     @property
     def options(self) -> ModelOptions:
-        """Of the model."""
+        """Those of the model."""
 
     @property
     def names(self) -> list[str]:
-        """Of the observations: mutations or rows."""
+        """Names of the observations: mutations or rows."""
 
     @property
     def num_columns(self) -> int:
-        """Numbers of an observation: samples or columns."""
+        """How many numbers an observation has: samples or columns."""
 
     @property
     def left_out(self) -> list[LeftOut]:
-        """What of the input is not part of the data."""
+        """What was left out of the input."""
 
     @property
     def immaterial_above(self) -> dict[str, float]:
-        """By kind of hyperparameter the value above which all values mean the same."""
+        """The value above which all values mean the same, by kind of hyperparameter."""
 
     def make_model(self, likelihood: str | None = None) -> Model:
         """The model of the data.

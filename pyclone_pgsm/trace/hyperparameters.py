@@ -1,4 +1,4 @@
-"""The hyperparameters that a chain may trace: what their values may be."""
+"""The hyperparameters that a chain may trace, and their values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def dataset_name(name: str) -> str:
 
 
 def describe(name: str) -> str:
-    """Of a hyperparameter, for its dataset's own attribute."""
+    """The description of a hyperparameter, for its dataset."""
     kind, _, sample = name.partition(":")
     if kind not in HYPERPARAMETERS:
         return "inferred parameter of the likelihood"
@@ -38,7 +38,7 @@ def describe(name: str) -> str:
 
 
 def values_of(name: str, num_mutations: int, contents: Mapping[str, Uncertain]) -> Values:
-    """What a hyperparameter's values may be, given the tumour contents that are inferred."""
+    """The values that a hyperparameter may have, given the tumour contents that are inferred."""
     kind, _, sample = name.partition(":")
     if kind == "discount":
         return Values("float64", within(0.0, 1.0, below=True), "at least 0 and below 1")

@@ -41,12 +41,12 @@ class MatrixData:
 
     @property
     def names(self) -> list[str]:
-        """Of the rows."""
+        """Names of the rows."""
         return self.matrix.row_names
 
     @property
     def num_columns(self) -> int:
-        """Columns."""
+        """Number of columns."""
         return len(self.matrix.column_names)
 
     @property
@@ -56,7 +56,7 @@ class MatrixData:
 
     @property
     def immaterial_above(self) -> dict[str, float]:
-        """None is."""
+        """No parameter has such a value."""
         return {}
 
     def make_model(self, likelihood: str | None = None) -> Model:

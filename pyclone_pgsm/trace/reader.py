@@ -272,7 +272,7 @@ class Trace:
         return found
 
     def outliers(self, chain: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """(len(rows), T) whether observations are outliers in saved rows (increasing) of a chain: none, mostly."""
+        """(len(rows), T) whether observations are outliers in saved rows (increasing) of a chain."""
         if not self.options.model.has_outliers:
             return np.broadcast_to(np.False_, (len(rows), len(self.data.names)))
         return self.rows_of(chain, OUTLIERS, rows)

@@ -29,7 +29,7 @@ from pyclone_pgsm.trace.values import Fault, Values, refuse, shown, within
 FORMAT, SECOND_FORMAT = "pyclone-pgsm trace 3", "pyclone-pgsm trace 2"
 NUMBERED = "blocks are numbered from 0 by first appearance"
 FLAG = Values("bool", within(0, 1), "true or false")
-"""What is yes or no of each observation."""
+"""A yes or no for each observation."""
 
 SERIES: dict[str, Values] = {
     "iteration": Values(
@@ -213,5 +213,5 @@ def datasets_of_chain(options: RunOptions) -> tuple[str, ...]:
 
 
 def members_of_state(options: RunOptions) -> tuple[str, ...]:
-    """Names of all that a state's group has."""
+    """Names of the members of a state's group."""
     return (*options.by_observation, *ANCHOR_ARRAYS[options.settings.proposal])

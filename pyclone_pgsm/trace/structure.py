@@ -121,7 +121,7 @@ def check_seal(path: Path) -> bool:
 
 
 def _sha256(file: BufferedReader | BufferedRandom) -> str:
-    """Of all after the header."""
+    """The digest of all after the header."""
     file.seek(HEADER_BYTES)
     return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -89,7 +89,7 @@ MODEL_OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "tumour_content": (_is_content, "an object of a mean and a standard deviation for each sample"),
     "outlier_prob": (_is_share, "a number above 0 and below 1"),
 }
-"""Of a tumour's model: whether a value can be, and what is expected. The last three may be missing."""
+"""For each option of the model whether a value is allowed, and what is expected. The last three may be missing."""
 OPTIONAL = ("prevalence_prior", "tumour_content", "outlier_prob")
 
 
@@ -115,12 +115,12 @@ class TumourData:
 
     @property
     def names(self) -> list[str]:
-        """Of the mutations."""
+        """Names of the mutations."""
         return self.observations.mutation_ids
 
     @property
     def num_columns(self) -> int:
-        """Samples."""
+        """Number of samples."""
         return self.observations.num_samples
 
     @property
