@@ -352,23 +352,28 @@ def run_plan(
     ------
     OutputError, UsageError, KeyboardInterrupt
     """
-    likelihood = plan.options.model.likelihood
     how: dict[str, Any] = {"threads": threads, "command": command, "progress": progress}
-    folder = Path(tempfile.mkdtemp(prefix="pyclone-pgsm-")) if trace is None and out is None else None
+    found = folder = None
+    if out is not None:
+        path = Path(out) / TRACE
+    elif trace is not None:
+        path = Path(trace)
+    else:
+        folder = Path(tempfile.mkdtemp(prefix="pyclone-pgsm-"))
+        path = folder / TRACE
     try:
         if out is not None:
-            summarized: dict[str, Any] = {"criterion": criterion, "thresholds": thresholds}
-            found = fill_folder(plan, Path(out), pages=["report"], **how, **summarized)
-            return Source(Path(out) / TRACE, criterion, None, thresholds, likelihood, found)
-        path = Path(trace) if trace is not None else (folder or Path()) / TRACE
-        start(plan, path, **how)
+            how |= {"criterion": criterion, "thresholds": thresholds, "pages": ["report"]}
+            found = fill_folder(plan, path.parent, **how)
+        else:
+            start(plan, path, **how)
     except BaseException as problem:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
         if isinstance(problem, Interrupted):
             raise KeyboardInterrupt from None
         raise
-    return Source(path, criterion, None, thresholds, likelihood, folder=folder)
+    return Source(path, criterion, None, thresholds, plan.options.model.likelihood, found, folder)
 
 
 def _told(path: Path) -> dict[str, Any]:
