@@ -44,9 +44,9 @@ METAVARS = {int: "INT", float: "FLOAT", str: "NAME", Path: "FILE"}
 
 def metavar_of(kind: Any) -> str | None:
     """The metavar of an option by its type; None if it takes no value."""
-    kinds = [kind, *get_args(kind)]
-    kinds += [each for inner in kinds for each in get_args(inner)]
-    return next((METAVARS[each] for each in kinds if each in METAVARS), None)
+    if kind in METAVARS:
+        return METAVARS[kind]
+    return next(filter(None, map(metavar_of, get_args(kind))), None)
 
 
 def grouped(panel: str | None, told: dict[str, tuple[Any, ...]]) -> Options:
