@@ -37,21 +37,7 @@ _WHERE = {
 }
 """The public names, each imported when it is first used: ``pyclone-pgsm --help`` needs none of them."""
 
-__all__ = [
-    "Clustering",
-    "ModelOptions",
-    "PycloneError",
-    "Result",
-    "Settings",
-    "SplitMergeMixture",
-    "Thresholds",
-    "__version__",
-    "analyze",
-    "cluster",
-    "open_trace",
-    "read_tables",
-    "to_arviz",
-]
+__all__ = ["__version__", *_WHERE]
 
 
 def __getattr__(name: str) -> Any:

@@ -85,7 +85,7 @@ def analyze(
         Chains that run at the same time; None: one a processor. No influence on the result.
     out : Path, str or None
         Folder for all that the command writes: tables, pictures, report and trace. None: nothing is kept but the
-        trace, in a temporary folder that goes with the result.
+        trace, in a temporary folder that is removed with the result.
     force : bool
         Replace results that are in `out`.
     progress : callable or None
@@ -158,7 +158,7 @@ def _read(
         files = _files(tables)
         check_tables(files, read_with)
         reading = read_counts(
-            tables,  # type: ignore[arg-type]  # what else it may be is refused
+            tables,  # type: ignore[arg-type]  # anything else is refused
             tumour_content=model.tumour_content,
             error_rate=error_rate,
             genotype_prior=model.genotype_prior,

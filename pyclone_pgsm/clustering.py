@@ -208,7 +208,7 @@ def cluster(
         Chains that run at the same time; None: one a processor. No influence on the result.
     trace : Path, str or None
         Where to keep the trace (replaced if there), for ``pyclone-pgsm resume``, ``summarize`` and so on. None: in
-        `out` if that is given, else in a temporary folder that goes with the result.
+        `out` if that is given, else in a temporary folder that is removed with the result.
     out : Path, str or None
         Folder for all that the command ``cluster`` writes: tables, pictures, report and trace.
     force : bool

@@ -1,8 +1,9 @@
-"""Writing files so that no fault of the machine leaves half a file under a final name, or takes what was there before.
+"""Writing files so that no fault of the machine leaves half a file under a final name, or destroys an older file.
 
-A file is written under a hidden name beside its own, and takes its place when it is whole. Files that belong together
-take their places together, when the last of them is whole. A hidden file is locked by the process that writes it: one
-without a lock was left by a process that died, and goes when something is next written into its folder.
+A file is written under a hidden name beside its own, and renamed when it is whole. Files that belong together are
+renamed together, when the last of them is whole. A hidden file is locked by the process that writes it: one without a
+lock was left by a process that died, and is removed when something is next written into its folder. Whatever cannot be
+written is an :class:`~pyclone_pgsm.errors.OutputError`.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from pyclone_pgsm.stopping import held_back
 
 try:
     import fcntl
-except ImportError:  # not on this system: what dead processes left stays
+except ImportError:  # not on this system: hidden files of dead processes are not removed
     fcntl = None  # type: ignore[assignment]
 
 PART = ".pyclone-pgsm.part"
@@ -40,11 +41,11 @@ class _Batch:
     moves : dict of Path to Path
         A file that is whole already, by the path whose place it takes.
     outdated : list of Path
-        Files that go.
+        Files to remove.
     folders : list of Path
-        Made for the files; they go again if the files do not come.
+        Made for the files; they are removed if the files are not written.
     swept : set of Path
-        Folders in which nothing is left over.
+        Folders in which hidden files of dead processes have been looked for.
     """
 
     parts: dict[Path, tuple[Path, int]] = field(default_factory=dict)
@@ -64,12 +65,12 @@ class _Batch:
             self.parts[target] = part, descriptor
             if fcntl is None:
                 return part
-            with suppress(OSError):  # shared, as readers lock it, too, when it has taken its place
+            with suppress(OSError):  # shared, as readers also lock it when it has taken its place
                 fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
             with suppress(FileNotFoundError):
                 if os.path.samestat(os.stat(part), os.fstat(descriptor)):
                     return part
-            os.close(descriptor)  # another process took it for left over before it was locked
+            os.close(descriptor)  # another process took it for a dead one's before it was locked
 
     def commit(self) -> None:
         for target, (part, _) in self.parts.items():
@@ -89,7 +90,7 @@ class _Batch:
         self.folders.clear()
 
     def close(self) -> None:
-        """Let go of what did not take its place."""
+        """Remove the hidden files that did not take their places, and the folders that were made for them."""
         for part, descriptor in self.parts.values():
             with suppress(OSError):
                 os.unlink(part)
@@ -105,15 +106,10 @@ _current: ContextVar[_Batch | None] = ContextVar("files that are being written",
 
 @contextmanager
 def replacing_together() -> Iterator[_Batch]:
-    """Within the block, files take their places, and those removed go, at its end: all of them, or none if it fails.
+    """Files written or removed in the block take their places or disappear at its end: all, or none if it fails.
 
     A process killed at that end, between two renames, leaves new and old files side by side, each of them whole. A
     block within another is part of it.
-
-    Raises
-    ------
-    OutputError
-        A file cannot take its place.
     """
     outer = _current.get()
     if outer is not None:
@@ -133,28 +129,17 @@ def replacing_together() -> Iterator[_Batch]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A hidden path beside `path` that takes its place when the block ends well, and goes otherwise.
+    """A hidden path beside `path` that takes its place when the block ends well, and is removed otherwise.
 
     Where `path` is a symbolic link it stays one, and what it leads to is replaced. Within
     :func:`replacing_together` the place is taken at the end of that.
-
-    Raises
-    ------
-    OutputError
-        The folder is missing, not writable, or full.
     """
     with replacing_together() as batch, _told(path):
         yield batch.open_part(_destination(path))
 
 
 def write_file(path: Path, content: bytes | memoryview) -> None:
-    """Write a whole file by ordinary writes, whose failure is always told: libraries that write themselves lose some.
-
-    Raises
-    ------
-    OutputError
-        See :func:`replacing`.
-    """
+    """Write a whole file by ordinary writes, whose failures all show; libraries that write themselves hide some."""
     with replacing(path) as part, part.open("wb") as file:
         file.write(content)
 
@@ -172,13 +157,7 @@ def _told(path: Path) -> Iterator[None]:
 
 
 def _destination(path: Path) -> Path:
-    """What a path leads to, through symbolic links.
-
-    Raises
-    ------
-    OutputError
-        The links lead in a circle.
-    """
+    """What a path leads to, through symbolic links; OutputError if they lead in a circle."""
     try:
         os.stat(path)
     except OSError as problem:
@@ -214,26 +193,14 @@ def finished(path: Path) -> Path:
 
 
 def take_place(path: Path, target: Path) -> None:
-    """Let a whole file take the place of another, within :func:`replacing_together` at the end of that.
-
-    Raises
-    ------
-    OutputError
-        It cannot.
-    """
+    """Let a whole file take the place of another, within :func:`replacing_together` at the end of that."""
     if path != target:
         with replacing_together() as batch:
             batch.moves[_destination(target)] = path
 
 
 def check_new(path: Path, force: bool) -> None:
-    """Stop before any work if an output is there already. Nothing is written before all is known to be right.
-
-    Raises
-    ------
-    OutputError
-        `path` exists and `force` is False, or its folder could not be made.
-    """
+    """Stop before any work if an output exists and `force` is False, or if its folder could not be made."""
     _destination(path)
     if path.exists() and not force:
         raise OutputError(f"{path} exists already: use `force` to replace it, or another name with -o")
@@ -249,12 +216,7 @@ def check_new(path: Path, force: bool) -> None:
 
 
 def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
-    """Stop if an output would replace what is read.
-
-    Raises
-    ------
-    OutputError
-    """
+    """Stop with OutputError if an output would replace what is read."""
     read = {os.path.realpath(path) for path in inputs}
     for path in outputs:
         if os.path.realpath(path) in read:
@@ -264,13 +226,7 @@ def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder if it is not there; within :func:`replacing_together` it goes again if that fails.
-
-    Raises
-    ------
-    OutputError
-        It cannot be made, or is a file.
-    """
+    """Make a folder if it is not there; within :func:`replacing_together` it is removed again if that fails."""
     folder = _destination(folder)
     missing = [each for each in (*reversed(folder.parents), folder) if not each.exists()]
     try:
@@ -287,12 +243,6 @@ def make_folder(folder: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file if it is there, within :func:`replacing_together` at the end of that.
-
-    Raises
-    ------
-    OutputError
-        It cannot be removed, or is a folder.
-    """
+    """Remove a file if it is there, within :func:`replacing_together` at the end of that."""
     with replacing_together() as batch:
         batch.outdated.append(path)

@@ -1,4 +1,4 @@
-"""Labels of a partition: its clusters numbered in an order that does not depend on who numbered them before."""
+"""Labels of a partition, its clusters numbered in an order that does not depend on how they were numbered before."""
 
 from __future__ import annotations
 

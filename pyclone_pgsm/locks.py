@@ -35,12 +35,7 @@ _guard = threading.Lock()
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Hold the lock of a file that is about to be written. Within a thread it may be taken again.
-
-    Parameters
-    ----------
-    path : Path
-        The file, which need not exist; its folder must.
+    """Hold the lock of a file that is about to be written, and need not exist. Within a thread it may be taken again.
 
     Raises
     ------
@@ -129,11 +124,9 @@ def _try_lock(file: int, lock: Path) -> bool:
 def _is_at(file: int, lock: Path) -> bool:
     """Whether the open file still has its name: its last holder may have removed it before we locked it."""
     try:
-        there = os.stat(lock)
+        return os.path.samestat(os.stat(lock), os.fstat(file))
     except FileNotFoundError:
         return False
-    mine = os.fstat(file)
-    return (mine.st_dev, mine.st_ino) == (there.st_dev, there.st_ino)
 
 
 def _myself() -> dict[str, Any]:

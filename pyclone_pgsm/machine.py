@@ -13,18 +13,9 @@ def shown(size: int) -> str:
 
 
 def available(root: Path = Path("/")) -> int | None:
-    """Bytes that this process may take, with those it has: of the machine, and of its control group if that has a
-    limit.
+    """Bytes that this process may have in all, by the machine and by the limit of its control group; None if unknown.
 
-    Parameters
-    ----------
-    root : Path
-        Where ``proc`` and ``sys`` are.
-
-    Returns
-    -------
-    int or None
-        None if nothing tells.
+    `root` is the folder with ``proc`` and ``sys``.
     """
     found = [*_of_machine(root), *_of_control_groups(root)]
     return min(found) + _held(root) if found else None
@@ -76,7 +67,7 @@ def _of_control_groups(root: Path) -> Iterator[int]:
 
 
 def _left_in(folder: Path, limit: str, usage: str, cached: str) -> int | None:
-    """The limit without what is in use; files that are only cached can be let go of."""
+    """The limit less what is in use; the cache of files does not count, as it can be freed."""
     try:
         most = int((folder / limit).read_text())
         used = int((folder / usage).read_text())

@@ -27,7 +27,7 @@ from pyclone_pgsm.analyses.run import Interrupted, Progress, fill_folder, start
 from pyclone_pgsm.analyses.run_json import run_report
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.exports import Answer, ExportOptions, check_output, export, find_format
-from pyclone_pgsm.exports.answer import DEFAULT_PATIENT
+from pyclone_pgsm.exports.answer import DEFAULT_ERROR_RATE, DEFAULT_PATIENT
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.posterior.summarize import SUMMARISERS, summarize
@@ -39,10 +39,7 @@ from pyclone_pgsm.trace import RunOptions, Trace
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from pyclone_pgsm.report.content import Content
-
 TRACE, RUN = "trace.h5", "run.json"
-DEFAULT_ERROR_RATE = 0.001
 
 
 class Plots:
@@ -82,7 +79,7 @@ class Source(NamedTuple):
     found : posterior.summarize.Result or None
         The summary, if it has been made already.
     folder : Path or None
-        A temporary folder that goes with the result.
+        A temporary folder that is removed with the result.
     """
 
     trace: Path
@@ -139,40 +136,33 @@ class Result:
             self._read(trace)
 
     def _read(self, trace: Trace) -> None:
-        """Take from the open trace what a class of results has besides."""
+        """What a subclass reads from the trace besides."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without what is made from the trace when it is needed."""
-        return {name: value for name, value in self.__dict__.items() if name not in ("plot", "_content")}
+        """Without the pictures, which are made from the trace when they are needed."""
+        return {name: value for name, value in self.__dict__.items() if name != "plot"}
 
     @property
     def mutations(self) -> pd.DataFrame:
-        """``mutations.tsv``; of other data than a tumour ``assignments.tsv``. A copy of its own."""
+        """A copy of ``mutations.tsv``, or for other data than a tumour of ``assignments.tsv``."""
         return self._tables[self._analysis.files[0]].copy()
 
     @property
     def clusters(self) -> pd.DataFrame:
-        """``clusters.tsv``, a copy."""
+        """A copy of ``clusters.tsv``."""
         return self._tables["clusters.tsv"].copy()
 
     @property
     def left_out(self) -> pd.DataFrame:
-        """``left_out.tsv`` of a tumour, a copy."""
+        """A copy of ``left_out.tsv`` of a tumour."""
         if "left_out.tsv" not in self._tables:
             raise UsageError(f"{self.path}: nothing is left out but of a tumour's mutations")
         return self._tables["left_out.tsv"].copy()
 
     @property
     def diagnostics(self) -> pd.DataFrame:
-        """One row a traced quantity: mean, lower and upper end of the 95 % interval, R-hat, effective sample size."""
+        """A row for each traced quantity: mean, ends of the 95 % interval, R-hat, effective sample size."""
         return pd.DataFrame(self._found.diagnostics)
-
-    @cached_property
-    def _content(self) -> Content:
-        criterion, burn_in = self._source.criterion, self._source.burn_in
-        with self._trace() as trace:
-            run = run_report(trace, self._found, criterion, burn_in, {}, memory_of(trace))
-            return page_content(trace, self._found, self._tables, run, burn_in)
 
     def _trace(self) -> Trace:
         if self._source.folder is not None and not self.path.exists():
@@ -262,7 +252,10 @@ class Result:
         OutputError
         """
         path = self.path.parent / REPORT if path is None else Path(path)
-        content = self._content
+        criterion, burn_in = self._source.criterion, self._source.burn_in
+        with self._trace() as trace:
+            run = run_report(trace, self._found, criterion, burn_in, {}, memory_of(trace))
+            content = page_content(trace, self._found, self._tables, run, burn_in)
         with uncollected():
             from pyclone_pgsm.report import write_report
 
@@ -351,7 +344,7 @@ def run_plan(
     trace : Path, str or None
         Where to keep the trace alone.
     out : Path, str or None
-        A folder for everything. None, and no `trace`: a temporary one, of which the result takes care.
+        A folder for everything. None, and no `trace`: a temporary one, which is removed with the result.
     threads, command, progress
         See :func:`pyclone_pgsm.analyses.run.start`.
 
@@ -359,36 +352,41 @@ def run_plan(
     ------
     OutputError, UsageError, KeyboardInterrupt
     """
-    likelihood = plan.options.model.likelihood
     how: dict[str, Any] = {"threads": threads, "command": command, "progress": progress}
-    folder = Path(tempfile.mkdtemp(prefix="pyclone-pgsm-")) if trace is None and out is None else None
+    found = folder = None
+    if out is not None:
+        path = Path(out) / TRACE
+    elif trace is not None:
+        path = Path(trace)
+    else:
+        folder = Path(tempfile.mkdtemp(prefix="pyclone-pgsm-"))
+        path = folder / TRACE
     try:
         if out is not None:
-            summarized: dict[str, Any] = {"criterion": criterion, "thresholds": thresholds}
-            found = fill_folder(plan, Path(out), pages=["report"], **how, **summarized)
-            return Source(Path(out) / TRACE, criterion, None, thresholds, likelihood, found)
-        path = Path(trace) if trace is not None else (folder or Path()) / TRACE
-        start(plan, path, **how)
+            how |= {"criterion": criterion, "thresholds": thresholds, "pages": ["report"]}
+            found = fill_folder(plan, path.parent, **how)
+        else:
+            start(plan, path, **how)
     except BaseException as problem:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
         if isinstance(problem, Interrupted):
             raise KeyboardInterrupt from None
         raise
-    return Source(path, criterion, None, thresholds, likelihood, folder=folder)
+    return Source(path, criterion, None, thresholds, plan.options.model.likelihood, found, folder)
 
 
 def _told(path: Path) -> dict[str, Any]:
-    """What ``run.json`` tells; nothing if it is not there."""
+    """What ``run.json`` says of the summary; nothing if it is not there."""
     if not path.exists():
         return {}
     try:
         told = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
         raise TraceError(f"{path}: cannot be read: {problem}: give the trace beside it instead") from None
-    kinds: dict[str, tuple[type, ...]] = {"consensus": (str,), "burn_in": (int,)}
-    kinds |= dict.fromkeys(Thresholds._fields, (int, float))
-    known = {name: told[name] for name in kinds if name in told} if isinstance(told, dict) else {"": None}
-    if not all(isinstance(value, kinds.get(name, ())) for name, value in known.items()):
+    kinds: dict[str, Any] = {"consensus": str, "burn_in": int}
+    kinds |= dict.fromkeys(Thresholds._fields, float | int)
+    known = {name: told[name] for name in kinds if name in told} if isinstance(told, dict) else None
+    if known is None or not all(isinstance(value, kinds[name]) for name, value in known.items()):
         raise TraceError(f"{path}: is not what analyze writes: give the trace beside it instead")
     return known

@@ -21,7 +21,7 @@ EXIT_CODE = 130
 
 
 class Stopped(BaseException):
-    """A signal asks the command to end. (KeyboardInterrupt would be caught, and told otherwise, by libraries.)"""
+    """A signal asks the command to end. (Libraries would catch KeyboardInterrupt and report something else.)"""
 
 
 class _Handler:
@@ -40,7 +40,7 @@ _handler = _Handler()
 
 
 def is_asked_to_stop() -> bool:
-    """Whether a signal has raised :class:`Stopped`: compiled code of a library may make an error of its own of it."""
+    """Whether a signal has raised :class:`Stopped`: a library may have turned it into an error of its own."""
     return _handler.first < math.inf
 
 
@@ -55,7 +55,7 @@ def stop_on_signals() -> None:
     report = sys.unraisablehook
 
     def again(unraisable: Any) -> None:
-        """What is raised while an object is being deleted goes lost: the signal comes once more, a little later."""
+        """An exception raised while an object is deleted is lost: send the signal once more, a little later."""
         if isinstance(unraisable.exc_value, Stopped):
             handler.first = math.inf
             threading.Timer(0.01, os.kill, (os.getpid(), signal.SIGTERM)).start()
@@ -66,14 +66,14 @@ def stop_on_signals() -> None:
 
 
 def ignore_signals() -> None:
-    """For the end of a command, when all has been done and said."""
+    """Ignore further signals, at the end of a command."""
     for number in NUMBERS:
         signal.signal(number, signal.SIG_IGN)
 
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """Within the block signals wait; they come at its end."""
+    """Within the block signals wait; they are raised at its end."""
     foreign = None in map(signal.getsignal, NUMBERS)  # a handler that Python cannot put back
     if foreign or threading.current_thread() is not threading.main_thread():
         yield

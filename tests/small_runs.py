@@ -41,11 +41,11 @@ from functools import partial
 from pyclone_pgsm import trace
 from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.sampling import chains
-from pyclone_pgsm.cli import app as cli
+from pyclone_pgsm.__main__ import main
 analysis.run_chains = partial(chains.run_chains, segment_seconds=0.02)
 analysis.TraceWriter = partial(trace.TraceWriter, flush_seconds=0.0)
 trace.writer.FLUSH_SHARE = 1.0
-cli.main()
+main()
 """
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from types import MappingProxyType
 
 SHOWN_CLUSTERS = 20
 SHOWN_COLUMNS = 6
@@ -15,9 +14,10 @@ def cluster_lines(
     cells: list[list[str]],
     least_width: int,
     things: str,
-    marks: Mapping[int, str] = MappingProxyType({}),
+    marks: Mapping[int, str] | None = None,
 ) -> Iterator[str]:
     """A table of the largest clusters and the first columns; `marks` stand behind the rows of their clusters."""
+    marks = marks or {}
     shown = names[:SHOWN_COLUMNS]
     widths = [max(len(name), least_width) for name in shown]
 

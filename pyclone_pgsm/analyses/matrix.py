@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from pyclone_pgsm.analyses.lines import cluster_lines
-from pyclone_pgsm.analyses.protocol import Footprint
+from pyclone_pgsm.analyses.protocol import Analysis, Footprint
 from pyclone_pgsm.analyses.tables import assignment_table, mixture_table
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.likelihoods.inferred import KEPT, names_to_infer
@@ -32,14 +32,14 @@ if TYPE_CHECKING:
 PICTURED_DRAWS = 12  # partitions that the picture of a density is the mean of
 
 
-class MatrixAnalysis:
+class MatrixAnalysis(Analysis[MatrixData, MixtureSummary]):
     """Clusters of rows, and the parameters of their distributions."""
 
     kind: ClassVar[str] = MatrixData.kind
     files: ClassVar[tuple[str, ...]] = ("assignments.tsv", "clusters.tsv", "run.json", "trace.h5")
 
     def footprint(self, data: MatrixData) -> Footprint:
-        """Of the values and a copy or two, and of what the package's own likelihoods keep besides."""
+        """The values, a copy or two, and what the package's own likelihoods keep."""
         T, D = data.matrix.values.shape
         if data.options.likelihood == "normal":
             copies = 3 + (KEPT if names_to_infer(data.options.parameters) else 0)
@@ -81,7 +81,6 @@ class MatrixAnalysis:
         )
 
     def page(self, content: Content) -> Page:
-        """The sections of the report, its pictures, and numbers for MultiQC."""
         from pyclone_pgsm.report.mixture_page import mixture_page
 
         return mixture_page(content)
@@ -93,10 +92,6 @@ class MatrixAnalysis:
             "columns": trace.data.num_columns,
             "clusters": summary.num_clusters,
         }
-
-    def choices(self, summary: MixtureSummary) -> dict[str, Any]:
-        """Nothing."""
-        return {}
 
     def lines(self, result: Result[MixtureSummary], left_out: int) -> list[str]:
         """Clusters with the first of their parameters that has a number a column."""

@@ -22,7 +22,7 @@ PICTURES = 90 * MEGABYTE
 DRAWS = 1000
 """Partitions that are read for the consensus."""
 LABEL_BYTES = 400 * MEGABYTE
-"""Of these, at most."""
+"""At most so many bytes of them."""
 
 
 @dataclass(frozen=True)
@@ -52,29 +52,13 @@ class Estimate:
     @property
     def total(self) -> int:
         """Bytes at the peak: the chains have ended when the summary begins."""
-        return (
-            self.program
-            + self.data
-            + self.tables
-            + self.labels
-            + max(self.blocks + self.particles, self.summary)
-        )
+        throughout = self.program + self.data + self.tables + self.labels
+        return throughout + max(self.blocks + self.particles, self.summary)
 
     def in_megabytes(self) -> dict[str, int]:
         """The parts and the total, for ``run.json``."""
-        return {
-            "total": _megabytes(self.total),
-            **{name: _megabytes(value) for name, value in vars(self).items()},
-        }
-
-    @property
-    def largest(self) -> str:
-        """The part that needs most."""
-        return max(vars(self), key=lambda name: vars(self)[name])
-
-
-def _megabytes(size: int) -> int:
-    return -(-size // MEGABYTE)
+        sizes = {"total": self.total, **vars(self)}
+        return {name: -(-size // MEGABYTE) for name, size in sizes.items()}
 
 
 def estimate(data: Dataset, settings: Settings, threads: int, stat_size: int | None = None) -> Estimate:
@@ -121,39 +105,32 @@ def _clusters_at_start(init: str, T: int) -> int:
 
 
 def check_memory(needed: Estimate) -> None:
-    """Refuse a run that needs more memory than there is.
-
-    Raises
-    ------
-    UsageError
-        Tells both numbers, which part needs most, and what makes it smaller.
-    """
+    """Refuse a run that needs more memory than there is; the error tells how to make the largest part smaller."""
     there = available()
     if there is None or needed.total <= there:
         return
-    part = needed.largest
+    part, size = max(vars(needed).items(), key=lambda item: item[1])
+    what, remedy = _PARTS[part]
     raise UsageError(
-        f"this run needs about {shown(needed.total)} of memory, {shown(getattr(needed, part))} of it for "
-        f"{_WHAT[part]}, and {shown(there)} are available: {_REMEDY[part]}, or use a larger machine"
+        f"this run needs about {shown(needed.total)} of memory, {shown(size)} of it for {what}, and {shown(there)} "
+        f"are available: {remedy}, or use a larger machine"
     )
 
 
-_WHAT = {
-    "program": "the program",
-    "data": "the data",
-    "tables": "the tables of the likelihood",
-    "blocks": "the clusters of the chains",
-    "particles": "the particles",
-    "labels": "the saved partitions",
-    "summary": "the parameters of the clusters",
-}
 _CHAINS = "run fewer chains at a time (`threads` 1), start with fewer clusters (`init` single), or leave columns out"
-_REMEDY = {
-    "program": "end other programs",
-    "data": "leave out mutations, samples or columns",
-    "tables": "give a coarser grid (`grid_size`), a fixed `precision` and `error_rate`, or leave columns out",
-    "blocks": _CHAINS,
-    "particles": f"give fewer `particles`, {_CHAINS}",
-    "labels": "leave out rows",
-    "summary": "leave columns out, or reduce them to fewer, such as principal components",
+_PARTS = {
+    "program": ("the program", "end other programs"),
+    "data": ("the data", "leave out mutations, samples or columns"),
+    "tables": (
+        "the tables of the likelihood",
+        "give a coarser grid (`grid_size`), a fixed `precision` and `error_rate`, or leave columns out",
+    ),
+    "blocks": ("the clusters of the chains", _CHAINS),
+    "particles": ("the particles", f"give fewer `particles`, {_CHAINS}"),
+    "labels": ("the saved partitions", "leave out rows"),
+    "summary": (
+        "the parameters of the clusters",
+        "leave columns out, or reduce them to fewer, such as principal components",
+    ),
 }
+"""What the parts of an estimate are of, and what makes each smaller."""

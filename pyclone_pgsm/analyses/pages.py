@@ -28,9 +28,8 @@ PAGES: dict[str, str] = {"report": REPORT, "mqc": MULTIQC}
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Let nobody look for garbage among the hundreds of thousands of objects of imported modules.
-
-    That takes a quarter of the making of a page, and finds next to nothing.
+    """Pause the garbage collector: among the objects of the modules that a page imports it finds next to nothing, and
+    takes a quarter of the time of making the page.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -65,20 +64,7 @@ def write_pages(
     folder: Path,
     pages: Sequence[str],
 ) -> None:
-    """Write some of the pages, and remove the others: they would be those of an older result.
-
-    Parameters
-    ----------
-    trace, result, tables, run, burn_in
-        See :func:`page_content`.
-    folder : Path
-    pages : sequence of str
-        Names in `PAGES`.
-
-    Raises
-    ------
-    OutputError
-    """
+    """Write the pages that are named, and remove the others: they would be those of an older result."""
     for name, file in PAGES.items():
         if name not in pages:
             remove(folder / file)
@@ -94,7 +80,6 @@ def write_pages(
         if "report" in pages:
             write_report(page, folder / REPORT, title)
     if "mqc" in pages:
-        text = json.dumps(
-            multiqc(content, page.numbers, title), indent=1, allow_nan=False, ensure_ascii=False
-        )
+        numbers = multiqc(content, page.numbers, title)
+        text = json.dumps(numbers, indent=1, allow_nan=False, ensure_ascii=False)
         write_file(folder / MULTIQC, (text + "\n").encode())

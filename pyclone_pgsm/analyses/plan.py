@@ -1,4 +1,4 @@
-"""A run before it begins: making its plan finds the mistakes of the user, and writes nothing."""
+"""The plan of a run: making it finds the mistakes of the user, and writes nothing."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from pyclone_pgsm.trace.schema import datasets_of_chain
 
 @dataclass(frozen=True)
 class Plan:
-    """A run that is ready to begin; making it finds the user's mistakes, and writes nothing.
+    """A run that is ready to begin, or to go on.
 
     Attributes
     ----------
@@ -120,44 +120,26 @@ def make_plan(
 
 
 def _rehearse(plan: Plan) -> None:
-    """Run the first iteration of the first chain, and forget it: what cannot run is refused before a file is written.
-
-    Raises
-    ------
-    UsageError
-        A likelihood from elsewhere fails, or the joint density is not finite.
-    KeyboardInterrupt
-        By Ctrl-C or SIGTERM.
-    """
+    """Run the first iteration of the first chain and forget it: what cannot run is refused before a file is written."""
     stop = threading.Event()
     settings = replace(plan.options.settings, iterations=1, burn_in=0, thin=1)
     state = copy.deepcopy(plan.states[0])
-    with (
-        stopped_by_signals(stop),
-        density_explained(plan.options, plan.data),
-        blamed(plan.options.model.likelihood),
-    ):
+    with stopped_by_signals(stop), density_explained(plan), blamed(plan.options.model.likelihood):
         advance(plan.model, settings, state, plan.options.rebuild, lambda _: True)
     if stop.is_set():
         raise KeyboardInterrupt
 
 
 @contextmanager
-def density_explained(options: RunOptions, data: Dataset) -> Iterator[None]:
+def density_explained(plan: Plan) -> Iterator[None]:
     """Let the message of a joint density that is not finite name the options that it comes from."""
     try:
         yield
     except DensityError as fault:
-        raise UsageError(
-            f"{_named_options(options, data, fault.factor)}: {fault}; choose other values"
-        ) from None
-
-
-def _named_options(options: RunOptions, data: Dataset, factor: str) -> str:
-    """The options that decide on a factor of the joint density, with their values."""
-    if factor != "prior":
-        return ANALYSES[data.kind].named_options(options.model)
-    prior = {name: value for name, value in options.prior.items() if isinstance(value, float | int)}
-    return " ".join(
-        [f"`prior` {options.prior['name']}", *(f"{name}={value:g}" for name, value in prior.items())]
-    )
+        if fault.factor == "prior":
+            prior = plan.options.prior
+            numbers = [f"{name}={value:g}" for name, value in prior.items() if isinstance(value, float | int)]
+            options = " ".join([f"`prior` {prior['name']}", *numbers])
+        else:
+            options = ANALYSES[plan.data.kind].named_options(plan.options.model)
+        raise UsageError(f"{options}: {fault}; choose other values") from None

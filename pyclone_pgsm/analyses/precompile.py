@@ -14,15 +14,7 @@ if TYPE_CHECKING:
 
 
 def compile_ahead(likelihood: str, settings: Settings, threads: int | None) -> None:
-    """Start the second process if there is a processor for it, and particle Gibbs moves to compile; as early as can be.
-
-    Parameters
-    ----------
-    likelihood : str
-    settings : Settings
-    threads : int or None
-        As :func:`~pyclone_pgsm.sampling.chains.effective_threads` takes it.
-    """
+    """Start the second process, as early as possible, if a processor is free and there are particle Gibbs moves."""
     from pyclone_pgsm.jit.second_process import start_precompiling
     from pyclone_pgsm.likelihoods.registry import find_likelihood
     from pyclone_pgsm.sampling.chains import effective_threads

@@ -40,8 +40,8 @@ TABLE, LEFT_OUT = "table.tsv", "left_out.tsv"
 class PrepareOptions:
     """What the user says of mutations and segments of all samples.
 
-    The names are those of the command line's options. ``tumour_content`` goes before what a sample sheet and callers
-    say. What is None is found out, or has no effect.
+    The names are those of the command line's options. ``tumour_content`` overrides what a sample sheet and callers
+    say. What is None is found from the files, or has no effect.
     """
 
     tumour_sample: str | Sequence[str] | None = None
@@ -98,7 +98,7 @@ class Prepared:
     variants: Variants
 
     def summary(self) -> list[str]:
-        """What came out, a line a sample, then what was left out."""
+        """A line on each sample, then one on what was left out."""
         of_sample = self.table.groupby("sample_id", observed=True)
         lines = [
             f"{sample}: {len(rows)} mutations, tumour content {rows['tumour_content'].iat[0]:g}"
@@ -108,13 +108,7 @@ class Prepared:
 
 
 def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
-    """Read the mutations and segments of one tumour and join them.
-
-    Raises
-    ------
-    InputError, UsageError
-        Whatever is wrong with files and options.
-    """
+    """Read the mutations and segments of one tumour and join them; errors tell whatever is wrong with them."""
     variants = read_variants(
         patient.mutations, tumour_samples=options.tumour_samples, all_filters=options.all_filters
     )
@@ -205,24 +199,16 @@ def _column(texts: pd.Series, read: Callable[[str], str] = str.strip) -> Column:
 
 
 def write_prepared(prepared: Prepared, folder: Path) -> None:
-    """Write ``table.tsv`` and ``left_out.tsv``.
-
-    Raises
-    ------
-    OutputError
-        They cannot be written.
-    """
+    """Write ``table.tsv`` and ``left_out.tsv``."""
     with replacing_together():
         make_folder(folder)
         write_table(left_out_table(prepared.left_out), folder / LEFT_OUT)
-        with replacing(
-            folder / TABLE
-        ) as part:  # as text that gives the same numbers back: no digit is rounded away
+        with replacing(folder / TABLE) as part:  # all digits, so that reading gives the same numbers back
             prepared.table.to_csv(part, sep="\t", index=False, lineterminator="\n")
 
 
 def check_folder(folder: Path, force: bool, inputs: Sequence[Path] = ()) -> None:
-    """Stop before any work, with OutputError, if the files are there already, are inputs, or cannot be made."""
+    """Stop before any work if the files are there already, are inputs, or cannot be made."""
     outputs = [folder / name for name in (TABLE, LEFT_OUT)]
     refuse_inputs(outputs, inputs)
     for path in outputs:
@@ -230,7 +216,7 @@ def check_folder(folder: Path, force: bool, inputs: Sequence[Path] = ()) -> None
 
 
 def _said_content(patient: Patient, options: PrepareOptions, samples: Sequence[str]) -> ContentOption:
-    """Tumour content by option and sample sheet; the option goes first."""
+    """Tumour content by option and sample sheet; the option overrides the sheet."""
     if options.tumour_content is None:
         return patient.tumour_content or None
     if not isinstance(options.tumour_content, Mapping):
@@ -270,7 +256,7 @@ def _read_segments(
 
 
 def _named(segments: Segments, samples: Sequence[str]) -> tuple[Segments, list[str]]:
-    """Segments with each file that holds one sample given to a sample of the mutations, by name."""
+    """Segments under the names of the mutations' samples, where a file holds one sample; and what was decided."""
     of_file: dict[str, list[str]] = {}
     for hint in segments.hints:
         of_file.setdefault(hint.file, []).append(hint.sample_id)
@@ -294,7 +280,7 @@ def _named(segments: Segments, samples: Sequence[str]) -> tuple[Segments, list[s
 
 
 def _sample_of(name: str, samples: Sequence[str]) -> str | None:
-    """The sample that segments of this name are of: the same, the longest it begins with, or the only longer one."""
+    """The sample of segments with this name: the same name, the longest that it begins with, or the only longer one."""
     if name in samples:
         return name
     shorter = [sample for sample in samples if _begins(name, sample)]

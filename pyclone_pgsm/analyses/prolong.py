@@ -1,4 +1,4 @@
-"""For how long the chains of a trace go on."""
+"""How long the chains of a trace run when they are resumed."""
 
 from __future__ import annotations
 
@@ -17,16 +17,7 @@ def prolonged(
 ) -> RunOptions | None:
     """The options of a trace whose chains go on; None if there is nothing to do.
 
-    Parameters
-    ----------
-    trace : Trace
-    iterations, max_iterations, max_time
-        See :func:`pyclone_pgsm.analyses.run.resume`.
-
-    Raises
-    ------
-    UsageError
-        Fewer iterations are asked for than the trace is meant to have, or limits that do not go together.
+    Parameters and errors are those of :func:`pyclone_pgsm.analyses.run.resume`.
     """
     given = {"max_iterations": max_iterations, "max_time": max_time}
     limits = [f"`{name}` {value:g}" for name, value in given.items() if value is not None]

@@ -79,7 +79,8 @@ class Analysis(Protocol[Data, Summary]):
         """How much was read and found, for ``run.json``."""
 
     def choices(self, summary: Summary) -> dict[str, Any]:
-        """What was chosen for the summary, for ``run.json``."""
+        """What was chosen for the summary, for ``run.json``; nothing by default."""
+        return {}
 
     def lines(self, result: Result[Summary], left_out: int) -> list[str]:
         """What was clustered and found, and what was inferred besides the clusters: lines for the terminal."""

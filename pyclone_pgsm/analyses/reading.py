@@ -1,9 +1,9 @@
-"""What was read of one tumour, whatever it comes as: tables of read counts, or mutations with segments."""
+"""Reading one tumour, from tables of read counts or from mutations with segments."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -27,7 +27,7 @@ Tables = Table | Sequence[Table] | Mapping[str, pd.DataFrame]
 """Tables of read counts: files or data frames, one or several; data frames also by the names of their samples."""
 
 HEADER_LINES = 2
-"""What to take from a line of a written data frame for its row, counted from 0."""
+"""The line of the first row of a data frame that was written to a file; rows are counted from 0."""
 
 
 @dataclass(frozen=True)
@@ -93,19 +93,18 @@ def read_counts(
 def read_joined(
     prepared: Prepared, error_rate: float | None = None, genotype_prior: str = "major"
 ) -> Reading:
-    """What was read of one tumour from mutations with segments; see :func:`pyclone_pgsm.analyses.prepare.observe`."""
+    """The same from mutations with segments; see :func:`pyclone_pgsm.analyses.prepare.observe`."""
     observations, left_out = observe(prepared, error_rate=error_rate, genotype_prior=genotype_prior)
     warnings = [*prepared.warnings, *suspicions(observations)]
     return Reading(observations, left_out, prepared.tumour_content, prepared.notes, warnings)
 
 
-def check_tables(tables: Iterable[object], read_with: Mapping[str, object]) -> None:
+def check_tables(files: Sequence[Path], read_with: Mapping[str, object]) -> None:
     """Refuse mutations without segments, and options that only mutations with segments have."""
     message = (
         "mutations without copy numbers: give copy-number segments of their samples with `segments`, or a table that "
         "has both"
     )
-    files = [Path(each) for each in tables if isinstance(each, Path | str)]
     problems = [Problem(str(path), message) for path in files if kind_of(path) in MUTATIONS]
     if problems:
         raise InputError(problems)
@@ -115,13 +114,7 @@ def check_tables(tables: Iterable[object], read_with: Mapping[str, object]) -> N
 
 
 def patient_of(mutations: Files, segments: Files) -> Patient:
-    """One tumour by the files of its mutations and segments.
-
-    Raises
-    ------
-    UsageError
-        What is given are no files.
-    """
+    """One tumour by the files of its mutations and segments; UsageError if anything else than files is given."""
     return patient_of_files(_by_sample("mutations", mutations), _by_sample("segments", segments))
 
 
@@ -149,7 +142,7 @@ def _row(line: int | None) -> int | None:
 
 @contextmanager
 def _as_files(tables: Tables) -> Iterator[tuple[list[Path], dict[str, str]]]:
-    """The files, data frames among them for as long as they are read; and what to call these."""
+    """Paths of the tables, data frames written to temporary files; and names for these in messages."""
     given: dict[str, Table]
     if isinstance(tables, Mapping):
         given = {

@@ -39,31 +39,14 @@ PICTURES = (
 
 
 def check_criterion(criterion: str | None) -> None:
-    """Refuse an unknown criterion of the consensus partition; None is the default.
-
-    Raises
-    ------
-    UsageError
-    """
+    """Refuse an unknown criterion of the consensus partition; None is the default."""
     if criterion not in (None, *CRITERIA):
         raise UsageError(f"`criterion` {criterion!r}: must be one of {', '.join(CRITERIA)}")
 
 
 def check_folder(folder: Path, force: bool, names: Sequence[str], inputs: Sequence[Path] = ()) -> None:
-    """Refuse an output folder that holds results already, or whose files would replace what is read.
-
-    Parameters
-    ----------
-    folder : Path
-    force : bool
-    names : sequence of str
-        The files that will be written.
-    inputs : sequence of Path
-
-    Raises
-    ------
-    OutputError
-        One of them exists and `force` is False, or is an input; or the folder is a file, or could not be made.
+    """Refuse an output folder if it is a file, or could not be made; or if a file that will be written is an input, or
+    exists and `force` is False. Pages and pictures are looked for besides the files that `names` has.
     """
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder} is a file: give a folder with -o")
@@ -166,13 +149,7 @@ def write_pictures(
     formats: Sequence[str],
     likelihood: str | None = None,
 ) -> list[Path]:
-    """Draw the pictures of a trace. Parameters are those of :func:`write_results`.
-
-    Returns
-    -------
-    list of Path
-        The files written.
-    """
+    """Draw the pictures of a trace, and return their files. Parameters are those of :func:`write_results`."""
     check_criterion(criterion)
     with replacing_together(), Trace(trace_path, likelihood) as trace:
         trace.check_likelihood()
@@ -184,7 +161,7 @@ def write_pictures(
 
 
 def _remove_pictures(folder: Path) -> None:
-    """So that no picture of an earlier result stands beside those of this one."""
+    """Remove the pictures of an earlier result."""
     for name in PICTURES:
         for ending in ("png", "pdf", "svg"):
             remove(folder / f"{name}.{ending}")

@@ -29,19 +29,16 @@ from pyclone_pgsm.files import (
     unfinished,
 )
 from pyclone_pgsm.likelihoods.foreign import blamed
-from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.locks import writing
 from pyclone_pgsm.posterior.convergence import monitor_of
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.posterior.summarize import Result
 from pyclone_pgsm.priors import Prior
-from pyclone_pgsm.sampling.chain import ChainState
 from pyclone_pgsm.sampling.chains import Segment, effective_threads, run_chains, run_until_converged
 from pyclone_pgsm.sampling.convergence import End, next_check
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.stopping import Stopped, stopped_by_signals
 from pyclone_pgsm.trace import RunOptions, Trace, TraceWriter, create_trace, extend_trace, finish_trace, renew
-from pyclone_pgsm.trace.dataset import Dataset
 from pyclone_pgsm.trace.tumour import TumourData
 
 Progress = Callable[[int, int, int, int], None]
@@ -62,24 +59,17 @@ class Interrupted(Exception):
         self.trace = trace
 
 
-def _run(
-    path: Path,
-    data: Dataset,
-    model: Model,
-    options: RunOptions,
-    states: list[ChainState],
-    threads: int | None,
-    progress: Progress | None,
-) -> None:
+def _run(path: Path, plan: Plan, threads: int | None, progress: Progress | None) -> None:
     """Advance the chains of a trace to their end, or until interrupted."""
     stop = threading.Event()
-    settings = options.settings
+    model, options, settings = plan.model, plan.options, plan.options.settings
     writer = TraceWriter(path, options.traced)
     end: End | None = None
 
     def steps() -> Iterator[Segment]:
         nonlocal end
-        run = model, settings, states, options.rebuild, effective_threads(threads, len(states)), stop
+        at_once = effective_threads(threads, len(plan.states))
+        run = model, settings, plan.states, options.rebuild, at_once, stop
         if not settings.until_converged:
             yield from run_chains(*run)
             return
@@ -87,7 +77,7 @@ def _run(
             monitor = monitor_of(trace)
         end = yield from run_until_converged(run_chains, *run, monitor)
 
-    with stopped_by_signals(stop), density_explained(options, data), blamed(options.model.likelihood):
+    with stopped_by_signals(stop), density_explained(plan), blamed(options.model.likelihood):
         interrupted = False
         for chain, state, records, done in steps():
             writer.add(chain, state, records)
@@ -154,7 +144,7 @@ def _sample(plan: Plan, out: Path, threads: int | None, command: str, progress: 
         create_trace(path, plan.data, plan.options, command, plan.states)
         try:
             with _resumable(path):
-                _run(path, plan.data, plan.model, plan.options, plan.states, threads, progress)
+                _run(path, plan, threads, progress)
         except UsageError:
             with Trace(path) as trace:
                 is_empty = not any(len(chain.iteration) for chain in trace.chains)
@@ -166,7 +156,7 @@ def _sample(plan: Plan, out: Path, threads: int | None, command: str, progress: 
 
 @contextmanager
 def _resumable(path: Path) -> Iterator[None]:
-    """Let whatever ends the work on a trace tell that the trace is kept."""
+    """Let errors and interruptions of the work on a trace say that the trace is kept."""
     try:
         yield
     except (Stopped, KeyboardInterrupt):
@@ -229,25 +219,28 @@ def resume(
         with Trace(path, likelihood) as trace:
             trace.check_likelihood()
             trace.check()
-            options = trace.options
-            states = trace.states()
-            longer = prolonged(trace, iterations, max_iterations, max_time)
-            is_done, options = longer is None, longer or options
-            at_once = effective_threads(threads, len(states))
-            if not is_done:
-                check_memory(estimate(trace.data, options.settings, at_once))
-            data, model = trace.data, None if is_done else trace.model()
-            if model is not None:
-                trace.check_visits(states, model)
+            options = prolonged(trace, iterations, max_iterations, max_time)
+            at_once = effective_threads(threads, len(trace.chains))
+            plan = None if options is None else _continued(trace, options, at_once)
         remove_leftovers(Path(os.path.realpath(path)).parent)
         with _resumable(path):
-            if model is not None:
+            if plan is not None:
                 renew(path)
-                extend_trace(path, options)
-                _run(path, data, model, options, states, threads, progress)
+                extend_trace(path, plan.options)
+                _run(path, plan, threads, progress)
         take_place(path, finished(path))
         with Trace(finished(path), likelihood) as trace:
             return trace.options.settings.lengths[0]
+
+
+def _continued(trace: Trace, options: RunOptions, threads: int) -> Plan:
+    """The plan of chains that go on where a trace stopped."""
+    started = time.perf_counter()
+    memory = estimate(trace.data, options.settings, threads)
+    check_memory(memory)
+    states, model = trace.states(), trace.model()
+    trace.check_visits(states, model)
+    return Plan(trace.data, options, model, states, memory, started)
 
 
 class ResultOptions(TypedDict, total=False):
@@ -275,10 +268,10 @@ def fill_folder(
 
     Parameters
     ----------
-    plan : Plan
-    folder : Path
-    threads, command, progress
+    plan, threads, command, progress
         See :func:`start`.
+    folder : Path
+        Made if need be.
     **results
         See :func:`~pyclone_pgsm.analyses.results.write_results`.
     """

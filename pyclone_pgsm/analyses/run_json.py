@@ -17,10 +17,7 @@ from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.analyses.memory import Estimate
 from pyclone_pgsm.posterior.convergence import Diagnostic
 from pyclone_pgsm.posterior.rows import kept_rows
-from pyclone_pgsm.posterior.summarize import (
-    DEFAULT_CRITERION,
-    Result,
-)
+from pyclone_pgsm.posterior.summarize import DEFAULT_CRITERION, Result
 from pyclone_pgsm.sampling.convergence import COCLUSTERING_LIMIT, ESS_LIMIT, RHAT_LIMIT, Verdict
 from pyclone_pgsm.sampling.moves import COUNTS
 from pyclone_pgsm.sampling.settings import start_of

@@ -1,4 +1,4 @@
-"""The tables of the output folder: names and columns are promises, described in `pyclone_pgsm.analyses.columns`."""
+"""The tables of the output folder, whose columns :mod:`pyclone_pgsm.analyses.columns` describes; their names stay."""
 
 from __future__ import annotations
 
@@ -118,19 +118,13 @@ def left_out_table(left_out: Sequence[LeftOut]) -> pd.DataFrame:
     return table.astype({"row": "Int64"})
 
 
-def table_text(table: pd.DataFrame, separator: str = "\t") -> str:
-    """A table as text; missing values are empty."""
-    text: str = table.to_csv(sep=separator, index=False, float_format=DIGITS, lineterminator="\n")
+def table_text(table: pd.DataFrame) -> str:
+    """A table as tab-separated text; missing values are empty."""
+    text: str = table.to_csv(sep="\t", index=False, float_format=DIGITS, lineterminator="\n")
     return text
 
 
-def write_table(table: pd.DataFrame, path: Path, separator: str = "\t") -> None:
-    """Write a table; missing values are empty.
-
-    Raises
-    ------
-    OutputError
-        The file cannot be written.
-    """
+def write_table(table: pd.DataFrame, path: Path) -> None:
+    """Write a table as :func:`table_text`."""
     with replacing(path) as temporary:
-        temporary.write_text(table_text(table, separator), encoding="utf-8", newline="")
+        temporary.write_text(table_text(table), encoding="utf-8", newline="")

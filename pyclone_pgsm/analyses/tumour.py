@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import pandas as pd
 
 from pyclone_pgsm.analyses.lines import cluster_lines
-from pyclone_pgsm.analyses.protocol import Footprint
+from pyclone_pgsm.analyses.protocol import Analysis, Footprint
 from pyclone_pgsm.analyses.tables import cluster_table, left_out_table, mutation_table
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.observations import Observations
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from pyclone_pgsm.report.content import Content, Page
 
 VISITED = 60
-"""Sets of tables that chains visit, about, before they settle."""
+"""About how many sets of tables chains visit before they settle."""
 OBSERVATION = 250
 """Bytes a mutation and sample: thirteen columns of 8 bytes, and as much while they are read."""
 CHUNKS = 64
@@ -77,16 +77,13 @@ class ModelOptions:
     prevalence_prior: str = "learned"
 
     def __post_init__(self) -> None:
-        if self.genotype_prior not in GENOTYPE_PRIORS:
-            raise UsageError(
-                f"`genotype_prior` {self.genotype_prior!r}: must be one of {', '.join(GENOTYPE_PRIORS)}"
-            )
-        if self.density not in DENSITIES:
-            raise UsageError(f"`density` {self.density!r}: must be one of {', '.join(DENSITIES)}")
-        if self.prevalence_prior not in PREVALENCE_PRIORS:
-            raise UsageError(
-                f"`prevalence_prior` {self.prevalence_prior!r}: must be one of {', '.join(PREVALENCE_PRIORS)}"
-            )
+        for name, value, known in (
+            ("genotype_prior", self.genotype_prior, GENOTYPE_PRIORS),
+            ("density", self.density, DENSITIES),
+            ("prevalence_prior", self.prevalence_prior, PREVALENCE_PRIORS),
+        ):
+            if value not in known:
+                raise UsageError(f"`{name}` {value!r}: must be one of {', '.join(known)}")
         if self.precision not in (None, PER_SAMPLE):
             self._check_precision(self.precision)
         check_uncertain(self.tumour_content)
@@ -124,7 +121,7 @@ class ModelOptions:
         )
 
 
-class TumourAnalysis:
+class TumourAnalysis(Analysis[TumourData, Summary]):
     """Prevalences of mutations in samples."""
 
     kind: ClassVar[str] = TumourData.kind
@@ -137,7 +134,7 @@ class TumourAnalysis:
     )
 
     def footprint(self, data: TumourData) -> Footprint:
-        """Of all sets of tables that are kept or in use, and of the observations while they are read."""
+        """All sets of tables that are kept or in use, and the observations while they are read."""
         observations, options = data.observations, data.options
         G, D = options.grid_size, observations.num_samples
         table = deduplicate(observations)
@@ -153,7 +150,7 @@ class TumourAnalysis:
         return Footprint(observations.num_mutations * D * OBSERVATION, tables, stat_size, 0)
 
     def named_options(self, options: StoredOptions) -> str:
-        """Of the model's options those that are not left out."""
+        """The model's options that are set."""
         model = options.to_dict()
         names = ["genotype_prior", "density", "precision", "outlier_prob"]
         return " ".join(f"`{name}` {model[name]}" for name in names if model.get(name) is not None)
@@ -175,7 +172,6 @@ class TumourAnalysis:
         return tumour_pictures(result.summary, (result.coclustered, result.coclustering), traces)
 
     def page(self, content: Content) -> Page:
-        """The sections of the report, its pictures, and numbers for MultiQC."""
         from pyclone_pgsm.report.tumour_page import tumour_page
 
         return tumour_page(content)
@@ -226,25 +222,21 @@ def _summary_lines(summary: Summary, left_out: int) -> list[str]:
         [f"{mean:.3f} [{lower:.3f}, {upper:.3f}]" for mean, lower, upper in zip(*columns)]
         for columns in zip(summary.cluster_mean, summary.cluster_lower, summary.cluster_upper)
     ]
-    return [
+    title = (
         f"{count(len(summary.mutation_ids), 'mutation')} in {count(len(summary.sample_ids), 'sample')}: "
         f"{count(summary.num_clusters, 'cluster')}"
-        + (
-            f", {count(summary.num_outliers, 'outlier')} (cluster -1)"
-            if summary.outlier_prob is not None
-            else ""
-        )
-        + (f"; {left_out} left out or changed (left_out.tsv)" if left_out else ""),
-        *cluster_lines(
-            summary.sample_ids, summary.cluster_size.tolist(), cells, 18, "samples", _marks(summary)
-        ),
+    )
+    if summary.outlier_prob is not None:
+        title += f", {count(summary.num_outliers, 'outlier')} (cluster -1)"
+    if left_out:
+        title += f"; {left_out} left out or changed (left_out.tsv)"
+    sizes = summary.cluster_size.tolist()
+    marks = dict.fromkeys(absent_everywhere(summary.cluster_prob_present), "absent: probably artefacts")
+    return [
+        title,
+        *cluster_lines(summary.sample_ids, sizes, cells, 18, "samples", marks),
         _trunk_line(summary),
     ]
-
-
-def _marks(summary: Summary) -> dict[int, str]:
-    """What stands behind the rows of clusters."""
-    return dict.fromkeys(absent_everywhere(summary.cluster_prob_present), "absent: probably artefacts")
 
 
 def _trunk_line(summary: Summary) -> str:

@@ -20,12 +20,7 @@ from pyclone_pgsm.cli.options import (
     output_option,
     taking,
 )
-from pyclone_pgsm.cli.parsing import (
-    command_line,
-    parse_number,
-    result_options,
-    sampling_plan,
-)
+from pyclone_pgsm.cli.parsing import command_line, parse_number, result_options, sampling_plan
 from pyclone_pgsm.cli.progress import progress_bars, say
 from pyclone_pgsm.cli.tumours import (
     SEGMENT_OPTIONS,
@@ -115,7 +110,7 @@ def analyze(
 
     apart: list[str] = []
     each_tumour(found, out or folder_for(inputs, given), work, given["quiet"])
-    require_convergence(given, apart)
+    require_convergence(given["require_convergence"], apart)
 
 
 @taking(TUMOUR_OPTIONS, SEGMENT_OPTIONS)
@@ -167,11 +162,8 @@ def run(
         model = _model_options(given)
         found = tumours(inputs, given)
 
-    def trace_of(tumour: Tumour, place: Path) -> Path:
-        return place / "trace.h5" if tumour.name else place
-
     def work(tumour: Tumour, place: Path) -> None:
-        trace = trace_of(tumour, place)
+        trace = place / "trace.h5" if tumour.name else place
         reading = read(tumour, given)
         resolved = settings.resolve(reading.observations.num_mutations)
         if trace.is_dir():
@@ -196,7 +188,7 @@ def run(
 
     apart: list[str] = []
     each_tumour(found, out, work, given["quiet"])
-    require_convergence(given, apart)
+    require_convergence(given["require_convergence"], apart)
 
 
 @taking(

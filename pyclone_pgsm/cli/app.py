@@ -1,4 +1,4 @@
-"""The command line: parse, call one function, print, exit code. No science here."""
+"""The commands of ``pyclone-pgsm``, and what all of them share."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from pyclone_pgsm.cli.environment import settle
 from pyclone_pgsm.cli.examples import epilog
 from pyclone_pgsm.cli.handover import export, report, score
 from pyclone_pgsm.cli.simulate import simulate
-from pyclone_pgsm.cli.terminal import guarded
 from pyclone_pgsm.cli.traces import merge, plot, resume, summarize
 
 app = typer.Typer(
@@ -62,16 +61,10 @@ for command in (
     app.command(epilog=epilog(command.__name__))(command)
 
 
-def main() -> None:
-    """The command ``pyclone-pgsm``; its entry point is that of :mod:`pyclone_pgsm.__main__`."""
-    with guarded():
-        run_command()
-
-
 def run_command() -> None:
     """What the command line asks for."""
     settle()
-    # Compiling makes very many objects that stay: with the default thresholds the garbage collector would walk over
+    # Compiling makes very many objects that stay: with the default thresholds the garbage collector would look through
     # them again and again, and take a twentieth of the time.
     gc.set_threshold(100_000, 50, 50)
     app()

@@ -124,7 +124,7 @@ def cluster(
             raise data_error(matrix, fault) from None
         if not given["quiet"]:
             say(result, folder)
-    require_convergence(given, [] if result.convergence.converged else [str(folder)])
+    require_convergence(given["require_convergence"], [] if result.convergence.converged else [str(folder)])
 
 
 def likelihoods() -> None:

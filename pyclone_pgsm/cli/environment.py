@@ -1,8 +1,8 @@
-"""What the command settles for its process before anything heavy is imported.
+"""Environment variables that the command sets for its process before anything heavy is imported.
 
 The threads of a run are those of ``--threads``, a chain each. Libraries for linear algebra would start as many again as
 there are processors, for products too small to gain by it, and sums split among them have other last digits on another
-machine. And what matplotlib keeps goes where all else is kept that the command may write.
+machine. Matplotlib's cache goes into the same folder as all else that is kept between runs.
 """
 
 from __future__ import annotations
@@ -25,14 +25,13 @@ THREADS = (
 
 
 def settle() -> None:
-    """One thread for each library; matplotlib's files into `CACHE` if it is set, and no word of it if they cannot be.
+    """One thread for each library; matplotlib's files in the folder `CACHE` if it is set, without its warnings.
 
-    Libraries that are imported already do not notice. Processes that this one starts inherit it.
+    This has no effect on libraries that are imported already. Processes that this one starts inherit it.
     """
     os.environ.update(dict.fromkeys(THREADS, "1"))
-    os.environ.setdefault(
-        "JE_ARROW_MALLOC_CONF", "background_thread:false"
-    )  # pandas imports pyarrow if it is there
+    # pandas imports pyarrow if it is there
+    os.environ.setdefault("JE_ARROW_MALLOC_CONF", "background_thread:false")
     chosen = os.environ.get(CACHE)
     if chosen:
         os.environ.setdefault("MPLCONFIGDIR", str(Path(chosen) / "matplotlib"))

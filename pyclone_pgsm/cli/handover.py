@@ -8,7 +8,8 @@ from typing import Annotated
 import typer
 
 from pyclone_pgsm.cli.mistakes import mistakes_reported
-from pyclone_pgsm.cli.options import FORCE, QUIET, output_option
+from pyclone_pgsm.cli.options import FORCE, QUIET, WRITING_OPTIONS, grouped, output_option, taking
+from pyclone_pgsm.cli.parsing import split_sample
 from pyclone_pgsm.cli.traces import FileLikelihood
 
 FORMAT_NAMES = (
@@ -16,11 +17,6 @@ FORMAT_NAMES = (
     "cbioportal, parquet"
 )
 """Those of `pyclone_pgsm.exports`, which the help must not import."""
-
-Finished = Annotated[
-    Path,
-    typer.Argument(metavar="RESULT", help="An output folder of analyze, or a trace.", show_default=False),
-]
 
 
 def report(
@@ -49,72 +45,65 @@ def report(
             print(f"written: {out}")
 
 
+EXPORT_OPTIONS = grouped(
+    None,
+    {
+        "patient": (str, "patient", "Name of the patient."),
+        "primary": (str | None, None, "Sample of the primary tumour (metient).", "SAMPLE"),
+        "source": (
+            str | None,
+            None,
+            "Your own VCF or MAF to annotate (vcf, maf, cbioportal).",
+            "FILE|SAMPLE=FILE",
+        ),
+        "drivers": (
+            Path | None,
+            None,
+            "Genes or mutations that are drivers, one a line (ctree, revolver).",
+        ),
+    },
+)
+
+
+@taking(EXPORT_OPTIONS, WRITING_OPTIONS)
 def export(
-    result: Finished,
+    context: typer.Context,
+    result: Annotated[
+        Path,
+        typer.Argument(metavar="RESULT", help="An output folder of analyze, or a trace.", show_default=False),
+    ],
     format: Annotated[
         str, typer.Option("--format", metavar="NAME", help=f"{FORMAT_NAMES}.", show_default=False)
     ],
     out: Annotated[Path, output_option("The file; of a format of several files their folder.")],
-    patient: Annotated[
-        str, typer.Option("--patient", metavar="NAME", help="Name of the patient.")
-    ] = "patient",
-    primary: Annotated[
-        str | None,
-        typer.Option("--primary", metavar="SAMPLE", help="Sample of the primary tumour (metient)."),
-    ] = None,
-    source: Annotated[
-        str | None,
-        typer.Option(
-            "--source",
-            metavar="FILE|SAMPLE=FILE",
-            help="Your own VCF or MAF to annotate (vcf, maf, cbioportal).",
-        ),
-    ] = None,
-    drivers: Annotated[
-        Path | None,
-        typer.Option(
-            "--drivers",
-            metavar="FILE",
-            help="Genes or mutations that are drivers, one a line (ctree, revolver).",
-        ),
-    ] = None,
-    force: FORCE = False,
-    quiet: QUIET = False,
 ) -> None:
     """Write a result as another tool reads it; what the format cannot carry is told."""
+    given = context.params
     with mistakes_reported():
         from pyclone_pgsm.exports import check_output, find_format
         from pyclone_pgsm.files import refuse_inputs
         from pyclone_pgsm.results import open_trace
 
-        sample, path = _split(source)
+        source, drivers, force = given["source"], given["drivers"], given["force"]
+        sample, file = split_sample(source) if source is not None else (None, None)
+        path = None if file is None else Path(file)
         chosen = find_format(format)
         check_output(chosen, out, force)
         written = [out / name for name in chosen.files] or [out]
-        refuse_inputs(
-            written, [each for each in (path, drivers, result, result / "trace.h5") if each is not None]
-        )
+        refuse_inputs(written, filter(None, (path, drivers, result, result / "trace.h5")))
         names = _lines(drivers) if drivers else []
         notes = open_trace(result).export(
             format,
             out,
-            patient=patient,
-            primary=primary,
+            patient=given["patient"],
+            primary=given["primary"],
             source=path,
             source_sample=sample,
             drivers=names,
             force=force,
         )
-        if not quiet:
+        if not given["quiet"]:
             print("\n".join([*notes, f"written: {', '.join(map(str, written))}"]))
-
-
-def _split(source: str | None) -> tuple[str | None, Path | None]:
-    """Sample and path of ``FILE`` or ``SAMPLE=FILE``."""
-    if source is None:
-        return None, None
-    sample, equals, path = source.partition("=")
-    return (None, Path(source)) if not equals or Path(source).exists() else (sample, Path(path))
 
 
 def _lines(path: Path) -> list[str]:

@@ -1,14 +1,14 @@
-"""How a user's mistakes are told, and with which exit code a command ends."""
+"""Messages for a user's mistakes, and the exit codes of commands."""
 
 from __future__ import annotations
 
 import re
 import shlex
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import NoReturn
 
 import typer
 
@@ -19,22 +19,17 @@ from pyclone_pgsm.stopping import EXIT_CODE, Stopped, is_asked_to_stop
 
 OPTIONS = {"criterion": "consensus", "parameters": "param"}
 """Options that have another name than the parameter of the library."""
+NOT_CONVERGED = 3
+"""The exit code of chains that have not converged, if convergence is asked for."""
 
 
 def with_options(text: str) -> str:
     """The text of an error with options in place of parameters: ``--burn-in -1: must be at least 0``."""
-    return re.sub("`([a-z_]+)`", lambda found: _option(found.group(1)), text)
-
-
-def _option(parameter: str) -> str:
-    return "--" + OPTIONS.get(parameter, parameter).replace("_", "-")
-
-
-NOT_CONVERGED = 3
+    return re.sub("`([a-z_]+)`", lambda found: "--" + OPTIONS.get(found[1], found[1]).replace("_", "-"), text)
 
 
 def fail(message: str) -> NoReturn:
-    """Print a user's mistake and exit with code 2."""
+    """Print a message and exit with code 2."""
     print(f"pyclone-pgsm: {message}", file=sys.stderr)
     raise typer.Exit(2)
 
@@ -46,26 +41,24 @@ def mistakes_reported(trace: Path | None = None, where: str | None = None) -> It
     Parameters
     ----------
     trace : Path or None
-        One that is kept whatever happens.
+        The trace that the command works on, which is kept.
     where : str or None
-        Begins the message.
+        Begins the message, such as the name of a patient.
     """
+    beginning = f"{where}: " if where else ""
     try:
         yield
     except PycloneError as mistake:
         if where is None:  # otherwise other patients go on
             stop_precompiling()
-        fail(with_options(f"{where}: {mistake}" if where else str(mistake)))
+        fail(with_options(f"{beginning}{mistake}"))
     except OSError as problem:
         if problem.filename is None:
             raise
-        message = f"{problem.filename}: {problem.strerror}"
-        fail(f"{where}: {message}" if where else message)
+        fail(f"{beginning}{problem.filename}: {problem.strerror}")
     except MemoryError:
-        message = (
-            "the memory does not suffice: run fewer chains at a time (--threads 1), or on a larger machine"
-        )
-        fail(f"{where}: {message}" if where else message)
+        message = "run fewer chains at a time (--threads 1), or on a larger machine"
+        fail(f"{beginning}the memory does not suffice: {message}")
     except (KeyboardInterrupt, Stopped):
         fail_interrupted(trace if trace is not None and trace.is_file() else None)
     except Exception as problem:
@@ -91,8 +84,8 @@ def fail_interrupted(trace: Path | None) -> NoReturn:
     raise typer.Exit(EXIT_CODE)
 
 
-def require_convergence(given: Mapping[str, Any], not_converged: Sequence[str]) -> None:
-    """End with exit code 3 if convergence is asked for and some results, told by their places, have not converged."""
-    if given["require_convergence"] and not_converged:
+def require_convergence(is_required: bool, not_converged: Sequence[str]) -> None:
+    """End with exit code 3 if convergence is asked for and some results, named by their paths, have not converged."""
+    if is_required and not_converged:
         print(f"pyclone-pgsm: not converged: {', '.join(not_converged)}", file=sys.stderr)
         raise typer.Exit(NOT_CONVERGED)

@@ -16,7 +16,7 @@ Options = dict[str, tuple[Any, Any]]
 
 
 def taking(*groups: Options) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Decorator: a command takes the options of these groups after its own. It finds them in ``context.params``."""
+    """Decorator: a command takes the options of these groups after its own, and finds them in ``context.params``."""
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(function, eval_str=True)
@@ -43,10 +43,10 @@ METAVARS = {int: "INT", float: "FLOAT", str: "NAME", Path: "FILE"}
 
 
 def metavar_of(kind: Any) -> str | None:
-    """What stands for the value of an option where nothing else is said; None if it has none."""
-    kinds = [kind, *get_args(kind)]
-    kinds += [each for inner in kinds for each in get_args(inner)]
-    return next((METAVARS[each] for each in kinds if each in METAVARS), None)
+    """The metavar of an option by its type; None if it takes no value."""
+    if kind in METAVARS:
+        return METAVARS[kind]
+    return next(filter(None, map(metavar_of, get_args(kind))), None)
 
 
 def grouped(panel: str | None, told: dict[str, tuple[Any, ...]]) -> Options:

@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from pyclone_pgsm.priors import Prior
     from pyclone_pgsm.sampling.settings import Settings
 
-
 LONGEST_SHOWN = 60
 PICTURE_FORMATS = ("png", "pdf", "svg")
 
@@ -38,7 +37,7 @@ def _short(text: str, show: Callable[[str], str] = repr) -> str:
 
 
 def _depth(value: Any) -> int:
-    """How deep lists stand within lists; deeper than 2 is 3."""
+    """How deeply lists are nested; deeper than 2 is 3."""
     for depth in range(3):
         if not isinstance(value, list | dict):
             return depth
@@ -57,17 +56,16 @@ def parse_parameters(texts: list[str] | None) -> dict[str, Any]:
             raise UsageError(f"--param {text!r}: {name} is given twice")
         try:
             parameters[name] = json.loads(value)
+            is_too_deep = _depth(parameters[name]) > 2
         except RecursionError:
-            raise UsageError(
-                f"--param {_short(text)}: lists within lists are taken to a depth of 2, those of a matrix"
-            ) from None
+            is_too_deep = True
         except ValueError:
             if value[0] in "[{":
                 raise UsageError(
                     f"--param {_short(text)}: {_short(value, str)} is no list as in JSON, like [0,1.5]"
                 ) from None
-            parameters[name] = value
-        if _depth(parameters[name]) > 2:
+            parameters[name], is_too_deep = value, False
+        if is_too_deep:
             raise UsageError(
                 f"--param {_short(text)}: lists within lists are taken to a depth of 2, those of a matrix"
             )
@@ -127,6 +125,12 @@ def default_folder(data: Path, ending: str = "_pyclone_pgsm") -> Path:
     for suffix in (".gz", ".bgz", ".vcf", ".maf", ".tsv", ".csv", ".txt", ".npy", ".parquet"):
         stem = stem.removesuffix(suffix)
     return Path(stem + ending)
+
+
+def split_sample(text: str) -> tuple[str | None, str]:
+    """Sample and file of ``SAMPLE=FILE``; a file that has such a name is taken as it is."""
+    sample, equals, file = text.partition("=")
+    return (sample, file) if equals and not Path(text).exists() else (None, text)
 
 
 def command_line() -> str:

@@ -68,7 +68,7 @@ def simulate(
         from pyclone_pgsm.simulate.options import SimulationOptions
         from pyclone_pgsm.simulate.writing import write_simulation
 
-        chosen = {name: given[name] for name in (field.name for field in fields(SimulationOptions))}
+        chosen = {field.name: given[field.name] for field in fields(SimulationOptions)}
         chosen |= {"purity": given["purity"] or 0.8, "precision": given["precision"] or float("inf")}
         paths = write_simulation(
             out, SimulationOptions(**chosen), given["seed"], name=given["name"], force=given["force"]

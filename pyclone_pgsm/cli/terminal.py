@@ -1,9 +1,9 @@
 """What surrounds a command: its standard streams, whatever state they are in, the signals, and the exit code.
 
-A stream that is closed is as good as one that leads nowhere. What a stream's encoding lacks is written by number. Where
-the reader of the output has gone, as in ``| head -1``, the rest is for nobody, and the command does its work all the
-same; where the output cannot be written for another reason, as on a full disk, the command does its work, and says so
-with exit code 2.
+A closed stream is replaced by the null device. Characters that a stream's encoding lacks are written as escapes. If the
+reader of the output has gone, as in ``| head -1``, the command does its work all the same and drops the rest of the
+output; if it cannot be written for another reason, as on a full disk, the command does its work and ends with exit
+code 2.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pyclone_pgsm.stopping import EXIT_CODE, Stopped, ignore_signals, is_asked_t
 
 
 class _Stream(io.TextIOWrapper):
-    """Standard output or error that keeps its first failure, and then leads nowhere."""
+    """Standard output or error that keeps its first failure, and writes to the null device from then on."""
 
     failure: OSError | None = None
 
@@ -45,7 +45,7 @@ class _Stream(io.TextIOWrapper):
 
 
 def _open_streams() -> None:
-    """Lead closed streams nowhere: the next file that is opened would take their place."""
+    """Open the null device for closed streams: the next file that is opened would take their place."""
     for number in range(3):
         try:
             os.fstat(number)
@@ -67,13 +67,7 @@ def _stream(stream: Any, number: int) -> _Stream:
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """Run a command within the block, and exit with its code.
-
-    Raises
-    ------
-    SystemExit
-        Always, unless the command fails by a fault of the program.
-    """
+    """Run a command within the block, and exit with its code, unless it fails by a fault of the program."""
     _open_streams()
     stop_on_signals()
     code: Any = 0

@@ -86,7 +86,7 @@ def resume(
         if not quiet:
             print(verdict_line(verdict))
             print(f"{count(chains, 'chain')} of {done:,} iterations in {trace}")
-    require_convergence({"require_convergence": require}, [] if verdict.converged else [str(trace)])
+    require_convergence(require, [] if verdict.converged else [str(trace)])
 
 
 def merge(
@@ -133,13 +133,7 @@ def summarize(
             left_out = len(opened.data.left_out)
             names = ANALYSES[opened.data.kind].files
         check_folder(out, given["force"], [name for name in names if name != "trace.h5"])
-        result = analysis.write_results(
-            trace,
-            out,
-            burn_in=burn_in,
-            likelihood=likelihood,
-            **results,
-        )
+        result = analysis.write_results(trace, out, burn_in=burn_in, likelihood=likelihood, **results)
         if not given["quiet"]:
             say(result, out, left_out)
 

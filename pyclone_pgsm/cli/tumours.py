@@ -13,7 +13,7 @@ import typer
 
 from pyclone_pgsm.cli.mistakes import mistakes_reported
 from pyclone_pgsm.cli.options import grouped
-from pyclone_pgsm.cli.parsing import default_folder
+from pyclone_pgsm.cli.parsing import default_folder, split_sample
 from pyclone_pgsm.errors import InputError, UsageError
 
 if TYPE_CHECKING:
@@ -89,7 +89,7 @@ SEGMENT_OPTIONS = grouped(
     },
 )
 READ_WITH = [name for name in SEGMENT_OPTIONS if name not in ("segments", "samples")]
-"""Those that say how the files are read."""
+"""The options that say how the files are read."""
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class Tumour:
 
     @property
     def files(self) -> list[Path]:
-        """All that is read of it."""
+        """All its files."""
         return self.tables if self.patient is None else self.patient.files
 
     @property
@@ -130,7 +130,7 @@ def warn(warnings: Sequence[str], patient: str = "") -> None:
 
 @contextmanager
 def _options_named(given: Mapping[str, Any]) -> Iterator[None]:
-    """Put the option before the name of a file that is wrong as a whole, where an option gives the file."""
+    """In errors about a whole file that was given by an option, write the option before the name of the file."""
     try:
         yield
     except InputError as error:
@@ -212,17 +212,15 @@ def _of_files(inputs: Sequence[Path], segments: Sequence[str]) -> Patient:
 
 
 def _named(text: str) -> tuple[str | None, Path]:
-    """Sample and file of SAMPLE=FILE; a file that has such a name is taken as it is."""
-    sample, equals, file = text.partition("=")
-    if not equals or Path(text).exists():
-        return None, Path(text)
-    if not sample or not file:
+    """Sample and file of FILE or SAMPLE=FILE."""
+    sample, file = split_sample(text)
+    if sample is not None and not (sample and file):
         raise UsageError(f"{text!r}: INPUT and --segments must be FILE or SAMPLE=FILE")
     return sample, Path(file)
 
 
 def read(tumour: Tumour, given: Mapping[str, Any]) -> Reading:
-    """Read a tumour, whatever it comes as."""
+    """Read a tumour, from tables or from mutations with segments."""
     from pyclone_pgsm.analyses.reading import read_counts, read_joined
 
     error_rate, genotype_prior = given["error_rate"], given["genotype_prior"]

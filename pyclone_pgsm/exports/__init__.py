@@ -1,4 +1,4 @@
-"""Hand over to other tools: a format a file, all of them in `FORMATS`."""
+"""Results in the formats of other tools, all of them in `FORMATS`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,9 @@ from pathlib import Path
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.exports.answer import Answer, ExportOptions, Format
 from pyclone_pgsm.exports.clone_trees import CITUP, CLONEVOL, CTREE, REVOLVER
-from pyclone_pgsm.exports.conipher import CONIPHER
 from pyclone_pgsm.exports.maf import CBIOPORTAL, MAF
-from pyclone_pgsm.exports.metient import METIENT
-from pyclone_pgsm.exports.pairtree import PAIRTREE
-from pyclone_pgsm.exports.parquet import PARQUET
-from pyclone_pgsm.exports.phyclone import PHYCLONE
-from pyclone_pgsm.exports.pyclone import PYCLONE, PYCLONE_VI
+from pyclone_pgsm.exports.tables import PARQUET, PYCLONE, PYCLONE_VI
+from pyclone_pgsm.exports.tree_builders import CONIPHER, METIENT, PAIRTREE, PHYCLONE
 from pyclone_pgsm.exports.vcf import VCF
 from pyclone_pgsm.files import check_new, make_folder, replacing_together
 

@@ -1,4 +1,4 @@
-"""What the formats are written from, and what they share."""
+"""The finished analysis that formats are written from, and what their writers share."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from pyclone_pgsm.posterior.summary import Summary
 
 DIGITS = "%.6g"
 DEFAULT_PATIENT = "patient"
+DEFAULT_ERROR_RATE = 0.001
 
 
 @dataclass(frozen=True)
@@ -36,7 +37,7 @@ class Answer:
 
     observations: Observations
     summary: Summary
-    error_rate: float = 0.001
+    error_rate: float = DEFAULT_ERROR_RATE
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
     @property
@@ -160,7 +161,7 @@ def long_table(answer: Answer, rows: NDArray[np.int64], **columns: NDArray) -> p
 def note_exceptions(
     answer: Answer, missing: str, outliers: str = "are left out: the format has no place for them"
 ) -> list[str]:
-    """Lines of what becomes of outliers, and of what stands where samples have no data, where there are any."""
+    """Lines on what becomes of outliers, and on what mutations without data in a sample have, if there are any."""
     num_outliers, num_missing = len(answer.outliers), int((~answer.observations.has_data).sum())
     notes = []
     if num_outliers:
@@ -171,7 +172,7 @@ def note_exceptions(
 
 
 def note_two_states(answer: Answer, what: str) -> list[str]:
-    """A line of what becomes of subclonal copy numbers, if there are any."""
+    """A line on what becomes of subclonal copy numbers, if there are any."""
     number = int((answer.observations.subclonal_fraction > 0).sum())
     return [f"{count(number, 'row')} with subclonal copy number: {what}"] if number else []
 

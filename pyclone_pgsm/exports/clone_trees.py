@@ -32,21 +32,21 @@ def in_r(values: NDArray[np.bool_]) -> NDArray[np.object_]:
 
 
 def _notes(answer: Answer, *own: str) -> list[str]:
-    """What a table of clusters cannot carry: its own notes among those of all of them."""
+    """What a table of clusters cannot carry: `own` notes of a format, and those of all of them."""
     return [*note_exceptions(answer, OF_CLUSTER), *own, NO_UNCERTAINTY]
 
 
 def _in_trunk(answer: Answer) -> tuple[NDArray[np.bool_], list[str]]:
-    """(T,) whether the mutation belongs to the trunk, and a line if there is none."""
-    summary = answer.summary
+    """(T,) whether the mutation belongs to the trunk, and a line if there is none, or more than one."""
+    summary, notes = answer.summary, []
     found = trunks(summary.cluster_prob_clonal, summary.cluster_size)
     if not found:
-        return np.zeros(len(summary.labels), bool), [
-            "is.clonal is FALSE everywhere: no cluster is clonal in every sample"
-        ]
-    others = len(found) - 1
-    note = [f"is.clonal is TRUE of cluster {found[0]} alone, the largest of {others + 1} clonal ones"]
-    return summary.labels == found[0], note if others else []
+        notes.append("is.clonal is FALSE everywhere: no cluster is clonal in every sample")
+    elif len(found) > 1:
+        notes.append(
+            f"is.clonal is TRUE of cluster {found[0]} alone, the largest of {len(found)} clonal ones"
+        )
+    return np.isin(summary.labels, found[:1]), notes
 
 
 def _write_ctree(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
@@ -58,10 +58,7 @@ def _write_ctree(answer: Answer, out: Path, options: ExportOptions) -> list[str]
         answer.placed,
         cluster=summary.labels,
         nMuts=sizes,
-        **{
-            "is.driver": in_r(is_driver(answer, options.drivers)),
-            "is.clonal": in_r(clonal),
-        },
+        **{"is.driver": in_r(is_driver(answer, options.drivers)), "is.clonal": in_r(clonal)},
         CCF=answer.prevalence,
     ).rename(columns={"mutation_id": "variantID"})
     table["patientID"] = options.patient

@@ -13,10 +13,10 @@ from pathlib import Path
 import numpy as np
 
 from pyclone_pgsm.errors import InputError, Problem
-from pyclone_pgsm.exports.answer import Answer, ExportOptions, Format, count
+from pyclone_pgsm.exports.answer import Answer, ExportOptions, Format
 from pyclone_pgsm.exports.source import Mutations, given_source, samples_of
 from pyclone_pgsm.files import write_file
-from pyclone_pgsm.inputs.problems import FileProblems
+from pyclone_pgsm.inputs.problems import FileProblems, count
 from pyclone_pgsm.inputs.text import open_text
 from pyclone_pgsm.posterior.states import CLONAL, SUBCLONAL, statuses
 

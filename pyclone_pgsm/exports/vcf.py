@@ -10,11 +10,11 @@ import zlib
 from pathlib import Path
 
 from pyclone_pgsm.errors import InputError, Problem
-from pyclone_pgsm.exports.answer import Answer, ExportOptions, Format, count
+from pyclone_pgsm.exports.answer import Answer, ExportOptions, Format
 from pyclone_pgsm.exports.source import Mutations, given_source, samples_of
 from pyclone_pgsm.files import write_file
 from pyclone_pgsm.inputs.mutations.vcf_header import FIXED, read_header
-from pyclone_pgsm.inputs.problems import FileProblems
+from pyclone_pgsm.inputs.problems import FileProblems, count
 from pyclone_pgsm.inputs.text import unpacked
 
 KEYS = ("CCF", "CCFL", "CCFU")

@@ -1,4 +1,4 @@
-"""A result against a known truth: the tables of both, and all that can be said."""
+"""Comparing a result with a known truth."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pyclone_pgsm.scoring.metrics import adjusted_rand, coverage, pair_precision
 CLUSTER_COLUMNS = ("cluster", "truth_cluster")
 PREVALENCE_COLUMNS = ("ccf", "empirical_prevalence", "nominal_prevalence")
 OUTLIER = "-1"
-"""What stands for the cluster of a mutation that has none."""
+"""The cluster of a mutation that has none."""
 FOUND_COLUMNS = ("mutation_id", "sample_id", "cluster_id", "cellular_prevalence")
 
 
@@ -61,7 +61,7 @@ def read_found(path: Path) -> pd.DataFrame:
 
 
 def score(truth: pd.DataFrame, found: pd.DataFrame) -> dict[str, float]:
-    """All that can be said of a result by its truth; NaN where the tables do not tell.
+    """All scores of a result; NaN where the tables do not have what a score needs.
 
     Clusters are compared over the mutations that both tables have, prevalences and intervals over the pairs of mutation
     and sample. ``mutations_lost`` are those of the truth that the result does not have. ``dream_1c`` is the mean over

@@ -1,4 +1,4 @@
-"""Does a likelihood keep its word? For the tests of likelihoods, the package's own and those of plugins.
+"""Whether a likelihood keeps the contract: for tests of likelihoods, the package's own and those of plugins.
 
 :func:`check_likelihood` asks a likelihood (see :mod:`pyclone_pgsm.likelihoods.contract`) about all blocks that the
 first few observations can form, and about some larger ones. With L(y_b) = exp(``log_marginal``) these must hold:
@@ -99,8 +99,7 @@ def check_statistic(it: Examination) -> None:
         for one_by_one in (0, len(block)):
             clean = it.ask(block, one_by_one)
             used = it.ask(block, one_by_one, fill=np.nan)
-            ways = ("after clear of used memory", used), ("after clear of zeros", clean)
-            it.must_answer_alike(block, *ways)
+            it.must_answer_alike(block, "after clear of used memory", used, "after clear of zeros", clean)
 
 
 def check_finite(it: Examination) -> None:
@@ -113,15 +112,16 @@ def check_finite(it: Examination) -> None:
 
 def check_questions(it: Examination) -> None:
     for block in it.blocks:
-        ways = ("asked again", it.ask(block, repeats=2)), ("asked once", it.answers(block))
-        it.must_answer_alike(block, *ways)
+        it.must_answer_alike(block, "asked again", it.ask(block, repeats=2), "asked once", it.answers(block))
 
 
 def check_order(it: Examination) -> None:
     for block in it.blocks:
         order = it.shuffled(block)
-        ways = [(f"after adding {show(o)}", it.ask(o, len(block))) for o in (order, block)]
-        it.must_answer_alike(block, *ways)
+        shuffled, sorted_ = it.ask(order, len(block)), it.ask(block, len(block))
+        it.must_answer_alike(
+            block, f"after adding {show(order)}", shuffled, f"after adding {show(block)}", sorted_
+        )
 
 
 def check_add_many(it: Examination) -> None:
@@ -129,8 +129,8 @@ def check_add_many(it: Examination) -> None:
         order = it.shuffled(block)
         single = it.ask(order, len(block))
         for one_by_one in (0, len(block) // 2):
-            ways = ("after add_many", it.ask(order, one_by_one)), ("after add of each", single)
-            it.must_answer_alike(block, *ways)
+            together = it.ask(order, one_by_one)
+            it.must_answer_alike(block, "after add_many", together, "after add of each", single)
 
 
 def check_remove(it: Examination) -> None:
@@ -140,33 +140,30 @@ def check_remove(it: Examination) -> None:
             come = it.shuffled([*block, *guests])
             left = it.ask(come, len(come), removed=guests)
             way = f"after adding {show(come)} and removing {show(guests)}"
-            it.must_answer_alike(block, (way, left), ("without that", it.answers(block)))
+            it.must_answer_alike(block, way, left, "without that", it.answers(block))
 
 
 def check_predictive(it: Examination) -> None:
     for i in range(it.T):
         prior = it.likelihood.log_prior_predictive(i)
-        pair = ("log_prior_predictive", prior), (f"log_marginal of {show([i])}", it.answers((i,))[-1])
-        it.must_be_equal(f"observation {i}", *pair)
+        name, marginal = f"log_marginal of {show([i])}", it.answers((i,))[-1]
+        it.must_be_equal(f"observation {i}", "log_prior_predictive", prior, name, marginal)
     for block in it.blocks:
         before = it.answers(block)
         for i in it.outside(block):
             after = it.answers(tuple(sorted((*block, i))))[-1]
-            names = "log_predictive", f"log_marginal of {show([*block, i])} less that of {show(block)}"
+            name = f"log_marginal of {show([*block, i])} less that of {show(block)}"
             where = f"observation {i}, block {show(block)}"
-            pair = (names[0], before[i]), (names[1], after - before[-1])
-            it.must_be_equal(where, *pair, abs(after))
+            it.must_be_equal(where, "log_predictive", before[i], name, after - before[-1], abs(after))
 
 
 def check_leave_one_out(it: Examination) -> None:
     for block in it.blocks:
         for i in block if len(block) > 1 else ():
             others = tuple(j for j in block if j != i)
-            pair = (
-                ("log_predictive_without", it.answers(block)[i]),
-                (f"log_predictive given {show(others)}", it.answers(others)[i]),
-            )
-            it.must_be_equal(f"observation {i}, block {show(block)}", *pair)
+            where, name = f"observation {i}, block {show(block)}", f"log_predictive given {show(others)}"
+            without, given = it.answers(block)[i], it.answers(others)[i]
+            it.must_be_equal(where, "log_predictive_without", without, name, given)
 
 
 def check_kind(it: Examination) -> None:
@@ -177,9 +174,9 @@ def check_kind(it: Examination) -> None:
     for i, j in combinations(range(it.T), 2):
         for block in it.blocks if kinds[i] == kinds[j] else ():
             if not {i, j} & set(block):
-                first, second = ((f"log_predictive of {k}", it.answers(block)[k]) for k in (i, j))
                 where = f"observations {i} and {j} of kind {kinds[i]}, block {show(block)}"
-                it.must_be_equal(where, first, second)
+                first, second = it.answers(block)[i], it.answers(block)[j]
+                it.must_be_equal(where, f"log_predictive of {i}", first, f"log_predictive of {j}", second)
 
 
 def check_negligible(it: Examination) -> None:
@@ -191,7 +188,7 @@ def check_negligible(it: Examination) -> None:
                 limit = exact - below
                 given = predictive(it.likelihood, np.array(block), i, limit)
                 name = f"log_predictive with negligible {limit:.10g}"
-                it.must_be_equal(where, (name, given), ("the exact one", exact))
+                it.must_be_equal(where, name, given, "the exact one", exact)
             for above in (0.1, 100.0):
                 limit = exact + above
                 given = predictive(it.likelihood, np.array(block), i, limit)
@@ -212,8 +209,10 @@ def check_log_predictives(it: Examination) -> None:
             given, _ = predictives_of_blocks(it.likelihood, labels, slots, i, limits)
             for b, (value, limit) in enumerate(zip(exact, limits)):
                 if value >= limit or given[b] >= limit:
-                    pair = (f"log_predictives of block {b}", given[b]), ("log_predictive", value)
-                    it.must_be_equal(f"{where}, negligible {limit:.10g}", *pair)
+                    name = f"log_predictives of block {b}"
+                    it.must_be_equal(
+                        f"{where}, negligible {limit:.10g}", name, given[b], "log_predictive", value
+                    )
             if (given[len(exact) :] != UNTOUCHED).any():
                 raise it.fault(f"{where}: writes more than {len(exact)} values")
 
@@ -243,11 +242,11 @@ def check_new_observations(it: Examination) -> None:
         given = predictives_new(it.likelihood, np.array(block), it.observations)
         for i in it.outside(block):
             name = "log_predictive and what log_predictive_new of the empty block has more than log_prior_predictive"
-            pair = ("log_predictive_new", given[i]), (name, it.answers(block)[i] + left_out[i])
-            it.must_be_equal(f"observation {i}, block {show(block)}", *pair)
+            where, expected = f"observation {i}, block {show(block)}", it.answers(block)[i] + left_out[i]
+            it.must_be_equal(where, "log_predictive_new", given[i], name, expected)
     name = "the sum of what log_predictive_new of the empty block has more than log_prior_predictive"
-    pair = ("log_constant", constant), (name, float(left_out.sum()))
-    it.must_be_equal(f"all {it.T} observations", *pair, float(np.abs(left_out).sum()))
+    total, scale = float(left_out.sum()), float(np.abs(left_out).sum())
+    it.must_be_equal(f"all {it.T} observations", "log_constant", constant, name, total, scale)
 
 
 def check_compiled(it: Examination) -> None:
@@ -271,7 +270,7 @@ def compare_answers(it: Examination) -> None:
         ):
             pure = it.ask(added, one_by_one, removed)
             machine = it.ask(added, one_by_one, removed, compiled=True)
-            it.must_answer_alike(block, ("compiled", machine), ("as plain Python", pure))
+            it.must_answer_alike(block, "compiled", machine, "as plain Python", pure)
 
 
 def compare_log_predictives(it: Examination) -> None:
@@ -281,8 +280,8 @@ def compare_log_predictives(it: Examination) -> None:
         machine, _ = compiled(it.likelihood, labels, slots, i, cuts)
         pure, _ = predictives_of_blocks(it.likelihood, labels, slots, i, cuts)
         for b in range(len(pure)):
-            pair = ("log_predictives compiled", machine[b]), ("that as plain Python", pure[b])
-            it.must_be_equal(f"observation {i}", *pair)
+            name = "log_predictives compiled"
+            it.must_be_equal(f"observation {i}", name, machine[b], "that as plain Python", pure[b])
 
 
 def compare_log_predictive_new(it: Examination) -> None:
@@ -291,8 +290,8 @@ def compare_log_predictive_new(it: Examination) -> None:
         machine = compiled(it.likelihood, np.array(block), it.observations)
         pure = predictives_new(it.likelihood, np.array(block), it.observations)
         for i in range(it.T):
-            pair = ("log_predictive_new compiled", machine[i]), ("that as plain Python", pure[i])
-            it.must_be_equal(f"observation {i}, block {show(block)}", *pair)
+            where, name = f"observation {i}, block {show(block)}", "log_predictive_new compiled"
+            it.must_be_equal(where, name, machine[i], "that as plain Python", pure[i])
 
 
 def check_posterior(it: Examination) -> None:

@@ -206,31 +206,21 @@ class Examination:
         return NonConforming(f"{name}, {self.property}: {text}")
 
     def must_be_equal(
-        self,
-        where: str,
-        first: tuple[str, float],
-        second: tuple[str, float],
-        scale: float = 1.0,
+        self, where: str, name: str, value: float, other_name: str, other: float, scale: float = 1.0
     ) -> None:
         """Compare two numbers, each with its name; `scale` is the largest number that they were made from."""
-        (name, value), (other_name, other) = first, second
         allowed = TOLERANCE * max(1.0, scale, abs(value), abs(other))
         if value != other and not abs(value - other) <= allowed < np.inf:
             raise self.fault(f"{where}: {name} is {value:.10g}, but {other_name} is {other:.10g}")
 
     def must_answer_alike(
-        self,
-        block: Sequence[int],
-        first: tuple[str, Answers],
-        second: tuple[str, Answers],
+        self, block: Sequence[int], way: str, answers: Answers, other_way: str, others: Answers
     ) -> None:
-        """Compare all answers of a block, gained in two ways that have names."""
-        (way, answers), (other_way, others) = first, second
+        """Compare all answers about a block that was made in two ways."""
         scale = float(np.abs(others[np.isfinite(others)]).max(initial=1.0))
         for i in range(self.T + 1):
             question, where = self.question(block, i)
-            pair = (f"{question} {way}", answers[i]), (f"that {other_way}", others[i])
-            self.must_be_equal(where, *pair, scale)
+            self.must_be_equal(where, f"{question} {way}", answers[i], f"that {other_way}", others[i], scale)
 
     def question(self, block: Sequence[int], i: int) -> tuple[str, str]:
         """The method that gives answer number `i` of a block, and what it is asked about."""

@@ -1,7 +1,4 @@
-"""What a trace asks of the data of a run. Each kind of data is one class.
-
-Which of them a likelihood clusters, :func:`pyclone_pgsm.trace.options.kind_of` tells.
-"""
+"""What a trace asks of the data of a run: each kind of data is one class."""
 
 from __future__ import annotations
 
@@ -30,35 +27,29 @@ class ModelOptions(Protocol):
 
 
 class Dataset(Protocol):
-    """What is clustered, with the options of its model.
-
-    Attributes
-    ----------
-    kind : str
-        The same for all data of this class.
-    """
+    """What is clustered, with the options of its model."""
 
     kind: ClassVar[str]
 
     @property
     def options(self) -> ModelOptions:
-        """Of the model."""
+        """Those of the model."""
 
     @property
     def names(self) -> list[str]:
-        """Of the observations: mutations or rows."""
+        """Names of the observations: mutations or rows."""
 
     @property
     def num_columns(self) -> int:
-        """Numbers of an observation: samples or columns."""
+        """How many numbers an observation has: samples or columns."""
 
     @property
     def left_out(self) -> list[LeftOut]:
-        """What of the input is not part of the data."""
+        """What was left out of the input."""
 
     @property
     def immaterial_above(self) -> dict[str, float]:
-        """By kind of hyperparameter the value above which all values mean the same."""
+        """The value above which all values mean the same, by kind of hyperparameter."""
 
     def make_model(self, likelihood: str | None = None) -> Model:
         """The model of the data.
@@ -81,12 +72,10 @@ class Dataset(Protocol):
     def write(self, group: h5py.Group) -> None:
         """Write everything but the options into a group that is empty."""
 
-
-class Kind(Protocol):
-    """How data of a kind come out of a trace."""
-
-    def read_options(self, values: dict[str, Any]) -> ModelOptions:
+    @classmethod
+    def read_options(cls, values: dict[str, Any]) -> ModelOptions:
         """The options of the model, from JSON; a :class:`~pyclone_pgsm.trace.values.Fault` if one cannot be."""
 
-    def read(self, group: h5py.Group, options: Any) -> Dataset:
+    @classmethod
+    def read(cls, group: h5py.Group, options: Any) -> Dataset:
         """The data in a group, checked, with these options of their model."""

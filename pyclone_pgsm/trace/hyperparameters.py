@@ -1,4 +1,4 @@
-"""The hyperparameters that a chain may trace: what their values may be."""
+"""The hyperparameters that a chain may trace, and their values."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def dataset_name(name: str) -> str:
 
 
 def describe(name: str) -> str:
-    """Of a hyperparameter, for its dataset's own attribute."""
+    """The description of a hyperparameter, for its dataset."""
     kind, _, sample = name.partition(":")
     if kind not in HYPERPARAMETERS:
         return "inferred parameter of the likelihood"
@@ -38,19 +38,20 @@ def describe(name: str) -> str:
 
 
 def values_of(name: str, num_mutations: int, contents: Mapping[str, Uncertain]) -> Values:
-    """What a hyperparameter's values may be, given the tumour contents that are inferred."""
+    """The values that a hyperparameter may have, given the tumour contents that are inferred."""
     kind, _, sample = name.partition(":")
     if kind == "discount":
         return Values("float64", within(0.0, 1.0, below=True), "at least 0 and below 1")
     if kind in (ABSENT, CLONAL):
         return Values("float64", within(0.0, 1.0, above=True, below=True), "a weight above 0 and below 1")
-    if kind == "tumour_content" and sample not in contents:
+    if kind == "precision":
+        choices = PRECISION.values
+    elif kind == "error_rate":
+        choices = error_rate_choice(num_mutations).values
+    elif sample in contents:
+        choices = content_choice(contents[sample]).values
+    else:
         raise Fault("config.options.hyperparameters", f"no tumour content of {shown(sample)} is inferred")
-    choices = {
-        "precision": lambda: PRECISION,
-        "error_rate": lambda: error_rate_choice(num_mutations),
-        "tumour_content": lambda: content_choice(contents[sample]),
-    }[kind]().values
     listed = ", ".join(f"{value:g}" for value in choices[:3])
     return Values(
         "float64",

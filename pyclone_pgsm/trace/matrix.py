@@ -33,13 +33,7 @@ DEEPEST_PARAMETER = 3
 
 @dataclass(frozen=True)
 class MatrixData:
-    """Rows of numbers.
-
-    Attributes
-    ----------
-    matrix : DataMatrix
-    options : MatrixOptions
-    """
+    """Rows of numbers, and the options of their likelihood."""
 
     kind: ClassVar[str] = "matrix"
     matrix: DataMatrix
@@ -47,12 +41,12 @@ class MatrixData:
 
     @property
     def names(self) -> list[str]:
-        """Of the rows."""
+        """Names of the rows."""
         return self.matrix.row_names
 
     @property
     def num_columns(self) -> int:
-        """Columns."""
+        """Number of columns."""
         return len(self.matrix.column_names)
 
     @property
@@ -62,7 +56,7 @@ class MatrixData:
 
     @property
     def immaterial_above(self) -> dict[str, float]:
-        """None is."""
+        """No parameter has such a value."""
         return {}
 
     def make_model(self, likelihood: str | None = None) -> Model:
@@ -105,23 +99,13 @@ class MatrixData:
 
     @classmethod
     def read_options(cls, values: dict[str, Any]) -> MatrixOptions:
-        """The options of the likelihood, from JSON.
-
-        Raises
-        ------
-        Fault
-        """
+        """The options of the likelihood, from JSON."""
         _check_options(values)
         return MatrixOptions(**values)
 
     @classmethod
     def read(cls, group: h5py.Group, options: MatrixOptions) -> MatrixData:
-        """The data in a group.
-
-        Raises
-        ------
-        Fault
-        """
+        """The data in a group."""
         check_members(group, "data", ("row_names", "column_names", "values"))
         row_names, column_names = (read_texts(group, "data", name) for name in ("row_names", "column_names"))
         check_names("data/row_names", row_names)

@@ -12,7 +12,7 @@ import numpy as np
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.priors import Prior, prior_from_dict
 from pyclone_pgsm.sampling.settings import Settings
-from pyclone_pgsm.trace.dataset import Kind, ModelOptions
+from pyclone_pgsm.trace.dataset import Dataset, ModelOptions
 from pyclone_pgsm.trace.matrix import MatrixData
 from pyclone_pgsm.trace.tumour import TumourData
 from pyclone_pgsm.trace.values import Fault, check_keys, check_types, is_number, shown
@@ -26,7 +26,7 @@ STOPPED = ("converged", "max-iterations", "max-time")
 LARGEST_REBUILD = 10
 
 
-def kind_of(likelihood: str) -> Kind:
+def kind_of(likelihood: str) -> type[Dataset]:
     """The kind of data that a likelihood clusters."""
     return TumourData if likelihood == TUMOUR else MatrixData
 
@@ -89,13 +89,7 @@ class RunOptions:
 
     @classmethod
     def from_json(cls, text: str) -> RunOptions:
-        """The options that :meth:`to_json` wrote.
-
-        Raises
-        ------
-        Fault
-            The text is anything else: the first value that cannot be is named.
-        """
+        """The options that :meth:`to_json` wrote; a :class:`Fault` names the first value that cannot be."""
         try:
             values = json.loads(text)
         except (ValueError, RecursionError) as problem:

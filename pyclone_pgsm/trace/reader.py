@@ -1,4 +1,4 @@
-"""Reading a trace: everything is checked before it is given out (see :mod:`pyclone_pgsm.trace.schema`)."""
+"""Reading a trace: everything is checked before it is used (see :mod:`pyclone_pgsm.trace.schema`)."""
 
 from __future__ import annotations
 
@@ -162,7 +162,6 @@ class Trace:
         prior, T = self.options.prior, len(self.data.names)
         if prior.get("name") == "custom" and len(prior["log_tau2"]) != T + 1:
             raise Fault("config.options.prior.log_tau2", f"has {len(prior['log_tau2'])} numbers, not {T + 1}")
-
         moves = names_of_moves(self.options.settings, T)
         if self.options.moves not in ((), moves):
             raise Fault("config.options.moves", f"are not those of the settings, {', '.join(moves)}")
@@ -216,12 +215,7 @@ class Trace:
         return likelihood
 
     def check_likelihood(self) -> str:
-        """The name of the likelihood, if it may be run: code of a file must have been named by the user.
-
-        Raises
-        ------
-        TraceError
-        """
+        """The name of the likelihood; TraceError if it is the code of a file that the user has not named."""
         if self._likelihood is None:
             spec = self.options.model.likelihood
             raise TraceError(
@@ -231,30 +225,21 @@ class Trace:
         return self._likelihood
 
     def model(self) -> Model:
-        """The model of the data; it is made once.
-
-        Raises
-        ------
-        TraceError
-            The likelihood is of a file that the user did not name, or the stored options and data do not make a model.
-        """
-        if self._model is None:
-            self._model = self._make_model(self.check_likelihood())
-        return self._model
-
-    def _make_model(self, likelihood: str) -> Model:
+        """The model of the data, made once; TraceError if options and data do not make one, or it may not be run."""
+        if self._model is not None:
+            return self._model
+        likelihood = self.check_likelihood()
         try:
             model = self.data.make_model(likelihood)
         except PycloneError as problem:
             raise TraceError(f"{self.path}: {problem}") from problem
         except Exception as problem:
-            reason = f"{type(problem).__name__}: {problem}"
-            raise self._damage(
-                f"config.options.model: no likelihood can be made of it: {reason}"
-            ) from problem
+            reason = f"no likelihood can be made of it: {type(problem).__name__}: {problem}"
+            raise self._damage(f"config.options.model: {reason}") from problem
         if model.hyperparameters != self.options.hyperparameters:
             listed = ", ".join(map(shown, model.hyperparameters)) or "none"
             raise self._damage(f"config.options.hyperparameters: are not those of the model, {listed}")
+        self._model = model
         return model
 
     @property
@@ -268,13 +253,7 @@ class Trace:
         return self.data_of(MatrixData).matrix
 
     def data_of(self, kind: type[D]) -> D:
-        """The data, which must be of this kind.
-
-        Raises
-        ------
-        TraceError
-            They are not.
-        """
+        """The data; TraceError if they are not of this kind."""
         if not isinstance(self.data, kind):
             raise TraceError(f"{self.path}: a trace of {self.options.model.likelihood}, not of a {kind.kind}")
         return self.data
@@ -293,7 +272,7 @@ class Trace:
         return found
 
     def outliers(self, chain: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """(len(rows), T) whether observations are outliers in saved rows (increasing) of a chain: none, mostly."""
+        """(len(rows), T) whether observations are outliers in saved rows (increasing) of a chain."""
         if not self.options.model.has_outliers:
             return np.broadcast_to(np.False_, (len(rows), len(self.data.names)))
         return self.rows_of(chain, OUTLIERS, rows)
@@ -328,12 +307,7 @@ class Trace:
             raise self._damage(f"chains/{chain}/{name}: {problem}") from problem
 
     def check(self) -> None:
-        """Read all labels, watched prevalences and states, so that damage shows before anything is built on them.
-
-        Raises
-        ------
-        TraceError
-        """
+        """Read all labels, watched prevalences and states, so that damage shows before anything is built on them."""
         for k in range(len(self.chains)):
             for rows in self.blocks_of_rows(k):
                 self.labels(k, rows)

@@ -1,7 +1,7 @@
-"""What a trace is made of: one description that the writer follows and that every trace is held against when opened.
+"""What a trace consists of: the writer follows this description, and the reader checks every trace against it.
 
-Nothing of a file is used before it was checked: first that everything stands in this very file, as whole as its
-shapes claim (:mod:`pyclone_pgsm.trace.structure`), then names, types, shapes, ranges and relations. A problem is a
+Nothing of a file is used before it was checked: first that everything is in this very file and has the size that its
+shape claims (:mod:`pyclone_pgsm.trace.structure`), then names, types, shapes, ranges and relations. A problem is a
 :class:`~pyclone_pgsm.trace.values.Fault`, which names its path in the file.
 """
 
@@ -26,17 +26,10 @@ from pyclone_pgsm.trace.options import MOVES_COUNTED, VISITS, WATCHED, RunOption
 from pyclone_pgsm.trace.structure import LARGEST_INT, read
 from pyclone_pgsm.trace.values import Fault, Values, refuse, shown, within
 
-FORMAT = "pyclone-pgsm trace 3"
-
-
-SECOND_FORMAT = "pyclone-pgsm trace 2"
-
-
+FORMAT, SECOND_FORMAT = "pyclone-pgsm trace 3", "pyclone-pgsm trace 2"
 NUMBERED = "blocks are numbered from 0 by first appearance"
-
-
 FLAG = Values("bool", within(0, 1), "true or false")
-"""What is yes or no of each observation."""
+"""A yes or no for each observation."""
 
 SERIES: dict[str, Values] = {
     "iteration": Values(
@@ -58,8 +51,6 @@ SERIES: dict[str, Values] = {
     ),
 }
 """Datasets of a chain with one number a saved iteration."""
-
-
 ANCHOR_ARRAYS: dict[str, dict[str, str]] = {
     "uniform": {},
     "balanced": {"anchor_labels": "int32"},
@@ -96,14 +87,9 @@ def check_iterations(where: str, iteration: NDArray[np.int64], options: RunOptio
 
 
 def check_canonical(where: str, labels: NDArray[Any], rows: NDArray[np.int64]) -> None:
-    """Raise :class:`Fault` unless each row numbers its blocks from 0 by first appearance.
+    """Raise :class:`Fault` unless each row of labels (n, T) numbers its blocks from 0 by first appearance.
 
-    Parameters
-    ----------
-    where : str
-    labels : (n, T) array of int
-    rows : (n,) array of int
-        Numbers of the rows, for the message.
+    The message names the row by its number among `rows`.
     """
     largest = np.maximum.accumulate(labels, axis=1)
     for row in np.flatnonzero(labels[:, 0] != 0)[:1].tolist():
@@ -167,12 +153,7 @@ def check_concentration(
 def read_anchors(
     group: h5py.Group, where: str, proposal: str, num_observations: int
 ) -> dict[str, NDArray[Any]]:
-    """Arrays of an anchor proposal's state: types, shapes and ranges are those that the proposal can be restored from.
-
-    Raises
-    ------
-    Fault
-    """
+    """Arrays of an anchor proposal's state, checked so that the proposal can be restored from them."""
     T = num_observations
     if proposal == "uniform":
         return {}
@@ -201,24 +182,14 @@ def read_anchors(
 
 
 def read_visits(group: h5py.Group, where: str) -> NDArray[np.int64]:
-    """How often a chain visited the values of its hyperparameters; none in a trace of an earlier version.
-
-    Raises
-    ------
-    Fault
-    """
+    """How often a chain visited the values of its hyperparameters; none in a trace of an earlier version."""
     if VISITS not in group:
         return NO_VISITS
     return read(group, where, VISITS, Values("int64", within(0, LARGEST_INT), "a number of visits"), (None,))
 
 
 def read_moves(chain: h5py.Group, where: str, rows: int, options: RunOptions) -> NDArray[np.int32]:
-    """(n, M, 4) what is counted of the moves of each saved iteration; M is 0 where nothing was.
-
-    Raises
-    ------
-    Fault
-    """
+    """(n, M, 4) what is counted of the moves of each saved iteration; M is 0 where nothing was."""
     if not options.moves:
         return np.zeros((rows, 0, len(COUNTS)), np.int32)
     count = Values("int32", within(0, LARGEST_INT), "a number of moves")
@@ -242,5 +213,5 @@ def datasets_of_chain(options: RunOptions) -> tuple[str, ...]:
 
 
 def members_of_state(options: RunOptions) -> tuple[str, ...]:
-    """Names of all that a state's group has."""
+    """Names of the members of a state's group."""
     return (*options.by_observation, *ANCHOR_ARRAYS[options.settings.proposal])

@@ -1,5 +1,7 @@
 """The file of a trace as HDF5 has it: its checksums, groups, datasets and attributes, each checked when it is read.
 
+What is not as it should be is a :class:`~pyclone_pgsm.trace.values.Fault`.
+
 A file of format 3 begins with the SHA-256 of the rest, which is verified before HDF5 sees any of it: HDF5 may crash on
 a damaged file. For programs that read a trace without looking at that, every dataset has a checksum (Fletcher's, of
 HDF5), and so has the structure of the file (HDF5's own, from version 1.10 of its format on).
@@ -53,17 +55,8 @@ def _children(group: h5py.Group, where: str) -> Iterator[tuple[str, h5py.Group |
 def check_structure(file: h5py.File, is_checked: bool = False) -> None:
     """Refuse what leads out of the file, or claims more than it holds, before anything is read.
 
-    Parameters
-    ----------
-    file : h5py.File
-    is_checked : bool
-        Every dataset must have a checksum.
-
-    Raises
-    ------
-    Fault
-        A soft or external link, external storage, a virtual dataset, an object with two names, a filter other than
-        HDF5's own, or a dataset with fewer chunks than its shape has.
+    That is a soft or external link, external storage, a virtual dataset, an object with two names, a filter other than
+    HDF5's own, and a dataset with fewer chunks than its shape has; if `is_checked` also one without a checksum.
     """
     seen: set[int] = set()
     groups: list[tuple[str, Any]] = [("", file)]
@@ -116,13 +109,7 @@ def seal(path: Path) -> None:
 
 
 def check_seal(path: Path) -> bool:
-    """Whether a file begins with a checksum; its other bytes, of which HDF5 has seen none yet, then have it.
-
-    Raises
-    ------
-    Fault
-        They have not.
-    """
+    """Whether a file begins with a checksum, which its other bytes, not yet seen by HDF5, must then have."""
     with path.open("rb") as file:
         line, _, filling = file.read(HEADER_BYTES).partition(b"\n")
         if not line.startswith(HEADER):
@@ -134,19 +121,13 @@ def check_seal(path: Path) -> bool:
 
 
 def _sha256(file: BufferedReader | BufferedRandom) -> str:
-    """Of all after the header."""
+    """The digest of all after the header."""
     file.seek(HEADER_BYTES)
     return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def attribute(item: h5py.Group | h5py.Dataset, where: str, name: str) -> Any:
-    """An attribute: a text, or a number or array of numbers.
-
-    Raises
-    ------
-    Fault
-        It is missing, or anything else.
-    """
+    """An attribute: a text, or a number or array of numbers."""
     path = f"{where}.{name}"
     if name not in item.attrs:
         raise Fault(path, "is missing")
@@ -174,11 +155,11 @@ def text_attribute(item: h5py.Group | h5py.Dataset, where: str, name: str) -> st
     return value
 
 
-def whole_attribute(item: h5py.Group | h5py.Dataset, where: str, name: str, least: int = 0) -> int:
-    """An attribute that is a whole number."""
+def whole_attribute(item: h5py.Group | h5py.Dataset, where: str, name: str) -> int:
+    """An attribute that is a whole number, 0 or above."""
     value = attribute(item, where, name)
-    if not isinstance(value, np.integer) or not least <= int(value) <= LARGEST_INT:
-        raise Fault(f"{where}.{name}", f"{shown(value)}; expected a whole number from {least}")
+    if not isinstance(value, np.integer) or not 0 <= int(value) <= LARGEST_INT:
+        raise Fault(f"{where}.{name}", f"{shown(value)}; expected a whole number from 0")
     return int(value)
 
 
@@ -211,12 +192,7 @@ def group_of(parent: h5py.Group, where: str, name: str) -> h5py.Group:
 def dataset_of(
     group: h5py.Group, where: str, name: str, kinds: Sequence[str], shape: tuple[int | None, ...]
 ) -> h5py.Dataset:
-    """A dataset of a group, of one of these types and of this shape (None: any length). Nothing of it is read.
-
-    Raises
-    ------
-    Fault
-    """
+    """A dataset of a group, of one of these types and of this shape (None: any length). Nothing of it is read."""
     path = f"{where}/{name}"
     item = group[name]
     if not isinstance(item, h5py.Dataset):
@@ -241,13 +217,7 @@ def read(
 
 
 def content(dataset: h5py.Dataset, where: str) -> NDArray[Any]:
-    """All of a dataset.
-
-    Raises
-    ------
-    Fault
-        HDF5 finds it damaged.
-    """
+    """All of a dataset, unless HDF5 finds it damaged."""
     try:
         return dataset[:]
     except (OSError, RuntimeError, ValueError) as problem:
@@ -258,11 +228,8 @@ def read_texts(group: h5py.Group, where: str, name: str, length: int | None = No
     """Texts of a dataset of one dimension."""
     path = f"{where}/{name}"
     item = group[name]
-    if (
-        not isinstance(item, h5py.Dataset)
-        or h5py.check_string_dtype(item.dtype) is None
-        or len(item.shape) != 1
-    ):
+    is_dataset = isinstance(item, h5py.Dataset)
+    if not is_dataset or h5py.check_string_dtype(item.dtype) is None or len(item.shape) != 1:
         raise Fault(path, "is no list of texts")
     if length is not None and item.shape != (length,):
         raise Fault(path, f"has {item.shape[0]} texts, not {length}")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import typing
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -59,11 +58,11 @@ WARNINGS = "warnings"
 
 
 def _is_share(value: object) -> bool:
-    return is_number(value) and 0.0 < typing.cast(float, value) < 1.0
+    return is_number(value) and 0.0 < value < 1.0
 
 
 def _is_precision(value: object) -> bool:
-    return value is None or value == PER_SAMPLE or value == math.inf or (is_number(value) and value > 0)  # type: ignore[operator]
+    return value is None or value == PER_SAMPLE or value == math.inf or (is_number(value) and value > 0)
 
 
 def _is_grid_size(value: object) -> bool:
@@ -90,7 +89,7 @@ MODEL_OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "tumour_content": (_is_content, "an object of a mean and a standard deviation for each sample"),
     "outlier_prob": (_is_share, "a number above 0 and below 1"),
 }
-"""Of a tumour's model: whether a value can be, and what is expected. The last three may be missing."""
+"""For each option of the model whether a value is allowed, and what is expected. The last three may be missing."""
 OPTIONAL = ("prevalence_prior", "tumour_content", "outlier_prob")
 
 
@@ -116,12 +115,12 @@ class TumourData:
 
     @property
     def names(self) -> list[str]:
-        """Of the mutations."""
+        """Names of the mutations."""
         return self.observations.mutation_ids
 
     @property
     def num_columns(self) -> int:
-        """Samples."""
+        """Number of samples."""
         return self.observations.num_samples
 
     @property
@@ -191,12 +190,7 @@ class TumourData:
 
     @classmethod
     def read_options(cls, values: dict[str, Any]) -> TumourOptions:
-        """The options of the model, from JSON.
-
-        Raises
-        ------
-        Fault
-        """
+        """The options of the model, from JSON."""
         needed = [name for name in MODEL_OPTIONS if name not in OPTIONAL]
         check_keys("model", values, ("likelihood", *MODEL_OPTIONS), needed)
         for name, (can_be, expected) in MODEL_OPTIONS.items():
@@ -206,18 +200,14 @@ class TumourData:
 
     @classmethod
     def read(cls, group: h5py.Group, options: TumourOptions) -> TumourData:
-        """The data in a group.
-
-        Raises
-        ------
-        Fault
-        """
+        """The data in a group."""
         needed = [name for name in MATRICES if name not in SUBCLONAL]
         texts = ("mutation_ids", "sample_ids", "annotations", "left_out", "grid")
         check_members(group, "data", (*texts, *needed), (*SUBCLONAL, WARNINGS))
         observations = _read_observations(group, options.grid_size)
-        _check_observations("data", observations, options.genotype_prior)
-        left_out = [_left_out(*each) for each in enumerate(read_texts(group, "data", "left_out"))]
+        _check_observations(observations, options.genotype_prior)
+        lines = read_texts(group, "data", "left_out")
+        left_out = [_left_out(place, text) for place, text in enumerate(lines)]
         warnings = read_texts(group, "data", WARNINGS) if WARNINGS in group else []
         return cls(observations, left_out, options, warnings)
 
@@ -242,33 +232,29 @@ def _read_observations(group: h5py.Group, grid_size: int) -> Observations:
     )
 
 
-def _check_observations(where: str, data: Observations, genotype_prior: str) -> None:
+def _check_observations(data: Observations, genotype_prior: str) -> None:
     """Raise :class:`Fault` where the numbers of a tumour cannot be together."""
-    check_names(f"{where}/mutation_ids", data.mutation_ids)
-    check_names(f"{where}/sample_ids", data.sample_ids)
+    check_names("data/mutation_ids", data.mutation_ids)
+    check_names("data/sample_ids", data.sample_ids)
     for name, texts in data.annotations.items():
         if name not in ANNOTATIONS:
-            raise Fault(
-                f"{where}/annotations",
-                f"{shown(name)} is none of {', '.join(sorted(ANNOTATIONS))}",
-            )
+            raise Fault("data/annotations", f"{shown(name)} is none of {', '.join(sorted(ANNOTATIONS))}")
         for place, text in enumerate(texts):
             if any(letter in text for letter in "\t\n\r\0"):
-                raise Fault(
-                    f"{where}/annotations/{name}", f"[{place}] is {shown(text)}, more than a cell of a table"
-                )
+                reason = f"[{place}] is {shown(text)}, more than a cell of a table"
+                raise Fault(f"data/annotations/{name}", reason)
     for minor, major in (("minor_cn", "major_cn"), ("subclonal_minor_cn", "subclonal_major_cn")):
         too_large = getattr(data, minor) > getattr(data, major)
-        refuse(f"{where}/{minor}", too_large, f"is more than {major}")
+        refuse(f"data/{minor}", too_large, f"is more than {major}")
     known = data.has_data
-    refuse(f"{where}/has_data", known & (data.depth == 0), "is true, but there are no reads")
+    refuse("data/has_data", known & (data.depth == 0), "is true, but there are no reads")
     if genotype_prior not in PRIORS_WITHOUT_COPY_NUMBERS:
         without = (
             known & (data.major_cn == 0) & ((data.subclonal_major_cn == 0) | (data.subclonal_fraction == 0))
         )
-        refuse(f"{where}/has_data", without, "is true, but the tumour has no copy of the locus")
+        refuse("data/has_data", without, "is true, but the tumour has no copy of the locus")
     if not known.any():
-        raise Fault(f"{where}/has_data", "is nowhere true")
+        raise Fault("data/has_data", "is nowhere true")
 
 
 def _left_out(place: int, text: str) -> LeftOut:

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+import re
 import types
 import typing
 from collections.abc import Callable, Collection, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +15,8 @@ from numpy.typing import NDArray
 from pyclone_pgsm.inputs.values import Share, Whole
 
 SHOWN_CHARACTERS = 80
+FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
+"""Control characters, those of C1 too, line ends, and halves of surrogate pairs."""
 
 
 class Fault(Exception):
@@ -86,7 +89,7 @@ def of_whole(reader: Whole) -> Values:
 
 
 def of_share(reader: Share, exception: float | None = None) -> Values:
-    """The numbers that a column of an input table may hold, or one that stands for none."""
+    """The numbers that a column of an input table may hold, and `exception`, which stands for a missing value."""
     inside = within(0.0, reader.highest, above=True, below=not reader.closed)
 
     def is_allowed(values: NDArray[Any]) -> NDArray[np.bool_]:
@@ -98,14 +101,8 @@ def of_share(reader: Share, exception: float | None = None) -> Values:
 
 
 def has_control(text: str) -> bool:
-    """Whether a text has a character that no name may have: control characters, those of C1 too, and line ends."""
-    return any(
-        letter < " "
-        or "\x7f" <= letter <= "\x9f"
-        or letter in "\u2028\u2029"
-        or "\ud800" <= letter <= "\udfff"
-        for letter in text
-    )
+    """Whether a text has a character that no name may have."""
+    return FORBIDDEN.search(text) is not None
 
 
 def check_names(where: str, names: Sequence[str], distinct: bool = True) -> None:
@@ -143,7 +140,7 @@ def check_types(where: str, found: Mapping[str, object], hints: Mapping[str, Any
         raise Fault(f"{where}.{name}", f"{shown(value)} is not of the type {names}")
 
 
-def is_number(value: object) -> bool:
+def is_number(value: object) -> TypeGuard[float]:
     """Whether a value of JSON is a finite number."""
     return (type(value) is float and math.isfinite(value)) or (type(value) is int and abs(value) < 2**1000)
 

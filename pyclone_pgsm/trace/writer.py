@@ -1,11 +1,11 @@
 """Writing a trace.
 
-Every flush appends to a copy in memory, writes that and renames it over the original. A reader, or a run killed at
-any moment, therefore only ever meets a whole file; HDF5 alone does not promise that of a file that is being written.
-Nor can HDF5 be stopped by a full disk: objects whose content it could not write cannot be closed, and closing the file
-over them ends in a segmentation fault. In memory no write fails; what is written afterwards can, and is told. Who
-writes holds the lock of the file (:func:`pyclone_pgsm.locks.writing`). Signals wait while HDF5 works: h5py turns what
-they raise into errors of its own.
+Every flush appends to a copy in memory, writes that and renames it over the original. So the file is whole at every
+moment, for a reader and if the run is killed; HDF5 alone does not promise that of a file that is being written. Nor
+does HDF5 survive a full disk: objects whose content it could not write cannot be closed, and closing the file over them
+ends in a segmentation fault. In memory no write fails; if writing the copy to disk fails, that is reported. The writer
+holds the lock of the file (:func:`pyclone_pgsm.locks.writing`). Signals wait while HDF5 works: h5py turns what they
+raise into errors of its own.
 """
 
 from __future__ import annotations
@@ -77,14 +77,6 @@ def create_trace(
     states: Sequence[ChainState],
 ) -> None:
     """Write a trace without iterations: data, options and the first state of each chain.
-
-    Parameters
-    ----------
-    path : Path
-    data : Dataset
-    options : RunOptions
-    command : str
-    states : sequence of ChainState
 
     Raises
     ------
@@ -206,14 +198,7 @@ def write_state(chain: h5py.Group, state: ChainState) -> None:
 
 
 def append(chain: h5py.Group, columns: dict[str, Any]) -> None:
-    """Append rows to the datasets of a chain.
-
-    Parameters
-    ----------
-    chain : h5py.Group
-    columns : dict of str to (n, ..) array
-        For each dataset its rows.
-    """
+    """Append rows to the datasets of a chain; `columns` has those of each dataset, by its name."""
     rows = len(columns["labels"])
     if rows == 0:
         return
@@ -298,14 +283,9 @@ class TraceWriter:
 def extend_trace(path: Path, options: RunOptions) -> None:
     """Prepare a trace for more iterations: store the new number, and forget rows after each chain's state.
 
-    (The last rows of a chain can be later than its state if its number of iterations was no multiple of the rebuild
-    interval; they are made again, the same.)
-
-    Parameters
-    ----------
-    path : Path
-        A trace of format 3 (:func:`pyclone_pgsm.trace.merge.renew` makes one of an older trace).
-    options : RunOptions
+    The last rows of a chain can be later than its state if its number of iterations was no multiple of the rebuild
+    interval; they are made again, the same. The trace must be of format 3, as :func:`pyclone_pgsm.trace.merge.renew`
+    leaves it.
     """
     with replacing(path) as temporary, changed_file(temporary, path) as file:
         file["config"].attrs["options"] = options.to_json()

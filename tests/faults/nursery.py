@@ -147,7 +147,7 @@ def _say(answer: Any) -> None:
 
 def _be(order: dict[str, Any]) -> None:
     """Become the command."""
-    from pyclone_pgsm.cli import app as cli
+    from pyclone_pgsm.__main__ import main
 
     code = 1
     try:
@@ -170,7 +170,7 @@ def _be(order: dict[str, Any]) -> None:
             _signal_at(*order["at"])
         os.chdir(order.get("folder", "."))
         sys.argv = ["pyclone-pgsm", *order["arguments"]]
-        cli.main()
+        main()
     except SystemExit as end:
         code = end.code if isinstance(end.code, int) else int(end.code is not None)
     except BaseException:

@@ -1,16 +1,14 @@
-"""PyClone's and PyClone-VI's tables of results.
-
-PyClone: ``loci.tsv`` (a mutation and sample a row) and ``cluster.tsv``. PyClone-VI: one table with six columns, in
-which all mutations of a cluster have the prevalence of the cluster.
-"""
+"""Tables of results: PyClone's, PyClone-VI's, and those of the output folder as Parquet."""
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
+from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.exports.answer import (
     OF_CLUSTER,
     Answer,
@@ -20,12 +18,15 @@ from pyclone_pgsm.exports.answer import (
     note_exceptions,
     write_table,
 )
+from pyclone_pgsm.files import replacing
 
 LOCI, CLUSTER = "loci.tsv", "cluster.tsv"
+PARQUET_FILES = ("mutations.parquet", "clusters.parquet", "left_out.parquet")
 NO_INTERVALS = "intervals have no place in the format"
 
 
 def _write_pyclone(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
+    """Write ``loci.tsv``, a mutation and sample a row, and ``cluster.tsv``."""
     summary = answer.summary
     loci = long_table(
         answer,
@@ -51,6 +52,7 @@ def _write_pyclone(answer: Answer, out: Path, options: ExportOptions) -> list[st
 
 
 def _write_pyclone_vi(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
+    """Write one table, in which all mutations of a cluster have the prevalence of the cluster."""
     summary = answer.summary
     table = long_table(
         answer,
@@ -68,5 +70,15 @@ def _write_pyclone_vi(answer: Answer, out: Path, options: ExportOptions) -> list
     ]
 
 
+def _write_parquet(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
+    if find_spec("pyarrow") is None:
+        raise UsageError("`format` parquet: needs pyarrow: pip install 'pyclone-pgsm[parquet]'")
+    for name in PARQUET_FILES:
+        with replacing(out / name) as part:
+            answer.tables[name.replace(".parquet", ".tsv")].to_parquet(part, index=False, engine="pyarrow")
+    return []
+
+
 PYCLONE = Format("pyclone", (LOCI, CLUSTER), _write_pyclone, needs_clusters=False)
 PYCLONE_VI = Format("pyclone-vi", (), _write_pyclone_vi)
+PARQUET = Format("parquet", PARQUET_FILES, _write_parquet, needs_clusters=False)
