@@ -32,7 +32,7 @@ class DensityError(UsageError):
     def __init__(self, factor: str, log_density: float, iteration: int) -> None:
         self.factor = factor
         super().__init__(
-            f"the log joint density is {log_density:g} in iteration {iteration}, for its {factor}"
+            f"the log joint density is {log_density:g} in iteration {iteration}, because of the {factor}"
         )
 
 

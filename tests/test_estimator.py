@@ -155,7 +155,10 @@ def test_prior_reaches_the_chains():
         ),
         ({"settings": {"particle": 3}}, "settings has 'particle'; it may have"),
         ({"settings": {"particles": 1}}, "`particles` 1: must be at least 2"),
-        ({"iterations": 10, "burn_in": 10}, "`burn_in` 10: must be less than the 10 iterations"),
+        (
+            {"iterations": 10, "burn_in": 10},
+            "`burn_in` 10: must be less than the number of iterations, 10, which",
+        ),
         ({"criterion": "best"}, "`criterion` 'best': must be one of mpear"),
         ({"threads": 0}, "`threads` 0"),
     ],

@@ -24,7 +24,8 @@ def prolonged(
     if isinstance(iterations, int):
         if limits:
             raise UsageError(
-                f"{limits[0]}: is for `iterations` auto, not for {iterations} iterations: leave one of the two out"
+                f"{limits[0]}: can only be used with `iterations` auto, but `iterations` {iterations} is given: "
+                "leave one of the two out"
             )
         return _for_so_many(trace, iterations)
     if iterations == "auto" or trace.options.settings.until_converged:

@@ -122,7 +122,7 @@ def cache_directory() -> Path | None:
     except OSError as problem:
         say_once(
             f"compiled code cannot be kept in {directory} ({problem.strerror}): "
-            "every start compiles anew; PYCLONE_PGSM_CACHE_DIR names another folder"
+            "every start compiles again; set PYCLONE_PGSM_CACHE_DIR to use another folder"
         )
         return None
     return directory

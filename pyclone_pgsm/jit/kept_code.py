@@ -57,8 +57,8 @@ def distrusted(folder: Path) -> bool:
     else:
         return False
     say_once(
-        f"compiled code in {folder} is not used, because {reason}: every start compiles anew; "
-        "PYCLONE_PGSM_CACHE_DIR names another folder"
+        f"compiled code in {folder} is not used, because {reason}: every start compiles again; "
+        "set PYCLONE_PGSM_CACHE_DIR to use another folder"
     )
     return True
 
@@ -110,7 +110,7 @@ class KeptCode(FunctionCache):
         except Exception:
             for path in self._path.parent.glob(f"{self._path.name}.*nb[ci]"):
                 path.unlink(missing_ok=True)
-            say_once(f"damaged code in {self._path.parent} was thrown away; it is compiled anew")
+            say_once(f"damaged compiled code in {self._path.parent} was deleted and is compiled again")
             return None
 
     def save_overload(self, signature: Any, code: Any) -> None:
@@ -147,7 +147,7 @@ def _say_waiting(lock: Path) -> None:
     with suppress(OSError, ValueError):
         holder = int(lock.read_text())
         if holder not in own_processes:
-            say_once(f"waiting for process {holder}, which compiles what this one needs too")
+            say_once(f"waiting for process {holder}, which is compiling the same code")
 
 
 def take_lock(path: Path) -> int | str | None:

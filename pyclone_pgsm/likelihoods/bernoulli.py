@@ -261,7 +261,9 @@ def _positive(name: str, value: ArrayLike, D: int) -> NDArray[np.float64]:
     except (TypeError, ValueError, OverflowError):
         numbers = np.array(np.nan)
     if numbers.shape not in ((), (D,)) or not ((numbers > 0.0) & (numbers < np.inf)).all():
-        raise UsageError(f"{name} must be a positive number or {D} of them, not {reprlib.repr(value)}")
+        raise UsageError(
+            f"{name} must be a positive number or a list of {D} positive numbers, not {reprlib.repr(value)}"
+        )
     for extreme in (numbers.min(), numbers.max()):
         check_weight(name, float(extreme))
     return np.array(np.broadcast_to(numbers, D))

@@ -104,8 +104,9 @@ def check_weight(name: str, value: float, above: float = 0.0) -> None:
     if not LEAST_WEIGHT <= value - above <= LARGEST_WEIGHT:
         beyond = f"{above:g} + " if above else ""
         raise UsageError(
-            f"{name} must be between {beyond}{LEAST_WEIGHT:g} and {beyond}{LARGEST_WEIGHT:g}, not {value!r}: beside "
-            "the weight 1 of an observation, less is lost in rounding, and of more the logarithms lose their digits"
+            f"{name} must be between {beyond}{LEAST_WEIGHT:g} and {beyond}{LARGEST_WEIGHT:g}, not {value!r}: "
+            "smaller values are lost in rounding next to the weight 1 of an observation, and larger ones make the "
+            "logarithms inaccurate"
         )
 
 
@@ -204,7 +205,7 @@ def register(name: str) -> Callable[[type], type]:
         check_contract(likelihood)
         other = REGISTRY.get(name)
         if other is not None and other.__module__ != likelihood.__module__:
-            raise UsageError(f"two likelihoods want the name {name!r}: {other} and {likelihood}")
+            raise UsageError(f"two likelihoods have the name {name!r}: {other} and {likelihood}")
         REGISTRY[name] = likelihood
         return likelihood
 

@@ -124,7 +124,7 @@ def check_answers(spec: str, likelihood: Any, num_observations: int) -> None:
         size = likelihood.stat_size()
     if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 1:
         raise UsageError(
-            f"`likelihood` {spec!r}: stat_size() gives {size!r}; it must be a whole number, 1 or more"
+            f"`likelihood` {spec!r}: stat_size() returned {size!r}; it must return a positive integer"
         )
     if size > LARGEST_TRIED:  # whether it fits in memory is checked elsewhere
         return
@@ -147,6 +147,6 @@ def check_answers(spec: str, likelihood: Any, num_observations: int) -> None:
         for method, answer in answers.items():
             if not (isinstance(answer, float | int | np.number) and answer < math.inf):
                 raise UsageError(
-                    f"`likelihood` {spec!r}: {method} gives {answer!r} for observation {i} (counted from 0); it must "
-                    "be the log of a density"
+                    f"`likelihood` {spec!r}: {method} returned {answer!r} for observation {i} (counted from 0); "
+                    "it must return the log of a density"
                 )

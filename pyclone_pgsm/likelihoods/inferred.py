@@ -63,7 +63,8 @@ class InferredModel(Model):
             if name not in choices:
                 listed = ", ".join(choices) or "none"
                 raise UsageError(
-                    f"`parameters` {name}={INFER}: {spec} cannot infer it; what it can infer of these data: {listed}"
+                    f"`parameters` {name}={INFER}: {spec} cannot infer this parameter; with these data it can infer: "
+                    f"{listed}"
                 )
         self.choices = tuple(choices[name] for name in self.hyperparameters)
         self.num_proposals = PROPOSALS * len(self.hyperparameters)
@@ -83,7 +84,7 @@ class InferredModel(Model):
         for name, choice, value in zip(self.hyperparameters, self.choices, values):
             if value not in choice.values:
                 raise UsageError(
-                    f"`parameters` {name}: {value!r} is none of the values that it is inferred from"
+                    f"`parameters` {name}: {value!r} is not among the values from which it is inferred"
                 )
         return self._make(values)
 

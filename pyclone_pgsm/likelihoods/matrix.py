@@ -112,7 +112,7 @@ def find_table_likelihood(spec: str, parameters: Iterable[str]) -> Any:
     """
     likelihood: Any = find_likelihood(spec)
     if spec == "pyclone":
-        raise UsageError(f"`likelihood` {spec}: is for tumours: use pyclone-pgsm analyze")
+        raise UsageError(f"`likelihood` {spec}: is for tumours, not for a matrix: use pyclone-pgsm analyze")
     if not hasattr(likelihood, "from_data"):
         raise UsageError(f"`likelihood` {spec!r}: has no method from_data, so it cannot be made from a table")
     known = list(inspect.signature(likelihood.from_data).parameters)[1:]

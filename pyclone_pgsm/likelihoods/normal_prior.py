@@ -50,7 +50,9 @@ def prior_mean(u0: ArrayLike | None, y: NDArray[np.float64], scale: float | None
     except (TypeError, ValueError, OverflowError):
         u = np.array(math.nan)
     if u.shape not in ((), (D,)) or not np.isfinite(u).all():
-        raise UsageError(f"u0 must be a finite number or {D} of them, not {reprlib.repr(u0)}")
+        raise UsageError(
+            f"u0 must be a finite number or a list of {D} finite numbers, not {reprlib.repr(u0)}"
+        )
     return np.array(np.broadcast_to(u, D))
 
 
@@ -65,15 +67,15 @@ def scale_matrix(S0: ArrayLike | None, y: NDArray[np.float64], scale: float | No
     if scale is None:
         return 1.0 if S0 is None else S0
     if S0 is not None:
-        raise UsageError("S0 and scale: give one of them")
+        raise UsageError("S0 and scale: give one of them, not both")
     return positive_number("scale", scale, 0.0) * column_variances(y)
 
 
 def cholesky_root(S0: ArrayLike, D: int) -> NDArray[np.float64]:
     """Return the lower Cholesky factor of S0."""
     refusal = UsageError(
-        f"S0 must be positive definite: a positive number, {D} of them, or a symmetric {D} x {D} matrix, "
-        f"not {reprlib.repr(S0)}"
+        f"S0 must be positive definite: a positive number, a list of {D} positive numbers, or a symmetric {D} x {D} "
+        f"matrix, not {reprlib.repr(S0)}"
     )
     try:
         S = np.asarray(S0, np.float64)

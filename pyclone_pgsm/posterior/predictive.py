@@ -60,7 +60,9 @@ def block_log_predictives(
     kind = type(likelihood)
     if not has_predictive(likelihood):
         name = kind.__qualname__.rpartition(".")[2]
-        raise UsageError(f"the likelihood {name} has no log_predictive_new, so no predictive densities")
+        raise UsageError(
+            f"predictive densities need a method log_predictive_new, which the likelihood {name} does not have"
+        )
     partition = compiled_for(build_partition, kind)(likelihood, labels.astype(np.int32))
     out = np.empty((len(points), int(partition.counter[0]) + 1))
     compiled_for(fill_log_predictives, kind)(likelihood, partition.stats[: out.shape[1]], points, out)

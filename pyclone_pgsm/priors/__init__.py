@@ -48,7 +48,7 @@ def prior_from_dict(stored: dict[str, Any]) -> Prior:
     fields = dict(stored)
     name = str(fields.pop("name", None))
     if name not in REGISTRY:
-        raise UsageError(f"{name!r} is no partition prior")
+        raise UsageError(f"{name!r} is not a partition prior")
     try:
         return REGISTRY[name](**fields)
     except TypeError:

@@ -99,7 +99,7 @@ class CustomPrior(Prior):
             The number of observations is not given.
         """
         if num_observations is None:
-            raise UsageError("a custom prior can be stored for a known number of observations only")
+            raise UsageError("a custom prior can only be stored if the number of observations is given")
         most = self.max_blocks(num_observations)
         return {
             "name": self.name,

@@ -56,7 +56,7 @@ class FiniteDirichlet(Prior):
     def __post_init__(self) -> None:
         k0 = self.max_components
         if not isinstance(k0, Integral) or isinstance(k0, bool) or k0 < 1:
-            raise UsageError(f"the number of components must be a whole number from 1, not {k0}")
+            raise UsageError(f"the number of components must be a positive integer, not {k0}")
         check_positive(self.concentration)
         check_gamma(self.shape, self.rate)
 

@@ -65,13 +65,13 @@ def make_prior(
         raise UsageError(f"`concentration` {alpha}: {wanted}")
     if not (SMALLEST <= abs(alpha) <= LARGEST or (alpha == 0 and lowest < 0)):
         raise UsageError(
-            f"`concentration` {alpha}: must be between {SMALLEST:g} and {LARGEST:g}, beyond which its products are no "
-            "longer numbers"
+            f"`concentration` {alpha}: must be between {SMALLEST:g} and {LARGEST:g}: outside this range its products "
+            "overflow or underflow"
         )
     if shape is not None and rate is not None and not math.isfinite(log_gamma_density(alpha, shape, rate)):
         raise UsageError(
-            f"`concentration_prior` {shape:g},{rate:g}: has no density at the `concentration` {alpha}, where chains "
-            "start"
+            f"`concentration_prior` {shape:g},{rate:g}: its log density at the `concentration` {alpha}, where "
+            "chains start, is not finite"
         )
     if name == "dp":
         return DirichletProcess(alpha, shape, rate)
@@ -81,10 +81,11 @@ def make_prior(
     if max_clusters is None:
         raise UsageError("`prior` finite: needs `max_clusters`, the largest number of clusters")
     if not isinstance(max_clusters, Integral) or max_clusters < 1:
-        raise UsageError(f"`max_clusters` {max_clusters}: must be a whole number from 1")
+        raise UsageError(f"`max_clusters` {max_clusters}: must be a positive integer")
     if max_clusters > MOST_COMPONENTS:
         raise UsageError(
-            f"`max_clusters` {max_clusters}: must be at most {MOST_COMPONENTS}: so many are like `prior` dp"
+            f"`max_clusters` {max_clusters}: must be at most {MOST_COMPONENTS}: with more components use `prior` dp, "
+            "which is practically the same"
         )
     return FiniteDirichlet(int(max_clusters), alpha, shape, rate)
 
@@ -104,7 +105,7 @@ def _parse_concentration_prior(
         )
     if not (min(shape, rate) >= LEAST_GAMMA and max(shape, rate) <= MOST_GAMMA):
         raise UsageError(
-            f"`concentration_prior` {given!r}: both must be between {LEAST_GAMMA:g} and {MOST_GAMMA:g}: beyond, the "
-            "prior fixes the concentration, for which there is 'fixed', or has all its mass at 0"
+            f"`concentration_prior` {given!r}: both must be between {LEAST_GAMMA:g} and {MOST_GAMMA:g}: outside "
+            "this range the prior fixes the concentration (use 'fixed' for that) or puts all its mass at 0"
         )
     return shape, rate

@@ -33,7 +33,8 @@ def check_init(init: str) -> None:
     number = init.removeprefix("random:").lstrip("0")
     if init.startswith("random:") and len(number) > MOST_DIGITS:
         raise UsageError(
-            f"`init` {init[:40]}: must have at most {MOST_DIGITS} digits, more clusters than there are mutations"
+            f"`init` {init[:40]}: the number of clusters must have at most {MOST_DIGITS} digits: no data set has more "
+            "mutations"
         )
 
 

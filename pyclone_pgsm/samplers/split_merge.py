@@ -42,7 +42,7 @@ def split_merge(likelihood, prior, partition, anchors, settings, one_merged, poo
         Number of blocks that contain an anchor (1 or 2).
     """
     if one_merged is None and settings.scheme in (OPTIMAL, BOTH_KINDS):
-        raise ValueError("this scheme wants one_merged to be True")
+        raise ValueError("this resampling scheme requires one_merged=True")
     partition = with_free_slots(partition, 1)
     closure, slots, num_before = closure_of_pair(partition, anchors)
     num_others = partition.counter[0] - num_before

@@ -153,7 +153,7 @@ def _check_start(init: str, labels: NDArray[np.int32], prior: Prior, stat_size: 
     needed = clusters * stat_size * 8
     if needed > LARGEST_START:
         raise UsageError(
-            f"`init` {init}: {clusters} clusters would need {needed / 2**30:.1f} GB a chain; use `init` single"
+            f"`init` {init}: {clusters} clusters would need {needed / 2**30:.1f} GB per chain; use `init` single"
         )
     most = prior.max_blocks(len(labels))
     if clusters > most:

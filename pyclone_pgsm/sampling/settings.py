@@ -177,10 +177,14 @@ class Settings:
         if self.anchors == 2:
             return
         if not self.has_particles:
-            raise UsageError(f"`anchors` {self.anchors}: `sampler` {self.sampler} has two; use mixed or pgsm")
+            raise UsageError(
+                f"`anchors` {self.anchors}: `sampler` {self.sampler} cannot use more than two anchors; "
+                "use mixed or pgsm"
+            )
         if self.anchor_proposal not in (None, "uniform"):
             raise UsageError(
-                f"`anchors` {self.anchors}: `anchor_proposal` {self.anchor_proposal} draws two; use uniform"
+                f"`anchors` {self.anchors}: `anchor_proposal` {self.anchor_proposal} can only draw two anchors; "
+                "use uniform"
             )
 
     def _check_limits(self) -> None:
@@ -190,18 +194,20 @@ class Settings:
             for name in ("max_iterations", "max_time"):
                 if getattr(self, name) is not None:
                     raise UsageError(
-                        f"`{name}` {getattr(self, name):g}: is for `iterations` auto, not for "
-                        f"{self.iterations} iterations: leave one of the two out"
+                        f"`{name}` {getattr(self, name):g}: can only be used with `iterations` auto, but "
+                        f"`iterations` {self.iterations} is given: leave one of the two out"
                     )
 
     def _check_lengths(self, iterations: int, burn_in: int) -> None:
         if burn_in >= iterations:
             raise UsageError(
-                f"`burn_in` {burn_in}: must be less than the {iterations} iterations, which include it"
+                f"`burn_in` {burn_in}: must be less than the number of iterations, {iterations}, which includes the "
+                "burn-in"
             )
         if iterations // self.thin == burn_in // self.thin:
             raise UsageError(
-                f"`thin` {self.thin}: no iteration between the burn-in's {burn_in} and the last, {iterations}, is saved"
+                f"`thin` {self.thin}: no iteration after the burn-in ({burn_in}) up to the last ({iterations}) is "
+                "saved; use a smaller value"
             )
 
     def resolve(self, num_observations: int) -> Settings:

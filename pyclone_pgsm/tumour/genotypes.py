@@ -171,7 +171,10 @@ def two_state_genotypes(
         The prior does not use copy numbers, the states are equal, or numbers are out of range.
     """
     if prior in PRIORS_WITHOUT_COPY_NUMBERS or one == two or not 0.0 < fraction < 1.0:
-        raise ValueError(f"no two states: prior {prior}, states {one} and {two}, fraction {fraction}")
+        raise ValueError(
+            "two different copy-number states, a prior that uses them and a fraction between 0 and 1 are required: "
+            f"prior {prior}, states {one} and {two}, fraction {fraction}"
+        )
     pairs = _mutant_copies(prior, one, two, normal_cn)
     c_one, c_two = sum(one), sum(two)
     histories = [(normal_cn, c_two, c_one, a, b, 1.0 - fraction) for a, b in pairs if c_one]

@@ -192,7 +192,7 @@ def test_values_that_the_likelihood_cannot_take():
     ("likelihood", "message"),
     [
         ("norml", "`likelihood` 'norml': there is none of this name (is normal meant?)"),
-        ("pyclone", "`likelihood` pyclone: is for tumours: use pyclone-pgsm analyze"),
+        ("pyclone", "`likelihood` pyclone: is for tumours, not for a matrix: use pyclone-pgsm analyze"),
         ("nowhere.py:X", "nowhere.py"),
     ],
 )

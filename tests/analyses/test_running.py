@@ -256,14 +256,26 @@ def test_threads():
         ({"moves": 0}, "`moves` 0: must be at least 1"),
         ({"scans": -1}, "`scans` -1: must be at least 0"),
         ({"anchors": 1}, "`anchors` 1: must be at least 2"),
-        ({"anchors": 3, "sampler": "sams"}, "`anchors` 3: `sampler` sams has two; use mixed or pgsm"),
-        ({"anchors": 3, "anchor_proposal": "cluster"}, "`anchors` 3: `anchor_proposal` cluster draws two"),
+        (
+            {"anchors": 3, "sampler": "sams"},
+            "`anchors` 3: `sampler` sams cannot use more than two anchors; use mixed or pgsm",
+        ),
+        (
+            {"anchors": 3, "anchor_proposal": "cluster"},
+            "`anchors` 3: `anchor_proposal` cluster can only draw two anchors",
+        ),
         ({"particles": 1}, "`particles` 1: must be at least 2"),
         ({"chains": 0}, "`chains` 0: must be at least 1"),
         ({"seed": -1}, "`seed` -1: must be at least 0"),
         ({"resample_threshold": 1.5}, "`resample_threshold` 1.5: must lie between 0 and 1"),
-        ({"iterations": 10, "burn_in": 10}, "`burn_in` 10: must be less than the 10 iterations"),
-        ({"iterations": 10, "burn_in": 5, "thin": 11}, "`thin` 11: no iteration between"),
+        (
+            {"iterations": 10, "burn_in": 10},
+            "`burn_in` 10: must be less than the number of iterations, 10, which",
+        ),
+        (
+            {"iterations": 10, "burn_in": 5, "thin": 11},
+            "`thin` 11: no iteration after the burn-in (5) up to the last (10) is saved",
+        ),
     ],
 )
 def test_settings_that_cannot_be(values, message):
@@ -291,7 +303,9 @@ def test_settings_chosen_from_the_data():
     assert (others.moves, others.close_moves) == (4, 0)
     assert Settings(iterations=7).resolve(100).lengths == (7, 3)
     assert Settings(burn_in=500).resolve(100).lengths == (10_000, 500)
-    with pytest.raises(UsageError, match="`burn_in` 1000: must be less than the 1000 iterations"):
+    with pytest.raises(
+        UsageError, match="`burn_in` 1000: must be less than the number of iterations, 1000, which"
+    ):
         Settings(burn_in=1000, max_iterations=995).resolve(100)
     with pytest.raises(ValueError, match="resolve"):
         _ = Settings().lengths

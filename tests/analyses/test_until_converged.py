@@ -164,8 +164,14 @@ def test_adaptation_ends_before_the_first_draws_that_may_count(
         ({"max_iterations": 1}, "`max_iterations` 1: must be at least 2"),
         ({"max_time": 0.0}, "`max_time` 0: must be a positive number"),
         ({"max_time": np.inf}, "`max_time` inf: must be a positive number"),
-        ({"iterations": 5, "max_time": 3.0}, "`max_time` 3: is for `iterations` auto, not for 5 iterations"),
-        ({"iterations": 5, "max_iterations": 9}, "`max_iterations` 9: is for `iterations` auto"),
+        (
+            {"iterations": 5, "max_time": 3.0},
+            "`max_time` 3: can only be used with `iterations` auto, but `iterations` 5 is given",
+        ),
+        (
+            {"iterations": 5, "max_iterations": 9},
+            "`max_iterations` 9: can only be used with `iterations` auto, but `iterations` 5 is given",
+        ),
     ],
 )
 def test_limits_that_cannot_be(values: dict[str, Any], message: str) -> None:

@@ -217,7 +217,10 @@ def test_values_that_cannot_be(points, tmp_path):
     ("options", "message"),
     [
         ("--likelihood norml", "--likelihood 'norml': there is none of this name (is normal meant?)"),
-        ("--likelihood pyclone", "--likelihood pyclone: is for tumours: use pyclone-pgsm analyze"),
+        (
+            "--likelihood pyclone",
+            "--likelihood pyclone: is for tumours, not for a matrix: use pyclone-pgsm analyze",
+        ),
         ("--likelihood nowhere.py:X", "nowhere.py: No such file or directory"),
         ("--likelihood nowhere.py", "name the class in the file, too"),
         ("--param r0", "--param 'r0': must be NAME=VALUE, like r0=0.1 or u0=[0,1.5]"),
@@ -228,7 +231,7 @@ def test_values_that_cannot_be(points, tmp_path):
         ("--param s0=1", "--param s0: normal has no such parameter; its parameters: nu0, r0, u0, S0"),
         ("--param r0=-1", "r0 must be a number above 0, not -1"),
         ("--param r0=much", "r0 must be a number above 0, not 'much'"),
-        ("--param u0=[1,2,3]", "u0 must be a finite number or 2 of them"),
+        ("--param u0=[1,2,3]", "u0 must be a finite number or a list of 2 finite numbers"),
         ("--id-column nothing", "nothing"),
         ("--prior finite", "--prior finite: needs --max-clusters"),
         ("--prior finite --max-clusters 3 --init disconnected", "the prior allows 3 at most"),
@@ -238,7 +241,10 @@ def test_values_that_cannot_be(points, tmp_path):
         ("--consensus foo", "--consensus 'foo': must be one of mpear"),
         ("--format gif", "--format 'gif': must be one or more of png, pdf, svg, as in png,pdf"),
         ("--init nowhere.tsv", "--init 'nowhere.tsv': no such file; must be one of single"),
-        ("--iterations 1000 --burn-in 1000", "--burn-in 1000: must be less than the 1000 iterations"),
+        (
+            "--iterations 1000 --burn-in 1000",
+            "--burn-in 1000: must be less than the number of iterations, 1000, which",
+        ),
     ],
 )
 def test_usage(options, message, points, tmp_path):
@@ -334,10 +340,11 @@ def test_what_cannot_be_inferred(points, tmp_path):
         options = [text for parameter in parameters for text in ("--param", parameter)]
         return refused("cluster", points, "--likelihood", "normal", *options, "-o", tmp_path / "out", *SHORT)
 
-    assert "--param nu0=infer: normal cannot infer it; what it can infer of these data: r0, scale" in told(
-        "nu0=infer"
+    assert (
+        "--param nu0=infer: normal cannot infer this parameter; with these data it can infer: r0, scale"
+        in told("nu0=infer")
     )
-    assert "what it can infer of these data: r0" in told("S0=1", "scale=infer")
-    assert "S0 and scale: give one of them" in told("S0=1", "scale=2")
+    assert "with these data it can infer: r0" in told("S0=1", "scale=infer")
+    assert "S0 and scale: give one of them, not both" in told("S0=1", "scale=2")
     assert "scale must be a number above 0" in told("scale=-1")
     assert not (tmp_path / "out").exists()

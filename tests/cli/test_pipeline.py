@@ -179,7 +179,7 @@ def test_read_only_everywhere_with_one_line_said(
     )
     (line,) = done.stderr.splitlines()
     assert line.startswith(f"pyclone-pgsm: compiled code cannot be kept in {tmp_path / 'file' / 'folder'}")
-    assert line.endswith("every start compiles anew; PYCLONE_PGSM_CACHE_DIR names another folder")
+    assert line.endswith("every start compiles again; set PYCLONE_PGSM_CACHE_DIR to use another folder")
     assert everything_in(tmp_path / "installed") == installed
     assert list(place.temporary.iterdir()) == []
     assert (place.work / "out" / "plots" / "cluster_prevalences.png").exists()

@@ -129,5 +129,5 @@ def test_planted_faults_are_caught(
 
 def test_values_that_are_none_of_the_choices() -> None:
     model = InferredModel("normal", Normal, POINTS, {"scale": "infer"})
-    with pytest.raises(UsageError, match=r"scale: 0\.3 is none of the values that it is inferred from"):
+    with pytest.raises(UsageError, match=r"scale: 0\.3 is not among the values from which it is inferred"):
         model.likelihood((0.3,))

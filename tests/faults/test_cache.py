@@ -85,7 +85,7 @@ def test_damaged_code_is_thrown_away(kind, spoil, script: Path, kept: Path) -> N
     file.write_bytes(spoil(file.read_bytes()))
     out, err = outcome(start(script, kept))
     assert out == COMPILED
-    assert re.fullmatch(r"pyclone-pgsm: damaged code in .* was thrown away; it is compiled anew\n", err)
+    assert re.fullmatch(r"pyclone-pgsm: damaged compiled code in .* was deleted and is compiled again\n", err)
     assert outcome(start(script, kept)) == (LOADED, "")
 
 
@@ -99,7 +99,7 @@ def test_folder_that_others_can_write_is_not_used(inner, mode, script: Path, tmp
     assert out == COMPILED
     assert err == (
         f"pyclone-pgsm: compiled code in {folder} is not used, because others can write there: every start compiles "
-        "anew; PYCLONE_PGSM_CACHE_DIR names another folder\n"
+        "again; set PYCLONE_PGSM_CACHE_DIR to use another folder\n"
     )
     assert not list(tmp_path.rglob("*.nb?"))
 
@@ -155,7 +155,7 @@ def test_others_wait_and_say_so_until_the_process_dies(holder, script: Path, kep
     waiting = start(script, kept)
     assert waiting.stderr is not None
     assert waiting.stderr.readline() == (
-        f"pyclone-pgsm: waiting for process {holder.pid}, which compiles what this one needs too\n"
+        f"pyclone-pgsm: waiting for process {holder.pid}, which is compiling the same code\n"
     )
     assert waiting.poll() is None
     holder.send_signal(signal.SIGKILL)

@@ -92,13 +92,13 @@ def told(folder: Path, **changed: str) -> tuple[int, str]:
     [
         ({"from_data": "data[0, 99]"}, "counting.py, line 11: IndexError: index 99 is out of bounds"),
         ({"from_data": "raise ValueError('not these\\nthank you')"}, "line 11: ValueError: not these"),
-        ({"stat_size": "-3"}, "stat_size() gives -3; it must be a whole number, 1 or more"),
-        ({"stat_size": "2.5"}, "stat_size() gives 2.5; it must be a whole number, 1 or more"),
+        ({"stat_size": "-3"}, "stat_size() returned -3; it must return a positive integer"),
+        ({"stat_size": "2.5"}, "stat_size() returned 2.5; it must return a positive integer"),
         ({"stat_size": "1 // 0"}, "ZeroDivisionError"),
         ({"stat_size": "10**13"}, "GB of memory"),
-        ({"log_predictive": "np.nan"}, "log_predictive gives nan for observation 0 (counted from 0)"),
-        ({"log_predictive": "np.inf"}, "log_predictive gives inf for observation 0"),
-        ({"log_marginal": "np.nan"}, "log_marginal gives nan for observation 0"),
+        ({"log_predictive": "np.nan"}, "log_predictive returned nan for observation 0 (counted from 0)"),
+        ({"log_predictive": "np.inf"}, "log_predictive returned inf for observation 0"),
+        ({"log_marginal": "np.nan"}, "log_marginal returned nan for observation 0"),
         ({"add": "stat[7] = 1.0"}, "counting.py, line 21: IndexError"),
     ],
 )

@@ -104,7 +104,7 @@ def test_a_cache_that_cannot_be_written_is_said_once_and_done_without(tmp_path: 
     assert result.value == pytest.approx(expected(), abs=1e-9)
     assert result.stderr.splitlines() == [
         f"pyclone-pgsm: compiled code cannot be kept in {blocked / 'cache'} (Not a directory): "
-        "every start compiles anew; PYCLONE_PGSM_CACHE_DIR names another folder"
+        "every start compiles again; set PYCLONE_PGSM_CACHE_DIR to use another folder"
     ]
 
 

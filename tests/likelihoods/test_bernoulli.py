@@ -110,12 +110,18 @@ def test_a_value_that_is_not_binary(value: float) -> None:
 @pytest.mark.parametrize(
     ("parameters", "message"),
     [
-        ({"a0": 0.0}, "a0 must be a positive number or 2 of them, not 0.0"),
-        ({"b0": -1.0}, "b0 must be a positive number or 2 of them, not -1.0"),
-        ({"b0": [1.0, 2.0, 3.0]}, r"b0 must be a positive number or 2 of them, not \[1.0, 2.0, 3.0\]"),
-        ({"a0": [1.0, math.nan]}, r"a0 must be a positive number or 2 of them, not \[1.0, nan\]"),
-        ({"a0": math.inf}, "a0 must be a positive number or 2 of them, not inf"),
-        ({"a0": "x"}, "a0 must be a positive number or 2 of them, not 'x'"),
+        ({"a0": 0.0}, "a0 must be a positive number or a list of 2 positive numbers, not 0.0"),
+        ({"b0": -1.0}, "b0 must be a positive number or a list of 2 positive numbers, not -1.0"),
+        (
+            {"b0": [1.0, 2.0, 3.0]},
+            r"b0 must be a positive number or a list of 2 positive numbers, not \[1.0, 2.0, 3.0\]",
+        ),
+        (
+            {"a0": [1.0, math.nan]},
+            r"a0 must be a positive number or a list of 2 positive numbers, not \[1.0, nan\]",
+        ),
+        ({"a0": math.inf}, "a0 must be a positive number or a list of 2 positive numbers, not inf"),
+        ({"a0": "x"}, "a0 must be a positive number or a list of 2 positive numbers, not 'x'"),
     ],
 )
 def test_parameters_that_cannot_be(parameters: dict, message: str) -> None:

@@ -61,7 +61,7 @@ def test_all_that_is_wrong_is_named() -> None:
 
 
 def test_a_name_belongs_to_one_likelihood() -> None:
-    with pytest.raises(UsageError, match="two likelihoods want the name 'pyclone'"):
+    with pytest.raises(UsageError, match="two likelihoods have the name 'pyclone'"):
         register("pyclone")(plugin())
     assert REGISTRY["pyclone"] is PyClone
 

@@ -297,12 +297,16 @@ def test_one_number_or_a_diagonal_stand_for_a_matrix() -> None:
         ({"nu0": "many"}, "nu0 must be a number above 1, not 'many'"),
         ({"r0": 0.0}, "r0 must be a number above 0, not 0.0"),
         ({"r0": math.inf}, "r0 must be a number above 0, not inf"),
-        ({"u0": [1.0, 2.0, 3.0]}, r"u0 must be a finite number or 2 of them, not \[1.0, 2.0, 3.0\]"),
-        ({"u0": math.nan}, "u0 must be a finite number or 2 of them, not nan"),
-        ({"u0": "x"}, "u0 must be a finite number or 2 of them, not 'x'"),
+        (
+            {"u0": [1.0, 2.0, 3.0]},
+            r"u0 must be a finite number or a list of 2 finite numbers, not \[1.0, 2.0, 3.0\]",
+        ),
+        ({"u0": math.nan}, "u0 must be a finite number or a list of 2 finite numbers, not nan"),
+        ({"u0": "x"}, "u0 must be a finite number or a list of 2 finite numbers, not 'x'"),
         (
             {"S0": -1.0},
-            "S0 must be positive definite: a positive number, 2 of them, or a symmetric 2 x 2 matrix",
+            "S0 must be positive definite: a positive number, a list of 2 positive numbers, or a symmetric 2 x 2 "
+            "matrix",
         ),
         (
             {"S0": [[1.0, 2.0], [2.0, 1.0]]},

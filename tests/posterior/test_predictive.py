@@ -123,5 +123,7 @@ def test_cluster_probabilities_need_no_room_for_a_new_cluster():
 
 
 def test_likelihood_without_predictive_density():
-    with pytest.raises(UsageError, match="the likelihood tuple has no log_predictive_new, so no predictive"):
+    with pytest.raises(
+        UsageError, match="need a method log_predictive_new, which the likelihood tuple does not have"
+    ):
         predictive_of(()).log_density(NEW)

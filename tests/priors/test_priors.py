@@ -508,7 +508,7 @@ def test_two_functions_are_a_prior() -> None:
 
 
 def test_a_custom_prior_is_stored_as_its_tables() -> None:
-    with pytest.raises(UsageError, match="can be stored for a known number of observations only"):
+    with pytest.raises(UsageError, match="can only be stored if the number of observations is given"):
         uniform().to_dict()
     stored = json.loads(json.dumps(uniform().to_dict(9), allow_nan=False))
     restored = prior_from_dict(stored)
@@ -567,8 +567,8 @@ def test_numbers_of_numpy_are_stored() -> None:
 @pytest.mark.parametrize(
     ("stored", "message"),
     [
-        ({"name": "dirichlet"}, "'dirichlet' is no partition prior"),
-        ({}, "'None' is no partition prior"),
+        ({"name": "dirichlet"}, "'dirichlet' is not a partition prior"),
+        ({}, "'None' is not a partition prior"),
         ({"name": "dp", "discount": 0.1}, "not a partition prior of the kind 'dp'"),
         ({"name": "finite"}, "not a partition prior of the kind 'finite'"),
         ({"name": "custom", "log_tau1": 3.0, "log_tau2": []}, "not a partition prior of the kind 'custom'"),
@@ -637,8 +637,8 @@ GAMMA = "must be 'fixed' or the shape and rate of a Gamma prior, like 1,0.1"
         ({"name": "pitman-yor", "discount": -0.1}, "`discount` -0.1: must be at least 0 and less than 1"),
         ({"name": "pitman-yor", "discount": math.nan}, "`discount` nan: must be at least 0 and less than 1"),
         ({"name": "finite"}, "`prior` finite: needs `max_clusters`, the largest number of clusters"),
-        ({"name": "finite", "max_clusters": 0}, "`max_clusters` 0: must be a whole number from 1"),
-        ({"name": "finite", "max_clusters": 2.5}, "`max_clusters` 2.5: must be a whole number from 1"),
+        ({"name": "finite", "max_clusters": 0}, "`max_clusters` 0: must be a positive integer"),
+        ({"name": "finite", "max_clusters": 2.5}, "`max_clusters` 2.5: must be a positive integer"),
         ({"max_clusters": 3}, "`max_clusters` 3: only `prior` finite has a largest number of clusters"),
     ],
 )
@@ -665,9 +665,9 @@ def test_options_that_describe_no_prior(arguments: dict[str, Any], message: str)
         (PitmanYor, (-0.1, 0.5), "the concentration must be positive, not -0.1"),
         (PitmanYor, (-0.5, 0.5, None, None), "must be more than minus the discount, -0.5, not -0.5"),
         (PitmanYor, (np.inf, 0.5, None, None), "must be more than minus the discount, -0.5, not inf"),
-        (FiniteDirichlet, (0,), "the number of components must be a whole number from 1, not 0"),
-        (FiniteDirichlet, (2.0,), "the number of components must be a whole number from 1, not 2.0"),
-        (FiniteDirichlet, (True,), "the number of components must be a whole number from 1, not True"),
+        (FiniteDirichlet, (0,), "the number of components must be a positive integer, not 0"),
+        (FiniteDirichlet, (2.0,), "the number of components must be a positive integer, not 2.0"),
+        (FiniteDirichlet, (True,), "the number of components must be a positive integer, not True"),
         (FiniteDirichlet, (3, -1.0), "the concentration must be positive, not -1.0"),
         (FiniteDirichlet, (3, 1.0, 1.0, np.inf), "must be positive, not 1.0, inf"),
     ],
