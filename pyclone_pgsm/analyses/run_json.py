@@ -63,7 +63,7 @@ def _convergence(verdict: Verdict) -> dict[str, Any]:
                 "rhat": _number(figure.rhat),
                 "bulk_ess": _number(figure.bulk_ess),
                 "tail_ess": _number(figure.tail_ess),
-                "asked": figure.is_asked,
+                "asked": figure.is_required,
                 "holds": figure.holds,
             }
             for figure in verdict.figures

@@ -121,11 +121,11 @@ def verdict_of(trace: Trace, burn_in: int | None = None) -> Verdict:
 
 def verdict_line(verdict: Verdict) -> str:
     """One line: whether the chains have converged, and what is farthest from its limit."""
-    asked = [figure for figure in verdict.figures if figure.is_asked and not math.isnan(figure.rhat)]
-    if not asked:
+    required = [figure for figure in verdict.figures if figure.is_required and not math.isnan(figure.rhat)]
+    if not required:
         return "not converged: too few saved iterations to tell"
-    rhat = max(asked, key=lambda figure: figure.rhat)
-    size = min(asked, key=lambda figure: min(figure.bulk_ess, figure.tail_ess))
+    rhat = max(required, key=lambda figure: figure.rhat)
+    size = min(required, key=lambda figure: min(figure.bulk_ess, figure.tail_ess))
     ess = min(size.bulk_ess, size.tail_ess)
     parts = [
         f"R-hat at most {math.ceil(1000.0 * rhat.rhat) / 1000.0:.3f} ({rhat.name}; limit {RHAT_LIMIT})"

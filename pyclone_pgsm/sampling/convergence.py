@@ -64,7 +64,7 @@ class Rule:
     reported: frozenset[str] = frozenset()
     beyond: Mapping[str, float] = field(default_factory=dict)
 
-    def asks(self, name: str, values: NDArray[np.float64]) -> bool:
+    def checks(self, name: str, values: NDArray[np.float64]) -> bool:
         """Whether the quantity of this name, with these draws, is checked."""
         limit = self.beyond.get(name.partition(":")[0], np.inf)
         return (
@@ -74,13 +74,21 @@ class Rule:
 
 @dataclass(frozen=True)
 class Figure:
-    """Convergence of one quantity; NaN with too few draws."""
+    """Convergence of one quantity; NaN with too few draws.
+
+    Attributes
+    ----------
+    name : str
+    rhat, bulk_ess, tail_ess : float
+    is_required : bool
+        Whether the quantity is checked, or only reported.
+    """
 
     name: str
     rhat: float
     bulk_ess: float
     tail_ess: float
-    is_asked: bool
+    is_required: bool
 
     @property
     def holds(self) -> bool:
@@ -110,7 +118,7 @@ class Verdict:
     @property
     def failures(self) -> list[Figure]:
         """Quantities that are checked and do not fulfil the rule."""
-        return [figure for figure in self.figures if figure.is_asked and not figure.holds]
+        return [figure for figure in self.figures if figure.is_required and not figure.holds]
 
     @property
     def agree(self) -> bool:
@@ -260,7 +268,7 @@ def _figures(kept: Sequence[Draws], rule: Rule) -> Iterator[Figure]:
     for name in kept[0].series:
         values = np.array([chain.series[name] for chain in kept])
         if not np.isnan(values).all():  # no draws, or a prior without a concentration
-            yield _figure(name, values, rule.asks(name, values))
+            yield _figure(name, values, rule.checks(name, values))
     for column in range(kept[0].watched.shape[1]):
         yield _figure(WATCHED, np.array([chain.watched[:, column] for chain in kept], float), True)
 
@@ -272,16 +280,16 @@ def _ordered(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return values
 
 
-def _figure(name: str, values: NDArray[np.float64], is_asked: bool) -> Figure:
+def _figure(name: str, values: NDArray[np.float64], is_required: bool) -> Figure:
     if values.shape[1] < FEWEST_DRAWS:
-        return Figure(name, np.nan, np.nan, np.nan, is_asked)
+        return Figure(name, np.nan, np.nan, np.nan, is_required)
     table = _ordered(values)
     return Figure(
         name,
         split_rhat(table),
         effective_sample_size(table),
         tail_effective_sample_size(table),
-        is_asked,
+        is_required,
     )
 
 
@@ -290,7 +298,7 @@ def _holds(kept: Sequence[Draws], rule: Rule) -> bool:
     return (
         len(kept[0].iteration) >= FEWEST_DRAWS
         and not coclustering_sd(kept) > COCLUSTERING_LIMIT
-        and all(figure.holds or not figure.is_asked for figure in _figures(_thinned(kept), rule))
+        and all(figure.holds or not figure.is_required for figure in _figures(_thinned(kept), rule))
     )
 
 

@@ -244,13 +244,13 @@ class Settings:
             burn_in = iterations // 2 if self.burn_in is None else self.burn_in
         self._check_lengths(iterations, burn_in)
         is_large = num_observations > MANY_OBSERVATIONS
-        asks_for_particles = (self.anchors, self.particles, self.targets) != (2, PARTICLES, TARGETS[0])
+        requires_particles = (self.anchors, self.particles, self.targets) != (2, PARTICLES, TARGETS[0])
         is_mixed = self.sampler in (None, "mixed")
         moves = 1 if is_mixed else 4
         close_moves = 0 if not is_mixed else 8 if is_large else 16
         return replace(
             self,
-            sampler=self.sampler or ("mixed-sams" if is_large and not asks_for_particles else "mixed"),
+            sampler=self.sampler or ("mixed-sams" if is_large and not requires_particles else "mixed"),
             iterations=iterations,
             burn_in=burn_in,
             max_iterations=iterations if until_converged else None,

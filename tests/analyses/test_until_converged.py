@@ -24,7 +24,7 @@ AUTO: dict[str, Any] = {"iterations": None, "burn_in": None, "chains": 3}
 
 @pytest.fixture
 def _easy(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rule that small runs fulfil, asked after 20, 40, 60, 80, 120, .. iterations."""
+    """A rule that small runs fulfil, checked after 20, 40, 60, 80, 120, .. iterations."""
     for module in (settings, convergence):
         monkeypatch.setattr(module, "first_check", lambda _: 20)
     monkeypatch.setattr(convergence, "RHAT_LIMIT", 1.1)
@@ -145,7 +145,7 @@ def test_chains_start_apart() -> None:
 def test_adaptation_ends_before_the_first_draws_that_may_count(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """The proposals of a chain are fixed from half of the first number at which the rule is asked."""
+    """The proposals of a chain are fixed from half of the first number at which the rule is checked."""
     adapted: list[int] = []
 
     class Anchors(chain.ANCHOR_PROPOSALS["balanced"]):  # type: ignore[misc]

@@ -249,7 +249,7 @@ FIRST_CHECK = 20
 
 @pytest.fixture
 def _hasty(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A rule that is content sooner than the real one, and asked more often: what bias there is would be larger."""
+    """A rule that is content sooner than the real one, and checked more often: what bias there is would be larger."""
     for module in (settings_module, convergence):
         monkeypatch.setattr(module, "first_check", lambda _: FIRST_CHECK)
     monkeypatch.setattr(convergence, "RHAT_LIMIT", 1.1)

@@ -43,7 +43,7 @@ def independent(chains: int, n: int, seed: int = 0) -> NDArray[np.float64]:
     return np.random.default_rng(seed).normal(size=(chains, n))
 
 
-def test_when_the_rule_is_asked() -> None:
+def test_when_the_rule_is_checked() -> None:
     few = [250, 500, 750, 1000, 1500, 2000, 3000, 4000, 6000, 8000, 12000]
     assert list(itertools.islice(checks(100), 11)) == few
     assert list(itertools.islice(checks(10_000), 7)) == [100, 200, 300, 400, 600, 800, 1200]
@@ -96,7 +96,7 @@ def test_what_is_reported_or_makes_no_difference_is_not_asked() -> None:
     assert find_end(chains(**of_sample), rule, 1000, 0).converged
     assert not find_end(chains(**of_sample), Rule(beyond={"precision": 1e6}), 1000, 0).converged
     figures = {figure.name: figure for figure in judge(chains(**of_sample), rule, 1000, 0).figures}
-    assert not figures["precision:S1"].is_asked
+    assert not figures["precision:S1"].is_required
     assert figures["precision:S1"].rhat > 1.01
 
 
