@@ -94,6 +94,10 @@ def test_limits_and_going_on(tmp_path: Path) -> None:
         assert trace.burn_in == 375  # as it was
     with pytest.raises(UsageError, match=r"`max_time` 1: the chains of .* give `iterations` auto"):
         analysis.resume(path, max_time=1.0)
+    with pytest.raises(
+        UsageError, match=r"`max_time` 1: can only .* `iterations` auto, but `iterations` 900 is"
+    ):
+        analysis.resume(path, 900, max_time=1.0)
     assert analysis.resume(path, "auto", max_iterations=810) == 810
 
 
