@@ -50,19 +50,14 @@ DEFAULT_THRESHOLDS = Thresholds()
 
 
 def statuses(prob_present: NDArray[np.float64], prob_clonal: NDArray[np.float64]) -> NDArray[np.object_]:
-    """Return (K, D) states: ``absent``, ``subclonal`` or ``clonal`` if its probability is at least `SURE`, else
-    ``uncertain``; the arguments are (K, D).
-    """
+    """Return (K, D) names of states, ``uncertain`` where none has a probability of at least `SURE`."""
     states = np.stack([1.0 - prob_present, prob_present - prob_clonal, prob_clonal])
     names = np.array([ABSENT, SUBCLONAL, CLONAL], object)[states.argmax(axis=0)]
     return np.where(states.max(axis=0) >= SURE, names, UNCERTAIN)
 
 
 def trunks(prob_clonal: NDArray[np.float64], size: NDArray[np.int64]) -> list[int]:
-    """Return the clusters whose probability of being clonal is above 0.5 in every sample, the largest first.
-
-    `prob_clonal` is (K, D), `size` (K,).
-    """
+    """Return the clusters with `prob_clonal` (K, D) above 0.5 in every sample, the largest `size` (K,) first."""
     found = np.flatnonzero((prob_clonal > 0.5).all(axis=1))
     return found[np.argsort(-size[found], kind="stable")].tolist()
 

@@ -89,7 +89,7 @@ def _figure(height: int, described: str, across: tuple[float, float], up: tuple[
 def _item(
     made: Any, target: str, shapes: Any, told: list[tuple[str, str]], **hovering: Any
 ) -> dict[str, Any]:
-    """Return the figure as JSON, with tools to hover over the `shapes`, which shows `told`, and to select them.
+    """Return the figure as JSON, with tools to select the `shapes` and to hover over them, which shows `told`.
 
     The parts are numbered in order of appearance, because Bokeh's ids differ from run to run.
     """
