@@ -1,5 +1,5 @@
-"""Pictures of a finished run: :mod:`~pyclone_pgsm.plots.tumour` and :mod:`~pyclone_pgsm.plots.mixture` have them all.
+"""Pictures of a finished run; :mod:`~pyclone_pgsm.plots.tumour` and :mod:`~pyclone_pgsm.plots.mixture` list them.
 
-Each picture is a function that returns a matplotlib Figure. Neither pyplot nor any setting of matplotlib is used or
-changed, and what needs no picture, as :mod:`~pyclone_pgsm.plots.appearance`, is imported without it.
+Each picture is a function that returns a matplotlib Figure. The pictures neither use pyplot nor change any matplotlib
+setting. Modules that draw nothing, like :mod:`~pyclone_pgsm.plots.appearance`, do not import matplotlib.
 """

@@ -1,4 +1,4 @@
-"""How clusters are ordered, named and coloured, in pictures and on pages. Nothing here needs matplotlib."""
+"""Order, names and colours of clusters, for pictures and pages. This module does not need matplotlib."""
 
 from __future__ import annotations
 
@@ -25,42 +25,43 @@ PALETTE = (
     "#dcc26a",
     "#d44cf5",
 )
-"""Colours that are distinct (CIELAB distance of any two at least 15) also for those who are blind to red, green or
+"""Colours that are distinct (CIELAB distance of any two at least 15), also for people who are blind to red, green or
 blue; the first six are those of Okabe and Ito (2008)."""
 
 GREYS = ("#858585", "#a0a0a0", "#b8b8b8")
 
 OUTLIER = "#4d4d4d"
-"""Colour of the crosses that stand for outliers."""
+"""Colour of the crosses that mark outliers."""
 
 MAX_NAMED = 20
-"""Clusters that a legend names; the others are counted."""
+"""Largest number of clusters that a legend names; the others are only counted."""
 
 
 def contents(summary: Summary) -> str:
-    """What a picture is of, as in "500 mutations in 8 clusters, 3 outliers"."""
+    """Describe the contents of a picture, as in "500 mutations in 8 clusters, 3 outliers"."""
     outliers = f", {count(summary.num_outliers, 'outlier')}" if summary.outlier_prob is not None else ""
     return f"{count(len(summary.labels), 'mutation')} in {count(summary.num_clusters, 'cluster')}{outliers}"
 
 
 def by_size(sizes: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Clusters from the largest to the smallest, (K,); equal ones in the order of their ids."""
+    """Return (K,) clusters from the largest to the smallest, those of equal size in the order of their ids."""
     return np.argsort(-sizes, kind="stable")
 
 
 def minor_clusters(sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether a cluster is so small that pictures mute it, (K,).
+    """Return (K,) whether each cluster is minor: so small that pictures mute it.
 
-    Small is less than a fifth of the square root of the number of mutations: nothing among 25 mutations,
+    Minor clusters are smaller than a fifth of the square root of the number of mutations: none among 25 mutations,
     singletons among 100, clusters below 20 among 10,000.
     """
     return sizes < math.sqrt(sizes.sum()) / 5
 
 
 def cluster_colours(sizes: NDArray[np.int64]) -> list[str]:
-    """The K hexadecimal colours of clusters of these sizes, the same in every picture.
+    """Return the K hexadecimal colours of clusters of these sizes, the same in every picture.
 
-    The twelve largest clusters that are not minor get the palette in the order of their sizes, others greys in turn.
+    The twelve largest clusters that are not minor get the colours of the palette, the largest first; all others get
+    greys in turn.
     """
     minor = minor_clusters(sizes)
     coloured = [k for k in by_size(sizes) if not minor[k]][: len(PALETTE)]
@@ -71,7 +72,7 @@ def cluster_colours(sizes: NDArray[np.int64]) -> list[str]:
 
 
 def colour_groups(sizes: NDArray[np.int64], labels: NDArray[np.int64]) -> list[tuple[str, NDArray[np.bool_]]]:
-    """The colours in use, each with the mask (T,) of its mutations: outliers, greys, then by falling size."""
+    """Return the used colours, each with the mask (T,) of its mutations: outliers, greys, then by decreasing size."""
     order = (OUTLIER, *GREYS, *PALETTE)
     colours = [*cluster_colours(sizes), OUTLIER]  # the last is that of cluster -1
     code = np.array([order.index(colour) for colour in colours])[labels]
@@ -79,24 +80,24 @@ def colour_groups(sizes: NDArray[np.int64], labels: NDArray[np.int64]) -> list[t
 
 
 def runs(labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Begin and length of each run of equal labels."""
+    """Return the start and the length of each run of equal labels."""
     starts = np.flatnonzero(np.r_[True, labels[1:] != labels[:-1]])
     return starts, np.diff(np.r_[starts, len(labels)])
 
 
 def largest_clusters(sizes: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
-    """Ids of the at most `limit` largest clusters, ascending."""
+    """Return the ids of the largest clusters, at most `limit`, in ascending order."""
     return np.sort(by_size(sizes)[:limit])
 
 
 def single_clusters(sizes: NDArray[np.int64]) -> NDArray[np.bool_]:
-    """Whether a cluster is one of several minor ones of a single mutation, which share a row or an entry, (K,)."""
+    """Return (K,) whether each cluster is a minor singleton, if there are several: they share a row or an entry."""
     singles = minor_clusters(sizes) & (sizes == 1)
     return singles & (singles.sum() > 1)
 
 
 def named_clusters(sizes: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
-    """Ids of the at most `limit` largest clusters that are not in :func:`single_clusters`, ascending."""
+    """Return the ids, ascending, of the largest clusters not in :func:`single_clusters`, at most `limit`."""
     singles = single_clusters(sizes)
     return np.sort([k for k in by_size(sizes) if not singles[k]][:limit]).astype(np.int64)
 
@@ -104,9 +105,9 @@ def named_clusters(sizes: NDArray[np.int64], limit: int) -> NDArray[np.int64]:
 def cluster_rows_of(
     sizes: NDArray[np.int64], limit: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64], list[str]]:
-    """Clusters (k,) that a picture with a row a cluster shows, the row (k,) of each, and the labels of the rows.
+    """Return the clusters (k,) in a picture with one row per cluster, their rows (k,), and the labels of the rows.
 
-    The at most `limit` largest have rows of their own; all of :func:`single_clusters` share the last.
+    The largest clusters, at most `limit`, have their own rows; all of :func:`single_clusters` share the last row.
     """
     named, singles = named_clusters(sizes, limit), np.flatnonzero(single_clusters(sizes))
     labels = [cluster_label(k, sizes[k]) for k in named]
@@ -117,22 +118,22 @@ def cluster_rows_of(
 
 
 def singles_label(number: int) -> str:
-    """Name of clusters of one mutation in legends and on axes, as in "12 clusters (n = 1 each)"."""
+    """Return the name of singletons in legends and on axes, as in "12 clusters (n = 1 each)"."""
     return f"{number:,} clusters (n = 1 each)"
 
 
 def cluster_label(cluster: int, size: int) -> str:
-    """Name of a cluster in legends and on axes, as in "cluster 0 (n = 83)"."""
+    """Return the name of a cluster in legends and on axes, as in "cluster 0 (n = 83)"."""
     return f"cluster {cluster} (n = {size:,})"
 
 
 def outliers_label(count: int) -> str:
-    """Name of the outliers in legends and on axes, as in "outliers (n = 3)"."""
+    """Return the name of the outliers in legends and on axes, as in "outliers (n = 3)"."""
     return f"outliers (n = {count:,})"
 
 
 def others_label(sizes: NDArray[np.int64], named: NDArray[np.int64]) -> str | None:
-    """What a legend says of the clusters that it does not name; None if it names all."""
+    """Return the legend entry for the clusters that are not named; None if all are."""
     others = len(sizes) - len(named)
     if others == single_clusters(sizes).sum():
         return singles_label(others) if others else None
@@ -140,11 +141,11 @@ def others_label(sizes: NDArray[np.int64], named: NDArray[np.int64]) -> str | No
 
 
 def distinct_names(names: Sequence[str], limit: int, drawable: Sequence[str] | None = None) -> list[str]:
-    """Names of at most `limit` characters (8 or more), as distinct as they were.
+    """Shorten names to at most `limit` characters (8 or more), keeping different names different.
 
-    A long name loses its middle; where that makes two names equal, all names lose their beginnings, or their ends, or
-    what they have in common, whichever keeps them apart, and at worst they get numbers. `drawable` is what can be shown
-    of each, if that is not all.
+    Long names lose their middles. If that makes two names equal, they lose their beginnings, or their ends, or their
+    common parts, whichever keeps them distinct; failing that, they are numbered. `drawable` are the names as they can
+    be shown, if characters must be replaced.
     """
     drawable = names if drawable is None else drawable
     distinct = len(set(names))
@@ -163,7 +164,7 @@ def distinct_names(names: Sequence[str], limit: int, drawable: Sequence[str] | N
 
 
 def _cut(name: str, limit: int, head: int | None = None) -> str:
-    """At most `limit` characters of a name, `head` of them from its beginning (half, if None)."""
+    """Cut a name to at most `limit` characters, `head` of them from its beginning (None: half)."""
     if len(name) <= limit:
         return name
     keep = limit - 1
@@ -172,7 +173,7 @@ def _cut(name: str, limit: int, head: int | None = None) -> str:
 
 
 def _without_common(names: Sequence[str]) -> list[str]:
-    """Names without their common beginning and end, of which dots remain."""
+    """Replace the common beginning and end of the names by dots."""
     head = _common_head(names)
     rest = [name[head:] for name in names]
     tail = _common_head([name[::-1] for name in rest])
@@ -180,6 +181,6 @@ def _without_common(names: Sequence[str]) -> list[str]:
 
 
 def _common_head(names: Sequence[str]) -> int:
-    """How many characters all names begin with alike."""
+    """Return the length of the common beginning of the names."""
     first, last = min(names), max(names)
     return next((i for i, (a, b) in enumerate(zip(first, last)) if a != b), len(first))

@@ -1,4 +1,4 @@
-"""Mixtures of Bernoulli distributions: the data, sorted by cluster, above the probabilities of each cluster."""
+"""Picture of a mixture of Bernoulli distributions: data sorted by cluster, above the probabilities of each cluster."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from pyclone_pgsm.plots.heatmaps import (
 from pyclone_pgsm.plots.points import Clustered
 
 HEIGHT = 4.0
-"""Inches that the data take."""
+"""Height of the data in inches."""
 MAX_LINES = 400
-"""Lines of the picture of the data; of more rows, several are averaged to a line."""
+"""Largest number of lines for the data; more rows are averaged, several to a line."""
 LINE = 0.13
-"""Inches up that a number takes; clusters with less room get none."""
+"""Height of a cluster's number in inches; clusters with less room get none."""
 
 
 def data_heatmap(
     data: Clustered, probabilities: NDArray[np.float64], parameters: Mapping[str, NDArray[np.float64]]
 ) -> Figure:
-    """Heat map of binary data, rows sorted by cluster, above the clusters' posterior mean of theta.
+    """Heat map of binary data, rows sorted by cluster, above the clusters' posterior means of theta.
 
-    `probabilities` (T,) are those of each row's cluster: within a cluster the most certain rows come first. In
+    `probabilities` (T,) are those of each row's cluster; within a cluster, the most certain rows come first. In
     `parameters`, "theta" (K, D) is the posterior mean of the probability of 1.
     """
     sizes = data.sizes
@@ -66,7 +66,7 @@ def data_heatmap(
 def _lines(
     values: NDArray[np.float64], labels: NDArray[np.int64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """The rows, or means of neighbours of the same cluster so that they are few, and the cluster of each.
+    """Average neighbouring rows of the same cluster if there are many; return the lines and their clusters.
 
     `labels` are ascending.
     """
@@ -78,7 +78,7 @@ def _lines(
 
 
 def _part_clusters(axes: Axes, clusters: NDArray[np.int64]) -> None:
-    """Draw lines between the clusters, and write the numbers of those that have room at the left."""
+    """Draw lines between the clusters, and write their numbers at the left where there is room."""
     starts, sizes = appearance.runs(clusters)
     axes.hlines(starts[1:] - 0.5, -0.5, axes.get_xlim()[1], color=style.INK, linewidth=0.5)
     have_room = sizes * (HEIGHT / len(clusters)) >= LINE

@@ -1,4 +1,4 @@
-"""Posterior co-clustering of mutations or other observations, ordered by consensus cluster."""
+"""Heat map of posterior co-clustering, of mutations or other observations."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from pyclone_pgsm.plots.heatmaps import STRIP, Scale, draw_image, draw_scale, dr
 MAX_ROW_NAMES = 45
 SMALLEST_SIDE, LARGEST_SIDE = 2.4, 5.2
 SMALLEST_BLOCK = 0.03
-"""Inches; smaller blocks get no border."""
+"""Size in inches below which blocks have no border."""
 DIGIT, LINE = 0.075, 0.11
-"""Inches that a digit takes across and a line of them up; blocks with less room get no number."""
+"""Width of a digit and height of a line in inches; blocks with less room get no number."""
 
 
 def coclustering_heatmap(
@@ -29,20 +29,20 @@ def coclustering_heatmap(
     item_index: NDArray[np.int64],
     matrix: NDArray[np.floating],
 ) -> Figure:
-    """Heat map of the posterior probability that two of anything share a cluster.
+    """Heat map of the posterior probabilities that two observations share a cluster, ordered by consensus cluster.
 
     Parameters
     ----------
     names : sequence of str
         Length T.
     labels : (T,) int64
-        Clusters 0..K-1, -1 of outliers.
+        Clusters 0..K-1, -1 for outliers.
     contents : str
-        What they are, as in "500 rows in 8 clusters".
+        Description of the observations, as in "500 rows in 8 clusters".
     item_index : (n,) int
-        Those shown; at most about 1,500.
+        Observations to show, at most about 1,500.
     matrix : (n, n) float
-        Probability for each pair of them.
+        Probability for each pair of these.
     """
     sizes = np.bincount(labels[labels >= 0])
     order = _order(labels[item_index], matrix)
@@ -78,14 +78,14 @@ def coclustering_heatmap(
 
 
 def _order(labels: NDArray[np.int64], matrix: NDArray[np.floating]) -> NDArray[np.int64]:
-    """Order of the items by cluster, outliers last, and within it the most certain members first."""
+    """Order the items by cluster, outliers last, and within clusters by decreasing certainty."""
     together = labels[:, None] == labels
     certainty = np.where(together, matrix, 0).sum(axis=1)
     return np.lexsort([-certainty, labels, labels < 0])
 
 
 def _draw_blocks(axes: Axes, labels: NDArray[np.int64], inch: float) -> None:
-    """Border the block of each cluster; `inch` is the size of an item."""
+    """Draw a border around the block of each cluster; `inch` is the size of an item."""
     for start, size in zip(*appearance.runs(labels)):
         if labels[start] >= 0 and size * inch >= SMALLEST_BLOCK:
             corner = (start - 0.5, start - 0.5)
@@ -93,7 +93,7 @@ def _draw_blocks(axes: Axes, labels: NDArray[np.int64], inch: float) -> None:
 
 
 def _number_blocks(strip: Axes, labels: NDArray[np.int64], inch: float, *, upright: bool) -> None:
-    """Write the numbers of the clusters that have room along a strip, at its left if upright, else above."""
+    """Number the clusters that have room along a strip, at its left if `upright`, else above."""
     font: dict[str, Any] = {"fontsize": style.SMALL, "color": style.INK}
     for start, size in zip(*appearance.runs(labels)):
         middle, number = start + (size - 1) / 2, str(labels[start])

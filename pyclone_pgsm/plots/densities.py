@@ -1,4 +1,4 @@
-"""Posterior densities of the clusters' prevalences, a panel a sample and a row a cluster."""
+"""Posterior densities of the clusters' prevalences: one panel per sample, one row per cluster."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from pyclone_pgsm.posterior.summary import Summary
 MAX_COLUMNS = 5
 MAX_ROWS = 40
 MAX_ROWS_STACKED = 24
-"""Clusters shown at most, in one row of panels and in several."""
+"""Largest number of clusters, with one row of panels and with several."""
 VISIBLE = 1e-3
-"""Part of its highest value below which a density is not drawn."""
+"""Fraction of its maximum below which a density is not drawn."""
 MAX_POINTS = 200
 
 
@@ -79,7 +79,7 @@ def _draw_panel(
 
 
 def _outline(grid: NDArray[np.float64], density: NDArray[np.float64], base: float) -> NDArray[np.float64]:
-    """Closed outline of a density that stands on y = `base` of an axis pointing down, (n, 2), 0.8 high."""
+    """Return the closed outline (n, 2) of a density with its foot at y = `base`, 0.8 high, on an axis pointing down."""
     visible = np.flatnonzero(density > VISIBLE * density.max())
     first, last = max(visible[0] - 1, 0), min(visible[-1] + 2, len(grid))
     x, y = grid[first:last], density[first:last] / density.max()

@@ -1,4 +1,4 @@
-"""Heat maps of mixtures: a row a cluster or a row of the data, a column a column of the data."""
+"""Heat maps of mixtures. Rows are clusters or rows of the data, and columns are columns of the data."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from pyclone_pgsm.plots.points import Clustered, column_scales
 
 MAX_CLUSTERS = 60
 MAX_NAMES = 60
-"""Columns from which on they are not named."""
+"""Largest number of columns whose names are shown."""
 MOST_SHARP = 600
-"""Lines and columns that an image has pixels for; larger ones are smoothed."""
+"""Number of lines or columns up to which an image is not smoothed."""
 STRIP = 0.1
 BAR = 1.2
-"""Inches that a scale of colours is high at least."""
+"""Smallest height of a colour bar in inches."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Colours of a heat map: the name of a matplotlib colour map, its ends, what it shows."""
+    """Colour scale of a heat map: the name of a matplotlib colour map, its ends, and the name of the quantity."""
 
     colours: str
     low: float
@@ -36,7 +36,7 @@ class Scale:
 
 
 def cluster_means(data: Clustered, parameters: Mapping[str, NDArray[np.float64]]) -> Figure:
-    """Heat map of the clusters' posterior means, a row a cluster, in standard deviations of each column.
+    """Heat map of the clusters' posterior means as deviations from the columns' means, in standard deviations.
 
     `parameters` has "mean" (K, D).
     """
@@ -61,7 +61,7 @@ def cluster_means(data: Clustered, parameters: Mapping[str, NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Frame:
-    """Where the columns of a heat map of clusters stand, in inches.
+    """Layout of a heat map with one row per cluster, in inches.
 
     Attributes
     ----------
@@ -69,8 +69,9 @@ class Frame:
     shown : (k,) int64
         The clusters that have rows.
     labels, names : list of str
-        Of the rows; of the columns, none if they are too many.
+        Labels of the rows, and names of the columns (none if there are too many).
     left, width : float
+        Position and width of the columns.
     below : float
         Room for the columns' names.
     """
@@ -85,7 +86,7 @@ class Frame:
 
     @classmethod
     def of(cls, data: Clustered, shown: NDArray[np.int64]) -> Frame:
-        """The frame for some of the clusters."""
+        """Return the frame for the clusters `shown`."""
         num_columns = data.values.shape[1]
         labels = [appearance.cluster_label(k, data.sizes[k]) for k in shown]
         names = style.short_names(data.column_names) if num_columns <= MAX_NAMES else []
@@ -94,24 +95,24 @@ class Frame:
         return cls(data, shown, labels, names, left, float(np.clip(0.25 * num_columns, 1.6, 6.0)), below)
 
     def strip_axes(self, figure: Figure, top: float, height: float) -> Axes:
-        """Axes at the left of the rows, for the colours of their clusters."""
+        """Add axes at the left of the rows, for the colours of their clusters."""
         return style.add_axes(figure, self.left - STRIP - 0.04, top, STRIP, height)
 
     @property
     def total_width(self) -> float:
-        """Inches that the figure takes with the scale at the right."""
+        """Width of the figure, with the colour bar at the right."""
         return self.left + self.width + 1.0
 
 
 def cluster_rows_height(num_clusters: int) -> float:
-    """Inches that the rows of so many clusters take."""
+    """Return the height in inches of the rows of this number of clusters."""
     return num_clusters * (0.24 if num_clusters <= 12 else 0.16)
 
 
 def draw_cluster_rows(
     figure: Figure, frame: Frame, top: float, height: float, table: NDArray[np.float64], scale: Scale
 ) -> AxesImage:
-    """Draw the rows of the clusters, (K, D), with their names, their colours and the columns' names."""
+    """Draw the rows of a `table` (K, D) of clusters, with their labels and colours and the columns' names."""
     axes = style.add_axes(figure, frame.left, top, frame.width, height)
     image = draw_image(axes, table[frame.shown], scale)
     axes.set_yticks(range(len(frame.labels)), frame.labels)
@@ -125,7 +126,7 @@ def draw_cluster_rows(
 
 
 def draw_scale(figure: Figure, image: AxesImage, name: str, right: float, top: float, height: float) -> None:
-    """Draw the colours of an image that ends at `right`, beside it."""
+    """Draw the colour bar beside an image whose right edge is at `right`."""
     place = style.add_axes(figure, right + 0.2, top, 0.14, height)
     bar = figure.colorbar(image, cax=place, ticks=style.round_ticks(5))
     bar.outline.set(linewidth=0.6, edgecolor=style.SOFT)
@@ -153,11 +154,11 @@ def draw_image(
 
 
 def draw_strip(strip: Axes, clusters: NDArray[np.int64], sizes: NDArray[np.int64], axis: int = 1) -> None:
-    """Fill axes with the colours of the clusters (n,) of rows, or with those of columns if `axis` is 0.
+    """Fill axes with the colours of the `clusters` (n,) of rows, or of columns if `axis` is 0.
 
-    -1 is the cluster of outliers; `sizes` (K,) are those of all clusters.
+    Outliers have cluster -1; `sizes` (K,) are those of all clusters.
     """
-    names = [*appearance.cluster_colours(sizes), appearance.OUTLIER]  # the last is that of cluster -1
+    names = [*appearance.cluster_colours(sizes), appearance.OUTLIER]  # the last is for cluster -1
     colours = np.array([to_rgb(name) for name in names])[clusters]
     strip.imshow(np.expand_dims(colours, axis), aspect="auto", interpolation="nearest")
     strip.set_axis_off()

@@ -1,4 +1,4 @@
-"""Pictures of any mixture, from plain arrays; :func:`mixture_pictures` has them all."""
+"""Pictures of any mixture, from plain arrays; :func:`mixture_pictures` lists them."""
 
 from __future__ import annotations
 
@@ -31,27 +31,27 @@ def mixture_pictures(
     traces: Traces,
     density: Density | None,
 ) -> dict[str, Callable[[], Figure]]:
-    """What draws each picture of a mixture, by name.
+    """Return the functions that draw the pictures of a mixture, by name.
 
     Parameters
     ----------
     likelihood : str
-        Its name: "normal" and "bernoulli" have pictures of their own.
+        Name of the likelihood; "normal" and "bernoulli" have specific pictures.
     data : Clustered
-        Each cluster has rows.
+        No cluster is empty.
     names : sequence of str
-        Of the rows.
+        Names of the rows.
     probabilities : (T,) float64
         Posterior probability of each row's cluster.
     parameters : mapping of str to array
-        Posterior of the clusters. normal: "mean" (K, D) and "covariance" (K, D, D); bernoulli: "theta" (K, D); not
-        used of other likelihoods.
+        Posterior of the clusters' parameters. normal: "mean" (K, D) and "covariance" (K, D, D); bernoulli: "theta"
+        (K, D); not used for other likelihoods.
     coclustering : tuple
         Rows (n,) and the probability (n, n) that two of them share a cluster.
     traces : Traces
     density : callable or None
-        Posterior predictive density (n,), not its logarithm, of new rows (n, D). Used for one and two columns, but not
-        for bernoulli.
+        Posterior predictive density (n,), not its logarithm, of new rows (n, D). Used only with one or two columns, and
+        not for bernoulli.
     """
     pictures: dict[str, Callable[[], Figure]] = {}
     if likelihood == "bernoulli":
@@ -71,7 +71,7 @@ def mixture_pictures(
 
 
 def cluster_sizes(data: Clustered, probabilities: NDArray[np.float64]) -> Figure:
-    """Size of each cluster, and the probabilities (T,) of its members to belong to it."""
+    """Size of each cluster, beside the distribution of the `probabilities` (T,) that its members belong to it."""
     sizes = data.sizes
     shown = appearance.largest_clusters(sizes, MAX_ROWS)
     subtitle = f"{data}; dots: medians, bars: all but the lowest and the highest 5 % of the rows"

@@ -1,8 +1,8 @@
-"""Mixtures of any real data, and of Normal distributions: clusters, their ellipses, predictive densities.
+"""Pictures of real data in clusters, with ellipses of Normal clusters and predictive densities.
 
-The rows are shown as points: in the two columns there are, in the first principal components of more columns,
-and as a histogram above a row of points a cluster for one column. Clusters of a Normal mixture get the ellipse
-(interval) of two standard deviations at their posterior mean and covariance.
+The rows are shown as points: for one column, in one line per cluster below a histogram; for two, in their plane; for
+more, in the first principal components. Clusters of a Normal mixture have an ellipse (for one column, an interval) of
+two standard deviations, from their posterior mean and covariance.
 """
 
 from __future__ import annotations
@@ -25,35 +25,36 @@ Parameters = Mapping[str, NDArray[np.float64]]
 Density = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
 PANEL, TOP = 4.6, style.HEADER + 0.05
-"""Inches of the side of a panel of two columns, and above it."""
+"""Side of the panel of two columns, and room above it, in inches."""
 CELLS = 200
-"""Cells of the grid along each axis on which densities are drawn."""
+"""Number of points along each axis of the grid on which densities are drawn."""
 SHARES = (0.99, 0.95, 0.8, 0.5)
-"""Parts of the rows in the regions that show a density, and their colours below clusters and alone."""
+"""Fractions of the rows in the regions of highest density."""
 FAINT = ("#f6f6f6", "#efefef", "#e6e6e6", "#dcdcdc")
 STRONG = ("#e3eef9", "#b5d4e9", "#6aaed6", "#2676b8")
+"""Colours of these regions: `FAINT` behind clusters, `STRONG` alone."""
 SEEN_ROWS = 5000
-"""Rows of which the density is asked for these regions."""
+"""Largest number of rows from whose densities the regions are computed."""
 MAX_DOTS = 2000
-"""Rows shown on a density."""
+"""Largest number of rows shown on a density."""
 MAX_COMPONENTS = 4
 MAX_ROWS = 60
 SEEN_COLUMNS = 2000
-"""Columns from which on principal directions come from as many rows only."""
+"""With more columns, principal directions are computed from at most this many rows."""
 
 
 def cluster_points(
     data: Clustered, parameters: Parameters | None = None, density: Density | None = None
 ) -> Figure:
-    """The rows coloured by cluster.
+    """The rows as points coloured by cluster.
 
     Parameters
     ----------
     data : Clustered
     parameters : mapping or None
-        Posterior of the K Normal clusters: "mean" (K, D), "covariance" (K, D, D). None for no ellipses.
+        Posterior of the K Normal clusters: "mean" (K, D), "covariance" (K, D, D). None: no ellipses.
     density : callable or None
-        Posterior predictive density (n,) of new rows (n, D). Drawn for one and two columns.
+        Posterior predictive density (n,) of new rows (n, D), drawn for one and two columns.
     """
     num_columns = data.values.shape[1]
     if num_columns == 1:
@@ -87,9 +88,9 @@ def _plane(data: Clustered, parameters: Parameters | None, density: Density | No
 
 
 def density_map(data: Clustered, density: Density, parameters: Parameters | None = None) -> Figure:
-    """Posterior predictive density over two columns, as regions of highest density.
+    """Posterior predictive density of two columns, as regions of highest density.
 
-    The arguments are those of :func:`cluster_points`; the axes fit its ellipses.
+    The arguments are those of :func:`cluster_points`. The ellipses are not drawn, but the axes have room for them.
     """
     ends = _axis_ends(data, parameters)
     left = points.tick_width(ends[1]) + 0.45
@@ -117,7 +118,7 @@ def density_map(data: Clustered, density: Density, parameters: Parameters | None
 
 
 def _axis_ends(data: Clustered, parameters: Parameters | None) -> list[tuple[float, float]]:
-    """Ends of the axis of each column, which hold the rows and most of the ellipses."""
+    """Return the ends of the axis of each column, with room for the rows and most of the ellipses."""
     if parameters is None:
         return [points.limits(column) for column in data.values.T]
     return [
@@ -131,7 +132,7 @@ def _axis_ends(data: Clustered, parameters: Parameters | None) -> list[tuple[flo
 def _shade(
     axes: Axes, data: Clustered, density: Density, ends: list[tuple[float, float]], colours: Sequence[str]
 ) -> None:
-    """Shade the regions of highest density that hold the `SHARES` of the rows."""
+    """Shade the regions of highest density that contain the `SHARES` of the rows."""
     x, y = (np.linspace(*each, CELLS) for each in ends)
     places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     heights = density(places).reshape(CELLS, CELLS)
@@ -156,7 +157,7 @@ def _plane_axes(figure: Figure, data: Clustered, ends: list[tuple[float, float]]
 def _draw_clusters(
     axes: Axes, data: Clustered, parameters: Parameters | None, pair: list[int], numbered: NDArray[np.int64]
 ) -> None:
-    """Draw two of the columns: the rows, the clusters' ellipses, and the numbers of some clusters."""
+    """Draw the rows in two of the columns, the clusters' ellipses, and the numbers of the clusters `numbered`."""
     coordinates = data.values[:, pair]
     points.draw_points(axes, data, *coordinates.T)
     centres = points.medians(data, coordinates)
@@ -170,7 +171,7 @@ def _draw_clusters(
 
 
 def _rows(data: Clustered, parameters: Parameters | None, density: Density | None) -> Figure:
-    """A stacked histogram, with the density, above one row of points a cluster."""
+    """Draw a stacked histogram and the density, above one line of points per cluster."""
     sizes, values = data.sizes, data.values[:, 0]
     shown = appearance.largest_clusters(sizes, MAX_ROWS)
     subtitle = str(data) + points.thinned(data)
@@ -215,7 +216,7 @@ def _draw_histogram(axes: Axes, data: Clustered, ends: tuple[float, float], dens
 
 
 def _draw_bars(axes: Axes, parameters: Parameters, shown: NDArray[np.int64]) -> None:
-    """Mean and 2 standard deviations of each cluster, below its points."""
+    """Draw the mean and 2 standard deviations of each cluster below its points."""
     mean = parameters["mean"][shown, 0]
     reach = 2 * np.sqrt(parameters["covariance"][shown, 0, 0])
     rows = np.arange(len(shown)) + 0.33
@@ -227,7 +228,7 @@ def _draw_bars(axes: Axes, parameters: Parameters, shown: NDArray[np.int64]) -> 
 
 
 def principal_directions(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """First principal components of the columns, each scaled to a standard deviation of 1.
+    """Return the first principal components of the columns, after scaling these to a standard deviation of 1.
 
     Parameters
     ----------
@@ -237,9 +238,9 @@ def principal_directions(values: NDArray[np.float64]) -> tuple[NDArray[np.float6
     Returns
     -------
     directions : (D, n) float64
-        The component of a row x is x @ directions, up to a constant; n = 2 at least, `MAX_COMPONENTS` at most.
+        The components of a row x are x @ directions, up to a constant; n is from 2 to `MAX_COMPONENTS`.
     shares : (n,) float64
-        Share of the variance of all scaled columns.
+        Share of each component in the variance of all scaled columns.
     """
     scale = points.column_scales(values)
     T, D = values.shape
@@ -260,7 +261,7 @@ def principal_directions(values: NDArray[np.float64]) -> tuple[NDArray[np.float6
 
 
 def _components(data: Clustered, parameters: Parameters | None) -> Figure:
-    """A triangle of panels, a row and a column a principal component."""
+    """Draw a triangle of panels, one for each pair of principal components."""
     directions, shares = principal_directions(data.values)
     centre = data.values.mean(axis=0)
     placed = replace(
@@ -284,7 +285,7 @@ def _components(data: Clustered, parameters: Parameters | None) -> Figure:
     coloured = np.flatnonzero(~np.isin(appearance.cluster_colours(data.sizes), appearance.GREYS))
 
     def draw(axes: Axes, j: int, i: int) -> None:
-        """Draw two of the components, with the numbers of the clusters that have colours of their own."""
+        """Draw two of the components, and number the clusters that have their own colours."""
         points.value_axis(axes, "x", ends[j])
         points.value_axis(axes, "y", ends[i])
         _draw_clusters(axes, placed, parameters, [j, i], coloured)

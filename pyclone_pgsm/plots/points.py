@@ -1,4 +1,4 @@
-"""What the pictures of any mixture share: rows of a matrix as points, axes of any scale, clusters' ellipses."""
+"""Parts shared by the pictures of mixtures: rows of a matrix as points, axes of any scale, and clusters' ellipses."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.plots import appearance, style
 
 MAX_POINTS = 100_000
-"""Rows drawn at most; of more, an even part of each cluster."""
+"""Largest number of rows drawn; of more, the same share of each cluster is drawn."""
 MOST_BEYOND = 0.15
-"""Part of the range of the values by which an axis is made longer for ellipses, at most."""
+"""Largest extension of an axis for ellipses, at each end, as a fraction of the range of the values."""
 TICKS = 6
-"""Of an axis, about."""
+"""Approximate number of ticks on an axis."""
 DARKER = 0.7
 """Factor from a cluster's colour to that of its outline."""
 
 
 @dataclass(frozen=True)
 class Clustered:
-    """T rows of D values in K clusters.
+    """A matrix of T rows and D columns whose rows are in K clusters.
 
     Attributes
     ----------
@@ -44,7 +44,7 @@ class Clustered:
 
     @property
     def sizes(self) -> NDArray[np.int64]:
-        """(K,) rows in each cluster."""
+        """(K,) number of rows in each cluster."""
         return np.bincount(self.labels)
 
     def __str__(self) -> str:
@@ -58,9 +58,9 @@ class Clustered:
 def limits(
     values: NDArray[np.float64], low: ArrayLike = np.inf, high: ArrayLike = -np.inf
 ) -> tuple[float, float]:
-    """Ends of an axis on which the values have a small margin.
+    """Return the ends of an axis for the values, with a small margin.
 
-    What reaches beyond the values, from `low` to `high`, is shown too as far as `MOST_BEYOND` allows.
+    The axis also includes the range from `low` to `high`, as far as `MOST_BEYOND` allows.
     """
     first, last = float(values.min()), float(values.max())
     beyond = MOST_BEYOND * (last - first)
@@ -73,7 +73,7 @@ def limits(
 
 
 def value_axis(axes: Axes, which: str, ends: tuple[float, float], ticks: int = TICKS) -> None:
-    """Make the "x" or "y" axis one from end to end with a grid and about so many ticks."""
+    """Set the ends of the "x" or "y" axis, a grid, and the approximate number of ticks."""
     axes.set(**{f"{which}lim": ends})
     axis = axes.xaxis if which == "x" else axes.yaxis
     style.number_ticks(axis, ticks)
@@ -81,7 +81,7 @@ def value_axis(axes: Axes, which: str, ends: tuple[float, float], ticks: int = T
 
 
 def tick_width(ends: tuple[float, float]) -> float:
-    """Inches that the numbers of a y axis with these ends take."""
+    """Return the width in inches of the tick labels of a y axis with these ends."""
     ticks = style.round_ticks(TICKS).tick_values(*ends)
     return style.text_width([style.tick_label(tick) for tick in ticks], style.SMALL)
 
@@ -90,7 +90,7 @@ def tick_width(ends: tuple[float, float]) -> float:
 
 
 def drawn_rows(labels: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    """All rows, or the given number of them evenly out of each cluster."""
+    """Select at most `most` rows, the same share of each cluster."""
     if len(labels) <= most:
         return np.arange(len(labels))
     ordered = np.argsort(labels, kind="stable")
@@ -98,12 +98,12 @@ def drawn_rows(labels: NDArray[np.int64], most: int) -> NDArray[np.int64]:
 
 
 def thinned(data: Clustered) -> str:
-    """What a subtitle says if not all rows are drawn."""
+    """Return the part of a subtitle that says that not all rows are drawn, if so."""
     return f"; {MAX_POINTS:,} rows drawn" if len(data.labels) > MAX_POINTS else ""
 
 
 def draw_points(axes: Axes, data: Clustered, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
-    """Draw the rows at (x, y), each (T,): grey clusters lowest, then the large below the small ones."""
+    """Draw the rows at (x, y), each (T,), in the order of :func:`~pyclone_pgsm.plots.appearance.colour_groups`."""
     rows = drawn_rows(data.labels, MAX_POINTS)
     labels, x, y = data.labels[rows], x[rows], y[rows]
     groups = appearance.colour_groups(data.sizes, labels)
@@ -114,7 +114,7 @@ def draw_points(axes: Axes, data: Clustered, x: NDArray[np.float64], y: NDArray[
 def spans(
     data: Clustered, means: NDArray[np.float64], variances: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Both ends, 2 sd from the mean, of the clusters that are not minor; `means` and `variances` are (K,)."""
+    """Return the ends, 2 sd from the mean, of the clusters that are not minor; `means` and `variances` are (K,)."""
     large = ~appearance.minor_clusters(data.sizes)
     reach = 2 * np.sqrt(variances[large])
     return means[large] - reach, means[large] + reach
@@ -123,7 +123,7 @@ def spans(
 def draw_ellipses(
     axes: Axes, data: Clustered, means: NDArray[np.float64], covariances: NDArray[np.float64]
 ) -> None:
-    """Draw the 2-sd ellipse of each cluster, (K, 2) and (K, 2, 2): bold for those with colours of their own."""
+    """Draw 2-sd ellipses with `means` (K, 2) and `covariances` (K, 2, 2), bold for clusters with their own colours."""
     angle = np.linspace(0, 2 * np.pi, 91)[:-1]
     circle = 2 * np.column_stack([np.cos(angle), np.sin(angle)])
     scale, direction = np.linalg.eigh(covariances)
@@ -139,7 +139,7 @@ def draw_ellipses(
 def number_clusters(
     axes: Axes, data: Clustered, places: NDArray[np.float64], clusters: NDArray[np.int64]
 ) -> None:
-    """Write the numbers of some clusters beside their places, (K, 2)."""
+    """Write the numbers of some clusters beside their `places` (K, 2)."""
     halo = [withStroke(linewidth=2, foreground="white")]
     font: dict[str, Any] = {"fontsize": style.SMALL, "fontweight": "bold", "color": style.INK}
     beside: dict[str, Any] = {"textcoords": "offset points", "xytext": (3, 3), "annotation_clip": True}
@@ -148,11 +148,11 @@ def number_clusters(
 
 
 def column_scales(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(D,) standard deviation of each column, infinite where it is zero but for rounding."""
+    """Return (D,) standard deviations of the columns, infinite where zero up to rounding."""
     deviation = values.std(axis=0)
     return np.where(deviation > 1e-12 * np.abs(values).max(axis=0), deviation, np.inf)
 
 
 def medians(data: Clustered, points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Median of each cluster's points, (T, n) to (K, n)."""
+    """Return (K, n) medians of each cluster's points (T, n)."""
     return np.array([np.median(points[data.labels == k], axis=0) for k in range(len(data.sizes))])

@@ -1,4 +1,4 @@
-"""Cluster prevalences over the samples, with 95 % intervals."""
+"""Cluster prevalences across samples, with 95 % intervals."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from pyclone_pgsm.posterior.summary import Summary
 MAX_ROWS = 60
 MAX_LINES = 100
 ROTATE_FROM = 0.95
-"""Sample names wider than this part of their place are turned."""
+"""Sample names are rotated if they are wider than this fraction of the room for each."""
 
 
 def cluster_prevalences(summary: Summary) -> Figure:
     """Posterior mean and 95 % interval of each cluster's prevalence in each sample.
 
-    Several samples: a line a cluster over the samples, labelled at its right end; one sample: a row each.
-    The larger the cluster, the thicker its line; clusters without colours of their own are muted.
+    With several samples, each cluster is a line across them, labelled at its right end; with one sample, each is a row.
+    Larger clusters have thicker lines, and clusters without their own colours are muted.
     """
     return _over_samples(summary) if len(summary.sample_ids) > 1 else _one_sample(summary)
 
 
 def _weights(sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Weight 0..1 of each cluster in the drawing, (K,)."""
+    """Return (K,) weights of the clusters in the drawing, 0..1."""
     return np.sqrt(sizes / sizes.max())
 
 
@@ -98,7 +98,7 @@ def _over_samples(summary: Summary) -> Figure:
 
 
 def _draw_lines(axes: Axes, summary: Summary) -> NDArray[np.float64]:
-    """Draw the clusters, the small ones behind; returns the right end (x, y) of each one's line, (K, 2)."""
+    """Draw the clusters, the small ones behind; return the right ends (x, y) of their lines, (K, 2)."""
     sizes, mean = summary.cluster_size, summary.cluster_mean
     num_clusters, num_samples = mean.shape
     few = num_clusters <= len(appearance.PALETTE)
@@ -125,7 +125,7 @@ def _draw_lines(axes: Axes, summary: Summary) -> NDArray[np.float64]:
 
 
 def _line_colours(sizes: NDArray[np.int64]) -> NDArray[np.float64]:
-    """Red, green, blue and opacity of each cluster, (K, 4): greys are faint, those without a name more so."""
+    """Return (K, 4) red, green, blue and opacity of the clusters: greys are faint, unnamed clusters fainter."""
     colours = appearance.cluster_colours(sizes)
     opacity = np.where(np.isin(colours, appearance.PALETTE), 0.95, 0.5)
     opacity[appearance.by_size(sizes)[appearance.MAX_NAMED :]] = 0.25
@@ -140,7 +140,7 @@ def _label_ends(
     colours: NDArray[np.str_],
     others: str | None,
 ) -> None:
-    """Write the clusters' names at x = `edge`, each tied to the end of its line by a thin line."""
+    """Write the clusters' names at x = `edge`, each with a thin line to the end of its line."""
     places = style.spread(ends[:, 1], 0.047, 0.03 if others else -0.01, 1.01)
     leaders = _segments(ends[:, 0], ends[:, 1], np.full(len(ends), edge), places)
     axes.add_collection(LineCollection(leaders, colors=colours, linewidths=0.6, clip_on=False))
@@ -152,5 +152,5 @@ def _label_ends(
 
 
 def _segments(x0: NDArray, y0: NDArray, x1: NDArray, y1: NDArray) -> list[NDArray[np.float64]]:
-    """The n lines from (x0, y0) to (x1, y1), each (2, 2)."""
+    """Return the n lines from (x0, y0) to (x1, y1), each (2, 2)."""
     return list(np.stack([np.column_stack([x0, y0]), np.column_stack([x1, y1])], axis=1))

@@ -1,6 +1,7 @@
-"""Mutations by prevalence or variant allele frequency, coloured by cluster.
+"""Scatter plots of mutations by prevalence or variant allele frequency, coloured by cluster.
 
-A panel a pair of samples, in a triangle; for one sample a histogram above a row of points a cluster.
+There is one panel per pair of samples, in a triangle. For one sample, a histogram is above one row of points per
+cluster.
 """
 
 from __future__ import annotations
@@ -17,28 +18,28 @@ from pyclone_pgsm.plots import appearance, style
 from pyclone_pgsm.posterior.summary import Summary
 
 MAX_PAIRS = 15
-"""Pairs of samples shown at most; if there are more, only the samples that differ the most are shown."""
+"""Largest number of pairs of samples; if there are more, only the samples that differ the most are shown."""
 MAX_ROWS = 60
 LOWEST_END = 0.6
-"""Axes of variant allele frequencies end here if no mutation has a higher one, and at 1 at most."""
+"""Smallest end of an axis of variant allele frequencies."""
 NUMBERED_FROM = 2.0
-"""Inches; smaller panels do not bear the numbers of the clusters."""
+"""Size in inches of the smallest panels with numbers of clusters."""
 NUMBER_GAPS = (3.0, 6.0, 10.0, 16.0, 24.0, 34.0, 46.0, 60.0, 76.0, 94.0, 114.0)
-"""Points between a number and the middle of its cluster, the best first."""
+"""Distances, in points, between a number and the middle of its cluster, in the order in which they are tried."""
 TIED_FROM = 10.0
-"""Points from which on a thin line ties the number to the middle of its cluster."""
+"""Above this distance, in points, a thin line connects the number to the middle of its cluster."""
 AROUND = np.array(
     [
         *((1, 1), (-1, 1), (1, -1), (-1, -1), (0, 1), (0, -1), (1, 0), (-1, 0)),
         *((1, 0.5), (-1, 0.5), (1, -0.5), (-1, -0.5), (0.5, 1), (-0.5, 1), (0.5, -1), (-0.5, -1)),
     ]
 )
-"""Directions from the middle of a cluster in which its number may stand, the best first."""
+"""Directions from the middle of a cluster to its number, in the order in which they are tried."""
 
 
 @dataclass(frozen=True)
 class _Quantity:
-    """What is shown: values (T, D), title, name and end of the axes, whether with discs for the clusters."""
+    """The quantity shown: values (T, D), title, name and end of the axes, and whether clusters have discs."""
 
     values: NDArray[np.float64]
     title: str
@@ -54,7 +55,7 @@ def prevalence_scatter(summary: Summary) -> Figure:
 
 
 def vaf_scatter(summary: Summary) -> Figure:
-    """Variant allele frequency of each mutation, coloured by cluster; nothing where there are no reads."""
+    """Variant allele frequency of each mutation with reads, coloured by cluster."""
     highest = np.nanmax(summary.vaf, initial=0)
     end = float(np.clip(np.ceil(10 * highest) / 10, LOWEST_END, 1))
     title, name = "Variant allele frequencies", "variant allele frequency"
@@ -62,10 +63,10 @@ def vaf_scatter(summary: Summary) -> Figure:
 
 
 def choose_samples(summary: Summary, max_pairs: int) -> NDArray[np.int64]:
-    """Samples to show so that their pairs are at most `max_pairs`: ascending, all of them if they are few.
+    """Choose samples, in ascending order, so that there are at most `max_pairs` pairs: all samples if possible.
 
-    The first is the one whose mutations spread the most in prevalence; then always the one that differs the
-    most from the nearest of those already chosen.
+    The first choice is the sample whose mutations' prevalences spread the most. Each further choice is the sample that
+    differs the most from the nearest one already chosen.
     """
     num_samples = len(summary.sample_ids)
     limit = int((1 + (1 + 8 * max_pairs) ** 0.5) / 2)
@@ -99,7 +100,7 @@ def _scatter(summary: Summary, quantity: _Quantity) -> Figure:
 
 
 def _pairs(summary: Summary, quantity: _Quantity, samples: NDArray[np.int64], subtitle: str) -> Figure:
-    """A triangle of panels, a row and a column a sample."""
+    """Draw a triangle of panels, one for each pair of samples."""
     left = 0.85
     panel = style.panel_side(len(samples))
     names = style.short_names([summary.sample_ids[d] for d in samples], int(panel * 12))
@@ -160,17 +161,17 @@ def _say_no_reads(axes: Axes) -> None:
 
 
 def _draw_points(axes: Axes, summary: Summary, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
-    """Draw the points, none for NaN: grey clusters lowest, then the large below the small ones."""
+    """Draw the points, none for NaN, in the order of :func:`~pyclone_pgsm.plots.appearance.colour_groups`."""
     diameter = float(np.clip(9 * len(x) ** -0.2, 1.6, 6))
     groups = appearance.colour_groups(summary.cluster_size, summary.labels)
     style.draw_points(axes, groups, x, y, diameter, dense=0.65)
 
 
 def _number_clusters(axes: Axes, summary: Summary, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
-    """Write the numbers of the clusters that have colours of their own beside the medians of their points.
+    """Number the clusters that have their own colours, beside the medians of their points.
 
-    Each takes the nearest place around the median that hides no point and no other number, and is tied to the median
-    by a line if that is far. A number that has no such place is left to the legend.
+    Each number is put at the nearest place around the median where it hides no point and no other number, with a line
+    to the median if that is far. If there is no such place, the number is left out.
     """
     known = ~np.isnan(x + y)
     points = axes.transData.transform(np.column_stack([x[known], y[known]])) * 72 / axes.figure.dpi
@@ -211,7 +212,7 @@ def _free_place(
     taken: list[NDArray[np.float64]],
     frame: NDArray[np.float64],
 ) -> tuple[NDArray[np.float64], float] | None:
-    """The nearest place where a number hides no point and no other number, and its gap; None if there is none."""
+    """Return the nearest place where a number hides no point and no other number, and its gap; None if none is free."""
     for gap in NUMBER_GAPS:
         for place in centre + AROUND * (half + gap):
             is_inside = (place - half >= frame[0]).all() and (place + half <= frame[1]).all()
@@ -235,14 +236,14 @@ def _hides(
 
 
 def _rows(summary: Summary, quantity: _Quantity, subtitle: str) -> Figure:
-    """A stacked histogram above one row of points a cluster, and one of the outliers."""
+    """Draw a stacked histogram above one row of points per cluster and one for the outliers."""
     sizes, values = summary.cluster_size, quantity.values[:, 0]
     shown, rows, labels = appearance.cluster_rows_of(sizes, MAX_ROWS)
     if len(shown) < len(sizes):
         subtitle += f"; rows: the {MAX_ROWS} largest"
     row_of = np.full(len(sizes) + 1, np.nan)
     row_of[shown] = rows
-    row_of[-1] = len(labels)  # of cluster -1
+    row_of[-1] = len(labels)  # for cluster -1
     if summary.num_outliers:
         labels.append(appearance.outliers_label(summary.num_outliers))
     figure, above, axes = style.histogram_above_rows(quantity.title, subtitle, labels, 1.3, 0.2)

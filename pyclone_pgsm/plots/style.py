@@ -1,7 +1,7 @@
-"""What all pictures share: legends, names, layout in inches, saving.
+"""Parts shared by all pictures: legends, names, layout in inches, and saving.
 
-Nothing here or in the pictures touches pyplot or the global settings of matplotlib, so pictures can be made
-in any thread and leave the caller's own matplotlib alone.
+Neither this module nor the pictures use pyplot or change the global settings of matplotlib, so pictures can be made in
+any thread and do not affect the caller's use of matplotlib.
 """
 
 from __future__ import annotations
@@ -42,15 +42,15 @@ DPI = 150
 INK, SOFT, RULE = "#222222", "#666666", "#d9d9d9"
 TEXT, SMALL, TITLE = 8.0, 7.0, 11.0
 HEADER = 0.62
-"""Inches that the title and the line below it take from the top of a figure."""
+"""Height in inches of the title and the line below it."""
 GAP = 0.16
-"""Inches between two panels of a triangle."""
+"""Gap in inches between two panels of a triangle."""
 GOLDEN = (5**0.5 - 1) / 2
-"""Multiples of it, modulo 1, spread points evenly across a row."""
+"""Its multiples, modulo 1, spread points evenly across a row."""
 ROWS_WIDTH = 5.0
-"""Inches that a row of points is wide."""
+"""Width in inches of a row of points."""
 RASTER_FROM = 1000
-"""Points from which on they are pixels in a PDF too."""
+"""Number of points from which they are rasterised, also in a PDF."""
 
 _SETTING = threading.Lock()
 _METADATA: dict[str, dict[str, None]] = {
@@ -62,11 +62,11 @@ _RC: dict[str, dict[Any, Any]] = {
     "pdf": {"pdf.fonttype": 42},
     "svg": {"svg.hashsalt": "pyclone-pgsm", "svg.fonttype": "none"},
 }
-"""What matplotlib has as a setting only: names within an SVG that stay the same, and texts that stay texts."""
+"""Options of formats that matplotlib only has as settings: reproducible ids in an SVG, and text kept as text."""
 
 
 def point_style(colour: str, diameter: float) -> dict[str, Any]:
-    """How points of a colour are drawn: discs, but crosses of outliers."""
+    """Return the style of points of a colour: crosses for outliers, discs for others."""
     cross = colour == OUTLIER
     return {
         "linestyle": "none",
@@ -78,7 +78,7 @@ def point_style(colour: str, diameter: float) -> dict[str, Any]:
 
 
 def cluster_legend(sizes: NDArray[np.int64], outliers: int = 0) -> tuple[list[Line2D], list[str]]:
-    """Handles and labels of the largest clusters, in the order of their ids, of the rest, and of outliers."""
+    """Return handles and labels for the largest clusters, in the order of their ids, the rest, and the outliers."""
     colours = cluster_colours(sizes)
     named = named_clusters(sizes, MAX_NAMED)
     entries = [(colours[k], cluster_label(k, sizes[k])) for k in named]
@@ -92,14 +92,14 @@ def cluster_legend(sizes: NDArray[np.int64], outliers: int = 0) -> tuple[list[Li
 
 
 def legend_size(labels: Sequence[str]) -> tuple[float, float]:
-    """Width and height in inches of a legend of clusters."""
+    """Return the width and height in inches of a legend of clusters."""
     return text_width(labels, SMALL) + 0.35, len(labels) * 0.155 + 0.1
 
 
 def draw_legend(
     figure: Figure, handles: list[Line2D], labels: list[str], left: float, top: float, **options: Any
 ) -> None:
-    """Draw a legend at a place in inches from the left upper corner; `options` are those of matplotlib."""
+    """Draw a legend at a position in inches from the upper left corner; `options` are for `Figure.legend`."""
     width, height = figure.get_size_inches()
     look = {"fontsize": SMALL, "labelcolor": INK, "frameon": False, "handlelength": 1, "handletextpad": 0.4}
     place = {"loc": "upper left", "borderpad": 0.2, "borderaxespad": 0}
@@ -113,7 +113,7 @@ def draw_histogram(
     values: NDArray[np.float64],
     edges: NDArray[np.float64],
 ) -> float:
-    """Draw a stacked histogram, muted colours on top, and return its height; NaN is in none of its bars."""
+    """Draw a stacked histogram, muted colours on top and NaN left out, and return its height."""
     base = np.zeros(len(edges) - 1)
     for colour, members in sorted(groups, key=lambda group: group[0] in (OUTLIER, *GREYS)):
         top = base + np.histogram(values[members], edges)[0]
@@ -130,7 +130,7 @@ def draw_points(
     diameter: float,
     dense: float,
 ) -> None:
-    """Draw points at (x, y), none for NaN, a colour after the other; `dense` is the opacity of more than 100."""
+    """Draw points at (x, y), none for NaN, one colour after another; `dense` is the opacity of more than 100 points."""
     for colour, members in groups:
         axes.plot(
             x[members],
@@ -147,9 +147,9 @@ def draw_points(
 
 
 def short_names(names: Sequence[str], limit: int = 20) -> list[str]:
-    """Names fit for a picture: :func:`~pyclone_pgsm.plots.appearance.distinct_names` of at most `limit` characters.
+    """Shorten names for a picture, by :func:`~pyclone_pgsm.plots.appearance.distinct_names`.
 
-    Characters that the font lacks become boxes, and dollar signs are escaped (to matplotlib they begin a formula).
+    Characters that the font lacks become boxes, and dollar signs, with which formulas begin, are escaped.
     """
     return [name.replace("$", r"\$") for name in distinct_names(names, limit, _drawable(names))]
 
@@ -166,7 +166,7 @@ def _drawable(names: Sequence[str]) -> list[str]:
 
 
 def text_width(texts: Sequence[str], size: float) -> float:
-    """Width in inches of the widest of some texts in a font size in points."""
+    """Return the width in inches of the widest text; `size` is the font size in points."""
     renderer = RendererAgg(1, 1, 72)
     font = FontProperties(size=size)
     plain = [text.replace(r"\$", "$") for text in texts]
@@ -174,7 +174,7 @@ def text_width(texts: Sequence[str], size: float) -> float:
 
 
 def title_width(subtitle: str) -> float:
-    """Inches that a figure needs at least for its subtitle."""
+    """Return the smallest width in inches of a figure with this subtitle."""
     return text_width([subtitle], TEXT) + 0.3
 
 
@@ -182,7 +182,7 @@ def title_width(subtitle: str) -> float:
 
 
 def new_figure(width: float, height: float, title: str, subtitle: str) -> Figure:
-    """A white figure of a size in inches, on the Agg canvas, with a title and a line of explanation."""
+    """Make a white figure, its size in inches, on the Agg canvas, with a title and a subtitle."""
     figure = Figure(figsize=(width, height), dpi=DPI, facecolor="white")
     FigureCanvasAgg(figure)
     left = 0.15 / width
@@ -192,7 +192,7 @@ def new_figure(width: float, height: float, title: str, subtitle: str) -> Figure
 
 
 def add_axes(figure: Figure, left: float, top: float, width: float, height: float) -> Axes:
-    """Plain axes at a place in inches, `top` counted down from the upper edge of the figure."""
+    """Add plain axes at a position in inches, with `top` measured down from the upper edge of the figure."""
     across, down = figure.get_size_inches()
     box = (left / across, 1 - (top + height) / down, width / across, height / down)
     axes = figure.add_axes(box, facecolor="none")
@@ -206,7 +206,7 @@ def add_axes(figure: Figure, left: float, top: float, width: float, height: floa
 
 
 def panel_side(number: int) -> float:
-    """Inches that a panel is wide and high in a triangle of so many quantities."""
+    """Return the side in inches of a panel in a triangle of this number of quantities."""
     return {2: 4.2, 3: 2.7, 4: 2.2}.get(number, 1.75)
 
 
@@ -220,10 +220,10 @@ def triangle(
     left: float,
     below: float,
 ) -> Figure:
-    """A triangle of panels, a row and a column a quantity; the legend in its empty corner if that has room.
+    """Make a triangle of panels, one for each pair of quantities, with the legend in the empty corner if it fits.
 
-    `names` are those of the quantities, and `draw` fills the panel of two of them, the one across and the one up;
-    `left` and `below` are inches at the edges of the triangle.
+    `names` are those of the quantities; `draw` fills the axes of a panel, given the indices of the quantities on x and
+    y; `left` and `below` are margins in inches.
     """
     side, panel = len(names) - 1, panel_side(len(names))
     step, top = panel + GAP, HEADER + 0.05
@@ -249,9 +249,9 @@ def triangle(
 def histogram_above_rows(
     title: str, subtitle: str, labels: Sequence[str], histogram: float, right: float
 ) -> tuple[Figure, Axes, Axes]:
-    """A figure of axes for a histogram, and below them axes with a row a cluster, `ROWS_WIDTH` inches wide.
+    """Make a figure with axes for a histogram above axes with one row per cluster, `ROWS_WIDTH` inches wide.
 
-    `labels` are those of the rows, `histogram` is the height of the upper axes, and `right` the room at the right edge.
+    `labels` are those of the rows; `histogram` is the height of the upper axes and `right` the right margin, in inches.
     """
     left, top, gap = text_width(labels, SMALL) + 0.3, HEADER + 0.1, 0.15
     rows = max(0.5, len(labels) * (0.32 if len(labels) <= 12 else 0.19))
@@ -264,24 +264,24 @@ def histogram_above_rows(
 
 
 def number_ticks(axis: Axis, number: int, **options: Any) -> None:
-    """Give an axis about so many ticks at round numbers; `options` are those of MaxNLocator."""
+    """Give an axis about `number` ticks at round numbers; `options` are for MaxNLocator."""
     axis.set_major_locator(round_ticks(number, **options))
     axis.set_major_formatter(FuncFormatter(tick_label))
 
 
 def round_ticks(number: int, **options: Any) -> MaxNLocator:
-    """About so many ticks at round numbers."""
+    """Return a locator of about `number` ticks at round numbers."""
     return MaxNLocator(nbins=number, steps=[1, 2, 5, 10], **options)
 
 
 def tick_label(value: float, _: int | None = None) -> str:
-    """A number beside a tick."""
+    """Format the number beside a tick."""
     text = f"{value:,.10g}" if 1e-4 <= abs(value) < 1e10 or value == 0 else f"{value:.6g}"
     return text.replace("-", "−")
 
 
 def unit_axis(axes: Axes, which: str, end: float = 1.0) -> None:
-    """Make the "x" or "y" axis one of fractions: 0..`end` with a small margin and a grid."""
+    """Set up the "x" or "y" axis for fractions 0..`end`, with a small margin and a grid."""
     axes.set(**{f"{which}lim": (-0.03 * end, 1.03 * end)})
     axis = axes.xaxis if which == "x" else axes.yaxis
     step = 0.25 if end == 1 else 0.2
@@ -291,7 +291,7 @@ def unit_axis(axes: Axes, which: str, end: float = 1.0) -> None:
 
 
 def cluster_rows(axes: Axes, labels: Sequence[str]) -> None:
-    """Make the y axis one row a cluster, the first on top; rows are at y = 0, 1, .."""
+    """Set up the y axis with one row per cluster, the first on top, at y = 0, 1, .."""
     axes.set_ylim(len(labels) - 0.4, -0.6)
     axes.set_yticks(range(len(labels)), labels, fontsize=SMALL)
     axes.tick_params(axis="y", length=0)
@@ -299,9 +299,9 @@ def cluster_rows(axes: Axes, labels: Sequence[str]) -> None:
 
 
 def spread(values: NDArray[np.float64], gap: float, low: float, high: float) -> NDArray[np.float64]:
-    """Places for labels near `values`, (n,), within low..high and no two closer than `gap`.
+    """Return (n,) positions for labels near `values`, within low..high and at least `gap` apart.
 
-    If n labels do not fit, they are evenly spaced over low..high.
+    If the labels do not fit, they are evenly spaced over low..high.
     """
     n = len(values)
     if (n - 1) * gap >= high - low:
@@ -317,7 +317,7 @@ def spread(values: NDArray[np.float64], gap: float, low: float, high: float) -> 
 
 
 def _isotonic(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """The non-decreasing sequence nearest to `values` in least squares, by pooling adjacent violators."""
+    """Return the non-decreasing least-squares fit to `values`, by pooling adjacent violators."""
     pools: list[tuple[float, int]] = []
     for value in values:
         mean, size = float(value), 1
@@ -333,12 +333,12 @@ def _isotonic(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure in the format of the path's suffix, the same bytes each time, whole or not at all.
+    """Write a figure, atomically and reproducibly, in the format of the path's suffix.
 
     Raises
     ------
     OutputError
-        If the file cannot be written.
+        The file cannot be written.
     """
     name = path.suffix[1:]
     options: dict[str, Any] = {"pil_kwargs": {"compress_level": 4}} if name == "png" else {}
@@ -354,16 +354,16 @@ def save(figure: Figure, path: Path) -> None:
 def write_pictures(
     folder: Path, pictures: Mapping[str, Callable[[], Figure]], formats: Sequence[str]
 ) -> list[Path]:
-    """Draw pictures, given by name, into a folder, which is made if need be.
+    """Draw pictures, given by name, into a folder, which is created if necessary.
 
-    The formats are among "png", "pdf" and "svg". Returns the files, ``<picture>.<format>``, picture by picture.
+    The formats are "png", "pdf" and "svg". Returns the files, ``<picture>.<format>``, picture by picture.
 
     Raises
     ------
     UsageError
-        If a format is not known.
+        A format is unknown.
     OutputError
-        If a file cannot be written.
+        A file cannot be written.
     """
     for suffix in formats:
         if suffix not in _METADATA:

@@ -1,4 +1,4 @@
-"""Pictures of the courses of the chains."""
+"""Trace plots of the chains."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ MAX_IN_ROW = 8
 
 
 def chain_traces(traces: Traces) -> Figure:
-    """A panel a quantity, a colour a chain, the burn-in shaded.
+    """Trace plots with one panel per quantity, one colour per chain, and the burn-in shaded.
 
-    The axes fit the rows after the burn-in; what the burn-in has beyond them is cut off. Of many hyperparameters those
-    on which the chains agree the least are shown.
+    The axes fit the values after the burn-in; values in the burn-in that lie outside are cut off. If there are many
+    hyperparameters, those on which the chains agree the least are shown.
     """
     num_chains, num_rows = traces.log_joint.shape
     panels: list[tuple[str, NDArray]] = [
@@ -71,14 +71,14 @@ def chain_traces(traces: Traces) -> Figure:
 
 
 def _shown_hyperparameters(traces: Traces) -> list[str]:
-    """All, or those with the largest R-hat after the burn-in, in their order; weights of prevalences last."""
+    """Choose all hyperparameters, or those with the largest R-hat after the burn-in, weights of prevalences last."""
     names = list(traces.hyperparameters)
     if len(names) <= MAX_HYPERPARAMETERS:
         return names
     disagreement = []
     for values in traces.hyperparameters.values():
         kept = _kept(values, traces.burn_in)
-        # ranks are finite, and R-hat is of ranks anyway
+        # only ranks matter to R-hat, and ranks are finite
         ranks = np.unique(kept, return_inverse=True)[1].reshape(kept.shape)
         disagreement.append(split_rhat(ranks) if kept.shape[1] >= FEWEST_DRAWS else 1.0)
     are_weights = np.array([is_weight(name) for name in names])
@@ -87,7 +87,7 @@ def _shown_hyperparameters(traces: Traces) -> list[str]:
 
 
 def chain_colours(num_chains: int) -> list[str]:
-    """A colour a chain: the palette's while it lasts, otherwise evenly spaced ones."""
+    """Return the colours of the chains: the palette if it has enough, otherwise evenly spaced colours."""
     if num_chains <= len(appearance.PALETTE):
         return list(appearance.PALETTE[:num_chains])
     return [to_hex(colour) for colour in colormaps["viridis"](np.linspace(0, 0.95, num_chains))]
@@ -109,12 +109,12 @@ def _draw_chains(axes: Axes, traces: Traces, values: NDArray) -> None:
 
 
 def _kept(values: NDArray, burn_in: int) -> NDArray:
-    """The rows after the burn-in, or all if there are none, (C, rows)."""
+    """Return the values (C, rows) after the burn-in, or all if there are none."""
     return values[:, burn_in:] if burn_in < values.shape[1] else values
 
 
 def _linear_axis(axes: Axes, kept: NDArray, *, integer: bool) -> None:
-    """Set the y axis to what the kept rows hold."""
+    """Fit the y axis to the kept values."""
     finite = kept[np.isfinite(kept)]
     low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
     margin = 0.12 * (high - low) or 0.1 * abs(high) or 1.0
@@ -125,7 +125,7 @@ def _linear_axis(axes: Axes, kept: NDArray, *, integer: bool) -> None:
 
 
 def _draw_histograms(beside: Axes, axes: Axes, kept: NDArray, *, integer: bool) -> None:
-    """Draw how often each chain was where, on the y axis of the traces."""
+    """Draw a histogram of each chain along the y axis of the traces."""
     low, high = axes.get_ylim()
     if integer and high - low <= 2 * BINS:
         edges = np.arange(np.ceil(low), np.floor(high) + 2) - 0.5
@@ -143,7 +143,7 @@ def _draw_histograms(beside: Axes, axes: Axes, kept: NDArray, *, integer: bool) 
 
 
 def _logarithmic_axis(axes: Axes, values: NDArray) -> NDArray:
-    """Make a logarithmic axis with the binomial, if any, on top; returns the values with infinite ones put there."""
+    """Set up a logarithmic axis, with "binomial" on top if values are infinite; return the values with these there."""
     finite = values[np.isfinite(values)]
     low, high = (finite.min(), finite.max()) if len(finite) else (10.0, 1000.0)
     powers = np.arange(np.floor(np.log10(low)), np.ceil(np.log10(high)) + 1)

@@ -1,4 +1,4 @@
-"""All pictures of a tumour."""
+"""Pictures of a tumour."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ def tumour_pictures(
     coclustering: tuple[NDArray[np.int64], NDArray[np.floating]],
     traces: Traces,
 ) -> dict[str, Callable[[], Figure]]:
-    """What draws each picture of a run, by name; those of clusters if there are any.
+    """Return the functions that draw the pictures of a run, by name.
 
-    `coclustering` is mutations (n,) and the probability (n, n) that two of them share a cluster.
+    `coclustering` are mutations (n,) and the probabilities (n, n) that two of them share a cluster.
     """
     pictures: dict[str, Callable[[], Figure]] = {}
     if summary.num_clusters:  # not all mutations are outliers

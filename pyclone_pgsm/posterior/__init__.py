@@ -1,1 +1,1 @@
-"""Consensus partition, prevalences and their intervals, diagnostics of the chains."""
+"""Consensus partition, prevalences with their intervals, and diagnostics of the chains."""

@@ -1,4 +1,4 @@
-"""What makes a tumour's result doubtful, and what to do: each doubt is one warning."""
+"""Warnings about what makes a tumour's result doubtful, and what to do about it."""
 
 from __future__ import annotations
 
@@ -14,30 +14,30 @@ from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.tumour.model import ERROR_RATE, PRECISION, content_choice
 
 CHANCE = 0.01
-"""If model and clusters are right, at most this many tail probabilities are expected to count as impossible."""
+"""Largest expected number of tail probabilities that count as impossible if the model and the clusters are right."""
 SHOWN_MISFITS = 3
 UNCERTAIN_CLUSTER, MISFIT = "cluster uncertain", "reads do not fit"
-"""Why a mutation is doubtful."""
+"""Reasons why a mutation is doubtful."""
 SHARE_AT_END = {"precision": 0.2, "error_rate": 0.3, "tumour_content": 0.2}
-"""Share of the draws of a hyperparameter at an end of its values from which on there is a warning. It is larger for
-error rates: few reads often favour all small ones, which does no harm."""
+"""Least share of a hyperparameter's draws at an end of its grid of values that causes a warning. It is larger for error
+rates: few reads often favour all small ones, which does no harm."""
 
 
 def doubts_of_tumour(
     summary: Summary, draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Uncertain]
 ) -> list[str]:
-    """Warnings of a tumour's result.
+    """Return the warnings about a tumour's result.
 
-    `draws` are those of each inferred hyperparameter, `contents` the tumour contents that are inferred, by sample.
+    `draws` maps each inferred hyperparameter to its draws, `contents` each sample to its tumour content if inferred.
     """
     return [*_misfits(summary), *_absent_clusters(summary), *_ends(draws, contents)]
 
 
 def misfits(fit: NDArray[np.float64]) -> NDArray[np.int64]:
-    """(n, 2) mutations and samples whose reads are impossible, the worst first.
+    """Return (n, 2) pairs of a mutation and a sample whose reads are impossible, the worst first.
 
-    These have a tail probability, in `fit` (T, D), that times the number of tail probabilities is below `CHANCE`. NaN
-    stands for none.
+    Reads are impossible if their tail probability in `fit` (T, D), times the number of tail probabilities that are not
+    NaN, is below `CHANCE`.
     """
     number = int(np.isfinite(fit).sum())
     found = np.argwhere(fit * number < CHANCE)
@@ -45,10 +45,10 @@ def misfits(fit: NDArray[np.float64]) -> NDArray[np.int64]:
 
 
 def doubtful(summary: Summary) -> NDArray[np.object_]:
-    """Why each mutation is doubtful, (T,); "" if it is not.
+    """Return (T,) reasons why mutations are doubtful; "" for a mutation that is not.
 
-    Its reads do not fit its cluster (:func:`misfits`), or the cluster has a probability below
-    :data:`~pyclone_pgsm.posterior.states.SURE`.
+    A mutation is doubtful if its reads do not fit its cluster (:func:`misfits`), or if the probability of its cluster
+    is below :data:`~pyclone_pgsm.posterior.states.SURE`.
     """
     found = np.where(summary.assignment_prob < SURE, UNCERTAIN_CLUSTER, "").astype(object)
     found[misfits(summary.fit)[:, 0]] = MISFIT
@@ -110,7 +110,7 @@ def _ends(draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Uncer
             content = contents[sample]
             choice = content_choice(content)
             step = content.sd / 2.0
-            # a distribution that is cut off at 0 or 1 ends there by nature
+            # draws at an end are no warning if the distribution is truncated there, at 0 or 1
             is_cut_off = {
                 "smallest": choice.values[0] - step <= 0.0,
                 "largest": choice.values[-1] + step > 1.0,
@@ -125,7 +125,7 @@ def _ends(draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Uncer
 
 
 def _crowded_ends(draws: NDArray[np.float64], choice: Choice, kind: str) -> dict[str, str]:
-    """The ends of the values, "smallest" and "largest", that too many draws are at; each with its value and share."""
+    """Return the ends ("smallest", "largest") at which too many draws are, with the value and the share as text."""
     found = {}
     for end, value in (("smallest", choice.values[0]), ("largest", choice.values[-1])):
         share = np.mean(draws == value)

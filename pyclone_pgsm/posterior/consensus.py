@@ -1,7 +1,6 @@
-"""One partition that represents all posterior draws: the minimiser of a posterior expected loss.
+"""Consensus partition: one partition that represents all posterior draws, with a small posterior expected loss.
 
-The losses are those of :mod:`pyclone_pgsm.posterior.expected_loss`, the search is that of
-:mod:`pyclone_pgsm.posterior.consensus_search`.
+Losses: :mod:`pyclone_pgsm.posterior.expected_loss`; search: :mod:`pyclone_pgsm.posterior.consensus_search`.
 """
 
 from __future__ import annotations
@@ -16,7 +15,7 @@ from pyclone_pgsm.posterior.kernels import count_company
 
 LOSSES = ("mpear", "vi", "binder")
 CRITERIA = (*LOSSES, "map")
-"""What can choose the partition of a result: a loss, or the largest joint density of a draw ("map")."""
+"""Criteria for the partition of a result: a loss, or the draw with the largest joint density ("map")."""
 
 
 def consensus(
@@ -33,18 +32,19 @@ def consensus(
     Parameters
     ----------
     draws : (M, N) array of integers
-        Labels of N items in each of M draws. The labels of one draw mean nothing in another.
+        Labels of N items in each of M draws. Labels of different draws are unrelated.
     criterion : {'mpear', 'vi', 'binder'}
         The loss (:mod:`pyclone_pgsm.posterior.expected_loss`).
     rng : numpy.random.Generator
-        For the order of the search: equal states and arguments give equal partitions.
+        Determines the order of the search: equal states and arguments give equal partitions.
     max_clusters : int or None
-        Of the partition, at least 1. None: the largest number of blocks in a draw and 8 more.
+        Largest number of clusters in the partition, at least 1. None: 8 more than the largest number of blocks in a
+        draw.
     max_draws : int
-        More draws than this are thinned evenly; likewise so that items times draws stay below 1e8, and blocks
+        More draws than this are thinned evenly. They are also thinned to keep items times draws below 1e8, and blocks
         times clusters below 2e7 (only chains with hundreds of blocks come near).
     runs : int
-        How many times the search starts, alternately from an empty partition and from a good draw.
+        Number of searches, which start alternately from an empty partition and from a good draw.
 
     Returns
     -------
@@ -75,7 +75,7 @@ def consensus(
 
 
 def _most_are_extreme(draws: NDArray[np.integer], max_clusters: int | None) -> NDArray[np.int64] | None:
-    """One cluster, or all items alone (if so many clusters are allowed), where most of the draws are; else None."""
+    """Return one cluster, or all singletons (if `max_clusters` allows), if most draws are this partition; else None."""
     num_items = draws.shape[1]
     spans = draws.max(axis=1) - draws.min(axis=1)
     if np.mean(spans == 0) > 0.5:
@@ -87,10 +87,10 @@ def _most_are_extreme(draws: NDArray[np.integer], max_clusters: int | None) -> N
 
 
 def assignment_probability(draws: ArrayLike, labels: ArrayLike) -> NDArray[np.float64]:
-    """(N,) posterior probability that each item belongs with the others of its cluster.
+    """Return (N,) posterior probabilities that each item belongs with the others of its cluster.
 
-    It is the mean, over the other members of the item's cluster in `labels` (N,), of the share of the `draws` (M, N) in
-    which the item is in one block with them. For an item alone in its cluster it is the share in which it is alone in
+    This is the share of the `draws` (M, N) in which the item shares a block with another member of its cluster in
+    `labels` (N,), averaged over these members. For the only item of a cluster, it is the share in which it is alone in
     its block.
 
     Raises
@@ -109,7 +109,7 @@ def assignment_probability(draws: ArrayLike, labels: ArrayLike) -> NDArray[np.fl
 
 
 def coclustering(draws: ArrayLike, items: ArrayLike) -> NDArray[np.float64]:
-    """(n, n) share of the `draws` (M, N) in which each two of some `items` (n,) are in one block.
+    """Return (n, n) shares of the `draws` (M, N) in which two of the `items` (n,) share a block.
 
     Time and memory grow with the square of n.
 

@@ -1,13 +1,12 @@
-"""The search for the partition with the least expected loss.
+"""Greedy search for the partition with the least expected loss.
 
-It is greedy, in the manner of SALSO (Dahl, Johnson & Müller 2022, J. Comput. Graph. Stat. 31, 1189):
-an initial partition by sequential allocation in random order, or one of the best draws; sweeps that move each
-item to the cluster where the loss is least; merges of whole clusters; and the breaking up of clusters, whose
-items find new places. It is done several times on few draws, and the best result is improved on all of them.
-No array is larger than items by draws or blocks by clusters.
+The search resembles SALSO (Dahl, Johnson & Müller 2022, J. Comput. Graph. Stat. 31, 1189). It starts from sequential
+allocation in random order, or from one of the best draws. Sweeps move each item to the cluster where the loss is least;
+then whole clusters are merged, or broken up and their items reallocated. This is done several times on few draws, and
+the best result is improved on all of them. No array is larger than items by draws or blocks by clusters.
 
-Items with the same label in every draw are moved as one, and nothing is lost by it: as a function of how many
-of them are in the first of two clusters, each loss is concave, so the best place for all is the same.
+Items with the same label in every draw are moved together. Nothing is lost by this: each loss is a concave function of
+how many of them are in the first of two clusters, so it is least with all of them in one.
 """
 
 from __future__ import annotations
@@ -35,20 +34,20 @@ from pyclone_pgsm.posterior.kernels import (
 )
 
 TABLE_CELLS = 20_000_000  # blocks times clusters
-SPARE_CLUSTERS = 8  # the estimate may have this many clusters more than any draw
+SPARE_CLUSTERS = 8  # the estimate may have this many more clusters than any draw
 CANDIDATES = 32  # draws whose own expected loss is computed
 TOLERANCE = 1e-11  # of the largest step of v: improvements below it are rounding errors
 
 
 class Effort(NamedTuple):
-    """Limits of a search, counted in items times draws times clusters (about 1e9 a second).
+    """Limits of a search.
 
     Attributes
     ----------
     sweep, total : float
-        For one sweep, and for all of them from one start.
+        Cost of one sweep, and of all sweeps from one start, in items times draws times clusters (about 1e9 a second).
     draws : int
-        However large the sweep becomes, the draws are not thinned below this number.
+        Number below which the draws are not thinned, even if a sweep then costs more.
     """
 
     sweep: float
@@ -61,7 +60,7 @@ FINE = Effort(4e9, 1e10, 64)
 
 
 class Search:
-    """Greedy improvement of one partition of U items (groups of mutations that no draw separates).
+    """A partition of U items (groups of mutations that no draw separates) and its greedy improvement.
 
     Attributes
     ----------
@@ -78,9 +77,9 @@ class Search:
     labels : (U,) int64
         The partition.
     table : Table
-        Its counts.
+        Counts of the partition.
     work : int
-        What the sweeps of the latest :meth:`improve` have cost.
+        Cost of the sweeps of the latest :meth:`improve`.
     """
 
     def __init__(
@@ -119,9 +118,9 @@ class Search:
         )
 
     def _group(self, codes: NDArray[np.int32]) -> None:
-        """Make items of the mutations whose columns have the same sum of random 64-bit numbers.
+        """Group mutations with equal columns of labels into items, by sums of random 64-bit numbers.
 
-        Different columns collide with a probability below N^2 / 2^65: 3e-8 for a million mutations.
+        The probability that different columns collide is below N^2 / 2^65: 3e-8 for a million mutations.
         """
         key = self.rng.integers(0, 2**64, self.first[-1], dtype=np.uint64)
         total = np.zeros(self.num_mutations, np.uint64)
@@ -148,7 +147,7 @@ class Search:
         return self.labels[self.group]
 
     def best_draws(self) -> list[tuple[float, NDArray[np.int64]]]:
-        """Some draws as partitions of the items, with their expected losses, the least first."""
+        """Return some draws as partitions of the items, with their expected losses, the smallest first."""
         found = []
         for m in np.arange(self.num_draws)[even(self.num_draws, CANDIDATES)]:
             labels = (self.rows[:, m] - self.first[m]).astype(np.int64)
@@ -164,7 +163,7 @@ class Search:
         return int(labels.max()) < len(self.table.size)
 
     def start_from(self, labels: NDArray[np.int64]) -> None:
-        """Make `labels` (U,) the partition; UNPLACED is allowed."""
+        """Set the partition to `labels` (U,), some of which may be UNPLACED."""
         self._relocate(np.arange(len(labels)), labels)
 
     def start_empty(self) -> None:
@@ -173,7 +172,7 @@ class Search:
         self._sweep(np.arange(len(self.labels)))
 
     def improve(self) -> None:
-        """Sweep, merge and break up until none of it lowers the loss or the effort is spent."""
+        """Sweep, merge and break up until nothing lowers the loss, or the effort is spent."""
         items = np.arange(len(self.labels))
         self.work = 0
         improved = True
@@ -200,7 +199,7 @@ class Search:
         )
 
     def _merge(self) -> bool:
-        """Merge the two clusters that should most be one, as long as there are such. True if there were."""
+        """Merge the pair of clusters with the largest gain, while there is one; return whether any were merged."""
         merged = False
         size = self.table.size
         while True:
@@ -219,10 +218,7 @@ class Search:
             merged = True
 
     def _break_up(self) -> bool:
-        """Take each cluster apart in turn and let its items find places, unless that does not pay.
-
-        True if it ever did.
-        """
+        """Reallocate the items of each cluster in turn, undone unless the loss falls; return whether it ever fell."""
         paid = False
         for k in self.rng.permutation(np.flatnonzero(self.table.size)):
             items = np.flatnonzero(self.labels == k)
@@ -238,7 +234,7 @@ class Search:
 
 
 def explore(search: Search, runs: int, max_clusters: int | None) -> NDArray[np.int64]:
-    """Best partition of several runs and of the draws looked at that have no more clusters: (N,) labels."""
+    """Return (N,) labels of the best partition among several runs and some draws with at most `max_clusters`."""
     candidates = search.best_draws()
     if max_clusters is not None:
         candidates = [(loss, labels) for loss, labels in candidates if labels.max() < max_clusters]
@@ -256,7 +252,7 @@ def explore(search: Search, runs: int, max_clusters: int | None) -> NDArray[np.i
 
 
 def refine(search: Search, labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """Improve a partition (N,), found on few draws, on all."""
+    """Improve a partition (N,), found on few draws, on those of `search`."""
     start = canonical(labels)[search.example]
     if not search.holds(start):
         return labels

@@ -1,6 +1,6 @@
-"""Whether the chains of a trace agree.
+"""Convergence of the chains of a trace.
 
-:func:`diagnose` describes every traced quantity, :func:`verdict_of` applies the rule by which chains stop
+:func:`diagnose` describes every traced quantity, and :func:`verdict_of` applies the rule by which chains stop
 (:mod:`pyclone_pgsm.sampling.convergence`).
 """
 
@@ -29,7 +29,8 @@ class Diagnostic:
     ----------
     name : str
     mean, lower, upper : float
-        Posterior mean and 95 % interval (of a precision: its median, which may be infinite).
+        Posterior mean and 95 % interval. For a hyperparameter of the likelihood, `mean` is the median, which may be
+        infinite for a precision.
     rhat : float
         Rank-normalised split R-hat; near 1 if the chains agree. NaN with too few draws.
     ess : float
@@ -52,16 +53,16 @@ def is_precision(name: str) -> bool:
 def cell_quantiles(
     draws: NDArray[np.float64], values: Sequence[float], probabilities: Sequence[float]
 ) -> NDArray[np.float64]:
-    """Quantiles of a quantity that takes only some values in a chain.
+    """Quantiles of a quantity whose draws are limited to a grid of values.
 
-    The draws at a value are spread evenly over its cell, which ends half-way to its neighbours in logarithms.
+    The draws at a value are spread evenly over its cell, which ends half-way to its neighbours on a logarithmic scale.
 
     Parameters
     ----------
     draws : (M,) float64
-        Each of them one of the values.
+        Each is one of the values.
     values : sequence of float
-        Positive, increasing; the last may be infinite, and has no cell.
+        Positive and increasing. The last may be infinite; it then has no cell.
     probabilities : sequence of float
     """
     logs = np.log([value for value in values if value < np.inf])
@@ -74,7 +75,7 @@ def cell_quantiles(
 
 
 def diagnose(trace: Trace, rows: list[NDArray[np.int64]]) -> list[Diagnostic]:
-    """R-hat and effective sample size of every traced quantity."""
+    """Return the mean, interval, R-hat and effective sample size of every traced quantity."""
     found = []
     length = min(len(chosen) for chosen in rows)
     for name in ("log_joint", "num_clusters", "concentration", *trace.options.traced):
@@ -92,7 +93,7 @@ def diagnose(trace: Trace, rows: list[NDArray[np.int64]]) -> list[Diagnostic]:
         if length >= FEWEST_DRAWS:
             equal = [chosen[-length:] for chosen in rows]
             table = gather(trace, equal, name).reshape(len(rows), length)
-            if np.isinf(table).any():  # R-hat is of ranks, so they can stand for the values
+            if np.isinf(table).any():  # only ranks matter to R-hat
                 table = np.unique(table, return_inverse=True)[1].reshape(table.shape).astype(float)
             rhat, ess = split_rhat(table), effective_sample_size(table)
         found.append(Diagnostic(name, mean, float(lower), float(upper), rhat, ess))
@@ -100,7 +101,7 @@ def diagnose(trace: Trace, rows: list[NDArray[np.int64]]) -> list[Diagnostic]:
 
 
 def monitor_of(trace: Trace) -> Monitor:
-    """A monitor with all saved iterations of a trace."""
+    """Return a monitor with all saved iterations of a trace."""
     options = trace.options
     names = (*options.first_prior.hyperparameters, *options.hyperparameters)
     rule = Rule(frozenset(options.first_prior.hyperparameters), trace.data.immaterial_above)
@@ -113,14 +114,14 @@ def monitor_of(trace: Trace) -> Monitor:
 
 
 def verdict_of(trace: Trace, burn_in: int | None = None) -> Verdict:
-    """What the rule says of the chains after the burn-in; None: that of the run."""
+    """Check the rule for the iterations after the burn-in, by default that of the run."""
     last = min(int(chain.iteration[-1]) if len(chain.iteration) else 0 for chain in trace.chains)
     skip = trace.burn_in if burn_in is None else burn_in
     return monitor_of(trace).judge(last, skip)
 
 
 def verdict_line(verdict: Verdict) -> str:
-    """One line: whether the chains have converged, and what is farthest from its limit."""
+    """Say in one line whether the chains have converged, with the worst figures and their limits."""
     required = [figure for figure in verdict.figures if figure.is_required and not math.isnan(figure.rhat)]
     if not required:
         return "not converged: too few saved iterations to tell"

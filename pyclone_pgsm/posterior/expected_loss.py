@@ -1,8 +1,8 @@
-"""Posterior expected losses of a partition, given draws of it.
+"""Posterior expected losses of a partition, given posterior draws.
 
-M draws of a partition of N items are given. With A the mean over draws of the sum over clusters k and
-blocks j of v(n_kj), n_kj the number of items in both, B = sum_k v(n_k) over the clusters of the estimate, C
-the mean of sum_j v(n_j) over the blocks of the draws, and P = v(N), the posterior expected losses are
+Let M draws of a partition of N items be given, let k be a cluster of the estimate and j a block of a draw, and let n_k,
+n_j and n_kj be the numbers of items in k, in j and in both. With A the mean over draws of sum_kj v(n_kj),
+B = sum_k v(n_k), C the mean over draws of sum_j v(n_j), and P = v(N), the posterior expected losses are
 
 =========  =============  ============================================  ===============================
 criterion  v(n)           expected loss                                 source
@@ -12,10 +12,10 @@ binder     n (n - 1) / 2  B + C - 2 A                                   Binder 1
 mpear      n (n - 1) / 2  -(A - B C / P) / ((B + C) / 2 - B C / P)      Fritsch & Ickstadt 2009
 =========  =============  ============================================  ===============================
 
-The index that mpear maximises is 0 for a single cluster, unless all draws have one (A = C and B = P), and 0 for all
-items alone (A = B = 0), so that other partitions have a larger one even if they are rare among the draws. Therefore,
-where most draws are one of these two, that is the estimate. It has the largest mean adjusted Rand index with the draws:
-the index of either of these two with itself is 1, and with any other partition 0.
+The index that mpear maximises is 0 for a single cluster (A = C and B = P), unless all draws have one, and 0 for all
+singletons (A = B = 0). Other partitions therefore have a larger index even if they are rare among the draws. So if most
+draws are one of these two partitions, it is the estimate. It has the largest mean adjusted Rand index with the draws:
+the index of either of the two with itself is 1, and with any other partition 0.
 """
 
 from __future__ import annotations
@@ -32,11 +32,11 @@ CELLS = 100_000_000  # items times draws in memory at a time
 
 
 def expected_loss(draws: ArrayLike, labels: ArrayLike, criterion: str) -> float:
-    """Posterior expected loss of a partition `labels` (N,) given `draws` (M, N), by "vi", "binder" or "mpear".
+    """Return the posterior expected loss of the partition `labels` (N,) given `draws` (M, N).
 
-    By "vi" exact, not its lower bound. By "mpear" minus the index of the posterior co-clustering probabilities, not the
-    mean of the indices of the draws; where it is 0/0 (all draws and the partition have one cluster, or all have only
-    singletons), -1.
+    The `criterion` is "vi", "binder" or "mpear". For "vi" the loss is exact, not its lower bound. For "mpear" it is
+    minus the index of the posterior co-clustering probabilities, not of the mean index of the draws, and -1 where this
+    is 0/0 (all draws and the partition have one cluster, or all have only singletons).
 
     Raises
     ------
@@ -56,7 +56,7 @@ def expected_loss(draws: ArrayLike, labels: ArrayLike, criterion: str) -> float:
 
 
 def checked(draws: ArrayLike) -> NDArray[np.integer]:
-    """Draws as a matrix of labels from 0 that fit into int32 and are not many more than items."""
+    """Check the draws; relabel them if a label is negative, or larger than both their size and 65,535."""
     draws = np.asarray(draws)
     if draws.ndim != 2 or draws.size == 0:
         raise ValueError(f"draws must be a matrix of draws by items, not empty; its shape is {draws.shape}")
@@ -79,20 +79,20 @@ def checked_labels(labels: ArrayLike, draws: NDArray[np.integer]) -> NDArray[np.
 
 
 def even(number: int, keep: int) -> NDArray[np.int64] | slice:
-    """Choose at most `keep` of `number` things, evenly spaced."""
+    """Select at most `keep` of `number` positions, evenly spaced."""
     if number <= keep:
         return slice(None)
     return (2 * np.arange(keep) + 1) * number // (2 * keep)
 
 
 def by_cluster(labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Items ordered by cluster, and where each of the clusters 0..K-1 starts in that order."""
+    """Return the items ordered by cluster, and (K + 1,) bounds of the clusters in that order."""
     order = np.argsort(labels, kind="stable")
     return order, np.concatenate(([0], np.cumsum(np.bincount(labels))))
 
 
 def chunks(draws: NDArray[np.integer]) -> Iterator[tuple[NDArray[np.int32], int]]:
-    """Blocks of each item in some draws at a time, (N, m), and how many blocks these draws have."""
+    """Yield (N, m) blocks of the items in m draws, and the number of blocks in these draws."""
     num_draws, num_items = draws.shape
     size = max(1, CELLS // num_items)
     for start in range(0, num_draws, size):
@@ -104,13 +104,13 @@ def chunks(draws: NDArray[np.integer]) -> Iterator[tuple[NDArray[np.int32], int]
 
 
 def values_of(criterion: str, num_items: int) -> NDArray[np.float64]:
-    """v(0), .., v(N + 1) of the criterion."""
+    """Return v(0), .., v(N + 1) of the criterion."""
     n = np.arange(num_items + 2, dtype=np.float64)
     return n * np.log2(np.maximum(n, 1.0)) if criterion == "vi" else n * (n - 1.0) / 2.0
 
 
 def loss_of(criterion: str, overlap: float, cluster: float, block: float, num_items: int) -> float:
-    """Expected loss from A, B and C."""
+    """Return the expected loss from A (`overlap`), B (`cluster`) and C (`block`)."""
     if criterion != "mpear":
         distance = max(cluster + block - 2.0 * overlap, 0.0)
         return distance / num_items if criterion == "vi" else distance

@@ -1,9 +1,9 @@
-"""How probable it is that a mutation belongs to its cluster, and to which other cluster it may belong.
+"""Probabilities of mutations to belong to their cluster, and to the next most probable cluster.
 
-In each posterior draw a mutation's block is matched to the consensus cluster that most of the block's other members
-belong to; of several with equally many, to the mutation's own if it is one of them, else to the first. A mutation whose
-block has no other member of any cluster matches its own cluster only if that is just this mutation. The probability of
-a mutation and a cluster is the share of draws in which they match.
+In each posterior draw, a mutation matches the consensus cluster to which most of the other members of its block belong.
+Ties go to the mutation's own cluster if it is among them, else to the first. If no other member of the block is in any
+cluster, the mutation matches its own cluster if that has no other member, and otherwise none. The probability of a
+cluster is the share of draws in which the mutation matches it.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ from numpy.typing import NDArray
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.posterior.kernels import count_matches, leading_clusters
 
-CELLS = 20_000_000  # mutations times draws that are copied at the same time
+CELLS = 20_000_000  # largest number of mutations times draws to copy at once
 
 
 class Matches(NamedTuple):
-    """Clusters of T mutations and their probabilities.
+    """Probabilities of the clusters of T mutations.
 
     Attributes
     ----------
     own_prob : (T,) float64
-        Of the mutation's own cluster; NaN if it has none.
+        Probability of the mutation's own cluster; NaN if it has none.
     second : (T,) int64
-        The most probable other cluster; -1 if no draw matches any.
+        The most probable other cluster; -1 if the mutation matches no other in any draw.
     second_prob : (T,) float64
-        NaN if there is none.
+        Probability of `second`; NaN if there is none.
     """
 
     own_prob: NDArray[np.float64]
@@ -38,9 +38,9 @@ class Matches(NamedTuple):
 
 
 def match_clusters(draws: NDArray[Any], labels: NDArray[np.int64]) -> Matches:
-    """Match every draw with the consensus clusters.
+    """Match the mutations with the consensus clusters in every draw.
 
-    `draws` (M, T) are blocks 0, 1, .. of each draw, `labels` (T,) consensus clusters 0..K-1; mutations of none have -1.
+    `draws` (M, T) are blocks 0, 1, .. of each draw, `labels` (T,) consensus clusters 0..K-1, or -1 for no cluster.
     """
     M, T = draws.shape
     first_block = np.append(0, np.cumsum(draws.max(axis=1).astype(np.int64) + 1))
@@ -66,11 +66,11 @@ def match_clusters(draws: NDArray[Any], labels: NDArray[np.int64]) -> Matches:
 
 
 def join_singletons(draws: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.int64]:
-    """The clusters, without those of a single mutation that more probably belongs to a larger cluster.
+    """Move each singleton of the consensus that more probably belongs to a larger cluster into that cluster.
 
-    A partition with a small expected loss may leave alone a mutation that belongs to one of two clusters and never is
-    alone: this costs little, whichever it is. Arguments are those of :func:`match_clusters`; the result is numbered by
-    first appearance, and mutations of no cluster keep -1.
+    A partition with a small expected loss may leave a mutation alone that is alone in no draw, if it belongs to either
+    of two clusters: this costs little, whichever it is. The arguments are those of :func:`match_clusters`. The returned
+    labels are numbered by first appearance, and -1 is kept.
     """
     sizes = np.bincount(labels[labels >= 0])
     if not (sizes == 1).any():

@@ -1,4 +1,4 @@
-"""The summary of a matrix's draws: consensus clusters and the parameters of their distributions."""
+"""Summary of posterior draws for a data matrix: consensus clusters and the parameters of their distributions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PARAMETER_DRAWS = 100
 def summarise_matrix(
     draws: Draws, labels: NDArray[np.int64], thresholds: Thresholds
 ) -> tuple[MixtureSummary, list[str]]:
-    """See :class:`~pyclone_pgsm.posterior.summarize.Summariser`; there are no prevalences, and no warnings."""
+    """Summarise the draws (see :class:`~pyclone_pgsm.posterior.summarize.Summariser`); there are no warnings."""
     trace = draws.trace
     labels = renumbered(labels)
     rows = thin(draws.rows, min(PARAMETER_DRAWS, len(draws.partitions)))
@@ -42,7 +42,7 @@ def predictive(
     burn_in: int | None = None,
     most: int = PREDICTIVE_DRAWS,
 ) -> Predictive:
-    """The posterior predictive density of a trace of a matrix.
+    """Return the posterior predictive density of a trace of a matrix.
 
     Parameters
     ----------
@@ -50,14 +50,14 @@ def predictive(
     weights : (chains,) float64
         Share of each chain (:attr:`Result.chain_weights`).
     burn_in : int or None
-        None: that of the run.
+        Iterations to skip; None: those of the run.
     most : int
-        About so many of the saved partitions are used.
+        Approximate number of saved partitions to use.
 
     Raises
     ------
     UsageError, TraceError
-        See :func:`summarize`; or the trace is a tumour's.
+        As for :func:`~pyclone_pgsm.posterior.summarize.summarize`, or the trace is of a tumour.
     """
     thinned = draw_rows(trace, burn_in, most, weights)
     prior = trace.options.first_prior

@@ -1,9 +1,9 @@
-"""Clusters of any mixture and the posterior of their parameters, averaged over the chain.
+"""Clusters of a mixture and the posterior of their parameters.
 
-In each saved partition a cluster of the consensus stands for the block that holds most of its members (blocks that hold
-equally many have equal shares in it), whose parameters have a known posterior. The posterior of the cluster is the mean
-of these over the partitions: its mean is the mean of theirs, its variance the mean of their variances plus the variance
-of their means.
+In each saved partition, a consensus cluster corresponds to the block with most of its members (tied blocks have equal
+shares). Given the partition, the posterior of the block's parameters is known. That of the cluster's parameters is the
+average of these over the partitions: its mean is the mean of the means, and its variance the mean of the variances plus
+the variance of the means.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ class MixtureSummary:
         Mean posterior probability that the row shares a block with the other members of its cluster.
     cluster_size : (K,) int64
     parameters : dict of str to (K, ..) float64
-        Posterior means of the clusters' parameters, and ``.._sd``, their posterior standard deviations, as the
-        likelihood's ``cluster_parameters`` names them; empty if it has none.
+        Posterior means of the clusters' parameters, and their posterior standard deviations (``.._sd``), by the names
+        that the likelihood's ``cluster_parameters`` gives them; empty if it has no such method.
     """
 
     kind: ClassVar[str] = "matrix"
@@ -54,7 +54,7 @@ class MixtureSummary:
 
 
 class _Moments:
-    """Running mean and variance of arrays (K, ..); for accuracy, deviations are taken from the first of them."""
+    """Running mean and variance of arrays (K, ..), accumulated as deviations from the first for accuracy."""
 
     def __init__(self, first: NDArray[np.float64]) -> None:
         self.first = first
@@ -64,7 +64,7 @@ class _Moments:
         self.squares = np.zeros_like(first)
 
     def add(self, values: NDArray[np.float64], weights: NDArray[np.float64]) -> None:
-        """Add values (K, ..), with a weight for each of the K."""
+        """Add values (K, ..) with (K,) weights."""
         weights = weights.reshape(-1, *[1] * (values.ndim - 1))
         self.count = self.count + weights
         with np.errstate(invalid="ignore"):  # infinite values have a mean, but no variance
@@ -83,10 +83,9 @@ class _Moments:
 
 
 def block_shares(partition: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.float64]:
-    """(K, B) weight of each block of a partition (T,) in the mean that describes each cluster in `labels` (T,).
+    """Return (K, B) weights of the blocks of a partition (T,) for each cluster in `labels` (T,), -1 for no cluster.
 
-    It is 1 for the block that holds most of the cluster's members; blocks that hold equally many share it evenly. The
-    label -1 is of no cluster.
+    The block with most of the cluster's members has weight 1, which tied blocks share evenly.
     """
     K, B = int(labels.max()) + 1, int(partition.max()) + 1
     placed = labels >= 0
@@ -98,12 +97,12 @@ def block_shares(partition: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[
 def cluster_parameters(
     likelihoods: Iterable[Any], partitions: NDArray[Any], labels: NDArray[np.int64]
 ) -> dict[str, NDArray[np.float64]]:
-    """Posterior of every cluster's parameters, (K, ..) by name; empty if the likelihood has no ``cluster_parameters``.
+    """Return the posterior of the clusters' parameters, (K, ..) by name (see `MixtureSummary.parameters`).
 
     Parameters
     ----------
     likelihoods : iterable of NamedTuple
-        Length M, all of a class: at the hyperparameters that go with each partition.
+        Length M, all of the same class, each with the hyperparameters that were saved with the partition.
     partitions : (M, T) integers
         Canonical labels of saved partitions.
     labels : (T,) int64

@@ -1,6 +1,6 @@
-"""Rows of a trace: which of the saved iterations are used, and their values.
+"""Selecting rows (saved iterations) of a trace, and reading their values.
 
-Rows are a list with an array of row numbers for each chain.
+Rows are given as a list with an array of row numbers for each chain.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from pyclone_pgsm.trace import ChainTrace, Trace
 
 @dataclass(frozen=True)
 class Draws:
-    """Saved partitions of a trace, of each chain a share like its weight.
+    """Rows of a trace, of each chain in proportion to its weight, and their partitions.
 
     Attributes
     ----------
@@ -28,9 +28,9 @@ class Draws:
     rows : list of (n,) int64
         Rows of each chain.
     partitions : (M, T) integers
-        Of some of the rows, evenly spaced: those that the consensus is made from.
+        Partitions for the consensus, from some of the rows, evenly spaced.
     outlier_prob : (T,) float64
-        Share of these in which each observation is an outlier; 0 without outliers.
+        Share of these partitions in which each observation is an outlier; 0 if the model has no outliers.
     """
 
     trace: Trace
@@ -40,7 +40,7 @@ class Draws:
 
 
 def kept_rows(trace: Trace, burn_in: int | None = None) -> list[NDArray[np.int64]]:
-    """Rows of each chain after the burn-in, by default that of the run.
+    """Return the rows of each chain after the burn-in, by default that of the run.
 
     Raises
     ------
@@ -63,7 +63,7 @@ def kept_rows(trace: Trace, burn_in: int | None = None) -> list[NDArray[np.int64
 
 
 def thin(rows: list[NDArray[np.int64]], most: int) -> list[NDArray[np.int64]]:
-    """About `most` rows in all, spread evenly over each chain."""
+    """Thin the rows to about `most` in total, spread evenly over each chain."""
     total = sum(map(len, rows))
     if total <= most:
         return rows
@@ -76,9 +76,9 @@ def thin(rows: list[NDArray[np.int64]], most: int) -> list[NDArray[np.int64]]:
 
 
 def weighted_rows(rows: list[NDArray[np.int64]], weights: NDArray[np.float64]) -> list[NDArray[np.int64]]:
-    """As many rows as possible with a share of each chain like its weight, spread evenly over the chain.
+    """Return as many rows as possible, of each chain in proportion to its weight and spread evenly over it.
 
-    A chain whose weight is not 0 must have rows.
+    A chain with a positive weight must have rows.
     """
     total = min(len(chosen) / weight for chosen, weight in zip(rows, weights) if weight > 0.0)
     return [
@@ -90,17 +90,17 @@ def weighted_rows(rows: list[NDArray[np.int64]], weights: NDArray[np.float64]) -
 def draw_rows(
     trace: Trace, burn_in: int | None, most: int, weights: NDArray[np.float64]
 ) -> list[NDArray[np.int64]]:
-    """About `most` of the rows after burn-in, with a share of each chain like its weight, spread evenly over it."""
+    """Return about `most` rows after the burn-in, of each chain in proportion to its weight and spread evenly."""
     return thin(weighted_rows(kept_rows(trace, burn_in), weights), most)
 
 
 def read_partitions(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[Any]:
-    """(M, T) labels of rows of each chain."""
+    """Return the (M, T) labels of some rows."""
     return np.concatenate([trace.labels(k, chosen) for k, chosen in enumerate(rows) if len(chosen)])
 
 
 def outlier_share(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[np.float64]:
-    """(T,) share of the rows of all chains in which each observation is an outlier; 0 if the model has none."""
+    """Return (T,) shares of the rows in which each observation is an outlier; 0 if the model has no outliers."""
     count = np.zeros(len(trace.data.names))
     if trace.options.model.has_outliers:
         for k, chosen in enumerate(rows):
@@ -109,7 +109,7 @@ def outlier_share(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[np.flo
 
 
 def series_of(chain: ChainTrace, name: str) -> NDArray[Any]:
-    """(n,) values of a traced quantity at all rows of a chain."""
+    """Return (n,) values of a traced quantity in all rows of a chain."""
     found: NDArray[Any] = (
         chain.hyperparameters[name] if name in chain.hyperparameters else getattr(chain, name)
     )
@@ -117,17 +117,17 @@ def series_of(chain: ChainTrace, name: str) -> NDArray[Any]:
 
 
 def gather(trace: Trace, rows: list[NDArray[np.int64]], name: str) -> NDArray[np.float64]:
-    """(M,) values of a traced quantity at rows of each chain."""
+    """Return (M,) values of a traced quantity in some rows."""
     return np.concatenate([series_of(chain, name)[chosen] for chain, chosen in zip(trace.chains, rows)])
 
 
 def gather_values(trace: Trace, rows: list[NDArray[np.int64]], names: Sequence[str]) -> list[Values]:
-    """Of length M: the values of these hyperparameters at rows of each chain."""
+    """Return the values of these hyperparameters in each of M rows."""
     if not names:
         return [()] * sum(map(len, rows))
     return list(zip(*(gather(trace, rows, name).tolist() for name in names)))
 
 
 def medians(values: Sequence[Values]) -> Values:
-    """The median of each hyperparameter, one of the values that were drawn."""
+    """Return the median of each hyperparameter, which is always one of the drawn values."""
     return tuple(np.quantile(np.array(values), 0.5, axis=0, method="inverted_cdf").tolist())

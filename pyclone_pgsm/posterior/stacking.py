@@ -1,26 +1,26 @@
 """Weights of chains that stay apart: stacking (Yao, Vehtari & Gelman 2022, J. Mach. Learn. Res. 23, 79).
 
-Chains that do not mix each explore a part of the posterior, and how many of them end in a part says more of where they
-started than of how probable it is. Counted alike, a chain that is stuck in a poor explanation of the data spoils the
-result. Stacking chooses the weights w of the chains so that their mixture predicts each observation well from the
-others:
+Chains that do not mix each explore a part of the posterior. The number of chains that end in a part depends more on
+where they started than on its probability, so with equal weights, a chain that is stuck in a poor explanation of the
+data distorts the result. Stacking chooses the weights w of the chains so that their mixture predicts each observation
+well from the others:
 
     maximise   sum_i log sum_k w_k p_k(y_i | y without i)  +  (lambda - 1) sum_k log w_k,      w_k > 0, sum_k w_k = 1.
 
-The second term is the density of a Dirichlet(lambda) distribution. It gives equal weights to chains that predict nearly
-alike, where differences of the first term are no more than the error of some tens of draws.
+The second term is the log density of a Dirichlet(lambda) distribution, up to a constant. It gives nearly equal weights
+to chains whose predictions differ by no more than the Monte Carlo error of some tens of draws.
 
 p_k(y_i | y without i) is the harmonic mean over draws of chain k of p(y_i | c without i, y without i) (integrated
-importance sampling: the block of i is summed over, see :mod:`pyclone_pgsm.posterior.leave_one_out`). That is exact, as
-by Bayes' theorem
+importance sampling: the block of i is summed over, see :mod:`pyclone_pgsm.posterior.leave_one_out`). This is exact,
+since by Bayes' theorem
 
     E[1 / p(y_i | c without i, eta, y without i) | y]  =  1 / p(y_i | y without i)
 
 for the partition c and the hyperparameters eta.
 
-The weights depend on predictions, not on the log joint densities of the chains: of two explanations the one with the
-larger density mostly predicts better, but a difference in density that changes no observation's prediction, such as one
-in a prior, does not change the weights.
+The weights depend on predictions, not on the log joint densities of the chains. Of two explanations, the one with the
+larger density mostly predicts better, but a difference in density that changes no prediction (for example, in a prior)
+does not change the weights.
 """
 
 from __future__ import annotations
@@ -42,12 +42,12 @@ from pyclone_pgsm.trace import Trace
 
 APART = "log_joint", "num_clusters"
 RHAT_APART = 1.4
-"""Chains with a larger R-hat of one of :data:`APART` stay apart: above the square root of 2 the variance between them
-is larger than that within. Chains that mix slowly are better counted alike than weighted by some tens of draws."""
-FEWEST_KEPT = 20  # draws of each chain; with fewer, R-hat does not show whether they stay apart
+"""Chains stay apart if the R-hat of one of :data:`APART` is larger: above the square root of 2, the variance between
+chains exceeds that within. For chains that mix slowly, equal weights are better than those from some tens of draws."""
+FEWEST_KEPT = 20  # draws of each chain; with fewer, R-hat cannot show whether they stay apart
 DRAWS = 50  # of each chain
 FEWEST_DRAWS = 10
-CELLS = 50_000_000  # chains times draws times observations times columns, above which fewer draws are used
+CELLS = 50_000_000  # chains times draws times observations times columns; above this, fewer draws are used
 REGULAR = 0.1  # lambda - 1
 NOT_USED = 0.05  # share of an equal weight below which a chain is not used
 STEPS = 5000
@@ -57,24 +57,24 @@ TOLERANCE = 1e-7
 def weigh_chains(
     trace: Trace, rows: list[NDArray[np.int64]], rhat: Mapping[str, float], observation: str = "observation"
 ) -> tuple[NDArray[np.float64], str | None]:
-    """Weights of the chains: by stacking if they stay apart, else each draw counts alike.
+    """Return the weights of the chains: by stacking if they stay apart, otherwise by their numbers of draws.
 
     Parameters
     ----------
     trace : Trace
     rows : list of (n,) int64
-        Of each chain, after burn-in.
+        Rows of each chain after the burn-in.
     rhat : mapping of str to float
         R-hat of the traced quantities.
     observation : str
-        What is clustered, for the message.
+        Name of what is clustered, for the warning.
 
     Returns
     -------
     weights : (K,) float64
-        They sum to 1; 0 for a chain that is not used.
+        Sum to 1; 0 for a chain that is not used.
     said : str or None
-        A warning that tells the weights; None if every draw counts alike.
+        A warning with the weights; None without stacking.
     """
     lengths = np.array(list(map(len, rows)))
     name = max(APART, key=lambda name: rhat.get(name, 0.0))
@@ -97,10 +97,10 @@ def _listed(names: list[str]) -> str:
 
 
 def stacking_weights(log_p: NDArray[np.float64]) -> NDArray[np.float64]:
-    """(K,) weights of chains that let their mixture predict well, by the EM algorithm from equal weights.
+    """Return (K,) stacking weights of the chains, by the EM algorithm from equal weights.
 
-    `log_p` (K, T) is log p_k(y_i | y without i), up to a number for each i. Weights below a twentieth of 1 / K become
-    0, and all sum to 1.
+    `log_p` (K, T) is log p_k(y_i | y without i), up to a constant for each i. Weights below a twentieth of 1 / K are
+    set to 0; the others sum to 1.
     """
     K, T = log_p.shape
     densities = np.exp(log_p - log_p.max(axis=0))
@@ -115,7 +115,7 @@ def stacking_weights(log_p: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def log_left_out_densities(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[np.float64]:
-    """(K, T) log p(y_i | y without y_i) in each chain, up to a number for each i, from some of its rows.
+    """Return (K, T) log p_k(y_i | y without i), up to a constant for each i, from some rows of each chain.
 
     Each chain must have rows.
     """
@@ -134,7 +134,7 @@ def log_left_out_densities(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArr
         )
     ]
     log_inverse = np.full((len(rows), T), -np.inf)
-    # draws at the same precision together: the tables are computed once each
+    # in the order of the hyperparameters, so that the tables of each precision are computed only once
     for draw in sorted(draws, key=lambda draw: (draw.values, draw.chain)):
         log_p = log_densities(model, draw)
         np.logaddexp(log_inverse[draw.chain], -log_p, out=log_inverse[draw.chain])
@@ -152,7 +152,7 @@ class Draw(NamedTuple):
 
 
 def log_densities(model: Model, draw: Draw) -> NDArray[np.float64]:
-    """(T,) log p(y_i | draw without i, y without y_i), also summed over whether i is an outlier."""
+    """Return (T,) log p(y_i | draw without i, y without i), summed over the block of i and whether i is an outlier."""
     model = model.given(draw.outliers)
     likelihood = model.likelihood(draw.values)
     partition: Partition = compiled_for(build_partition, type(likelihood))(likelihood, draw.labels)
@@ -164,10 +164,10 @@ def log_densities(model: Model, draw: Draw) -> NDArray[np.float64]:
 def log_densities_given(
     likelihood: Any, prior: Prior, partition: Partition, order: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """(T,) log p(y_i | c without i, y without y_i), up to a number for each i if the likelihood has no constants.
+    """Return (T,) log p(y_i | c without i, y without i), up to a constant for each i unless the likelihood has them.
 
-    An observation whose slot of the partition has size 0 is in no block. Observations are visited in the `order` (T,),
-    in which those of one kind should be neighbours.
+    An observation whose slot in the partition has size 0 is in no block. In the `order` (T,) of visits, observations of
+    the same kind should be adjacent.
     """
     T = len(partition.labels)
     tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))

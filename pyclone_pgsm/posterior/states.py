@@ -1,4 +1,4 @@
-"""Whether a cluster is absent from a sample, in some of its cancer cells, or in all of them."""
+"""States of a cluster in a sample: absent, subclonal (in some of the cancer cells) or clonal (in all of them)."""
 
 from __future__ import annotations
 
@@ -11,27 +11,28 @@ from pyclone_pgsm.errors import UsageError
 
 ABSENT, SUBCLONAL, CLONAL, UNCERTAIN = "absent", "subclonal", "clonal", "uncertain"
 SURE = 0.8
-"""Least probability of a state, or of a mutation's cluster, that is not called uncertain."""
+"""A state, or a mutation's cluster, is uncertain if its probability is smaller."""
 
 
 class Thresholds(NamedTuple):
-    """Where a mutation begins to be present and clonal.
+    """Prevalences above which a mutation is present, and clonal.
 
     Attributes
     ----------
     present_above, clonal_above : float
-        Prevalences, 0 <= present_above < clonal_above < 1.
+        0 <= present_above < clonal_above < 1.
     """
 
     present_above: float = 0.01
     clonal_above: float = 0.95
 
     def check(self) -> Thresholds:
-        """Return the thresholds if they can be used.
+        """Return the thresholds if they are valid.
 
         Raises
         ------
         UsageError
+            They are out of range.
         """
         if not 0.0 <= self.present_above < 1.0:
             raise UsageError(
@@ -49,24 +50,18 @@ DEFAULT_THRESHOLDS = Thresholds()
 
 
 def statuses(prob_present: NDArray[np.float64], prob_clonal: NDArray[np.float64]) -> NDArray[np.object_]:
-    """``absent``, ``subclonal`` or ``clonal`` where one of them has the probability `SURE` or more, else ``uncertain``.
-
-    The arguments are (K, D).
-    """
+    """Return (K, D) names of states, ``uncertain`` where none has a probability of at least `SURE`."""
     states = np.stack([1.0 - prob_present, prob_present - prob_clonal, prob_clonal])
     names = np.array([ABSENT, SUBCLONAL, CLONAL], object)[states.argmax(axis=0)]
     return np.where(states.max(axis=0) >= SURE, names, UNCERTAIN)
 
 
 def trunks(prob_clonal: NDArray[np.float64], size: NDArray[np.int64]) -> list[int]:
-    """Clusters that are more probably than not clonal in every sample, the largest first.
-
-    `prob_clonal` is (K, D), `size` (K,).
-    """
+    """Return the clusters with `prob_clonal` (K, D) above 0.5 in every sample, the largest `size` (K,) first."""
     found = np.flatnonzero((prob_clonal > 0.5).all(axis=1))
     return found[np.argsort(-size[found], kind="stable")].tolist()
 
 
 def absent_everywhere(prob_present: NDArray[np.float64]) -> list[int]:
-    """Clusters that are absent from every sample, and so probably artefacts; `prob_present` is (K, D)."""
+    """Return the clusters that are absent from every sample, probably artefacts; `prob_present` is (K, D)."""
     return np.flatnonzero((1.0 - prob_present >= SURE).all(axis=1)).tolist()

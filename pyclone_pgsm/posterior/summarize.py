@@ -1,4 +1,4 @@
-"""From a trace to a result: consensus clusters, their prevalences or parameters, diagnostics of the chains."""
+"""Summarising a trace: consensus clusters, their prevalences or parameters, and diagnostics of the chains."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.tumour.base_measure import is_weight
 
 DEFAULT_CRITERION = "vi"
-"""For all data: it does not divide clusters that different draws divide at different places (docs/evidence.md)."""
+"""For all kinds of data: "vi" does not split clusters that the draws split at different places (docs/evidence.md)."""
 
 CONSENSUS_DRAWS = 1000
-LABEL_BYTES = 400 << 20  # labels read at the same time
-PICTURED = 1000  # mutations or rows in the co-clustering picture at most
+LABEL_BYTES = 400 << 20  # largest size of the labels read at once
+PICTURED = 1000  # largest number of mutations or rows in the co-clustering picture
 RHAT_LIMIT = 1.05
-SIMILAR = 0.8  # adjusted Rand index of two consensus partitions below which they differ much
+SIMILAR = 0.8  # two consensus partitions differ much if their adjusted Rand index is smaller
 
 
 class Summariser(NamedTuple):
@@ -49,10 +49,10 @@ class Summariser(NamedTuple):
     Attributes
     ----------
     observation : str
-        What is clustered, for messages.
+        Name of what is clustered, for messages.
     summarise : callable
-        Makes the summary, and warnings that only this kind of data has, from draws, consensus labels (T,) with
-        clusters 0..K-1 in any order and -1 of outliers, and the thresholds of presence and clonality.
+        Returns the summary, and warnings specific to this kind of data, from the draws, the consensus labels (T,)
+        (clusters 0..K-1 in any order, -1 for outliers), and the thresholds of presence and clonality.
     """
 
     observation: str
@@ -63,19 +63,19 @@ SUMMARISERS = {
     "tumour": Summariser("mutation", summarise_tumour),
     "matrix": Summariser("row", summarise_matrix),
 }
-"""By the kind of the data."""
+"""By kind of data."""
 
 S_co = TypeVar("S_co", covariant=True)
 
 
 @dataclass(frozen=True)
 class Result(Generic[S_co]):
-    """All that the tables, pictures and the terminal show.
+    """Content of the tables, the pictures and the terminal output.
 
     Attributes
     ----------
     summary : Summary or MixtureSummary
-        Of a tumour, or of any other data.
+        For a tumour, or for any other data.
     diagnostics : list of Diagnostic
     coclustered : (n,) int64
         Mutations or rows in the co-clustering picture.
@@ -85,7 +85,7 @@ class Result(Generic[S_co]):
     chain_weights : (chains,) float64
         Share of each chain in the result (see :mod:`pyclone_pgsm.posterior.stacking`).
     convergence : Verdict
-        Whether the chains have converged, with each figure.
+        Whether the chains have converged, and the figures that decide it.
     """
 
     summary: S_co
@@ -98,13 +98,13 @@ class Result(Generic[S_co]):
 
     @property
     def largest_rhat(self) -> float:
-        """Of all traced quantities; NaN with too few draws."""
+        """Largest R-hat of all traced quantities; NaN with too few draws."""
         told = [each.rhat for each in self.diagnostics if not math.isnan(each.rhat)]
         return max(told, default=math.nan)
 
 
 def _doubts_of_length(trace: Trace, verdict: Verdict) -> list[str]:
-    """A warning of chains that are not as long as wanted, or that were to run until they converge and have not."""
+    """Warn if chains are shorter than requested, or were to run until convergence and have not converged."""
     settings = trace.options.settings
     if settings.until_converged:
         return [] if verdict.converged else [f"{verdict_line(verdict)}: resume the trace"]
@@ -119,7 +119,7 @@ def _doubts_of_length(trace: Trace, verdict: Verdict) -> list[str]:
 def _doubts_of_chains(
     trace: Trace, diagnostics: list[Diagnostic], rows: list[NDArray[np.int64]]
 ) -> list[str]:
-    """Warnings of chains that disagree, or that are too short to tell."""
+    """Warn if chains disagree, or are too short to tell."""
     not_asked = set(trace.options.first_prior.hyperparameters)
     weights = [each for each in diagnostics if is_weight(each.name)]
     not_asked |= {each.name for each in sorted(weights, key=lambda each: -np.nan_to_num(each.rhat))[1:]}
@@ -147,7 +147,7 @@ def summarize(
     burn_in: int | None = None,
     thresholds: Thresholds = DEFAULT_THRESHOLDS,
 ) -> Result[Any]:
-    """Consensus clusters, their prevalences or parameters, and diagnostics of a trace.
+    """Summarise a trace: consensus clusters, their prevalences or parameters, and diagnostics.
 
     Parameters
     ----------
@@ -157,15 +157,15 @@ def summarize(
     burn_in : int or None
         Iterations to skip; None: those of the run.
     thresholds : Thresholds
-        Where a mutation of a tumour begins to be present and clonal.
+        Prevalences above which a mutation of a tumour is present, and clonal.
 
     Raises
     ------
     TraceError
-        There is no iteration after the burn-in, the trace is damaged, or its likelihood is not found or the code of a
+        There is no iteration after the burn-in, the trace is damaged, or its likelihood is not found or is defined in a
         file that the user did not name.
     UsageError
-        The thresholds cannot be.
+        The burn-in or the thresholds are out of range.
     """
     thresholds.check()
     criterion = criterion or DEFAULT_CRITERION
@@ -195,13 +195,13 @@ def summarize(
 
 
 def _read_draws(trace: Trace, rows: list[NDArray[np.int64]]) -> Draws:
-    """Of all rows as many partitions as a consensus needs and memory holds."""
+    """Read as many partitions of the rows as a consensus needs and memory allows."""
     thinned = thin(rows, max(20, min(CONSENSUS_DRAWS, LABEL_BYTES // len(trace.data.names))))
     return Draws(trace, rows, read_partitions(trace, thinned), outlier_share(trace, thinned))
 
 
 def _most_probable(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[np.int64]:
-    """(T,) clusters of the row with the largest joint density, -1 of its outliers."""
+    """Return (T,) clusters of the row with the largest joint density, -1 for its outliers."""
     best = int(np.argmax(np.concatenate([c.log_joint[r] for c, r in zip(trace.chains, rows)])))
     chain = int(np.repeat(np.arange(len(rows)), list(map(len, rows)))[best])
     row = np.concatenate(rows)[best : best + 1]
@@ -213,11 +213,11 @@ def _most_probable(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[np.in
 
 
 def _consensus_clusters(draws: Draws, criterion: str, rng: np.random.Generator) -> NDArray[np.int64]:
-    """(T,) consensus clusters of all but the outliers, which are -1.
+    """Return (T,) consensus clusters, -1 for outliers.
 
-    There are at most as many clusters as the draws have in the mean: without this limit "mpear" puts many observations
-    that could be in one of several clusters into clusters of their own, with next to no gain. Those that are alone even
-    so join the cluster that they most probably belong to.
+    The number of clusters is at most the mean over draws, rounded up: without this limit, "mpear" makes singletons of
+    many observations that could be in one of several clusters, with hardly any gain. Remaining singletons may join the
+    cluster to which they most probably belong (:func:`~pyclone_pgsm.posterior.matching.join_singletons`).
     """
     most_clusters = max(1, math.ceil(gather(draws.trace, draws.rows, "num_clusters").mean()))
     outliers = draws.outlier_prob > 0.5
@@ -232,7 +232,7 @@ def _consensus_clusters(draws: Draws, criterion: str, rng: np.random.Generator) 
 def _disagreement(
     draws: Draws, criterion: str, labels: NDArray[np.int64], rng: np.random.Generator
 ) -> list[str]:
-    """A warning if the consensus by the other of the two main criteria differs much from this one."""
+    """Warn if the consensus by the other of the two main criteria differs much from this one."""
     other = {"mpear": "vi", "vi": "mpear"}.get(criterion)
     if other is None:
         return []
@@ -241,7 +241,7 @@ def _disagreement(
     placed = by_mpear >= 0
     if not placed.any():
         return []
-    # with a single draw it is minus the adjusted Rand index
+    # with a single draw, the loss is minus the adjusted Rand index
     index = -expected_loss(by_mpear[None, placed], by_vi[placed], "mpear")
     if index >= SIMILAR:
         return []

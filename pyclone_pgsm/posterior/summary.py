@@ -1,4 +1,4 @@
-"""The result of a tumour, from which the tables and pictures are made."""
+"""Summary of a tumour, the source of its tables and pictures."""
 
 from __future__ import annotations
 
@@ -13,24 +13,24 @@ from pyclone_pgsm.posterior.states import Thresholds
 
 @dataclass(frozen=True)
 class Summary:
-    """Consensus clusters and posterior prevalences of T mutations in D samples, K clusters, G grid points.
+    """Consensus clusters and posterior prevalences, for T mutations, D samples, K clusters and G grid points.
 
     Attributes
     ----------
     mutation_ids, sample_ids : list of str
         Length T and D.
     labels : (T,) int64
-        Consensus cluster 0..K-1 of each mutation, numbered from the largest mean prevalence down; -1 of an outlier.
+        Consensus cluster 0..K-1 of each mutation, by decreasing mean prevalence; -1 for an outlier.
     assignment_prob : (T,) float64
-        Posterior probability that the mutation belongs to its cluster (:mod:`pyclone_pgsm.posterior.matching`); of an
-        outlier, that it is one.
+        Posterior probability that the mutation belongs to its cluster (:mod:`pyclone_pgsm.posterior.matching`), or, for
+        an outlier, that it is one.
     mean, std, lower, upper : (T, D) float64
         Posterior mean, standard deviation and 95 % interval of each mutation's cellular prevalence
         (:class:`pyclone_pgsm.posterior.prevalence.Moments`).
     vaf : (T, D) float64
         alt / depth, NaN where there are no reads.
     depth : (T, D) int64
-        Reads; 0 where there are no data.
+        Number of reads; 0 where there are no data.
     cluster_size : (K,) int64
     cluster_mean, cluster_std, cluster_lower, cluster_upper : (K, D) float64
         The same for each cluster's prevalence.
@@ -39,24 +39,24 @@ class Summary:
     cluster_density : (K, D, G) float64
         Posterior probability of each grid point for each cluster's prevalence; sums to 1 over the last axis.
     outlier_prob : (T,) float64 or None
-        Posterior probability that a mutation is an outlier; None if the model has none.
+        Posterior probability that a mutation is an outlier; None if the model has no outliers.
     prob_present, prob_clonal : (T, D) float64
-        Posterior probability that the mutation's prevalence is above either of the thresholds.
+        Posterior probability that the mutation's prevalence is above the threshold of presence, and of clonality.
     cluster_prob_present, cluster_prob_clonal : (K, D) float64
-        The same of each cluster.
+        The same for each cluster.
     peaks, cluster_peaks : (T, D), (K, D) int64
         Number of peaks of the posterior.
     second_cluster : (T,) int64
         The most probable cluster other than the mutation's own; -1 if there is none.
     second_prob : (T,) float64
-        Its probability; NaN if there is none.
+        Probability of `second_cluster`; NaN if there is none.
     multiplicity : (T, D) int64
         Most probable number of mutant copies, 0 where there are no data or no cluster
         (:class:`pyclone_pgsm.posterior.reads.ReadsGivenClusters`, also for the next three).
     multiplicity_prob, fit, expected_reads : (T, D) float64
-        Its probability, the tail probability of the variant reads given the cluster, and how many are expected.
+        Probability of this multiplicity; tail probability and expected number of the variant reads given the cluster.
     thresholds : Thresholds
-        Of presence and clonality.
+        Thresholds of presence and clonality.
     """
 
     kind: ClassVar[str] = "tumour"
@@ -99,5 +99,5 @@ class Summary:
 
     @property
     def num_outliers(self) -> int:
-        """Mutations that belong to no cluster."""
+        """Number of mutations that belong to no cluster."""
         return int(np.sum(self.labels < 0))

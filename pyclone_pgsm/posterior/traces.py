@@ -1,4 +1,4 @@
-"""The courses of the chains: log joint, number of clusters, concentration, and what is inferred of the likelihood."""
+"""Traces of the chains: log joint density, number of clusters, concentration and hyperparameters."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LOGARITHMIC = ("precision", "error_rate")
 
 @dataclass(frozen=True)
 class Traces:
-    """The saved rows of C chains, I of each.
+    """Traced quantities in the I saved rows of each of C chains.
 
     Attributes
     ----------
@@ -27,12 +27,12 @@ class Traces:
     concentration : (C, I) float or None
         None if the partition prior has none.
     hyperparameters : dict of str to (C, I) float
-        What is inferred of the likelihood, as ``precision`` (infinite where the beta-binomial is the binomial) or, of
-        one sample, ``precision:SAMPLE``.
+        Inferred hyperparameters of the likelihood, for example ``precision`` (infinite for the binomial) or, for one
+        sample, ``precision:SAMPLE``.
     burn_in : int
-        How many of the saved rows, from the first on, are burn-in.
+        Number of saved rows, at the beginning, that are burn-in.
     iterations : (I,) int
-        Number of the iteration that each saved row shows.
+        Iteration of each saved row.
     """
 
     log_joint: NDArray[np.float64]
@@ -44,7 +44,7 @@ class Traces:
 
 
 def traces_of(trace: Trace, burn_in: int | None) -> Traces:
-    """The traced series of all chains as equally long rows, for the picture."""
+    """Return the traced quantities of all chains that have saved rows, cut to the length of the shortest."""
     chains = [chain for chain in trace.chains if len(chain.iteration)]
     if not chains:
         raise TraceError(f"{trace.path}: no chain has a saved iteration: resume the trace")

@@ -1,4 +1,4 @@
-"""The summary of a tumour's draws: consensus clusters and their prevalences."""
+"""Summary of posterior draws for a tumour: consensus clusters and their prevalences."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PREVALENCE_DRAWS = 240
 def summarise_tumour(
     draws: Draws, labels: NDArray[np.int64], thresholds: Thresholds
 ) -> tuple[Summary, list[str]]:
-    """See :class:`~pyclone_pgsm.posterior.summarize.Summariser`."""
+    """Summarise the draws (see :class:`~pyclone_pgsm.posterior.summarize.Summariser`)."""
     trace = draws.trace
     data = trace.data_of(TumourData)
     options, observations = data.options, data.observations
@@ -34,7 +34,7 @@ def summarise_tumour(
 
     rows = thin(draws.rows, min(PREVALENCE_DRAWS, len(draws.partitions)))
     partitions, values = read_partitions(trace, rows), gather_values(trace, rows, names)
-    # draws at the same precision together: the tables are computed once each
+    # in the order of the hyperparameters, so that the tables of each precision are computed only once
     order = sorted(range(len(partitions)), key=lambda m: values[m])
     partitions = partitions[order]
     blocks = block_posteriors(

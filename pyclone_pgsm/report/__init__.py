@@ -1,4 +1,4 @@
-"""The report: one self-contained HTML page of a finished analysis, which asks no network for anything."""
+"""The report: one self-contained HTML page of a finished analysis, which loads nothing from the network."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ POLICY = (
     "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; "
     "form-action 'none'; base-uri 'none'"
 )
-"""What the page may do: run what stands in it, and load nothing."""
+"""Content security policy: the page runs its own inline scripts and loads nothing."""
 
 
 def write_report(page: Page, path: Path, title: str) -> None:
-    """Write the page; `title` is what the result is called, a tumour or a file.
+    """Write the page; `title` is the name of the result, a tumour or a file.
 
     Raises
     ------
     OutputError
-        It cannot be written.
+        The page cannot be written.
     """
     from bokeh.resources import Resources
 

@@ -1,4 +1,4 @@
-"""What a page is made of, and how numbers and texts are written into it."""
+"""Content of a page, and how numbers and texts are written into it."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ ZERO_WIDTH = "\u200b"
 
 @dataclass(frozen=True)
 class Content:
-    """A finished analysis, as its page shows it.
+    """Data of a finished analysis from which its page is made.
 
     Attributes
     ----------
     result : Result
     data : Dataset
-        As the trace holds them.
+        Data as saved in the trace.
     tables : mapping of str to DataFrame
-        Those of the output folder, by the names of their files.
+        Tables of the output folder, by file name.
     files : mapping of str to bytes
-        Content of these files that can be downloaded from the page.
+        Contents of the files that can be downloaded from the page, by name.
     run : mapping
         Content of ``run.json``.
     traces : Traces
@@ -56,22 +56,22 @@ class Section(NamedTuple):
 
 
 class Page(NamedTuple):
-    """All of a page.
+    """A complete page.
 
     Attributes
     ----------
     summary : str
-        What was found, in a sentence.
+        The result in brief.
     sections : list of Section
-        What to know first stands first.
+        The most important first.
     pictures : list of dict
-        What BokehJS draws.
+        Figures for BokehJS.
     data : dict
-        What ``page.js`` needs.
+        Data for ``page.js``.
     files : dict of str to str
-        What can be downloaded, packed.
+        Files to download, packed.
     numbers : dict of str to dict
-        Numbers for MultiQC, of each sample and of the whole (``""``).
+        Numbers for MultiQC, for each sample and for the whole result (``""``).
     """
 
     summary: str
@@ -83,12 +83,12 @@ class Page(NamedTuple):
 
 
 def escaped(text: object) -> str:
-    """A text as HTML shows it, whatever it is; also within quotation marks."""
+    """Escape a text for HTML, also within quotation marks."""
     return html.escape(str(text), quote=True)
 
 
 def script_json(value: object) -> str:
-    """JSON that can stand in a script element: nothing in it can end the element."""
+    """Return JSON that is safe in a script element: nothing in it can end the element."""
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     for character in "<>&\u2028\u2029":
         text = text.replace(character, f"\\u{ord(character):04x}")
@@ -96,12 +96,12 @@ def script_json(value: object) -> str:
 
 
 def packed(content: bytes) -> str:
-    """Compressed in base64, the same each time; ``page.js`` unpacks it."""
+    """Compress reproducibly and encode in base64, to be unpacked by ``page.js``."""
     return base64.b64encode(gzip.compress(content, 6, mtime=0)).decode("ascii")
 
 
 def flat(values: NDArray[Any]) -> list[Any]:
-    """An array as the list of its numbers, those with a point at six digits; what is no number is None."""
+    """Return an array as a flat list: integers as they are, floats to six significant digits, None if not finite."""
     numbers = values.ravel().tolist()
     if np.issubdtype(values.dtype, np.integer):
         return numbers
@@ -109,22 +109,22 @@ def flat(values: NDArray[Any]) -> list[Any]:
 
 
 def label(text: str) -> str:
-    """A user's text for a picture: never taken for a formula, which dollar signs and backslashes would begin."""
+    """Prepare a user's text for a picture so that no dollar sign or backslash begins a formula."""
     return text.replace("$", f"${ZERO_WIDTH}").replace("\\", f"\\{ZERO_WIDTH}")
 
 
 def number(value: float, digits: int = 3) -> str:
-    """A number of so many digits behind the point; nothing where it is not known."""
+    """Format a number with this many decimals; "" for NaN."""
     return "" if math.isnan(value) else f"{value:.{digits}f}"
 
 
 def general(value: Any) -> str:
-    """A number as short as it can be told; other things as text."""
+    """Format a float to four significant digits, None and NaN as "", and other values as text."""
     if isinstance(value, float) and not math.isnan(value):
         return f"{value:.4g}"
     return "" if value is None or value != value else str(value)
 
 
 def interval(mean: float, lower: float, upper: float) -> str:
-    """A prevalence and its interval."""
+    """Format a prevalence with its interval."""
     return f"{mean:.2f} [{lower:.2f}, {upper:.2f}]"

@@ -1,4 +1,4 @@
-"""The pictures of the page that need no linking: SVG that stands in the page and is seen without JavaScript."""
+"""Pictures of the page that are not linked with others: inline SVG, which is visible without JavaScript."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ BLUES = (
     (247, 251, 255), (222, 235, 247), (198, 219, 239), (158, 202, 225), (107, 174, 214),
     (66, 146, 198), (33, 113, 181), (8, 81, 156), (8, 48, 107),
 )  # fmt: skip
-"""ColorBrewer's, red, green and blue from probability 0 to 1."""
+"""ColorBrewer's Blues as (red, green, blue), from probability 0 to 1."""
 MAP_SIDE = 400
 CHAIN_POINTS = 300
 MOST_SERIES = 9
 WIDTH, HEIGHT, LEFT, BOTTOM = 360, 130, 54, 18
 SMALLEST_OUTLINE = 0.004
-"""Share of the side of the map below which the square of a cluster has no outline."""
+"""Clusters whose square is smaller than this fraction of the map's side have no outline."""
 
 
 def coclustering_picture(labels: NDArray[np.int64], items: NDArray[np.int64], matrix: NDArray[Any]) -> str:
-    """Heat map of the probabilities that two share a cluster, ordered by cluster, of blocks where there are many."""
+    """Draw a heat map of the probabilities that two items share a cluster, ordered by cluster; many are averaged."""
     own = labels[items]
     order = np.lexsort([own, own < 0])
     values, n = matrix[np.ix_(order, order)], len(items)
@@ -66,7 +66,7 @@ def coclustering_picture(labels: NDArray[np.int64], items: NDArray[np.int64], ma
 
 
 def chain_pictures(traces: Traces) -> list[tuple[str, str]]:
-    """A picture a traced quantity, by its name: the course of each chain."""
+    """Return the names of traced quantities and a trace plot of each."""
     series: dict[str, NDArray[Any]] = {
         "log joint density": traces.log_joint,
         "number of clusters": traces.num_clusters,
@@ -78,7 +78,7 @@ def chain_pictures(traces: Traces) -> list[tuple[str, str]]:
 
 
 def _course(name: str, values: NDArray[Any], traces: Traces) -> str:
-    """The values (C, I) of each chain as a line; the axis fits those after the burn-in."""
+    """Draw the values (C, I) as one line per chain; the axis fits those after the burn-in."""
     rows = np.unique(np.linspace(0, len(traces.iterations) - 1, CHAIN_POINTS).astype(int))
     shown = np.asarray(values, float)[:, rows]
     logarithmic = name.partition(":")[0] in LOGARITHMIC

@@ -1,7 +1,7 @@
-"""The linked pictures of the page, by Bokeh, each as the JSON that BokehJS draws it from; `page.js` links them.
+"""Linked pictures of the page, by Bokeh, each as JSON from which BokehJS draws it; ``page.js`` links them.
 
-Sources of data bear names, which ``page.js`` knows: ``lines``, ``points``, ``scatter`` and ``densities`` have a column
-``cluster`` and are dimmed where another cluster is chosen.
+``page.js`` finds the data sources by their names. ``lines``, ``points``, ``scatter`` and ``densities`` have a column
+``cluster``; their items are dimmed if another cluster is selected.
 """
 
 from __future__ import annotations
@@ -40,22 +40,22 @@ from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.report.content import label
 
 GREY = "#808080"
-"""Of axes and their texts: read on white and on black."""
+"""Colour of axes and their labels, legible on white and on black."""
 OUTLIER = appearance.OUTLIER, "#c4c4c4"
-"""Of outliers, on white and on black."""
+"""Colours of outliers on white and on black."""
 GRID = "rgba(128, 128, 128, 0.22)"
 MOST_LINES = 60
 MOST_DENSITIES = 24
 DENSITY_POINTS = 120
 OPACITY = {"plain": 0.75, "faint": 0.35, "dim": 0.1, "chosen": 0.95}
-"""Of a cluster: any; a small one among the lines; one that is not chosen while another is; the one that is chosen."""
+"""Opacity of clusters: plain; minor clusters among the lines; not selected while another is; selected."""
 IDS = ("id", "root_id")
-"""What Bokeh's JSON calls the ids of the parts of a figure."""
+"""Keys of the ids of a figure's parts in Bokeh's JSON."""
 FONT = "system-ui, sans-serif"
 
 
 def _figure(height: int, described: str, across: tuple[float, float], up: tuple[float, float]) -> Any:
-    """An empty figure that fits light and dark pages; `across` and `up` are the ends of its axes."""
+    """Make an empty figure for light and dark pages; `across` and `up` are the ends of its axes."""
     tools: list[Any] = [PanTool(), WheelZoomTool(), BoxZoomTool(), ResetTool(), SaveTool()]
     made = Plot(
         name=f"{described}-figure",
@@ -89,9 +89,9 @@ def _figure(height: int, described: str, across: tuple[float, float], up: tuple[
 def _item(
     made: Any, target: str, shapes: Any, told: list[tuple[str, str]], **hovering: Any
 ) -> dict[str, Any]:
-    """The figure as JSON, with tools to hover over some shapes, which tells of them, and to choose them.
+    """Return the figure as JSON, with tools to select the `shapes` and to hover over them, which shows `told`.
 
-    Its parts are numbered as they come, in place of Bokeh's ids, which differ from run to run.
+    The parts are numbered in order of appearance, because Bokeh's ids differ from run to run.
     """
     made.add_tools(HoverTool(renderers=[shapes], tooltips=told, **hovering), TapTool(renderers=[shapes]))
     known: dict[str, str] = {}
@@ -113,7 +113,7 @@ def _item(
 
 
 def prevalence_lines(summary: Summary, target: str) -> dict[str, Any]:
-    """Prevalence of each cluster across the samples, with intervals."""
+    """Draw the prevalence of each cluster across the samples, with intervals."""
     shown = appearance.largest_clusters(summary.cluster_size, MOST_LINES)
     D = len(summary.sample_ids)
     colours = np.array(appearance.cluster_colours(summary.cluster_size), object)[shown]
@@ -170,7 +170,7 @@ def prevalence_lines(summary: Summary, target: str) -> dict[str, Any]:
 
 
 def scatter(target: str, fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Points that ``page.js`` places: `fields` are the names and columns that hovering tells."""
+    """Prepare a scatter plot that ``page.js`` fills; `fields` are the names and columns that hovering shows."""
     columns = dict.fromkeys(["x", "y", "cluster", "colour", "alpha", *(column for _, column in fields)])
     source = ColumnDataSource({column: [] for column in columns}, name="scatter")
     made = _figure(480, "scatter", (0, 1), (0, 1))
@@ -183,7 +183,7 @@ def scatter(target: str, fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
 
 
 def densities(target: str) -> dict[str, Any]:
-    """Posterior densities of the clusters' prevalences in a sample that ``page.js`` chooses."""
+    """Prepare a plot of the clusters' posterior densities, which ``page.js`` fills for the selected sample."""
     source = ColumnDataSource(
         {name: [] for name in ("xs", "ys", "cluster", "colour", "alpha")}, name="densities"
     )
@@ -201,7 +201,7 @@ def densities(target: str) -> dict[str, Any]:
 
 
 def density_values(summary: Summary) -> tuple[NDArray[np.int64], NDArray[np.float64], NDArray[np.float64]]:
-    """Clusters (k,), prevalences (n,) and densities (k, D, n), each scaled to its own height."""
+    """Return clusters (k,), prevalences (n,) and posterior densities (k, D, n), each scaled to a maximum of 1."""
     shown = appearance.largest_clusters(summary.cluster_size, MOST_DENSITIES)
     grid, values = summary.grid, summary.cluster_density[shown]
     step = max(1, math.ceil(len(grid) / DENSITY_POINTS))

@@ -1,4 +1,4 @@
-"""The page of data other than a tumour."""
+"""The page for data other than a tumour."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ MOST_COLUMNS = 40
 
 
 def mixture_page(content: Content) -> Page:
-    """The page of any other data."""
+    """Make the page for data other than a tumour."""
     summary: MixtureSummary = content.result.summary
     data: DataMatrix = content.data.matrix
     colours = appearance.cluster_colours(summary.cluster_size)

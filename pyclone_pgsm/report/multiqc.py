@@ -1,4 +1,4 @@
-"""The result as custom content of MultiQC: a row of numbers a sample, and of the whole tumour."""
+"""The result as custom content for MultiQC: a row of numbers for each sample, and one for the whole."""
 
 from __future__ import annotations
 
@@ -37,10 +37,9 @@ COLUMNS: dict[str, dict[str, Any]] = {
 
 
 def multiqc(content: Content, numbers: Mapping[str, Mapping[str, float]], title: str) -> dict[str, Any]:
-    """What a ``*_mqc.json`` holds.
+    """Return the content of a ``*_mqc.json``.
 
-    `numbers` are those of each sample and of the whole, as :class:`~pyclone_pgsm.report.content.Page` has them; `title`
-    is the name of the tumour or of the data.
+    `numbers` are those of :class:`~pyclone_pgsm.report.content.Page`; `title` is the name of the tumour or of the data.
     """
     rhat = content.result.largest_rhat
     rows = {f"{title}: {name}" if name else title: dict(row) for name, row in numbers.items()}

@@ -1,4 +1,4 @@
-"""The sections that the pages of all kinds of data share, and parts of the others."""
+"""Sections that the pages for all kinds of data share, and parts of other sections."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from pyclone_pgsm.report.drawings import chain_pictures, coclustering_picture
 from pyclone_pgsm.report.tables import Column, table
 
 MOST_FILE = 3_300_000
-"""Characters of a compressed file that the page carries at most."""
+"""Largest size, in characters, of a compressed file that the page includes."""
 
 
 def warnings(content: Content) -> Section:
-    """Warnings, and whether the chains converged."""
+    """Section with the warnings, and whether the chains converged."""
     found = content.result.warnings
     listed = "".join(f"<li>{escaped(each)}</li>" for each in found)
     rhat = content.result.largest_rhat
@@ -38,7 +38,7 @@ def warnings(content: Content) -> Section:
 
 
 def what_was_run(content: Content) -> Section:
-    """Input, options, version, seed, and how to repeat it."""
+    """Section with the options, version and seed of the run, and how to repeat it."""
     run = content.run
     options = run.get("options", {})
     settings = options.get("settings", {})
@@ -64,12 +64,12 @@ def what_was_run(content: Content) -> Section:
 
 
 def _known(pairs: Iterable[tuple[str, Any]]) -> list[tuple[str, str]]:
-    """Names and values that there are, as HTML shows them."""
+    """Escape the names and values, leaving out missing values."""
     return [(escaped(name), escaped(general(value))) for name, value in pairs if value not in (None, "")]
 
 
 def _how_to_repeat(command: str) -> str:
-    """The command that was run, or the function of Python."""
+    """Show the command that was run, or the call from Python."""
     if not command:
         return ""
     is_of_shell = command.startswith("pyclone-pgsm ")
@@ -87,7 +87,7 @@ def _short(value: Any) -> str:
 
 
 def chains_section(content: Content) -> Section:
-    """Diagnostics as a table, and the course of the chains."""
+    """Section with the table of diagnostics and the trace plots."""
     names = ("mean", "lower", "upper", "R-hat", "effective draws")
     columns = [Column("quantity"), *(Column(name, True) for name in names)]
     rows = []
@@ -105,7 +105,7 @@ def chains_section(content: Content) -> Section:
 
 
 def choices(identity: str, text: str, names: Sequence[str], chosen: int = 0) -> str:
-    """A list to choose from, with its label."""
+    """Return a drop-down list with its label."""
     options = "".join(
         f'<option value="{place}"{" selected" if place == chosen else ""}>{escaped(name)}</option>'
         for place, name in enumerate(names)
@@ -114,7 +114,7 @@ def choices(identity: str, text: str, names: Sequence[str], chosen: int = 0) -> 
 
 
 def search_and_download(files: Sequence[str], shown: int, all_rows: int, doubtful: int = 0) -> str:
-    """What stands above the table of mutations, of which so many are doubtful."""
+    """Return the controls above the table of mutations; `doubtful` is the number of doubtful mutations."""
     part = f"<p>The first {shown:,} of {all_rows:,} rows; the file has all.</p>" if shown < all_rows else ""
     buttons = " ".join(
         f'<button type="button" class="download" data-file="{escaped(name)}">Download {escaped(name)}</button>'
@@ -131,13 +131,13 @@ def search_and_download(files: Sequence[str], shown: int, all_rows: int, doubtfu
 
 
 def choices_of_pair(names: Sequence[str]) -> str:
-    """Lists to choose what is shown across and up from."""
+    """Return drop-down lists for the x and y axes."""
     up = " " + choices("up", "up", names, 1) if len(names) > 1 else ""
     return choices("across", "across", names) + up
 
 
 def picture(identity: str, caption: str, controls: str = "") -> str:
-    """A place for a picture, below its controls if it has some."""
+    """Return a placeholder for a picture, below its controls if any."""
     above = f'<p class="controls script">{controls}</p>' if controls else ""
     caption = escaped(caption)
     return (
@@ -146,7 +146,7 @@ def picture(identity: str, caption: str, controls: str = "") -> str:
 
 
 def coclustering_section(content: Content, caption: str) -> Section:
-    """The map of co-clustering with its caption."""
+    """Section with the heat map of co-clustering and its caption."""
     found = content.result
     drawn = coclustering_picture(found.summary.labels, found.coclustered, found.coclustering)
     body = f"<figure>{drawn}<figcaption>{escaped(caption)}</figcaption></figure>"
@@ -154,6 +154,6 @@ def coclustering_section(content: Content, caption: str) -> Section:
 
 
 def files_of(content: Content) -> dict[str, str]:
-    """The files that the page carries, compressed."""
+    """Return the files that the page includes, compressed."""
     compressed = {name: packed(text) for name, text in content.files.items()}
     return {name: text for name, text in compressed.items() if len(text) <= MOST_FILE}

@@ -1,4 +1,4 @@
-"""The tables of the page: plain HTML, complete without JavaScript, every text escaped."""
+"""Tables of the page: plain HTML, complete without JavaScript, with every text escaped."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from pyclone_pgsm.report.content import escaped, general, interval, number
 
 SHOWN_GENES = 8
 MOST_INTERVALS = 60_000
-"""Mutations times samples above which the table of mutations has prevalences without intervals."""
+"""With more mutations times samples, the table of mutations shows prevalences without intervals."""
 MOST_CELLS = 250_000
-"""Mutations times samples of the table at most; the file has all."""
+"""Largest number of mutations times samples in the table; the file has all."""
 SHOWN_LEFT_OUT = 500
 
 
 class Column(NamedTuple):
-    """A column: its name, and whether it holds numbers."""
+    """Name of a column, and whether it contains numbers."""
 
     name: str
     is_number: bool = False
@@ -38,7 +38,7 @@ def table(
     rows: Iterable[tuple[str, Sequence[str]]],
     kind: str = "",
 ) -> str:
-    """A table of HTML. A row is its attributes and its cells, which must be escaped already."""
+    """Return an HTML table. A row is its attributes and its cells, which must already be escaped."""
     heads = "".join(
         f'<th scope="col"{" class=n" if column.is_number else ""}>{escaped(column.name)}</th>'
         for column in columns
@@ -56,7 +56,7 @@ def table(
 
 
 def chooser(cluster: int, colour: str) -> str:
-    """The button that chooses a cluster, with its colour."""
+    """Return the button that selects a cluster, with its colour."""
     return (
         f'<button type="button" class="choose" data-cluster="{cluster}" aria-pressed="false">'
         f'<svg width="11" height="11" aria-hidden="true"><circle cx="5.5" cy="5.5" r="5" fill="{colour}"/></svg> '
@@ -65,7 +65,7 @@ def chooser(cluster: int, colour: str) -> str:
 
 
 def genes_of(summary: Summary, data: Observations) -> list[str]:
-    """The genes of each cluster, the first of them named, escaped."""
+    """List the genes of each cluster, escaped: the first few by name, the others by their number."""
     genes = data.annotations.get("gene")
     if genes is None:
         return [""] * summary.num_clusters
@@ -78,7 +78,7 @@ def genes_of(summary: Summary, data: Observations) -> list[str]:
 
 
 def cluster_table(summary: Summary, data: Observations, colours: Sequence[str]) -> str:
-    """A row a cluster: size, status, prevalence with interval and probabilities in each sample, genes."""
+    """Make the table of clusters: size, genes, and prevalence and status in each sample with their uncertainty."""
     genes = genes_of(summary, data)
     columns = [Column("cluster"), Column("mutations", True), Column("remark")]
     columns += [Column("genes")] if any(genes) else []
@@ -109,13 +109,13 @@ def cluster_table(summary: Summary, data: Observations, colours: Sequence[str]) 
 
 
 def _sure(present: float, clonal: float, status: str) -> str:
-    """The probability of a status."""
+    """Format the probability of a status; that of the most probable one, in parentheses, if uncertain."""
     chances = {"absent": 1 - present, "subclonal": present - clonal, "clonal": clonal}
     return number(chances[status], 2) if status in chances else f"({max(chances.values()):.2f})"
 
 
 def mutation_table(summary: Summary, data: Observations) -> tuple[str, int]:
-    """A row a mutation, and how many are shown."""
+    """Return the table of mutations, and how many it shows."""
     T, D = summary.mean.shape
     shown = min(T, MOST_CELLS // D)
     genes = data.annotations.get("gene")
@@ -146,7 +146,7 @@ def mutation_table(summary: Summary, data: Observations) -> tuple[str, int]:
 def mixture_tables(
     summary: MixtureSummary, clusters: pd.DataFrame, colours: Sequence[str]
 ) -> tuple[str, str, int]:
-    """Clusters, rows of the data, and how many of these are shown, of data other than a tumour."""
+    """Return the tables of clusters and of rows of data other than a tumour, and how many rows are shown."""
     columns = [Column(str(name), name != "dimension") for name in clusters]
     rows = []
     for values in clusters.itertuples(index=False, name=None):
@@ -163,7 +163,7 @@ def mixture_tables(
 
 
 def left_out_table(frame: pd.DataFrame) -> str:
-    """What was left out and why; the first ones, and the number of each reason."""
+    """Return the number of rows left out for each reason, and a table of the first ones."""
     if not len(frame):
         return "<p>Nothing was left out or changed.</p>"
     reasons = frame["reason"].value_counts()

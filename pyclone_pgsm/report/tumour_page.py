@@ -1,4 +1,4 @@
-"""The page of a tumour."""
+"""The page for a tumour."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from pyclone_pgsm.report.tables import cluster_table, left_out_table, mutation_t
 
 
 def summary_line(summary: Summary) -> str:
-    """What was found, in a sentence."""
+    """Summarise the result in a few sentences."""
     text = f"{count(len(summary.labels), 'mutation')} in {count(len(summary.sample_ids), 'sample')}: "
     text += count(summary.num_clusters, "cluster")
     text += f" and {count(summary.num_outliers, 'outlier')}" if summary.num_outliers else ""
@@ -46,7 +46,7 @@ def summary_line(summary: Summary) -> str:
 
 
 def tumour_page(content: Content) -> Page:
-    """The page of a tumour."""
+    """Make the page for a tumour."""
     summary: Summary = content.result.summary
     data: Observations = content.data.observations
     colours = appearance.cluster_colours(summary.cluster_size)
@@ -102,7 +102,7 @@ def tumour_page(content: Content) -> Page:
 
 
 def tumour_data(summary: Summary, data: Observations, shown: int) -> dict[str, Any]:
-    """What ``page.js`` draws and tells of a tumour."""
+    """Return the data of a tumour for ``page.js``."""
     depth = np.where(data.has_data, data.depth, 0)
     alt = np.where(data.has_data, data.alt_counts, 0)
     named = {"names": summary.mutation_ids, "genes": data.annotations.get("gene")}
@@ -128,7 +128,7 @@ def tumour_data(summary: Summary, data: Observations, shown: int) -> dict[str, A
 
 
 def numbers(summary: Summary) -> dict[str, dict[str, float]]:
-    """Numbers of the tumour and of its samples."""
+    """Return the numbers for MultiQC, of the tumour and of its samples."""
     found = trunks(summary.cluster_prob_clonal, summary.cluster_size)
     clonal = float(np.mean(np.isin(summary.labels, found)))
     rows: dict[str, dict[str, float]] = {

@@ -1,1 +1,1 @@
-"""How well clusters and prevalences agree with a known truth."""
+"""Scores of clusters and prevalences against a known truth."""

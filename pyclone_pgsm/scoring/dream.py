@@ -1,12 +1,12 @@
-"""Scores 1B, 1C and 2A of the DREAM challenge on tumour heterogeneity (Salcedo et al. 2020), 1 at best.
+"""Scores 1B, 1C and 2A of the DREAM challenge on tumour heterogeneity (Salcedo et al. 2020), at best 1.
 
-* 1B, the number of clusters: (K + 1 - min(K + 1, abs(K - k))) / (K + 1), of K that are true and k found.
-* 1C, their sizes and prevalences: 1 minus the earth mover's distance between the prevalences of all mutations, each
-  with that of its cluster; in one dimension the mean absolute difference of the sorted prevalences.
-* 2A, which mutations belong together, by the matrices that say so of each two: the mean of Pearson's correlation,
-  Matthews' correlation (of two matrices of 0 and 1 the same) and the Jensen-Shannon divergence of their rows, each
-  scaled so that the truth has 1 and the worse of "one cluster" and "each mutation on its own" has 0, and no less than
-  0. To n mutations floor(sqrt(n)) are added that are on their own in both.
+* 1B, number of clusters: (K + 1 - min(K + 1, abs(K - k))) / (K + 1), with K true and k found clusters.
+* 1C, sizes and prevalences of clusters: 1 minus the earth mover's distance between the true and the found prevalences,
+  each mutation having that of its cluster. In one dimension this is the mean absolute difference when both are sorted.
+* 2A, co-clustering of mutations, from the true and the found matrix of pairs that share a cluster: the mean of
+  Pearson's correlation, Matthews' correlation (equal to Pearson's, since the matrices are binary) and the
+  Jensen-Shannon divergence of the rows. Each is scaled so that the truth scores 1 and the worse of "one cluster" and
+  "all singletons" scores 0, and is at least 0. To n mutations, floor(sqrt(n)) are added that are singletons in both.
 """
 
 from __future__ import annotations
@@ -20,18 +20,18 @@ from pyclone_pgsm.scoring.metrics import contingency
 
 
 def score_1b(true: int, found: int) -> float:
-    """How near the number of clusters is."""
+    """Score the number of clusters."""
     return (true + 1 - min(true + 1, abs(true - found))) / (true + 1)
 
 
 def score_1c(true: ArrayLike, found: ArrayLike) -> float:
-    """How near the (n,) prevalences of the mutations' clusters are, whichever mutations have them."""
+    """Score the (n,) prevalences of the mutations' clusters, whichever mutations have them."""
     distance = np.abs(np.sort(np.asarray(true, float)) - np.sort(np.asarray(found, float)))
     return float(1.0 - distance.mean())
 
 
 def score_2a(true: ArrayLike, found: ArrayLike) -> float:
-    """How well the mutations are put together, from the (n,) cluster of each."""
+    """Score the co-clustering of mutations, given their clusters (n,)."""
     true = np.asarray(true)
     n = len(true)
     bad = [contingency(true, guess) for guess in (np.zeros(n), np.arange(n))]
@@ -42,12 +42,12 @@ def score_2a(true: ArrayLike, found: ArrayLike) -> float:
 
 
 def _scaled(score: float, worst: float, best: float) -> float:
-    """0 at the worst or beyond, 1 at the best; 1 where all are the same."""
+    """Scale a score to 0 at `worst` or beyond and 1 at `best`; 1 if these are equal."""
     return 1.0 if worst == best else max(0.0, (score - worst) / (best - worst))
 
 
 def _matthews(table: NDArray[np.int64]) -> float:
-    """Matthews' correlation of the entries of both matrices, with the diagonal and the mutations that are added."""
+    """Return Matthews' correlation of the entries of both matrices, including the diagonal and the added mutations."""
     n = int(table.sum())
     added = math.isqrt(n)
     both = float((table**2).sum())
@@ -60,9 +60,9 @@ def _matthews(table: NDArray[np.int64]) -> float:
 
 
 def _divergence(table: NDArray[np.int64]) -> float:
-    """Sum over mutations of the Jensen-Shannon divergence of their rows, which share 1 among the mutations' cluster.
+    """Return the sum over mutations of the Jensen-Shannon divergence of their rows, each normalised to a sum of 1.
 
-    The rows of the mutations that are added are equal and count nothing.
+    The rows of the added mutations are equal and contribute 0.
     """
     true, found = table.sum(axis=1)[:, None].astype(float), table.sum(axis=0)[None].astype(float)
     middle = 0.5 * (1.0 / true + 1.0 / found)

@@ -1,4 +1,4 @@
-"""How well clusters and prevalences agree with a truth."""
+"""Measures of agreement of clusters and prevalences with a truth."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def contingency(true: ArrayLike, found: ArrayLike) -> NDArray[np.int64]:
-    """Number of items in each pair of a true and a found cluster."""
+    """Return the number of items in each pair of a true and a found cluster."""
     true_names, rows = np.unique(np.asarray(true), return_inverse=True)
     found_names, columns = np.unique(np.asarray(found), return_inverse=True)
     table = np.zeros((len(true_names), len(found_names)), np.int64)
@@ -16,15 +16,15 @@ def contingency(true: ArrayLike, found: ArrayLike) -> NDArray[np.int64]:
 
 
 def entropy(counts: NDArray[np.int64]) -> float:
-    """Entropy in nats of shares given as counts."""
+    """Return the entropy, in nats, of the shares given by counts."""
     shares = counts[counts > 0] / counts.sum()
     return float(-(shares * np.log(shares)).sum())
 
 
 def v_measure(true: ArrayLike, found: ArrayLike) -> float:
-    """Harmonic mean of homogeneity and completeness (Rosenberg & Hirschberg 2007).
+    """Return the harmonic mean of homogeneity and completeness (Rosenberg & Hirschberg 2007).
 
-    It is 2 I / (H(true) + H(found)), I the mutual information; 1 if both are one cluster.
+    It is 2 I / (H(true) + H(found)), with I the mutual information, and 1 if both are a single cluster.
     """
     table = contingency(true, found)
     entropies = entropy(table.sum(axis=1)) + entropy(table.sum(axis=0))
@@ -35,14 +35,15 @@ def v_measure(true: ArrayLike, found: ArrayLike) -> float:
 
 
 def _pairs(counts: NDArray[np.int64]) -> float:
-    """Pairs of items that share a cell."""
+    """Return the number of pairs of items that share a cell."""
     return float((counts * (counts - 1)).sum()) / 2.0
 
 
 def pair_precision_recall(true: ArrayLike, found: ArrayLike) -> tuple[float, float]:
-    """Share of the pairs found together that belong together, and of those that belong together, found together.
+    """Return precision and recall of pairs that share a cluster, 1 if there are no found, or no true, pairs.
 
-    Where there is no such pair the share is 1.
+    Precision is the share of pairs found together that belong together, recall the share of pairs that belong together
+    that are found together.
     """
     table = contingency(true, found)
     both, in_true, in_found = _pairs(table), _pairs(table.sum(axis=1)), _pairs(table.sum(axis=0))
@@ -50,7 +51,7 @@ def pair_precision_recall(true: ArrayLike, found: ArrayLike) -> tuple[float, flo
 
 
 def adjusted_rand(true: ArrayLike, found: ArrayLike) -> float:
-    """Adjusted Rand index (Hubert & Arabie 1985): agreeing pairs, 0 expected by chance, 1 at best."""
+    """Return the adjusted Rand index of pairs that agree (Hubert & Arabie 1985): 0 expected by chance, at best 1."""
     table = contingency(true, found)
     both, in_true, in_found = _pairs(table), _pairs(table.sum(axis=1)), _pairs(table.sum(axis=0))
     if both == in_true == in_found:
@@ -60,11 +61,11 @@ def adjusted_rand(true: ArrayLike, found: ArrayLike) -> float:
 
 
 def rmse(true: ArrayLike, found: ArrayLike) -> float:
-    """Root of the mean squared difference."""
+    """Return the root mean squared error."""
     return float(np.sqrt(np.mean((np.asarray(true, float) - np.asarray(found, float)) ** 2)))
 
 
 def coverage(true: ArrayLike, lower: ArrayLike, upper: ArrayLike) -> float:
-    """Share of the true values that lie in their intervals, ends included."""
+    """Return the share of true values that are in their intervals, ends included."""
     values = np.asarray(true, float)
     return float(np.mean((np.asarray(lower, float) <= values) & (values <= np.asarray(upper, float))))

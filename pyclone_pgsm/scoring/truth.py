@@ -15,7 +15,7 @@ from pyclone_pgsm.scoring.metrics import adjusted_rand, coverage, pair_precision
 CLUSTER_COLUMNS = ("cluster", "truth_cluster")
 PREVALENCE_COLUMNS = ("ccf", "empirical_prevalence", "nominal_prevalence")
 OUTLIER = "-1"
-"""The cluster of a mutation that has none."""
+"""Cluster of mutations that belong to none."""
 FOUND_COLUMNS = ("mutation_id", "sample_id", "cluster_id", "cellular_prevalence")
 
 
@@ -44,7 +44,7 @@ def _first_of(names: Iterable[str], table: pd.DataFrame) -> str | None:
 
 
 def read_truth(path: Path) -> pd.DataFrame:
-    """Truth with the columns mutation_id, cluster and, if it knows them, sample_id and ccf."""
+    """Read a truth; return the columns mutation_id and cluster, and sample_id and ccf if it has them."""
     table = _read(path, ["mutation_id"])
     cluster, prevalence = _first_of(CLUSTER_COLUMNS, table), _first_of(PREVALENCE_COLUMNS, table)
     if cluster is None:
@@ -56,17 +56,17 @@ def read_truth(path: Path) -> pd.DataFrame:
 
 
 def read_found(path: Path) -> pd.DataFrame:
-    """A table like mutations.tsv, of this program or of PyClone-VI."""
+    """Read a table like mutations.tsv, of this program or of PyClone-VI."""
     return _read(path, FOUND_COLUMNS)
 
 
 def score(truth: pd.DataFrame, found: pd.DataFrame) -> dict[str, float]:
-    """All scores of a result; NaN where the tables do not have what a score needs.
+    """Return all scores of a result, NaN where the tables lack what a score needs.
 
-    Clusters are compared over the mutations that both tables have, prevalences and intervals over the pairs of mutation
-    and sample. ``mutations_lost`` are those of the truth that the result does not have. ``dream_1c`` is the mean over
-    samples; both sides have the mean prevalence of each cluster's mutations. Outliers (-1) are compared like a cluster,
-    and not counted as one.
+    Clusters are compared on the mutations in both tables; prevalences and intervals on the pairs of a mutation and a
+    sample in both. ``mutations_lost`` counts mutations in the truth that are missing from the result. ``dream_1c`` is
+    the mean over samples, with the mean prevalence of its mutations for each true and found cluster. Outliers (-1) are
+    compared like a cluster, but not counted as one.
 
     Raises
     ------
@@ -109,12 +109,12 @@ def score(truth: pd.DataFrame, found: pd.DataFrame) -> dict[str, float]:
 
 
 def _number(clusters: pd.Series) -> int:
-    """Number of clusters; outliers are none."""
+    """Return the number of clusters, without the outliers."""
     return int(clusters[clusters.astype(str) != OUTLIER].nunique())
 
 
 def _by_cluster(both: pd.DataFrame) -> float:
-    """Mean over samples of the score 1C."""
+    """Return the mean of score 1C over samples."""
     sides = [("cluster", "ccf"), ("cluster_id", "cellular_prevalence")]
     means = [both.groupby(["sample_id", cluster])[value].transform("mean") for cluster, value in sides]
     scores = [score_1c(means[0][rows], means[1][rows]) for rows in both.groupby("sample_id").groups.values()]

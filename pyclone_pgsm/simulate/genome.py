@@ -1,4 +1,4 @@
-"""Places of simulated mutations on the genome, and copy numbers by segment."""
+"""Positions of simulated mutations on the genome, and copy numbers of segments."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ AUTOSOMES = tuple(LENGTHS["GRCh38"][name] // MEGABASE for name in NAMES)
 """Lengths of the human chromosomes 1 to 22 in whole megabases."""
 X_CHROMOSOME = LENGTHS["GRCh38"]["X"] // MEGABASE
 AUTOSOME_STATES = {(1, 1): 0.45, (2, 1): 0.2, (1, 0): 0.13, (2, 0): 0.1, (2, 2): 0.07, (3, 1): 0.05}
-"""Major and minor copies of a segment of ``mixed`` copy numbers, and how often they come."""
+"""Probabilities of the major and minor copy numbers of a segment, with ``mixed`` copy numbers."""
 X_STATES = {(1, 0): 0.8, (2, 0): 0.2}
-"""The same for the X of a male, of which normal cells have one copy."""
+"""The same for the X chromosome of a male, of which normal cells have one copy."""
 
 
 def draw_loci(
     count: int, megabases: Sequence[int], rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Chromosomes, 0 for the first (22 is X), and positions, counted from 1, of mutations; all different, sorted."""
+    """Draw distinct loci, sorted: (T,) chromosomes, from 0 (22 is X), and (T,) positions, from 1."""
     ends = np.cumsum(megabases) * MEGABASE
     places = np.sort(rng.choice(ends[-1], count, replace=False))
     chromosome = np.searchsorted(ends, places, side="right")
@@ -36,7 +36,7 @@ def draw_loci(
 
 @dataclass(frozen=True)
 class CopyNumbers:
-    """Copy numbers of T mutations' places before any event of a subclone, and numbers of their segments, (T,) each."""
+    """Copy numbers at T mutations before any event of a subclone, and their segments, each (T,)."""
 
     major: NDArray[np.int64]
     minor: NDArray[np.int64]
@@ -44,7 +44,7 @@ class CopyNumbers:
     segment: NDArray[np.int64]
 
     def columns(self, num_samples: int) -> dict[str, NDArray[Any]]:
-        """(T, D) copy numbers of the observations, with one state everywhere."""
+        """Return (T, D) copy-number columns of the observations, with a single state in every sample."""
         shape = len(self.segment), num_samples
         numbers = {"major_cn": self.major, "minor_cn": self.minor, "normal_cn": self.normal}
         columns = {
@@ -59,7 +59,7 @@ def draw_copy_numbers(
     megabases: Sequence[int],
     rng: np.random.Generator,
 ) -> CopyNumbers:
-    """Every chromosome has two segments, each with its own state."""
+    """Draw copy numbers: each chromosome is cut into two segments, each with its own state."""
     cut = rng.integers(1, np.array(megabases) * MEGABASE)
     segment = (position > cut[chromosome]).astype(int)
     copies = np.empty((len(megabases), 2, 2), np.int64)
@@ -74,7 +74,7 @@ def draw_copy_numbers(
 def draw_mutation_ids(
     chrom: Sequence[str], position: NDArray[np.int64], rng: np.random.Generator
 ) -> list[str]:
-    """Texts like ``chr1:12345:A>T``."""
+    """Draw ids like ``chr1:12345:A>T``."""
     bases = "ACGT"
     ref = rng.integers(4, size=len(chrom))
     alt = (ref + rng.integers(1, 4, size=len(chrom))) % 4

@@ -1,4 +1,4 @@
-"""What to simulate: the options, and which values they can have."""
+"""Options of a simulation, and their allowed values."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CLUSTER_SIZES = ("dirichlet", "equal")
 CLONES = "clones"
 PREVALENCE_PRIORS = (CLONES, "learned", "uniform")
 LATER = {"subclonal": 0.0, "artefacts": 0.0, "prevalence_prior": CLONES}
-"""Options that are noted only if they differ from these defaults, which all simulations had before the options."""
+"""Options added later, noted only if they differ from these defaults, which all earlier simulations had."""
 
 MOST_MUTATIONS = 100_000_000
 MOST_CELLS = 200_000_000
@@ -27,49 +27,50 @@ MOST_PRECISION = 1e9
 
 @dataclass(frozen=True)
 class SimulationOptions:
-    """What to simulate. The names are those of the options of ``pyclone-pgsm simulate``.
+    """Options of a simulation, with the same names as in ``pyclone-pgsm simulate``.
 
     Attributes
     ----------
     mutations, samples, clusters : int
         T, D and K; each cluster has at least one mutation.
     depth : float
-        Mean reads a mutation and sample, at least 1: one and a Poisson number more.
+        Mean number of reads per mutation and sample, at least 1. Depths are 1 plus a Poisson number.
     purity : float or sequence of float
-        Share of cancer cells, in (0, 1]: one number for all samples, or one a sample.
+        Share of cancer cells, in (0, 1]: one number for all samples, or one per sample.
     copy_numbers : {"diploid", "mixed"}
         ``mixed``: each chromosome is cut in two, and each piece has one of `AUTOSOME_STATES`; some mutations
-        lie on the X of a male, where normal cells have one copy.
+        are on the X chromosome of a male, where normal cells have one copy.
     missing : float
-        Share of (mutation, sample) pairs without a row, exact but for rounding. Every mutation keeps a row,
-        so it is at most (D - 1)/D.
+        Share of (mutation, sample) pairs without a row, exact up to rounding. Every mutation keeps a row, so it is at
+        most (D - 1)/D.
     precision : float or sequence of float
-        s of the beta-binomial, infinite for the binomial: one number for all samples, or one a sample.
+        s of the beta-binomial, infinite for the binomial: one number for all samples, or one per sample.
     error_rate : float
         Probability that a read shows the wrong allele, in (0, 0.5).
     cluster_sizes : {"dirichlet", "equal"}
-        Weights from a flat Dirichlet distribution, or as equal as can be.
+        Sizes from weights with a flat Dirichlet distribution, or as equal as possible.
     clonal : bool
         One cluster has prevalence 1 in all samples.
     absent : float
-        Probability that a subclonal cluster is absent (prevalence 0) in a sample, in [0, 1); in one sample,
-        drawn at random, it is always present. Other prevalences are uniform on (0, 1).
+        Probability that a subclonal cluster is absent (prevalence 0) from a sample, in [0, 1). In one sample, drawn at
+        random, it is always present. Other prevalences are uniform on (0, 1).
     subclonal : float
-        Probability that a subclone has a copy-number event of its own on a segment, in [0, 1]. If it is not 0 the
-        prevalences are those of a tree of clones, and ``absent`` is the probability that a sample has no cell of a
-        clone, its descendants aside. It needs ``mixed`` copy numbers, a clonal cluster and another.
+        Probability that a segment has a copy-number event of a subclone, in [0, 1]. Unless it is 0, the prevalences
+        come from a tree of clones, and `absent` is the probability that a sample has no cells of a clone except its
+        descendants. It requires ``mixed`` copy numbers, a clonal cluster and another one.
     artefacts : float
-        Share of the mutations, exact but for rounding, that are artefacts: they belong to no cluster, and the expected
-        share of their variant reads is uniform on (0, 1), independently in each sample. In [0, 1).
+        Share of the mutations that are artefacts, in [0, 1), exact up to rounding. Artefacts belong to no cluster;
+        their expected shares of variant reads are independent and uniform on (0, 1) in each sample.
     prevalence_prior : {"clones", "learned", "uniform"}
-        ``clones``: prevalences as `clonal`, `absent` and `subclonal` say. The others are the priors of ``analyze``,
-        each cluster and sample independently, without regard to `clonal` and `absent`: ``learned``, weights of each
-        sample drawn first (:mod:`pyclone_pgsm.tumour.base_measure`), or ``uniform`` on (0, 1).
+        ``clones``: prevalences according to `clonal`, `absent` and `subclonal`. The other values are priors of
+        ``analyze``, from which each cluster and sample is drawn independently; `clonal` and `absent` are ignored:
+        ``learned`` draws the weights of each sample first (:mod:`pyclone_pgsm.tumour.base_measure`); ``uniform`` is
+        uniform on (0, 1).
 
     Raises
     ------
     UsageError
-        A value cannot be used; the text says what would be right.
+        A value is invalid; the message says which values are valid.
     """
 
     mutations: int = 200
@@ -149,7 +150,7 @@ class SimulationOptions:
             )
 
     def by_sample(self, name: str) -> NDArray[np.float64]:
-        """(1,) or (D,) numbers of an option that is given once, or once a sample."""
+        """Return (1,) or (D,) numbers of an option given once for all samples, or once per sample."""
         numbers = np.atleast_1d(np.array(getattr(self, name), float))
         if len(numbers) not in (1, self.samples):
             raise UsageError(
@@ -160,11 +161,11 @@ class SimulationOptions:
 
     @property
     def num_artefacts(self) -> int:
-        """Mutations that belong to no cluster."""
+        """Number of mutations that are artefacts."""
         return round(self.artefacts * self.mutations)
 
     def to_dict(self) -> dict[str, Any]:
-        """For JSON: an infinite precision is the text ``inf``; `LATER` options are there if not at their default."""
+        """Return the options for JSON: an infinite precision is ``"inf"``, `LATER` options at defaults are omitted."""
         purity = [float(share) for share in self.by_sample("purity")]
         precisions = ["inf" if math.isinf(s) else float(s) for s in self.by_sample("precision")]
         precision = precisions[0] if len(precisions) == 1 else precisions

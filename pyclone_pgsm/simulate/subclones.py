@@ -1,17 +1,17 @@
-"""Simulated subclones: a tree of clones, and copy-number events that some of them have on a segment.
+"""Simulated subclones: a tree of clones, and their copy-number events on segments.
 
-A cluster's mutations arise in the founder of a clone, and all its descendants have them; the founders make a tree, with
-the clonal cluster at its root. In a segment with an event, the cells of one clone (not the root's) and its descendants
-gained or lost a copy of one allele, on top of the copy number that all tumour cells had before. So a share of the
-tumour cells, the prevalence of that clone, holds a second copy-number state, and where a mutation lies follows:
+The mutations of a cluster arise in the founder of a clone and are inherited by all its descendants. The clones form a
+tree with the clonal cluster at its root. On a segment with an event, the cells of one clone (not the root) and its
+descendants have gained or lost a copy of one allele, relative to the copy number that all tumour cells had before. A
+share of the tumour cells, the prevalence of that clone, thus has a second copy-number state. A mutation that arose
 
-* in an ancestor of the clone, or in its founder before the event: in the cells with the event and in others; the copy
-  gained or lost may be one that carries it, so that it is on one more or one less there, or is lost;
-* in the clone's founder after the event, or in a descendant: in cells with the event only, on one copy;
-* in any other clone: in cells without the event only, on one copy.
+* in an ancestor of the clone, or in its founder before the event, is in cells with and without the event; if the copy
+  that is gained or lost carries it, cells with the event have it on one copy more or less, or have lost it;
+* in the clone's founder after the event, or in a descendant, is only in cells with the event, on one copy;
+* in any other clone, is only in cells without the event, on one copy.
 
-Mutations of the root are as likely to be older than the copy number that all cells have, and then on all copies of an
-allele, as younger, and then on one copy; those of other clones are younger.
+Mutations of the root are equally likely to be older than the copy number of all cells, on all copies of an allele, or
+younger, on one copy. Those of other clones are younger.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def draw_tree(num_clusters: int, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """(K, K) whether clone j is clone k or one of its descendants, at [k, j]; every earlier clone may be the parent."""
+    """Draw the parent of each clone from all earlier ones; return (K, K): at [k, j], whether j is k or a descendant."""
     within = np.eye(num_clusters, dtype=bool)
     for clone in range(1, num_clusters):
         within[:, clone] |= within[:, rng.integers(clone)]
@@ -33,10 +33,10 @@ def draw_tree(num_clusters: int, rng: np.random.Generator) -> NDArray[np.bool_]:
 def draw_tree_prevalences(
     within: NDArray[np.bool_], num_samples: int, absent: float, rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:
-    """Prevalences (K, D) with at most six digits, sorted by their mean, and the tree in this order.
+    """Draw prevalences (K, D), to six decimals and by decreasing mean, and return them with the tree in this order.
 
-    ``within`` is the tree of `draw_tree`, ``absent`` the probability that a sample has no cell of a clone other than
-    the root's, its descendants aside; in one sample it always has.
+    `within` is the tree of `draw_tree`; `absent` is the probability that a sample has no cells of a clone except its
+    descendants. The root has cells in every sample, and each clone in at least one.
     """
     K = len(within)
     cells = rng.exponential(size=(K, num_samples))
@@ -51,20 +51,20 @@ def draw_tree_prevalences(
 
 @dataclass(frozen=True)
 class SecondStates:
-    """Mutations on segments of which some cells have a second copy-number state, N in D samples."""
+    """N mutations, in D samples, on segments where some cells have a second copy-number state."""
 
     state: NDArray[np.int64]
     """(N, 2) major and minor copies in the cells with the event."""
     fraction: NDArray[np.float64]
-    """(N, D) share of the tumour cells with the event."""
+    """(N, D) share of the tumour cells that have the event."""
     ccf: NDArray[np.float64]
     """(N, D) share of the tumour cells that have the mutation: its cluster's prevalence, or less if it was lost."""
     carriers: NDArray[np.float64]
-    """(N, D) mutant copies a tumour cell, on average."""
+    """(N, D) mean number of mutant copies per tumour cell."""
 
 
 def draw_event(copies: ArrayLike, rng: np.random.Generator) -> tuple[int, int]:
-    """An allele, 0 or 1, and 1 or -1: a copy that it gains or loses. One copy is left of the two alleles at least."""
+    """Draw an allele, 0 or 1, and whether it gains (1) or loses (-1) a copy; at least one copy in all is left."""
     present = np.flatnonzero(np.asarray(copies))
     allele = int(rng.choice(present))
     change = int(rng.choice([-1, 1])) if np.sum(copies) > 1 else 1
@@ -80,12 +80,12 @@ def draw_second_states(
     within: NDArray[np.bool_],
     rng: np.random.Generator,
 ) -> SecondStates:
-    """Draw when N mutations arose, and on which copies.
+    """Draw when N mutations arose, and on which copies, on segments with an event.
 
     Parameters
     ----------
     alleles : (N, 2) int64
-        Copies of the two alleles that all tumour cells had before the event.
+        Copies of the two alleles in all tumour cells before the event.
     events, owner : (N, 2) and (N,) int64
         The event on the mutation's segment, from `draw_event`, and the clone that has it.
     cluster : (N,) int64
@@ -119,7 +119,7 @@ def _draw_copies(
     within: NDArray[np.bool_],
     rng: np.random.Generator,
 ) -> tuple[int, int]:
-    """Mutant copies in cells without and with the event; 0 where no cell has the mutation, or it was lost."""
+    """Draw the numbers of mutant copies in cells without and with the event, 0 if these lack the mutation."""
     is_younger = within[owner, cluster] and (cluster != owner or rng.random() < 0.5)
     if is_younger:
         return 0, 1

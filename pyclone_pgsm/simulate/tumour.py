@@ -6,10 +6,10 @@ The reads come from the model that the sampler assumes (appendix "PyClone" of Bo
     alt ~ Binomial(depth, p),   p = xi  or  p ~ Beta(s xi, s (1 - xi)),
     xi  = [(1-t) c_N mu_N + t (1-phi) c_R mu_R + t phi c_V mu_V] / [(1-t) c_N + t (1-phi) c_R + t phi c_V],
 
-with one genotype (c_N, c_R, c_V, mutant copies) a mutation, drawn from the states of the prior ``major``.
-Copy numbers change by segment and are the same in all samples, but for segments on which a subclone has an event of
-its own (:mod:`pyclone_pgsm.simulate.subclones`). There a read shows the variant if it is of a mutant copy, or wrong,
-not both:
+with one genotype (c_N, c_R, c_V, mutant copies) per mutation, drawn from the states of the prior ``major``. Copy
+numbers are constant on a segment and equal in all samples, except on segments where a subclone has an event
+(:mod:`pyclone_pgsm.simulate.subclones`). There, a read shows the variant if it is from a mutant copy and right, or from
+another copy and wrong:
 
     xi = p (1 - error rate) + (1 - p) error rate,     p the share of mutant copies.
 
@@ -51,25 +51,25 @@ class Simulation:
     """Simulated observations and their truth."""
 
     observations: Observations
-    """T mutations in D samples, in the order of the genome."""
+    """T mutations in D samples, in genomic order."""
     cluster: NDArray[np.int64]
-    """(T,) cluster 0..K-1 of each mutation, numbered from the largest mean prevalence down; -1 of an artefact."""
+    """(T,) cluster 0..K-1 of each mutation, by decreasing mean prevalence; -1 for an artefact."""
     prevalence: NDArray[np.float64]
     """(K, D) cellular prevalence of each cluster in each sample."""
     genotype: NDArray[np.int64]
-    """(T, 4) copies in normal cells, in cancer cells without the mutation and with it, and mutant copies. All 0
-    where cancer cells of some sample hold two copy-number states, and of artefacts."""
+    """(T, 4) copies in normal cells, in cancer cells without and with the mutation, and mutant copies. All 0 on
+    segments with an event, and for artefacts."""
     ccf: NDArray[np.float64]
     """(T, D) share of the cancer cells that have the mutation: the prevalence of its cluster, or less where the
-    cells of a subclone have lost it. NaN of an artefact."""
+    cells of a subclone have lost it. NaN for an artefact."""
     weights: NDArray[np.float64] | None = None
-    """(D, 3) weights of the learned base measure's components (near 0, near 1 and anywhere), if it was drawn from."""
+    """(D, 3) weights of the components of the learned base measure (near 0, near 1 and anywhere), if it was used."""
 
 
 def draw_genotypes(
     major: NDArray[np.int64], minor: NDArray[np.int64], normal: NDArray[np.int64], rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """(T, 4) genotypes: each one of the equally likely states of the prior ``major``."""
+    """Draw (T, 4) genotypes, uniformly from the states of the prior ``major``."""
     genotype = np.empty((len(major), 4), np.int64)
     copies, kind = np.unique(np.column_stack([major, minor, normal]), axis=0, return_inverse=True)
     for k, numbers in enumerate(copies):
@@ -80,7 +80,7 @@ def draw_genotypes(
 
 
 def draw_clusters(options: SimulationOptions, rng: np.random.Generator) -> NDArray[np.int64]:
-    """(T,) clusters, every one with at least a mutation; -1 of artefacts."""
+    """Draw (T,) clusters, none of them empty; -1 for artefacts."""
     K, members = options.clusters, options.mutations - options.num_artefacts
     if options.cluster_sizes == "equal":
         labels = np.arange(members) % K
@@ -93,7 +93,7 @@ def draw_clusters(options: SimulationOptions, rng: np.random.Generator) -> NDArr
 def draw_independent_prevalences(
     options: SimulationOptions, rng: np.random.Generator
 ) -> tuple[NDArray[np.float64], NDArray[np.float64] | None]:
-    """(K, D) prevalences with at most six digits, sorted by their mean, and the (D, 3) weights if they have any."""
+    """Draw (K, D) prevalences, to six decimals and by decreasing mean, and the (D, 3) weights of a learned prior."""
     K, D = options.clusters, options.samples
     weights = rng.dirichlet(DIRICHLET, D) if options.prevalence_prior == "learned" else None
     prevalence = rng.random((K, D)) if weights is None else draw_prevalences(weights, K, rng)
@@ -110,7 +110,7 @@ def draw_independent_prevalences(
 def _draw_events(
     copies: CopyNumbers, options: SimulationOptions, rng: np.random.Generator
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(T, 2) event on the segment of each mutation, all 0 where there is none, and (T,) the cluster that has it."""
+    """Draw the (T, 2) events on the mutations' segments, 0 for none, and the (T,) clusters that have them."""
     events, owner = np.zeros((len(copies.segment), 2), np.int64), np.zeros(len(copies.segment), np.int64)
     for segment in np.unique(copies.segment):
         members = np.flatnonzero(copies.segment == segment)
@@ -123,7 +123,7 @@ def _draw_events(
 def _write_second_states(
     columns: dict[str, NDArray[Any]], rows: NDArray[np.int64], drawn: SecondStates
 ) -> None:
-    """Write the second states into the columns: the only ones in samples where all cells have them."""
+    """Write the second states into the columns; where all tumour cells have one, it becomes the only state."""
     everywhere = drawn.fraction == 1.0
     is_second = (drawn.fraction > 0.0) & ~everywhere
     for allele, name in enumerate(("major_cn", "minor_cn")):
@@ -136,7 +136,7 @@ def _write_second_states(
 def variant_share(
     genotype: NDArray[np.int64], prevalence: ArrayLike, tumour_content: ArrayLike, error_rate: float
 ) -> NDArray[np.float64]:
-    """xi, the expected share of reads that show the variant (module docstring).
+    """Return xi, the expected share of reads that show the variant (see the module docstring).
 
     Parameters
     ----------
@@ -162,7 +162,7 @@ def share_of_second_states(
     purity: NDArray,
     error_rate: float,
 ) -> NDArray[np.float64]:
-    """(N, D) expected shares of variant reads (module docstring); copies (N,) are those in cells without the event."""
+    """Return (N, D) xi on segments with an event; `copies` (N,) are total copies in tumour cells without it."""
     tumour = (1 - drawn.fraction) * copies[:, np.newaxis]
     tumour += drawn.fraction * drawn.state.sum(axis=1)[:, np.newaxis]
     mutant = purity * drawn.carriers / ((1 - purity) * normal[:, np.newaxis] + purity * tumour)
@@ -172,7 +172,7 @@ def share_of_second_states(
 def draw_alt_counts(
     depth: NDArray[np.int64], share: NDArray[np.float64], precision: ArrayLike, rng: np.random.Generator
 ) -> NDArray[np.int64]:
-    """Reads that show the variant: beta-binomial, or binomial where the precision, (D,) or for all, is infinite."""
+    """Draw (T, D) variant reads: beta-binomial, or binomial where the precision, for all or (D,), is infinite."""
     s = np.broadcast_to(np.asarray(precision, float), share.shape)
     is_beta = np.isfinite(s)
     share = share.copy()
@@ -181,7 +181,7 @@ def draw_alt_counts(
 
 
 def _draw_rows(options: SimulationOptions, rng: np.random.Generator) -> NDArray[np.bool_]:
-    """(T, D) pairs that have a row: every mutation, and with T >= D every sample, keeps one."""
+    """Draw (T, D) which pairs have a row. Every mutation keeps one, and so does every sample if T >= D."""
     T, D = options.mutations, options.samples
     kept = rng.permutation(T) % D
     free = np.flatnonzero(np.arange(D) != kept[:, np.newaxis])
@@ -191,7 +191,7 @@ def _draw_rows(options: SimulationOptions, rng: np.random.Generator) -> NDArray[
 
 
 def simulate(options: SimulationOptions, rng: np.random.Generator) -> Simulation:
-    """Draw a tumour. Where ``observations.has_data`` is False the pair has no row; its counts are 0."""
+    """Draw a tumour. Pairs without a row have ``observations.has_data`` False and counts 0."""
     T, D = options.mutations, options.samples
     mixed = options.copy_numbers == "mixed"
     megabases = (*AUTOSOMES, X_CHROMOSOME) if mixed else AUTOSOMES

@@ -1,4 +1,4 @@
-"""A simulated tumour as files: the table, the truth and the options."""
+"""Writing a simulated tumour: the table, the truth and the options."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pyclone_pgsm.ranges import BOUNDS, check_range
 from pyclone_pgsm.simulate.options import SimulationOptions
 from pyclone_pgsm.simulate.tumour import Simulation, simulate
 
-BYTES_PER_ROW = 600  # numbers and texts of a row of the table, about
+BYTES_PER_ROW = 600  # approximate memory for the numbers and texts of a row of the table
 
 
 def _write_tables(simulation: Simulation, table: Path, truth: Path) -> None:
@@ -56,12 +56,12 @@ def _write_tables(simulation: Simulation, table: Path, truth: Path) -> None:
 def write_simulation(
     folder: Path, options: SimulationOptions, seed: int = 1, *, name: str = "simulated", force: bool = False
 ) -> list[Path]:
-    """Draw a tumour and write ``NAME.tsv``, ``NAME.truth.tsv`` and ``NAME.json``: same seed, same bytes.
+    """Simulate a tumour and write ``NAME.tsv``, ``NAME.truth.tsv`` and ``NAME.json``, reproducibly for a given seed.
 
     Parameters
     ----------
     folder : Path
-        Made if need be.
+        Created if necessary.
     options : SimulationOptions
     seed : int
         At least 0.
@@ -73,14 +73,14 @@ def write_simulation(
     Returns
     -------
     list of Path
-        The table in PyClone-VI's long format; the truth (``mutation_id sample_id cluster ccf``, with the rows
-        that the table lacks; artefacts have cluster -1 and no ccf); the options and seed, and of prevalences drawn
-        from the learned prior the weights: near 0, near 1, anywhere.
+        The table in PyClone-VI's long format; the truth (``mutation_id sample_id cluster ccf``), which includes the
+        rows missing from the table, and where artefacts have cluster -1 and no ccf; the options and seed, and the
+        weights (near 0, near 1, anywhere) if prevalences were drawn from the learned prior.
 
     Raises
     ------
     UsageError
-        The seed or the name cannot be used.
+        The seed or the name is invalid, or the table needs more memory than is available.
     OutputError
         A file exists and `force` is False, or it cannot be written.
     """

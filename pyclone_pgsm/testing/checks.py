@@ -1,29 +1,31 @@
-"""Whether a likelihood keeps the contract: for tests of likelihoods, the package's own and those of plugins.
+"""Checking that a likelihood keeps the contract, for tests of the package's own likelihoods and of plugins.
 
-:func:`check_likelihood` asks a likelihood (see :mod:`pyclone_pgsm.likelihoods.contract`) about all blocks that the
-first few observations can form, and about some larger ones. With L(y_b) = exp(``log_marginal``) these must hold:
+:func:`check_likelihood` calls the methods of a likelihood (see :mod:`pyclone_pgsm.likelihoods.contract`) for all blocks
+of the first few observations, and for some larger blocks. It checks these properties, in this order, with
+L(y_b) = exp(``log_marginal``):
 
 =================  =================================================================================================
 property           meaning
 =================  =================================================================================================
-statistic          ``stat_size`` numbers hold a block, and ``clear`` leaves nothing of what stood there before
+statistic          ``stat_size`` numbers suffice for a block, and ``clear`` removes all previous content
 finite             all answers are finite
 questions          a question does not change the block
-order              a block does not depend on the order in which its members came
-add_many           gives what adding one by one gives
-remove             taking out what was put in leaves the block as it was
+order              a block does not depend on the order in which its members were added
+add_many           gives the same as adding one by one
+remove             removing added observations restores the block
 predictive         L(y_i | y_b) = L(y_b and y_i) / L(y_b)
 leave-one-out      ``log_predictive_without`` is the predictive given the others
 kind               observations that share their ``kind`` have the same predictives
-negligible         a predictive above it is exact, one below it stays below
-log_predictives    gives what predicting block by block gives
-new observations   ``log_predictive_new`` is the predictive with all its factors, and ``log_constant`` those left out
-compiled           compiled code gives what the same code gives as plain Python
-posterior          chains leave the posterior, enumerated over all partitions, as it is
-shared             nothing is written to the likelihood's own arrays: chains in several threads share it
+negligible         a predictive above ``negligible`` is exact, and one below it stays below
+log_predictives    gives the same as predicting block by block
+new observations   ``log_predictive_new`` is the predictive with all factors, ``log_constant`` the log of those left out
+compiled           compiled code gives the same as plain Python
+posterior          chains leave the posterior, enumerated over all partitions, invariant
+shared             the likelihood's own arrays, which chains in several threads share, are never written to
 =================  =================================================================================================
 
-They are checked in this order. Two statistics count as the same if all questions about them have the same answers.
+A question is a call of a method for a block, and its answer the result. Two statistics are regarded as equal if all
+questions about them have the same answers.
 """
 
 from __future__ import annotations
@@ -54,34 +56,34 @@ from pyclone_pgsm.testing.examination import (
     show,
 )
 
-MANY_BLOCKS = 20  # random sets of blocks that are predicted together
+MANY_BLOCKS = 20  # number of random sets of blocks for `log_predictives`
 REPLICATES = 10_000
 SMALLEST_P = 1e-5
-SURE = 0.99  # a posterior that is as sure of one partition tests nothing
+SURE = 0.99  # if one partition has a larger posterior probability, the data test nothing
 
 
 def check_likelihood(
     likelihood: Any, *, observations: NDArray[np.float64], rng: np.random.Generator | None = None
 ) -> None:
-    """Check a likelihood on small data.
+    """Check that a likelihood has the properties listed in :mod:`pyclone_pgsm.testing.checks`, on small data.
 
-    It takes some seconds; more the first time, when it compiles.
+    This takes some seconds, and longer the first time, because the likelihood is compiled.
 
     Parameters
     ----------
     likelihood : NamedTuple
-        Made from `observations`. It should be open how the first six of them cluster.
+        The likelihood of `observations`. The clustering of the first six of them should be uncertain.
     observations : (T, D) float64
-        The data, T at least 2, as ``log_predictive_new`` takes them: one row an observation.
+        The data, T at least 2, one row per observation as ``log_predictive_new`` takes it.
     rng : numpy.random.Generator or None
-        Chooses orders and larger blocks, and runs the chains. None: the same at every call.
+        Used for orders, larger blocks and chains. None: a generator with a fixed seed.
 
     Raises
     ------
     NonConforming
-        A property does not hold.
+        The likelihood lacks a property.
     UsageError
-        The class does not keep the contract, or the data cannot test it.
+        The class does not fulfil the contract, or the data cannot test it.
     """
     kind = type(likelihood)
     register(f"{kind.__module__}:{kind.__qualname__}")(kind)
@@ -218,7 +220,7 @@ def check_log_predictives(it: Examination) -> None:
 
 
 def several_blocks(it: Examination) -> list[tuple[NDArray[np.int64], NDArray[np.int64], int]]:
-    """Random labels, slots and an observation for :func:`predictives_of_blocks`."""
+    """Draw labels, slots and an observation for :func:`predictives_of_blocks`, several times."""
     drawn = []
     for _ in range(MANY_BLOCKS):
         labels = it.rng.integers(1 + it.rng.integers(it.T), size=it.T)
@@ -295,7 +297,7 @@ def compare_log_predictive_new(it: Examination) -> None:
 
 
 def check_posterior(it: Examination) -> None:
-    """Draw partitions from the enumerated posterior, run one iteration of a chain from each, and count."""
+    """Run one iteration from draws of the enumerated posterior, and test whether the results still follow it."""
     T = min(it.T, ENUMERATED)
     posterior = enumerate_posterior(T, lambda block: float(it.answers(tuple(block))[-1]), 1.0)
     if posterior.probabilities.max() > SURE:

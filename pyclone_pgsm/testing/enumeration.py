@@ -1,8 +1,8 @@
-"""The exact posterior over all partitions of a few observations, by formulas that share nothing with the samplers.
+"""Exact posterior over all partitions of a few observations, by code that shares nothing with the samplers.
 
     p(c | y) ∝ tau(c) prod over blocks b of L(y_b),     tau(c) = alpha^|c| prod over b of Γ(|b|)
 
-with L(y_b) of a block from its members, never from a sampler's state.
+where L(y_b) is computed from the members of the block, never from a sampler's state.
 """
 
 from __future__ import annotations
@@ -17,11 +17,11 @@ from scipy import stats
 from scipy.special import gammaln, logsumexp
 
 LogMarginal = Callable[[Sequence[int]], float]
-"""log L(y_b) of a block, given as the list of its members."""
+"""Returns log L(y_b) of a block, given the list of its members."""
 
 
 def set_partitions(num_observations: int) -> NDArray[np.int32]:
-    """(Bell(T), T) labels of every partition, blocks numbered in the order of first appearance."""
+    """Return (Bell(T), T) labels of every partition, with blocks numbered in order of first appearance."""
     rows: list[list[int]] = [[]]
     for _ in range(num_observations):
         rows = [[*row, label] for row in rows for label in range(max(row, default=-1) + 2)]
@@ -29,25 +29,25 @@ def set_partitions(num_observations: int) -> NDArray[np.int32]:
 
 
 def blocks_of(labels: Sequence[int]) -> list[list[int]]:
-    """Members of each block."""
+    """Return the members of each block."""
     return [[i for i, label in enumerate(labels) if label == b] for b in range(max(labels) + 1)]
 
 
 def encode(labels: NDArray[np.integer]) -> NDArray[np.int64]:
-    """One integer for each row of canonical labels."""
+    """Encode each row of canonical labels as an integer."""
     return labels.astype(np.int64) @ labels.shape[-1] ** np.arange(labels.shape[-1])
 
 
 @dataclass(frozen=True)
 class Posterior:
-    """Every partition and its probability.
+    """All partitions and their posterior probabilities.
 
     Attributes
     ----------
     partitions : (B, T) int32
         Canonical labels.
     log_joint : (B,) float64
-        log tau(c) + sum_b log L(y_b), tau normalised.
+        log tau(c) + sum_b log L(y_b), with tau normalised.
     """
 
     partitions: NDArray[np.int32]
@@ -58,11 +58,11 @@ class Posterior:
         return np.exp(self.log_joint - logsumexp(self.log_joint))
 
     def draw(self, size: int, rng: np.random.Generator) -> NDArray[np.int32]:
-        """(size, T) independent partitions."""
+        """Draw (size, T) independent partitions."""
         return self.partitions[rng.choice(len(self.partitions), size, p=self.probabilities)]
 
     def find(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Number of each encoded partition, 0..B-1."""
+        """Return the index, 0..B-1, of each encoded partition."""
         known = encode(self.partitions)
         order = np.argsort(known)
         found = order[np.searchsorted(known, codes, sorter=order)]
@@ -70,12 +70,12 @@ class Posterior:
         return found
 
     def count(self, codes: NDArray[np.int64]) -> NDArray[np.int64]:
-        """How often each partition occurs among encoded ones."""
+        """Return the (B,) numbers of times that the partitions occur among encoded ones."""
         return np.bincount(self.find(codes), minlength=len(self.partitions))
 
 
 def enumerate_posterior(num_observations: int, log_marginal: LogMarginal, concentration: float) -> Posterior:
-    """The posterior under a Dirichlet process."""
+    """Return the posterior under a Dirichlet process prior."""
     marginal = cache(lambda members: log_marginal(list(members)))
     partitions = set_partitions(num_observations)
     log_joint = []
@@ -88,12 +88,12 @@ def enumerate_posterior(num_observations: int, log_marginal: LogMarginal, concen
 
 
 def chi_square_p_value(counts: NDArray[np.int64], probabilities: NDArray[np.float64]) -> float:
-    """Pearson's test of independent draws against their distribution; cells that expect fewer than 5 are pooled."""
+    """Return the p-value of Pearson's test of counts; cells with expected counts below 5 are pooled."""
     expected = probabilities * counts.sum()
     rare = expected < 5
     observed = np.append(counts[~rare], counts[rare].sum())
     expected = np.append(expected[~rare], expected[rare].sum())
-    if expected[-1] < 5:  # even all rare cells together: one more with the smallest of the others
+    if expected[-1] < 5:  # if the pool is still too small, the smallest other cell joins it
         smallest = np.argmin(expected[:-1])
         observed[smallest] += observed[-1]
         expected[smallest] += expected[-1]

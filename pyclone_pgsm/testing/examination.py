@@ -1,4 +1,4 @@
-"""A likelihood under examination: what it is asked about blocks, and how answers are compared.
+"""The questions asked about blocks to check a likelihood, and the comparison of answers.
 
 See :mod:`pyclone_pgsm.testing.checks`.
 """
@@ -15,46 +15,46 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.jit.compiling import compiled_for
 
-ENUMERATED = 6  # observations of which all blocks and all partitions are looked at
-LARGER_BLOCKS = 10  # random blocks of all observations
-TOLERANCE = 1e-8  # relative to the largest number that enters a comparison, or to 1
-GUARD = 8  # numbers before and after a statistic
+ENUMERATED = 6  # number of first observations whose blocks and partitions are all examined
+LARGER_BLOCKS = 10  # number of random blocks of all observations
+TOLERANCE = 1e-8  # relative to the largest number in a comparison, or to 1
+GUARD = 8  # numbers before and after a statistic that must not be written to
 UNTOUCHED = -12345.5
 
 Answers = NDArray[np.float64]
 
 
 class NonConforming(AssertionError):
-    """A likelihood lacks a property. The text names it, the observation and block that show it, and both numbers."""
+    """A likelihood lacks a property. The message names it, the observation and block concerned, and both numbers."""
 
 
-# The questions. They are asked in plain Python, and compiled.
+# The questions, asked in plain Python and in compiled code.
 
 
 def answers_of_block(likelihood, added, one_by_one, removed, repeats, num_observations, fill):  # type: ignore[no-untyped-def]
-    """All answers that a block can give.
+    """Return the answers to all questions about a block.
 
     Parameters
     ----------
     likelihood : NamedTuple
     added : (A,) int64
-        Members in the order in which they come, the first `one_by_one` by ``add`` and the others by ``add_many``.
+        Members in the order in which they are added, the first `one_by_one` by ``add``, the others by ``add_many``.
     one_by_one : int
     removed : (R,) int64
-        Those that are taken out again.
+        Members that are removed again.
     repeats : int
-        How many times everything is asked; the last answers count.
+        Number of times that all questions are asked; the last answers are returned.
     num_observations : int
         T.
     fill : float
-        What stands in memory before.
+        Initial content of the memory.
 
     Returns
     -------
     answers : (T + 1,) float64
-        First log L(y_i | y_b) of each observation i, or log L(y_i | y_b without y_i) of a member; then log L(y_b).
+        log L(y_i | y_b) for each observation i, or log L(y_i | y_b without y_i) for a member; then log L(y_b).
     memory : (GUARD + stat_size + GUARD,) float64
-        The statistic and its surroundings.
+        The statistic, and the numbers before and after it.
     """
     memory = np.full(likelihood.stat_size() + 2 * GUARD, fill)
     stat = memory[GUARD : len(memory) - GUARD]
@@ -85,7 +85,7 @@ def answers_of_block(likelihood, added, one_by_one, removed, repeats, num_observ
 
 
 def predictive(likelihood, members, i, negligible):  # type: ignore[no-untyped-def]
-    """``log_predictive`` of i given a block."""
+    """Return ``log_predictive`` of i given a block."""
     stat = np.zeros(likelihood.stat_size())
     likelihood.clear(stat)
     likelihood.add_many(stat, members)
@@ -93,18 +93,18 @@ def predictive(likelihood, members, i, negligible):  # type: ignore[no-untyped-d
 
 
 def predictives_of_blocks(likelihood, labels, slots, i, negligible):  # type: ignore[no-untyped-def]
-    """``log_predictives`` of i, with two more places in its output, and ``log_predictive`` of i for each block.
+    """Return the output of ``log_predictives`` of i, with two spare places, and ``log_predictive`` for each block.
 
     Parameters
     ----------
     likelihood : NamedTuple
     labels : (T,) int64
-        Block of each observation, -1 if in none.
+        Block of each observation, -1 for none.
     slots : (K,) int64
         Slot of each block, 0..2K.
     i : int
     negligible : (K,) float64
-        Of ``log_predictives``; the others are exact.
+        Argument of ``log_predictives``; the results of ``log_predictive`` are exact.
     """
     stats = np.full((2 * len(slots) + 1, likelihood.stat_size()), np.nan)
     for slot in slots:
@@ -121,7 +121,7 @@ def predictives_of_blocks(likelihood, labels, slots, i, negligible):  # type: ig
 
 
 def predictives_new(likelihood, members, observations):  # type: ignore[no-untyped-def]
-    """``log_predictive_new`` of each row of `observations` given a block."""
+    """Return ``log_predictive_new`` of each row of `observations` given a block."""
     stat = np.zeros(likelihood.stat_size())
     likelihood.clear(stat)
     for i in members:
@@ -133,7 +133,7 @@ def predictives_new(likelihood, members, observations):  # type: ignore[no-untyp
 
 
 class Examination:
-    """A likelihood, its data, and what was asked.
+    """A likelihood, its data, and the answers to previous questions.
 
     Parameters
     ----------
@@ -144,11 +144,11 @@ class Examination:
     Attributes
     ----------
     T : int
-        Observations.
+        Number of observations.
     blocks : list of tuple of int
         All blocks of the first observations, and some larger ones; members in ascending order.
     property : str
-        Name of the one that is looked at.
+        Name of the property that is being checked.
     """
 
     def __init__(self, likelihood: Any, observations: NDArray[np.float64], rng: np.random.Generator) -> None:
@@ -187,7 +187,7 @@ class Examination:
         fill: float = 0.0,
         compiled: bool = False,
     ) -> Answers:
-        """Answers (T + 1,) of a block, see :func:`answers_of_block`."""
+        """Return (T + 1,) answers (see :func:`answers_of_block`), and check that the memory around is intact."""
         ask = self.compile(answers_of_block) if compiled else answers_of_block
         members, gone = np.array(added, np.int64), np.array(removed, np.int64)
         try:
@@ -208,7 +208,7 @@ class Examination:
     def must_be_equal(
         self, where: str, name: str, value: float, other_name: str, other: float, scale: float = 1.0
     ) -> None:
-        """Compare two numbers, each with its name; `scale` is the largest number that they were made from."""
+        """Compare two numbers, each with its name; `scale` is the largest number in their computation."""
         allowed = TOLERANCE * max(1.0, scale, abs(value), abs(other))
         if value != other and not abs(value - other) <= allowed < np.inf:
             raise self.fault(f"{where}: {name} is {value:.10g}, but {other_name} is {other:.10g}")
@@ -216,14 +216,14 @@ class Examination:
     def must_answer_alike(
         self, block: Sequence[int], way: str, answers: Answers, other_way: str, others: Answers
     ) -> None:
-        """Compare all answers about a block that was made in two ways."""
+        """Compare all answers about a block that was built in two ways."""
         scale = float(np.abs(others[np.isfinite(others)]).max(initial=1.0))
         for i in range(self.T + 1):
             question, where = self.question(block, i)
             self.must_be_equal(where, f"{question} {way}", answers[i], f"that {other_way}", others[i], scale)
 
     def question(self, block: Sequence[int], i: int) -> tuple[str, str]:
-        """The method that gives answer number `i` of a block, and what it is asked about."""
+        """Return the method that gives answer `i` about a block, and its arguments as text."""
         if i == self.T:
             return "log_marginal", f"block {show(block)}"
         if not set(block) - {i}:
