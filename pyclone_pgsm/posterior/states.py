@@ -62,6 +62,14 @@ def trunks(prob_clonal: NDArray[np.float64], size: NDArray[np.int64]) -> list[in
     return found[np.argsort(-size[found], kind="stable")].tolist()
 
 
+def trunk_state(prob_clonal: NDArray[np.float64]) -> str:
+    """Return how a cluster of :func:`trunks` is described: ``clonal``, or ``probably clonal`` where that is uncertain.
+
+    `prob_clonal` is (D,), the cluster's.
+    """
+    return CLONAL if (prob_clonal >= SURE).all() else f"probably {CLONAL}"
+
+
 def absent_everywhere(prob_present: NDArray[np.float64]) -> list[int]:
     """Return the clusters that are absent from every sample, probably artefacts; `prob_present` is (K, D)."""
     return np.flatnonzero((1.0 - prob_present >= SURE).all(axis=1)).tolist()

@@ -10,7 +10,7 @@ from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.plots import appearance
 from pyclone_pgsm.posterior.checks import doubtful
-from pyclone_pgsm.posterior.states import SURE, trunks
+from pyclone_pgsm.posterior.states import SURE, trunk_state, trunks
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.report import figures
 from pyclone_pgsm.report.content import Content, Page, Section, flat
@@ -37,7 +37,8 @@ def summary_line(summary: Summary) -> str:
     everywhere = "every sample" if len(summary.sample_ids) > 1 else "the sample"
     if found:
         size = count(int(summary.cluster_size[found[0]]), "mutation")
-        trunk = f"The trunk is cluster {found[0]} ({size}), clonal in {everywhere}."
+        state = trunk_state(summary.cluster_prob_clonal[found[0]])
+        trunk = f"The trunk is cluster {found[0]} ({size}), {state} in {everywhere}."
     else:
         trunk = f"No cluster is clonal in {everywhere}."
     number = np.count_nonzero(doubtful(summary))

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.posterior.states import Thresholds, absent_everywhere, statuses, trunks
+from pyclone_pgsm.posterior.states import (
+    Thresholds,
+    absent_everywhere,
+    statuses,
+    trunk_state,
+    trunks,
+)
 
 
 def test_statuses():
@@ -22,6 +28,11 @@ def test_trunk_is_the_largest_cluster_that_is_clonal_everywhere():
     clonal = np.array([[0.9, 0.6], [0.51, 0.9], [0.99, 0.5], [0.0, 0.0]])
     assert trunks(clonal, np.array([3, 7, 50, 9])) == [1, 0]
     assert trunks(clonal[2:], np.array([50, 9])) == []
+
+
+def test_a_trunk_is_only_probably_clonal_where_a_status_is_uncertain():
+    assert trunk_state(np.array([0.8, 0.99])) == "clonal"
+    assert trunk_state(np.array([0.99, 0.79])) == "probably clonal"
 
 
 def test_absent_everywhere():

@@ -92,11 +92,11 @@ def count_summary(observations: Observations, left_out: Sequence[LeftOut]) -> li
     ``left_out`` is what `read_tables` gave with the observations.
     """
     has_data = observations.has_data
-    mutations_left_out = sum(1 for item in left_out if item.mutation_id and not item.sample_id)
+    mutations_left_out = {item.mutation_id for item in left_out} - {"", *observations.mutation_ids}
     lines = [
         f"{count(observations.num_samples, 'sample')}, "
         f"{count(observations.num_mutations, 'mutation')}, "
-        f"{has_data.sum():,} of {has_data.size:,} mutation-sample pairs with data, {mutations_left_out:,} left out"
+        f"{has_data.sum():,} of {has_data.size:,} mutation-sample pairs with data, {len(mutations_left_out):,} left out"
     ]
     for place, sample in enumerate(observations.sample_ids):
         used = has_data[:, place]
