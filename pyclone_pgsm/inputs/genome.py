@@ -65,7 +65,7 @@ _NUMBER = re.compile(r"0*(\d+)(?:\.0*)?")
 def harmonise_chromosome(name: str) -> str:
     """Return the name used here for a chromosome: "1" to "22", "X", "Y" or "MT".
 
-    Spellings of any tool are accepted: "chr1", "CHR1", "1", "01", "1.0" or "NC_000001.11"; 23 and 24 are X and Y;
+    Any tool's spelling is accepted: "chr1", "CHR1", "1", "01", "1.0" or "NC_000001.11"; 23 and 24 are X and Y;
     25, "M" and "chrM" are the mitochondrion. Other contigs keep their name, without a leading "chr".
 
     Examples

@@ -150,7 +150,7 @@ def _put_together(read: Mapping[str, Variants], names: list[str]) -> Variants:
 
 
 def _repeated(table: pd.DataFrame) -> tuple[list[LeftOut], NDArray[np.bool_]]:
-    """Rows of a mutation that stands earlier in the same sample: why each is left out, and (R,) which they are."""
+    """Find repeated mutations of a sample: return why each but the first is left out, and a mask (R,) of their rows."""
     second = table.duplicated(_MUTATION).to_numpy()
     involved = table[table.duplicated(_MUTATION, keep=False)]
     columns = [involved[name].tolist() for name in ("file", "row", "sample_id", "ref_counts", "alt_counts")]

@@ -20,7 +20,7 @@ from pyclone_pgsm.inputs.read_counts.rows import DEFAULT_ERROR_RATE, DEFAULT_TUM
 
 _MOST_CELLS = 2**26
 _MOST_CELLS_PER_ROW = 20
-"""If there are more pairs of mutation and sample than the larger of these limits, the ids cannot be those of one
+"""If there are more pairs of mutation and sample than the larger of these limits, the ids are not those of one
 tumour."""
 
 _WITHOUT_DATA = {
