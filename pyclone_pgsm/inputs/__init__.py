@@ -1,1 +1,1 @@
-"""Readers of all files that a user gives: what was read, and what was left out and why."""
+"""Readers of all input files: their content, and what was left out and why."""

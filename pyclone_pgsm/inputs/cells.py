@@ -1,6 +1,6 @@
-"""The columns of a table by the part that each plays, and their cells as values.
+"""Columns of a table addressed by the part that each plays, and conversion of their cells to values.
 
-Each distinct text of a column is read once. What cannot be read is noted with its row and column.
+Each distinct text of a column is converted once. Texts that cannot be converted are noted with row and column.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pyclone_pgsm.inputs.values import is_no_value
 def columns_by_part(
     names: Iterable[str], spellings: Mapping[str, Sequence[str]], plain: Callable[[str], str] = str.lower
 ) -> dict[str, str]:
-    """The column of each part that has one: the first of its spellings that is there, as ``plain`` compares names."""
+    """Map each part to its column, the first of its spellings found; ``plain`` normalises names before comparison."""
     spelled = {plain(name): name for name in reversed(list(names))}
     found = {
         part: [spelled[each] for each in map(plain, of) if each in spelled] for part, of in spellings.items()
@@ -28,14 +28,14 @@ def columns_by_part(
 
 
 class Cells:
-    """The columns of one file with R rows, by the part that each plays.
+    """The columns of one file with R rows, addressed by part.
 
     Parameters
     ----------
     column_of : dict of str to str, optional
-        Part ("chrom", "total", ...) to the name of its column in the header; if not given, parts are named as columns.
+        Maps parts ("chrom", "total", ...) to column names in the header; by default parts are named like columns.
     problems : FileProblems
-        Receives what is wrong.
+        Receives the problems found.
     """
 
     def __init__(
@@ -51,15 +51,15 @@ class Cells:
         return part in self.column_of
 
     def column(self, part: str) -> Column:
-        """The texts of a part."""
+        """Return the column of a part."""
         return self.table.columns[self.column_of[part]]
 
     def distinct(self, part: str) -> list[str]:
-        """The distinct texts of a part; none if there is no such column."""
+        """Return the distinct texts of a part; none if it has no column."""
         return list(dict.fromkeys(self.column(part).texts)) if part in self else []
 
     def note(self, rows: NDArray[np.bool_], part: str, message: Callable[[int], str]) -> None:
-        """Note a problem in some rows; the message is made from the row 0..R-1."""
+        """Note a problem in some rows; ``message`` makes its text from the row 0..R-1."""
         column = self.column(part)
         for row in self.problems.keep_first(np.flatnonzero(rows).tolist()):
             line = int(self.table.lines[row])
@@ -76,19 +76,19 @@ class Cells:
         matters: NDArray[np.bool_] | None = None,
         shape: tuple[int, ...] = (),
     ) -> NDArray:
-        """(R, *shape) values of a column.
+        """Return the (R, *shape) values of a column.
 
         Parameters
         ----------
         read : callable
-            From a text to its value, of some shape; ValueError says what is wrong with it.
+            Converts a text to its value, or raises ValueError with a message on what is wrong.
         otherwise : optional
-            Value of texts that cannot be read, and of all rows if there is no such column; if None, the text itself,
-            and "".
+            Value of texts that cannot be read, and of all rows if the part has no column. If None, these are the text
+            itself and "".
         may_miss : bool
-            Whether texts that stand for no value are no fault.
+            Whether texts for a missing value are accepted without a problem.
         matters : (R,) bool, optional
-            The rows of which faults are noted; all if not given.
+            Rows in which problems are noted; by default all.
         """
         if part not in self:
             return np.full((len(self), *shape), "" if otherwise is None else otherwise, dtype=dtype)
@@ -113,5 +113,5 @@ class Cells:
         return values[column.codes]
 
     def is_empty(self, part: str) -> NDArray[np.bool_]:
-        """(R,) rows without a value."""
+        """Return (R,) whether each row has no value."""
         return self.column(part).map(is_no_value, bool)

@@ -1,10 +1,10 @@
-"""The reader of text tables: from a file to columns, with each row's line in the file.
+"""Reader of text tables: columns, with the line of the file on which each row begins.
 
-`pyclone_pgsm.inputs.text` undoes compression, encoding and line ends; here separator, header, comments and quoting are
-found out. A `Style` says what differs between kinds of tables.
+`pyclone_pgsm.inputs.text` undoes compression, encoding and line ends; this module detects separator, header, comments
+and quoting. A `Style` describes what differs between kinds of tables.
 
-A column is kept as codes into its distinct texts. Counts, copy numbers and samples repeat, so that everything
-after this looks at each distinct text once, and a million rows are read in about a second.
+A column is stored as codes into its distinct texts. Counts, copy numbers and samples repeat, so later steps process
+each distinct text only once, and a million rows are read in about a second.
 """
 
 from __future__ import annotations
@@ -30,17 +30,17 @@ SEPARATORS = "\t,;"
 Record = tuple[int, list[str]]
 """Line of the file on which a row begins, and its fields."""
 
-csv.field_size_limit(2**31 - 1)  # alleles of long insertions exceed the 131,072 characters of the library
+csv.field_size_limit(2**31 - 1)  # alleles of long insertions exceed the default limit of 131,072 characters
 
 _CHUNK = 1024
-"""Rows turned into codes at a time: few enough to stay in the processor's cache."""
+"""Number of rows encoded in one step: few enough to stay in the processor's cache."""
 
 _LEAST_NAMES = 2
-"""A line that begins with "#" can be the header if it has at least so many wanted names."""
+"""A line that begins with "#" can be the header if it has at least this many wanted names."""
 
 
 class Headerless(NamedTuple):
-    """A kind of table without a header: how its first row looks, the names of its columns, and what it is called."""
+    """A kind of table without a header: pattern of its first row, names of its columns, and its name in messages."""
 
     first_row: re.Pattern[str]
     names: tuple[str, ...]
@@ -49,20 +49,19 @@ class Headerless(NamedTuple):
 
 @dataclass(frozen=True)
 class Style:
-    """What tables of one kind look like."""
+    """Format of tables of one kind."""
 
     expected: str
-    """What messages on a file of another kind say is expected."""
+    """Description of the expected file, for messages about files of another kind."""
     is_wanted: Callable[[str], bool]
-    """Whether the column of a name is to be kept."""
+    """Whether a column of this name is kept."""
     may_have_one_column: bool = False
-    """Whether a header without a separator is the name of the only column."""
+    """Whether a header without a separator is accepted as the name of the only column."""
     is_loose: bool = False
-    """Whether the tables are written by callers in R and other languages: separators may be spaces, the header may
-    begin with "#", rows may begin with a name that the header does not have, or end in separators, and comments
-    may stand between rows."""
+    """Whether to accept what callers in R and other languages write: spaces as separators, a header that begins with
+    "#", row names without a column name, separators at the end of rows, and comments between rows."""
     headerless: Headerless | None = None
-    """Tables without a header that are read, too, if they are loose."""
+    """A kind of table without a header that loose styles also accept."""
 
 
 @dataclass(frozen=True)
@@ -70,22 +69,22 @@ class Column:
     """One column of R rows."""
 
     texts: list[str]
-    """The distinct texts, without surrounding white space, in the order of their first appearance. A text that is
-    written with different white space stands there more than once."""
+    """The distinct texts, without surrounding white space, in order of first appearance. A text that occurs with
+    different surrounding white space is listed more than once."""
     codes: NDArray[np.int32]
-    """(R,) places of the rows' texts in ``texts``."""
+    """(R,) index of each row's text in ``texts``."""
 
     @classmethod
     def of_one(cls, text: str, num_rows: int) -> Column:
-        """The same text in all rows."""
+        """Return a column with the same text in all rows."""
         return cls([text], np.zeros(num_rows, np.int32))
 
     def text_of(self, row: int) -> str:
-        """The text of row 0..R-1."""
+        """Return the text of row 0..R-1."""
         return self.texts[self.codes[row]]
 
     def map(self, function: Callable[[str], Any], dtype: type) -> NDArray:
-        """(R,) what a function makes of each row's text; it is called once for each distinct text."""
+        """Return (R,) the function's value for each row's text; it is called once for each distinct text."""
         return np.array([function(text) for text in self.texts], dtype=dtype)[self.codes]
 
 
@@ -98,22 +97,22 @@ class TextTable:
     names: list[str]
     """All column names of the header."""
     commented_names: list[str]
-    """Names in the comment line above the header, which may have been meant as the header."""
+    """Names in the last comment above the header, which may have been meant as the header."""
     columns: dict[str, Column]
-    """Those that were asked for."""
+    """The wanted columns, by name."""
     lines: NDArray[np.int64]
-    """(R,) lines of the file on which the rows begin, as a text editor counts."""
+    """(R,) lines of the file on which the rows begin, counted from 1."""
 
 
 def read_columns(path: Path, style: Style, problems: FileProblems) -> TextTable:
     """Read the wanted columns of a table, plain or gzip-compressed.
 
-    The separator (tab, comma or semicolon) is the one that makes most wanted column names of the header.
-    Lines that begin with "#" above the header are comments; blank lines, and rows of empty fields only, are
-    skipped. No row is read below a header in which no column is wanted.
+    The separator (tab, comma or semicolon) is the one that yields most wanted column names in the header. Lines that
+    begin with "#" above the header are comments; blank lines and rows of empty fields are skipped. If the header has no
+    wanted column, no rows are read.
 
-    Noted are rows with too many or too few fields, which are left out, quotes that are not closed, wanted names that
-    stand in the header twice, and a table without rows.
+    Problems are noted for rows with too many or too few fields, which are left out, for unclosed quotes, wanted names
+    that occur twice in the header, and a table without rows.
     """
     text = open_text(path, problems, style.expected)
     start = _loose_start(list(text), style, problems) if style.is_loose else _start(text, style, problems)
@@ -142,7 +141,7 @@ def read_columns(path: Path, style: Style, problems: FileProblems) -> TextTable:
 
 
 _Start = tuple[int, list[str], list[str], Iterator[Record]]
-"""The first three attributes of a `TextTable`, and the rows below."""
+"""The first three attributes of a `TextTable`, and its rows."""
 
 
 def _start(text: Iterator[str], style: Style, problems: FileProblems) -> _Start:
@@ -166,7 +165,7 @@ def _start(text: Iterator[str], style: Style, problems: FileProblems) -> _Start:
 
 
 def skip_comments(text: Iterator[str], expected: str, problems: FileProblems) -> tuple[str, str, int]:
-    """The last comment above the first line that is neither blank nor a comment, that line, and its number."""
+    """Return the last comment above the first line that is neither blank nor a comment, that line, and its number."""
     comment = ""
     for line_number, line in enumerate(text, start=1):
         if line.startswith("#"):
@@ -177,7 +176,7 @@ def skip_comments(text: Iterator[str], expected: str, problems: FileProblems) ->
 
 
 def split(line: str, separator: str) -> list[str]:
-    """The fields of one line without surrounding white space; none if its quotes cannot be read."""
+    """Split a line into fields without surrounding white space; return none if its quotes cannot be parsed."""
     try:
         fields = next(csv.reader([line.rstrip("\n")], delimiter=separator, skipinitialspace=True), [])
     except csv.Error:
@@ -188,7 +187,7 @@ def split(line: str, separator: str) -> list[str]:
 def records(
     lines: Iterable[str], separator: str, first_line: int, problems: FileProblems
 ) -> Iterator[Record]:
-    """Each record with the line on which it begins; ends at quoting that cannot be read."""
+    """Yield each record with the line on which it begins; note quoting that cannot be parsed, and stop there."""
     reader = csv.reader(lines, delimiter=separator, skipinitialspace=True, strict=True)
     line = first_line
     try:
@@ -238,10 +237,10 @@ def _loose_start(lines: Sequence[str], style: Style, problems: FileProblems) -> 
 
 
 def _first_line(lines: Sequence[str], is_wanted: Callable[[str], bool], problems: FileProblems) -> int:
-    """Place of the header, or of the first row if there is no header.
+    """Return the index of the header, or of the first row if there is no header.
 
-    A line that begins with "#" is the header if it has wanted names, and more of them than the lines after it down to
-    the first that does not begin so.
+    Candidates are the lines above the table that begin with "#" and have at least `_LEAST_NAMES` wanted names, and the
+    first line below them. The one with most wanted names is the header; of several, the last.
     """
     above = list(itertools.takewhile(lambda line: line.startswith("#") or not line.strip(), lines))
 
@@ -258,7 +257,7 @@ def _first_line(lines: Sequence[str], is_wanted: Callable[[str], bool], problems
 
 
 def _loose_names(line: str) -> tuple[list[str], str]:
-    """The names in a line, without empty ones at its end, and their separator."""
+    """Return the names in a line, without empty ones at its end, and the separator."""
     text = line.lstrip("#").lstrip() if line.startswith("#") else line
     separator = max(SEPARATORS, key=text.count)
     names = split(text.strip(" \n"), separator if separator in text else " ")
@@ -266,7 +265,7 @@ def _loose_names(line: str) -> tuple[list[str], str]:
 
 
 def _without_blank_end(fields: list[str], width: int) -> list[str]:
-    """The fields without empty ones at the end, as long as there are more than ``width``."""
+    """Remove empty fields at the end as long as there are more than ``width`` fields."""
     end = len(fields)
     while end > width and not fields[end - 1].strip():
         end -= 1
@@ -277,7 +276,7 @@ def _without_blank_end(fields: list[str], width: int) -> list[str]:
 
 
 def collect(rows: Iterator[list[str]], takers: Mapping[int, Callable[[Sequence[str]], None]]) -> None:
-    """Hand the texts of some columns, by place, to a function for each, some rows at a time."""
+    """Pass the texts of some columns, given by index, to the function of each column, in chunks of rows."""
     while chunk := list(itertools.islice(rows, _CHUNK)):
         fields = list(zip(*chunk))
         for place, take in takers.items():
@@ -287,7 +286,7 @@ def collect(rows: Iterator[list[str]], takers: Mapping[int, Callable[[Sequence[s
 def _even(
     rows: Iterator[Record], width: int, lines: array[int], uneven: list[tuple[int, int]]
 ) -> Iterator[list[str]]:
-    """Rows of the right width, whose lines go to ``lines``; line and width of the others go to ``uneven``."""
+    """Yield rows of the right width, appending their lines to ``lines``; line and width of others go to ``uneven``."""
     for line, fields in rows:
         if len(fields) == width and (fields[0] or "".join(fields).strip()):
             lines.append(line)
@@ -297,7 +296,7 @@ def _even(
 
 
 def note_uneven(uneven: Sequence[tuple[int, int]], width: int, like: str, problems: FileProblems) -> None:
-    """Note rows, by line and width, that have not as many fields as the header or whatever tells the width."""
+    """Note rows, given by line and number of fields, that differ from ``width``; ``like`` says what determines it."""
     for line, found in problems.keep_first(uneven):
         problems.add(f"{found} field{'s' if found > 1 else ''} found, {width} expected as in {like}", line)
 
@@ -314,7 +313,7 @@ def _note_duplicates(
 
 
 class _Encoder:
-    """Codes for the texts of one column, numbered as they come."""
+    """Encoder of one column, which numbers distinct texts in order of first appearance."""
 
     def __init__(self) -> None:
         self._code_of: defaultdict[str, int] = defaultdict()

@@ -1,7 +1,7 @@
-"""The human genome as far as copy numbers need it: names and lengths of chromosomes, and copies in normal cells.
+"""Names and lengths of human chromosomes, and their copies in normal cells.
 
-Chromosomes are named "1" to "22", "X", "Y" and "MT" throughout; positions are counted from 1. Lengths are those of
-the primary assemblies GRCh37 and GRCh38; the pseudo-autosomal regions, where X and Y are the same sequence, those
+Chromosomes are named "1" to "22", "X", "Y" and "MT" throughout; positions are counted from 1. Lengths are those of the
+primary assemblies GRCh37 and GRCh38. The pseudo-autosomal regions, in which X and Y have the same sequence, are those
 of the Genome Reference Consortium.
 """
 
@@ -40,7 +40,7 @@ LENGTHS: dict[Build, dict[str, int]] = {
     "GRCh37": dict(zip(CHROMOSOMES, _LENGTHS_GRCH37)),
     "GRCh38": dict(zip(CHROMOSOMES, _LENGTHS_GRCH38)),
 }
-"""Bases of each chromosome. MT of GRCh37 is hg19's chrM, the longer of the two that were in use with it."""
+"""Bases of each chromosome. MT of GRCh37 is hg19's chrM, the longer of the two sequences that were in use with it."""
 
 PSEUDO_AUTOSOMAL: dict[Build, dict[str, tuple[tuple[int, int], ...]]] = {
     "GRCh37": {
@@ -63,10 +63,10 @@ _NUMBER = re.compile(r"0*(\d+)(?:\.0*)?")
 
 
 def harmonise_chromosome(name: str) -> str:
-    """The one name under which a chromosome is known here: "1" to "22", "X", "Y" or "MT".
+    """Return the name used here for a chromosome: "1" to "22", "X", "Y" or "MT".
 
-    Any tool's spelling will do: "chr1", "CHR1", "1", "01", "1.0" or "NC_000001.11"; 23 and 24 are X and Y, 25, "M" and
-    "chrM" the mitochondrion. Other contigs keep their name, without a leading "chr".
+    Any tool's spelling is accepted: "chr1", "CHR1", "1", "01", "1.0" or "NC_000001.11"; 23 and 24 are X and Y;
+    25, "M" and "chrM" are the mitochondrion. Other contigs keep their name, without a leading "chr".
 
     Examples
     --------
@@ -90,7 +90,7 @@ def harmonise_chromosome(name: str) -> str:
 
 @lru_cache(maxsize=4096)
 def chromosome(name: str) -> str:
-    """`harmonise_chromosome` of a cell of a table; ValueError if it is empty or has control characters."""
+    """Harmonise the chromosome in a table cell; raise ValueError if it is empty or has control characters."""
     harmonised = harmonise_chromosome(name)
     if not harmonised or CONTROL.search(name):
         raise ValueError("no name; expected a chromosome, such as 1, chr1 or X")
@@ -98,7 +98,7 @@ def chromosome(name: str) -> str:
 
 
 def harmonise_build(name: str) -> Build | None:
-    """The genome build that a name or a path means ("hg19", "GRCh38.p13", "b37", ...); None if none or several.
+    """Return the genome build that a name or path indicates ("hg19", "GRCh38.p13", "b37", ...), if there is just one.
 
     Examples
     --------
@@ -116,9 +116,9 @@ _BUILD_NAMES: dict[Build, re.Pattern[str]] = {
 
 
 def builds_that_fit(last: Mapping[str, int]) -> list[Build]:
-    """The builds whose chromosomes are long enough for the largest position on each.
+    """Return the builds whose chromosomes are long enough for the largest position on each.
 
-    Contigs other than 1-22, X and Y do not count.
+    Only chromosomes 1-22, X and Y are compared.
 
     Examples
     --------
@@ -137,7 +137,7 @@ def builds_that_fit(last: Mapping[str, int]) -> list[Build]:
 
 
 def last_positions(chroms: pd.Series, positions: pd.Series) -> dict[str, int]:
-    """The largest position on each chromosome; contigs that are none do not count."""
+    """Return the largest position on each chromosome; other contigs are ignored."""
     last = positions.groupby(chroms, observed=True).max()
     return {str(chrom): int(position) for chrom, position in last.items() if chrom in CHROMOSOMES}
 
@@ -145,25 +145,25 @@ def last_positions(chroms: pd.Series, positions: pd.Series) -> dict[str, int]:
 def normal_copies(
     chroms: Sequence[str], positions: ArrayLike, sex: Sex | None, build: Build | None
 ) -> NDArray[np.int64]:
-    """Copies of each position in the cells of a healthy person.
+    """Return the copies of each position in the cells of a healthy person.
 
-    Two on the autosomes and in the pseudo-autosomal regions of X and Y; outside of these one of X and one of Y in a
-    man, two of X and none of Y in a woman.
+    There are two copies of the autosomes and of the pseudo-autosomal regions of X and Y. Outside these regions, a man
+    has one X and one Y, a woman two X and no Y.
 
     Parameters
     ----------
     chroms : sequence of R str
-        Harmonised chromosomes; a categorical Series is taken without a loop over rows.
+        Harmonised chromosomes; a categorical Series avoids a loop over rows.
     positions : (R,) array_like of int
         Counted from 1.
     sex, build : str or None
-        None if it is not known.
+        None if unknown.
 
     Returns
     -------
     (R,) int64
-        The copies; -1 where they depend on a sex or build that is not known. 0 for the mitochondrion and for contigs
-        that are not chromosomes, of which no number can be said.
+        The copies; -1 where they depend on an unknown sex or build, 0 for the mitochondrion and for contigs that are
+        not chromosomes, whose copies cannot be given.
     """
     column = pd.Series(chroms, dtype="category").cat
     names, codes = list(column.categories), column.codes.to_numpy()

@@ -1,4 +1,4 @@
-"""A file that says which cluster each observation is in, as a start of the chains."""
+"""Reader of cluster labels from which chains can start."""
 
 from __future__ import annotations
 
@@ -22,18 +22,19 @@ _SHOWN_NAMES = 5
 
 
 def read_labels(path: Path, names: Sequence[str] | None = None) -> NDArray[np.int32]:
-    """Labels from a table, such as the ``mutations.tsv`` of an earlier run.
+    """Read labels from a table, such as the ``mutations.tsv`` of an earlier run.
 
-    The clusters stand in the column ``cluster_id``, ``cluster`` or ``label``, as any text. The observations are found
-    by their names in the column ``mutation_id``, or else in the first one; they may be in any order, and in several
-    rows as long as these agree. Where one side has no names, the rows are the observations.
+    Clusters are read, as any text, from the column ``cluster_id``, ``cluster`` or ``label``. Observations are
+    identified by the column ``mutation_id`` or, if `names` are given, else by the first column unless it has the
+    clusters. They may be in any order, and in several rows that agree. Without such a column each row is one
+    observation, in order.
 
     Parameters
     ----------
     path : Path
-        Separated by tabs, commas or semicolons, with a header; or the one column alone.
+        A table with a header, separated by tabs, commas or semicolons; or the cluster column alone.
     names : sequence of str or None
-        The T observations, all different. None: of the file's order and number.
+        Distinct names of the T observations. None: their order and number are those of the file.
 
     Returns
     -------
@@ -43,8 +44,8 @@ def read_labels(path: Path, names: Sequence[str] | None = None) -> NDArray[np.in
     Raises
     ------
     InputError
-        Names every row that is wrong: a cluster that is missing or contradicts another row, an observation that is
-        unknown; and observations without a row.
+        Lists every wrong row (its cluster is missing or contradicts another row, or its observation is unknown), and
+        observations without a row.
     """
     problems = FileProblems(str(path))
     table = read_columns(path, _STYLE, problems)
@@ -74,7 +75,7 @@ def read_labels(path: Path, names: Sequence[str] | None = None) -> NDArray[np.in
 
 
 def _by_name(cells: Cells, id_column: str, where: str, names: Sequence[str] | None) -> list[str]:
-    """The cluster of each observation, in the order of `names` or of first appearance."""
+    """Return the cluster of each observation, in the order of `names`, or else of first appearance."""
     ids, clusters = (cells.column(name).map(str, object) for name in (id_column, where))
     first_row: dict[str, int] = {}
     for row, name in enumerate(ids):

@@ -1,8 +1,8 @@
-"""Any table of numbers → a matrix of T rows and D columns, for mixtures of any likelihood.
+"""Reader of tables of numbers for mixtures of any likelihood: a matrix of T rows and D columns.
 
-Read are text (CSV, TSV, semicolons or white space, gzip-compressed or not; `pyclone_pgsm.inputs.matrix_text`),
-NPY and Parquet files, told apart by their first bytes. What cannot be read is refused with its place in the
-file, all of it at once; nothing is guessed, filled in or left out silently.
+Text (CSV, TSV, semicolons or white space, optionally gzip-compressed; see `pyclone_pgsm.inputs.matrix_text`), NPY and
+Parquet files are told apart by their first bytes. Everything that cannot be read is reported at once, with its place in
+the file; nothing is guessed, filled in or left out silently.
 """
 
 from __future__ import annotations
@@ -41,21 +41,21 @@ def read_matrix(path: Path | str, id_column: str | None = None, ignore: Collecti
     Parameters
     ----------
     path : Path or str
-        Text with any of the usual separators, plain or gzip-compressed, with a header or without; a NPY file
-        of one or two dimensions; a Parquet file.
+        Text with or without a header, with any usual separator, plain or gzip-compressed; an NPY file with one or two
+        dimensions; or a Parquet file.
     id_column : str or None
-        Name of the column with the names of the rows. Without it, that is the first column if its name is
-        empty or one of an id (``id``, ``index``, ``.._id``), or if it is text, not numbers, throughout.
+        Name of the column of row names. By default this is the first column if its name is empty or typical of an id
+        (``id``, ``index``, ``.._id``), or if all its values are text rather than numbers.
     ignore : collection of str
-        Names of columns that are left out.
+        Names of columns to leave out.
 
     Raises
     ------
     InputError
-        With everything that is wrong in the file: missing, infinite or other values that are not numbers,
-        rows of another width than the first, names that are there twice, no rows, no file, not a table.
+        Lists everything wrong in the file: missing, infinite or non-numeric values, rows that differ in width from the
+        first, duplicate names, no rows, no such file, or not a table.
     UsageError
-        If there is no column of a name given.
+        If a given column does not exist.
     """
     path = Path(path)
     problems = FileProblems(str(path))
@@ -76,7 +76,7 @@ def read_matrix(path: Path | str, id_column: str | None = None, ignore: Collecti
 
 
 def data_error(matrix: Matrix, fault: DataValueError) -> InputError:
-    """The error that names the place in the file of a value that a likelihood's ``from_data`` cannot take."""
+    """Return the error that locates in the file a value rejected by a likelihood's ``from_data``."""
     column, row = matrix.column_names[fault.column], int(matrix.rows[fault.row])
     problems = FileProblems(str(matrix.path))
     problems.add(f"expected {fault.expected}", row, column, f"{fault.value:.15g}")
@@ -84,7 +84,7 @@ def data_error(matrix: Matrix, fault: DataValueError) -> InputError:
 
 
 def _first_bytes(path: Path) -> bytes:
-    """The beginning of a file; nothing if it cannot be read, which is told when it is read as text."""
+    """Return the beginning of a file; empty if it cannot be read, which is reported when it is read as text."""
     try:
         with path.open("rb") as file:
             return file.read(16)
@@ -93,7 +93,7 @@ def _first_bytes(path: Path) -> bytes:
 
 
 def _note_row_name_problems(table: Matrix, problems: FileProblems) -> None:
-    """Note names of rows that are empty, not printable in one line, or there twice."""
+    """Note row names that are empty, contain control characters, or occur twice."""
     first: dict[str, int] = {}
     for name, row in zip(table.row_names, table.rows.tolist()):
         if not name:
@@ -113,7 +113,7 @@ def _note_row_name_problems(table: Matrix, problems: FileProblems) -> None:
 def _read_npy(path: Path, id_column: str | None, ignore: Collection[str], problems: FileProblems) -> Matrix:
     try:
         array = np.load(path, allow_pickle=False)
-    except Exception as fault:  # NumPy parses the header as Python, and lets through what that raises
+    except Exception as fault:  # NumPy parses the header as Python, and passes on any exception
         if "Object arrays" in str(fault):
             raise problems.give_up(
                 "an array of Python objects, which is not read for safety; save an array of numbers"
@@ -166,7 +166,7 @@ def _read_parquet(
 
 
 def _index_columns(table: pa.Table, names: Sequence[str], problems: FileProblems) -> list[str]:
-    """The columns that pandas had as its index, as it notes in the metadata."""
+    """Return the columns that the metadata record as the pandas index."""
     try:
         noted = (table.schema.pandas_metadata or {}).get("index_columns", [])
         return [name for name in noted if name in names]
@@ -177,7 +177,7 @@ def _index_columns(table: pa.Table, names: Sequence[str], problems: FileProblems
 
 
 def _kind(column: pa.ChunkedArray) -> pa.DataType:
-    """The type of the values, those of a dictionary if there is one."""
+    """Return the type of the values, which for a dictionary is that of its entries."""
     from pyarrow import types
 
     return column.type.value_type if types.is_dictionary(column.type) else column.type
@@ -188,7 +188,7 @@ def _holds_text(column: pa.ChunkedArray) -> bool:
 
 
 def _texts(column: pa.ChunkedArray, name: str, problems: FileProblems) -> list[str]:
-    """The names in a Parquet column; bytes, as some programs write texts, are taken for UTF-8."""
+    """Return the names in a Parquet column; bytes, which some programs write for text, are decoded as UTF-8."""
     from pyarrow import types
 
     kind = _kind(column)
@@ -207,7 +207,7 @@ def _texts(column: pa.ChunkedArray, name: str, problems: FileProblems) -> list[s
 
 
 def _numbers(column: pa.ChunkedArray, name: str, problems: FileProblems) -> NDArray[np.float64]:
-    """The numbers of a Parquet column, NaN where there are none; zeros after noting that it has none at all."""
+    """Return the numbers of a Parquet column, NaN where missing; note a column of another type and return zeros."""
     import pyarrow as pa
     from pyarrow import types
 
@@ -225,7 +225,7 @@ def _numbers(column: pa.ChunkedArray, name: str, problems: FileProblems) -> NDAr
 def _checked(
     names: list[str], row_names: list[str], columns: list[NDArray[np.float64]], problems: FileProblems
 ) -> Matrix:
-    """The columns, after noting every value that is missing or infinite, and if there are no columns."""
+    """Build the matrix after noting every missing or infinite value; raise InputError if there are no columns."""
     if not columns:
         raise problems.give_up("there is no column of numbers")
     for name, column in zip(names, columns):

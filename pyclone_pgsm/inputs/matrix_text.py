@@ -1,12 +1,12 @@
-"""From a table of numbers as text to named columns: separator, header, row names, and every value checked.
+"""Reader of tables of numbers as text: detects separator, header and row names, and checks every value.
 
-What a file does not say is found out from its first two lines, and refused where both readings are possible:
+What a file does not state is inferred from its first two lines. Files that can be read in two ways are refused.
 
-* The separator is the first of tab, semicolon and comma that parts both lines into equally many fields, else
-  white space, of which any amount is one separator. A table without any has one column.
-* The first line is a header if a field after the first is no number. Lines above it that begin with "#" are
+* The separator is the first of tab, semicolon and comma that splits both lines into equally many fields, else any
+  amount of white space. A table without separators has one column.
+* The first line is a header if a field after the first is not a number. Lines above it that begin with "#" are
   comments.
-* Row names stand in the first column if its header is empty or an id's, if the header is one field short (as R
+* Row names are in the first column if its header is empty or typical of an id, if the header is one field short (as R
   writes it; not with commas, which may be decimal), or if all its texts are words.
 """
 
@@ -48,21 +48,21 @@ TABLE = "a table of numbers as text, NPY or Parquet"
 
 _SEPARATORS = "\t;,"
 _SAMPLE = 1024
-"""Lines at the beginning among which two that are not blank are looked for."""
+"""Number of lines at the beginning that are searched for two that are not blank."""
 
 
 @dataclass(frozen=True)
 class Matrix:
-    """T named rows of D named columns of finite numbers, and the file that they were read from."""
+    """T named rows of D named columns of finite numbers, and the file from which they were read."""
 
     path: Path
     row_names: list[str]
-    """Length T, distinct; "1", "2", .. if the file names no rows. Empty until that is known."""
+    """Length T, distinct; "1", "2", .. if the file has none (`read_text` leaves them empty)."""
     column_names: list[str]
-    """Length D, distinct; "x1", "x2", .. if the file names no columns."""
+    """Length D, distinct; "x1", "x2", .. if the file has none."""
     values: NDArray[np.float64]
     rows: NDArray[np.int64]
-    """(T,) lines of the file on which the rows begin, counted from 1; in a file without lines, numbers of the rows."""
+    """(T,) lines of the file on which the rows begin, counted from 1; row numbers if the file has no lines."""
 
 
 def read_text(path: Path, id_column: str | None, ignore: Collection[str], problems: FileProblems) -> Matrix:
@@ -98,7 +98,7 @@ def read_text(path: Path, id_column: str | None, ignore: Collection[str], proble
 def choose(
     names: Sequence[str], id_column: str | None, ignore: Collection[str], file: str
 ) -> tuple[int | None, list[int]]:
-    """Places of the column of row names (None if no name says which) and of the columns of values."""
+    """Return the index of the column of row names (None if no name indicates it), and those of the value columns."""
     for parameter, given in (("id_column", [] if id_column is None else [id_column]), ("ignore", ignore)):
         for name in given:
             if name not in names:
@@ -114,14 +114,14 @@ def choose(
 
 
 def numbered_names(width: int) -> list[str]:
-    """Names of columns that have none: x1, x2, .."""
+    """Return names for columns without any: x1, x2, .."""
     return [f"x{place}" for place in range(1, width + 1)]
 
 
 def note_name_problems(
     names: Sequence[str], places: Collection[int], line: int | None, problems: FileProblems
 ) -> None:
-    """Note, of the columns at some places, names that are empty, not of one line, or there twice."""
+    """Note names of the given columns that are empty, contain control characters, or occur twice."""
     places_of: dict[str, list[str]] = {}
     for place in places:
         places_of.setdefault(names[place], []).append(str(place + 1))
@@ -139,7 +139,7 @@ def note_name_problems(
 
 
 def _separator(head: list[str]) -> str:
-    """The separator of a table with these one or two first lines; a space stands for any white space."""
+    """Return the separator of a table with these one or two first lines; a space means any white space."""
     for separator in _SEPARATORS:
         widths = [len(split(line, separator)) for line in head]
         if widths[0] > 1 and widths[-1] in (widths[0], widths[0] + 1):
@@ -154,7 +154,7 @@ def _separator(head: list[str]) -> str:
 def _header(
     first_rows: list[list[str]], id_column: str | None, line: int, problems: FileProblems
 ) -> list[str] | None:
-    """The names in the first of the one or two first rows, or None if it holds values; an error if it may be either."""
+    """Return the names in the first row, or None if it holds values; raise InputError if it could be either."""
     first = [text.strip() for text in first_rows[0]]
     second = first_rows[1] if len(first_rows) > 1 else [""]
     if id_column in first:
@@ -178,7 +178,7 @@ def _header(
 
 
 def _is_value(text: str) -> bool:
-    """Whether a text stands for a number, a missing or an infinite one too."""
+    """Whether a text is a number, possibly missing or infinite."""
     try:
         finite_number(text.strip(), EXPECTED)
     except ValueError as fault:
@@ -187,7 +187,7 @@ def _is_value(text: str) -> bool:
 
 
 def _is_row_name(text: str) -> bool:
-    """Whether a text is a name rather than a number, also than one written wrongly."""
+    """Whether a text is a name: it has a letter and is not a number."""
     return any(map(str.isalpha, text)) and not _is_value(text)
 
 
@@ -197,7 +197,7 @@ def _is_count(texts: list[str]) -> bool:
 
 
 def _is_increasing(texts: list[str]) -> bool:
-    """Whether texts are whole numbers, each larger than the one before."""
+    """Whether texts are whole numbers in increasing order."""
     if not all(text.isdecimal() for text in texts):
         return False
     return all(int(a) < int(b) for a, b in itertools.pairwise(texts))
@@ -207,30 +207,30 @@ def _is_increasing(texts: list[str]) -> bool:
 
 
 class _Layout(NamedTuple):
-    """Which column of a text table is which."""
+    """Roles of the columns of a text table."""
 
     names: list[str]
     first_line: int
     has_header: bool
     ids: int | None
-    """Place of the row names."""
+    """Index of the column of row names."""
     perhaps_ids: bool
-    """Whether the first column holds the row names if none of its texts is a number."""
+    """Whether the first column has the row names, provided that none of its texts is a number."""
     places: list[int]
-    """The columns of values, the first one included if it is ``perhaps_ids``."""
+    """Indices of the columns of values, including the first if ``perhaps_ids``."""
 
 
 class _Numbers:
-    """The numbers of one column, chunk by chunk, and the texts that are none."""
+    """The numbers of one column, in chunks, and the texts that are not numbers."""
 
     def __init__(self) -> None:
         self.size = 0
         self.chunks: list[NDArray[np.float64]] = []
         self.faults: list[tuple[int, str, str]] = []
-        """Place of the row, text and what is wrong with it."""
+        """Row, text, and what is wrong with it."""
 
     def extend(self, texts: Sequence[str]) -> None:
-        """Read the texts of some more rows."""
+        """Convert the texts of further rows."""
         numbers = _all_finite(texts)
         if numbers is None:
             numbers = np.array([self._read(text.strip(), row) for row, text in enumerate(texts, self.size)])
@@ -250,7 +250,7 @@ class _Numbers:
 
 
 def _all_finite(texts: Sequence[str]) -> NDArray[np.float64] | None:
-    """The numbers that all texts spell in the usual way, or None."""
+    """Return the numbers if all texts spell finite numbers in the usual way, else None."""
     together = "".join(texts)
     if "_" in together or not together.isascii():
         return None
@@ -304,9 +304,9 @@ def _read_body(rows: Iterator[Record], layout: _Layout, problems: FileProblems) 
 def _even(
     rows: Iterator[Record], width: int, lines: array[int], uneven: list[tuple[int, int]]
 ) -> Iterator[list[str]]:
-    """Rows of the right width, whose lines go to ``lines``; line and width of the others go to ``uneven``.
+    """Yield rows of the right width, appending their lines to ``lines``; line and width of others go to ``uneven``.
 
-    Blank lines are skipped, but where a row has one field only and another follows, they are empty fields.
+    Blank lines are skipped, but in a table of one column those above another row are empty fields.
     """
     blank: list[int] = []
     for line, fields in rows:

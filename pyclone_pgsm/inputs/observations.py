@@ -1,4 +1,4 @@
-"""The observations that every reader of a tumour makes, and that everything after ``inputs`` uses."""
+"""The observations of a tumour: what every reader returns and all later steps use."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ SUBCLONAL: dict[str, type[np.number]] = {
     "subclonal_minor_cn": np.int64,
     "subclonal_fraction": np.float64,
 }
-"""The columns of a second copy-number state, and their types."""
+"""Columns of a second copy-number state, and their types."""
 PRIORS_WITHOUT_COPY_NUMBERS = frozenset({"ab", "bb", "no-zygosity"})
-"""Genotype priors that do not look at the tumour's copy numbers, so that tables need not have any."""
+"""Genotype priors that do not use the tumour's copy numbers."""
 
 
 class LeftOut(NamedTuple):
-    """One thing left out or changed: a row of ``left_out.tsv``. ``row`` is the line in the file, or None."""
+    """One thing left out or changed: a row of ``left_out.tsv``. ``row`` is the line of the file, or None."""
 
     file: str
     row: int | None
@@ -32,10 +32,9 @@ class LeftOut(NamedTuple):
 class Observations:
     """Read counts and copy numbers of T mutations in D samples.
 
-    Mutations and samples stand in the order in which they first appear. Where ``has_data`` is False (no row
-    for the mutation in that sample, zero depth, or a copy number that cannot be modelled) the other values
-    are what was read, or placeholders (counts 0, copy numbers 1/1/2), that nothing may use: the likelihood is
-    flat there.
+    Mutations and samples are in order of first appearance. Where ``has_data`` is False (no row for the mutation in that
+    sample, zero depth, or a copy number that cannot be modelled) the likelihood is flat. The other values are then
+    those read, or placeholders (counts 0, copy numbers 1/1/2), and must not be used.
 
     Attributes
     ----------
@@ -44,23 +43,22 @@ class Observations:
     ref_counts, alt_counts : (T, D) int64
         Reads that show the reference and the variant allele.
     major_cn, minor_cn, normal_cn : (T, D) int64
-        Copies of the more and the less frequent allele in the tumour cells, total copies in the normal cells.
-        Where ``subclonal_fraction`` is not 0, those of the tumour cells that are left.
+        Copies of the more and the less frequent allele in the tumour cells, total copies in the normal cells. Where
+        ``subclonal_fraction`` is not 0, the first two are those of the remaining tumour cells.
     tumour_content : (T, D) float64
         Share of cancer cells among all cells of the sample, in (0, 1].
     error_rate : (T, D) float64
-        Probability that a read shows the wrong allele, in (0, 0.5); NaN where it is not told.
+        Probability that a read shows the wrong allele, in (0, 0.5); NaN where not specified.
     has_data : (T, D) bool
-        False where the sample says nothing about the mutation.
+        False where the sample has no information on the mutation.
     annotations : dict of str to list of str
-        Extra columns worth keeping (``chrom``, ``pos``, ``ref``, ``alt``, ``gene``), one text a mutation, ""
-        if unknown.
+        Additional columns (``chrom``, ``pos``, ``ref``, ``alt``, ``gene``), one text per mutation, "" if unknown.
     subclonal_major_cn, subclonal_minor_cn : (T, D) int64
-        Copies in the tumour cells that hold a second state; 0 where there is one state. All 0 if not given.
+        Copies in the tumour cells with a second state; 0 where there is one state. All 0 if not given.
     subclonal_fraction : (T, D) float64
-        Share of those among the tumour cells, in (0, 1); 0 where there is one state. All 0 if not given.
+        Share of these among the tumour cells, in (0, 1); 0 where there is one state. All 0 if not given.
     content_unknown : list of str
-        The samples whose tumour content was not told, at least of some mutations, and is taken as 1.
+        Samples whose tumour content is not specified, at least for some mutations, and is taken as 1.
     """
 
     mutation_ids: list[str]

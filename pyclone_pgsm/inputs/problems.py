@@ -1,6 +1,6 @@
-"""What is wrong in one input file, gathered while it is read.
+"""Problems found while reading one input file.
 
-Readers note every problem after which they can go on. Where nothing more can be read they raise InputError, with
+Readers note every problem after which they can continue. When nothing more can be read they raise InputError with
 everything found so far.
 """
 
@@ -16,16 +16,16 @@ from pyclone_pgsm.errors import InputError, Problem
 T = TypeVar("T")
 
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-"""Control characters, C0 and C1: in a name they would break lines and columns, or act on a terminal."""
+"""Control characters, C0 and C1: in a name they would break lines and columns, or control a terminal."""
 
 LISTED = 1000
-"""Of one kind of fault in one column, this many are kept one by one; the others are only counted."""
+"""Number of faults of one kind in one column that are kept individually; the others are only counted."""
 
 _LONGEST_VALUE = 60
 
 
 class FileProblems:
-    """The problems of one file, by its path as the user gave it; ``unlisted`` more were counted and not kept."""
+    """Problems of one file, given by its path as the user wrote it; ``unlisted`` is how many were only counted."""
 
     def __init__(self, file: str) -> None:
         self.file = file
@@ -47,7 +47,7 @@ class FileProblems:
     def add_one_of(
         self, kind: str, message: str, row: int, column: str | None = None, value: str | None = None
     ) -> None:
-        """`add` for faults of one kind that are met one by one: the first `LISTED` are kept, the rest counted."""
+        """Note a problem of a kind that is found one at a time: the first `LISTED` are kept, the rest counted."""
         self._times[kind] += 1
         if self._times[kind] <= LISTED:
             self.add(message, row, column, value)
@@ -55,38 +55,38 @@ class FileProblems:
             self.unlisted += 1
 
     def keep_first(self, faults: Sequence[T]) -> Sequence[T]:
-        """The first `LISTED` faults of one kind; the rest are counted in ``unlisted``."""
+        """Return the first `LISTED` faults of one kind; the rest are counted in ``unlisted``."""
         self.unlisted += max(0, len(faults) - LISTED)
         return faults[:LISTED]
 
     def give_up(self, message: str, row: int | None = None, value: str | None = None) -> InputError:
-        """The error to raise when nothing more can be read from the file: all that was found and this."""
+        """Return the error to raise when nothing more can be read from the file: all earlier problems and this one."""
         self.add(message, row, value=value)
         return input_error([self])
 
     def in_order(self) -> list[Problem]:
-        """The problems, sorted by row; those of the file as a whole first."""
+        """Return the problems sorted by row; those of the file as a whole come first."""
         return sorted(self._found, key=lambda problem: problem.row or 0)
 
 
 def input_error(found: Sequence[FileProblems]) -> InputError:
-    """One error for all files, in the order given."""
+    """Return one error for all files, in the order given."""
     problems = [problem for file in found for problem in file.in_order()]
     return InputError(problems, unlisted=sum(file.unlisted for file in found))
 
 
 def raise_any(*found: FileProblems) -> None:
-    """Raise everything that is wrong in these files, if anything is."""
+    """Raise InputError with all problems of these files, if there are any."""
     if any(found):
         raise input_error(found)
 
 
 def count(number: int, noun: str) -> str:
-    """ "1 sample", "10,000 mutations"."""
+    """Return a number with its noun: "1 sample", or "10,000 mutations"."""
     return f"{number:,} {noun}" + ("" if number == 1 else "s")
 
 
 def listed(names: Sequence[str], most: int = 20, longest: int | None = None) -> str:
-    """The first names of a list, as messages show them, and how many more there are."""
+    """Return the first names of a list, as shown in messages, and the number of further names."""
     text = ", ".join(repr(name[:longest]) for name in names[:most])
     return text + (f" and {len(names) - most} more" if len(names) > most else "")

@@ -1,8 +1,8 @@
-"""The sample sheet: which files hold which sample of which patient.
+"""The sample sheet: the files of each sample and patient.
 
-A table, TSV or CSV, with a row a sample and the columns ``sample_id mutations segments`` and, where wanted,
-``patient_id tumour_content sex tumour_sample``. Several files of one sample stand in one cell, separated by ";". Names
-of files that are not absolute are relative to the folder of the sheet.
+A table, TSV or CSV, with one row per sample, the columns ``sample_id mutations segments`` and optionally ``patient_id
+tumour_content sex tumour_sample``. Several files of one sample are listed in one cell, separated by ";". Relative file
+names are relative to the folder of the sheet.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ SEXES: dict[str, Sex] = {
 _STYLE = Style(f"a sample sheet with the columns {', '.join(REQUIRED)}", (REQUIRED + OPTIONAL).__contains__)
 _NO_FOLDER = re.compile(r"[\x00-\x1f\x7f-\x9f/\\:]|^\.+$")
 _LONGEST_FOLDER = 255
-"""Bytes that the name of a file or folder may have on most file systems."""
+"""Maximum length in bytes of a file or folder name on most file systems."""
 
 
 class SegmentFile(NamedTuple):
-    """A file of copy-number segments, and the sample it is of; None if the file or its name tells."""
+    """A file of copy-number segments, and its sample; None if the file or its name indicates the sample."""
 
     path: Path
     sample_id: str | None = None
@@ -48,10 +48,10 @@ class SegmentFile(NamedTuple):
 
 @dataclass(frozen=True)
 class Patient:
-    """The files of one tumour, and tumour content and sex of those of its samples for which they are given."""
+    """The files of one tumour, and tumour content and sex of its samples where given."""
 
     name: str
-    """Empty if there is only one tumour and it was given no name."""
+    """Empty if there is only one tumour and it was not named."""
     mutations: tuple[VariantFile, ...]
     segments: tuple[SegmentFile, ...]
     tumour_content: Mapping[str, Content] = field(default_factory=dict)
@@ -59,19 +59,19 @@ class Patient:
 
     @property
     def files(self) -> list[Path]:
-        """All that is read of it."""
+        """All files of the patient."""
         return [*(file.path for file in self.mutations), *(file.path for file in self.segments)]
 
     @property
     def sample_ids(self) -> list[str]:
-        """The samples that are named with their files."""
+        """The samples that are named with their files of mutations."""
         return list(dict.fromkeys(sample for file in self.mutations for sample in file.samples))
 
 
 def patient_of_files(
     mutations: Sequence[tuple[str | None, Path]], segments: Sequence[tuple[str | None, Path]]
 ) -> Patient:
-    """One tumour by its files, each with the sample that it is of; None if file or name tell."""
+    """Return one tumour from its files, each with its sample; None if the file or its name indicates the sample."""
     samples: dict[Path, dict[str, str | None]] = {}
     for sample, path in mutations:
         samples.setdefault(path, {}).update({sample: None} if sample else {})
@@ -83,14 +83,14 @@ def patient_of_files(
 
 
 def read_sheet(path: Path) -> list[Patient]:
-    """The patients of a sample sheet, in the order of their first rows.
+    """Read the patients of a sample sheet, in order of their first rows.
 
-    There is a single one without a name if there is no column ``patient_id``.
+    Without a column ``patient_id`` there is a single patient without a name.
 
     Raises
     ------
     InputError
-        With everything wrong in the sheet. The files it names are not looked at.
+        Lists everything wrong in the sheet. The files it names are not checked.
     """
     problems = FileProblems(str(path))
     table = read_columns(path, _STYLE, problems)
@@ -163,12 +163,12 @@ _READERS: dict[str, Callable[[str], Any]] = {
     "sex": _sex,
     "tumour_sample": str,
 }
-"""What the cells of each column say."""
+"""How the cells of each column are converted."""
 _NEVER_EMPTY = ("patient_id", "sample_id", "mutations")
 
 
 def _patient(name: str, rows: Sequence[Any], folder: Path) -> Patient:
-    """The patient of these rows, whose cells are "" where they say nothing."""
+    """Return the patient of these rows, in which empty cells are ""."""
     samples: dict[Path, dict[str, str | None]] = {}
     for row in rows:
         for file in row.mutations:

@@ -1,6 +1,6 @@
-"""From a path to lines of text: compression, encoding and line ends, found out from the content.
+"""Opening of text files: compression, encoding and line ends are detected from the content.
 
-A table may be plain or gzip-compressed (bgzip too) whatever its name, with or without a byte order mark, with
+A table may be plain or compressed with gzip or bgzip, whatever its name, with or without a byte order mark, and with
 the line ends of Unix, Windows or old Macs. Files of other kinds are recognised and named in the error.
 """
 
@@ -55,10 +55,10 @@ _NEVER_IN_TEXT = re.compile(rb"[\x00-\x08\x0e-\x19\x1c-\x1f]")
 
 
 def open_text(path: Path, problems: FileProblems, expected: str = "a table of read counts as text") -> TextIO:
-    """The text of a file, one "\n" at the end of each line whatever stood there.
+    """Open a file as text in which all line ends are newlines.
 
-    Lines that are not UTF-8 are noted as problems, and such bytes replaced, so that the rest can be read. Messages on a
-    file of another kind say that ``expected`` is expected.
+    Lines that are not UTF-8 are noted as problems, and the bytes replaced so that the rest can be read. ``expected``
+    describes the expected file in messages about files of another kind.
     """
     with unpacked(path, problems) as file:
         content = file.read()
@@ -74,22 +74,23 @@ def open_text(path: Path, problems: FileProblems, expected: str = "a table of re
 
 @contextmanager
 def open_lines(path: Path, problems: FileProblems) -> Iterator[TextIO]:
-    """The lines of a file too large to hold in memory; bytes that are not UTF-8 come as U+FFFD."""
+    """Open a file too large to hold in memory as lines of text; bytes that are not UTF-8 become U+FFFD."""
     with unpacked(path, problems) as file:
         yield io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline=None)
 
 
 def read_each(found: Sequence[FileProblems], read: Callable[[int], T]) -> list[tuple[int, T]]:
-    """Read several files, one after the other: the place of each that could be read, and what ``read`` makes of it.
+    """Read several files in turn; return the index of each one that could be read, and the result of ``read``.
 
-    Of a file given twice only the first is read, which is noted. ``read`` raises InputError if nothing can be read.
+    If a file is given twice, only the first is read, and this is noted. ``read`` raises InputError if nothing can be
+    read.
     """
     first: dict[str, str] = {}
     results = []
     for place, problems in enumerate(found):
         try:
             real = os.path.realpath(problems.file)
-        except (OSError, ValueError):  # no file can have this name, which reading it tells
+        except (OSError, ValueError):  # no file can have this name, as reading it will report
             real = problems.file
         if real in first:
             problems.add(f"this file is given twice (the first time as {first[real]!r}); give it once")
@@ -101,7 +102,7 @@ def read_each(found: Sequence[FileProblems], read: Callable[[int], T]) -> list[t
 
 
 def beginning(path: Path, size: int = 2**18) -> bytes:
-    """The first bytes of a file, unpacked: fewer if it cannot be read further, none if it is no file."""
+    """Return the first bytes of a file, decompressed: fewer if reading fails, none if it is not a file."""
     found = b""
     with suppress(InputError, OSError, ValueError):
         if path.is_file():
@@ -113,7 +114,7 @@ def beginning(path: Path, size: int = 2**18) -> bytes:
 
 @contextmanager
 def unpacked(path: Path, problems: FileProblems) -> Iterator[BinaryIO]:
-    """The bytes of a file, without gzip compression; InputError if it cannot be opened or its bytes are damaged."""
+    """Open the decompressed bytes of a file; raise InputError if it cannot be opened or its bytes are damaged."""
     try:
         packed = path.open("rb")
     except FileNotFoundError:
@@ -146,7 +147,7 @@ def _by_signature(content: bytes, kinds: dict[bytes, str], expected: str) -> str
 
 
 def _lines_not_utf8(content: bytes) -> list[tuple[int, str]]:
-    """Row and cell of the first fault of the encoding in each line."""
+    """Return row and cell of the first encoding error in each line."""
     with suppress(UnicodeDecodeError):
         content.decode("utf-8")
         return []

@@ -1,7 +1,7 @@
-"""Tumour content: a number, or a normal distribution of it that is cut off outside of (0, 1].
+"""Tumour content: a number, or a normal distribution truncated to (0, 1].
 
-A distribution is laid on a small grid, mean + z sd for z = -2.5, -2, .., 2.5 as far as it lies in (0, 1], with the
-normal density as weights.
+A distribution is represented by a small grid, mean + z sd for z = -2.5, -2, .., 2.5 as far as it lies in (0, 1], with
+the normal density as weights.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ _PLUS_MINUS = re.compile(r"±|\+-|\+/-")
 
 
 class Uncertain(NamedTuple):
-    """A tumour content that is not quite known: mean and standard deviation, both shares of the cells."""
+    """An uncertain tumour content: mean and standard deviation, both shares of the cells."""
 
     mean: float
     sd: float
 
     def grid(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
-        """Values, increasing, and their weights; the mean is one of them."""
+        """Return increasing values, one of which is the mean, and their weights."""
         points = [(self.mean + z * self.sd, math.exp(-0.5 * z * z)) for z in _Z]
         values, weights = zip(*[(value, weight) for value, weight in points if 0.0 < value <= 1.0])
         return values, weights
@@ -34,16 +34,16 @@ class Uncertain(NamedTuple):
 
 Content = float | Uncertain
 ContentOption = Content | Mapping[str, Content] | None
-"""What the user says: of all samples, of some of them, or nothing."""
+"""The user's option: for all samples, for some of them, or not given."""
 
 
 def checked_means(option: ContentOption) -> float | dict[str, float] | None:
-    """The option with a number in place of each distribution.
+    """Return the option with each distribution replaced by its mean.
 
     Raises
     ------
     UsageError
-        If a number or a distribution cannot be a tumour content.
+        If a number or distribution is not valid for a tumour content.
     """
     check_uncertain(option)
     if not isinstance(option, Mapping):
@@ -60,13 +60,13 @@ def _mean(content: Content | None) -> float | None:
 
 
 def uncertain(option: ContentOption, sample_ids: Sequence[str]) -> dict[str, Uncertain]:
-    """The distribution of each sample that has one."""
+    """Return the distribution of each sample that has one."""
     given = option if isinstance(option, Mapping) else dict.fromkeys(sample_ids, option)
     return {sample: given[sample] for sample in sample_ids if isinstance(given.get(sample), Uncertain)}  # type: ignore[misc]
 
 
 def check_uncertain(option: ContentOption) -> None:
-    """Refuse, with UsageError, a distribution that cannot be one."""
+    """Raise UsageError if a distribution is not valid for a tumour content."""
     for content in option.values() if isinstance(option, Mapping) else [option]:
         if not isinstance(content, Uncertain):
             continue
@@ -84,19 +84,19 @@ def check_uncertain(option: ContentOption) -> None:
 
 
 def _number(text: str) -> float:
-    """As tables have them: in ASCII digits, with nothing between them."""
+    """Convert a number as written in tables: in ASCII digits, without underscores."""
     if not text.isascii() or "_" in text:
         raise ValueError(text)
     return float(text)
 
 
 def parse_tumour_content(texts: Sequence[str] | None) -> ContentOption:
-    """The values of ``--tumour-content``, which may be given often: FLOAT, MEAN±SD (or MEAN+-SD), SAMPLE= one of these.
+    """Parse the values of ``--tumour-content``, each FLOAT, MEAN±SD (or MEAN+-SD), or SAMPLE= and one of these.
 
     Raises
     ------
     UsageError
-        A text is none of these, a sample is named twice, or there is one for all samples and others.
+        If a text is none of these, a sample is named twice, or a value for all samples is not the only one.
     """
     by_sample: dict[str, Content] = {}
     everywhere: Content | None = None

@@ -1,7 +1,7 @@
-"""From the text of one cell to a number: what each column accepts, and what it says of anything else.
+"""Conversion of the text of a cell to a number: what each column accepts, and the messages about anything else.
 
-Every reader here takes a text without surrounding white space and returns a number, or raises ValueError with
-a message that says what is wrong and what is expected.
+Every reader here takes a text without surrounding white space and returns a number, or raises ValueError with a message
+that says what is wrong and what is expected.
 """
 
 from __future__ import annotations
@@ -19,22 +19,22 @@ _NO_VALUE = frozenset({"", "na", "n/a", "#n/a", "nan", "-nan", "null", "none", "
 _INFINITE = re.compile(r"[+-]?inf(inity)?", re.IGNORECASE)
 
 LARGEST_COUNT = 2**53 - 1
-"""Above it, neighbouring integers are no longer distinct as floats."""
+"""Above this, neighbouring integers are no longer distinct as floats."""
 
 LARGEST_COPY_NUMBER = 1000
-"""Real amplifications stay below; larger numbers come from a wrong column."""
+"""Real amplifications are smaller; larger numbers come from a wrong column."""
 
 
 @dataclass(frozen=True)
 class Whole:
-    """Reader of whole numbers between two bounds, both allowed. ``2.0`` and ``1e3`` are whole."""
+    """Reader of whole numbers between two inclusive bounds. ``2.0`` and ``1e3`` are whole."""
 
     lowest: int
     highest: int
     expected: str
-    """What the column holds, for the error text."""
+    """Description of the values of the column, for error messages."""
     if_unknown: str = ""
-    """What to do if the value is not known; stands behind ``expected`` in the error text of an empty cell."""
+    """What to do if the value is unknown; appended to ``expected`` in the error message for an empty cell."""
 
     def __call__(self, text: str) -> int:
         """Read one cell; ValueError says what is wrong with it."""
@@ -52,12 +52,12 @@ class Whole:
 
 
 LEAST_SHARE = 1e-9
-"""Smaller shares of cells or reads say nothing: no sample has a billion reads of a locus."""
+"""Smaller shares of cells or reads cannot be observed: no sample has a billion reads of a locus."""
 
 
 @dataclass(frozen=True)
 class Share:
-    """Reader of a number above 0, at least ``least``, and up to a bound, which is itself allowed if ``closed``."""
+    """Reader of numbers above 0, at least ``least``, and below ``highest``, or equal to it if ``closed``."""
 
     highest: float
     closed: bool
@@ -71,7 +71,7 @@ class Share:
         return value
 
     def check(self, value: float) -> None:
-        """Raise ValueError if the number is outside the bounds (or no number)."""
+        """Raise ValueError if the number is out of bounds or NaN."""
         if (value > 0 and self.least <= value < self.highest) or (self.closed and value == self.highest):
             return
         message = f"out of range; expected {self.expected}"
@@ -84,7 +84,7 @@ class Share:
 
 @dataclass(frozen=True)
 class Real:
-    """Reader of finite numbers between two bounds, both allowed; ``expected`` is as in `Whole`."""
+    """Reader of finite numbers between two inclusive bounds; ``expected`` is as in `Whole`."""
 
     lowest: float
     highest: float
@@ -124,17 +124,17 @@ ERROR_RATE = Share(0.5, False, "the probability of a wrong base in a read: above
 
 
 def is_no_value(text: str) -> bool:
-    """Whether a text stands for no value."""
+    """Whether a text denotes a missing value."""
     return text.lower() in _NO_VALUE
 
 
 def finite_number(text: str, expected: str) -> float:
-    """The number that a text spells; one too large for a float comes back as infinity.
+    """Return the number that a text spells; one too large for a float becomes infinity.
 
     Raises
     ------
     ValueError
-        If it spells none, or infinity: "no value", "infinite" or "not a number..", and what is expected.
+        If the text is not a number, or is infinity: "no value", "infinite" or "not a number..", and what is expected.
     """
     if _NUMBER.fullmatch(text):
         return float(text)
@@ -154,12 +154,12 @@ def finite_number(text: str, expected: str) -> float:
 
 
 def checked(what: str, value: float | None, share: Share) -> float | None:
-    """A share that the user gives as an option; None stays None.
+    """Check a share given as an option and return it; None stays None.
 
     Raises
     ------
     UsageError
-        If it is no number or out of range.
+        If it is not a number, or is out of range.
     """
     if value is None:
         return None

@@ -1,7 +1,7 @@
 """Mutation calls with read counts, before copy numbers are known: VCF of the usual callers, MAF, or a plain table.
 
-`read_variants` is the one entry: it tells the kinds of file apart by their content and puts all files into one table,
-a row a mutation and sample.
+`read_variants` is the entry point: it recognises the kind of each file by its content, and combines all files into one
+table with one row per mutation and sample.
 """
 
 from pyclone_pgsm.inputs.mutations.model import VariantFile, Variants, mutation_ids

@@ -1,6 +1,6 @@
 """Read counts of one VCF record in one sample, as each caller writes them.
 
-Which fields hold the reads of the reference (R) and of the k-th alternate allele (A_k):
+Fields with the reads of the reference (R) and of the k-th alternate allele (A_k):
 
 =====================================  ======================================  ================================
 caller                                 R                                       A_k
@@ -12,11 +12,11 @@ VarScan2                               ``RD``                                  `
 SomaticSniper                          sum of the first two of ``DP4``         sum of the last two of ``DP4``
 PCGR                                   first number of ``ADT``                 number k + 1 of ``ADT``
 MuTect1 as converted for TCGA          first number of ``TD``                  number k + 1 of ``TD``
-PCAWG, where no field of FORMAT tells  ``t_ref_count`` in INFO                 ``t_alt_count`` in INFO
+PCAWG, if FORMAT has no read counts    ``t_ref_count`` in INFO                 ``t_alt_count`` in INFO
 =====================================  ======================================  ================================
 
-Where ``AD`` has a dot for the reference (``.,33``), R is ``DP`` less all A_k. ``DP4`` does not tell alternate alleles
-apart: of several, the reads are taken from ``BCOUNT``, the number of each base A, C, G and T.
+If ``AD`` has a dot for the reference (``.,33``), R is ``DP`` minus all A_k. ``DP4`` does not distinguish alternate
+alleles: if there are several, reads are taken from ``BCOUNT``, the numbers of the bases A, C, G and T.
 """
 
 from __future__ import annotations
@@ -30,20 +30,20 @@ Fields = Mapping[str, str]
 """The texts of the FORMAT fields of one sample, by name."""
 
 Scheme = Callable[[str, Sequence[str], Fields], list[tuple[int, int]]]
-"""From REF, the alternate alleles and the fields of a sample to (R, A_k) for each k."""
+"""Maps REF, the alternate alleles and the fields of a sample to (R, A_k) for each k."""
 
 IN_INFO = ("t_ref_count", "t_alt_count")
-"""Fields of INFO with the reads of the tumour."""
+"""INFO fields with the reads of the tumour."""
 
 _BASES = ("A", "C", "G", "T")
 
 
 class UncountedError(Exception):
-    """A record does not tell what is needed. The text is the reason."""
+    """A record cannot be used. The text is the reason."""
 
 
 class FaultError(Exception):
-    """A text that no such file may have, and the column it stands in; "" for that of the sample."""
+    """A text that is invalid in any such file, and its column; "" for that of the sample."""
 
     def __init__(self, value: str, message: str, column: str = "") -> None:
         super().__init__(message)
@@ -52,7 +52,7 @@ class FaultError(Exception):
 
 @lru_cache(maxsize=1024)
 def scheme_of(names: tuple[str, ...]) -> Scheme:
-    """How records with these FORMAT fields are counted."""
+    """Return how to count records with these FORMAT fields."""
     present = frozenset(names)
     if {"AU", "CU", "GU", "TU"} <= present:
         return _strelka_snv
@@ -82,7 +82,7 @@ def _strelka_indel(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[
 
 
 def _varscan(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
-    """VarScan2; but VarDict has an ``RD`` of its own, with an ``AD`` as everybody's."""
+    """Count for VarScan2; VarDict also has an ``RD``, but its ``AD`` is the usual one."""
     if len(_texts(fields, "AD")) != 1 or len(_texts(fields, "RD")) != 1 or len(alts) > 1:
         return _allele_depths("AD", ref, alts, fields)
     return [(_numbers(fields, "RD")[0], _numbers(fields, "AD")[0])]
@@ -99,7 +99,7 @@ def _allele_depths(name: str, ref: str, alts: Sequence[str], fields: Fields) -> 
 
 
 def _rest_of_depth(fields: Fields, name: str, alternates: int) -> int:
-    """The reads of the reference, where nothing but those of the alternate alleles and the depth is told."""
+    """Return the reads of the reference if only the depth and the reads of the alternate alleles are given."""
     if all(map(is_no_value, _texts(fields, "DP"))):
         raise UncountedError(f"{name} has no value for the reference, and DP has none either")
     depth = _numbers(fields, "DP", 1)[0]
@@ -112,7 +112,7 @@ def _rest_of_depth(fields: Fields, name: str, alternates: int) -> int:
 
 
 def in_info(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
-    """The scheme of `IN_INFO`, of which ``fields`` are the texts."""
+    """Count by the fields `IN_INFO`, whose texts are in ``fields``."""
     if len(alts) > 1:
         raise UncountedError("t_alt_count in INFO does not tell several alternate alleles apart")
     try:
@@ -140,7 +140,7 @@ def _unknown(names: Collection[str], ref: str, alts: Sequence[str], fields: Fiel
 
 
 def _numbers(fields: Fields, name: str, expected: int | None = None) -> list[int]:
-    """All numbers of a field, of which there must be as many as expected, or any if that is None."""
+    """Return all numbers of a field; raise UncountedError if there are none, or not as many as expected."""
     texts = _texts(fields, name)
     if expected is not None and len(texts) not in (0, 1, expected):
         raise UncountedError(f"{name} has {len(texts)} numbers, {expected} expected")
@@ -153,7 +153,7 @@ def _numbers(fields: Fields, name: str, expected: int | None = None) -> list[int
 
 
 def _texts(fields: Fields, name: str) -> list[str]:
-    """The values of a field, which stand between commas; none if it is missing."""
+    """Return the comma-separated values of a field; none if it is missing."""
     return fields[name].split(",") if name in fields else []
 
 

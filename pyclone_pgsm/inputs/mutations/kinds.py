@@ -1,4 +1,4 @@
-"""What kind of file this is, told from how it begins."""
+"""Recognition of the kind of a file by its beginning."""
 
 from __future__ import annotations
 
@@ -9,17 +9,17 @@ from pyclone_pgsm.inputs.text import beginning
 
 Kind = Literal["vcf", "maf", "plain", "table", "segments", "unknown"]
 """VCF; MAF; a plain table of mutations; a table of mutations with copy numbers (PyClone's); copy-number segments;
-anything else, damaged files too."""
+anything else, including damaged files."""
 
 MUTATIONS: tuple[Kind, ...] = ("vcf", "maf", "plain")
-"""Mutations without copy numbers."""
+"""Kinds with mutations but no copy numbers."""
 
 _COUNTS = {"ref_counts", "alt_counts", "var_counts"}
 _COPIES = {"major_cn", "minor_cn", "total_cn"}
 
 
 def kind_of(path: Path) -> Kind:
-    """Tell the kind of a file. Never fails: a file that cannot be read is of unknown kind."""
+    """Return the kind of a file. Never fails: the kind of a file that cannot be read is "unknown"."""
     lines = beginning(path).decode("utf-8-sig", errors="replace").splitlines()
     if lines and lines[0].lower().startswith("##fileformat=vcf"):
         return "vcf"

@@ -1,4 +1,4 @@
-"""What the readers of mutation calls take and give."""
+"""Input and result of the readers of mutation calls."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ COLUMNS = ("file", "row", "chrom", "pos", "ref", "alt", "gene", "sample_id", "re
 TYPES = {"chrom": "category", "sample_id": "category"} | dict.fromkeys(
     ("row", "pos", "ref_counts", "alt_counts"), "int64"
 )
-"""Types of the columns that hold no texts."""
+"""Types of the columns that are not text."""
 
 PASSING_FILTERS = frozenset({"PASS", ".", ""})
-"""FILTER values of a mutation that passed; "." and "" say that no filter was applied."""
+"""FILTER values of a mutation that passed; "." and "" mean that no filter was applied."""
 
 _NOT_PASSED = "FILTER is "
 
@@ -31,12 +31,12 @@ _BASES = re.compile(r"[ACGTURYSWKMBDHVN]+|-")
 
 @dataclass(frozen=True)
 class VariantFile:
-    """A file to read, and which of its samples are to be read under which names."""
+    """A file to read, with the samples to read and their names."""
 
     path: Path
     samples: Mapping[str, str | None] = field(default_factory=dict)
-    """Names to give, and those in the file; None if that is the same, or if the file has only one tumour sample.
-    If empty, all tumour samples of the file keep their own names."""
+    """Maps the names to give to those in the file; None if they are the same, or if the file has only one tumour
+    sample. If empty, all tumour samples of the file keep their own names."""
 
 
 @dataclass(frozen=True)
@@ -44,28 +44,28 @@ class Variants:
     """Mutations in samples, as called."""
 
     table: pd.DataFrame
-    """One row a (mutation, sample), in the order of files and rows: ``file`` (category), ``row`` (int64, line of
-    the file, counted from 1), ``chrom`` (category; "1" to "22", "X", "Y", "MT", other contigs without "chr"),
-    ``pos`` (int64, counted from 1), ``ref``, ``alt`` (both "" in a file that does not tell alleles), ``gene``
-    ("" if unknown), ``sample_id`` (category), ``ref_counts``, ``alt_counts`` (int64). No mutation stands twice
-    in a sample; one that has no row in a sample has no data there."""
+    """One row per (mutation, sample), in the order of files and rows: ``file`` (category), ``row`` (int64, line of the
+    file, counted from 1), ``chrom`` (category; "1" to "22", "X", "Y", "MT", other contigs without "chr"), ``pos``
+    (int64, counted from 1), ``ref``, ``alt`` (both "" if the file has no alleles), ``gene`` ("" if unknown),
+    ``sample_id`` (category), ``ref_counts``, ``alt_counts`` (int64). No mutation occurs twice in a sample; one without
+    a row in a sample has no data there."""
     left_out: list[LeftOut] = field(default_factory=list)
     """In the order of files and rows."""
     builds: dict[str, Build] = field(default_factory=dict)
-    """Genome builds of those files that tell it."""
+    """Genome builds of the files that state one."""
     unfiltered: list[str] = field(default_factory=list)
-    """Files that could tell the result of filters, but do so for no record."""
+    """Files with a place for filter results, but without a result in any record."""
     names: list[str] = field(default_factory=list)
-    """All samples of the files, normal ones too, as they are called there."""
+    """All samples of the files, including normal ones, by their names in the files."""
 
 
 def not_passed(filters: Sequence[str]) -> str:
-    """The reason to leave out a mutation that failed these filters."""
+    """Return the reason to leave out a mutation that failed these filters."""
     return f"{_NOT_PASSED}{';'.join(filters)[:60]}, not PASS; --all-filters takes it"
 
 
 def why_nothing(number: int, things: str, left_out: Sequence[LeftOut]) -> str:
-    """Why none of the rows or records of a file gave a mutation."""
+    """Return why no row or record of a file gave a mutation."""
     text = f"none of the {number} {things} can be used"
     others = [item for item in left_out if not item.reason.startswith(_NOT_PASSED)]
     if filtered := len(left_out) - len(others):
@@ -74,21 +74,21 @@ def why_nothing(number: int, things: str, left_out: Sequence[LeftOut]) -> str:
 
 
 def mutation_id(chrom: str, pos: object, ref: str, alt: str) -> str:
-    """The name of a mutation: ``chrom:pos:ref:alt``, or ``chrom:pos`` where the alleles are not told."""
+    """Return the name of a mutation: ``chrom:pos:ref:alt``, or ``chrom:pos`` if there are no alleles."""
     return f"{chrom}:{pos}:{ref}:{alt}" if ref or alt else f"{chrom}:{pos}"
 
 
 def mutation_ids(table: pd.DataFrame) -> list[str]:
-    """The name of the mutation of each row of a `Variants.table`."""
+    """Return the name of the mutation in each row of a `Variants.table`."""
     columns = (table[name].tolist() for name in ("chrom", "pos", "ref", "alt"))
     return [mutation_id(*fields) for fields in zip(*columns)]
 
 
 @lru_cache(maxsize=4096)
 def allele(text: str) -> str:
-    """An allele in capital letters; "-" is none, as in MAF. One that is no sequence (``<DEL>``, ``*``) stays as it is.
+    """Return an allele in capital letters; "-" is the empty one, as in MAF. Other texts (``<DEL>``, ``*``) are kept.
 
-    ValueError if another program has turned it into something else.
+    Raises ValueError if another program has turned it into something else.
     """
     bases = text.upper()
     if bases == "TRUE":
@@ -98,7 +98,7 @@ def allele(text: str) -> str:
 
 @lru_cache(maxsize=4096)
 def why_no_mutation(ref: str, alt: str) -> str:
-    """Why two alleles, as `allele` gives them, are no small mutation; "" if they are one."""
+    """Return why two alleles, as returned by `allele`, are not a small mutation; "" if they are."""
     for text in (ref, alt):
         if not _BASES.fullmatch(text):
             return f"the allele {text[:60]!r} is no sequence of bases"

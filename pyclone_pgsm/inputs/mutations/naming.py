@@ -1,4 +1,4 @@
-"""Which samples of a file are tumours, and what they are called. Never guessed from the order of columns."""
+"""Tumour samples of a file, and their names. They are never guessed from the order of columns."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from pyclone_pgsm.inputs.mutations.model import VariantFile
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, listed
 
 ROLES = frozenset({"TUMOR", "TUMOUR", "DNA_TUMOR"})
-"""What Strelka, VarScan2, MuSE, SomaticSniper, RADIA and vcf2maf call the tumour of every patient."""
+"""Names that Strelka, VarScan2, MuSE, SomaticSniper, RADIA and vcf2maf give to the tumour sample of every patient."""
 
 _ENDINGS = re.compile(r"(?<=.)\.(vcf|maf|tsv|csv|txt)$", re.IGNORECASE)
 _COMPRESSED = re.compile(r"(?<=.)\.(gz|bgz)$", re.IGNORECASE)
 
 
 def file_stem(path: Path) -> str:
-    """The name of a file without folder, compression and kind."""
+    """Return the name of a file without folder and without the endings for compression and format."""
     return _ENDINGS.sub("", _COMPRESSED.sub("", path.name))
 
 
@@ -28,10 +28,10 @@ def choose_samples(
     declared: Sequence[str],
     problems: FileProblems,
 ) -> dict[str, str]:
-    """Choose the samples of a file to read: their names in the file, and the names to give.
+    """Choose the samples of a file to read: return the names to give, by the names in the file.
 
-    Of the samples of a file, the tumours are: those that ``tumour_samples`` names; else those that the file declares;
-    else the one with the name that callers give to the tumour (`ROLES`); else the only one.
+    The tumours of a file are the samples that ``tumour_samples`` names; else those that the file declares; else the one
+    named as callers name the tumour (`ROLES`); else the only sample.
     """
     tumours = _tumours(tumour_samples, names, declared)
     if not file.samples:
@@ -55,7 +55,7 @@ def choose_samples(
 
 
 def _own_names(file: VariantFile, tumours: Sequence[str], problems: FileProblems) -> dict[str, str]:
-    """The name of each tumour: that of the file in place of one of `ROLES`, else its own."""
+    """Return the name of each tumour: the name of the file in place of one of `ROLES`, else its own."""
     stem = file_stem(file.path)
     chosen = {name: stem if name.upper() in ROLES else name for name in tumours}
     called = [name for name, given in chosen.items() if given == stem]
@@ -81,7 +81,7 @@ def _tumours(tumour_samples: Sequence[str], names: Sequence[str], declared: Sequ
 def _named(
     sample_id: str, name: str | None, names: Sequence[str], tumours: Sequence[str], problems: FileProblems
 ) -> str | None:
-    """The name that a sample has in the file."""
+    """Return the name of a sample in the file, or None after noting that it is not clear."""
     if name is not None:
         if name in names:
             return name
@@ -99,7 +99,7 @@ def _named(
 
 
 def samples_of_file(names: Sequence[str]) -> str:
-    """The names of samples, as messages tell them."""
+    """Return the names of samples as messages show them."""
     if not names:
         return "the file has no samples"
     return f"the file has {listed(names, longest=60)}"

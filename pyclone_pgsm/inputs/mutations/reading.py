@@ -1,4 +1,4 @@
-"""All files of mutation calls → one table."""
+"""Reader of all files of mutation calls, which it combines into one table."""
 
 from __future__ import annotations
 
@@ -38,25 +38,25 @@ def read_variants(
     """Read the mutation calls of one tumour.
 
     Each file is a VCF of Mutect2, MuTect1, Strelka, VarScan2, MuSE, SomaticSniper, VarDict, RADIA or any caller that
-    writes ``AD``; a MAF; or a table ``chrom pos ref alt sample_id ref_counts alt_counts``, perhaps without ``ref`` and
-    ``alt``. Kind and compression are found out from the content. Several files may hold the same sample (such as SNVs
-    and indels apart). A mutation that has no row in a sample has no data there: nothing is padded.
+    writes ``AD``; a MAF; or a table ``chrom pos ref alt sample_id ref_counts alt_counts``, possibly without ``ref`` and
+    ``alt``. Kind and compression are detected from the content. Several files may contain the same sample (for example
+    SNVs and indels). A mutation without a row in a sample has no data there: no counts are filled in.
 
     Parameters
     ----------
     files : sequence of str, Path or VariantFile
-        The files, and which of their samples under which names.
+        The files, and which of their samples to read under which names.
     tumour_samples : sequence of str
-        Names that tumour samples have in the files. A file in which none of them stands is read as without them.
+        Names of tumour samples in the files. They have no effect on files that contain none of them.
     all_filters : bool
-        Take mutations whatever their FILTER; only those that pass otherwise.
+        Use mutations regardless of FILTER; by default only those that pass.
 
     Raises
     ------
     InputError
-        With everything wrong in all files.
+        Lists everything wrong in all files.
     UsageError
-        If no file is given, a tumour sample is named that no file has.
+        If no file is given, or a named tumour sample is in no file.
     """
     given = [file if isinstance(file, VariantFile) else VariantFile(Path(file)) for file in files]
     if not given:
@@ -68,7 +68,7 @@ def read_variants(
     read = {found[place].file: variants for place, variants in places}
     names = list(dict.fromkeys(name for variants in read.values() for name in variants.names))
     unknown = [name for name in tumour_samples if name not in names]
-    if unknown and not any(found):  # a file that could not be read may have it
+    if unknown and not any(found):  # a file that could not be read may have this sample
         raise UsageError(f"`tumour_sample` {unknown[0]!r}: no file has this sample; {samples_of_file(names)}")
     raise_any(*found)
     _check_alleles(read, found)
@@ -100,7 +100,7 @@ def _read_file(
 
 
 def _check_alleles(read: Mapping[str, Variants], found: Sequence[FileProblems]) -> None:
-    """Note files whose mutations cannot be told apart, or not be compared with those of the others, by alleles."""
+    """Note files without alleles whose mutations cannot be told apart, or not be compared with those of other files."""
     seen: dict[tuple[str, str, int], tuple[str, int]] = {}
     with_alleles = next((file for file, variants in read.items() if _tells_alleles(variants.table)), None)
     for problems in found:
@@ -134,7 +134,7 @@ def _tells_alleles(table: pd.DataFrame) -> bool:
 def _put_together(read: Mapping[str, Variants], names: list[str]) -> Variants:
     parts = list(read.values())
     table = pd.concat([part.table for part in parts], ignore_index=True)
-    for name in ("chrom", "sample_id"):  # concatenating makes texts of categories that differ
+    for name in ("chrom", "sample_id"):  # concatenation turns differing categories into texts
         table[name] = union_categoricals([part.table[name] for part in parts])
     table = table.astype({"file": pd.CategoricalDtype(list(read))})[list(COLUMNS)]
     repeated, second = _repeated(table)
@@ -150,7 +150,7 @@ def _put_together(read: Mapping[str, Variants], names: list[str]) -> Variants:
 
 
 def _repeated(table: pd.DataFrame) -> tuple[list[LeftOut], NDArray[np.bool_]]:
-    """Rows of a mutation that stands earlier in the same sample: why each is left out, and (R,) which they are."""
+    """Find repeated mutations of a sample: return why each but the first is left out, and a mask (R,) of their rows."""
     second = table.duplicated(_MUTATION).to_numpy()
     involved = table[table.duplicated(_MUTATION, keep=False)]
     columns = [involved[name].tolist() for name in ("file", "row", "sample_id", "ref_counts", "alt_counts")]

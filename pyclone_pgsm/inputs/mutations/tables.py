@@ -1,4 +1,4 @@
-"""Tables of mutation calls → mutations with read counts: MAF, and plain tables ``chrom pos [ref alt] sample_id ..``.
+"""Readers of tables of mutation calls with read counts: MAF, and plain tables ``chrom pos [ref alt] sample_id ..``.
 
 As in `pyclone_pgsm.inputs.read_counts.rows`, each distinct text of a column is read once.
 """
@@ -36,13 +36,13 @@ _ALLELES = ("ref", "alt")
 
 
 class CallTable(NamedTuple):
-    """A kind of table, by its columns."""
+    """A kind of table, defined by its columns."""
 
     names: Mapping[str, tuple[str, ...]]
-    """What each column is for, and the names it can have, in lower case; messages use the first."""
+    """Possible names of the column of each part, in lower case; messages use the first."""
     required: tuple[str, ...]
     without_counts: str
-    """What messages say of a table that lacks the columns of counts."""
+    """Message about a table that lacks the columns of counts."""
 
 
 MAF = CallTable(
@@ -89,7 +89,7 @@ def read_table(
     all_filters: bool,
     problems: FileProblems,
 ) -> Variants:
-    """Read one table. One without a column of samples holds a single sample, named after the file."""
+    """Read one table. Without a column of samples it holds a single sample, named after the file."""
     known = {name for names in kind.names.values() for name in names}
     table = read_columns(file.path, Style(EXPECTED, lambda name: name.lower() in known), problems)
     cells = Cells(table, problems, columns_by_part(table.columns, kind.names))
@@ -119,7 +119,7 @@ def read_table(
 
 
 def _note_missing_columns(cells: Cells, kind: CallTable) -> None:
-    """Note what the table must have and has not."""
+    """Note required columns that are missing."""
     for part in kind.required:
         if part not in cells:
             message = "this column is missing"
@@ -147,7 +147,7 @@ def _why_filtered(text: str) -> str:
 
 
 def _rows(cells: Cells, chosen: Mapping[str, str], all_filters: bool) -> pd.DataFrame:
-    """The rows of the chosen samples, and for each why it is not used, "" if it is."""
+    """Return the rows of the chosen samples, each with the reason why it is not used ("" if it is)."""
     if "sample_id" in cells:
         sample_ids = cells.column("sample_id").map(lambda name: chosen.get(name, ""), object)
     else:

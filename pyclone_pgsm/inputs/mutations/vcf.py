@@ -1,10 +1,9 @@
-"""VCF, plain or compressed with gzip or bgzip → mutations with read counts.
+"""Reader of VCF files, plain or compressed with gzip or bgzip: mutations with read counts.
 
-Of each record the columns #CHROM, POS, REF, ALT, FILTER and FORMAT are read, those of the chosen samples, and the read
-counts that INFO may tell; nothing else is looked at. Files without columns of samples hold one sample, whose reads INFO
-tells. Multi-allelic records are split. Records that failed a filter, and those that lack something (symbolic alleles,
-missing counts), are left out with the reason; what no VCF may have (a position that is no number, a count below 0) is
-an error.
+Only the columns #CHROM, POS, REF, ALT, FILTER and FORMAT of each record are read, those of the chosen samples, and the
+read counts in INFO, if any. Files without sample columns hold one sample, whose reads are in INFO. Multi-allelic
+records are split. Records that failed a filter or lack something (symbolic alleles, missing counts) are left out with
+the reason. Invalid values (a position that is not a number, a count below 0) are errors.
 """
 
 from __future__ import annotations
@@ -91,7 +90,7 @@ def read_vcf(
 
 
 def _note_cut_short(path: Path, problems: FileProblems) -> None:
-    """Note a file compressed with bgzip that lacks the block all such files end in."""
+    """Note a file compressed with bgzip that lacks the block at the end of all such files."""
     with path.open("rb") as file:
         if _BGZIP.match(file.read(14)):
             file.seek(-min(file.seek(0, os.SEEK_END), len(_BGZIP_END)), os.SEEK_END)
@@ -112,7 +111,7 @@ def _no_samples(header: Header) -> str:
 def _records(
     lines: Iterator[tuple[int, str]], header: Header, problems: FileProblems
 ) -> Iterator[tuple[int, list[str]]]:
-    """Line and fields of each record that has as many columns as the header; the others are noted."""
+    """Yield line and fields of each record that has as many columns as the header; note the others."""
     for number, line in lines:
         fields = line.split("\t")
         if len(fields) > header.width:
@@ -136,7 +135,7 @@ def _fault_of_line(line: str, found: int, expected: int) -> str:
 
 
 class _Record(NamedTuple):
-    """One record, as far as it is used: texts as they stand there; no alternate alleles and no filters for a dot."""
+    """The used parts of one record, as texts; a dot gives no alternate alleles, or no filters."""
 
     row: int
     chrom: str
@@ -148,11 +147,11 @@ class _Record(NamedTuple):
     """The fields `IN_INFO`; empty unless INFO has both."""
     formats: tuple[str, ...]
     samples: list[list[str]]
-    """Texts of the ``formats`` in each of the chosen samples, which may leave out the last ones."""
+    """Texts of the ``formats`` in each of the chosen samples; the last ones may be missing."""
 
 
 def _record(row: int, fields: Sequence[str], header: Header, places: Sequence[int]) -> _Record:
-    """Read one record, and of its samples those in some places."""
+    """Parse one record, with the samples at the given places."""
     chrom, pos, _, ref, alts, _, filters, info = fields[: len(WITHOUT_SAMPLES)]
     formats = fields[len(WITHOUT_SAMPLES)] if len(fields) > len(WITHOUT_SAMPLES) else _MISSING
     for name, text in zip(("#CHROM", "REF", "ALT", "FILTER", "FORMAT"), (chrom, ref, alts, filters, formats)):
@@ -187,7 +186,7 @@ def _format_keys(formats: str) -> tuple[str, ...]:
 
 
 def _sample(text: str, keys: Sequence[str], column: str) -> list[str]:
-    """The values of one sample."""
+    """Parse the values of one sample."""
     parts = text.split(":")
     if len(parts) > len(keys):
         message = f"{len(parts)} values found, {len(keys)} expected for the FORMAT {':'.join(keys)}"
@@ -200,10 +199,9 @@ def _sample(text: str, keys: Sequence[str], column: str) -> list[str]:
 
 
 class _Collected:
-    """What was read from the records so far.
+    """Mutations and left-out items of the records read so far.
 
-    ``any_filter`` and ``any_in_info`` say whether a record tells the result of filters, or the reads of the tumour in
-    INFO.
+    ``any_filter`` and ``any_in_info`` say whether any record has filter results, or reads of the tumour in INFO.
     """
 
     def __init__(
@@ -220,14 +218,14 @@ class _Collected:
         self._sample_ids = [chosen[name] for name in self._names]
         self._header = header
         self._places = [place for place, name in enumerate(header.samples) if name in chosen]
-        # INFO does not say of which tumour it tells: there must be one, and at most a normal sample beside it
+        # INFO does not name its sample: there must be one tumour, and at most a normal sample beside it
         self._info_is_of_sample = len(self._names) == 1 and len(names) <= 2
         self._all_filters, self._problems = all_filters, problems
         self._num_read = 0
         self._columns: dict[str, list[Any]] = {name: [] for name in MUTATION_COLUMNS if name != "file"}
 
     def add(self, row: int, fields: Sequence[str]) -> None:
-        """Take one record, of which these are the columns."""
+        """Add one record, given its columns."""
         self._num_read += 1
         try:
             self._take(_record(row, fields, self._header, self._places))
@@ -269,7 +267,7 @@ class _Collected:
                         column.append(value)
 
     def _counts(self, record: _Record, place: int, ref: str, alts: Sequence[str]) -> list[tuple[int, int]]:
-        """The reads in one sample: as FORMAT tells them, else INFO."""
+        """Return the reads in one sample, from FORMAT or else from INFO."""
         try:
             fields = dict(zip(record.formats, record.samples[place])) if record.samples else {}
             return scheme_of(record.formats)(ref, alts, fields)
@@ -288,19 +286,19 @@ class _Collected:
         self._problems.add_one_of("value", str(fault), row, fault.column or column, fault.value)
 
     def why_nothing(self) -> str:
-        """Why no record gave a mutation."""
+        """Return why no record gave a mutation."""
         if not self._num_read:
             return "there are no records below the header"
         return why_nothing(self._num_read, "records", self.left_out)
 
     def table(self) -> pd.DataFrame:
-        """The mutations, as `Variants.table` without the column ``file``."""
+        """Return the mutations, as `Variants.table` without the column ``file``."""
         types = TYPES | {"sample_id": pd.CategoricalDtype(self._sample_ids)}
         return pd.DataFrame(self._columns).astype(types)
 
 
 def _alleles(record: _Record) -> tuple[str, str, list[str]]:
-    """Chromosome, reference and alternate alleles of a record."""
+    """Return chromosome, reference and alternate alleles of a record."""
     chrom = _checked(chromosome, record.chrom, "#CHROM")
     ref = _checked(allele, record.ref, "REF")
     alts = [_checked(allele, text, "ALT") for text in record.alts]

@@ -12,7 +12,7 @@ from pyclone_pgsm.inputs.problems import FileProblems
 FIXED = ("#CHROM", "POS", "ID", "REF", "ALT", "QUAL", "FILTER", "INFO", "FORMAT")
 """The columns before those of the samples."""
 WITHOUT_SAMPLES = FIXED[:-1]
-"""The columns of a VCF that has no samples."""
+"""The columns of a VCF without samples."""
 COLUMNS = f"the columns of a VCF are {', '.join(FIXED)} and the samples, separated by tabs"
 
 _CONTIG = re.compile(r"##contig=<(.*)>")
@@ -22,7 +22,7 @@ _NAMED_BUILD = re.compile(r"##(?:reference|assembly)=(.*)|##contig=.*[<,]assembl
 
 @dataclass(frozen=True)
 class Header:
-    """What stands above the records."""
+    """Content of the lines above the records."""
 
     line: int
     """Line of the file with the column names, counted from 1."""
@@ -35,7 +35,7 @@ class Header:
 
 
 def read_header(lines: Iterator[tuple[int, str]], problems: FileProblems) -> Header:
-    """Read lines up to that with the column names."""
+    """Read the lines up to the one with the column names."""
     meta: list[str] = []
     for number, line in lines:
         if line.startswith("##"):
@@ -53,12 +53,12 @@ def read_header(lines: Iterator[tuple[int, str]], problems: FileProblems) -> Hea
 
 
 def column_names(line: str) -> list[str]:
-    """The names in a line of column names; separators at its end are none."""
+    """Return the names in the line of column names; separators at its end are ignored."""
     return line.rstrip("\t ").split("\t")
 
 
 def _build(meta: list[str]) -> Build | None:
-    """The genome build that lines with "##" tell, by the lengths of contigs or else by names."""
+    """Return the genome build that lines with "##" indicate, by lengths of contigs or else by names."""
     lengths = {}
     for contig in filter(None, map(_CONTIG.match, meta)):
         name, length = _ID.search(contig[1]), _LENGTH.search(contig[1])
@@ -75,7 +75,7 @@ def _build(meta: list[str]) -> Build | None:
 
 
 def _sample_names(line: str, number: int, problems: FileProblems) -> tuple[int, list[str]]:
-    """The number of columns, and the names of those that are samples."""
+    """Return the number of columns, and the names of the sample columns."""
     names = column_names(line)
     if tuple(names) == WITHOUT_SAMPLES:
         return len(names), []

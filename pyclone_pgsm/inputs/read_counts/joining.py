@@ -1,7 +1,7 @@
-"""The rows of all files of one tumour → `Observations`, and what was left out and why.
+"""Combines the rows of all files of one tumour into `Observations`, and lists what was left out and why.
 
-Ids are numbered over all files in the order of their first appearance, no (mutation, sample) may stand twice, and the
-rows are laid out as T × D arrays.
+Ids are numbered across all files in order of first appearance, no (mutation, sample) may occur twice, and the rows are
+arranged as T × D arrays.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from pyclone_pgsm.inputs.read_counts.rows import DEFAULT_ERROR_RATE, DEFAULT_TUM
 
 _MOST_CELLS = 2**26
 _MOST_CELLS_PER_ROW = 20
-"""Ids that make more pairs of mutation and sample than the larger of these limits cannot be those of one tumour."""
+"""If there are more pairs of mutation and sample than the larger of these limits, the ids are not those of one
+tumour."""
 
 _WITHOUT_DATA = {
     "ref_counts": 0,
@@ -32,15 +33,15 @@ _WITHOUT_DATA = {
     "error_rate": DEFAULT_ERROR_RATE,
     **dict.fromkeys(SUBCLONAL, 0),
 }
-"""Arrays of the observations, and what they hold where a mutation has no row in a sample."""
+"""Arrays of the observations, with their values where a mutation has no row in a sample."""
 
 
 def lay_out(
     files: Sequence[Rows], found: Sequence[FileProblems], genotype_prior: str
 ) -> tuple[Observations, list[LeftOut]]:
-    """Put the rows of the files that could be read together, as `pyclone_pgsm.read_tables` returns them.
+    """Combine the rows of the files that could be read; return what `pyclone_pgsm.read_tables` returns.
 
-    ``found`` are the problems of all files that were given; second rows for a mutation and sample are noted there.
+    ``found`` are the problems of all files given; second rows for a mutation and sample are noted there.
     """
     joined = _Joined(files)
     if joined.num_cells > max(_MOST_CELLS, _MOST_CELLS_PER_ROW * len(joined.lines)):
@@ -55,9 +56,9 @@ def lay_out(
 
 
 class _Joined:
-    """The rows of all files, R in all, with ids numbered over all of them.
+    """The R rows of all files, with ids numbered across them.
 
-    ``num_cells`` is T × D, and ``cell`` (R,) the place of each row among these cells.
+    ``num_cells`` is T × D, and ``cell`` (R,) the index of each row among these cells.
     """
 
     def __init__(self, files: Sequence[Rows]) -> None:
@@ -70,26 +71,26 @@ class _Joined:
         self.cell = self.mutation * len(self.sample_ids) + self.sample
 
     def numbers(self, name: str) -> NDArray:
-        """(R,) values of one column."""
+        """Return (R,) values of one column."""
         return np.concatenate([rows.numbers[name] for rows in self.files])
 
     def file_of(self, row: int) -> Rows:
-        """The file that a row comes from."""
+        """Return the file that a row comes from."""
         return self.files[self.file[row]]
 
     def spread(self, of_rows: NDArray, otherwise: float) -> NDArray:
-        """(T, D) values of the rows, ``otherwise`` where there is none."""
+        """Return (T, D) values of the rows, ``otherwise`` where there is no row."""
         table = np.full(self.num_cells, otherwise, dtype=of_rows.dtype)
         table[self.cell] = of_rows
         return table.reshape(len(self.mutation_ids), len(self.sample_ids))
 
     def left_out(self, row: int, mutation_id: str, sample_id: str, reason: str) -> LeftOut:
-        """What is left out, at a row that tells of it."""
+        """Return an entry for what is left out, located at a row."""
         return LeftOut(self.file_of(row).file, int(self.lines[row]), mutation_id, sample_id, reason)
 
 
 def _numbered_ids(columns: Sequence[Column]) -> tuple[list[str], NDArray[np.int64]]:
-    """The distinct ids in the order of their first appearance, and the number of each row's id."""
+    """Return the distinct ids in order of first appearance, and the number of each row's id."""
     number_of: dict[str, int] = {}
     numbers = []
     for column in columns:
@@ -102,7 +103,7 @@ def _concatenated(arrays: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
 
 
 def _first_rows(keys: NDArray[np.int64], num_keys: int) -> NDArray[np.int64]:
-    """(num_keys,) first row with each key 0..num_keys-1; -1 where there is none."""
+    """Return (num_keys,) the first row with each key 0..num_keys-1; -1 where there is none."""
     first = np.full(num_keys, -1, dtype=np.int64)
     first[keys[::-1]] = np.arange(len(keys))[::-1]
     return first
@@ -134,7 +135,7 @@ def _note_duplicate(joined: _Joined, row: int, first: int, problems: FileProblem
 
 
 def _arrays(joined: _Joined, genotype_prior: str) -> tuple[Observations, list[LeftOut]]:
-    """T × D arrays of the rows, without the mutations that have no data in any sample."""
+    """Return T × D arrays of the rows, without the mutations that have no data in any sample."""
     has_reads = joined.numbers("ref_counts") + joined.numbers("alt_counts") > 0
     has_copies = (joined.numbers("major_cn") > 0) | (joined.numbers("subclonal_major_cn") > 0)
     if genotype_prior in PRIORS_WITHOUT_COPY_NUMBERS:
@@ -213,7 +214,7 @@ def _samples_without_data(joined: _Joined, has_data: NDArray[np.bool_]) -> list[
 
 
 def _annotations(joined: _Joined, kept: NDArray[np.bool_]) -> dict[str, list[str]]:
-    """The first text that is not empty, for each mutation; columns that are empty throughout are not kept."""
+    """Return the first non-empty text for each mutation, without columns that are empty throughout."""
     keys = dict.fromkeys(key for rows in joined.files for key in rows.annotations)
     texts = {key: _annotation(joined, key) for key in keys}
     return {key: list(itertools.compress(of, kept)) for key, of in texts.items() if any(of)}

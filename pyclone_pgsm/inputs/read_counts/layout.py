@@ -1,9 +1,9 @@
-"""The two layouts of an input table: which column is which, and what other headers may have meant.
+"""The two layouts of an input table: roles of the columns, and recognition of other spellings.
 
-* PyClone-VI, several samples in one table: ``mutation_id sample_id ref_counts alt_counts major_cn minor_cn
-  normal_cn [tumour_content] [error_rate]``, and where there is subclonal copy number ``subclonal_major_cn
-  subclonal_minor_cn subclonal_fraction``, all three or none.
-* PyClone, one file a sample: ``mutation_id ref_counts var_counts normal_cn minor_cn major_cn``.
+* PyClone-VI, several samples in one table: ``mutation_id sample_id ref_counts alt_counts major_cn minor_cn normal_cn
+  [tumour_content] [error_rate]``, and for subclonal copy number ``subclonal_major_cn subclonal_minor_cn
+  subclonal_fraction``, all three or none.
+* PyClone, one file per sample: ``mutation_id ref_counts var_counts normal_cn minor_cn major_cn``.
 
 ``alt_counts`` and ``var_counts`` mean the same in both.
 """
@@ -25,7 +25,7 @@ GENE_NAMES = (
     "gene", "hugo_symbol", "gene_symbol", "gene_name", "variant_gene", "mutation_gene", "genesymbol", "genename",
     "hgnc_symbol", "symbol",
 )  # fmt: skip
-"""Names of a column with the gene of a mutation, in lower case; the first that a table has is taken."""
+"""Names of a column with the gene of a mutation, in lower case; the first one found in a table is used."""
 
 ANNOTATIONS = {
     "chrom": ("chrom", "chromosome", "chr"),
@@ -34,7 +34,7 @@ ANNOTATIONS = {
     "alt": ("alt",),
     "gene": GENE_NAMES,
 }
-"""Annotations that are kept, and the names of their columns in lower case; the first that a table has is taken."""
+"""Annotations to keep, and the names of their columns in lower case; the first one found in a table is used."""
 
 _MEANS = {
     "mutation_id": ("mutationid", "mutid", "mutation", "variantid", "snvid", "variant", "snv", "id"),
@@ -51,27 +51,27 @@ _MEANS = {
         "errorrate", "errrate", "sequencingerrorrate", "sequencingerror", "seqerror", "epsilon", "ep",
     ),
 }  # fmt: skip
-"""Other spellings of each column, the likeliest first; as `_plain` gives them."""
+"""Other spellings of each column, the likeliest first, as normalised by `_plain`."""
 
 _SHOWN_NAMES, _LONGEST_NAME = 12, 40
 
 
 def is_read(name: str) -> bool:
-    """Whether a column of this name is used for anything."""
+    """Whether a column of this name is used."""
     return (
         name in REQUIRED or name in OPTIONAL or any(name.lower() in names for names in ANNOTATIONS.values())
     )
 
 
 def uses_total_only(names: Sequence[str], genotype_prior: str) -> bool:
-    """Whether ``total_cn`` stands in for ``major_cn`` and ``minor_cn``, as the prior ``total`` allows."""
+    """Whether ``total_cn`` replaces ``major_cn`` and ``minor_cn``, as the prior ``total`` allows."""
     return genotype_prior == "total" and "total_cn" in names and not {"major_cn", "minor_cn"} <= set(names)
 
 
 def note_header_problems(
     table: TextTable, genotype_prior: str, overridden: Sequence[str], problems: FileProblems
 ) -> None:
-    """Note missing columns, and columns that would be overlooked for their spelling.
+    """Note missing columns, and columns that would be ignored because of their spelling.
 
     ``overridden`` are those of ``tumour_content`` and ``error_rate`` that options replace in every sample.
     """
@@ -139,11 +139,11 @@ def _near_miss(column: str, names: Sequence[str]) -> str | None:
 
 
 def _other_spelling(column: str, names: Sequence[str]) -> str | None:
-    """The name that likeliest means the column but is written otherwise."""
+    """Return the name that most likely means the column but is spelled otherwise."""
     spare = {_plain(name): name for name in reversed(names) if name not in REQUIRED and name not in OPTIONAL}
     return next((spare[meant] for meant in _MEANS[column] if meant in spare), None)
 
 
 def _plain(name: str) -> str:
-    """The name in lower case, letters only, without the s of a plural."""
+    """Reduce a name to lower-case letters, without the s of a plural."""
     return re.sub("[^a-z]", "", name.lower()).removesuffix("s")

@@ -1,4 +1,4 @@
-"""One input file → its rows as typed columns, each value checked."""
+"""Reader of one input file: its rows as typed columns, with each value checked."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from pyclone_pgsm.inputs.read_counts.layout import (
 )
 
 DEFAULT_TUMOUR_CONTENT = 1.0
-DEFAULT_ERROR_RATE = float("nan")  # not told: the model infers it
+DEFAULT_ERROR_RATE = float("nan")  # not specified: the model infers it
 
 _WHOLE = {
     "ref_counts": values.READS,
@@ -45,7 +45,7 @@ _STYLE = Style("a table of read counts as text", is_read)
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of one file: R mutations in samples. A row whose id is missing has an empty one."""
+    """The rows of one file: R mutations in samples. A missing id is an empty text."""
 
     file: str
     """Path as the user gave it."""
@@ -54,20 +54,20 @@ class Rows:
     samples: Column
     numbers: dict[str, NDArray]
     """(R,) ``ref_counts alt_counts major_cn minor_cn normal_cn subclonal_major_cn subclonal_minor_cn`` as int64,
-    ``tumour_content error_rate subclonal_fraction`` as float64. Values that could not be read are -1; those of
-    a second copy-number state are 0 where there is one state."""
+    ``tumour_content error_rate subclonal_fraction`` as float64. Values that could not be read are -1; those of a second
+    copy-number state are 0 where there is one state."""
     copies_column: str
-    """The column that ``major_cn`` was read from."""
+    """The column from which ``major_cn`` was read."""
     named_after_file: bool
     """Whether the file holds one sample that is named after it."""
     content_unknown: list[str]
-    """Samples whose tumour content neither a column nor an option tells."""
+    """Samples whose tumour content is given neither by a column nor by an option."""
     annotations: dict[str, Column] = field(default_factory=dict)
     """Columns to keep, under their normalised names."""
 
 
 def sample_name(path: Path) -> str:
-    """The name of a file without folder, ``.gz`` and ``.tsv``, ``.csv`` or ``.txt``."""
+    """Return the name of a file without folder, ``.gz`` and ``.tsv``, ``.csv`` or ``.txt``."""
     without_gz = re.sub(r"(?<=.)\.gz$", "", path.name, flags=re.IGNORECASE)
     return re.sub(r"(?<=.)\.(tsv|csv|txt)$", "", without_gz, flags=re.IGNORECASE)
 
@@ -81,7 +81,7 @@ def read_rows(
 ) -> Rows:
     """Read and check one file, a table in one of the layouts of `pyclone_pgsm.inputs.read_counts.layout`.
 
-    The options are those of `pyclone_pgsm.read_tables`, with a number in place of each distribution.
+    The options are those of `pyclone_pgsm.read_tables`, with each distribution replaced by its mean.
     """
     table = read_columns(path, _STYLE, problems)
     given = {"tumour_content": tumour_content, "error_rate": error_rate}
@@ -152,7 +152,7 @@ def _one_sample(path: Path, cells: Cells) -> Column:
 def _share(
     cells: Cells, name: str, reader: values.Share, given: NDArray[np.float64], default: float
 ) -> NDArray[np.float64]:
-    """The given values; where they are NaN, those of the column; the default if there is no such column."""
+    """Return the given values; where they are NaN, those of the column, or the default if there is no such column."""
     is_open = np.isnan(given)
     if name not in cells:
         return np.where(is_open, default, given)
@@ -160,14 +160,14 @@ def _share(
 
 
 def _of_each_sample(option: float | Mapping[str, float] | None, samples: Column) -> NDArray[np.float64]:
-    """(R,) value of the option for the sample of each row, NaN where it says nothing."""
+    """Return (R,) the option's value for the sample of each row, NaN where it has none."""
     if isinstance(option, Mapping):
         return samples.map(lambda sample: option.get(sample, np.nan), np.float64)
     return np.full(len(samples.codes), np.nan if option is None else option)
 
 
 def _merge_variant_counts(numbers: dict[str, NDArray], cells: Cells) -> None:
-    """Put ``var_counts`` under the name ``alt_counts``; where a table has both they must agree."""
+    """Rename ``var_counts`` to ``alt_counts``; if a table has both, they must agree."""
     if "var_counts" not in numbers:
         return
     variant = numbers.pop("var_counts")
@@ -189,7 +189,7 @@ def _note_minor_above_major(numbers: dict[str, NDArray], minor: str, major: str,
 
 
 def _second_states(cells: Cells) -> dict[str, NDArray]:
-    """The columns of a second copy-number state; 0 where a row leaves them empty, and without the columns."""
+    """Return the columns of a second copy-number state, 0 where they are empty or missing."""
     if not all(name in cells for name in SUBCLONAL):
         return {name: np.zeros(len(cells), kind) for name, kind in SUBCLONAL.items()}
     is_empty = {name: cells.is_empty(name) for name in SUBCLONAL}
@@ -212,5 +212,5 @@ def _second_states(cells: Cells) -> dict[str, NDArray]:
 
 
 def one_line(text: str) -> str:
-    """An annotation with single spaces in place of control characters and other white space."""
+    """Replace control characters and white space in an annotation by single spaces."""
     return " ".join(CONTROL.sub(" ", text).split())

@@ -1,7 +1,7 @@
-"""What in the data of one tumour looks like a mistake, though each value by itself is allowed.
+"""Signs of mistakes in the data of one tumour, although each single value is allowed.
 
 Each suspicion is a sentence for the user; it changes nothing. The thresholds are far from what the data of one tumour
-can give, so that ordinary data raise none.
+can give, so ordinary data raise none.
 """
 
 from __future__ import annotations
@@ -16,39 +16,39 @@ from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.problems import listed
 
 FAR_ABOVE = 0.1
-"""A variant allele frequency is far above the largest that copy numbers and tumour content allow at this distance."""
+"""A variant allele frequency is far above the largest allowed by copy numbers and tumour content at this distance."""
 
 MOST_IMPOSSIBLE = 0.5
-"""If at least this share of the frequencies is far above, something must be wrong; real tumours had at most 0.04."""
+"""If at least this share of frequencies is far above, something must be wrong; real tumours had at most 0.04."""
 
 HIGH_FREQUENCY, MANY_IMPOSSIBLE = 0.7, 0.25
-"""If the median frequency of every sample is above the first, this share is enough."""
+"""If the median frequency of every sample is above the first, the second share is enough."""
 
 LEAST_MUTATIONS = 5
-"""Samples, and groups of samples, with fewer mutations than this are not judged."""
+"""Samples, and groups of samples, with fewer mutations than this are not checked."""
 
 LEAST_READS, LEAST_FREQUENCY = 5, 0.05
-"""A mutation with at least so many variant reads, and this share of them, is certainly present in a sample."""
+"""A mutation with at least this many variant reads, and this share of the depth, is certainly present in a sample."""
 
 
 def suspicions(observations: Observations) -> list[str]:
-    """What looks like a mistake in the data of one tumour, in sentences without a full stop."""
+    """Return likely mistakes in the data of one tumour, as sentences without a full stop."""
     return [*_swapped_alleles(observations), *_two_patients(observations)]
 
 
 def content_taken_as_one(samples: Sequence[str]) -> str:
-    """What to say of samples whose tumour content is not told."""
+    """Return the message about samples whose tumour content is not specified."""
     return f"tumour content of {listed(samples)} is not known and taken as 1: give it with --tumour-content"
 
 
 def _frequencies(observations: Observations) -> NDArray[np.float64]:
-    """(T, D) variant allele frequencies, NaN where there are no data."""
+    """Return (T, D) variant allele frequencies, NaN where there are no data."""
     depth = np.where(observations.has_data & (observations.depth > 0), observations.depth, np.nan)
     return observations.alt_counts / depth
 
 
 def _highest_frequencies(observations: Observations) -> NDArray[np.float64]:
-    """(T, D) the variant allele frequency of a mutation on all major copies of all tumour cells."""
+    """Return (T, D) the variant allele frequency of a mutation on all major copies of all tumour cells."""
     second = observations.subclonal_fraction
 
     def mean(main: NDArray, other: NDArray) -> NDArray[np.float64]:
@@ -107,7 +107,7 @@ def _two_patients(observations: Observations) -> list[str]:
 
 
 def _groups(seen: NDArray[np.bool_]) -> list[list[int]]:
-    """Groups of samples that have no mutation in common with any sample of another; (T, D) ``seen`` says which are."""
+    """Partition samples into groups without common mutations; (T, D) ``seen`` says which mutations a sample has."""
     counts = seen.astype(np.float32)
     groups: list[list[int]] = []
     for sample, linked in enumerate(counts.T @ counts > 0):
@@ -118,5 +118,5 @@ def _groups(seen: NDArray[np.bool_]) -> list[list[int]]:
 
 
 def _is_large(seen: NDArray[np.bool_], group: list[int], least_samples: int) -> bool:
-    """Whether a group has enough samples and mutations to tell something."""
+    """Whether a group has enough samples and mutations to be checked."""
     return len(group) >= least_samples and int(seen[:, group].any(axis=1).sum()) >= LEAST_MUTATIONS

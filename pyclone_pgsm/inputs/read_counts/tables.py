@@ -1,6 +1,6 @@
-"""Tables of read counts and copy numbers → `Observations`, and what was left out and why.
+"""Reader of tables of read counts and copy numbers: returns `Observations`, and what was left out and why.
 
-The steps: each file alone (`pyclone_pgsm.inputs.read_counts.rows`), then all together
+Each file is first read alone (`pyclone_pgsm.inputs.read_counts.rows`), then all are combined
 (`pyclone_pgsm.inputs.read_counts.joining`).
 """
 
@@ -31,44 +31,42 @@ def read_tables(
     """Read one tumour from one or many tables.
 
     The layouts are those of `pyclone_pgsm.inputs.read_counts.layout`, and may be mixed: a table with a column
-    ``sample_id`` holds any samples, one without is a sample named after its file. Separator, compression and
-    line ends are found out.
+    ``sample_id`` holds any number of samples, one without it holds a single sample, named after its file. Separator,
+    compression and line ends are detected.
 
-    A mutation has no data in a sample where it has no row, no reads, or ``major_cn`` 0 (it cannot be modelled
-    where the tumour has no copy of the locus; of the three, only this is told in the second result) and no
-    second copy-number state that has copies. A
-    mutation with no data in any sample is left out. Genotype priors ``ab``, ``bb`` and ``no-zygosity`` do not
-    look at the tumour's copy numbers, so that ``major_cn`` 0 is nothing special to them.
+    A mutation has no data in a sample if it has no row there, no reads, or ``major_cn`` 0 and no second copy-number
+    state with copies (a mutation cannot be modelled where the tumour has no copy of the locus). Only the last of these
+    is listed in the second result. A mutation without data in any sample is left out. The genotype priors ``ab``,
+    ``bb`` and ``no-zygosity`` do not use the tumour's copy numbers, so for them ``major_cn`` 0 has no special meaning.
 
     Parameters
     ----------
     paths : sequence of str or Path, or one
         The files.
     tumour_content : float, Uncertain, or mapping of sample to one of these, optional
-        Share of cancer cells, in (0, 1]; of a distribution, its mean (the model takes care of the rest, see
-        `pyclone_pgsm.inputs.tumour_content`). What is given here is used even where the tables have a column
-        ``tumour_content``, which is then not looked at. Samples that a mapping does not name, and all samples
-        without this option, take the column, or 1.0 if there is none.
+        Share of cancer cells, in (0, 1]. Of a distribution only the mean is used here (the model does the rest, see
+        `pyclone_pgsm.inputs.tumour_content`). Overrides a column ``tumour_content``, whose values are then ignored.
+        Samples that a mapping does not name, and all samples without this option, use the column, or 1.0 if there is
+        none.
     error_rate : float, optional
-        Probability of a wrong base in a read, in (0, 0.5); goes before a column ``error_rate`` in the same
-        way. NaN, to be inferred, if neither is there.
+        Probability of a wrong base in a read, in (0, 0.5); overrides a column ``error_rate``. If neither is given, it
+        is NaN and will be inferred.
     genotype_prior : str
-        Name of the genotype prior that the observations are meant for. ``total`` accepts a column
-        ``total_cn`` in place of ``major_cn`` and ``minor_cn``; the total is then given as ``major_cn`` with
-        ``minor_cn`` 0.
+        Name of the genotype prior that will be used. With ``total``, a column ``total_cn`` is accepted in place of
+        ``major_cn`` and ``minor_cn``; the total is then returned as ``major_cn``, with ``minor_cn`` 0.
 
     Returns
     -------
     observations : Observations
         T mutations in D samples.
     left_out : list of LeftOut
-        What was left out or changed, in the order of files and rows; then mutations left out; then samples in
-        which no mutation has data (they are kept, but say nothing).
+        What was left out or changed, in the order of files and rows; then mutations left out; then samples in which no
+        mutation has data (they are kept, but have no information).
 
     Raises
     ------
     InputError
-        With everything wrong in all files.
+        Lists everything wrong in all files.
     UsageError
         If no file is given, an option is out of range, or ``tumour_content`` names an unknown sample.
     """
@@ -87,9 +85,9 @@ def read_tables(
 
 
 def count_summary(observations: Observations, left_out: Sequence[LeftOut]) -> list[str]:
-    """What was read, in a few lines of text: the totals, then each sample.
+    """Summarise what was read in a few lines of text: the totals, then each sample.
 
-    ``left_out`` is what `read_tables` gave with the observations.
+    ``left_out`` is the second result of `read_tables`.
     """
     has_data = observations.has_data
     mutations_left_out = {item.mutation_id for item in left_out} - {"", *observations.mutation_ids}
@@ -113,7 +111,7 @@ def count_summary(observations: Observations, left_out: Sequence[LeftOut]) -> li
 
 
 def _distinct_samples(files: Sequence[tuple[int, Rows]], found: Sequence[FileProblems]) -> list[Rows]:
-    """The files, given with their places; of those whose samples are named alike after them the first, as is noted."""
+    """Return the files, but note and omit those whose sample, named after the file, has the name of an earlier one."""
     distinct: list[Rows] = []
     named: dict[str, str] = {}
     for place, rows in files:

@@ -1,7 +1,7 @@
 """Copy-number segments of the usual callers, and their join with mutations.
 
-`read_segments` reads files of any of the `FORMATS` into one table, a row a segment; `join` gives each mutation the copy
-numbers of the segment that it lies in.
+`read_segments` reads files of any of the `FORMATS` into one table with one row per segment; `join` gives each mutation
+the copy numbers of its segment.
 """
 
 from pyclone_pgsm.inputs.segments.formats import FORMATS

@@ -1,9 +1,9 @@
-"""What the rows of each tool say of the tumour's alleles, in one form.
+"""Conversion of the tumour's alleles, as each tool writes them, to one form.
 
-A row gives one or more states of the locus, each a pair of copy numbers (major ≥ minor) with the share of cells that
-hold it; of more than two, those in most cells are kept, and the share of the others. What neither state holds is
-normal. Total copy numbers without alleles are kept as such: they are enough where the total is at most 1, on the single
-X of a man, and for genotype priors that look at totals only.
+A row gives one or more states of the locus, each a pair of copy numbers (major ≥ minor) with the share of cells in it.
+Of more than two states, the two with the largest shares are kept, and the total share of the others. The remaining
+cells are normal. Total copy numbers without alleles are kept as such: they suffice where the total is at most 1, on the
+single X of a man, and for genotype priors that use only totals.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ HATCHET_CLONES = tuple(f"clone{number}" for number in range(1, 33))
 """Names of tumour clones; HATCHet infers a handful."""
 
 _MOST_AMISS = 0.02
-"""Shares of cells contradict each other if they differ by more; less may come from rounding."""
+"""Shares of cells that differ by more than this contradict each other; smaller differences may come from rounding."""
 REAL = ["real_major", "real_minor"]
 """Columns of the copy numbers before rounding; NaN where they were whole."""
 
@@ -31,9 +31,9 @@ def one_state(
     fraction: NDArray[np.float64] | None = None,
     real: NDArray[np.float64] | None = None,
 ) -> pd.DataFrame:
-    """The `STATES` of `Segments.table`, ``rounding`` and `REAL` of rows with one state each.
+    """Return the `STATES` of `Segments.table`, ``rounding`` and `REAL` for rows with one state each.
 
-    ``real`` (R, 2) are the copy numbers before rounding. A share that is NaN stands for all cells.
+    ``real`` (R, 2) are the copy numbers before rounding. A share that is NaN means all cells.
     """
     if real is None:
         real = np.full((len(major), 2), np.nan)
@@ -58,10 +58,10 @@ def one_state(
 
 
 def of_states(states: NDArray[np.int64], shares: NDArray[np.float64]) -> pd.DataFrame:
-    """Alleles of rows with any number of states: (R, K, 2) major and minor copies, (R, K) shares of cells.
+    """Return the alleles of rows with any number of states: (R, K, 2) major and minor copies, (R, K) shares of cells.
 
-    Equal states are taken together. The two in most cells come first, in the order in which they were given. What
-    stands where a share is 0 does not matter.
+    Equal states are merged. The two with the largest shares are kept, in the order given. States with share 0 are
+    ignored.
     """
     size = len(shares)
     states = np.concatenate([states, np.full((size, 2, 2), UNKNOWN)], axis=1)
@@ -70,7 +70,7 @@ def of_states(states: NDArray[np.int64], shares: NDArray[np.float64]) -> pd.Data
     largest = np.sort(np.argsort(-shares, axis=1, kind="stable")[:, :2], axis=1)
     rows = np.arange(size)
     first, second = largest[:, 0], largest[:, 1]
-    # a single state may stand behind one that no cell holds
+    # a single state may come after one with share 0
     first, second = np.where(shares[rows, first] > 0, (first, second), (second, first))
     fraction, second_fraction = shares[rows, first], shares[rows, second]
     has_second = second_fraction > 0
@@ -86,14 +86,14 @@ def of_states(states: NDArray[np.int64], shares: NDArray[np.float64]) -> pd.Data
 
 
 def ordered(first: NDArray[np.int64], second: NDArray[np.int64]) -> tuple[NDArray, NDArray]:
-    """Two alleles as (major, minor); both unknown where one is."""
+    """Return two alleles as (major, minor); both are unknown if one is."""
     known = (first != UNKNOWN) & (second != UNKNOWN)
     major = np.where(known, np.maximum(first, second), UNKNOWN)
     return major, np.where(known, np.minimum(first, second), UNKNOWN)
 
 
 def of_pair(cells: SegmentCells) -> pd.DataFrame:
-    """Alleles from two columns, whichever is the larger; the total alone where a column ``total`` has it."""
+    """Read alleles from two columns in either order; where unknown, use the total from a column ``total``."""
     major, minor = ordered(cells.copies("major"), cells.copies("minor"))
     return one_state(*with_totals(major, minor, cells.copies("total")), cells.share("fraction"))
 
@@ -101,20 +101,20 @@ def of_pair(cells: SegmentCells) -> pd.DataFrame:
 def with_totals(
     major: NDArray[np.int64], minor: NDArray[np.int64], total: NDArray[np.int64]
 ) -> tuple[NDArray, NDArray]:
-    """The total in place of alleles that are not known; 0 and 1 copies have only one way to be shared."""
+    """Replace alleles that are unknown by the total; totals of 0 and 1 determine both alleles."""
     taken = np.where(minor == UNKNOWN, total, major)
     certain = (minor == UNKNOWN) & (total >= 0) & (total <= 1)
     return taken, np.where(certain, 0, minor)
 
 
 def of_total(cells: SegmentCells) -> pd.DataFrame:
-    """Total copy numbers alone."""
+    """Read total copy numbers only."""
     unknown = np.full(len(cells), UNKNOWN, dtype=np.int64)
     return one_state(*with_totals(unknown, unknown, cells.copies("total")))
 
 
 def of_total_and_minor(cells: SegmentCells) -> pd.DataFrame:
-    """Alleles from the columns ``total`` and ``minor``."""
+    """Read alleles from the columns ``total`` and ``minor``."""
     total, minor = cells.copies("total"), cells.copies("minor")
     known = (total != UNKNOWN) & (minor != UNKNOWN)
     too_large = known & (minor > total)
@@ -130,28 +130,28 @@ def of_total_and_minor(cells: SegmentCells) -> pd.DataFrame:
 def rounded(
     first: NDArray[np.float64], second: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """(R, 2) major and minor copies from real copy numbers of two alleles, as they are and as whole numbers."""
+    """Return (R, 2) major and minor copies from real copy numbers of two alleles, before and after rounding."""
     real = np.stack([np.maximum(first, second), np.minimum(first, second)], axis=1)
     real[np.isnan(real).any(axis=1)] = np.nan
     return real, nearest(real)
 
 
 def nearest(copies: NDArray[np.float64]) -> NDArray[np.int64]:
-    """The nearest whole copy numbers that are not negative; -1 for NaN."""
+    """Return the nearest whole copy numbers that are not negative; -1 for NaN."""
     return np.where(np.isnan(copies), UNKNOWN, np.maximum(np.rint(np.nan_to_num(copies)), 0)).astype(np.int64)
 
 
 def of_real_pair(cells: SegmentCells) -> pd.DataFrame:
-    """Alleles from two columns of real copy numbers; the total alone where a column ``total`` has it."""
+    """Read alleles from two columns of real copy numbers; where unknown, use the total from a column ``total``."""
     real, whole = rounded(cells.real_copies("major"), cells.real_copies("minor"))
     major, minor = with_totals(whole[:, 0], whole[:, 1], nearest(cells.real_copies("total")))
     return one_state(major, minor, cells.share("fraction"), real)
 
 
 def of_total_and_frequency(cells: SegmentCells) -> pd.DataFrame:
-    """PURPLE 2: the total c and the frequency f of the major allele, which then has c·f copies.
+    """Read PURPLE 2: the total c and the frequency f of the major allele, which then has c·f copies.
 
-    f is at least 0.5 where it is known; a smaller one stands for "not known".
+    f is at least 0.5 where it is known; smaller values mean "not known".
     """
     total, frequency = cells.real_copies("total"), cells.numbers("frequency", ALLELE_FREQUENCY, np.float64)
     frequency = np.where(frequency < 0.5, np.nan, np.minimum(frequency, 1.0))
@@ -162,7 +162,7 @@ def of_total_and_frequency(cells: SegmentCells) -> pd.DataFrame:
 
 
 def of_battenberg(cells: SegmentCells) -> pd.DataFrame:
-    """Battenberg's solution A: one state, or two whose shares make up all tumour cells."""
+    """Read Battenberg's solution A: one state, or two whose shares make up all tumour cells."""
     major, minor = ordered(cells.copies("major"), cells.copies("minor"))
     second_major, second_minor = ordered(cells.copies("second_major"), cells.copies("second_minor"))
     share, second_share = cells.share("fraction"), cells.share("second_fraction")
@@ -184,7 +184,7 @@ def of_battenberg(cells: SegmentCells) -> pd.DataFrame:
 
 
 def of_hatchet(cells: SegmentCells) -> pd.DataFrame:
-    """HATCHet: the copies of each clone, and its share of all cells of the sample, normal ones included."""
+    """Read HATCHet: the copies of each clone, and its share of all cells of the sample, including normal ones."""
     clones = [clone for clone in HATCHET_CLONES if f"cn_{clone}" in cells or f"u_{clone}" in cells]
     for part in (f"{kind}_{clone}" for clone in clones for kind in ("cn", "u")):
         if part not in cells:
@@ -211,7 +211,7 @@ def of_hatchet(cells: SegmentCells) -> pd.DataFrame:
 
 
 def _note_other_purity(cells: SegmentCells, normal: NDArray[np.float64]) -> None:
-    """Note rows whose share of normal cells is not that of the first row of the sample."""
+    """Note rows whose share of normal cells differs from that in the first row of the sample."""
     if "sample" not in cells or not len(cells):
         return
     codes = cells.column("sample").codes

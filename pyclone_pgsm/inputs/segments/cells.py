@@ -1,4 +1,4 @@
-"""The cells of a table of segments as numbers; everything that is no number is noted with its row and column."""
+"""Cells of a table of segments as numbers; texts that are not numbers are noted with row and column."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ POSITION = values.Whole(
 
 
 class Fitted(values.Real):
-    """Reader of copy numbers that callers fit: real, and at times a little below 0, but no whole number below."""
+    """Reader of real copy numbers fitted by callers: they may be slightly negative, but not negative whole numbers."""
 
     def __call__(self, text: str) -> float:
         value = super().__call__(text)
@@ -34,7 +34,7 @@ class Fitted(values.Real):
 
 
 LEAST_FITTED = -2.0
-"""Callers that fit real copy numbers fit some a little below 0 to short, noisy segments; less is a fault."""
+"""Callers fit slightly negative copy numbers to some short, noisy segments; smaller values are faults."""
 REAL_COPIES = Fitted(
     LEAST_FITTED,
     values.LARGEST_COPY_NUMBER,
@@ -44,7 +44,7 @@ NORMAL_COPIES = values.Whole(
     0, values.LARGEST_COPY_NUMBER, "the copy number of normal cells: a whole number, 0 or more"
 )
 MOST_OF_ALL = 1.05
-"""Some fitted shares come out a little above 1; those up to this are taken as 1."""
+"""Some fitted shares are slightly above 1; values up to this are taken as 1."""
 _ROUNDING = 1e-6
 SHARE_OF_CELLS = values.Real(
     -_ROUNDING, MOST_OF_ALL + _ROUNDING, f"a share of cells: 0 to 1 (up to {MOST_OF_ALL} is taken as 1)"
@@ -64,19 +64,20 @@ _CAVEMAN = Headerless(
 
 @lru_cache(maxsize=4096)
 def plain(name: str) -> str:
-    """A column name in lower case, letters and digits only: how tools' spellings of one name are told to be one."""
+    """Reduce a column name to lower-case letters and digits, so that different tools' spellings compare equal."""
     return re.sub(r"[^a-z0-9]", "", name.lower())
 
 
 def style(expected: str, known: Collection[str]) -> Style:
-    """How callers write tables; of the columns, those with known plain names are wanted."""
+    """Return the style in which callers write tables; columns with the given plain names are wanted."""
     return Style(expected, lambda name: plain(name) in known, is_loose=True, headerless=_CAVEMAN)
 
 
 class SegmentCells(Cells):
-    """The columns of a file of segments: numbers, each -1 or NaN where the cell is empty or there is no such column.
+    """The columns of a file of segments as numbers, -1 or NaN where a cell is empty or the column is missing.
 
-    ``above_one`` has the rows, (R,) bool, in which a share of cells above 1 was taken as 1, for each part that has any.
+    ``above_one`` gives, for each part that has any, the rows, (R,) bool, in which a share of cells above 1 was taken as
+    1.
     """
 
     def __init__(self, table: TextTable, problems: FileProblems, column_of: dict[str, str]) -> None:
@@ -84,15 +85,15 @@ class SegmentCells(Cells):
         self.above_one: dict[str, NDArray[np.bool_]] = {}
 
     def copies(self, part: str) -> NDArray[np.int64]:
-        """(R,) whole copy numbers."""
+        """Return (R,) whole copy numbers."""
         return self.numbers(part, values.COPIES, np.int64)
 
     def real_copies(self, part: str) -> NDArray[np.float64]:
-        """(R,) copy numbers as they are."""
+        """Return (R,) copy numbers without rounding."""
         return self.numbers(part, REAL_COPIES, np.float64)
 
     def share(self, part: str) -> NDArray[np.float64]:
-        """(R,) shares of cells."""
+        """Return (R,) shares of cells."""
         shares = self.numbers(part, SHARE_OF_CELLS, np.float64)
         if (above := shares > 1 + _ROUNDING).any():
             self.above_one[part] = above
@@ -101,13 +102,13 @@ class SegmentCells(Cells):
     def numbers(
         self, part: str, read: Callable[[str], Any], dtype: type, shape: tuple[int, ...] = ()
     ) -> NDArray:
-        """(R, *shape) numbers, as ``read`` makes them of a text."""
+        """Return (R, *shape) numbers, to which ``read`` converts the texts."""
         nothing = UNKNOWN if dtype is np.int64 else np.nan
         return self.read(part, read, dtype, nothing, may_miss=True, shape=shape)
 
 
 def pair_of_copies(text: str) -> tuple[int, int]:
-    """The copies of two alleles written ``A|B``."""
+    """Read the copies of two alleles written ``A|B``."""
     pair = _PAIR.fullmatch(text)
     if pair is None:
         raise ValueError("no pair of copy numbers; expected the copies of the two alleles, such as 2|1")

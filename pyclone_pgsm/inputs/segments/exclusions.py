@@ -1,4 +1,4 @@
-"""Why a mutation has no copy numbers, or others than its segment says: the texts of ``left_out.tsv``."""
+"""Reasons why a mutation has no copy numbers, or other ones than its segment: the texts of ``left_out.tsv``."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ FillGaps = Literal["diploid"]
 
 
 class Exclusions:
-    """Why each of N mutations is left out or changed: the first reason that applies."""
+    """The reason why each of N mutations is left out or changed: the first that applies."""
 
     def __init__(self, size: int) -> None:
         self.is_kept = np.ones(size, dtype=bool)
@@ -27,7 +27,7 @@ class Exclusions:
     def add(
         self, rows: NDArray[np.bool_], reason: str | Callable[[int], str], *, is_kept: bool = False
     ) -> None:
-        """Give a reason, which may depend on the row, to those of the rows that have none."""
+        """Set the reason, which may depend on the row, of those rows that have none yet."""
         new = rows & (self._reasons == "")
         self._reasons[new] = (
             reason if isinstance(reason, str) else [reason(row) for row in np.flatnonzero(new).tolist()]
@@ -35,7 +35,7 @@ class Exclusions:
         self.is_kept &= ~new | is_kept
 
     def left_out(self, given: pd.DataFrame, names: Sequence[str]) -> list[LeftOut]:
-        """The rows with a reason."""
+        """Return an entry for each row with a reason."""
         places = np.flatnonzero(self._reasons != "")
         columns = (given[name].iloc[places].tolist() for name in ("file", "row", "sample_id"))
         return [
@@ -51,6 +51,7 @@ def exclusions_of(
     states: States,
     fill_gaps: FillGaps | None,
 ) -> Exclusions:
+    """Return why each mutation is left out or changed."""
     exclusions = Exclusions(len(found.given))
     exclusions.add(~found.has_segments[found.sample], "there are no copy-number segments of this sample")
     exclusions.add(
@@ -76,7 +77,7 @@ def exclusions_of(
 def _add_normal(
     exclusions: Exclusions, found: Found, known: Mapping[str, Sample], normal_cn: NDArray[np.int64]
 ) -> None:
-    """Mutations where normal cells have no copies, or unknown ones."""
+    """Exclude mutations where normal cells have no copies, or an unknown number."""
     chroms = found.given["chrom"].tolist()
 
     def doubtful(row: int) -> str:
@@ -101,7 +102,7 @@ def _add_normal(
 
 
 def _add_unknown(exclusions: Exclusions, found: Found, states: States) -> None:
-    """Mutations in segments that do not tell the copies of each allele, or tell more than two states."""
+    """Handle mutations in segments without the copies of each allele, or with more than two states."""
     totals = found.take("major_cn")
 
     def unknown(row: int) -> str:

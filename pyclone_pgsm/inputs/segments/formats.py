@@ -1,7 +1,7 @@
-"""The known formats of copy-number segments, and how a header tells them apart.
+"""The known formats of copy-number segments, and their recognition from the header.
 
-A file has the first layout in `LAYOUTS` whose required columns it has; those with distinctive columns stand first. Only
-letters and digits of column names are compared (`pyclone_pgsm.inputs.segments.cells.plain`).
+A file has the first layout in `LAYOUTS` whose required columns are all present; layouts with distinctive columns come
+first. Only letters and digits of column names are compared (`pyclone_pgsm.inputs.segments.cells.plain`).
 """
 
 from __future__ import annotations
@@ -32,25 +32,25 @@ _TOTAL = ("total_cn", "totcn", "total", "copyNumber", "cn", "tcn")
 class Layout:
     """The columns of one format.
 
-    ``required``, ``place`` (chrom, start and end) and ``optional`` give for each part the possible names of its column;
+    ``required``, ``place`` (chrom, start and end) and ``optional`` list the possible column names of each part;
     messages use the first.
     """
 
     format: str
-    """As ``--cn-format`` takes it."""
+    """Value of ``--cn-format``."""
     title: str
-    """As messages call it."""
+    """Name in messages."""
     required: Mapping[str, tuple[str, ...]]
     read: Callable[[SegmentCells], pd.DataFrame]
-    """From the cells to the columns that `pyclone_pgsm.inputs.segments.alleles.one_state` describes."""
+    """Converts cells to the columns that `pyclone_pgsm.inputs.segments.alleles.one_state` describes."""
     place: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _PLACE)
     optional: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     zero_based: bool = False
-    """Whether the first base of a chromosome is 0 and the end not part of the segment."""
+    """Whether positions are counted from 0 and the end is not part of the segment."""
     of_all_cells: bool = False
-    """Whether shares of cells count the normal cells of the sample too."""
+    """Whether shares of cells include the normal cells of the sample."""
     has_rows_for_states: bool = False
-    """Whether the states of one segment have a row each."""
+    """Whether each state of a segment has its own row."""
 
     @property
     def has_alleles(self) -> bool:
@@ -63,11 +63,11 @@ class Layout:
         return {**self.place, **self.required, "sample": _SAMPLE, **self.optional}
 
     def columns(self, names: Sequence[str]) -> dict[str, str]:
-        """Part to the column that plays it, of the names in a header."""
+        """Map each part to its column among the names in a header."""
         return columns_by_part(names, self.parts, plain)
 
     def missing(self, names: Sequence[str]) -> list[str]:
-        """Names of the required columns that are not in a header."""
+        """Return the names of the required columns that are missing from a header."""
         found = self.columns(names)
         return [of[0] for part, of in {**self.place, **self.required}.items() if part not in found]
 
@@ -233,7 +233,7 @@ LAYOUTS = (
 """All layouts, the distinctive ones first."""
 
 FORMATS = tuple(sorted({layout.format for layout in LAYOUTS}))
-"""The names that ``--cn-format`` takes."""
+"""Values of ``--cn-format``."""
 
 _LOG_RATIOS = ("segmentmean", "segmean", "seglogr", "mean", "logratio", "medianlogr", "log2", "log2ratio")
 
@@ -241,17 +241,17 @@ STYLE = style(
     "a table of copy-number segments as text",
     {plain(each) for layout in LAYOUTS for of in layout.parts.values() for each in of},
 )
-"""How files of segments look."""
+"""Style of files of segments."""
 
 
 def recognise(names: Sequence[str], cn_format: str | None) -> Layout | None:
-    """The layout of a header, or of a given format; None if there is none that it has all columns of."""
+    """Return the first layout, of the given format if any, whose required columns are all in a header; else None."""
     candidates = (layout for layout in LAYOUTS if cn_format in (None, layout.format))
     return next((layout for layout in candidates if not layout.missing(names)), None)
 
 
 def why_not_recognised(names: Sequence[str], cn_format: str | None) -> str:
-    """The message for a header that `recognise` does not know."""
+    """Return the message about a header that `recognise` does not know."""
     has = f"The header has {listed(names, most=12, longest=40)}"
     if cn_format is not None:
         of_format = [layout for layout in LAYOUTS if layout.format == cn_format]
@@ -272,7 +272,7 @@ def why_not_recognised(names: Sequence[str], cn_format: str | None) -> str:
 
 
 def why_totals_are_not_enough(layout: Layout, column: str) -> str:
-    """The message for a file with total copy numbers only."""
+    """Return the message about a file with total copy numbers only."""
     message = (
         f"total copy numbers only (column {column}): the model needs the copies of each allele. Use "
         "--genotype-prior total, or segments with alleles"
@@ -281,7 +281,7 @@ def why_totals_are_not_enough(layout: Layout, column: str) -> str:
 
 
 def _nearest(names: Sequence[str]) -> Layout | None:
-    """The layout of which most is there: at least one column beyond the place, and half of all required."""
+    """Return the layout with most columns present: at least one besides the place, and half of all required."""
 
     def share(layout: Layout) -> float:
         return 1 - len(layout.missing(names)) / (len(layout.place) + len(layout.required))

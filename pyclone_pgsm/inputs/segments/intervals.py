@@ -1,8 +1,8 @@
-"""Which segment each position, and each mutation, lies in, for all at once.
+"""Finds the segment of each position and mutation, for all at once.
 
-The segments of one sample and chromosome are cut into pieces that do not overlap. Where segments overlap that say the
-same, either will do; where they say different things, the piece names two that contradict each other. Positions are
-then found by binary search over all pieces of all samples and chromosomes.
+The segments of one sample and chromosome are cut into pieces that do not overlap. Where overlapping segments agree, the
+piece names one of them; where they do not, it names two that contradict each other. Positions are then found by binary
+search over the pieces of all samples and chromosomes.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.inputs.segments.model import STATES, Segments
 
 NONE = -1
-"""No segment, or no segment that contradicts."""
+"""No segment, or no contradicting segment."""
 
 _SPAN = 2**32
 """Larger than any position."""
@@ -26,7 +26,7 @@ _SPAN = 2**32
 
 @dataclass(frozen=True)
 class Pieces:
-    """P pieces, ordered by group and start, no two of a group overlapping; all arrays are (P,), ends inclusive."""
+    """P pieces, ordered by group and start and disjoint within a group; all arrays are (P,), ends are inclusive."""
 
     group: NDArray[np.int64]
     start: NDArray[np.int64]
@@ -34,10 +34,10 @@ class Pieces:
     segment: NDArray[np.int64]
     """The segment that covers the piece."""
     rival: NDArray[np.int64]
-    """Another one that covers it and says something else; -1 if there is none."""
+    """Another segment that covers the piece and contradicts the first; -1 if there is none."""
 
     def find(self, group: NDArray[np.int64], position: NDArray[np.int64]) -> NDArray[np.int64]:
-        """(N,) place of the piece that holds each position of a group; -1 where there is none."""
+        """Return (N,) the index of the piece that contains each position of a group; -1 if there is none."""
         if not len(self.start):
             return np.full(len(position), NONE)
         place = np.searchsorted(self.group * _SPAN + self.start, group * _SPAN + position, side="right") - 1
@@ -51,8 +51,8 @@ def pieces_of(
 ) -> Pieces:
     """Cut N segments into pieces.
 
-    ``group`` numbers samples and chromosomes from 0; ``start`` and ``end`` are both part of the segment, below 2³²;
-    ``content`` is the same number for segments that say the same.
+    ``group`` numbers samples and chromosomes from 0; ``start`` and ``end`` are inclusive and below 2³²; ``content`` is
+    the same number for segments that agree.
     """
     order = np.lexsort((start, group))
     group, start, end = group[order], start[order], end[order]
@@ -75,9 +75,9 @@ def _cut(
     segment: NDArray[np.int64],
     content: NDArray[np.int64],
 ) -> NDArray[np.int64]:
-    """(P, 5) group, first and last position, segment and rival of the pieces of one group.
+    """Return (P, 5) group, first and last position, segment and rival of the pieces of one group.
 
-    A sweep along the positions at which a segment opens or has closed; the open ones are kept by what they say.
+    Sweeps along the positions at which segments begin or have ended; the open segments are grouped by content.
     """
     opening = np.argsort(start, kind="stable").tolist()
     closing = np.argsort(end, kind="stable").tolist()
@@ -104,7 +104,7 @@ def _cut(
 
 
 SAYS = [*STATES, "normal_cn", "of_all_cells"]
-"""Columns of segments that contradict each other if they differ."""
+"""Segments that differ in one of these columns contradict each other."""
 
 
 @dataclass(frozen=True)
@@ -115,17 +115,17 @@ class Found:
     segments: pd.DataFrame
     samples: list[str]
     has_segments: NDArray[np.bool_]
-    """(D,) whether there are segments of each sample."""
+    """(D,) whether each sample has segments."""
     sample: NDArray[np.int64]
-    """(N,) place of each mutation's sample among the samples."""
+    """(N,) index of each mutation's sample."""
     segment: NDArray[np.int64]
-    """(N,) row of the segment that holds each mutation; -1 if there is none."""
+    """(N,) row of the segment that contains each mutation; -1 if there is none."""
     rival: NDArray[np.int64]
-    """(N,) row of one that holds it, too, and says something else; -1 if there is none."""
+    """(N,) row of another segment that contains it but contradicts the first; -1 if there is none."""
 
     @classmethod
     def of(cls, given: pd.DataFrame, segments: Segments, rows: Mapping[str, NDArray[np.int64]]) -> Found:
-        """Look all mutations up; ``rows`` are the segments of each sample."""
+        """Find the segments of all mutations; ``rows`` are the segments of each sample."""
         table, samples = segments.table, list(rows)
         sample = _codes(given["sample_id"], samples)
         chroms = list(dict.fromkeys([*table["chrom"].cat.categories, *given["chrom"].cat.categories]))
@@ -138,20 +138,20 @@ class Found:
             table.groupby(SAYS, dropna=False, sort=False).ngroup().to_numpy().astype(np.int64)[used],
         )
         at = pieces.find(sample * len(chroms) + _codes(given["chrom"], chroms), given["pos"].to_numpy())
-        used = np.append(used, NONE)  # so that the place -1 stays -1
+        used = np.append(used, NONE)  # so that index -1 gives -1
         holder, rival = (np.append(of, NONE)[at] for of in (pieces.segment, pieces.rival))
         return cls(given, table, samples, sizes > 0, sample, used[holder], used[rival])
 
     def take(self, name: str, otherwise: float = NONE) -> NDArray:
-        """(N,) values of a column of the segments, where there is a segment."""
+        """Return (N,) values of a column of the segments, ``otherwise`` where there is no segment."""
         column = self.segments[name].to_numpy()
         return np.where(self.segment == NONE, otherwise, column[self.segment] if len(column) else otherwise)
 
     def where(self, segment: int) -> str:
-        """A segment as messages name it."""
+        """Return a segment's file and row for messages."""
         return f"row {self.segments['row'].iat[segment]} of {self.segments['file'].iat[segment]}"
 
 
 def _codes(column: pd.Series, names: list[str]) -> NDArray[np.int64]:
-    """Place of each text of a categorical column among some names; -1 where it is none of them."""
+    """Return the index of each text of a categorical column in ``names``; -1 if it is not there."""
     return pd.Index(names).get_indexer(column.cat.categories)[column.cat.codes.to_numpy()]

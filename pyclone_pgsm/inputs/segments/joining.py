@@ -1,17 +1,17 @@
-"""Mutations and copy-number segments → the table that PyClone-VI reads, a row a mutation and sample.
+"""Joins mutations and copy-number segments to the table that PyClone-VI reads, with one row per mutation and sample.
 
-Each mutation gets the copy numbers of the segment of its sample that holds its position, ends included, and the copies
-that normal cells have there. It is left out of the sample, with the reason, where nothing can be said:
+Each mutation gets the copy numbers of the segment of its sample that contains its position (ends are inclusive), and
+the copies in normal cells there. It is left out of the sample, with the reason, if
 
-* it lies in no segment (unless gaps are to be filled with the normal state), or on a contig that is no chromosome, or
-  on the mitochondrion, whose copies per cell are not those of the segments;
+* it lies in no segment (unless gaps are filled with the normal state), on a contig that is not a chromosome, or on the
+  mitochondrion, whose copies per cell are not those of the segments;
 * segments with different copy numbers overlap there;
-* the sample has no segments, though others have;
-* the segment does not tell the copies of each allele, or tells more than two states, of which the two largest hold
-  not nearly all tumour cells;
-* normal cells have no copy (Y in a woman), or how many they have depends on a sex or genome build that is not known.
+* the sample has no segments, although others have;
+* the segment lacks the copies of each allele, or has more than two states, of which the two largest do not contain
+  nearly all tumour cells;
+* normal cells have no copy (Y in a woman), or a number that depends on an unknown sex or genome build.
 
-Homozygous deletions stay in the table, as ``major_cn`` 0, for whoever reads it to say what becomes of them.
+Homozygous deletions stay in the table with ``major_cn`` 0; its reader must handle them.
 """
 
 from __future__ import annotations
@@ -60,33 +60,33 @@ def join(
     variants : Variants
         N mutations in samples.
     segments : Segments
-        Segments of the same samples, and perhaps of others, which are not looked at. Segments without the name of a
-        sample are those of the only sample of the mutations.
+        Segments of the same samples; those of other samples are ignored. Segments without a sample name are taken as
+        those of the only sample of the mutations.
     sexes, tumour_content : mapping of sample to value, or one value for all samples, optional
     build : str, optional
-        Sex, share of cancer cells and genome build. Where nothing is given here, what the files of the segments say
-        holds, then what the files of the mutations say. Tumour content that nothing tells is 1.
+        Sex, share of cancer cells and genome build. Sex and share are by default those stated in the files of the
+        segments, and an unknown share is 1. The build is by default inferred from the files of segments and mutations.
     fill_gaps : "diploid", optional
-        Take mutations in no segment as having the normal copies of their chromosome.
+        Give mutations in no segment the normal copies of their chromosome.
     genotype_prior : str
-        Name of the genotype prior that the table is meant for. Those that look at totals only, or at no copy numbers
-        of the tumour, need no alleles: a total is then given as ``major_cn``.
+        Name of the genotype prior that will be used. Priors that use only totals, or no copy numbers of the tumour, do
+        not need alleles: a total is then returned as ``major_cn``.
 
     Returns
     -------
     table : DataFrame
         The columns ``mutation_id sample_id ref_counts alt_counts major_cn minor_cn normal_cn tumour_content chrom pos
-        ref alt gene``; where any mutation lies in a segment with two states, ``subclonal_major_cn subclonal_minor_cn
-        subclonal_fraction`` too, empty (NA) where there is one state. The index is the place of each row among the
-        mutations given.
+        ref alt gene``; if any mutation lies in a segment with two states, also ``subclonal_major_cn subclonal_minor_cn
+        subclonal_fraction``, empty (NA) where there is one state. The index is that of each row among the given
+        mutations.
     left_out : list of LeftOut
-        The mutations that were left out, and those in gaps that were filled, in the order of the mutations.
+        The mutations that were left out or changed (for example in filled gaps), in the order of the mutations.
 
     Raises
     ------
     UsageError
-        If no sample has segments, shares of all cells are given but no tumour content, or mutations, segments and
-        samples are of different genome builds.
+        If there are no mutations, no sample has segments, shares of all cells are given without a matching tumour
+        content, or mutations, segments and samples are of different genome builds.
     InputError
         If no mutation is left.
     """
@@ -117,7 +117,7 @@ def join(
 
 
 def _normal_copies(found: Found, known: Mapping[str, Sample]) -> NDArray[np.int64]:
-    """(N,) copies in normal cells: as the segments say, else by chromosome, sex and build."""
+    """Return (N,) copies in normal cells: from the segments, or else by chromosome, sex and build."""
     copies = np.empty(len(found.given), dtype=np.int64)
     for code, sample in enumerate(found.samples):
         here = found.sample == code
@@ -130,7 +130,7 @@ def _normal_copies(found: Found, known: Mapping[str, Sample]) -> NDArray[np.int6
 def _states(
     found: Found, known: Mapping[str, Sample], normal_cn: NDArray[np.int64], genotype_prior: str
 ) -> States:
-    """The states at each mutation; where there is no segment, the normal one."""
+    """Return the states at each mutation; the normal state where there is no segment."""
     totals_do = looks_at_no_alleles(genotype_prior)
     first, second = (
         np.stack([found.take(f"{which}major_cn", 0), found.take(f"{which}minor_cn", 0)], axis=1)
@@ -153,7 +153,7 @@ def _states(
 def _tumour_content(
     found: Found, known: Mapping[str, Sample], of_all: NDArray[np.bool_], shares: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """(N,) tumour content of each mutation's sample, which must be known where shares are of all cells."""
+    """Return (N,) the tumour content of each mutation's sample, which must be known where shares are of all cells."""
     content = np.array([known[sample].tumour_content or np.nan for sample in found.samples])
     for code, sample in enumerate(found.samples):
         here = of_all & (found.sample == code)

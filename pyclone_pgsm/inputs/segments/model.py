@@ -1,4 +1,4 @@
-"""What the reader of copy-number segments gives."""
+"""Result of the reader of copy-number segments."""
 
 from __future__ import annotations
 
@@ -11,26 +11,26 @@ from pyclone_pgsm.inputs.genome import Build, Sex
 from pyclone_pgsm.inputs.observations import LeftOut
 
 FAR = 0.25
-"""Copy numbers that are rounded by more than this are reported one by one."""
+"""Copy numbers that are rounded by more than this are reported individually."""
 
 COLUMNS: dict[str, str] = {
     "file": "category",
     "row": "int64",  # line of the file, counted from 1
     "sample_id": "category",  # "" where the file does not say
     "chrom": "category",  # harmonised
-    "start": "int64",  # counted from 1, like the end part of the segment
-    "end": "int64",
-    "major_cn": "int64",  # the total where the alleles are not known, -1 where that is not known either
-    "minor_cn": "int64",  # -1 where the alleles are not known
+    "start": "int64",  # first base, counted from 1
+    "end": "int64",  # last base
+    "major_cn": "int64",  # the total if the alleles are unknown, -1 if it is unknown too
+    "minor_cn": "int64",  # -1 if the alleles are unknown
     "normal_cn": "int64",  # copies in normal cells; -1 where the file does not say
-    "fraction": "float64",  # share of the cells that hold these copies
+    "fraction": "float64",  # share of the cells with these copies
     "subclonal_major_cn": "int64",  # -1 without a second state
     "subclonal_minor_cn": "int64",  # -1 without a second state
     "subclonal_fraction": "float64",  # share of the cells in the second state; NaN without one
-    "other_fraction": "float64",  # share of the cells in further states, which are not told; the rest is normal
+    "other_fraction": "float64",  # share of the cells in further states, which are not kept; other cells are normal
     "of_all_cells": "bool",  # whether shares are of all cells of the sample, not of its tumour cells
-    "num_states": "int64",  # states that the file gives, of which the two with the largest shares are here
-    "rounding": "float64",  # distance to the whole copy numbers that were taken
+    "num_states": "int64",  # number of states in the file, of which those with the two largest shares are kept
+    "rounding": "float64",  # distance to the whole copy numbers used
 }
 """The columns of `Segments.table` and their types."""
 
@@ -38,12 +38,12 @@ STATES = [
     "major_cn", "minor_cn", "fraction", "subclonal_major_cn", "subclonal_minor_cn", "subclonal_fraction",
     "other_fraction", "num_states",
 ]  # fmt: skip
-"""Those of the columns that tell the states of a segment."""
+"""The columns that describe the states of a segment."""
 
 
 @dataclass(frozen=True)
 class Hint:
-    """What a file says of a sample beside its segments; purity and ploidy are those that the caller fitted."""
+    """What a file states about a sample besides its segments; purity and ploidy are those fitted by the caller."""
 
     file: str
     sample_id: str
@@ -54,7 +54,7 @@ class Hint:
     ploidy: float | None = None
     sex: Sex | None = None
     build: Build | None = None
-    """The one genome build whose chromosomes are long enough, if there is just one."""
+    """The genome build, if only one has chromosomes that are long enough."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +62,9 @@ class Segments:
     """Copy-number segments of any samples."""
 
     table: pd.DataFrame
-    """One row a segment, with the `COLUMNS`."""
+    """One row per segment, with the `COLUMNS`."""
     left_out: list[LeftOut] = field(default_factory=list)
-    """Segments whose copy numbers were rounded by more than 0.25, or whose share of the cells was above 1."""
+    """Segments that end before they start, were rounded by more than 0.25, or had a share of the cells above 1."""
     hints: list[Hint] = field(default_factory=list)
     """One for each file and sample."""
 
@@ -74,7 +74,7 @@ class Segments:
         return list(dict.fromkeys(hint.sample_id for hint in self.hints))
 
     def named(self, names: Mapping[str, str]) -> Segments:
-        """The same segments; those of each file in ``names``, as it was given, are of the sample that has this name."""
+        """Return the same segments, with those of each file in ``names`` assigned to the sample of the given name."""
         by_row = self.table["file"].astype(object).map(names)
         samples = by_row.where(by_row.notna(), self.table["sample_id"].astype(object)).astype("category")
         return Segments(
@@ -84,7 +84,7 @@ class Segments:
         )
 
     def describe(self) -> list[str]:
-        """One line of text for each file and sample: format, segments, what was rounded, what the caller fitted."""
+        """Return a line of text for each file and sample: format, segments, rounding, and what the caller fitted."""
         return [self._line(hint) for hint in self.hints]
 
     def _line(self, hint: Hint) -> str:
@@ -106,7 +106,7 @@ class Segments:
 
 
 def combined(parts: Sequence[Segments]) -> Segments:
-    """Segments that were read apart, as one."""
+    """Combine segments that were read separately."""
     frame = pd.concat(
         [part.table.astype({"file": object, "sample_id": object, "chrom": object}) for part in parts],
         ignore_index=True,

@@ -28,7 +28,7 @@ from pyclone_pgsm.inputs.text import open_text
 
 @dataclass(frozen=True)
 class Fit:
-    """What a caller found for one sample; None where it does not say."""
+    """Estimates of a caller for one sample; None where not given."""
 
     purity: float | None = None
     ploidy: float | None = None
@@ -59,7 +59,7 @@ _TITAN = re.compile(r"^(Normal contamination|Average tumour ploidy) estimate:\s*
 
 
 def names_beside(name: str) -> list[str]:
-    """Names under which the fit may stand beside segments of this name."""
+    """Return the names that the file with the fit may have beside segments of this name."""
     bare = re.sub(r"\.gz$", "", name)
     return [
         re.sub(end, beside, bare) for end, besides in _BESIDE if re.search(end, bare) for beside in besides
@@ -67,14 +67,14 @@ def names_beside(name: str) -> list[str]:
 
 
 def fit_beside(path: Path) -> Path | None:
-    """The file with the fit that belongs to these segments, if it is there."""
+    """Return the file with the fit that belongs to these segments, if it exists."""
     return next(
         (path.with_name(name) for name in names_beside(path.name) if path.with_name(name).is_file()), None
     )
 
 
 def is_fit(path: Path) -> bool:
-    """Whether a file holds a fit, not segments: by its name and its content."""
+    """Whether a file contains a fit rather than segments, by its name and content."""
     if not _FIT_NAME.search(path.name):
         return False
     problems = FileProblems(str(path))
@@ -87,7 +87,7 @@ def is_fit(path: Path) -> bool:
 
 
 def read_fit(path: Path, problems: FileProblems) -> Fit:
-    """Read one file of a kind above; values that are none, and tables of more than one sample, are noted."""
+    """Read one file of the kinds above; note invalid values, and tables of more than one sample."""
     text = open_text(path, problems, _STYLE.expected).read()
     if _TITAN.search(text):
         return _of_titan(dict(_TITAN.findall(text)), problems)
@@ -135,7 +135,7 @@ def _of_ascat(found: dict[str, str], problems: FileProblems) -> Fit:
 
 
 def _cell(texts: dict[str, str], names: frozenset[str]) -> tuple[str, str]:
-    """Name and text of the first column with one of these plain names."""
+    """Return name and text of the first column with one of these plain names."""
     return next(((name, text) for name, text in texts.items() if plain(name) in names), ("", ""))
 
 

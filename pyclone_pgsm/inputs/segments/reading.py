@@ -1,4 +1,4 @@
-"""Files of copy-number segments → `Segments`."""
+"""Reader of files of copy-number segments, which returns `Segments`."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from pyclone_pgsm.inputs.segments.purity import Fit, fit_beside, is_fit, names_b
 from pyclone_pgsm.inputs.text import read_each
 
 _PURITY = "purity"
-"""A further column of the rows of a file that tells the purity of their samples."""
+"""Additional column with the purity of each row's sample, if the file gives it."""
 _MOST_STATES = 32
 _ENDINGS = re.compile(
     r"(\.purple\.cnv(\.somatic)?|[._-]call|[._-]titan|[._-]ichor|[._-]facets|[._-]cncf|[._-]cnvkit|[._-]sequenza|"
@@ -43,7 +43,7 @@ _ENDINGS = re.compile(
 
 
 def sample_stem(path: Path) -> str:
-    """The name of a file without folder and all that callers put behind the name of the sample.
+    """Return the name of a file without folder and without what callers append to the name of the sample.
 
     Examples
     --------
@@ -68,24 +68,23 @@ def read_segments(
     Parameters
     ----------
     paths : sequence of str or Path, or one
-        Files of segments. Files with the purity that a caller fitted may be among them; those that stand beside the
-        segments under the name that the caller gives them are found without
-        (`pyclone_pgsm.inputs.segments.purity`).
+        Files of segments, possibly with files of the purity that a caller fitted. The latter need not be given if they
+        are beside the segments under the caller's usual names (`pyclone_pgsm.inputs.segments.purity`).
     cn_format : str, optional
-        Name of the format of all files; by default each file's header tells.
+        Format of all files; by default it is recognised from the header of each.
     sample_id : str, optional
-        The sample that the segments are of. A file that does not name its sample, or names only one, is taken as of
-        this one; of a file with several samples its rows are taken.
+        The sample of the segments. Files that name no sample, or only one, are taken as those of this sample; from
+        files of several samples, only its rows are used.
     genotype_prior : str
-        Name of the genotype prior that the segments are meant for. Files with total copy numbers only are refused
-        unless it looks at totals only, or at no copy numbers of the tumour.
+        Name of the genotype prior that will be used. Files with total copy numbers only are refused unless it uses only
+        totals, or no copy numbers of the tumour.
 
     Raises
     ------
     InputError
-        With everything wrong in all files.
+        Lists everything wrong in all files.
     UsageError
-        If no file is given, or the format is none of `FORMATS`.
+        If no file of segments is given, or the format is not one of `FORMATS`.
     """
     given = [Path(paths)] if isinstance(paths, str | Path) else [Path(path) for path in paths]
     if not given:
@@ -115,7 +114,7 @@ def read_segments(
 
 
 def looks_at_no_alleles(genotype_prior: str) -> bool:
-    """Whether a genotype prior does with total copy numbers, or with none."""
+    """Whether a genotype prior needs only total copy numbers, or none."""
     return genotype_prior == "total" or genotype_prior in PRIORS_WITHOUT_COPY_NUMBERS
 
 
@@ -151,7 +150,7 @@ def _read_file(
 
 
 def _frame(cells: SegmentCells, layout: Layout, samples: Column) -> pd.DataFrame:
-    """The rows as they stand in the file, in the columns of `Segments.table`, `REAL` and perhaps `_PURITY`."""
+    """Return the rows of the file in the columns of `Segments.table`, `REAL` and possibly `_PURITY`."""
     frame = layout.read(cells).assign(
         file=cells.problems.file,
         row=cells.table.lines,
@@ -173,7 +172,7 @@ def _sample_name(text: str) -> str:
 
 
 def _wanted(samples: Column, sample_id: str | None, problems: FileProblems) -> NDArray[np.bool_]:
-    """The rows of the sample asked for; all if the file has only one."""
+    """Return a mask of the rows of the requested sample; all rows if the file has only one sample."""
     names = list(dict.fromkeys(samples.texts))
     if sample_id is None or len(names) <= 1:
         return np.ones(len(samples.codes), dtype=bool)
@@ -183,7 +182,7 @@ def _wanted(samples: Column, sample_id: str | None, problems: FileProblems) -> N
 
 
 def _ploidy(cells: SegmentCells) -> float | None:
-    """The ploidy where each row repeats it."""
+    """Return the ploidy from a file that repeats it in each row."""
     values = cells.real_copies("ploidy")
     return float(values[0]) if len(values) and not np.isnan(values[0]) else None
 
@@ -191,7 +190,7 @@ def _ploidy(cells: SegmentCells) -> float | None:
 def _left_out(
     cells: SegmentCells, frame: pd.DataFrame, backward: NDArray[np.bool_], used: NDArray[np.bool_]
 ) -> list[LeftOut]:
-    """Segments that end before they start, copy numbers rounded by more than `FAR` and shares above 1, by row."""
+    """List segments that end before they start, copy numbers rounded by more than `FAR` and shares above 1, by row."""
     told = [
         (row, f"the segment ends ({frame['end'].iat[row]}) before it starts ({frame['start'].iat[row]})")
         for row in np.flatnonzero(backward).tolist()
@@ -217,7 +216,7 @@ def _how_rounded(real_major: float, real_minor: float, major: int, minor: int) -
 
 
 def _states_together(frame: pd.DataFrame, problems: FileProblems) -> pd.DataFrame:
-    """One row for the states of a segment that the file gives one row each."""
+    """Merge the rows of each segment, if the file has one row per state."""
     groups = frame.groupby(["sample_id", "chrom", "start", "end"], observed=True, sort=False)
     segment, place = groups.ngroup().to_numpy(), groups.cumcount().to_numpy()
     most = int(place.max(initial=0)) + 1
@@ -282,7 +281,7 @@ def _hints(frame: pd.DataFrame, layout: Layout, file: str, fit: Fit, ploidy: flo
 
 
 def _assign(fits: dict[int, Fit], read: dict[int, Segments], found: Sequence[FileProblems]) -> None:
-    """Put each fit that was given to the segments it belongs to: by its name, or because there is only one file."""
+    """Assign each given fit to its segments: by its name, or because there is only one file."""
     names = [Path(problems.file).name for problems in found]
     for place, fit in fits.items():
         owners = [each for each in read if names[place] in names_beside(names[each])]
@@ -300,7 +299,7 @@ def _assign(fits: dict[int, Fit], read: dict[int, Segments], found: Sequence[Fil
 
 
 def _note_doubles(read: dict[int, Segments], found: Sequence[FileProblems]) -> None:
-    """Note samples whose segments of one chromosome stand in two files."""
+    """Note samples for which two files have segments of the same chromosome."""
     seen: dict[tuple[str, str], str] = {}
     for place, segments in read.items():
         of = segments.table[["sample_id", "chrom"]].drop_duplicates()

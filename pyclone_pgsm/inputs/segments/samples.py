@@ -1,4 +1,4 @@
-"""What is known of each sample beside its mutations and segments: sex, genome build and tumour content."""
+"""Sex, genome build and tumour content of each sample."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from pyclone_pgsm.inputs.segments.model import Segments
 
 
 class Sample(NamedTuple):
-    """What is known of a sample beside its mutations and segments."""
+    """What is known of a sample besides its mutations and segments."""
 
     sex: Sex | None
     build: Build | None
@@ -24,9 +24,9 @@ class Sample(NamedTuple):
 
 
 def rows_by_sample(segments: Segments, samples: Sequence[str]) -> dict[str, NDArray[np.int64]]:
-    """Rows of the segments of each sample of the mutations; none of a sample that has no segments.
+    """Return the rows of the segments of each sample of the mutations; none for a sample without segments.
 
-    UsageError if no sample has segments, or if some samples have none and some segments are not said to be of any.
+    Raises UsageError if no sample has segments, or if some have none and some segments name no sample.
     """
     groups = segments.table.groupby("sample_id", observed=True).indices
     rows = {str(name): np.asarray(of) for name, of in groups.items()}
@@ -42,7 +42,10 @@ def rows_by_sample(segments: Segments, samples: Sequence[str]) -> dict[str, NDAr
 
 
 def told(option: object, sample: str, segments: Segments, rows: NDArray[np.int64], what: str) -> Any:
-    """What an option, one value or one a sample, says of a sample; else the files of its segments, if they agree."""
+    """Return the value of an option (one value, or one per sample) for a sample, or else that of its files of segments.
+
+    The result is None if neither gives one, or if the files disagree.
+    """
     value = option.get(sample) if isinstance(option, Mapping) else option
     if value is not None:
         return value
@@ -54,7 +57,7 @@ def told(option: object, sample: str, segments: Segments, rows: NDArray[np.int64
 
 
 def build_of(variants: Variants, segments: Segments, rows: NDArray[np.int64], sample: str) -> Build | None:
-    """The genome build of a sample; UsageError if mutations and segments cannot be of the same, or some of them."""
+    """Return the genome build of a sample, if known; raise UsageError if mutations and segments fit no single build."""
     given = variants.table[variants.table["sample_id"] == sample]
     of_sample = segments.table.iloc[rows]
     last_mutations = last_positions(given["chrom"], given["pos"])
@@ -76,7 +79,7 @@ def build_of(variants: Variants, segments: Segments, rows: NDArray[np.int64], sa
 
 
 def _check_mixed(sample: str, what: str, last: Mapping[str, int]) -> None:
-    """Refuse, with UsageError, positions that no one build has, though each lies in some build."""
+    """Raise UsageError if the positions fit no single build, although each of them fits some build."""
     each_fits = all(builds_that_fit({chrom: position}) for chrom, position in last.items())
     if each_fits and not builds_that_fit(last):
         why = "; ".join(_too_long(last, build) for build in BUILDS)
@@ -87,7 +90,7 @@ def _check_mixed(sample: str, what: str, last: Mapping[str, int]) -> None:
 
 
 def check_same_build(known: Mapping[str, Sample]) -> None:
-    """Refuse samples of different builds, whose mutations cannot be told apart by positions, with UsageError."""
+    """Raise UsageError if samples are of different builds, as their mutations then cannot be matched by position."""
     of_build = {sample.build: name for name, sample in known.items() if sample.build is not None}
     if len(of_build) > 1:
         (first, one), (second, other) = list(of_build.items())[:2]
@@ -98,7 +101,7 @@ def check_same_build(known: Mapping[str, Sample]) -> None:
 
 
 def _too_long(last: Mapping[str, int], build: Build) -> str:
-    """What lies beyond the end of a chromosome."""
+    """Describe a position beyond the end of a chromosome; "" if there is none."""
     for chrom, position in last.items():
         if chrom != "MT" and position > LENGTHS[build][chrom]:
             return f"chromosome {chrom} has {LENGTHS[build][chrom]} bases in {build}, and here is position {position}"

@@ -1,10 +1,10 @@
-"""The copy-number states of the tumour cells at each locus, from what a segment says and what normal cells have.
+"""Copy-number states of the tumour cells at each locus, from the segments and the copies in normal cells.
 
-A segment gives one or two states with their shares of the cells, and perhaps the share of further states. A share f of
-all cells is one of f/t of the tumour cells, t being the tumour content. Tumour cells in neither state have the copies
-of normal cells, as TitanCNA and PhyloWGS mean it. Of the states that come out, the model holds the two with the largest
-shares, the larger as the main one; a share of at most `NEGLIGIBLE` is as good as none, and one of at most
-`MOST_NOT_MODELLED` a small error.
+A segment gives one or two states with their shares of the cells, and possibly the share of further states. A share f of
+all cells is a share f/t of the tumour cells, where t is the tumour content. Tumour cells in none of these states have
+the copies of normal cells, as in TitanCNA and PhyloWGS. The model uses the two states with the largest shares, the
+larger as the main one. States with a share of at most `NEGLIGIBLE` are ignored; omitting further states with a share of
+at most `MOST_NOT_MODELLED` is a small error.
 """
 
 from __future__ import annotations
@@ -16,20 +16,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 NEGLIGIBLE = 0.01
-"""A state in no more of the tumour cells than this is left out."""
+"""States with at most this share of the tumour cells are left out."""
 
 MOST_NOT_MODELLED = 0.1
-"""Share of the tumour cells in all states but the two largest that a locus may have. The two are then taken for all.
-The total copy number, and with it the prevalence, is off by about this share times the difference of the copies over
+"""Largest share of the tumour cells that may be in states other than the two largest. The two are then taken as all.
+The total copy number, and with it the prevalence, is off by about this share times the difference in copies divided by
 the total: for one copy of two, by 5 % at most. That is less than the binomial error of one mutation at depth 400."""
 
 EXCESS = 1.1
-"""Shares of all cells that add up to more than this many times the tumour content contradict it."""
+"""Shares of all cells that sum to more than this many times the tumour content contradict it."""
 
 
 @dataclass(frozen=True)
 class States:
-    """The states of N loci, that of most tumour cells and a second one; all arrays are (N,).
+    """The states of N loci, the main one and a second one; all arrays are (N,).
 
     Copies and share of the second are 0 where there is one state. Its share is of the cells in these two states.
     """
@@ -44,12 +44,12 @@ class States:
 
     @property
     def too_many(self) -> NDArray[np.bool_]:
-        """(N,) whether too many tumour cells are in states that are not here for these to stand for all."""
+        """(N,) whether too many tumour cells are in states that are not included here."""
         return self.not_modelled > MOST_NOT_MODELLED + 1e-9
 
 
 def unite_equal(states: NDArray[np.int64], shares: NDArray[np.float64]) -> None:
-    """Add the (N, K) shares of equal states, (N, K, 2), to the first of them; the others are left 0."""
+    """Add the (N, K) shares of equal states, (N, K, 2), to the first of them in place; the others become 0."""
     for one, other in itertools.combinations(range(shares.shape[1]), 2):
         same = (states[:, one] == states[:, other]).all(axis=1)
         shares[same, one] += shares[same, other]
@@ -63,16 +63,16 @@ def states_of_tumour(
     normal_cn: NDArray[np.int64],
     others: NDArray[np.float64] | None = None,
 ) -> States:
-    """Settle the states of N loci.
+    """Determine the states of N loci.
 
     Parameters
     ----------
     first, second : (N, 2) int64
-        Major and minor copies of the states that the segments give; anything where the share is 0.
+        Major and minor copies of the states in the segments; arbitrary where the share is 0.
     shares : (N, 2) float64
-        Their shares of the tumour cells. More than 1 in all is taken as all.
+        Their shares of the tumour cells. Totals above 1 are scaled to 1.
     others : (N,) float64, optional
-        Share of the tumour cells in further states, none of them larger than ``shares``; none if not given.
+        Share of the tumour cells in further states, none of them larger than ``shares``; none by default.
     """
     normal = np.stack([normal_cn - normal_cn // 2, normal_cn // 2], axis=1)
     states = np.stack([first, second, normal], axis=1)
