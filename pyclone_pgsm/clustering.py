@@ -48,7 +48,7 @@ from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.trace.matrix import MatrixData
 
 KEPT_DRAWS = 1000
-KEPT_BYTES = 100 << 20  # of the labels of kept partitions
+KEPT_BYTES = 100 << 20  # largest size of the labels of kept partitions
 PREDICTIVE_DRAWS = 240
 
 

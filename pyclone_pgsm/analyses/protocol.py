@@ -46,13 +46,13 @@ class Footprint(NamedTuple):
 
 
 class Analysis(Protocol[Data, Summary]):
-    """Presentation of data of one kind, and the memory that they need.
+    """Presentation of results for data of one kind, and the memory that the data need.
 
     Attributes
     ----------
     kind : str
     files : tuple of str
-        Names of the files of an output folder, without the pictures.
+        Names of the files of an output folder, except its pages and pictures.
     """
 
     kind: ClassVar[str]

@@ -96,7 +96,7 @@ def _run(path: Path, plan: Plan, threads: int | None, progress: Progress | None)
 
 
 def _ended(options: RunOptions, end: End) -> RunOptions:
-    """Return the options of a run until convergence, completed by how it ended."""
+    """Return the options of a finished run until convergence: its actual length, burn-in and reason for stopping."""
     most = options.settings.lengths[0]
     is_full = end.iterations > most - options.rebuild
     stopped = "converged" if end.converged else "max-iterations" if is_full else "max-time"

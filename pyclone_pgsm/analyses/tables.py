@@ -24,7 +24,7 @@ def mutation_table(summary: Summary, annotations: dict[str, list[str]] | None = 
 
     Unknown values are empty: the second cluster if no draw assigns the mutation elsewhere, and properties of the reads
     if there are none or the mutation has no cluster. Outliers have cluster -1; if the model has outliers, a column
-    gives the probability of each mutation to be one.
+    gives the probability that each mutation is one.
     """
     T, D = summary.mean.shape
     table: dict[str, Any] = {

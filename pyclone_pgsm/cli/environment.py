@@ -1,8 +1,8 @@
 """Environment variables that the command sets for its process before large libraries are imported.
 
-A run uses the threads of ``--threads``, one for each chain. Libraries for linear algebra would start one more for each
-processor, for products too small to benefit, and sums split among threads have different last digits on different
-machines. Matplotlib's cache is kept in the same folder as everything else that is kept between runs.
+A run uses the threads of ``--threads``, one for each chain. Libraries for linear algebra would also start as many as
+there are processors, for products too small to benefit, and sums split among threads have different last digits on
+different machines. Matplotlib's cache is kept in the same folder as everything else that is kept between runs.
 """
 
 from __future__ import annotations

@@ -188,7 +188,7 @@ def is_driver(answer: Answer, drivers: frozenset[str]) -> NDArray[np.bool_]:
 
 
 def note_drivers(answer: Answer, drivers: frozenset[str]) -> list[str]:
-    """Return a line if no drivers were named, or if some were not found."""
+    """Return a line if no drivers were given, or some were not found."""
     if not drivers:
         return ["is.driver is FALSE everywhere: name drivers with --drivers FILE"]
     known = {*answer.observations.mutation_ids, *answer.annotation("gene")}

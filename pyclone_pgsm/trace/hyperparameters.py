@@ -24,7 +24,7 @@ HYPERPARAMETERS: dict[str, tuple[str, tuple[bool, ...]]] = {
 
 
 def dataset_name(name: str) -> str:
-    """Return the name of a hyperparameter's dataset: a ``/`` in a sample's name would be a group in HDF5."""
+    """Return the name of a hyperparameter's dataset, without ``/``, which would separate groups in HDF5."""
     return name.replace("%", "%25").replace("/", "%2F")
 
 

@@ -77,7 +77,7 @@ def _write_merged(paths: Sequence[Path], out: Path, moves: tuple[str, ...]) -> i
                     _copy_chain(trace, k, chains, str(count), replace(trace.options, moves=moves))
                     count += 1
         settings = replace(first.options.settings, chains=count, iterations=longest)
-        # convergence has to be checked again for all chains together
+        # whether chains have converged is checked again for all together
         options = replace(first.options, settings=settings, moves=moves, stopped=None)
         write_config(merged, options, first.command, first.version)
     return count
