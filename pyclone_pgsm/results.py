@@ -161,7 +161,10 @@ class Result:
 
     @property
     def diagnostics(self) -> pd.DataFrame:
-        """One row for each traced quantity: mean, ends of the 95 % interval, R-hat, effective sample size."""
+        """One row for each traced quantity: mean, ends of the 95 % interval, R-hat, effective sample size.
+
+        For hyperparameters of the likelihood, the mean is the median.
+        """
         return pd.DataFrame(self._found.diagnostics)
 
     def _trace(self) -> Trace:
