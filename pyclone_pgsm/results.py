@@ -222,6 +222,7 @@ class Result:
         Raises
         ------
         UsageError, InputError, OutputError
+            The options do not fit the format, `source` is invalid, or a file cannot be written.
         """
         chosen, out = find_format(format), Path(out)
         if not isinstance(self.summary, Summary):
@@ -253,6 +254,7 @@ class Result:
         Raises
         ------
         OutputError
+            The file cannot be written.
         """
         path = self.path.parent / REPORT if path is None else Path(path)
         criterion, burn_in = self._source.criterion, self._source.burn_in
@@ -339,21 +341,14 @@ def run_plan(
 ) -> Source:
     """Run the chains of a plan.
 
-    Parameters
-    ----------
-    plan : Plan
-    criterion, thresholds
-        See :class:`Source`.
-    trace : Path, str or None
-        File for the trace, if nothing else is to be kept.
-    out : Path, str or None
-        Folder for everything. If it and `trace` are None, a temporary one is made, and removed with the result.
-    threads, command, progress
-        See :func:`pyclone_pgsm.analyses.run.start`.
+    Results are written to the folder `out`, or only the trace to the file `trace`. If both are None, a temporary folder
+    is made, and removed with the result. For other parameters see :class:`Source` and
+    :func:`pyclone_pgsm.analyses.run.start`.
 
     Raises
     ------
     OutputError, UsageError, KeyboardInterrupt
+        The results cannot be written, options are invalid, or the user pressed Ctrl-C.
     """
     how: dict[str, Any] = {"threads": threads, "command": command, "progress": progress}
     found = folder = None

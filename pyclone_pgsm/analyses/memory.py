@@ -62,17 +62,9 @@ class Estimate:
 
 
 def estimate(data: Dataset, settings: Settings, threads: int, stat_size: int | None = None) -> Estimate:
-    """Estimate the memory that a run will need.
+    """Estimate the memory of a run with resolved settings and `threads` chains at the same time.
 
-    Parameters
-    ----------
-    data : Dataset
-    settings : Settings
-        Resolved settings.
-    threads : int
-        Chains that run at the same time.
-    stat_size : int or None
-        Length of a block's statistic; None: that of the package's own likelihoods.
+    `stat_size` is the length of a block's statistic; None: that of the package's own likelihoods.
     """
     T = len(data.names)
     needed = ANALYSES[data.kind].footprint(data)

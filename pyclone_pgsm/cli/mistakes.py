@@ -38,12 +38,7 @@ def fail(message: str) -> NoReturn:
 def mistakes_reported(trace: Path | None = None, where: str | None = None) -> Iterator[None]:
     """Turn errors into messages and exit codes.
 
-    Parameters
-    ----------
-    trace : Path or None
-        The trace on which the command works, and which is kept.
-    where : str or None
-        Beginning of the message, such as the name of a patient.
+    `trace` is the trace on which the command works, and `where` the beginning of messages, such as a patient's name.
     """
     beginning = f"{where}: " if where else ""
     try:

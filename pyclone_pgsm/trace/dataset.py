@@ -52,13 +52,7 @@ class Dataset(Protocol):
         """Value above which a hyperparameter's value makes no difference, by kind of hyperparameter."""
 
     def make_model(self, likelihood: str | None = None) -> Model:
-        """Make the model of the data.
-
-        Parameters
-        ----------
-        likelihood : str or None
-            ``FILE.py:CLASS`` of a likelihood in a file, if the file may have been renamed.
-        """
+        """Make the model of the data; `likelihood` (``FILE.py:CLASS``) replaces the name of a likelihood's file."""
 
     def has_same_values(self, other: Dataset) -> bool:
         """Whether names and values are equal to those of other data."""

@@ -60,7 +60,7 @@ class MatrixData:
         return {}
 
     def make_model(self, likelihood: str | None = None) -> Model:
-        """Make the model of the rows; `likelihood` replaces the likelihood's file if that was renamed."""
+        """Make the model of the rows; `likelihood` (``FILE.py:CLASS``) replaces the name of a likelihood's file."""
         options = self.options if likelihood is None else self.options.renamed(likelihood)
         return options.make_model(self.matrix)
 

@@ -225,13 +225,7 @@ class Trace:
         return self._likelihood
 
     def model(self) -> Model:
-        """Return the model of the data, made at the first call.
-
-        Raises
-        ------
-        TraceError
-            Options and data do not give a model, or the user has not named the file with the likelihood's code.
-        """
+        """Return the model of the data, made at the first call; TraceError if that is impossible or not allowed."""
         if self._model is not None:
             return self._model
         likelihood = self.check_likelihood()
