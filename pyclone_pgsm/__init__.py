@@ -35,7 +35,7 @@ _WHERE = {
     "read_tables": "pyclone_pgsm.inputs.read_counts.tables",
     "to_arviz": "pyclone_pgsm.arviz",
 }
-"""The public names, each imported when it is first used: ``pyclone-pgsm --help`` needs none of them."""
+"""Module of each public name. A name is imported at its first use, as ``pyclone-pgsm --help`` needs none of them."""
 
 __all__ = ["__version__", *_WHERE]
 

@@ -1,4 +1,4 @@
-"""``python -m pyclone_pgsm`` is the command ``pyclone-pgsm``."""
+"""The command ``pyclone-pgsm``, also run by ``python -m pyclone_pgsm``."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pyclone_pgsm.cli.terminal import guarded
 
 
 def main() -> None:
-    """Entry point of the command: prepared for signals before the rest of the program is even imported."""
+    """Run the command. Signals are handled even while the rest of the program is imported."""
     with guarded():
         from pyclone_pgsm.cli.app import run_command
 

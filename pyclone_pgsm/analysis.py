@@ -1,4 +1,4 @@
-"""Clustering of a tumour's mutations from Python: one function, :func:`analyze`."""
+"""Clustering of a tumour's mutations from Python: :func:`analyze`."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from pyclone_pgsm.tumour.options import TUMOUR
 
 
 class SegmentWords(TypedDict, total=False):
-    """How mutations and segments are read: see :func:`analyze`."""
+    """Options for reading mutations and segments; see :func:`analyze`."""
 
     tumour_sample: str | Sequence[str] | None
     all_filters: bool
@@ -57,42 +57,43 @@ def analyze(
     progress: Progress | None = None,
     **read_with: Unpack[SegmentWords],
 ) -> Result:
-    """Cluster the mutations of a tumour: what the command ``analyze`` does.
+    """Cluster the mutations of a tumour, as the command ``analyze`` does.
 
     Parameters
     ----------
     tables : path or DataFrame, sequence of these, or mapping of sample to one of these
-        Read counts and copy numbers, in the layouts that the command takes (see
-        :func:`pyclone_pgsm.inputs.read_counts.tables.read_tables`). A data frame has a column ``sample_id``, or is
-        given by the name of its sample: ``{"S1": first, "S2": second}``. With `segments`: files of mutations, as VCF,
-        MAF or a table; of one sample by its name if the file does not tell it, ``{"S1": "first.vcf"}``.
+        Read counts and copy numbers in the layouts that the command reads (see
+        :func:`pyclone_pgsm.inputs.read_counts.tables.read_tables`). Data frames need a column ``sample_id``, or sample
+        names as keys: ``{"S1": first, "S2": second}``. With `segments`: files of mutations (VCF, MAF or table), with
+        sample names as keys if a file does not name its sample: ``{"S1": "first.vcf"}``.
     model : ModelOptions or None
         The tumour model: genotype prior, density, precision, tumour content, and so on; None: the defaults.
     prior : Prior or None
-        Over partitions; None: :class:`~pyclone_pgsm.priors.DirichletProcess` with its concentration inferred.
+        Prior over partitions; None: :class:`~pyclone_pgsm.priors.DirichletProcess` with its concentration inferred.
     settings : Settings or None
         Moves, lengths, chains and seed; None: the defaults.
     segments : path, sequence of paths, mapping of sample to one of these, or None
-        Copy-number segments of the mutations: files of a caller, one a sample, or one with a column of samples.
+        Copy-number segments: output files of a caller, one for each sample or one with a column of samples.
     error_rate : float or None
-        Probability of a wrong base in a read, in (0, 0.5), in place of the tables'; None: theirs, inferred where
-        there is none.
+        Probability of a wrong base in a read, in (0, 0.5); overrides the tables. None: as in the tables, inferred where
+        they have none.
     criterion : {"mpear", "vi", "binder", "map"}
-        Of the consensus partition, see :func:`pyclone_pgsm.posterior.consensus.consensus`.
+        Criterion of the consensus partition, see :func:`pyclone_pgsm.posterior.consensus.consensus`.
     thresholds : Thresholds
-        Where presence and clonality begin.
+        Prevalences above which a mutation is present, and clonal.
     threads : int or None
-        Chains that run at the same time; None: one a processor. No influence on the result.
+        Chains that run at the same time; None: one for each processor. This does not affect the result.
     out : Path, str or None
-        Folder for all that the command writes: tables, pictures, report and trace. None: nothing is kept but the
-        trace, in a temporary folder that is removed with the result.
+        Folder for everything that the command writes: tables, pictures, report and trace. None: only the trace is
+        written, to a temporary folder that is removed with the result.
     force : bool
-        Replace results that are in `out`.
+        Replace results in `out`.
     progress : callable or None
-        Called now and then with a chain, the iterations that it has done and is to do, and its number of clusters.
+        Called regularly with a chain, the iterations it has done, those it is to do, and its number of clusters.
     **read_with
-        How mutations with `segments` are read, by the names and with the values of the command's options:
-        ``tumour_sample`` (a name or several), ``all_filters``, ``cn_format``, ``sex``, ``genome_build``, ``fill_gaps``.
+        How mutations with `segments` are read; names and values are those of the command's options:
+        ``tumour_sample`` (one name or several), ``all_filters``, ``cn_format``, ``sex``, ``genome_build``,
+        ``fill_gaps``.
 
     Returns
     -------
@@ -101,13 +102,13 @@ def analyze(
     Raises
     ------
     InputError
-        Everything that is wrong in the files and tables.
+        Files or tables are invalid; the message lists all problems.
     UsageError
-        Options that cannot be.
+        Options are invalid.
     OutputError
-        There are results in `out`, or it cannot be written.
+        `out` contains results, or cannot be written.
     KeyboardInterrupt
-        By Ctrl-C; what was done is in the trace in `out`, if that is given.
+        The user pressed Ctrl-C. The iterations done are in the trace in `out`, if given.
 
     Examples
     --------
@@ -150,7 +151,7 @@ def _read(
     error_rate: float | None,
     read_with: SegmentWords,
 ) -> tuple[Reading, list[Path]]:
-    """What is read of a tumour, and its files."""
+    """Read a tumour; return also the files that were given."""
     for name in read_with:
         if name not in SegmentWords.__annotations__:
             raise TypeError(f"analyze() got an unexpected keyword argument {name!r}")
@@ -172,7 +173,7 @@ def _read(
 
 
 def _files(tables: Tables | Files) -> list[Path]:
-    """The files among the tables."""
+    """Return the files among the tables."""
     each: Iterable[object] = [tables] if isinstance(tables, Path | str | pd.DataFrame) else tables
     if isinstance(tables, Mapping):
         each = tables.values()

@@ -1,4 +1,4 @@
-"""The draws of a trace for ArviZ: :func:`to_arviz`; needs the extra ``arviz``."""
+"""Draws of a trace for ArviZ: :func:`to_arviz`. This needs the extra ``arviz``."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from pyclone_pgsm.trace import Trace
 
 
 def to_arviz(trace: Path | str, burn_in: int | None = None) -> Any:
-    """What chains have drawn that does not depend on how clusters are numbered, as ArviZ has it.
+    """Return those draws of the chains that do not depend on how clusters are numbered, as an ArviZ object.
 
     Parameters
     ----------
     trace : Path or str
     burn_in : int or None
-        Iterations to leave out. None: those of the run.
+        Iterations to leave out; None: the burn-in of the run.
 
     Returns
     -------
     xarray.DataTree
         Group ``posterior``, with dimensions chain and draw: num_clusters, entropy and largest_share of the cluster
-        sizes, concentration (and discount) of the partition prior, hyperparameters of the likelihood; group
-        ``sample_stats``: lp, the log joint density. As many draws of each chain, the last ones. (An ArviZ before
-        version 1, as Python 3.11 has it, gives an ``arviz.InferenceData`` with the same groups.)
+        sizes, concentration (and discount) of the partition prior, hyperparameters of the likelihood. Group
+        ``sample_stats``: lp, the log joint density. All chains have equally many draws, their last ones. ArviZ before
+        version 1 (as with Python 3.11) gives an ``arviz.InferenceData`` with the same groups.
 
     Raises
     ------

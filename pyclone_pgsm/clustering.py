@@ -1,4 +1,4 @@
-"""Clustering of any matrix from Python: one function, :func:`cluster`, and what it gives, a :class:`Clustering`.
+"""Clustering of any matrix from Python: :func:`cluster`, which returns a :class:`Clustering`.
 
 Examples
 --------
@@ -48,36 +48,34 @@ from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.trace.matrix import MatrixData
 
 KEPT_DRAWS = 1000
-KEPT_BYTES = 100 << 20  # of the labels of kept partitions
+KEPT_BYTES = 100 << 20  # largest size of the labels of kept partitions
 PREDICTIVE_DRAWS = 240
 
 
 class Clustering(Result):
-    """Posterior of a clustering of T rows with D columns: a :class:`~pyclone_pgsm.results.Result`, and more.
+    """Posterior of a clustering of T rows with D columns, in addition to a :class:`~pyclone_pgsm.results.Result`.
 
     Attributes
     ----------
     labels : (T,) int64
-        Consensus cluster 0..K-1 of each row, numbered from the largest down.
+        Consensus cluster 0..K-1 of each row, numbered by decreasing size.
     assignment_prob : (T,) float64
         Mean posterior probability that the row shares a block with the other members of its cluster.
     cluster_size : (K,) int64
     parameters : dict of str to (K, ..) float64
         Posterior means of the clusters' parameters and, as ``.._sd``, their posterior standard deviations. normal:
-        mean (K, D), mean_sd (K, D), covariance (K, D, D); bernoulli: theta (K, D), theta_sd (K, D); else as the
-        likelihood's ``cluster_parameters`` has them.
+        mean (K, D), mean_sd (K, D), covariance (K, D, D); bernoulli: theta (K, D), theta_sd (K, D); other likelihoods:
+        those of their ``cluster_parameters``.
     draws : (n, T) unsigned integers
-        Partitions of all chains after burn-in, chain by chain, as many of each as its weight says, evenly thinned to at
-        most 1,000 or 100 MB; the blocks of each are numbered by first appearance, so equal numbers mean nothing across
-        draws.
+        Partitions after the burn-in, chain by chain, in proportion to the chains' weights; evenly thinned to at most
+        1,000 or 100 MB. Each draw numbers its blocks by first appearance: numbers are not comparable between draws.
     hyperparameters : dict of str to (n,) float64
-        The partition prior's at each draw (concentration, discount), and the inferred parameters of the likelihood's.
+        For each draw, those of the partition prior (concentration, discount) and the inferred ones of the likelihood.
     chains : list of ChainTrace
         All saved iterations of each chain: iteration, num_clusters, concentration, log_joint, seconds.
     settings : Settings
-        As used.
     chain_weights : (chains,) float64
-        Share of each chain in all of this: equal, unless they stay apart (:mod:`pyclone_pgsm.posterior.stacking`).
+        Weight of each chain in the summary: equal unless chains stay apart (:mod:`pyclone_pgsm.posterior.stacking`).
     """
 
     summary: MixtureSummary
@@ -104,14 +102,14 @@ class Clustering(Result):
 
     @property
     def num_clusters(self) -> int:
-        """K."""
+        """Number of consensus clusters, K."""
         return len(self.cluster_size)
 
     def log_predictive(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Log posterior predictive density of new rows.
+        """Return the log posterior predictive density of new rows.
 
-        The mean, over up to 240 of the saved partitions of all chains, of the mixture of the blocks' predictive
-        densities and that of a new block, with the weights that the partition prior gives them.
+        For each partition this is a mixture of the predictive densities of its blocks and of a new block, weighted by
+        the partition prior. The densities are averaged over up to 240 saved partitions of all chains.
 
         Parameters
         ----------
@@ -124,12 +122,12 @@ class Clustering(Result):
         Raises
         ------
         UsageError
-            X has another number of columns or values that are not finite, or the likelihood has no predictive density.
+            X has a different number of columns, a value is not finite, or the likelihood has no predictive density.
         """
         return self._predictive.log_density(self._checked(X))
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Probability that a new row belongs to each of the consensus clusters, given that it belongs to one of them.
+        """Return the probability that a new row belongs to each consensus cluster, given that it belongs to one.
 
         Parameters
         ----------
@@ -156,7 +154,7 @@ class Clustering(Result):
         return prior.with_values([float(self.hyperparameters[name].mean()) for name in prior.hyperparameters])
 
     def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
-        points = np.require(X, np.float64, ["C", "W"])  # read-only arrays would be compiled for anew
+        points = np.require(X, np.float64, ["C", "W"])  # read-only arrays would need another compilation
         num_columns = len(self.summary.column_names)
         if points.ndim != 2 or points.shape[1] != num_columns:
             raise UsageError(
@@ -189,32 +187,32 @@ def cluster(
     Parameters
     ----------
     X : (T, D) array of floats
-        Of a data frame, the names of the columns are kept in the trace.
+        For a data frame, the trace stores the names of the columns.
     likelihood : str
         "normal", "bernoulli", another name of :func:`pyclone_pgsm.likelihoods.registry.installed_likelihoods`, or
         "path/to/file.py:Class".
     parameters : dict or None
-        Of the likelihood's prior: the keyword arguments of its ``from_data``, numbers or arrays, or "infer". Inferred
-        unless given: a0 and b0 of Bernoulli; the scale and r0 of the Normal if there are more than ten columns.
+        Parameters of the likelihood's prior: the keyword arguments of its ``from_data``, each a number, an array or
+        "infer". Inferred by default: a0 and b0 of Bernoulli; the scale and r0 of the Normal with more than ten columns.
     prior : Prior or None
-        Over partitions; None: :class:`~pyclone_pgsm.priors.DirichletProcess` with its concentration inferred.
+        Prior over partitions; None: :class:`~pyclone_pgsm.priors.DirichletProcess` with its concentration inferred.
     settings : Settings or None
         Moves, lengths, chains and seed; None: the defaults.
     start_labels : (T,) array of int or None
-        The partition that every chain starts from, in place of ``settings.init``.
+        Partition from which every chain starts, instead of ``settings.init``.
     criterion : {"mpear", "vi", "binder", "map"}
-        Of the consensus partition, see :func:`pyclone_pgsm.posterior.consensus.consensus`.
+        Criterion of the consensus partition, see :func:`pyclone_pgsm.posterior.consensus.consensus`.
     threads : int or None
-        Chains that run at the same time; None: one a processor. No influence on the result.
+        Chains that run at the same time; None: one for each processor. This does not affect the result.
     trace : Path, str or None
-        Where to keep the trace (replaced if there), for ``pyclone-pgsm resume``, ``summarize`` and so on. None: in
-        `out` if that is given, else in a temporary folder that is removed with the result.
+        File for the trace (replaced if it exists), for ``pyclone-pgsm resume``, ``summarize`` and so on. None: in `out`
+        if given, else in a temporary folder that is removed with the result.
     out : Path, str or None
-        Folder for all that the command ``cluster`` writes: tables, pictures, report and trace.
+        Folder for everything that the command ``cluster`` writes: tables, pictures, report and trace.
     force : bool
-        Replace results that are in `out`.
+        Replace results in `out`.
     progress : callable or None
-        Called now and then with a chain, the iterations that it has done and is to do, and its number of clusters.
+        Called regularly with a chain, the iterations it has done, those it is to do, and its number of clusters.
 
     Returns
     -------
@@ -223,13 +221,13 @@ def cluster(
     Raises
     ------
     DataValueError
-        A value that the likelihood cannot take.
+        The likelihood does not allow a value.
     UsageError
-        Data, settings or parameters that cannot be.
+        Data, settings or parameters are invalid.
     OutputError
         The trace or the folder cannot be written.
     KeyboardInterrupt
-        By Ctrl-C; what was done is in the trace, if it is kept.
+        The user pressed Ctrl-C. The iterations done are in the trace, if it is kept.
     """
     check_criterion(criterion)
     if trace is not None and out is not None:

@@ -1,4 +1,4 @@
-""":func:`pyclone_pgsm.cluster` as a scikit-learn estimator; needs the extra ``sklearn``."""
+""":func:`pyclone_pgsm.cluster` as a scikit-learn estimator. This needs the extra ``sklearn``."""
 
 from __future__ import annotations
 
@@ -40,58 +40,58 @@ FURTHER_SETTINGS = tuple(
 class SplitMergeMixture(ClusterMixin, BaseEstimator):
     """Bayesian mixture with an unknown number of clusters, sampled by Particle Gibbs Split-Merge.
 
-    The likelihood's prior is on the scale of the data as they are; for the normal likelihood put a ``StandardScaler``
-    before the estimator, or give `parameters`.
+    Data are not rescaled to the likelihood's prior: for the normal likelihood use a ``StandardScaler`` before the
+    estimator, or give `parameters`.
 
     Parameters
     ----------
     likelihood : str, default="normal"
         "normal", "bernoulli", another installed one or "path/to/file.py:Class".
     parameters : dict or None, default=None
-        Of the likelihood's prior: the keyword arguments of its ``from_data``.
+        Parameters of the likelihood's prior: the keyword arguments of its ``from_data``.
     prior : {"dp", "pitman-yor", "finite"} or Prior, default="dp"
-        Over partitions; "finite" needs `max_clusters`.
+        Prior over partitions; "finite" needs `max_clusters`.
     concentration, concentration_prior, discount, max_clusters
-        Of a prior that is given by its name, see :func:`pyclone_pgsm.priors.make_prior`. By default the concentration
-        has a Gamma(1, 0.1) prior and is inferred, and so is Pitman-Yor's discount.
+        Parameters of a prior given by name, see :func:`pyclone_pgsm.priors.make_prior`. By default the concentration
+        has a Gamma(1, 0.1) prior and is inferred, and so is the discount of Pitman-Yor.
     sampler : str or None, default=None
-        Moves of an iteration: one of :data:`pyclone_pgsm.sampling.settings.SAMPLERS`. None: chosen by the number of
+        Moves of an iteration: one of :data:`pyclone_pgsm.sampling.settings.SAMPLERS`. None: depends on the number of
         rows.
     iterations, burn_in : int or None, default=None
-        Iterations of a chain in all, and those of them that are left out of the result. None: chosen by
+        Iterations of each chain, burn-in included, and those left out of the result. None: chosen by
         :meth:`pyclone_pgsm.sampling.settings.Settings.resolve`.
     chains : int, default=2
     settings : dict or None, default=None
         Further fields of :class:`pyclone_pgsm.sampling.settings.Settings`: particles, moves, thin, init, ...
     criterion : {"mpear", "vi", "binder", "map"}, default="vi"
-        Of the consensus partition, see :func:`pyclone_pgsm.posterior.consensus.consensus`.
+        Criterion of the consensus partition, see :func:`pyclone_pgsm.posterior.consensus.consensus`.
     threads : int or None, default=None
-        Chains that run at the same time; None: one a processor. No influence on the result.
+        Chains that run at the same time; None: one for each processor. This does not affect the result.
     random_state : int, RandomState or None, default=None
-        Where the chains' seed is drawn from; an int gives the same result in every call of :meth:`fit`.
+        Source of the chains' seed; with an int, every call of :meth:`fit` gives the same result.
 
     Attributes
     ----------
     labels_ : (n_samples,) int64
-        Consensus cluster 0..K-1 of each row, numbered from the largest down.
+        Consensus cluster 0..K-1 of each row, numbered by decreasing size.
     probabilities_ : (n_samples,) float64
         Mean posterior probability that the row shares a block with the other members of its cluster.
     n_clusters_ : int
-        K.
+        Number of consensus clusters, K.
     means_ : (K, n_features) float64
-        Posterior means of the clusters' means; of likelihoods that have such a parameter, like the normal.
+        Posterior means of the clusters' means, for likelihoods with this parameter, such as the normal.
     covariances_ : (K, n_features, n_features) float64
         Posterior means of the clusters' covariances, likewise.
     clustering_ : pyclone_pgsm.Clustering
-        All that is known: all parameters, draws of the partition, chains, diagnostics.
+        The full result: all parameters, draws of the partition, chains, diagnostics.
     n_features_in_ : int
     feature_names_in_ : (n_features,) array of str
-        Only where `X` has names of columns that are all strings.
+        Only if `X` has column names that are all strings.
 
     Notes
     -----
-    :meth:`predict` gives a row to the cluster under whose predictive density it is most probable, whereas ``labels_``
-    is the consensus of the partitions that were sampled; rows between two clusters may differ.
+    :meth:`predict` assigns a row to its most probable cluster, given the predictive densities of the clusters, whereas
+    ``labels_`` is the consensus of the sampled partitions. The two may differ for rows between two clusters.
 
     Examples
     --------
@@ -149,7 +149,7 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
     def fit(self, X: ArrayLike, y: None = None) -> SplitMergeMixture:
         """Sample partitions of the rows, and find their consensus.
 
-        A ``ConvergenceWarning`` says when the chains disagree.
+        The warnings of the result, such as about chains that disagree, are issued as ``ConvergenceWarning``.
 
         Parameters
         ----------
@@ -164,11 +164,11 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            X is no matrix of finite numbers.
+            X is not a matrix of finite numbers.
         DataValueError
-            A value that the likelihood cannot take.
+            The likelihood does not allow a value.
         UsageError
-            A parameter that cannot be.
+            A parameter is invalid.
         """
         X = validate_data(self, X, dtype=np.float64)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
@@ -189,7 +189,7 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         return self
 
     def predict(self, X: ArrayLike) -> NDArray[np.int64]:
-        """The most probable cluster of each row.
+        """Return the most probable cluster of each row.
 
         Parameters
         ----------
@@ -202,7 +202,7 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         return self.predict_proba(X).argmax(axis=1)
 
     def predict_proba(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Probability that a new row belongs to each of the clusters, given that it belongs to one of them.
+        """Return the probability that a new row belongs to each cluster, given that it belongs to one.
 
         Parameters
         ----------
@@ -222,7 +222,7 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         return self.clustering_.predict_proba(points)
 
     def score_samples(self, X: ArrayLike) -> NDArray[np.float64]:
-        """Log posterior predictive density of each row, as one that was not among those of :meth:`fit`.
+        """Return the log posterior predictive density of each row, as a new row that was not passed to :meth:`fit`.
 
         Parameters
         ----------
@@ -241,7 +241,7 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         return self.clustering_.log_predictive(points)
 
     def score(self, X: ArrayLike, y: None = None) -> float:
-        """Mean of :meth:`score_samples`: what to compare models by on data that were held out.
+        """Return the mean of :meth:`score_samples`, for comparing models on held-out data.
 
         Parameters
         ----------
@@ -271,12 +271,12 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         return parameters[name]
 
     def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
-        """New rows as an array; refused before :meth:`fit`, or if they do not fit what it was given."""
+        """Return new rows as an array; raise an error before :meth:`fit`, or if they do not match its data."""
         check_is_fitted(self)
         return validate_data(self, X, dtype=np.float64, reset=False)
 
     def _plain_values(self, names: Iterable[str]) -> dict[str, Any]:
-        """Parameters by name; a search over an array gives numpy's numbers, which a trace cannot hold."""
+        """Return parameters as Python numbers: a search over an array passes numpy's, which a trace cannot hold."""
         values = ((name, getattr(self, name)) for name in names)
         return {name: value.item() if isinstance(value, np.generic) else value for name, value in values}
 

@@ -1,9 +1,9 @@
-"""Writing files so that no fault of the machine leaves half a file under a final name, or destroys an older file.
+"""Writing files so that a failure neither leaves an incomplete file under its final name nor destroys an older file.
 
-A file is written under a hidden name beside its own, and renamed when it is whole. Files that belong together are
-renamed together, when the last of them is whole. A hidden file is locked by the process that writes it: one without a
-lock was left by a process that died, and is removed when something is next written into its folder. Whatever cannot be
-written is an :class:`~pyclone_pgsm.errors.OutputError`.
+A file is written under a hidden name in the same folder, and renamed when it is complete. Files that belong together
+are renamed together, when all are complete. The writing process locks its hidden files. A hidden file without a lock
+was left by a process that died; it is removed at the next write into its folder. If a file cannot be written, an
+:class:`~pyclone_pgsm.errors.OutputError` is raised.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ from pyclone_pgsm.stopping import held_back
 
 try:
     import fcntl
-except ImportError:  # not on this system: hidden files of dead processes are not removed
+except ImportError:  # not on Windows: hidden files of dead processes are not removed
     fcntl = None  # type: ignore[assignment]
 
 PART = ".pyclone-pgsm.part"
-"""End of the hidden names."""
+"""Suffix of the hidden names."""
 UNFINISHED = ".unfinished"
 NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 
 @dataclass
 class _Batch:
-    """Files that take their places together.
+    """Files that are renamed to their final paths together.
 
     Attributes
     ----------
     parts : dict of Path to (Path, int)
-        Hidden file and its descriptor, by the path whose place it takes.
+        Hidden file and its descriptor, by final path.
     moves : dict of Path to Path
-        A file that is whole already, by the path whose place it takes.
+        Other complete files, by final path.
     outdated : list of Path
         Files to remove.
     folders : list of Path
-        Made for the files; they are removed if the files are not written.
+        Folders made for the files; removed if the files are not written.
     swept : set of Path
-        Folders in which hidden files of dead processes have been looked for.
+        Folders that have been cleared of hidden files of dead processes.
     """
 
     parts: dict[Path, tuple[Path, int]] = field(default_factory=dict)
@@ -65,12 +65,12 @@ class _Batch:
             self.parts[target] = part, descriptor
             if fcntl is None:
                 return part
-            with suppress(OSError):  # shared, as readers also lock it when it has taken its place
+            with suppress(OSError):  # shared, because readers lock it, too, once it has its final name
                 fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
             with suppress(FileNotFoundError):
                 if os.path.samestat(os.stat(part), os.fstat(descriptor)):
                     return part
-            os.close(descriptor)  # another process took it for a dead one's before it was locked
+            os.close(descriptor)  # another process removed it, as it was not yet locked
 
     def commit(self) -> None:
         for target, (part, _) in self.parts.items():
@@ -90,7 +90,7 @@ class _Batch:
         self.folders.clear()
 
     def close(self) -> None:
-        """Remove the hidden files that did not take their places, and the folders that were made for them."""
+        """Remove hidden files that were not renamed, and the folders made for them."""
         for part, descriptor in self.parts.values():
             with suppress(OSError):
                 os.unlink(part)
@@ -106,10 +106,10 @@ _current: ContextVar[_Batch | None] = ContextVar("files that are being written",
 
 @contextmanager
 def replacing_together() -> Iterator[_Batch]:
-    """Files written or removed in the block take their places or disappear at its end: all, or none if it fails.
+    """Delay renaming and removing files to the end of the block; if the block fails, no file changes.
 
-    A process killed at that end, between two renames, leaves new and old files side by side, each of them whole. A
-    block within another is part of it.
+    If the process is killed between two of these renames, new and old files are mixed, but each is complete. A nested
+    block is part of the outer one.
     """
     outer = _current.get()
     if outer is not None:
@@ -129,24 +129,24 @@ def replacing_together() -> Iterator[_Batch]:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Path]:
-    """A hidden path beside `path` that takes its place when the block ends well, and is removed otherwise.
+    """Yield a hidden path beside `path`; the file replaces `path` after the block, or is removed if the block fails.
 
-    Where `path` is a symbolic link it stays one, and what it leads to is replaced. Within
-    :func:`replacing_together` the place is taken at the end of that.
+    If `path` is a symbolic link, its target is replaced. Within :func:`replacing_together`, the replacement happens at
+    the end of that block.
     """
     with replacing_together() as batch, _told(path):
         yield batch.open_part(_destination(path))
 
 
 def write_file(path: Path, content: bytes | memoryview) -> None:
-    """Write a whole file by ordinary writes, whose failures all show; libraries that write themselves hide some."""
+    """Write a whole file by Python's own writes, which report every failure; some libraries do not."""
     with replacing(path) as part, part.open("wb") as file:
         file.write(content)
 
 
 @contextmanager
 def _told(path: Path) -> Iterator[None]:
-    """Turn errors of the system into messages that name the file."""
+    """Turn operating-system errors into messages that name the file."""
     try:
         yield
     except OSError as problem:
@@ -157,7 +157,7 @@ def _told(path: Path) -> Iterator[None]:
 
 
 def _destination(path: Path) -> Path:
-    """What a path leads to, through symbolic links; OutputError if they lead in a circle."""
+    """Resolve symbolic links; raise OutputError if they form a loop."""
     try:
         os.stat(path)
     except OSError as problem:
@@ -167,7 +167,7 @@ def _destination(path: Path) -> Path:
 
 
 def remove_leftovers(folder: Path) -> None:
-    """Remove the hidden files of processes that died while they wrote into a folder."""
+    """Remove the hidden files of processes that died while writing into a folder."""
     if fcntl is None:
         return
     with suppress(OSError):
@@ -183,24 +183,24 @@ def remove_leftovers(folder: Path) -> None:
 
 
 def unfinished(path: Path) -> Path:
-    """Name of a file that grows while an older one has the name `path`: ``trace.unfinished.h5`` of ``trace.h5``."""
+    """Return the name of a growing file while an older one still exists at `path`, as in ``trace.unfinished.h5``."""
     return path.with_name(f"{path.stem}{UNFINISHED}{path.suffix}")
 
 
 def finished(path: Path) -> Path:
-    """The name that a file has in the end: the opposite of :func:`unfinished`; other names stay as they are."""
+    """Return the final name of a file: the inverse of :func:`unfinished`; other names stay unchanged."""
     return path.with_name(f"{path.stem.removesuffix(UNFINISHED)}{path.suffix}")
 
 
 def take_place(path: Path, target: Path) -> None:
-    """Let a whole file take the place of another, within :func:`replacing_together` at the end of that."""
+    """Replace `target` by a complete file; within :func:`replacing_together`, at the end of that block."""
     if path != target:
         with replacing_together() as batch:
             batch.moves[_destination(target)] = path
 
 
 def check_new(path: Path, force: bool) -> None:
-    """Stop before any work if an output exists and `force` is False, or if its folder could not be made."""
+    """Raise OutputError if an output exists and `force` is False, or if its folder cannot be made."""
     _destination(path)
     if path.exists() and not force:
         raise OutputError(f"{path} exists already: use `force` to replace it, or another name with -o")
@@ -216,7 +216,7 @@ def check_new(path: Path, force: bool) -> None:
 
 
 def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
-    """Stop with OutputError if an output would replace what is read."""
+    """Raise OutputError if an output would replace an input."""
     read = {os.path.realpath(path) for path in inputs}
     for path in outputs:
         if os.path.realpath(path) in read:
@@ -226,7 +226,7 @@ def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder if it is not there; within :func:`replacing_together` it is removed again if that fails."""
+    """Make a folder if it does not exist; within :func:`replacing_together`, it is removed if that block fails."""
     folder = _destination(folder)
     missing = [each for each in (*reversed(folder.parents), folder) if not each.exists()]
     try:
@@ -243,6 +243,6 @@ def make_folder(folder: Path) -> None:
 
 
 def remove(path: Path) -> None:
-    """Remove a file if it is there, within :func:`replacing_together` at the end of that."""
+    """Remove a file if it exists; within :func:`replacing_together`, at the end of that block."""
     with replacing_together() as batch:
         batch.outdated.append(path)

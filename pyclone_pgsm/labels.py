@@ -1,4 +1,4 @@
-"""Labels of a partition, its clusters numbered in an order that does not depend on how they were numbered before."""
+"""Renumbering the clusters of a partition in an order that does not depend on their previous numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def canonical(labels: ArrayLike) -> NDArray[np.int64]:
 
     Parameters
     ----------
-    labels : (N,) array of integers, or of anything that can be sorted
+    labels : (N,) array of integers or other sortable values
 
     Returns
     -------
@@ -26,7 +26,7 @@ def canonical(labels: ArrayLike) -> NDArray[np.int64]:
     if labels.dtype.kind not in "iu" or labels.min() < 0 or labels.max() > 4 * N + 100:
         labels = np.unique(labels, return_inverse=True)[1]
     first = np.full(int(labels.max()) + 1, N)
-    first[labels[::-1]] = np.arange(N)[::-1]  # of equal indices the last counts
+    first[labels[::-1]] = np.arange(N)[::-1]  # of equal indices the last assignment wins
     used = np.flatnonzero(first < N)
     rank = np.empty(len(first), np.int64)
     rank[used[np.argsort(first[used])]] = np.arange(len(used))
@@ -34,14 +34,14 @@ def canonical(labels: ArrayLike) -> NDArray[np.int64]:
 
 
 def renumbered(labels: NDArray[np.int64], falling: NDArray[np.float64] | None = None) -> NDArray[np.int64]:
-    """Renumber the clusters 0..K-1 by falling values, then from the largest down, then the earlier first.
+    """Renumber the clusters 0..K-1 by decreasing values, ties by decreasing size, then by first appearance.
 
     Parameters
     ----------
     labels : (N,) int64
-        Each of 0..K-1 at least once.
+        Each of 0..K-1 occurs at least once.
     falling : (K,) float64 or None
-        None for no such values.
+        The values; None: sort by size.
 
     Returns
     -------

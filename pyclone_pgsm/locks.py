@@ -1,9 +1,9 @@
-"""One writer at a time: a lock that lasts as long as the process that holds it.
+"""Locks that allow one writer at a time, and end with the process that holds them.
 
-Beside ``trace.h5`` stands ``.trace.h5.lock`` while a process writes it. The lock is the operating system's (``flock``;
-on NFS, Linux makes a lock of the server of it, so that other machines see it, too), which ends with the process however
-that ends. The file says who holds the lock. Where the file system knows no locks, what the file says decides: a process
-of this machine that has ended holds nothing; one of another machine is believed to live.
+While a process writes ``trace.h5``, ``.trace.h5.lock`` exists in the same folder. It is locked by the operating system
+(``flock``; on NFS, Linux turns this into a lock on the server, so that other machines see it, too), and the lock ends
+with the process, however that ends. The file names the holder of the lock. On file systems without locks, the file
+alone decides: a holder on this machine counts if its process is running, one on another machine always counts.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ _guard = threading.Lock()
 
 @contextmanager
 def writing(path: Path) -> Iterator[None]:
-    """Hold the lock of a file that is about to be written, and need not exist. Within a thread it may be taken again.
+    """Hold the lock of a file during the block. The file need not exist, and the same thread may nest such blocks.
 
     Raises
     ------
     OutputError
-        Another process, or another thread of this one, holds the lock; or the lock file cannot be made.
+        Another process or thread holds the lock, or the lock file cannot be made.
     """
     real = os.path.realpath(path)
     me = threading.get_ident()
@@ -68,7 +68,7 @@ def writing(path: Path) -> Iterator[None]:
 
 
 def _take(path: Path, lock: Path) -> int:
-    """The open lock file, locked, with this process as its holder."""
+    """Lock the lock file, write this process into it as the holder, and return its descriptor."""
     for _ in range(ATTEMPTS):
         try:
             file = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o666)
@@ -108,7 +108,7 @@ def _refused(path: Path, lock: Path, problem: OSError) -> OutputError:
 
 
 def _try_lock(file: int, lock: Path) -> bool:
-    """Whether the lock is ours now."""
+    """Try to take the lock, and return whether that succeeded."""
     if fcntl is not None:
         try:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -122,7 +122,7 @@ def _try_lock(file: int, lock: Path) -> bool:
 
 
 def _is_at(file: int, lock: Path) -> bool:
-    """Whether the open file still has its name: its last holder may have removed it before we locked it."""
+    """Whether the open file still exists under its name: the last holder may have removed it before it was locked."""
     try:
         return os.path.samestat(os.stat(lock), os.fstat(file))
     except FileNotFoundError:
@@ -139,7 +139,7 @@ def _myself() -> dict[str, Any]:
 
 
 def _start_of(pid: int) -> str | None:
-    """When a process started, in ticks since the machine did: another process can have the same number later."""
+    """Return the start time of a process, in ticks since the machine's: process numbers are used again."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[19]
     except (OSError, IndexError):
@@ -147,7 +147,7 @@ def _start_of(pid: int) -> str | None:
 
 
 def _holder(lock: Path) -> dict[str, Any]:
-    """What a lock file says; empty if nothing that can be read."""
+    """Return the holder that a lock file names; empty if the file cannot be read."""
     try:
         found = json.loads(lock.read_bytes()[:10_000])
     except (OSError, ValueError, RecursionError):
@@ -156,7 +156,7 @@ def _holder(lock: Path) -> dict[str, Any]:
 
 
 def _lives(holder: dict[str, Any]) -> bool:
-    """Whether a holder may still be running."""
+    """Whether the process of a holder may still be running."""
     if not holder:
         return False
     if holder.get("host") != socket.gethostname():

@@ -1,4 +1,4 @@
-"""How much memory the machine has for this process."""
+"""Memory available to this process."""
 
 from __future__ import annotations
 
@@ -8,21 +8,20 @@ from pathlib import Path
 
 
 def shown(size: int) -> str:
-    """Bytes as a text for messages."""
+    """Format a number of bytes for messages."""
     return f"{size / (1 << 30):.1f} GB"
 
 
 def available(root: Path = Path("/")) -> int | None:
-    """Bytes that this process may have in all, by the machine and by the limit of its control group; None if unknown.
-
-    `root` is the folder with ``proc`` and ``sys``.
+    """Return the bytes that this process may use in total, given the machine's memory and the limits of its control
+    groups; None if unknown. `root` is the folder with ``proc`` and ``sys``.
     """
     found = [*_of_machine(root), *_of_control_groups(root)]
     return min(found) + _held(root) if found else None
 
 
 def _held(root: Path) -> int:
-    """Bytes that this process has already, which are among those in use."""
+    """Return the bytes that this process uses already."""
     try:
         return int((root / "proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
     except (OSError, ValueError, IndexError):
@@ -44,7 +43,7 @@ def _of_machine(root: Path) -> Iterator[int]:
 
 
 def _of_control_groups(root: Path) -> Iterator[int]:
-    """What is left below the limit of each control group that this process is in, and those above it."""
+    """Yield the bytes left in each control group of this process and their parents."""
     try:
         lines = (root / "proc/self/cgroup").read_text().splitlines()
     except OSError:
@@ -67,11 +66,11 @@ def _of_control_groups(root: Path) -> Iterator[int]:
 
 
 def _left_in(folder: Path, limit: str, usage: str, cached: str) -> int | None:
-    """The limit less what is in use; the cache of files does not count, as it can be freed."""
+    """Return the limit minus the memory in use; the file cache does not count, as it can be freed."""
     try:
         most = int((folder / limit).read_text())
         used = int((folder / usage).read_text())
-    except (OSError, ValueError):  # no such group here, or "max"
+    except (OSError, ValueError):  # no such group, or no limit ("max")
         return None
     try:
         counts = dict(line.split(maxsplit=1) for line in (folder / "memory.stat").read_text().splitlines())

@@ -1,7 +1,7 @@
 """A finished analysis from Python: a `Result` with tables, pictures, the report and exports.
 
-:func:`open_trace` makes it of what is there already, :func:`pyclone_pgsm.analyze` and :func:`pyclone_pgsm.cluster` of
-new chains.
+:func:`open_trace` makes it from existing files; :func:`pyclone_pgsm.analyze` and :func:`pyclone_pgsm.cluster` run new
+chains.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ TRACE, RUN = "trace.h5", "run.json"
 class Plots:
     """Pictures of a result, each a method without arguments that returns a matplotlib Figure: ``result.plot.traces()``.
 
-    ``dir(result.plot)`` lists them. A notebook that begins with ``%matplotlib inline`` shows a Figure as it is.
+    ``dir(result.plot)`` lists them. A notebook that begins with ``%matplotlib inline`` displays a Figure directly.
     """
 
     def __init__(self, pictures: dict[str, Callable[[], Figure]]) -> None:
@@ -63,21 +63,21 @@ class Plots:
 
 
 class Source(NamedTuple):
-    """A trace, and how it is summarized.
+    """A trace, and how it is summarised.
 
     Attributes
     ----------
     trace : Path
     criterion : str or None
-        Of the consensus partition; None: the default.
+        Criterion of the consensus partition; None: the default.
     burn_in : int or None
-        Iterations to skip; None: those of the run.
+        Iterations to skip; None: the burn-in of the run.
     thresholds : Thresholds
-        Of presence and clonality.
+        Thresholds of presence and clonality.
     likelihood : str or None
-        The trace's likelihood if it is of a file (see :class:`~pyclone_pgsm.trace.Trace`).
+        The trace's likelihood if its code is in a file (see :class:`~pyclone_pgsm.trace.Trace`).
     found : posterior.summarize.Result or None
-        The summary, if it has been made already.
+        The summary, if it exists already.
     folder : Path or None
         A temporary folder that is removed with the result.
     """
@@ -94,8 +94,8 @@ class Source(NamedTuple):
 class Result:
     """A finished analysis of a tumour or of any other data.
 
-    Made by :func:`open_trace`, :func:`pyclone_pgsm.analyze` and :func:`pyclone_pgsm.cluster`. Tables and numbers are in
-    memory; pictures, the report and exports read the trace.
+    It is returned by :func:`open_trace`, :func:`pyclone_pgsm.analyze` and :func:`pyclone_pgsm.cluster`. Tables and
+    numbers are in memory; pictures, the report and exports read the trace.
 
     Parameters
     ----------
@@ -108,9 +108,9 @@ class Result:
     options : RunOptions
         Settings, prior and model of the run.
     summary : Summary or MixtureSummary
-        All of the posterior as arrays.
+        The posterior, as arrays.
     warnings : list of str
-        What to know before trusting the result.
+        What to consider before trusting the result.
     """
 
     summary: Summary | MixtureSummary
@@ -136,15 +136,15 @@ class Result:
             self._read(trace)
 
     def _read(self, trace: Trace) -> None:
-        """What a subclass reads from the trace besides."""
+        """Read what a subclass needs from the trace in addition."""
 
     def __getstate__(self) -> dict[str, Any]:
-        """Without the pictures, which are made from the trace when they are needed."""
+        """Leave out the pictures, which are made from the trace when needed."""
         return {name: value for name, value in self.__dict__.items() if name != "plot"}
 
     @property
     def mutations(self) -> pd.DataFrame:
-        """A copy of ``mutations.tsv``, or for other data than a tumour of ``assignments.tsv``."""
+        """A copy of ``mutations.tsv``, or of ``assignments.tsv`` if the data are not of a tumour."""
         return self._tables[self._analysis.files[0]].copy()
 
     @property
@@ -154,14 +154,17 @@ class Result:
 
     @property
     def left_out(self) -> pd.DataFrame:
-        """A copy of ``left_out.tsv`` of a tumour."""
+        """A copy of ``left_out.tsv``; UsageError if the data are not of a tumour."""
         if "left_out.tsv" not in self._tables:
             raise UsageError(f"{self.path}: nothing is left out but of a tumour's mutations")
         return self._tables["left_out.tsv"].copy()
 
     @property
     def diagnostics(self) -> pd.DataFrame:
-        """A row for each traced quantity: mean, ends of the 95 % interval, R-hat, effective sample size."""
+        """One row for each traced quantity: mean, ends of the 95 % interval, R-hat, effective sample size.
+
+        For hyperparameters of the likelihood, the mean is the median.
+        """
         return pd.DataFrame(self._found.diagnostics)
 
     def _trace(self) -> Trace:
@@ -197,7 +200,7 @@ class Result:
         format : str
             A name in :data:`pyclone_pgsm.exports.FORMATS`.
         out : Path or str
-            The file, or the folder of a format of several files.
+            The file, or the folder if the format has several files.
         patient : str
             Name of the patient, for formats that have one.
         primary : str or None
@@ -205,20 +208,21 @@ class Result:
         source : Path, str or None
             The VCF or MAF that ``vcf``, ``maf`` and ``cbioportal`` annotate.
         source_sample : str or None
-            The sample that the only tumour sample of `source` is.
+            The sample of the result to which the only tumour sample of `source` corresponds.
         drivers : iterable of str
-            Genes and mutations that are drivers, for ``ctree`` and ``revolver``.
+            Driver genes and mutations, for ``ctree`` and ``revolver``.
         force : bool
             Replace existing files.
 
         Returns
         -------
         list of str
-            What the format could not carry, a line each.
+            Lines on what the format cannot represent.
 
         Raises
         ------
         UsageError, InputError, OutputError
+            The options do not fit the format, `source` is invalid, or a file cannot be written.
         """
         chosen, out = find_format(format), Path(out)
         if not isinstance(self.summary, Summary):
@@ -240,7 +244,7 @@ class Result:
         Parameters
         ----------
         path : Path, str or None
-            The file, replaced if it is there; None: ``report.html`` beside the trace.
+            The file, replaced if it exists; None: ``report.html`` in the folder of the trace.
 
         Returns
         -------
@@ -250,6 +254,7 @@ class Result:
         Raises
         ------
         OutputError
+            The file cannot be written.
         """
         path = self.path.parent / REPORT if path is None else Path(path)
         criterion, burn_in = self._source.criterion, self._source.burn_in
@@ -287,27 +292,27 @@ def open_trace(
     thresholds: Thresholds | None = None,
     likelihood: str | None = None,
 ) -> Result:
-    """A result from an output folder or a trace.
+    """Return the result in an output folder or a trace.
 
     Parameters
     ----------
     path : Path or str
-        An output folder of ``analyze`` or ``cluster``, whose ``run.json`` tells how it was summarized, or a trace.
+        A trace, or an output folder of ``analyze`` or ``cluster``, whose ``run.json`` gives defaults for the options.
     consensus : str or None
         Criterion of the consensus partition; None: that of the folder, else the default.
     burn_in : int or None
-        Iterations to skip; None: those of the folder, else of the run.
+        Iterations to skip; None: those of the folder, else the burn-in of the run.
     thresholds : Thresholds or None
-        Of presence and clonality; None: those of the folder, else the defaults.
+        Thresholds of presence and clonality; None: those of the folder, else the defaults.
     likelihood : str or None
-        The trace's likelihood if it is of a file (see :class:`~pyclone_pgsm.trace.Trace`).
+        The trace's likelihood if its code is in a file (see :class:`~pyclone_pgsm.trace.Trace`).
 
     Raises
     ------
     TraceError
         There is no trace, or it is damaged.
     UsageError
-        An option has a value that cannot be.
+        An option is invalid.
     """
     path = Path(path)
     told: dict[str, Any] = {}
@@ -336,21 +341,14 @@ def run_plan(
 ) -> Source:
     """Run the chains of a plan.
 
-    Parameters
-    ----------
-    plan : Plan
-    criterion, thresholds
-        See :class:`Source`.
-    trace : Path, str or None
-        Where to keep the trace alone.
-    out : Path, str or None
-        A folder for everything. None, and no `trace`: a temporary one, which is removed with the result.
-    threads, command, progress
-        See :func:`pyclone_pgsm.analyses.run.start`.
+    Results are written to the folder `out`, or only the trace to the file `trace`. If both are None, a temporary folder
+    is made, and removed with the result. For other parameters see :class:`Source` and
+    :func:`pyclone_pgsm.analyses.run.start`.
 
     Raises
     ------
     OutputError, UsageError, KeyboardInterrupt
+        The results cannot be written, options are invalid, or the user pressed Ctrl-C.
     """
     how: dict[str, Any] = {"threads": threads, "command": command, "progress": progress}
     found = folder = None
@@ -377,7 +375,7 @@ def run_plan(
 
 
 def _told(path: Path) -> dict[str, Any]:
-    """What ``run.json`` says of the summary; nothing if it is not there."""
+    """Read from ``run.json`` how the result was summarised; empty if the file does not exist."""
     if not path.exists():
         return {}
     try:

@@ -1,4 +1,4 @@
-"""SIGINT and SIGTERM: a command stops, cleans up and says so, but never between two steps that belong together."""
+"""SIGINT and SIGTERM: a command stops, cleans up and reports it, but never between two steps that belong together."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from types import FrameType
 from typing import Any
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM)
-# Shells and schedulers send several signals for one Ctrl-C.
-BURST = 0.3  # seconds in which these come
-PATIENCE = 2.0  # seconds after which a signal is another Ctrl-C
+# Shells and schedulers may send several signals for one Ctrl-C.
+BURST = 0.3  # seconds within which these arrive
+PATIENCE = 2.0  # seconds after which a signal counts as another Ctrl-C
 EXIT_CODE = 130
 
 
 class Stopped(BaseException):
-    """A signal asks the command to end. (Libraries would catch KeyboardInterrupt and report something else.)"""
+    """A signal requests the end of the command. (Libraries catch KeyboardInterrupt and report something else.)"""
 
 
 class _Handler:
-    """Raises :class:`Stopped` at the first signal, and then not again while the command cleans up."""
+    """Raises :class:`Stopped` at the first signal, and not again while the command cleans up (:data:`PATIENCE`)."""
 
     def __init__(self) -> None:
         self.first = math.inf
@@ -40,12 +40,12 @@ _handler = _Handler()
 
 
 def is_asked_to_stop() -> bool:
-    """Whether a signal has raised :class:`Stopped`: a library may have turned it into an error of its own."""
+    """Whether a signal has raised :class:`Stopped`, even if a library has turned that into another error."""
     return _handler.first < math.inf
 
 
 def stop_on_signals() -> None:
-    """Let SIGINT and SIGTERM raise :class:`Stopped`, unless they are ignored, as SIGINT is behind ``&`` in a script."""
+    """Let SIGINT and SIGTERM raise :class:`Stopped`, unless they are ignored, as SIGINT is after ``&`` in a script."""
     global _handler
     handler = _handler = _Handler()
     for number in NUMBERS:
@@ -55,7 +55,7 @@ def stop_on_signals() -> None:
     report = sys.unraisablehook
 
     def again(unraisable: Any) -> None:
-        """An exception raised while an object is deleted is lost: send the signal once more, a little later."""
+        """Send the signal again a little later, as an exception raised while an object is deleted is lost."""
         if isinstance(unraisable.exc_value, Stopped):
             handler.first = math.inf
             threading.Timer(0.01, os.kill, (os.getpid(), signal.SIGTERM)).start()
@@ -73,8 +73,8 @@ def ignore_signals() -> None:
 
 @contextmanager
 def held_back() -> Iterator[None]:
-    """Within the block signals wait; they are raised at its end."""
-    foreign = None in map(signal.getsignal, NUMBERS)  # a handler that Python cannot put back
+    """Delay signals until the end of the block."""
+    foreign = None in map(signal.getsignal, NUMBERS)  # a handler that Python cannot restore
     if foreign or threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -91,7 +91,7 @@ def held_back() -> Iterator[None]:
 
 @contextmanager
 def stopped_by_signals(stop: threading.Event) -> Iterator[None]:
-    """Let SIGINT and SIGTERM set `stop` instead of breaking the run off. Only a much later SIGINT breaks it off."""
+    """Let SIGINT and SIGTERM set `stop`. Only a SIGINT much later than the first signal raises KeyboardInterrupt."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return

@@ -1,1 +1,1 @@
-"""Whole analyses: what the commands do."""
+"""Whole analyses, as the commands run them."""

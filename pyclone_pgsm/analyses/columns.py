@@ -1,6 +1,6 @@
-"""What the tables of an output folder hold: every file, and every column in its order.
+"""Files of an output folder, and the columns of its tables in their order.
 
-The documentation makes its page of tables from here, and a test compares the names with the tables that are written.
+The page of tables in the documentation is made from this module, and a test compares the names with the tables written.
 """
 
 from __future__ import annotations

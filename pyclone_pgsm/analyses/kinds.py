@@ -11,4 +11,4 @@ from pyclone_pgsm.analyses.tumour import TumourAnalysis
 ANALYSES: dict[str, Analysis[Any, Any]] = {
     analysis.kind: analysis for analysis in (TumourAnalysis(), MatrixAnalysis())
 }
-"""By the name that data, summaries and analyses of a kind share."""
+"""By the name ``kind`` that data, summary and analysis share."""

@@ -1,4 +1,4 @@
-"""Lines for the terminal that all kinds of data have in common."""
+"""Lines for the terminal that all kinds of data share."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def cluster_lines(
     things: str,
     marks: Mapping[int, str] | None = None,
 ) -> Iterator[str]:
-    """A table of the largest clusters and the first columns; `marks` stand behind the rows of their clusters."""
+    """Yield a table of the largest clusters and the first columns, each row followed by the cluster's mark, if any."""
     marks = marks or {}
     shown = names[:SHOWN_COLUMNS]
     widths = [max(len(name), least_width) for name in shown]

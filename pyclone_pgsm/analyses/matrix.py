@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from pyclone_pgsm.posterior.traces import Traces
     from pyclone_pgsm.report.content import Content, Page
 
-PICTURED_DRAWS = 12  # partitions that the picture of a density is the mean of
+PICTURED_DRAWS = 12  # partitions over which the picture of the density is averaged
 
 
 class MatrixAnalysis(Analysis[MatrixData, MixtureSummary]):
@@ -39,7 +39,7 @@ class MatrixAnalysis(Analysis[MatrixData, MixtureSummary]):
     files: ClassVar[tuple[str, ...]] = ("assignments.tsv", "clusters.tsv", "run.json", "trace.h5")
 
     def footprint(self, data: MatrixData) -> Footprint:
-        """The values, a copy or two, and what the package's own likelihoods keep."""
+        """Estimate the memory of the values, of their copies, and of what the package's own likelihoods keep."""
         T, D = data.matrix.values.shape
         if data.options.likelihood == "normal":
             copies = 3 + (KEPT if names_to_infer(data.options.parameters) else 0)
@@ -86,7 +86,7 @@ class MatrixAnalysis(Analysis[MatrixData, MixtureSummary]):
         return mixture_page(content)
 
     def counts(self, trace: Trace, summary: MixtureSummary) -> dict[str, int]:
-        """Rows, columns and clusters."""
+        """Numbers of rows, columns and clusters."""
         return {
             "rows": len(trace.data.names),
             "columns": trace.data.num_columns,
@@ -94,7 +94,7 @@ class MatrixAnalysis(Analysis[MatrixData, MixtureSummary]):
         }
 
     def lines(self, result: Result[MixtureSummary], left_out: int) -> list[str]:
-        """Clusters with the first of their parameters that has a number a column."""
+        """Clusters with the first of their parameters that has one number for each column."""
         return _summary_lines(result.summary)
 
 

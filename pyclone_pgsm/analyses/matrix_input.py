@@ -1,4 +1,4 @@
-"""A matrix before it is clustered: its names, its scale, and the settings and options that it has by default."""
+"""Preparing a matrix for clustering: names, scale, and default settings and options."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from pyclone_pgsm.sampling.settings import MIXTURE_SCHEME, MIXTURE_THRESHOLD, Se
 
 
 def mixture_settings(settings: Settings) -> Settings:
-    """The settings with the defaults of a matrix where the user gave none: resampling of both kinds.
+    """Return the settings with the defaults of a matrix where the user gave none: resampling of both kinds.
 
     Particles then stay split for longer: on data S1 of the paper, started from a single cluster, a V-measure above 0.98
-    took 0.3 s in the median, and 1.5 s with multinomial resampling.
+    was reached after 0.3 s in the median, and after 1.5 s with multinomial resampling.
     """
     if settings.anchors > 2 or settings.resampling is not None:
         return settings
@@ -30,12 +30,12 @@ def mixture_settings(settings: Settings) -> Settings:
 
 
 def as_matrix(X: ArrayLike) -> DataMatrix:
-    """Any matrix with names of its rows, and of its columns those that it has.
+    """Return any matrix with names: its own column names if it has any, and numbers otherwise.
 
     Raises
     ------
     UsageError
-        X is no matrix of numbers.
+        X is not a matrix of numbers.
     """
     try:
         values = np.require(X, np.float64, ["C", "W"])
@@ -49,7 +49,7 @@ def as_matrix(X: ArrayLike) -> DataMatrix:
 
 
 def stored_options(likelihood: str, parameters: Mapping[str, Any], data: DataMatrix) -> MatrixOptions:
-    """A likelihood and its parameters as a trace stores them: a file by its whole path and its digest."""
+    """Return a likelihood and its parameters as a trace stores them: a file by its absolute path and its digest."""
     parameters = with_inferred(likelihood, parameters, data)
     if not is_likelihood_file(likelihood):
         return MatrixOptions(likelihood, parameters)
@@ -58,7 +58,7 @@ def stored_options(likelihood: str, parameters: Mapping[str, Any], data: DataMat
 
 
 def standardise(data: DataMatrix) -> tuple[DataMatrix, dict[str, list[float]]]:
-    """Columns of mean 0 and standard deviation 1, and the means and standard deviations that they had.
+    """Scale columns to mean 0 and standard deviation 1; return also their previous means and standard deviations.
 
     Raises
     ------
@@ -67,7 +67,7 @@ def standardise(data: DataMatrix) -> tuple[DataMatrix, dict[str, list[float]]]:
     DataValueError
         A value is so far from the others that these would become equal.
     """
-    # a power of 2 of each column's size: dividing by it changes no digit, and squares cannot overflow
+    # largest power of 2 up to each column's largest value: dividing by it is exact, and squares cannot overflow
     scale = np.ldexp(1.0, np.frexp(np.abs(data.values).max(axis=0))[1] - 1)
     values = data.values / scale
     mean, sd = values.mean(axis=0), values.std(axis=0)

@@ -1,7 +1,7 @@
-"""What memory a run will need, estimated from data and settings before it begins.
+"""Memory that a run will need, estimated from data and settings before it begins.
 
-The peak is what all steps share (the program, the data, the tables of the likelihood), and the larger of what chains
-and summary need. T observations, D columns or samples, G grid points, U distinct observations, K clusters.
+The peak is the memory that all steps share (the program, the data, the tables of the likelihood) plus the larger of
+what the chains and the summary need. T is the number of observations.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ PICTURES = 90 * MEGABYTE
 DRAWS = 1000
 """Partitions that are read for the consensus."""
 LABEL_BYTES = 400 * MEGABYTE
-"""At most so many bytes of them."""
+"""Upper limit of their size."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,11 @@ class Estimate:
     Attributes
     ----------
     program, data, tables : int
-        Needed throughout: the program; what was read; the tables of the likelihood.
+        Needed throughout: the program; the data; the tables of the likelihood.
     blocks, particles : int
         Statistics of the blocks of all chains that run at the same time, and of the blocks of their particles.
     labels : int
-        Of partitions that wait to be written, or are read for the summary.
+        Partitions that wait to be written, or are read for the summary.
     summary : int
         Parameters of the clusters while they are averaged, and pictures.
     """
@@ -51,35 +51,27 @@ class Estimate:
 
     @property
     def total(self) -> int:
-        """Bytes at the peak: the chains have ended when the summary begins."""
+        """Bytes at the peak; the chains have ended when the summary begins."""
         throughout = self.program + self.data + self.tables + self.labels
         return throughout + max(self.blocks + self.particles, self.summary)
 
     def in_megabytes(self) -> dict[str, int]:
-        """The parts and the total, for ``run.json``."""
+        """Return the parts and the total, for ``run.json``."""
         sizes = {"total": self.total, **vars(self)}
         return {name: -(-size // MEGABYTE) for name, size in sizes.items()}
 
 
 def estimate(data: Dataset, settings: Settings, threads: int, stat_size: int | None = None) -> Estimate:
-    """The memory that a run will need.
+    """Estimate the memory of a run with resolved settings and `threads` chains at the same time.
 
-    Parameters
-    ----------
-    data : Dataset
-    settings : Settings
-        Resolved.
-    threads : int
-        Chains that run at the same time.
-    stat_size : int or None
-        Length of a block's statistic; None: as the package's own likelihoods have it.
+    `stat_size` is the length of a block's statistic; None: that of the package's own likelihoods.
     """
     T = len(data.names)
     needed = ANALYSES[data.kind].footprint(data)
     size = 8 * (needed.stat_size if stat_size is None else stat_size)
     clusters = min(T, math.ceil(math.log2(T + 1)) + 1)
     start = _clusters_at_start(settings.start, T)
-    # before a rebuild is done there are two of each
+    # until a rebuild is done, there are two statistics of each block
     blocks = threads * max(start, min(2 * clusters, T)) * size
     pool = min(2 * settings.particles + 8, 2 * T) if settings.has_particles else 0
     found = math.ceil(math.log2(T + 1) / 4)
@@ -88,7 +80,7 @@ def estimate(data: Dataset, settings: Settings, threads: int, stat_size: int | N
         data=needed.data,
         tables=needed.tables,
         blocks=blocks,
-        particles=threads * pool * size // 3,  # of those there is room for, about so many are ever in use
+        particles=threads * pool * size // 3,  # about a third of the pool is ever in use
         labels=min(LABEL_BYTES, DRAWS * T * 2) + settings.chains * T * 16,
         summary=PICTURES + (8 * found + 5) * needed.described * 8,
     )
@@ -105,7 +97,7 @@ def _clusters_at_start(init: str, T: int) -> int:
 
 
 def check_memory(needed: Estimate) -> None:
-    """Refuse a run that needs more memory than there is; the error tells how to make the largest part smaller."""
+    """Raise UsageError if a run needs more memory than available; the message tells how to reduce the largest part."""
     there = available()
     if there is None or needed.total <= there:
         return
@@ -133,4 +125,4 @@ _PARTS = {
         "leave columns out, or reduce them to fewer, such as principal components",
     ),
 }
-"""What the parts of an estimate are of, and what makes each smaller."""
+"""Description of each part of an estimate, and how to reduce it."""

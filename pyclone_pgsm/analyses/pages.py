@@ -1,4 +1,4 @@
-"""The pages of an output folder: the report, and what MultiQC shows."""
+"""The pages of an output folder: the report, and the file for MultiQC."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 REPORT, MULTIQC = "report.html", "pyclone_pgsm_mqc.json"
 PAGES: dict[str, str] = {"report": REPORT, "mqc": MULTIQC}
-"""Names of the pages that there are, and of their files."""
+"""File of each page, by the name of the page."""
 
 
 @contextmanager
 def uncollected() -> Iterator[None]:
-    """Pause the garbage collector: among the objects of the modules that a page imports it finds next to nothing, and
-    takes a quarter of the time of making the page.
+    """Pause the garbage collector: among the objects of the modules that a page imports, it finds almost nothing to
+    free, but takes a quarter of the time of making the page.
     """
     was_enabled = gc.isenabled()
     gc.disable()
@@ -47,7 +47,7 @@ def page_content(
     run: Mapping[str, Any],
     burn_in: int | None,
 ) -> Content:
-    """What a page is made of; `run` is the content of ``run.json``."""
+    """Collect the content of a page; `run` is the content of ``run.json``."""
     from pyclone_pgsm.report.content import Content
 
     names = [ANALYSES[trace.data.kind].files[0], "clusters.tsv"]
@@ -64,7 +64,7 @@ def write_pages(
     folder: Path,
     pages: Sequence[str],
 ) -> None:
-    """Write the pages that are named, and remove the others: they would be those of an older result."""
+    """Write the named pages, and remove the others, which belong to an older result."""
     for name, file in PAGES.items():
         if name not in pages:
             remove(folder / file)

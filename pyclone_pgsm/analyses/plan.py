@@ -1,4 +1,4 @@
-"""The plan of a run: making it finds the mistakes of the user, and writes nothing."""
+"""The plan of a run. Making it reveals the user's mistakes before anything is written."""
 
 from __future__ import annotations
 
@@ -32,20 +32,20 @@ from pyclone_pgsm.trace.schema import datasets_of_chain
 
 @dataclass(frozen=True)
 class Plan:
-    """A run that is ready to begin, or to go on.
+    """A run that is ready to start or to continue.
 
     Attributes
     ----------
     data : Dataset
     options : RunOptions
-        With resolved settings.
+        Options with resolved settings.
     model : Model
     states : list of ChainState
-        Where each chain begins.
+        State from which each chain starts.
     memory : Estimate
-        What the run will need.
+        Memory that the run will need.
     started : float
-        When the making of the plan began, by ``time.perf_counter``.
+        ``time.perf_counter`` when planning began.
     """
 
     data: Dataset
@@ -71,19 +71,18 @@ def make_plan(
     settings : Settings
     prior : Prior
     start_labels : (T,) array of int or None
-        Where the chains start, in place of ``settings.init``.
+        Partition from which the chains start, instead of ``settings.init``.
     threads : int or None
-        Chains that run at the same time, of which the memory depends; None: one a processor.
+        Chains that run at the same time, for the memory estimate; None: one for each processor.
 
     Raises
     ------
     UsageError
-        Options that cannot be, a start with more clusters than the prior allows or memory holds, or a run that needs
-        more memory than there is.
+        Options are invalid, the start has more clusters than the prior allows, or there is too little memory.
     DataValueError
-        A value that the likelihood cannot take.
+        The likelihood does not allow a value.
     InputError
-        The file of a start cannot be used.
+        The file with the start is invalid.
     """
     started, names = time.perf_counter(), data.names
     settings = settings.resolve(len(names))
@@ -102,7 +101,7 @@ def make_plan(
     check_memory(memory)
     options = RunOptions(
         settings,
-        prior.to_dict(len(names) + 1),  # one more than there are: for the predictive density of new ones
+        prior.to_dict(len(names) + 1),  # one more, for the predictive density of new observations
         data.options,
         model.hyperparameters,
         rebuild_interval(model, data.num_columns),
@@ -120,7 +119,7 @@ def make_plan(
 
 
 def _rehearse(plan: Plan) -> None:
-    """Run the first iteration of the first chain and forget it: what cannot run is refused before a file is written."""
+    """Run and discard the first iteration of the first chain, so that errors occur before a file is written."""
     stop = threading.Event()
     settings = replace(plan.options.settings, iterations=1, burn_in=0, thin=1)
     state = copy.deepcopy(plan.states[0])
@@ -132,7 +131,7 @@ def _rehearse(plan: Plan) -> None:
 
 @contextmanager
 def density_explained(plan: Plan) -> Iterator[None]:
-    """Let the message of a joint density that is not finite name the options that it comes from."""
+    """If the joint density is not finite, raise an error that names the options responsible."""
     try:
         yield
     except DensityError as fault:

@@ -1,4 +1,4 @@
-"""Compile ahead what an analysis needs: ``python -m pyclone_pgsm.analyses.precompile LIKELIHOOD``.
+"""Compilation in advance for an analysis: ``python -m pyclone_pgsm.analyses.precompile LIKELIHOOD``.
 
 See :mod:`pyclone_pgsm.jit.second_process`.
 """
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def compile_ahead(likelihood: str, settings: Settings, threads: int | None) -> None:
-    """Start the second process, as early as possible, if a processor is free and there are particle Gibbs moves."""
+    """Start the second process if several threads are used and there are particle Gibbs moves; call this early."""
     from pyclone_pgsm.jit.second_process import start_precompiling
     from pyclone_pgsm.likelihoods.registry import find_likelihood
     from pyclone_pgsm.sampling.chains import effective_threads
@@ -36,7 +36,7 @@ def _four_mutations(grid_size: int) -> Any:
 
 
 def _two_reads() -> Any:
-    """Observations of four mutations with two reads each."""
+    """Return observations of four mutations with two reads each."""
     import numpy as np
 
     from pyclone_pgsm.inputs.observations import Observations
@@ -62,7 +62,7 @@ def compile_moves(likelihood: Any, scheme: str) -> None:
     kind = type(likelihood)
     prior = DirichletProcess()
     tables = PartitionPrior(prior.log_tau1(4), prior.log_tau2(4))
-    # one block, made without what another process compiles at the same time
+    # one block, made without the functions that the first process compiles at the same time
     stats = np.zeros((8, likelihood.stat_size()))
     slots = np.arange(8)
     partition = Partition(
@@ -77,7 +77,7 @@ def compile_moves(likelihood: Any, scheme: str) -> None:
 
 
 def compile_summary(likelihood: Any, grid_size: int | None) -> None:
-    """Call the kernels of the summary, of a tumour if there is a grid."""
+    """Call the kernels of the summary, including those of a tumour if there is a grid."""
     import numpy as np
 
     from pyclone_pgsm.posterior.consensus import assignment_probability, coclustering, consensus
@@ -101,13 +101,13 @@ def compile_summary(likelihood: Any, grid_size: int | None) -> None:
 
 
 def main() -> None:
-    """Compile for the likelihood that the command line names."""
+    """Compile for the likelihood given on the command line."""
     import numpy as np
 
     from pyclone_pgsm.likelihoods.registry import find_likelihood
     from pyclone_pgsm.sampling.settings import MIXTURE_SCHEME
 
-    gc.disable()  # takes a twentieth of the time of compiling
+    gc.disable()  # garbage collection takes a twentieth of the time of compiling
     name = sys.argv[1]
     if name == "pyclone":
         likelihood, grid_size = _four_mutations(101), 101

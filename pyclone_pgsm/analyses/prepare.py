@@ -1,8 +1,7 @@
-"""Mutation calls and copy-number segments → observations, or the table that ``read_tables`` reads.
+"""Joining mutation calls with copy-number segments, into observations or the table that ``read_tables`` reads.
 
-The steps: the mutations of all files (`pyclone_pgsm.inputs.mutations`), the segments of all files
-(`pyclone_pgsm.inputs.segments`), which segments are of which sample, and their join. The observations are the same as
-those of the table, if it is written and read again.
+The steps are: read the mutations (`pyclone_pgsm.inputs.mutations`) and the segments (`pyclone_pgsm.inputs.segments`) of
+all files, assign segments to samples, and join the two. Writing the table and reading it gives the same observations.
 """
 
 from __future__ import annotations
@@ -38,10 +37,10 @@ TABLE, LEFT_OUT = "table.tsv", "left_out.tsv"
 
 @dataclass(frozen=True)
 class PrepareOptions:
-    """What the user says of mutations and segments of all samples.
+    """Options for mutations and segments of all samples, named as on the command line.
 
-    The names are those of the command line's options. ``tumour_content`` overrides what a sample sheet and callers
-    say. What is None is found from the files, or has no effect.
+    ``tumour_content`` overrides sample sheet and callers. Options that are None are determined from the files, or have
+    no effect.
     """
 
     tumour_sample: str | Sequence[str] | None = None
@@ -65,7 +64,7 @@ class PrepareOptions:
 
     @property
     def tumour_samples(self) -> tuple[str, ...]:
-        """The names that tumour samples have in the files."""
+        """Names of tumour samples in the files."""
         given = self.tumour_sample or ()
         return (given,) if isinstance(given, str) else tuple(given)
 
@@ -79,15 +78,15 @@ class Prepared:
     table : DataFrame
         PyClone-VI's columns, and ``chrom pos ref alt gene``.
     left_out : list of LeftOut
-        What was left out or changed on the way.
+        What was left out or changed.
     notes : list of str
-        What was read and decided, a line each.
+        Lines on what was read and decided.
     warnings : list of str
-        What the user should look at, a line each.
+        Lines on what the user should check.
     tumour_content : float, Uncertain, mapping of sample to one of these, or None
-        What the user says of it, options and sample sheet together; of samples that are in the table.
+        As given by option and sample sheet, for samples in the table.
     variants : Variants
-        The mutations that were joined.
+        The mutations before the join.
     """
 
     table: pd.DataFrame
@@ -98,7 +97,7 @@ class Prepared:
     variants: Variants
 
     def summary(self) -> list[str]:
-        """A line on each sample, then one on what was left out."""
+        """Return a line for each sample, then one on what was left out."""
         of_sample = self.table.groupby("sample_id", observed=True)
         lines = [
             f"{sample}: {len(rows)} mutations, tumour content {rows['tumour_content'].iat[0]:g}"
@@ -108,7 +107,7 @@ class Prepared:
 
 
 def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
-    """Read the mutations and segments of one tumour and join them; errors tell whatever is wrong with them."""
+    """Read and join the mutations and segments of one tumour; errors list all problems of the files."""
     variants = read_variants(
         patient.mutations, tumour_samples=options.tumour_samples, all_filters=options.all_filters
     )
@@ -149,11 +148,10 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
 def observe(
     prepared: Prepared, *, error_rate: float | None = None, genotype_prior: str = "major"
 ) -> tuple[Observations, list[LeftOut]]:
-    """Lay the joined mutations out as observations.
+    """Return the joined mutations as observations, and everything that was left out, by file and row of the input.
 
-    ``error_rate`` and ``genotype_prior`` are as `pyclone_pgsm.inputs.read_counts.tables.read_tables` takes them; the
-    tumour content is that of the table. With the observations comes all that was left out, with the files and rows
-    that the user has.
+    ``error_rate`` and ``genotype_prior`` are as in `pyclone_pgsm.inputs.read_counts.tables.read_tables`; the tumour
+    content is that of the table.
     """
     files = list(prepared.variants.table["file"].cat.categories)
     observations, left_out = lay_out(
@@ -165,7 +163,7 @@ def observe(
 
 
 def _rows(prepared: Prepared, file: str, error_rate: float | None) -> Rows:
-    """The joined mutations of one file, with the lines that they have there."""
+    """Return the joined mutations of one file, with their line numbers there."""
     given = prepared.variants.table.loc[prepared.table.index]
     is_here = (given["file"] == file).to_numpy()
     table = prepared.table[is_here]
@@ -193,7 +191,7 @@ def _rows(prepared: Prepared, file: str, error_rate: float | None) -> Rows:
 
 
 def _column(texts: pd.Series, read: Callable[[str], str] = str.strip) -> Column:
-    """A column of a data frame, as reading it from a file gives it."""
+    """Return a column of a data frame in the form in which it is read from a file."""
     codes, distinct = pd.factorize(texts.astype(str))
     return Column([read(text) for text in distinct], codes.astype(np.int32))
 
@@ -208,7 +206,7 @@ def write_prepared(prepared: Prepared, folder: Path) -> None:
 
 
 def check_folder(folder: Path, force: bool, inputs: Sequence[Path] = ()) -> None:
-    """Stop before any work if the files are there already, are inputs, or cannot be made."""
+    """Raise OutputError if an output exists and `force` is False, is an input, or cannot be made."""
     outputs = [folder / name for name in (TABLE, LEFT_OUT)]
     refuse_inputs(outputs, inputs)
     for path in outputs:
@@ -216,7 +214,7 @@ def check_folder(folder: Path, force: bool, inputs: Sequence[Path] = ()) -> None
 
 
 def _said_content(patient: Patient, options: PrepareOptions, samples: Sequence[str]) -> ContentOption:
-    """Tumour content by option and sample sheet; the option overrides the sheet."""
+    """Return the tumour content given by option or sample sheet; the option overrides the sheet."""
     if options.tumour_content is None:
         return patient.tumour_content or None
     if not isinstance(options.tumour_content, Mapping):
@@ -232,7 +230,7 @@ def _said_content(patient: Patient, options: PrepareOptions, samples: Sequence[s
 def _read_segments(
     files: Sequence[SegmentFile], samples: Sequence[str], options: PrepareOptions
 ) -> tuple[Segments, list[str]]:
-    """The segments of all files under the names of the samples, and what was decided to get there."""
+    """Return the segments of all files under the samples' names, and notes on how files were assigned to samples."""
     if not files:
         raise UsageError("mutations need copy numbers: give `segments`, one file a sample or one for all")
     by_sample: dict[str | None, list[Path]] = {}
@@ -256,7 +254,7 @@ def _read_segments(
 
 
 def _named(segments: Segments, samples: Sequence[str]) -> tuple[Segments, list[str]]:
-    """Segments under the names of the mutations' samples, where a file holds one sample; and what was decided."""
+    """Name the segments of files with a single sample after the samples of the mutations; return also notes on this."""
     of_file: dict[str, list[str]] = {}
     for hint in segments.hints:
         of_file.setdefault(hint.file, []).append(hint.sample_id)
@@ -280,7 +278,7 @@ def _named(segments: Segments, samples: Sequence[str]) -> tuple[Segments, list[s
 
 
 def _sample_of(name: str, samples: Sequence[str]) -> str | None:
-    """The sample of segments with this name: the same name, the longest that it begins with, or the only longer one."""
+    """Return the sample with this name, else the longest that is a prefix of it, else the only one that extends it."""
     if name in samples:
         return name
     shorter = [sample for sample in samples if _begins(name, sample)]
@@ -291,12 +289,12 @@ def _sample_of(name: str, samples: Sequence[str]) -> str | None:
 
 
 def _begins(text: str, beginning: str) -> bool:
-    """Whether a name begins with another, and goes on with a dot, dash or the like."""
+    """Whether a name equals another, or continues it with a dot, a dash or the like."""
     return text.startswith(beginning) and not text[len(beginning) :][:1].isalnum()
 
 
 def _check_doubles(segments: Segments, samples: Sequence[str]) -> None:
-    """Refuse two files with segments of the same chromosome of a sample."""
+    """Raise UsageError if two files have segments of the same chromosome of a sample."""
     of = segments.table[["sample_id", "chrom", "file"]].drop_duplicates().astype(object)
     double = of[of.duplicated(["sample_id", "chrom"]) & of["sample_id"].isin(samples)]
     for sample, chrom, file in double.itertuples(index=False):

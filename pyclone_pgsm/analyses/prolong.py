@@ -1,4 +1,4 @@
-"""How long the chains of a trace run when they are resumed."""
+"""Length of resumed chains."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def prolonged(
     max_iterations: int | None = None,
     max_time: float | None = None,
 ) -> RunOptions | None:
-    """The options of a trace whose chains go on; None if there is nothing to do.
+    """Return the options with which the chains of a trace continue; None if there is nothing to do.
 
     Parameters and errors are those of :func:`pyclone_pgsm.analyses.run.resume`.
     """

@@ -1,8 +1,8 @@
-"""What differs between kinds of data, in one protocol; each kind is one class, registered in :mod:`~.kinds`.
+"""The protocol for what differs between kinds of data; each kind is one class, registered in :mod:`~.kinds`.
 
-Two more classes of each kind lie in the layers below, under the same name ``kind``: the data as a trace stores them,
-with names, options and model (:class:`~pyclone_pgsm.trace.dataset.Dataset`), and the summary of their draws, which a
-:class:`~pyclone_pgsm.posterior.summarize.Summariser` makes. All else of a run knows of no kind.
+Each kind has two more classes in the layers below, with the same ``kind``: the data as a trace stores them, with names,
+options and model (:class:`~pyclone_pgsm.trace.dataset.Dataset`), and the summary of their draws, made by a
+:class:`~pyclone_pgsm.posterior.summarize.Summariser`. All other code is independent of the kind.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ class Footprint(NamedTuple):
     Attributes
     ----------
     data, tables : int
-        Bytes of what was read, and of the tables of the likelihood.
+        Bytes of the data, and of the tables of the likelihood.
     stat_size : int
-        Numbers in the statistic of a block, as the package's own likelihoods have it.
+        Numbers in the statistic of a block, for the package's own likelihoods.
     described : int
         Numbers that describe a cluster while the parameters of the clusters are averaged.
     """
@@ -46,41 +46,41 @@ class Footprint(NamedTuple):
 
 
 class Analysis(Protocol[Data, Summary]):
-    """How data of one kind are shown, and what they need.
+    """Presentation of results for data of one kind, and the memory that the data need.
 
     Attributes
     ----------
     kind : str
     files : tuple of str
-        Names of the files of an output folder, without the pictures.
+        Names of the files of an output folder, except its pages and pictures.
     """
 
     kind: ClassVar[str]
     files: ClassVar[tuple[str, ...]]
 
     def footprint(self, data: Data) -> Footprint:
-        """The memory that the data need."""
+        """Estimate the memory that the data need."""
 
     def named_options(self, options: ModelOptions) -> str:
-        """The options that decide on the likelihood, with their values, for a message."""
+        """Return the options that determine the likelihood, with their values, for a message."""
 
     def tables(self, trace: Trace, summary: Summary) -> dict[str, pd.DataFrame]:
-        """The tables of a result, by the names of their files."""
+        """Return the tables of a result, by file name."""
 
     def pictures(
         self, trace: Trace, result: Result[Summary], traces: Traces, burn_in: int | None
     ) -> dict[str, Callable[[], Figure]]:
-        """What draws each picture of a result, by name; nothing of the trace is read when they are drawn."""
+        """Return the functions that draw the pictures of a result, by name; they no longer read the trace."""
 
     def page(self, content: Content) -> Page:
-        """The sections of the report, its pictures, and numbers for MultiQC."""
+        """Return the sections of the report, its pictures, and numbers for MultiQC."""
 
     def counts(self, trace: Trace, summary: Summary) -> dict[str, int]:
-        """How much was read and found, for ``run.json``."""
+        """Return the numbers of things read and found, for ``run.json``."""
 
     def choices(self, summary: Summary) -> dict[str, Any]:
-        """What was chosen for the summary, for ``run.json``; nothing by default."""
+        """Return the options of the summary, for ``run.json``; none by default."""
         return {}
 
     def lines(self, result: Result[Summary], left_out: int) -> list[str]:
-        """What was clustered and found, and what was inferred besides the clusters: lines for the terminal."""
+        """Return lines for the terminal: the clusters, and what else was inferred."""

@@ -1,4 +1,4 @@
-"""Reading one tumour, from tables of read counts or from mutations with segments."""
+"""Reading one tumour from tables of read counts, or from mutations with segments."""
 
 from __future__ import annotations
 
@@ -22,28 +22,28 @@ from pyclone_pgsm.inputs.tumour_content import ContentOption
 Table = Path | str | pd.DataFrame
 File = Path | str
 Files = File | Sequence[File] | Mapping[str, File | Sequence[File]]
-"""Files, one or several, or those of each sample by its name."""
+"""One or several files, or a mapping from samples to their files."""
 Tables = Table | Sequence[Table] | Mapping[str, pd.DataFrame]
-"""Tables of read counts: files or data frames, one or several; data frames also by the names of their samples."""
+"""One or several tables of read counts (files or data frames), or a mapping from samples to data frames."""
 
 HEADER_LINES = 2
-"""The line of the first row of a data frame that was written to a file; rows are counted from 0."""
+"""Line in the file at which the first row of a data frame, row 0, is written."""
 
 
 @dataclass(frozen=True)
 class Reading:
-    """What was read of one tumour.
+    """Data of one tumour, as read.
 
     Attributes
     ----------
     observations : Observations
     left_out : list of LeftOut
     content : float, Uncertain, mapping of sample to one of these, or None
-        Tumour content as options and sample sheet say it.
+        Tumour content as given by options and sample sheet.
     notes : list of str
-        What the user may want to know, a line each.
+        Lines that the user may want to know.
     warnings : list of str
-        What the user should look at, a line each.
+        Lines on what the user should check.
     """
 
     observations: Observations
@@ -65,14 +65,14 @@ def read_counts(
     Parameters
     ----------
     tables : path or DataFrame, sequence of these, or mapping of sample to DataFrame
-        A data frame that is not given by the name of its sample has a column ``sample_id``.
+        Data frames need a column ``sample_id``, unless they are in a mapping.
     tumour_content, error_rate, genotype_prior
-        As :func:`pyclone_pgsm.inputs.read_counts.tables.read_tables` takes them.
+        As in :func:`pyclone_pgsm.inputs.read_counts.tables.read_tables`.
 
     Raises
     ------
     InputError, UsageError
-        Whatever is wrong with tables and options.
+        Tables or options are invalid.
     """
     with _as_files(tables) as (paths, named):
         try:
@@ -93,14 +93,14 @@ def read_counts(
 def read_joined(
     prepared: Prepared, error_rate: float | None = None, genotype_prior: str = "major"
 ) -> Reading:
-    """The same from mutations with segments; see :func:`pyclone_pgsm.analyses.prepare.observe`."""
+    """Read one tumour from mutations with segments; see :func:`pyclone_pgsm.analyses.prepare.observe`."""
     observations, left_out = observe(prepared, error_rate=error_rate, genotype_prior=genotype_prior)
     warnings = [*prepared.warnings, *suspicions(observations)]
     return Reading(observations, left_out, prepared.tumour_content, prepared.notes, warnings)
 
 
 def check_tables(files: Sequence[Path], read_with: Mapping[str, object]) -> None:
-    """Refuse mutations without segments, and options that only mutations with segments have."""
+    """Raise an error for mutations without segments, or options that apply only to mutations with segments."""
     message = (
         "mutations without copy numbers: give copy-number segments of their samples with `segments`, or a table that "
         "has both"
@@ -114,12 +114,12 @@ def check_tables(files: Sequence[Path], read_with: Mapping[str, object]) -> None
 
 
 def patient_of(mutations: Files, segments: Files) -> Patient:
-    """One tumour by the files of its mutations and segments; UsageError if anything else than files is given."""
+    """Return the tumour with these files of mutations and segments; UsageError if anything else is given."""
     return patient_of_files(_by_sample("mutations", mutations), _by_sample("segments", segments))
 
 
 def _by_sample(what: str, files: Files) -> list[tuple[str | None, Path]]:
-    """Each file with the sample that it is given for."""
+    """Return each file with the sample for which it is given, if any."""
     if isinstance(files, Mapping):
         return [(str(sample), path) for sample, own in files.items() for _, path in _by_sample(what, own)]
     each = [files] if isinstance(files, Path | str) or not isinstance(files, Sequence) else files
@@ -130,7 +130,7 @@ def _by_sample(what: str, files: Files) -> list[tuple[str | None, Path]]:
 
 
 def _of_frame(problem: Problem, named: Mapping[str, str]) -> Problem:
-    """A problem of a written data frame as one of the data frame itself."""
+    """Let a problem in the file of a data frame refer to the data frame itself."""
     if problem.file not in named:
         return problem
     return replace(problem, file=named[problem.file], row=_row(problem.row))
@@ -142,7 +142,7 @@ def _row(line: int | None) -> int | None:
 
 @contextmanager
 def _as_files(tables: Tables) -> Iterator[tuple[list[Path], dict[str, str]]]:
-    """Paths of the tables, data frames written to temporary files; and names for these in messages."""
+    """Write data frames to temporary files; yield the paths of all tables, and names for data frames in messages."""
     given: dict[str, Table]
     if isinstance(tables, Mapping):
         given = {
@@ -171,7 +171,7 @@ def _as_files(tables: Tables) -> Iterator[tuple[list[Path], dict[str, str]]]:
 
 
 def _with_sample(sample: str, table: object) -> pd.DataFrame:
-    """A data frame of one sample, with the sample's name."""
+    """Return the data frame of one sample with the sample's name as a column."""
     if not isinstance(table, pd.DataFrame):
         raise UsageError(f"the table of {sample!r} must be a data frame, not {type(table).__name__}")
     return table.assign(sample_id=str(sample))

@@ -1,4 +1,4 @@
-"""From a trace to an output folder: tables, pictures and ``run.json``."""
+"""Writing the output folder of a trace: tables, pictures and ``run.json``."""
 
 from __future__ import annotations
 
@@ -35,18 +35,18 @@ PICTURES = (
     "cluster_means",
     "density",
 )
-"""Names of all pictures that there are."""
+"""Names of all pictures."""
 
 
 def check_criterion(criterion: str | None) -> None:
-    """Refuse an unknown criterion of the consensus partition; None is the default."""
+    """Raise UsageError for an unknown criterion of the consensus partition; None is the default."""
     if criterion not in (None, *CRITERIA):
         raise UsageError(f"`criterion` {criterion!r}: must be one of {', '.join(CRITERIA)}")
 
 
 def check_folder(folder: Path, force: bool, names: Sequence[str], inputs: Sequence[Path] = ()) -> None:
-    """Refuse an output folder if it is a file, or could not be made; or if a file that will be written is an input, or
-    exists and `force` is False. Pages and pictures are looked for besides the files that `names` has.
+    """Raise OutputError if an output folder is a file or cannot be made, or if a file to be written is an input, or
+    exists and `force` is False. Existing pages and pictures are checked in addition to the files in `names`.
     """
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder} is a file: give a folder with -o")
@@ -69,29 +69,29 @@ def write_results(
     likelihood: str | None = None,
     pages: Sequence[str] = (),
 ) -> Result[Any]:
-    """Summarize a trace into the tables, ``run.json`` and the pictures of an output folder.
+    """Summarise a trace in the tables, ``run.json`` and the pictures of an output folder.
 
     Parameters
     ----------
     trace_path : Path
     folder : Path
-        Made if need be; files in it are replaced when all of the new ones are whole.
+        Made if it does not exist; files in it are replaced when all new ones are complete.
     criterion : str or None
-        Of the consensus partition.
+        Criterion of the consensus partition; None: the default.
     burn_in : int or None
-        None: that of the run.
+        Iterations to skip; None: the burn-in of the run.
     thresholds : Thresholds
-        Of presence and clonality, for a tumour.
+        Thresholds of presence and clonality, for a tumour.
     formats : sequence of {"png", "pdf", "svg"}
     plots : bool
     timings : dict of str to float
-        Seconds of earlier steps, noted in ``run.json``.
+        Seconds of earlier steps, for ``run.json``.
     memory : Estimate or None
-        Noted in ``run.json``; None: that of the run with a chain a processor.
+        Memory of the run, for ``run.json``; None: estimated with one thread for each processor.
     likelihood : str or None
-        The trace's likelihood if it is of a file (see :class:`~pyclone_pgsm.trace.Trace`).
+        The trace's likelihood if its code is in a file (see :class:`~pyclone_pgsm.trace.Trace`).
     pages : sequence of {"report", "mqc"}
-        Those of :data:`~pyclone_pgsm.analyses.pages.PAGES` to write.
+        Names in :data:`~pyclone_pgsm.analyses.pages.PAGES`; other existing pages are removed.
 
     Raises
     ------
@@ -127,7 +127,7 @@ def write_results(
 
 
 def memory_of(trace: Trace) -> Estimate:
-    """What the run of a trace needs with a chain a processor."""
+    """Estimate the memory of the run of a trace with one thread for each processor."""
     settings = trace.options.settings
     return estimate(trace.data, settings, effective_threads(None, settings.chains))
 
@@ -149,7 +149,7 @@ def write_pictures(
     formats: Sequence[str],
     likelihood: str | None = None,
 ) -> list[Path]:
-    """Draw the pictures of a trace, and return their files. Parameters are those of :func:`write_results`."""
+    """Draw the pictures of a trace, and return their files; for parameters see :func:`write_results`."""
     check_criterion(criterion)
     with replacing_together(), Trace(trace_path, likelihood) as trace:
         trace.check_likelihood()

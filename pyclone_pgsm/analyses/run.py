@@ -1,4 +1,4 @@
-"""Running chains: start, resume, and everything into one folder. The command line only parses and prints."""
+"""Running chains: start them, resume them, or fill a whole output folder. The command line only parses and prints."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ from pyclone_pgsm.trace import RunOptions, Trace, TraceWriter, create_trace, ext
 from pyclone_pgsm.trace.tumour import TumourData
 
 Progress = Callable[[int, int, int, int], None]
-"""Called with the chain, the iterations it has done, those it is to do, and its number of clusters."""
+"""Called with a chain, the iterations it has done, those it is to do, and its number of clusters."""
 
 
 class Interrupted(Exception):
@@ -51,7 +51,7 @@ class Interrupted(Exception):
     Attributes
     ----------
     trace : Path or None
-        Where it is, if it is known.
+        Its file, if known.
     """
 
     def __init__(self, trace: Path | None = None) -> None:
@@ -96,7 +96,7 @@ def _run(path: Path, plan: Plan, threads: int | None, progress: Progress | None)
 
 
 def _ended(options: RunOptions, end: End) -> RunOptions:
-    """Options of a run that went on until it had converged, or could not."""
+    """Return the options of a finished run until convergence: its actual length, burn-in and reason for stopping."""
     most = options.settings.lengths[0]
     is_full = end.iterations > most - options.rebuild
     stopped = "converged" if end.converged else "max-iterations" if is_full else "max-time"
@@ -118,20 +118,20 @@ def start(
     ----------
     plan : Plan
     out : Path
-        The trace. If it exists, the new one grows under another name (:func:`pyclone_pgsm.files.unfinished`), and
-        replaces it when all chains are at their end.
+        The trace. If it exists, the new one is written under another name (:func:`pyclone_pgsm.files.unfinished`), and
+        replaces it when all chains have ended.
     threads : int or None
-        Chains that run at the same time; None: one a processor. No influence on the result.
+        Chains that run at the same time; None: one for each processor. This does not affect the result.
     command : str
-        Noted in the trace.
+        Command line, stored in the trace.
     progress : callable or None
 
     Raises
     ------
     Interrupted
-        By Ctrl-C or SIGTERM; the trace holds what was done.
+        The user pressed Ctrl-C, or SIGTERM was received; the trace contains the iterations done.
     OutputError
-        The trace cannot be written, or another process writes it.
+        The trace cannot be written, or another process is writing it.
     """
     with writing(out):
         take_place(_sample(plan, out, threads, command, progress), out)
@@ -156,7 +156,7 @@ def _sample(plan: Plan, out: Path, threads: int | None, command: str, progress: 
 
 @contextmanager
 def _resumable(path: Path) -> Iterator[None]:
-    """Let errors and interruptions of the work on a trace say that the trace is kept."""
+    """Let errors and interruptions during work on a trace report that the trace is kept."""
     try:
         yield
     except (Stopped, KeyboardInterrupt):
@@ -170,7 +170,7 @@ def _resumable(path: Path) -> Iterator[None]:
 def plan_tumour(
     reading: Reading, model: ModelOptions, settings: Settings, prior: Prior, threads: int | None
 ) -> Plan:
-    """The plan of a tumour's run; see :func:`~pyclone_pgsm.analyses.plan.make_plan`."""
+    """Make the plan of a tumour's run; see :func:`~pyclone_pgsm.analyses.plan.make_plan`."""
     options = replace(model, tumour_content=reading.content).resolve(reading.observations)
     data = TumourData(reading.observations, reading.left_out, options, reading.warnings)
     return make_plan(data, settings, prior, threads=threads)
@@ -186,21 +186,21 @@ def resume(
     progress: Progress | None = None,
     likelihood: str | None = None,
 ) -> int:
-    """Go on where a trace stopped; the result has the bits of an uninterrupted run.
+    """Continue the chains of a trace; the result is identical, bit by bit, to that of an uninterrupted run.
 
     Parameters
     ----------
     path : Path
-        One with an unfinished name (:func:`pyclone_pgsm.files.unfinished`) takes the place of the older in the end.
+        The trace. If it has an unfinished name (:func:`pyclone_pgsm.files.unfinished`), it replaces the older trace at
+        the end.
     iterations : int, "auto" or None
-        New number of iterations in all; "auto": until the chains have converged; None: as the trace says.
+        New total number of iterations; "auto": until the chains have converged; None: as in the trace.
     max_iterations : int or None
-        Of chains that run until they have converged. None: as the trace says; or, if they have done that many, twice
-        as many.
+        Limit of chains that run until they have converged. None: as in the trace, or twice that if they reached it.
     max_time : float or None
-        Seconds, likewise; chains that stopped for it are given no new limit if it is None.
+        Limit in seconds, likewise. None: as in the trace if the chains were interrupted; no limit if they had stopped.
     likelihood : str or None
-        The trace's likelihood if it is of a file (see :class:`~pyclone_pgsm.trace.Trace`).
+        The trace's likelihood if its code is in a file (see :class:`~pyclone_pgsm.trace.Trace`).
 
     Returns
     -------
@@ -210,7 +210,7 @@ def resume(
     Raises
     ------
     UsageError
-        Fewer iterations are asked for than the trace is meant to have.
+        Fewer iterations are requested than the trace should have.
     TraceError, OutputError, Interrupted
     """
     if not path.exists():
@@ -234,7 +234,7 @@ def resume(
 
 
 def _continued(trace: Trace, options: RunOptions, threads: int) -> Plan:
-    """The plan of chains that go on where a trace stopped."""
+    """Make the plan for continuing the chains of a trace."""
     started = time.perf_counter()
     memory = estimate(trace.data, options.settings, threads)
     check_memory(memory)
@@ -244,7 +244,7 @@ def _continued(trace: Trace, options: RunOptions, threads: int) -> Plan:
 
 
 class ResultOptions(TypedDict, total=False):
-    """How results are written: see :func:`~pyclone_pgsm.analyses.results.write_results`."""
+    """Options of :func:`~pyclone_pgsm.analyses.results.write_results`."""
 
     criterion: str | None
     thresholds: Thresholds
@@ -264,14 +264,14 @@ def fill_folder(
 ) -> Result[Any]:
     """Run the chains of a plan and write an output folder.
 
-    An older trace, tables and pictures stay until all the new ones are whole, and are then replaced together.
+    An older trace, tables and pictures are kept until all new ones are complete, and are then replaced together.
 
     Parameters
     ----------
     plan, threads, command, progress
         See :func:`start`.
     folder : Path
-        Made if need be.
+        Made if it does not exist.
     **results
         See :func:`~pyclone_pgsm.analyses.results.write_results`.
     """

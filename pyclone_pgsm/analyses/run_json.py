@@ -1,4 +1,4 @@
-"""What ``run.json`` says of a run."""
+"""Content of ``run.json``."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DEPENDENCIES = ("numpy", "scipy", "pandas", "numba", "h5py", "matplotlib", "boke
 
 
 def _number(value: float) -> float | str | None:
-    """A number as JSON can hold it."""
+    """Return a number rounded to 6 digits, with NaN and infinity in a form that JSON allows."""
     if math.isnan(value):
         return None
     if math.isinf(value):
@@ -47,7 +47,7 @@ def _diagnostic(diagnostic: Diagnostic, hyperparameters: Sequence[str]) -> dict[
 
 
 def _convergence(verdict: Verdict) -> dict[str, Any]:
-    """Each figure of the rule, and its limit."""
+    """Return the limits of the convergence rule, and the quantities compared with them."""
     return {
         "iterations": verdict.iterations,
         "burn_in": verdict.burn_in,
@@ -72,14 +72,14 @@ def _convergence(verdict: Verdict) -> dict[str, Any]:
 
 
 def _starts(trace: Trace) -> list[str]:
-    """How each chain started."""
+    """Return how each chain started."""
     T, start = len(trace.data.names), trace.options.settings.start
     most = trace.options.first_prior.max_blocks(T)
     return [start_of(k, start, T, most) for k in range(len(trace.chains))]
 
 
 def _moves(trace: Trace, rows: list[NDArray[np.int64]]) -> dict[str, dict[str, int]]:
-    """What is counted of each move in saved iterations of all chains."""
+    """Return the counts of each move, summed over the saved iterations of all chains."""
     counts = sum(chain.moves[kept].sum(axis=0) for chain, kept in zip(trace.chains, rows))
     return {
         name: dict(zip(COUNTS, row)) for name, row in zip(trace.options.moves, np.asarray(counts).tolist())
@@ -94,7 +94,7 @@ def run_report(
     timings: dict[str, float],
     memory: Estimate,
 ) -> dict[str, Any]:
-    """Content of ``run.json``."""
+    """Return the content of ``run.json``."""
     options = trace.options
     analysis = ANALYSES[trace.data.kind]
     rows = kept_rows(trace, burn_in)

@@ -1,4 +1,4 @@
-"""The tables of the output folder, whose columns :mod:`pyclone_pgsm.analyses.columns` describes; their names stay."""
+"""The tables of the output folder. Their columns (:mod:`pyclone_pgsm.analyses.columns`) have fixed names."""
 
 from __future__ import annotations
 
@@ -20,12 +20,11 @@ DIGITS = "%.6g"
 
 
 def mutation_table(summary: Summary, annotations: dict[str, list[str]] | None = None) -> pd.DataFrame:
-    """One row a mutation and sample: PyClone-VI's six columns first, annotations last.
+    """Return one row for each mutation and sample: PyClone-VI's six columns first, annotations last.
 
-    What is unknown is empty: the second cluster where no draw puts the mutation elsewhere, and what is said of reads
-    where there are none or the mutation has no cluster.
-
-    The cluster of an outlier is -1; if the model has outliers, a column says how probably each mutation is one.
+    Unknown values are empty: the second cluster if no draw assigns the mutation elsewhere, and properties of the reads
+    if there are none or the mutation has no cluster. Outliers have cluster -1; if the model has outliers, a column
+    gives the probability that each mutation is one.
     """
     T, D = summary.mean.shape
     table: dict[str, Any] = {
@@ -55,12 +54,12 @@ def mutation_table(summary: Summary, annotations: dict[str, list[str]] | None = 
 
 
 def _whole(numbers: NDArray[np.int64], least: int) -> pd.arrays.IntegerArray:
-    """Whole numbers, missing below `least`."""
+    """Return an integer column in which numbers below `least` are missing."""
     return pd.arrays.IntegerArray(numbers, numbers < least)
 
 
 def cluster_table(summary: Summary) -> pd.DataFrame:
-    """One row a cluster and sample."""
+    """Return one row for each cluster and sample."""
     K, D = summary.cluster_mean.shape
     return pd.DataFrame(
         {
@@ -80,7 +79,7 @@ def cluster_table(summary: Summary) -> pd.DataFrame:
 
 
 def assignment_table(summary: MixtureSummary) -> pd.DataFrame:
-    """One row a row of the data."""
+    """Return one row for each row of the data."""
     return pd.DataFrame(
         {
             "row_id": np.array(summary.row_names, object),
@@ -91,11 +90,11 @@ def assignment_table(summary: MixtureSummary) -> pd.DataFrame:
 
 
 def mixture_table(summary: MixtureSummary) -> pd.DataFrame:
-    """One row a cluster and column of the data, with the posterior of the cluster's parameters.
+    """Return one row for each cluster and column of the data, with the posterior of the cluster's parameters.
 
-    A parameter with a number for each column of the data has one column in the table; one with a row for each column,
-    such as a covariance matrix, has as many, named after the columns of the data (else numbered). Any other stands in
-    every row.
+    A parameter with one number for each column of the data has one column in the table. A parameter with several
+    numbers for each, such as a covariance matrix, has several columns, named after the columns of the data if they are
+    equally many, else numbered. Other parameters are repeated in every row.
     """
     K, D = summary.num_clusters, len(summary.column_names)
     table = {
@@ -113,18 +112,18 @@ def mixture_table(summary: MixtureSummary) -> pd.DataFrame:
 
 
 def left_out_table(left_out: Sequence[LeftOut]) -> pd.DataFrame:
-    """One row a thing left out or changed."""
+    """Return one row for each thing left out or changed."""
     table = pd.DataFrame(left_out, columns=list(LeftOut._fields))
     return table.astype({"row": "Int64"})
 
 
 def table_text(table: pd.DataFrame) -> str:
-    """A table as tab-separated text; missing values are empty."""
+    """Return a table as tab-separated text; missing values are empty."""
     text: str = table.to_csv(sep="\t", index=False, float_format=DIGITS, lineterminator="\n")
     return text
 
 
 def write_table(table: pd.DataFrame, path: Path) -> None:
-    """Write a table as :func:`table_text`."""
+    """Write the :func:`table_text` of a table."""
     with replacing(path) as temporary:
         temporary.write_text(table_text(table), encoding="utf-8", newline="")

@@ -1,4 +1,4 @@
-"""The analysis of a tumour: its model's options, tables, pictures, and lines for the terminal."""
+"""The analysis of a tumour: options of the model, tables, pictures, and lines for the terminal."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ if TYPE_CHECKING:
     from pyclone_pgsm.report.content import Content, Page
 
 VISITED = 60
-"""About how many sets of tables chains visit before they settle."""
+"""Approximate number of sets of tables that chains visit before they settle."""
 OBSERVATION = 250
-"""Bytes a mutation and sample: thirteen columns of 8 bytes, and as much while they are read."""
+"""Bytes for each mutation and sample: thirteen columns of 8 bytes, and as much again while they are read."""
 CHUNKS = 64
-"""Chunks of the grid, of which the likelihood keeps the extremes."""
+"""Chunks of the grid; the likelihood keeps the extremes of each."""
 LEAST_PRECISION, MOST_PRECISION = 0.1, 1e9
 LEAST_OUTLIERS = 1e-9
 
 
 @dataclass(frozen=True)
 class ModelOptions:
-    """The tumour model. The names are those of the command line's options.
+    """Options of the tumour model, named as on the command line.
 
     Attributes
     ----------
@@ -56,16 +56,16 @@ class ModelOptions:
         See :mod:`pyclone_pgsm.tumour.genotypes`.
     density : {"beta-binomial", "binomial"}
     precision : float, None or "infer-per-sample"
-        Of the beta-binomial, between 0.1 and 1e9, or infinite; None infers it, and ``infer-per-sample`` one of each
-        sample.
+        Precision of the beta-binomial, between 0.1 and 1e9, or infinite. None: inferred; "infer-per-sample": inferred
+        for each sample.
     grid_size : int or None
-        Grid points; None chooses from the data.
+        Grid points; None: chosen from the data.
     tumour_content : float, Uncertain, mapping of sample to one of these, or None
-        As :func:`pyclone_pgsm.inputs.read_counts.tables.read_tables` takes it; distributions are inferred.
+        As in :func:`pyclone_pgsm.inputs.read_counts.tables.read_tables`. An uncertain one is inferred.
     outlier_prob : float
-        Probability that a mutation is an outlier (:mod:`pyclone_pgsm.tumour.outliers`), at least 0 and below 1.
+        Prior probability that a mutation is an outlier (:mod:`pyclone_pgsm.tumour.outliers`), at least 0 and below 1.
     prevalence_prior : {"learned", "uniform"}
-        The prior of a cluster's prevalence in each sample (:mod:`pyclone_pgsm.tumour.base_measure`).
+        Prior of a cluster's prevalence in each sample (:mod:`pyclone_pgsm.tumour.base_measure`).
     """
 
     genotype_prior: str = "major"
@@ -109,7 +109,7 @@ class ModelOptions:
             )
 
     def resolve(self, observations: Observations) -> TumourOptions:
-        """The options with all that is chosen from the data."""
+        """Return the options, completed by those chosen from the data."""
         return TumourOptions(
             self.genotype_prior,
             self.density,
@@ -134,7 +134,7 @@ class TumourAnalysis(Analysis[TumourData, Summary]):
     )
 
     def footprint(self, data: TumourData) -> Footprint:
-        """All sets of tables that are kept or in use, and the observations while they are read."""
+        """Estimate the memory of all sets of tables that are kept or in use, and of the observations while read."""
         observations, options = data.observations, data.options
         G, D = options.grid_size, observations.num_samples
         table = deduplicate(observations)
@@ -144,13 +144,13 @@ class TumourAnalysis(Analysis[TumourData, Summary]):
         is_split = options.is_split_by_sample
         sets = 1
         if is_inferred or is_split:
-            sets = max(3, min(VISITED, KEPT_BYTES // max(1, one))) + 1  # the one that is being made
+            sets = max(3, min(VISITED, KEPT_BYTES // max(1, one))) + 1  # the one being made
         tables = one * sets * (2 if is_split else 1)
         stat_size = D * (2 * G + CHUNKS + SCALARS + MOST_DEFERRED)
         return Footprint(observations.num_mutations * D * OBSERVATION, tables, stat_size, 0)
 
     def named_options(self, options: StoredOptions) -> str:
-        """The model's options that are set."""
+        """The options of the model that are set."""
         model = options.to_dict()
         names = ["genotype_prior", "density", "precision", "outlier_prob"]
         return " ".join(f"`{name}` {model[name]}" for name in names if model.get(name) is not None)
@@ -177,7 +177,7 @@ class TumourAnalysis(Analysis[TumourData, Summary]):
         return tumour_page(content)
 
     def counts(self, trace: Trace, summary: Summary) -> dict[str, int]:
-        """Samples, mutations, what was left out, clusters, and outliers if there can be some."""
+        """Numbers of samples, mutations, things left out, clusters, and outliers if the model has them."""
         return {
             "samples": trace.data.num_columns,
             "mutations": len(trace.data.names),
@@ -187,11 +187,11 @@ class TumourAnalysis(Analysis[TumourData, Summary]):
         }
 
     def choices(self, summary: Summary) -> dict[str, Any]:
-        """Where presence and clonality begin."""
+        """Thresholds of presence and clonality."""
         return summary.thresholds._asdict()
 
     def lines(self, result: Result[Summary], left_out: int) -> list[str]:
-        """Clusters with their prevalences, the trunk, and what was inferred of samples and reads."""
+        """Clusters with their prevalences, the trunk, and inferred parameters of samples and reads."""
         return [*_summary_lines(result.summary, left_out), *_inferred_lines(result.diagnostics)]
 
 

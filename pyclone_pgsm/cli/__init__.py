@@ -1,1 +1,1 @@
-"""The command line. No science."""
+"""The command line; it contains no science."""

@@ -1,4 +1,4 @@
-"""The commands of ``pyclone-pgsm``, and what all of them share."""
+"""The application ``pyclone-pgsm`` with its commands."""
 
 from __future__ import annotations
 
@@ -62,9 +62,9 @@ for command in (
 
 
 def run_command() -> None:
-    """What the command line asks for."""
+    """Run the command given on the command line."""
     settle()
-    # Compiling makes very many objects that stay: with the default thresholds the garbage collector would look through
-    # them again and again, and take a twentieth of the time.
+    # Compiling creates very many lasting objects. With the default thresholds the garbage collector would examine them
+    # again and again, and take a twentieth of the time.
     gc.set_threshold(100_000, 50, 50)
     app()

@@ -1,8 +1,8 @@
-"""Environment variables that the command sets for its process before anything heavy is imported.
+"""Environment variables that the command sets for its process before large libraries are imported.
 
-The threads of a run are those of ``--threads``, a chain each. Libraries for linear algebra would start as many again as
-there are processors, for products too small to gain by it, and sums split among them have other last digits on another
-machine. Matplotlib's cache goes into the same folder as all else that is kept between runs.
+A run uses the threads of ``--threads``, one for each chain. Libraries for linear algebra would also start as many as
+there are processors, for products too small to benefit, and sums split among threads have different last digits on
+different machines. Matplotlib's cache is kept in the same folder as everything else that is kept between runs.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 
 CACHE = "PYCLONE_PGSM_CACHE_DIR"
-"""Environment variable with the folder for all that is kept between runs; unset, the user's own folder for caches."""
+"""Environment variable with the folder for everything kept between runs; the default is the user's cache folder."""
 
 THREADS = (
     "OPENBLAS_NUM_THREADS",
@@ -25,12 +25,12 @@ THREADS = (
 
 
 def settle() -> None:
-    """One thread for each library; matplotlib's files in the folder `CACHE` if it is set, without its warnings.
+    """Let libraries use one thread each, and matplotlib the folder `CACHE` if that is set; silence its warnings.
 
-    This has no effect on libraries that are imported already. Processes that this one starts inherit it.
+    This has no effect on libraries that are already imported. Child processes inherit it.
     """
     os.environ.update(dict.fromkeys(THREADS, "1"))
-    # pandas imports pyarrow if it is there
+    # pandas imports pyarrow if it is installed
     os.environ.setdefault("JE_ARROW_MALLOC_CONF", "background_thread:false")
     chosen = os.environ.get(CACHE)
     if chosen:

@@ -56,9 +56,9 @@ EXAMPLES: dict[str, tuple[str, ...]] = {
         "pyclone-pgsm score pyclone_vi.tsv simulated.truth.tsv",
     ),
 }
-"""Calls of each command, by its name."""
+"""Example calls of each command."""
 
 
 def epilog(command: str) -> str:
-    """The end of a command's help."""
+    """Return the end of a command's help."""
     return "\n\n".join(["Examples:", *EXAMPLES[command]])

@@ -1,4 +1,4 @@
-"""The commands that hand a result on: ``report``, ``export`` and ``score``."""
+"""The commands that use a result: ``report``, ``export`` and ``score``."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FORMAT_NAMES = (
     "pyclone, pyclone-vi, phyclone, pairtree, conipher, ctree, revolver, clonevol, citup, metient, maf, vcf, "
     "cbioportal, parquet"
 )
-"""Those of `pyclone_pgsm.exports`, which the help must not import."""
+"""Names of the formats in `pyclone_pgsm.exports`, which the help must not import."""
 
 
 def report(
@@ -107,7 +107,7 @@ def export(
 
 
 def _lines(path: Path) -> list[str]:
-    """Names, one a line; what follows a tab is not read."""
+    """Read one name from each line, up to a tab."""
     from pyclone_pgsm.errors import UsageError
 
     try:

@@ -18,13 +18,13 @@ from pyclone_pgsm.jit.second_process import stop_precompiling
 from pyclone_pgsm.stopping import EXIT_CODE, Stopped, is_asked_to_stop
 
 OPTIONS = {"criterion": "consensus", "parameters": "param"}
-"""Options that have another name than the parameter of the library."""
+"""Options whose name differs from that of the library's parameter."""
 NOT_CONVERGED = 3
-"""The exit code of chains that have not converged, if convergence is asked for."""
+"""Exit code if chains have not converged but convergence is required."""
 
 
 def with_options(text: str) -> str:
-    """The text of an error with options in place of parameters: ``--burn-in -1: must be at least 0``."""
+    """Replace parameters by options in the text of an error, as in ``--burn-in -1: must be at least 0``."""
     return re.sub("`([a-z_]+)`", lambda found: "--" + OPTIONS.get(found[1], found[1]).replace("_", "-"), text)
 
 
@@ -38,18 +38,13 @@ def fail(message: str) -> NoReturn:
 def mistakes_reported(trace: Path | None = None, where: str | None = None) -> Iterator[None]:
     """Turn errors into messages and exit codes.
 
-    Parameters
-    ----------
-    trace : Path or None
-        The trace that the command works on, which is kept.
-    where : str or None
-        Begins the message, such as the name of a patient.
+    `trace` is the trace on which the command works, and `where` the beginning of messages, such as a patient's name.
     """
     beginning = f"{where}: " if where else ""
     try:
         yield
     except PycloneError as mistake:
-        if where is None:  # otherwise other patients go on
+        if where is None:  # otherwise the command continues with other patients
             stop_precompiling()
         fail(with_options(f"{beginning}{mistake}"))
     except OSError as problem:
@@ -68,7 +63,7 @@ def mistakes_reported(trace: Path | None = None, where: str | None = None) -> It
 
 
 def fail_interrupted(trace: Path | None) -> NoReturn:
-    """Print how to go on, if there is a trace, and exit with code 130."""
+    """Print how to continue, if there is a trace, and exit with code 130."""
     stop_precompiling()
     message = "interrupted"
     if trace is not None:
@@ -85,7 +80,7 @@ def fail_interrupted(trace: Path | None) -> NoReturn:
 
 
 def require_convergence(is_required: bool, not_converged: Sequence[str]) -> None:
-    """End with exit code 3 if convergence is asked for and some results, named by their paths, have not converged."""
+    """Exit with code 3 if convergence is required and some results, given by their paths, have not converged."""
     if is_required and not_converged:
         print(f"pyclone-pgsm: not converged: {', '.join(not_converged)}", file=sys.stderr)
         raise typer.Exit(NOT_CONVERGED)

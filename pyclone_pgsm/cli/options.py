@@ -1,4 +1,4 @@
-"""The options that commands share, with their help."""
+"""Options that commands share, with their help."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ import typer
 
 MODEL, PRIOR, CHAINS, OUTPUT = "Tumour model", "Partition prior", "Chains", "Output"
 Options = dict[str, tuple[Any, Any]]
-"""Annotation and default of each option of a group, by the name of its parameter."""
+"""Annotation and default of each option of a group, by parameter name."""
 
 
 def taking(*groups: Options) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Decorator: a command takes the options of these groups after its own, and finds them in ``context.params``."""
+    """Decorate a command so that it also takes the options of these groups; it finds them in ``context.params``."""
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(function, eval_str=True)
@@ -30,7 +30,7 @@ def taking(*groups: Options) -> Callable[[Callable[..., None]], Callable[..., No
             for group in groups
             for name, (annotation, default) in group.items()
         ]
-        # what typer reads the parameters from
+        # typer reads the parameters from this
         command.__signature__ = own.replace(parameters=[*own.parameters.values(), *shared])  # type: ignore[attr-defined]
         command.__annotations__ = {}
         del command.__wrapped__
@@ -43,15 +43,15 @@ METAVARS = {int: "INT", float: "FLOAT", str: "NAME", Path: "FILE"}
 
 
 def metavar_of(kind: Any) -> str | None:
-    """The metavar of an option by its type; None if it takes no value."""
+    """Return the metavar for an option of this type; None if it takes no value."""
     if kind in METAVARS:
         return METAVARS[kind]
     return next(filter(None, map(metavar_of, get_args(kind))), None)
 
 
 def grouped(panel: str | None, told: dict[str, tuple[Any, ...]]) -> Options:
-    """A group of options under one heading: of each its type, its default and its help, and its metavar and its names
-    where these are not the usual ones."""
+    """Return a group of options under one heading. Each is given as type, default and help, and optionally metavar and
+    names."""
     return {
         name: (_option(name, panel, kind, *rest), default) for name, (kind, default, *rest) in told.items()
     }
@@ -60,21 +60,21 @@ def grouped(panel: str | None, told: dict[str, tuple[Any, ...]]) -> Options:
 def _option(
     name: str, panel: str | None, kind: Any, text: str, metavar: str | None = None, names: str | None = None
 ) -> Any:
-    """The annotation of an option."""
+    """Return the annotation of an option."""
     flags = (names or "--" + name.replace("_", "-")).split("|")
     told = typer.Option(*flags, metavar=metavar or metavar_of(kind), help=text, rich_help_panel=panel)
     return Annotated[kind, told]
 
 
 def _named(text: str) -> Path:
-    """The path of an output; a pipeline's unset variable must not mean the folder that it runs in."""
+    """Return the path of an output; an empty text, such as from an unset variable, must not mean the current folder."""
     if not text.strip():
         raise typer.BadParameter("is empty: give a name")
     return Path(text)
 
 
 def output_option(text: str, metavar: str = "OUT") -> Any:
-    """The option ``-o``."""
+    """Return the option ``-o``."""
     return typer.Option("-o", "--out", metavar=metavar, help=text, rich_help_panel=OUTPUT, parser=_named)
 
 

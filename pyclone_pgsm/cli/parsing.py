@@ -1,4 +1,4 @@
-"""Values of options: from the text on the command line to what the library takes."""
+"""Parsing of options: from text on the command line to the library's values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PICTURE_FORMATS = ("png", "pdf", "svg")
 
 
 def parse_number(name: str, text: str, word: str, kind: type[float] | type[int]) -> Any:
-    """None for `word`, else the number."""
+    """Return None for `word`, else the number."""
     if text == word:
         return None
     try:
@@ -32,12 +32,12 @@ def parse_number(name: str, text: str, word: str, kind: type[float] | type[int])
 
 
 def _short(text: str, show: Callable[[str], str] = repr) -> str:
-    """A text for a message, not all of it if it is long."""
+    """Format a text for a message, shortened if long."""
     return show(text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "...")
 
 
 def _depth(value: Any) -> int:
-    """How deeply lists are nested; deeper than 2 is 3."""
+    """Return how deeply lists are nested, at most 3."""
     for depth in range(3):
         if not isinstance(value, list | dict):
             return depth
@@ -46,7 +46,7 @@ def _depth(value: Any) -> int:
 
 
 def parse_parameters(texts: list[str] | None) -> dict[str, Any]:
-    """Values of ``--param NAME=VALUE``: numbers, words, or lists of them as in JSON."""
+    """Return the values of ``--param NAME=VALUE``: numbers, words, or lists of them as in JSON."""
     parameters: dict[str, Any] = {}
     for text in texts or []:
         name, equals, value = text.partition("=")
@@ -73,7 +73,7 @@ def parse_parameters(texts: list[str] | None) -> dict[str, Any]:
 
 
 def parse_formats(text: str) -> list[str]:
-    """Formats of the pictures."""
+    """Return the formats of the pictures."""
     formats = [name.strip() for name in text.split(",")]
     for name in formats:
         if name not in PICTURE_FORMATS:
@@ -84,7 +84,7 @@ def parse_formats(text: str) -> list[str]:
 
 
 def sampling_plan(given: dict[str, Any]) -> tuple[Settings, Prior]:
-    """Settings and partition prior from the options of a command."""
+    """Return settings and partition prior from the options of a command."""
     from pyclone_pgsm.priors import make_prior
     from pyclone_pgsm.sampling.chains import effective_threads
     from pyclone_pgsm.sampling.settings import Settings
@@ -101,7 +101,7 @@ def sampling_plan(given: dict[str, Any]) -> tuple[Settings, Prior]:
 
 
 def result_options(given: dict[str, Any]) -> ResultOptions:
-    """How results are written, from the options of a command."""
+    """Return the options for writing results from the options of a command."""
     from pyclone_pgsm.analyses.pages import PAGES
     from pyclone_pgsm.analyses.results import check_criterion
     from pyclone_pgsm.posterior.states import Thresholds
@@ -120,7 +120,7 @@ def result_options(given: dict[str, Any]) -> ResultOptions:
 
 
 def default_folder(data: Path, ending: str = "_pyclone_pgsm") -> Path:
-    """The output folder if none is given: named after the first file of the data."""
+    """Return the default output folder, named after the first file of the data."""
     stem = data.name
     for suffix in (".gz", ".bgz", ".vcf", ".maf", ".tsv", ".csv", ".txt", ".npy", ".parquet"):
         stem = stem.removesuffix(suffix)
@@ -128,11 +128,11 @@ def default_folder(data: Path, ending: str = "_pyclone_pgsm") -> Path:
 
 
 def split_sample(text: str) -> tuple[str | None, str]:
-    """Sample and file of ``SAMPLE=FILE``; a file that has such a name is taken as it is."""
+    """Split ``SAMPLE=FILE`` into sample and file, unless the whole text is the name of an existing file."""
     sample, equals, file = text.partition("=")
     return (sample, file) if equals and not Path(text).exists() else (None, text)
 
 
 def command_line() -> str:
-    """The command that runs, as in a shell."""
+    """Return the running command, quoted as in a shell."""
     return shlex.join(["pyclone-pgsm", *sys.argv[1:]])

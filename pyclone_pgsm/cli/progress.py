@@ -1,4 +1,4 @@
-"""What a command shows while it runs and when it is done."""
+"""Output of a command while it runs and at its end."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def progress_bars(quiet: bool, chains: int) -> Iterator[Callable[[int, int, int, int], None] | None]:
-    """A bar a chain on stderr, on a terminal only."""
+    """Show a bar for each chain on stderr, if that is a terminal; yield the function that updates it."""
     if quiet or not sys.stderr.isatty():
         yield None
         return
@@ -39,14 +39,14 @@ def progress_bars(quiet: bool, chains: int) -> Iterator[Callable[[int, int, int,
 
 
 def say(result: Result[Any], where: Path, left_out: int = 0, notes: Sequence[str] = ()) -> None:
-    """Print notes on what was read, and the summary of a result."""
+    """Print notes on the input, and the summary of a result."""
     for line in [*notes, *summary_lines(result, left_out)]:
         print(line)
     print(f"written to {where}")
 
 
 def summary_lines(result: Result[Any], left_out: int) -> list[str]:
-    """What was clustered, clusters with sizes and parameters, convergence and warnings: lines for the terminal."""
+    """Return lines for the terminal: data, clusters with sizes and parameters, convergence and warnings."""
     from pyclone_pgsm.analyses.kinds import ANALYSES
     from pyclone_pgsm.posterior.convergence import verdict_line
     from pyclone_pgsm.tumour.base_measure import is_weight

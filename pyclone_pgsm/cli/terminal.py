@@ -1,9 +1,8 @@
-"""What surrounds a command: its standard streams, whatever state they are in, the signals, and the exit code.
+"""The environment of a command: standard streams in any state, signals, and the exit code.
 
 A closed stream is replaced by the null device. Characters that a stream's encoding lacks are written as escapes. If the
-reader of the output has gone, as in ``| head -1``, the command does its work all the same and drops the rest of the
-output; if it cannot be written for another reason, as on a full disk, the command does its work and ends with exit
-code 2.
+output cannot be written, the command still does its work and drops the rest of the output. If the reader has closed the
+stream, as in ``| head -1``, this is not an error; otherwise, as with a full disk, the exit code is 2.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ from pyclone_pgsm.stopping import EXIT_CODE, Stopped, ignore_signals, is_asked_t
 
 
 class _Stream(io.TextIOWrapper):
-    """Standard output or error that keeps its first failure, and writes to the null device from then on."""
+    """Standard output or error that stores its first failure, and from then on writes to the null device."""
 
     failure: OSError | None = None
 
@@ -45,12 +44,12 @@ class _Stream(io.TextIOWrapper):
 
 
 def _open_streams() -> None:
-    """Open the null device for closed streams: the next file that is opened would take their place."""
+    """Open the null device for closed streams, as the next file opened would take their place."""
     for number in range(3):
         try:
             os.fstat(number)
         except OSError:
-            os.open(os.devnull, os.O_RDWR)  # the lowest number that is free
+            os.open(os.devnull, os.O_RDWR)  # takes the lowest free number
     if sys.stdin is None:
         sys.stdin = open(0, closefd=False)  # noqa: SIM115
     sys.stdout = _stream(sys.stdout, 1)
@@ -67,7 +66,7 @@ def _stream(stream: Any, number: int) -> _Stream:
 
 @contextmanager
 def guarded() -> Iterator[None]:
-    """Run a command within the block, and exit with its code, unless it fails by a fault of the program."""
+    """Run a command within the block, and exit with its code; exceptions from bugs are passed on."""
     _open_streams()
     stop_on_signals()
     code: Any = 0

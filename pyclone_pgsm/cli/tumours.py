@@ -1,4 +1,4 @@
-"""The tumours that a command works on: which files are given for each, and how they are read."""
+"""The tumours on which a command works: the files of each, and reading them."""
 
 from __future__ import annotations
 
@@ -89,21 +89,21 @@ SEGMENT_OPTIONS = grouped(
     },
 )
 READ_WITH = [name for name in SEGMENT_OPTIONS if name not in ("segments", "samples")]
-"""The options that say how the files are read."""
+"""Options for reading the files."""
 
 
 @dataclass(frozen=True)
 class Tumour:
-    """One tumour that a command is to work on.
+    """A tumour on which a command works.
 
     Attributes
     ----------
     tables : list of Path
-        Tables of read counts; none if there are mutations with segments.
+        Tables of read counts; empty if there are mutations with segments.
     patient : Patient or None
         Mutations with segments.
     content : float, Uncertain, mapping of sample to one of these, or None
-        What ``--tumour-content`` says of its samples.
+        ``--tumour-content`` for its samples.
     """
 
     tables: list[Path]
@@ -112,7 +112,7 @@ class Tumour:
 
     @property
     def files(self) -> list[Path]:
-        """All its files."""
+        """All files of the tumour."""
         return self.tables if self.patient is None else self.patient.files
 
     @property
@@ -122,7 +122,7 @@ class Tumour:
 
 
 def warn(warnings: Sequence[str], patient: str = "") -> None:
-    """Print warnings on stderr, after the name of the patient if there is one."""
+    """Print warnings on stderr, preceded by the name of the patient, if any."""
     of_patient = f"patient {patient}: " if patient else ""
     for line in warnings:
         print(f"pyclone-pgsm: {of_patient}warning: {line}", file=sys.stderr)
@@ -130,7 +130,7 @@ def warn(warnings: Sequence[str], patient: str = "") -> None:
 
 @contextmanager
 def _options_named(given: Mapping[str, Any]) -> Iterator[None]:
-    """In errors about a whole file that was given by an option, write the option before the name of the file."""
+    """In errors about a whole file that was given by an option, put the option before the name of the file."""
     try:
         yield
     except InputError as error:
@@ -149,14 +149,14 @@ def _options_named(given: Mapping[str, Any]) -> Iterator[None]:
 
 
 def tumours(inputs: Sequence[Path] | None, given: Mapping[str, Any]) -> list[Tumour]:
-    """The tumours that a command names: ``inputs`` are its arguments, ``given`` all its parameters.
+    """Return the tumours given to a command: ``inputs`` are its arguments, ``given`` all its parameters.
 
     Raises
     ------
     UsageError
-        If they contradict each other, or there are none.
+        Arguments and options contradict each other, or name no files.
     InputError
-        If the sample sheet cannot be used, or a file needs segments.
+        The sample sheet is invalid, or a file needs segments.
     """
     from pyclone_pgsm.inputs.tumour_content import parse_tumour_content
 
@@ -196,7 +196,7 @@ def _of_sheet(path: Path, content: ContentOption) -> list[Tumour]:
 
 
 def _of_files(inputs: Sequence[Path], segments: Sequence[str]) -> Patient:
-    """Mutations and segments; segments may stand among the arguments, as in ``-c *.segments.txt``."""
+    """Separate mutations from segments, which may be among the arguments, as with ``-c *.segments.txt``."""
     from pyclone_pgsm.inputs.mutations.kinds import kind_of
     from pyclone_pgsm.inputs.sample_sheet import patient_of_files
 
@@ -212,7 +212,7 @@ def _of_files(inputs: Sequence[Path], segments: Sequence[str]) -> Patient:
 
 
 def _named(text: str) -> tuple[str | None, Path]:
-    """Sample and file of FILE or SAMPLE=FILE."""
+    """Return sample and file of FILE or SAMPLE=FILE."""
     sample, file = split_sample(text)
     if sample is not None and not (sample and file):
         raise UsageError(f"{text!r}: INPUT and --segments must be FILE or SAMPLE=FILE")
@@ -240,7 +240,7 @@ def join(tumour: Tumour, patient: Patient, given: Mapping[str, Any]) -> Prepared
 
 
 def prepare_options(given: Mapping[str, Any]) -> PrepareOptions:
-    """The options of a command for mutations and segments; UsageError if one has a value that cannot be."""
+    """Return the options of a command for mutations and segments; UsageError if one is invalid."""
     from pyclone_pgsm.analyses.prepare import PrepareOptions
 
     return PrepareOptions(**{name: given[name] for name in READ_WITH}, genotype_prior=given["genotype_prior"])
@@ -249,7 +249,7 @@ def prepare_options(given: Mapping[str, Any]) -> PrepareOptions:
 def folder_for(
     inputs: Sequence[Path] | None, given: Mapping[str, Any], ending: str = "_pyclone_pgsm"
 ) -> Path:
-    """The output folder if none is given."""
+    """Return the default output folder."""
     first = given["samples"] or (inputs[0] if inputs else Path("tumour"))
     if given["segments"] and not first.exists():
         first = Path(str(first).rpartition("=")[2])
@@ -262,9 +262,9 @@ def each_tumour(
     work: Callable[[Tumour, Path], None],
     quiet: bool = False,
 ) -> None:
-    """Do the work of a command for each tumour: in the folder ``out``, or each patient in one of its own below.
+    """Do the work of a command for each tumour, in the folder ``out``, or for patients in subfolders of it.
 
-    A patient whose files are at fault fails alone: its message is printed, the others go on, and the exit code is 2.
+    An error in the files of one patient is printed, and the others are processed; the exit code is then 2.
     """
     failed = []
     for tumour in found:

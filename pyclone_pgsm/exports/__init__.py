@@ -1,4 +1,4 @@
-"""Results in the formats of other tools, all of them in `FORMATS`."""
+"""Results in the formats of other tools; `FORMATS` contains them all."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ FORMATS: dict[str, Format] = {each.name: each for each in _FORMATS}
 
 
 def find_format(name: str) -> Format:
-    """The format of a name; UsageError if there is none."""
+    """Return the format with a name; UsageError if there is none."""
     if name not in FORMATS:
         raise UsageError(f"`format` {name!r}: must be one of {', '.join(FORMATS)}")
     return FORMATS[name]
 
 
 def check_output(chosen: Format, out: Path, force: bool) -> None:
-    """Refuse an output that is there already, or is a folder where a file is written and the reverse."""
+    """Raise an error for an existing output if `force` is False, and for a folder instead of a file or vice versa."""
     if not chosen.files:
         if out.is_dir():
             raise UsageError(f"-o {out}: is a folder; `format` {chosen.name} writes one file: give its name")
@@ -44,12 +44,12 @@ def check_output(chosen: Format, out: Path, force: bool) -> None:
 
 
 def export(answer: Answer, chosen: Format, out: Path, options: ExportOptions) -> list[str]:
-    """Write a result in a format to ``out``, the file, or the folder of a format of several files; it is replaced.
+    """Write a result in a format to ``out``, a file or, for formats with several files, a folder. Files are replaced.
 
     Returns
     -------
     list of str
-        What the format could not carry, a line each.
+        Lines on what the format cannot represent.
     """
     if chosen.needs_clusters and not len(answer.placed):
         raise UsageError(f"`format` {chosen.name}: there is no cluster: all mutations are outliers")

@@ -1,4 +1,4 @@
-"""The finished analysis that formats are written from, and what their writers share."""
+"""The finished analysis from which formats are written, and functions that their writers share."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ class Answer:
     observations : Observations
     summary : Summary
     error_rate : float
-        Where ``observations.error_rate`` is NaN, the inferred one.
+        Inferred error rate, used where ``observations.error_rate`` is NaN.
     tables : mapping of str to DataFrame
-        Those of the output folder, by the names of their files.
+        Tables of the output folder, by file name.
     """
 
     observations: Observations
@@ -42,24 +42,24 @@ class Answer:
 
     @property
     def placed(self) -> NDArray[np.int64]:
-        """Mutations that belong to a cluster."""
+        """Indices of the mutations that belong to a cluster."""
         return np.flatnonzero(self.summary.labels >= 0)
 
     @property
     def outliers(self) -> NDArray[np.int64]:
-        """Mutations that belong to none."""
+        """Indices of the mutations that belong to no cluster."""
         return np.flatnonzero(self.summary.labels < 0)
 
     @property
     def prevalence(self) -> NDArray[np.float64]:
-        """(T, D) prevalence of each mutation's cluster; NaN of outliers."""
+        """(T, D) prevalence of each mutation's cluster; NaN for outliers."""
         found = np.full(self.summary.mean.shape, np.nan)
         found[self.placed] = self.summary.cluster_mean[self.summary.labels[self.placed]]
         return found
 
     @property
     def tumour_copies(self) -> NDArray[np.float64]:
-        """(T, D) copies of the locus in a tumour cell, the mean of both copy-number states where there are two."""
+        """(T, D) copies of the locus in a tumour cell, averaged over both copy-number states if there are two."""
         data = self.observations
         second = data.subclonal_major_cn + data.subclonal_minor_cn
         share = data.subclonal_fraction
@@ -67,13 +67,13 @@ class Answer:
 
     @property
     def mean_copies(self) -> NDArray[np.float64]:
-        """(T, D) copies of the locus in a cell of the sample, normal cells included."""
+        """(T, D) mean copies of the locus in a cell of the sample, normal cells included."""
         content = self.observations.tumour_content
         return content * self.tumour_copies + (1.0 - content) * self.observations.normal_cn
 
     @property
     def mutant_copies(self) -> NDArray[np.int64]:
-        """(T, D) most probable mutant copies; 1 where the model does not say."""
+        """(T, D) most probable number of mutant copies; 1 where it is unknown."""
         return np.maximum(self.summary.multiplicity, 1)
 
     @property
@@ -82,17 +82,17 @@ class Answer:
         return np.minimum(1.0, self.mutant_copies / np.maximum(self.mean_copies, 1e-9))
 
     def annotation(self, name: str) -> list[str]:
-        """(T,) texts of an annotation, "" where it is unknown."""
+        """Return the (T,) texts of an annotation, "" where it is unknown."""
         return self.observations.annotations.get(name, [""] * self.observations.num_mutations)
 
     def counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """(T, D) reads of the reference and of the variant, 0 where there are no data."""
+        """Return the (T, D) reads of the reference and of the variant, 0 where there are no data."""
         data = self.observations
         return np.where(data.has_data, data.ref_counts, 0), np.where(data.has_data, data.alt_counts, 0)
 
 
 class ExportOptions(NamedTuple):
-    """What a format may need besides the result. The names are those of the command line's options.
+    """What a format may need in addition to the result, named as on the command line.
 
     Attributes
     ----------
@@ -101,11 +101,11 @@ class ExportOptions(NamedTuple):
     primary : str or None
         The sample that is the primary tumour.
     source : Path or None
-        The user's own file that is annotated.
+        The user's file to annotate.
     source_sample : str or None
-        Of a file with one tumour sample, the sample that it is of.
+        The sample of the result to which the only tumour sample of `source` corresponds.
     drivers : frozenset of str
-        Genes and mutations that are drivers.
+        Driver genes and mutations.
     """
 
     patient: str = DEFAULT_PATIENT
@@ -121,13 +121,13 @@ class Format(NamedTuple):
     Attributes
     ----------
     name : str
-        Of ``--format``.
+        Value of ``--format``.
     files : tuple of str
-        Names of its files in the folder OUT; none: OUT is the only file.
+        Names of its files in the folder OUT; if empty, OUT is the only file.
     write : callable
-        Takes an `Answer`, OUT and `ExportOptions`, writes, and returns what the format could not carry, a line each.
+        Takes an `Answer`, OUT and `ExportOptions`, writes, and returns lines on what the format cannot represent.
     needs_clusters : bool
-        Whether a result of outliers alone is refused.
+        Whether a result that has only outliers is rejected.
     """
 
     name: str
@@ -143,9 +143,9 @@ def write_table(table: pd.DataFrame, path: Path) -> None:
 
 
 def long_table(answer: Answer, rows: NDArray[np.int64], **columns: NDArray) -> pd.DataFrame:
-    """A row for each of some mutations and each sample: ``mutation_id``, ``sample_id`` and columns.
+    """Return a table with one row for each of the mutations `rows` and each sample: their names and further columns.
 
-    The columns are given as (T, D), or as (T,) where all samples have the same.
+    The columns are given as (T, D), or as (T,) if all samples have the same values.
     """
     data = answer.observations
     D = data.num_samples
@@ -161,7 +161,7 @@ def long_table(answer: Answer, rows: NDArray[np.int64], **columns: NDArray) -> p
 def note_exceptions(
     answer: Answer, missing: str, outliers: str = "are left out: the format has no place for them"
 ) -> list[str]:
-    """Lines on what becomes of outliers, and on what mutations without data in a sample have, if there are any."""
+    """Return lines on how outliers, and mutations without data in a sample, are represented, if there are any."""
     num_outliers, num_missing = len(answer.outliers), int((~answer.observations.has_data).sum())
     notes = []
     if num_outliers:
@@ -172,23 +172,23 @@ def note_exceptions(
 
 
 def note_two_states(answer: Answer, what: str) -> list[str]:
-    """A line on what becomes of subclonal copy numbers, if there are any."""
+    """Return a line on how subclonal copy numbers are represented, if there are any."""
     number = int((answer.observations.subclonal_fraction > 0).sum())
     return [f"{count(number, 'row')} with subclonal copy number: {what}"] if number else []
 
 
 OF_CLUSTER = "the prevalence of the cluster there"
-"""What mutations without data have in formats of clusters."""
+"""How formats of clusters represent mutations without data."""
 
 
 def is_driver(answer: Answer, drivers: frozenset[str]) -> NDArray[np.bool_]:
-    """(T,) whether the gene or the mutation is named as a driver."""
+    """Return whether each mutation (T,), or its gene, is named as a driver."""
     pairs = zip(answer.observations.mutation_ids, answer.annotation("gene"))
     return np.array([mutation in drivers or gene in drivers for mutation, gene in pairs], bool)
 
 
 def note_drivers(answer: Answer, drivers: frozenset[str]) -> list[str]:
-    """Lines on drivers that were not named, or not found."""
+    """Return a line if no drivers were given, or some were not found."""
     if not drivers:
         return ["is.driver is FALSE everywhere: name drivers with --drivers FILE"]
     known = {*answer.observations.mutation_ids, *answer.annotation("gene")}

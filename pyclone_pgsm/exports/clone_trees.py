@@ -27,17 +27,17 @@ NO_UNCERTAINTY = "intervals and probabilities of clusters have no place in the f
 
 
 def in_r(values: NDArray[np.bool_]) -> NDArray[np.object_]:
-    """Booleans as R writes them."""
+    """Return booleans as R writes them."""
     return np.where(values, "TRUE", "FALSE").astype(object)
 
 
 def _notes(answer: Answer, *own: str) -> list[str]:
-    """What a table of clusters cannot carry: `own` notes of a format, and those of all of them."""
+    """Return lines on what a table of clusters cannot represent: the format's `own`, and those that all share."""
     return [*note_exceptions(answer, OF_CLUSTER), *own, NO_UNCERTAINTY]
 
 
 def _in_trunk(answer: Answer) -> tuple[NDArray[np.bool_], list[str]]:
-    """(T,) whether the mutation belongs to the trunk, and a line if there is none, or more than one."""
+    """Return whether each mutation (T,) belongs to the trunk, and a line if no or several clusters are clonal."""
     summary, notes = answer.summary, []
     found = trunks(summary.cluster_prob_clonal, summary.cluster_size)
     if not found:

@@ -1,7 +1,7 @@
-"""The user's own MAF with columns added at its end; nothing else in it changes.
+"""The user's own MAF with columns added at the end; everything else stays unchanged.
 
-``maf`` adds the prevalence of each mutation with its interval, and its cluster; ``cbioportal`` the columns that
-cBioPortal shows of allele-specific copy number and clonality.
+``maf`` adds the prevalence of each mutation with its interval, and its cluster; ``cbioportal`` adds the columns that
+cBioPortal shows for allele-specific copy number and clonality.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ UNKNOWN = "NA"
 
 
 def _read(path: Path) -> tuple[list[str], list[str], list[list[str]]]:
-    """The lines of a MAF above its header, the header, and the rows below it."""
+    """Read the lines of a MAF above its header, the header, and the rows."""
     problems = FileProblems(str(path))
     with open_text(path, problems, "a MAF") as text:
         lines = text.read().split("\n")
@@ -61,7 +61,7 @@ def _annotate(
     columns: tuple[str, ...],
     cells: Callable[[int, int], Iterator[str]],
 ) -> list[str]:
-    """Write the MAF with columns added; `cells` gives the texts of a mutation in a sample."""
+    """Write the MAF with added columns; `cells` yields their texts for a mutation in a sample."""
     path = given_source(options, name, "MAF")
     above, header, rows = _read(path)
     at = {each.lower(): place for place, each in reversed(list(enumerate(header)))}

@@ -1,4 +1,4 @@
-"""The user's own file of mutations: which of its rows and samples are which of the result."""
+"""Matching the rows and samples of the user's own file of mutations with those of the result."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pyclone_pgsm.inputs.problems import FileProblems, raise_any
 
 
 def given_source(options: ExportOptions, name: str, kind: str) -> Path:
-    """The file to annotate; UsageError if it is not named, or not there."""
+    """Return the file to annotate; UsageError if it is not named or does not exist."""
     if options.source is None:
         raise UsageError(f"`format` {name}: annotates your own {kind}: name it with `source` FILE")
     if not options.source.is_file():
@@ -25,10 +25,10 @@ def given_source(options: ExportOptions, name: str, kind: str) -> Path:
 def samples_of(
     answer: Answer, path: Path, options: ExportOptions, names: Sequence[str], declared: Sequence[str] = ()
 ) -> dict[str, int]:
-    """Place in the result of each sample of the file that is in it.
+    """Return the index in the result of each sample of the file that the result has; InputError if there is none.
 
-    A sample is known by its name, or by ``--source SAMPLE=FILE``, or as the readers of mutations would name it. If none
-    is in the result, that is an error.
+    Samples are matched by their name, by ``--source SAMPLE=FILE``, or by the name that the readers of mutations would
+    give them.
     """
     wanted = answer.observations.sample_ids
     place = {name: d for d, name in enumerate(wanted)}
@@ -50,7 +50,7 @@ def samples_of(
 
 
 class Mutations:
-    """The mutations of a result, found by place and alleles."""
+    """Finds the mutations of a result by position and alleles."""
 
     def __init__(self, answer: Answer) -> None:
         data = answer.observations
@@ -67,10 +67,10 @@ class Mutations:
                 continue
             place = f"{harmonised}:{pos}"
             is_second = place in self._by_place
-            self._by_place[place] = -1 if is_second else t  # of two mutations at one place none is meant
+            self._by_place[place] = -1 if is_second else t  # two mutations at one position are ambiguous
 
     def find(self, chrom: str, pos: str, ref: str, alt: str) -> int | None:
-        """Place of a mutation in the result; None if it is not there."""
+        """Return the index of a mutation in the result, or None."""
         try:
             harmonised = chromosome(chrom)
             name = mutation_id(harmonised, pos, allele(ref), allele(alt))

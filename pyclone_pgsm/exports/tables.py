@@ -26,7 +26,7 @@ NO_INTERVALS = "intervals have no place in the format"
 
 
 def _write_pyclone(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
-    """Write ``loci.tsv``, a mutation and sample a row, and ``cluster.tsv``."""
+    """Write ``loci.tsv``, with one row for each mutation and sample, and ``cluster.tsv``."""
     summary = answer.summary
     loci = long_table(
         answer,

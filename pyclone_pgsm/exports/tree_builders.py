@@ -36,8 +36,8 @@ def _write_pairtree(answer: Answer, out: Path, options: ExportOptions) -> list[s
     """Write ``.ssm`` and ``.params.json``.
 
     ``var_read_prob`` is the probability that a read of a cell with the mutation shows it: mutant copies over the mean
-    copies of the sample's cells, 0.5 where all are diploid. The frequencies of subclones are then those among all
-    cells of the sample: a clonal mutation has the tumour content.
+    copies of the sample's cells, 0.5 if all are diploid. The frequencies of subclones are then shares of all cells of
+    the sample: that of a clonal mutation is the tumour content.
     """
     data, labels = answer.observations, answer.summary.labels
     ref, alt = answer.counts()
@@ -67,10 +67,10 @@ def _write_pairtree(answer: Answer, out: Path, options: ExportOptions) -> list[s
 
 
 def _write_phyclone(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
-    """Write PhyClone's input table, and the clusters that it begins with.
+    """Write PhyClone's input table, and the clusters from which it starts.
 
-    PhyClone leaves out a mutation that lacks a sample, so that each has a row in all of them. An outlier is a cluster
-    of its own, with the probability that it is one.
+    Each mutation has a row for every sample, because PhyClone leaves out mutations that lack one. Each outlier is a
+    cluster of its own, with its probability of being an outlier.
     """
     data, summary = answer.observations, answer.summary
     ref, alt = answer.counts()
@@ -168,7 +168,7 @@ def _write_conipher(answer: Answer, out: Path, options: ExportOptions) -> list[s
 
 
 def _write_metient(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
-    """Write the reads of each mutation at each anatomical site: each sample is one, and one is the primary tumour."""
+    """Write the reads of each mutation at each anatomical site: every sample is a site, one is the primary tumour."""
     rows, samples = answer.placed, answer.observations.sample_ids
     primary = samples[0] if len(samples) == 1 else options.primary
     if primary is None:

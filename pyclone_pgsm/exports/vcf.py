@@ -1,6 +1,6 @@
-"""The user's own VCF with FORMAT ``CCF CCFL CCFU`` and INFO ``CLUSTER``; nothing else in it changes.
+"""The user's own VCF with added FORMAT ``CCF CCFL CCFU`` and INFO ``CLUSTER``.
 
-Lines are edited as text, so that what is not added stays as it was, byte by byte.
+Lines are edited as text, so that everything else stays unchanged, byte by byte.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
 def _annotated(
     answer: Answer, fields: list[str], found: list[int | None], columns: dict[int, int]
 ) -> list[str]:
-    """The fields of a record with what is known of its alleles, in the samples that stand in `columns`."""
+    """Add to the fields of a record what is known of its alleles; `columns` maps columns to samples of the result."""
     if all(t is None for t in found):
         return fields
     summary = answer.summary
@@ -94,13 +94,13 @@ def _annotated(
 
 
 def _save(text: str, out: Path) -> None:
-    """Write the VCF, compressed as bgzip does if its name ends in .gz or .bgz."""
+    """Write the VCF, in bgzip's format if its name ends in .gz or .bgz."""
     content = text.encode("latin-1")
     write_file(out, _bgzip(content) if out.suffix in (".gz", ".bgz") else content)
 
 
 def _bgzip(content: bytes) -> bytes:
-    """Blocks of gzip, each with its size in an extra field, the last of them empty (the SAM specification, 4.1)."""
+    """Compress to blocks of gzip, each with its size in an extra field, the last one empty (SAM specification, 4.1)."""
     starts = range(0, len(content), BLOCK)
     return b"".join(_block(content[start : start + BLOCK]) for start in starts) + _block(b"")
 

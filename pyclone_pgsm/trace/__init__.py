@@ -1,4 +1,4 @@
-"""The trace of a run; :mod:`pyclone_pgsm.trace.layout` tells what is in the file."""
+"""The trace of a run; :mod:`pyclone_pgsm.trace.layout` describes the file."""
 
 from pyclone_pgsm.trace.merge import merge_traces as merge_traces
 from pyclone_pgsm.trace.merge import renew as renew

@@ -1,4 +1,4 @@
-"""What a trace asks of the data of a run: each kind of data is one class."""
+"""Protocols for the data of a run, as a trace requires them; each kind of data is one class."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pyclone_pgsm.trace.values import Values
 
 
 class ModelOptions(Protocol):
-    """All that determines the model of some data."""
+    """Options that determine the model of the data."""
 
     @property
     def likelihood(self) -> str:
@@ -23,17 +23,17 @@ class ModelOptions(Protocol):
         """Whether an iteration also draws which observations are outliers."""
 
     def to_dict(self) -> dict[str, Any]:
-        """The options as JSON can hold them."""
+        """Return the options as values for JSON."""
 
 
 class Dataset(Protocol):
-    """What is clustered, with the options of its model."""
+    """Data to be clustered, with the options of their model."""
 
     kind: ClassVar[str]
 
     @property
     def options(self) -> ModelOptions:
-        """Those of the model."""
+        """Options of the model."""
 
     @property
     def names(self) -> list[str]:
@@ -41,7 +41,7 @@ class Dataset(Protocol):
 
     @property
     def num_columns(self) -> int:
-        """How many numbers an observation has: samples or columns."""
+        """Number of values of an observation: samples or columns."""
 
     @property
     def left_out(self) -> list[LeftOut]:
@@ -49,33 +49,27 @@ class Dataset(Protocol):
 
     @property
     def immaterial_above(self) -> dict[str, float]:
-        """The value above which all values mean the same, by kind of hyperparameter."""
+        """Value above which a hyperparameter's value makes no difference, by kind of hyperparameter."""
 
     def make_model(self, likelihood: str | None = None) -> Model:
-        """The model of the data.
-
-        Parameters
-        ----------
-        likelihood : str or None
-            Where the likelihood is, if it is of a file that has another name by now.
-        """
+        """Make the model of the data; `likelihood` (``FILE.py:CLASS``) replaces the name of a likelihood's file."""
 
     def has_same_values(self, other: Dataset) -> bool:
-        """Whether names and values are those of other data."""
+        """Whether names and values are equal to those of other data."""
 
     def check_hyperparameters(self, names: tuple[str, ...]) -> None:
-        """Raise :class:`~pyclone_pgsm.trace.values.Fault` unless a model of these data can have these."""
+        """Raise :class:`~pyclone_pgsm.trace.values.Fault` unless a model of these data can have these names."""
 
     def allowed_values(self, hyperparameter: str) -> Values:
-        """What the values of a hyperparameter may be."""
+        """Return the allowed values of a hyperparameter."""
 
     def write(self, group: h5py.Group) -> None:
-        """Write everything but the options into a group that is empty."""
+        """Write everything except the options into an empty group."""
 
     @classmethod
     def read_options(cls, values: dict[str, Any]) -> ModelOptions:
-        """The options of the model, from JSON; a :class:`~pyclone_pgsm.trace.values.Fault` if one cannot be."""
+        """Return the options of the model, from JSON; :class:`~pyclone_pgsm.trace.values.Fault` if one is invalid."""
 
     @classmethod
     def read(cls, group: h5py.Group, options: Any) -> Dataset:
-        """The data in a group, checked, with these options of their model."""
+        """Read and check the data in a group, given the options of their model."""

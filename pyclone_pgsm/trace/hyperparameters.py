@@ -1,4 +1,4 @@
-"""The hyperparameters that a chain may trace, and their values."""
+"""Hyperparameters that a trace may contain, and their values."""
 
 from __future__ import annotations
 
@@ -20,17 +20,16 @@ HYPERPARAMETERS: dict[str, tuple[str, tuple[bool, ...]]] = {
     ABSENT: ("weight of the component near 0 of the prevalences' prior", (True,)),
     CLONAL: ("weight of the component near 1 of the prevalences' prior", (True,)),
 }
-"""By kind: its description, and the forms of its name: ``kind`` (False), ``kind:SAMPLE`` (True), or both. In the trace
-the ``/`` of a sample's name is written ``%2F``."""
+"""By kind: its description, and the forms of its name: ``kind`` (False), ``kind:SAMPLE`` (True), or both."""
 
 
 def dataset_name(name: str) -> str:
-    """Name of a hyperparameter's dataset: HDF5 would take a ``/`` in a sample's name for a folder."""
+    """Return the name of a hyperparameter's dataset, without ``/``, which would separate groups in HDF5."""
     return name.replace("%", "%25").replace("/", "%2F")
 
 
 def describe(name: str) -> str:
-    """The description of a hyperparameter, for its dataset."""
+    """Return the description of a hyperparameter, for its dataset."""
     kind, _, sample = name.partition(":")
     if kind not in HYPERPARAMETERS:
         return "inferred parameter of the likelihood"
@@ -38,7 +37,7 @@ def describe(name: str) -> str:
 
 
 def values_of(name: str, num_mutations: int, contents: Mapping[str, Uncertain]) -> Values:
-    """The values that a hyperparameter may have, given the tumour contents that are inferred."""
+    """Return the allowed values of a hyperparameter, given the tumour contents that are inferred."""
     kind, _, sample = name.partition(":")
     if kind == "discount":
         return Values("float64", within(0.0, 1.0, below=True), "at least 0 and below 1")
@@ -61,7 +60,7 @@ def values_of(name: str, num_mutations: int, contents: Mapping[str, Uncertain]) 
 
 
 def check_weights(where: str, values: Mapping[str, NDArray[np.float64] | float]) -> None:
-    """Raise :class:`Fault` unless the weights of each sample leave some for the third component."""
+    """Raise :class:`Fault` unless the two weights of each sample add up to less than 1."""
     for name, absent in values.items():
         kind, _, sample = name.partition(":")
         if kind == ABSENT and np.any(np.asarray(absent) + values[f"{CLONAL}:{sample}"] >= 1.0):

@@ -51,21 +51,21 @@ class MatrixData:
 
     @property
     def left_out(self) -> list[LeftOut]:
-        """Nothing: a matrix is taken as a whole, or refused."""
+        """Always empty: a matrix is used as a whole, or rejected."""
         return []
 
     @property
     def immaterial_above(self) -> dict[str, float]:
-        """No parameter has such a value."""
+        """Always empty: no parameter has such a value."""
         return {}
 
     def make_model(self, likelihood: str | None = None) -> Model:
-        """The model of the rows, with the likelihood of a file that may have another name by now."""
+        """Make the model of the rows; `likelihood` (``FILE.py:CLASS``) replaces the name of a likelihood's file."""
         options = self.options if likelihood is None else self.options.renamed(likelihood)
         return options.make_model(self.matrix)
 
     def has_same_values(self, other: Dataset) -> bool:
-        """Whether names and numbers are those of another matrix."""
+        """Whether names and numbers are equal to those of another matrix."""
         if not isinstance(other, MatrixData):
             return False
         mine, its = self.matrix, other.matrix
@@ -76,7 +76,7 @@ class MatrixData:
         )
 
     def check_hyperparameters(self, names: tuple[str, ...]) -> None:
-        """Raise :class:`Fault` unless they are the parameters that are inferred."""
+        """Raise :class:`Fault` unless these are the parameters that are inferred."""
         inferred = names_to_infer(self.options.parameters)
         if names != inferred:
             listed = ", ".join(map(shown, inferred)) or "none"
@@ -85,7 +85,7 @@ class MatrixData:
             )
 
     def allowed_values(self, hyperparameter: str) -> Values:
-        """What the values of a hyperparameter may be."""
+        """Return the allowed values of a hyperparameter."""
         if hyperparameter in names_to_infer(self.options.parameters):
             return Values("float64", within(0.0, math.inf, below=True), "a number from 0 on")
         return values_of(hyperparameter, len(self.names), {})
@@ -99,13 +99,13 @@ class MatrixData:
 
     @classmethod
     def read_options(cls, values: dict[str, Any]) -> MatrixOptions:
-        """The options of the likelihood, from JSON."""
+        """Return the options of the likelihood, from JSON."""
         _check_options(values)
         return MatrixOptions(**values)
 
     @classmethod
     def read(cls, group: h5py.Group, options: MatrixOptions) -> MatrixData:
-        """The data in a group."""
+        """Read and check the data in a group."""
         check_members(group, "data", ("row_names", "column_names", "values"))
         row_names, column_names = (read_texts(group, "data", name) for name in ("row_names", "column_names"))
         check_names("data/row_names", row_names)

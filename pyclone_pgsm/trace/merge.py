@@ -1,4 +1,4 @@
-"""Putting chains of several traces into one."""
+"""Merging the chains of several traces into one."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from pyclone_pgsm.trace.writer import append, create_chain, new_file, write_conf
 
 
 def merge_traces(paths: Sequence[Path], out: Path) -> int:
-    """Put the chains of several runs on the same data into one trace.
+    """Merge the chains of several runs on the same data into one trace.
 
     Parameters
     ----------
@@ -36,17 +36,17 @@ def merge_traces(paths: Sequence[Path], out: Path) -> int:
     Raises
     ------
     TraceError
-        A trace cannot be read, or they do not belong together.
+        A trace cannot be read, or its data, options or seeds do not fit the others.
     OutputError
-        The new one cannot be written.
+        The new trace cannot be written.
     """
     if not paths:
         raise TraceError("no trace to merge")
     counted = set()
-    for path in paths:  # what is no trace is refused before a folder is made
+    for path in paths:  # invalid traces are rejected before anything is written
         with Trace(path) as trace:
             counted.add(trace.options.moves)
-    # counts of different moves, or by a version that counted none, cannot stand in one trace
+    # one trace cannot store counts of different moves, or of a version without counts
     moves = counted.pop() if len(counted) == 1 else ()
     with writing(out), replacing(out) as temporary:
         count = _write_merged(paths, temporary, moves)
@@ -54,7 +54,7 @@ def merge_traces(paths: Sequence[Path], out: Path) -> int:
 
 
 def renew(path: Path) -> None:
-    """Give a trace of an older format the newest."""
+    """Convert a trace of an older format to the newest."""
     with Trace(path) as trace:
         is_old = trace.format != FORMAT
     if is_old:
@@ -97,7 +97,7 @@ def _copy_chain(trace: Trace, k: int, chains: h5py.Group, name: str, options: Ru
 
 
 def _must_agree(options: RunOptions) -> dict[str, Any]:
-    """What traces that are merged must have in common; the start of what is resampled need not be."""
+    """Return what merged traces must have in common; initial values of resampled hyperparameters may differ."""
     prior = {"name": None, **options.prior}
     resampled = {"concentration": prior.get("shape") is not None, "discount": prior.get("infer_discount")}
     for name, is_resampled in resampled.items():

@@ -1,4 +1,4 @@
-"""All that determines a run besides the data, as a trace stores it: ``/config``'s attribute ``options``, in JSON."""
+"""Everything that determines a run except the data; in a trace it is JSON, attribute ``options`` of ``/config``."""
 
 from __future__ import annotations
 
@@ -27,31 +27,31 @@ LARGEST_REBUILD = 10
 
 
 def kind_of(likelihood: str) -> type[Dataset]:
-    """The kind of data that a likelihood clusters."""
+    """Return the kind of data that a likelihood clusters."""
     return TumourData if likelihood == TUMOUR else MatrixData
 
 
 @dataclass(frozen=True)
 class RunOptions:
-    """All that determines a run besides the data: stored in the trace as JSON.
+    """Everything that determines a run except the data.
 
     Attributes
     ----------
     settings : Settings
     prior : dict
-        The partition prior at its start (see :func:`pyclone_pgsm.priors.prior_from_dict`).
+        The partition prior with its initial values (see :func:`pyclone_pgsm.priors.prior_from_dict`).
     model : ModelOptions
-        The likelihood and what determines it.
+        The likelihood and its options.
     hyperparameters : tuple of str
         Names of the likelihood's hyperparameters that are inferred.
     rebuild : int
         Iterations between two rebuilds of the statistics.
     stopped : str or None
-        Why chains that run until they have converged are at their end: one of :data:`STOPPED`. Iterations and burn-in
-        of the settings are then those that they have, and that which was found. None: they are not, or are of so many
-        iterations.
+        Why chains that run until convergence have ended: one of :data:`STOPPED`. The settings then have the actual
+        number of iterations and the burn-in found. None: the chains have not ended, or the number of iterations is
+        fixed.
     moves : tuple of str
-        The moves of an iteration, which are counted; none in a trace of a version that did not count them.
+        The moves of an iteration, for which there are counts; empty in traces of versions without counts.
     """
 
     settings: Settings
@@ -64,22 +64,22 @@ class RunOptions:
 
     @property
     def by_observation(self) -> tuple[str, ...]:
-        """Names of the datasets that have a column an observation."""
+        """Names of the datasets with a column for each observation."""
         return ("labels", OUTLIERS) if self.model.has_outliers else ("labels",)
 
     @property
     def has_watched(self) -> bool:
-        """Whether prevalences of some mutations are saved, which the rule for stopping looks at."""
+        """Whether prevalences of some mutations are saved, which the convergence rule checks."""
         return self.model.likelihood == TUMOUR and self.settings.watch
 
     @property
     def first_prior(self) -> Prior:
-        """The partition prior at its start."""
+        """The partition prior with its initial values."""
         return prior_from_dict(self.prior)
 
     @property
     def traced(self) -> tuple[str, ...]:
-        """Names of the hyperparameters that have a dataset, besides the concentration, which always has one."""
+        """Names of the hyperparameters with a dataset, except the concentration, which always has one."""
         return (*self.first_prior.hyperparameters[1:], *self.hyperparameters)
 
     def to_json(self) -> str:
@@ -89,7 +89,7 @@ class RunOptions:
 
     @classmethod
     def from_json(cls, text: str) -> RunOptions:
-        """The options that :meth:`to_json` wrote; a :class:`Fault` names the first value that cannot be."""
+        """Read what :meth:`to_json` wrote; raise :class:`Fault` with the first invalid value."""
         try:
             values = json.loads(text)
         except (ValueError, RecursionError) as problem:
@@ -121,7 +121,7 @@ def _are_names(values: Any) -> bool:
 
 
 def _plain(value: Any) -> Any:
-    """Numbers and arrays of numpy as JSON can hold them."""
+    """Convert numpy's numbers and arrays to Python's, for JSON."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()
     raise TypeError(f"a trace cannot hold {value!r}")

@@ -30,7 +30,7 @@ from pyclone_pgsm.trace.schema import FORMAT, SECOND_FORMAT, SERIES
 from pyclone_pgsm.trace.tumour import TumourData
 from pyclone_pgsm.trace.values import Fault, Values, shown, within
 
-CHECKED_LABELS = 1 << 22  # read at the same time
+CHECKED_LABELS = 1 << 22  # labels read at once
 LABEL_TYPES = ("uint8", "uint16", "uint32")
 D = TypeVar("D", TumourData, MatrixData)
 
@@ -44,9 +44,9 @@ class ChainTrace:
     iteration, num_clusters : (n,) int64
     concentration, log_joint, seconds : (n,) float64
     hyperparameters : dict of str to (n,) float64
-        The others of :attr:`RunOptions.traced`.
+        Values of :attr:`RunOptions.traced`.
     moves : (n, M, 4) int32
-        Of each of the M :attr:`RunOptions.moves` its :data:`~pyclone_pgsm.sampling.moves.COUNTS` in the iteration.
+        :data:`~pyclone_pgsm.sampling.moves.COUNTS` of each of the M :attr:`RunOptions.moves` in the iteration.
     """
 
     iteration: NDArray[np.int64]
@@ -61,31 +61,31 @@ class ChainTrace:
 class Trace:
     """A trace opened for reading. Use it as a context manager.
 
-    Opening checks all but the labels, outliers and watched prevalences of the saved iterations, which are checked when
-    they are read, and the states, by :meth:`states`; :meth:`check` reads these, too.
+    Opening checks everything except the labels, outliers and watched prevalences of the saved iterations, and the
+    states. These are checked when they are read; :meth:`check` reads them all.
 
     Parameters
     ----------
     path : Path
     likelihood : str or None
-        ``FILE.py:CLASS``: the likelihood of a trace whose likelihood is of a file. That file is code, and a trace is
-        data: without this it is not run. The file may have another name than when the trace was made, but its content
-        must be the same.
+        ``FILE.py:CLASS``, for a trace whose likelihood's code is in a file. A trace alone never causes such code to be
+        run. The file may have been renamed since the trace was made, but its content must be the same.
 
     Attributes
     ----------
     options : RunOptions
     command, version : str
-        What made the trace.
+        Command line and version of the program that made the trace.
     data : Dataset
     chains : list of ChainTrace
     seeds : list of int
-        Of the run that each chain comes from.
+        Seed of each chain's run.
 
     Raises
     ------
     TraceError
-        The file is missing, no trace, damaged, or from a later version; or `likelihood` is not the trace's.
+        The file does not exist, is not a trace, is damaged, or is from a later version; or `likelihood` is not the
+        trace's.
     """
 
     def __init__(self, path: Path, likelihood: str | None = None) -> None:
@@ -196,7 +196,7 @@ class Trace:
         return TraceError(f"{self.path}: the trace is damaged: {reason}")
 
     def _trusted_likelihood(self, likelihood: str | None) -> str | None:
-        """The likelihood's name, of a file as the user named it; None: it is of a file that was not named."""
+        """Return the name of the likelihood, or the file that the user named; None if its file was not named."""
         spec = self.options.model.likelihood
         if not is_likelihood_file(spec):
             if likelihood not in (None, spec):
@@ -215,7 +215,7 @@ class Trace:
         return likelihood
 
     def check_likelihood(self) -> str:
-        """The name of the likelihood; TraceError if it is the code of a file that the user has not named."""
+        """Return the name of the likelihood; TraceError if its code is in a file that the user has not named."""
         if self._likelihood is None:
             spec = self.options.model.likelihood
             raise TraceError(
@@ -225,7 +225,7 @@ class Trace:
         return self._likelihood
 
     def model(self) -> Model:
-        """The model of the data, made once; TraceError if options and data do not make one, or it may not be run."""
+        """Return the model of the data, made at the first call; TraceError if that is impossible or not allowed."""
         if self._model is not None:
             return self._model
         likelihood = self.check_likelihood()
@@ -253,13 +253,13 @@ class Trace:
         return self.data_of(MatrixData).matrix
 
     def data_of(self, kind: type[D]) -> D:
-        """The data; TraceError if they are not of this kind."""
+        """Return the data; TraceError if they are not of this kind."""
         if not isinstance(self.data, kind):
             raise TraceError(f"{self.path}: a trace of {self.options.model.likelihood}, not of a {kind.kind}")
         return self.data
 
     def labels(self, chain: int, rows: NDArray[np.int64]) -> NDArray[np.unsignedinteger[Any]]:
-        """(len(rows), T) labels of saved rows (increasing) of a chain."""
+        """Read the labels (len(rows), T) of saved rows (increasing) of a chain."""
         found = self.rows_of(chain, "labels", rows)
         outliers = self.outliers(chain, rows)
         where = f"chains/{chain}"
@@ -272,13 +272,13 @@ class Trace:
         return found
 
     def outliers(self, chain: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """(len(rows), T) whether observations are outliers in saved rows (increasing) of a chain."""
+        """Read whether observations are outliers (len(rows), T) in saved rows (increasing) of a chain."""
         if not self.options.model.has_outliers:
             return np.broadcast_to(np.False_, (len(rows), len(self.data.names)))
         return self.rows_of(chain, OUTLIERS, rows)
 
     def watched(self, chain: int, rows: NDArray[np.int64]) -> NDArray[np.float32]:
-        """(len(rows), W) prevalences in saved rows (increasing) of a chain; W is 0 where they are not saved."""
+        """Read watched prevalences (len(rows), W) of saved rows (increasing) of a chain; W is 0 if none are saved."""
         if not self.options.has_watched:
             return np.zeros((len(rows), 0), np.float32)
         found = self.rows_of(chain, WATCHED, rows)
@@ -288,14 +288,14 @@ class Trace:
 
     @property
     def burn_in(self) -> int:
-        """Iterations to skip: as the run says; of chains that were interrupted before it was found, half."""
+        """Iterations to skip: the burn-in of the run, or half of the iterations if interrupted before it was found."""
         settings = self.options.settings
         if settings.until_converged and self.options.stopped is None:
             return min((int(c.iteration[-1]) for c in self.chains if len(c.iteration)), default=0) // 2
         return settings.lengths[1]
 
     def rows_of(self, chain: int, name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
-        """Saved rows (increasing) of a dataset of a chain, not checked."""
+        """Read saved rows (increasing) of a dataset of a chain, without checks."""
         try:
             dataset = self._file["chains"][str(chain)][name]
             if len(rows) and rows[-1] - rows[0] < 4 * len(rows):
@@ -307,7 +307,7 @@ class Trace:
             raise self._damage(f"chains/{chain}/{name}: {problem}") from problem
 
     def check(self) -> None:
-        """Read all labels, watched prevalences and states, so that damage shows before anything is built on them."""
+        """Read all labels, outliers, watched prevalences and states, to find damage before they are used."""
         for k in range(len(self.chains)):
             for rows in self.blocks_of_rows(k):
                 self.labels(k, rows)
@@ -315,21 +315,21 @@ class Trace:
         self.states()
 
     def blocks_of_rows(self, chain: int) -> Iterator[NDArray[np.int64]]:
-        """All rows of a chain, as many at a time as memory should hold."""
+        """Yield all rows of a chain in blocks of limited memory."""
         total = len(self.chains[chain].iteration)
         step = max(1, CHECKED_LABELS // len(self.data.names))
         for begin in range(0, total, step):
             yield np.arange(begin, min(begin + step, total))
 
     def states(self) -> list[ChainState]:
-        """Where each chain goes on."""
+        """Read the state from which each chain continues."""
         try:
             return [self._read_state(k) for k in range(len(self.chains))]
         except Exception as problem:
             raise self._damage(problem) from problem
 
     def check_visits(self, states: Sequence[ChainState], model: Model) -> None:
-        """Raise :class:`TraceError` unless the states count visits of all values that the model's choices have."""
+        """Raise :class:`TraceError` unless the states have a number of visits for each value of the model's choices."""
         expected = num_values(model.choices)
         for k, state in enumerate(states):
             if len(state.visits) not in (0, expected):

@@ -1,8 +1,8 @@
-"""What a trace consists of: the writer follows this description, and the reader checks every trace against it.
+"""The schema of a trace: the writer follows it, and the reader checks every trace against it.
 
-Nothing of a file is used before it was checked: first that everything is in this very file and has the size that its
-shape claims (:mod:`pyclone_pgsm.trace.structure`), then names, types, shapes, ranges and relations. A problem is a
-:class:`~pyclone_pgsm.trace.values.Fault`, which names its path in the file.
+Nothing in a file is used before it is checked: first that all data are in the file itself and have the size that their
+shapes require (:mod:`pyclone_pgsm.trace.structure`), then names, types, shapes, ranges and relations. A problem is
+raised as a :class:`~pyclone_pgsm.trace.values.Fault` with its path in the file.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from pyclone_pgsm.trace.values import Fault, Values, refuse, shown, within
 FORMAT, SECOND_FORMAT = "pyclone-pgsm trace 3", "pyclone-pgsm trace 2"
 NUMBERED = "blocks are numbered from 0 by first appearance"
 FLAG = Values("bool", within(0, 1), "true or false")
-"""A yes or no for each observation."""
+"""A boolean for each observation."""
 
 SERIES: dict[str, Values] = {
     "iteration": Values(
@@ -50,18 +50,18 @@ SERIES: dict[str, Values] = {
         "float64", within(0.0, math.inf, below=True), "a time of 0 or more", "time that the iteration took"
     ),
 }
-"""Datasets of a chain with one number a saved iteration."""
+"""Datasets of a chain with one number for each saved iteration."""
 ANCHOR_ARRAYS: dict[str, dict[str, str]] = {
     "uniform": {},
     "balanced": {"anchor_labels": "int32"},
     "cluster": {"anchor_labels": "int32", "anchor_scores": "float64"},
     "threshold": {"anchor_labels": "int32", "anchor_blocks": "int32", "anchor_start": "int64"},
 }
-"""Datasets of the state of each anchor proposal, and their types."""
+"""Names and types of the datasets in the state of each anchor proposal."""
 
 
 def check_prior_values(where: str, prior: Prior, values: Sequence[float]) -> Prior:
-    """The partition prior at these values, or a :class:`Fault`."""
+    """Return the partition prior with these values; :class:`Fault` if they are invalid."""
     try:
         return prior.with_values(values)
     except UsageError as problem:
@@ -69,7 +69,7 @@ def check_prior_values(where: str, prior: Prior, values: Sequence[float]) -> Pri
 
 
 def check_iterations(where: str, iteration: NDArray[np.int64], options: RunOptions) -> None:
-    """Raise :class:`Fault` unless the saved iterations are every ``thin``-th, in order, up to the last at most."""
+    """Raise :class:`Fault` unless the saved iterations are every ``thin``-th in order, none after the last."""
     thin, most = options.settings.thin, options.settings.lengths[0]
     backwards = np.flatnonzero(np.diff(iteration) <= 0)
     for row in backwards[:1].tolist():
@@ -108,7 +108,7 @@ def check_num_clusters(
     outliers: NDArray[np.bool_],
     rows: NDArray[np.int64],
 ) -> None:
-    """Raise :class:`Fault` unless rows have as many blocks, outliers not counted, as they are said to have."""
+    """Raise :class:`Fault` unless the labels of each row have `num_clusters` blocks, outliers not counted."""
     counted = labels.max(axis=1, initial=0).astype(np.int64) + 1
     counted -= outliers.sum(axis=1)  # each is a block of its own
     for row in np.flatnonzero(counted != num_clusters)[:1].tolist():
@@ -116,7 +116,7 @@ def check_num_clusters(
 
 
 def read_generator(where: str, text: str) -> np.random.Generator:
-    """The random generator of a state, or a :class:`Fault`."""
+    """Return the random generator of a state; :class:`Fault` if the text is invalid."""
     path = f"{where}.random_generator"
     try:
         state = json.loads(text)
@@ -139,7 +139,7 @@ def read_generator(where: str, text: str) -> np.random.Generator:
 def check_concentration(
     where: str, concentration: NDArray[np.float64], discount: NDArray[np.float64] | None, prior: Prior
 ) -> None:
-    """Raise :class:`Fault` where a concentration is none that the partition prior can have."""
+    """Raise :class:`Fault` if the partition prior cannot have one of the concentrations."""
     if not prior.hyperparameters:
         refuse(
             where, ~np.isnan(concentration), f"is a number, but the prior {prior.name} has no concentration"
@@ -153,7 +153,7 @@ def check_concentration(
 def read_anchors(
     group: h5py.Group, where: str, proposal: str, num_observations: int
 ) -> dict[str, NDArray[Any]]:
-    """Arrays of an anchor proposal's state, checked so that the proposal can be restored from them."""
+    """Read the arrays of an anchor proposal's state, checked so that the proposal can be restored from them."""
     T = num_observations
     if proposal == "uniform":
         return {}
@@ -163,7 +163,7 @@ def read_anchors(
     if proposal == "balanced":
         return found
     blocks = int(labels.max()) + 1
-    if len(np.unique(labels)) != blocks:  # so there are at most T
+    if len(np.unique(labels)) != blocks:  # if equal, there are at most T
         raise Fault(f"{where}/anchor_labels", "are not 0, 1, .. without a gap")
     if proposal == "cluster":
         finite = Values("float64", np.isfinite, "a finite number")
@@ -182,14 +182,14 @@ def read_anchors(
 
 
 def read_visits(group: h5py.Group, where: str) -> NDArray[np.int64]:
-    """How often a chain visited the values of its hyperparameters; none in a trace of an earlier version."""
+    """Read how often a chain visited the values of its hyperparameters; empty in a trace of an earlier version."""
     if VISITS not in group:
         return NO_VISITS
     return read(group, where, VISITS, Values("int64", within(0, LARGEST_INT), "a number of visits"), (None,))
 
 
 def read_moves(chain: h5py.Group, where: str, rows: int, options: RunOptions) -> NDArray[np.int32]:
-    """(n, M, 4) what is counted of the moves of each saved iteration; M is 0 where nothing was."""
+    """Read the counts (n, M, 4) of the moves in each saved iteration; M is 0 if none were counted."""
     if not options.moves:
         return np.zeros((rows, 0, len(COUNTS)), np.int32)
     count = Values("int32", within(0, LARGEST_INT), "a number of moves")
@@ -201,17 +201,17 @@ def read_moves(chain: h5py.Group, where: str, rows: int, options: RunOptions) ->
 
 
 def series_of(data: Dataset, options: RunOptions) -> dict[str, Values]:
-    """What each dataset of a chain with one number a saved iteration may hold, by the dataset's name."""
+    """Return the allowed values of each dataset of a chain with one number for each saved iteration, by name."""
     return {**SERIES, **{dataset_name(name): data.allowed_values(name) for name in options.traced}}
 
 
 def datasets_of_chain(options: RunOptions) -> tuple[str, ...]:
-    """Names of all datasets of a chain: each has a row a saved iteration."""
+    """Return the names of all datasets of a chain; each has one row for each saved iteration."""
     watched = (WATCHED,) if options.has_watched else ()
     moves = (MOVES_COUNTED,) if options.moves else ()
     return (*options.by_observation, *watched, *moves, *SERIES, *map(dataset_name, options.traced))
 
 
 def members_of_state(options: RunOptions) -> tuple[str, ...]:
-    """Names of the members of a state's group."""
+    """Return the names of the members of a state's group."""
     return (*options.by_observation, *ANCHOR_ARRAYS[options.settings.proposal])

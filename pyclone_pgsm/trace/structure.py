@@ -1,10 +1,10 @@
-"""The file of a trace as HDF5 has it: its checksums, groups, datasets and attributes, each checked when it is read.
+"""The HDF5 file of a trace: checksums, groups, datasets and attributes, each checked when it is read.
 
-What is not as it should be is a :class:`~pyclone_pgsm.trace.values.Fault`.
+Problems are raised as a :class:`~pyclone_pgsm.trace.values.Fault`.
 
-A file of format 3 begins with the SHA-256 of the rest, which is verified before HDF5 sees any of it: HDF5 may crash on
-a damaged file. For programs that read a trace without looking at that, every dataset has a checksum (Fletcher's, of
-HDF5), and so has the structure of the file (HDF5's own, from version 1.10 of its format on).
+A file of format 3 begins with the SHA-256 of the rest, which is verified before HDF5 reads the file, because HDF5 may
+crash on a damaged file. For programs that ignore this checksum, every dataset has one, too (HDF5's Fletcher filter),
+and so has the structure of the file (part of the HDF5 format from version 1.10 on).
 """
 
 from __future__ import annotations
@@ -23,21 +23,21 @@ from numpy.typing import NDArray
 from pyclone_pgsm.trace.values import Fault, Values, shown
 
 HEADER = b"pyclone-pgsm trace; the bytes from 512 on have the SHA-256 "
-HEADER_BYTES = 512  # before HDF5's own, which passes over them
+HEADER_BYTES = 512  # a user block, which HDF5 skips
 VERSIONS = ("v110", "v110")
-"""Of the HDF5 format: the first whose structures all have checksums."""
+"""Earliest and latest version of the HDF5 format; this is the first in which all structures have checksums."""
 DEEPEST = 4  # /chains/<k>/state/labels
 LARGEST_CHUNK = 16 << 20  # bytes
-BEST_COMPRESSION = 1032  # of deflate: a byte never stands for more
-VARIABLE_LENGTH_BYTES = 16  # of where a text of variable length, as format 2 has them, stands
+BEST_COMPRESSION = 1032  # deflate: largest number of bytes that one compressed byte can represent
+VARIABLE_LENGTH_BYTES = 16  # reference to a text of variable length, which occurs in format 2
 FILTERS = (h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32)
 LARGEST_ATTRIBUTE = 1 << 24  # numbers
 LARGEST_INT = 2**63 - 1
-CHUNK_BYTES = 1 << 20  # of a dataset that is written
+CHUNK_BYTES = 1 << 20  # in datasets that are written
 
 
 def _children(group: h5py.Group, where: str) -> Iterator[tuple[str, h5py.Group | h5py.Dataset]]:
-    """Paths and objects of a group, all of them its own."""
+    """Yield paths and objects of a group; raise Fault if one is a link to somewhere else."""
     for name in group:
         path = f"{where}/{name}" if where else str(name)
         try:
@@ -53,10 +53,10 @@ def _children(group: h5py.Group, where: str) -> Iterator[tuple[str, h5py.Group |
 
 
 def check_structure(file: h5py.File, is_checked: bool = False) -> None:
-    """Refuse what leads out of the file, or claims more than it holds, before anything is read.
+    """Before data are read, raise Fault for references to other files, and for datasets stored incompletely.
 
-    That is a soft or external link, external storage, a virtual dataset, an object with two names, a filter other than
-    HDF5's own, and a dataset with fewer chunks than its shape has; if `is_checked` also one without a checksum.
+    These are soft and external links, external storage, virtual datasets, objects with two names, filters other than
+    HDF5's own, datasets with fewer chunks than their shape requires and, if `is_checked`, datasets without a checksum.
     """
     seen: set[int] = set()
     groups: list[tuple[str, Any]] = [("", file)]
@@ -101,7 +101,7 @@ def _check_storage(where: str, dataset: h5py.Dataset, is_checked: bool) -> None:
 
 
 def seal(path: Path) -> None:
-    """Write the checksum of a trace that was changed."""
+    """Write the checksum into a trace that was changed."""
     with path.open("r+b") as file:
         line = HEADER + _sha256(file).encode() + b"\n"
         file.seek(0)
@@ -109,7 +109,7 @@ def seal(path: Path) -> None:
 
 
 def check_seal(path: Path) -> bool:
-    """Whether a file begins with a checksum, which its other bytes, not yet seen by HDF5, must then have."""
+    """Whether a file begins with a checksum; raise Fault if it is wrong. The file is not opened with HDF5."""
     with path.open("rb") as file:
         line, _, filling = file.read(HEADER_BYTES).partition(b"\n")
         if not line.startswith(HEADER):
@@ -121,13 +121,13 @@ def check_seal(path: Path) -> bool:
 
 
 def _sha256(file: BufferedReader | BufferedRandom) -> str:
-    """The digest of all after the header."""
+    """Return the digest of everything after the header."""
     file.seek(HEADER_BYTES)
     return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def attribute(item: h5py.Group | h5py.Dataset, where: str, name: str) -> Any:
-    """An attribute: a text, or a number or array of numbers."""
+    """Read an attribute: a text, a number or an array of numbers."""
     path = f"{where}.{name}"
     if name not in item.attrs:
         raise Fault(path, "is missing")
@@ -148,7 +148,7 @@ def attribute(item: h5py.Group | h5py.Dataset, where: str, name: str) -> Any:
 
 
 def text_attribute(item: h5py.Group | h5py.Dataset, where: str, name: str) -> str:
-    """An attribute that is a text."""
+    """Read an attribute that must be a text."""
     value = attribute(item, where, name)
     if not isinstance(value, str):
         raise Fault(f"{where}.{name}", f"{shown(value)} is no text")
@@ -156,7 +156,7 @@ def text_attribute(item: h5py.Group | h5py.Dataset, where: str, name: str) -> st
 
 
 def whole_attribute(item: h5py.Group | h5py.Dataset, where: str, name: str) -> int:
-    """An attribute that is a whole number, 0 or above."""
+    """Read an attribute that must be a whole number, at least 0."""
     value = attribute(item, where, name)
     if not isinstance(value, np.integer) or not 0 <= int(value) <= LARGEST_INT:
         raise Fault(f"{where}.{name}", f"{shown(value)}; expected a whole number from 0")
@@ -164,7 +164,7 @@ def whole_attribute(item: h5py.Group | h5py.Dataset, where: str, name: str) -> i
 
 
 def float_attribute(item: h5py.Group | h5py.Dataset, where: str, name: str, length: int) -> tuple[float, ...]:
-    """An attribute that is a list of so many numbers."""
+    """Read an attribute that must be an array of `length` numbers."""
     value = np.asarray(attribute(item, where, name))
     if value.dtype != np.float64 or value.shape != (length,):
         raise Fault(f"{where}.{name}", f"{shown(value.tolist())}; expected {length} numbers")
@@ -182,7 +182,7 @@ def check_members(group: h5py.Group, where: str, needed: Sequence[str], known: S
 
 
 def group_of(parent: h5py.Group, where: str, name: str) -> h5py.Group:
-    """A member of a group that is one itself."""
+    """Return a member that must be a group."""
     item = parent[name]
     if not isinstance(item, h5py.Group):
         raise Fault(f"{where}/{name}".lstrip("/"), "is no group")
@@ -192,7 +192,7 @@ def group_of(parent: h5py.Group, where: str, name: str) -> h5py.Group:
 def dataset_of(
     group: h5py.Group, where: str, name: str, kinds: Sequence[str], shape: tuple[int | None, ...]
 ) -> h5py.Dataset:
-    """A dataset of a group, of one of these types and of this shape (None: any length). Nothing of it is read."""
+    """Return a dataset, which must have one of these types and this shape (None: any length), without reading it."""
     path = f"{where}/{name}"
     item = group[name]
     if not isinstance(item, h5py.Dataset):
@@ -210,14 +210,14 @@ def dataset_of(
 def read(
     group: h5py.Group, where: str, name: str, kind: Values, shape: tuple[int | None, ...]
 ) -> NDArray[Any]:
-    """Values of a dataset, checked."""
+    """Read and check the values of a dataset."""
     values = content(dataset_of(group, where, name, (kind.dtype,), shape), f"{where}/{name}")
     kind.check(f"{where}/{name}", values)
     return values
 
 
 def content(dataset: h5py.Dataset, where: str) -> NDArray[Any]:
-    """All of a dataset, unless HDF5 finds it damaged."""
+    """Read a whole dataset; raise Fault if HDF5 finds it damaged."""
     try:
         return dataset[:]
     except (OSError, RuntimeError, ValueError) as problem:
@@ -225,7 +225,7 @@ def content(dataset: h5py.Dataset, where: str) -> NDArray[Any]:
 
 
 def read_texts(group: h5py.Group, where: str, name: str, length: int | None = None) -> list[str]:
-    """Texts of a dataset of one dimension."""
+    """Read the texts of a dataset with one dimension."""
     path = f"{where}/{name}"
     item = group[name]
     is_dataset = isinstance(item, h5py.Dataset)
@@ -240,14 +240,14 @@ def read_texts(group: h5py.Group, where: str, name: str, length: int | None = No
 
 
 def write_texts(group: h5py.Group, name: str, texts: Sequence[str]) -> None:
-    """UTF-8 of a fixed length: HDF5 has no checksum for texts of variable length."""
+    """Write texts as UTF-8 of a fixed length, as HDF5 has no checksum for texts of variable length."""
     encoded = [text.encode("utf-8", "backslashreplace") for text in texts]
     length = max(map(len, encoded), default=0) or 1
     write_array(group, name, np.array(encoded, h5py.string_dtype("utf-8", length)))
 
 
 def write_array(group: h5py.Group, name: str, values: NDArray[Any]) -> None:
-    """A dataset that does not grow, in chunks, as only these have checksums."""
+    """Write a dataset that does not grow, in chunks, as only datasets in chunks can have checksums."""
     columns = tuple(max(1, min(length, CHUNK_BYTES // 8)) for length in values.shape[1:])
     row_bytes = values.dtype.itemsize * int(np.prod(columns))
     rows = max(1, min(len(values), CHUNK_BYTES // row_bytes))

@@ -38,7 +38,7 @@ from pyclone_pgsm.tumour.options import TumourOptions
 
 LARGEST_GRID = 10_001
 BINOMIAL = 10.0
-"""A precision above this many times the median depth is as good as the binomial, whatever its value."""
+"""A precision above this many times the median depth is equivalent to the binomial."""
 
 MATRICES: dict[str, Values] = {
     "ref_counts": of_whole(columns.READS),
@@ -53,7 +53,7 @@ MATRICES: dict[str, Values] = {
     "subclonal_minor_cn": of_whole(columns.COPIES),
     "subclonal_fraction": of_share(columns.SUBCLONAL_FRACTION, 0.0),
 }
-"""Datasets of ``/data`` with a row a mutation and a column a sample."""
+"""Datasets of ``/data`` with one row for each mutation and one column for each sample."""
 WARNINGS = "warnings"
 
 
@@ -89,7 +89,7 @@ MODEL_OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
     "tumour_content": (_is_content, "an object of a mean and a standard deviation for each sample"),
     "outlier_prob": (_is_share, "a number above 0 and below 1"),
 }
-"""For each option of the model whether a value is allowed, and what is expected. The last three may be missing."""
+"""For each option of the model: whether a value is allowed, and which are expected. The last three may be missing."""
 OPTIONAL = ("prevalence_prior", "tumour_content", "outlier_prob")
 
 
@@ -101,10 +101,10 @@ class TumourData:
     ----------
     observations : Observations
     left_out : list of LeftOut
-        Rows and mutations of the input that are not among them, and what was changed.
+        Rows and mutations of the input that were left out or changed.
     options : TumourOptions
     warnings : list of str
-        What the user should look at in the input.
+        What the user should check in the input.
     """
 
     kind: ClassVar[str] = "tumour"
@@ -125,16 +125,16 @@ class TumourData:
 
     @property
     def immaterial_above(self) -> dict[str, float]:
-        """A precision far above the number of reads is as good as the binomial."""
+        """Limit for the precision: far above the number of reads it is equivalent to the binomial."""
         depth = self.observations.depth[self.observations.has_data]
         return {"precision": BINOMIAL * float(np.median(depth))}
 
     def make_model(self, likelihood: str | None = None) -> Model:
-        """The model of the mutations; there is only one likelihood."""
+        """Make the model of the mutations; `likelihood` is ignored, as there is only one."""
         return self.options.make_model(self.observations)
 
     def has_same_values(self, other: Dataset) -> bool:
-        """Whether names and reads are those of another tumour."""
+        """Whether names and reads are equal to those of another tumour."""
         if not isinstance(other, TumourData):
             return False
         mine, its = self.observations, other.observations
@@ -147,7 +147,7 @@ class TumourData:
         )
 
     def check_hyperparameters(self, names: tuple[str, ...]) -> None:
-        """Raise :class:`Fault` unless the names are of known kinds, and of samples of the tumour."""
+        """Raise :class:`Fault` unless the names have known kinds and samples of the tumour."""
         where = "config.options.hyperparameters"
         samples = self.observations.sample_ids
         for sample in self.options.tumour_content:
@@ -164,7 +164,7 @@ class TumourData:
             first.add(name)
 
     def allowed_values(self, hyperparameter: str) -> Values:
-        """What the values of a hyperparameter may be."""
+        """Return the allowed values of a hyperparameter."""
         return values_of(hyperparameter, self.observations.num_mutations, self.options.tumour_content)
 
     def write(self, group: h5py.Group) -> None:
@@ -190,7 +190,7 @@ class TumourData:
 
     @classmethod
     def read_options(cls, values: dict[str, Any]) -> TumourOptions:
-        """The options of the model, from JSON."""
+        """Return the options of the model, from JSON."""
         needed = [name for name in MODEL_OPTIONS if name not in OPTIONAL]
         check_keys("model", values, ("likelihood", *MODEL_OPTIONS), needed)
         for name, (can_be, expected) in MODEL_OPTIONS.items():
@@ -200,7 +200,7 @@ class TumourData:
 
     @classmethod
     def read(cls, group: h5py.Group, options: TumourOptions) -> TumourData:
-        """The data in a group."""
+        """Read and check the data in a group."""
         needed = [name for name in MATRICES if name not in SUBCLONAL]
         texts = ("mutation_ids", "sample_ids", "annotations", "left_out", "grid")
         check_members(group, "data", (*texts, *needed), (*SUBCLONAL, WARNINGS))
@@ -233,7 +233,7 @@ def _read_observations(group: h5py.Group, grid_size: int) -> Observations:
 
 
 def _check_observations(data: Observations, genotype_prior: str) -> None:
-    """Raise :class:`Fault` where the numbers of a tumour cannot be together."""
+    """Raise :class:`Fault` if the data of a tumour are inconsistent."""
     check_names("data/mutation_ids", data.mutation_ids)
     check_names("data/sample_ids", data.sample_ids)
     for name, texts in data.annotations.items():
@@ -258,7 +258,7 @@ def _check_observations(data: Observations, genotype_prior: str) -> None:
 
 
 def _left_out(place: int, text: str) -> LeftOut:
-    """One row of ``left_out.tsv``."""
+    """Read one row of ``left_out.tsv``."""
     try:
         row = json.loads(text)
         file, line, *others = row

@@ -1,4 +1,4 @@
-"""What a trace's numbers, texts and JSON may be; :class:`Fault` says where in the file one is not."""
+"""Allowed numbers, texts and JSON values of a trace; a :class:`Fault` locates an invalid one in the file."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ from pyclone_pgsm.inputs.values import Share, Whole
 
 SHOWN_CHARACTERS = 80
 FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
-"""Control characters, those of C1 too, line ends, and halves of surrogate pairs."""
+"""Control characters (C0 and C1), line separators, and halves of surrogate pairs."""
 
 
 class Fault(Exception):
-    """One thing in a trace that is not as the schema says.
+    """Something in a trace that does not match the schema.
 
     Attributes
     ----------
     where : str
-        Its path in the file, such as ``chains/0/labels``.
+        Path in the file, such as ``chains/0/labels``.
     reason : str
-        What is wrong and what would be right.
+        What is wrong and what was expected.
     """
 
     def __init__(self, where: str, reason: str) -> None:
@@ -36,7 +36,7 @@ class Fault(Exception):
 
 
 def shown(value: object) -> str:
-    """A value for a message: escaped and not too long."""
+    """Format a value for a message: escaped, and shortened if long."""
     text = ascii(value.item() if isinstance(value, np.generic) else value)
     return text if len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}..."
 
@@ -44,7 +44,7 @@ def shown(value: object) -> str:
 def within(
     least: float, most: float, *, above: bool = False, below: bool = False
 ) -> Callable[[NDArray[Any]], NDArray[np.bool_]]:
-    """Whether numbers lie between two bounds, which count unless they must be `above` or `below` them."""
+    """Return a test whether numbers lie between two bounds, which are excluded if `above` or `below` is set."""
 
     def is_allowed(values: NDArray[Any]) -> NDArray[np.bool_]:
         lower = values > least if above else values >= least
@@ -55,17 +55,17 @@ def within(
 
 
 class Values(NamedTuple):
-    """What the numbers of a dataset may be.
+    """Allowed numbers of a dataset.
 
     Attributes
     ----------
     dtype : str
     is_allowed : callable
-        From an array to an array of bool.
+        Maps an array to an array of bool.
     expected : str
-        For messages.
+        Description of allowed numbers, for messages.
     description : str
-        For the dataset's own attribute.
+        Description of the dataset, stored as its attribute.
     """
 
     dtype: str
@@ -74,7 +74,7 @@ class Values(NamedTuple):
     description: str = ""
 
     def check(self, where: str, values: NDArray[Any]) -> None:
-        """Raise :class:`Fault` with the first number that is not allowed."""
+        """Raise :class:`Fault` for the first number that is not allowed."""
         good = self.is_allowed(values)
         if good.all():
             return
@@ -84,12 +84,12 @@ class Values(NamedTuple):
 
 
 def of_whole(reader: Whole) -> Values:
-    """The numbers that a column of an input table may hold."""
+    """Return the allowed numbers of a column of an input table."""
     return Values("int64", within(reader.lowest, reader.highest), reader.expected)
 
 
 def of_share(reader: Share, exception: float | None = None) -> Values:
-    """The numbers that a column of an input table may hold, and `exception`, which stands for a missing value."""
+    """Return the allowed numbers of a column of an input table, and `exception`, which represents a missing value."""
     inside = within(0.0, reader.highest, above=True, below=not reader.closed)
 
     def is_allowed(values: NDArray[Any]) -> NDArray[np.bool_]:
@@ -101,12 +101,12 @@ def of_share(reader: Share, exception: float | None = None) -> Values:
 
 
 def has_control(text: str) -> bool:
-    """Whether a text has a character that no name may have."""
+    """Whether a text has a character that is not allowed in names."""
     return FORBIDDEN.search(text) is not None
 
 
 def check_names(where: str, names: Sequence[str], distinct: bool = True) -> None:
-    """Raise :class:`Fault` with the first name that is empty, there twice, or has a control character."""
+    """Raise :class:`Fault` for the first name that is empty, has a control character or, if `distinct`, is repeated."""
     first: dict[str, int] = {}
     for place, name in enumerate(names):
         if not name or has_control(name):
@@ -118,7 +118,7 @@ def check_names(where: str, names: Sequence[str], distinct: bool = True) -> None
 
 
 def check_keys(where: str, found: object, known: Collection[str], needed: Collection[str] = ()) -> None:
-    """Raise :class:`Fault` unless `found` is a JSON object with these keys."""
+    """Raise :class:`Fault` unless `found` is a JSON object with the `needed` keys and none but the `known` ones."""
     if not isinstance(found, dict):
         raise Fault(where, f"{shown(found)} is no JSON object")
     for key in found:
@@ -130,7 +130,7 @@ def check_keys(where: str, found: object, known: Collection[str], needed: Collec
 
 
 def check_types(where: str, found: Mapping[str, object], hints: Mapping[str, Any]) -> None:
-    """Raise :class:`Fault` unless the values have the types that their fields' annotations say."""
+    """Raise :class:`Fault` unless the values have the types in `hints`."""
     for name, value in found.items():
         hint = hints[name]
         kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
@@ -146,6 +146,6 @@ def is_number(value: object) -> TypeGuard[float]:
 
 
 def refuse(where: str, is_wrong: NDArray[np.bool_], reason: str) -> None:
-    """Raise :class:`Fault` with the first place where something is wrong."""
+    """Raise :class:`Fault` for the first place where `is_wrong`."""
     for place in np.argwhere(is_wrong)[:1].tolist():
         raise Fault(where, f"[{', '.join(map(str, place))}] {reason}")

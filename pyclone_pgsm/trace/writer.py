@@ -1,11 +1,11 @@
 """Writing a trace.
 
-Every flush appends to a copy in memory, writes that and renames it over the original. So the file is whole at every
-moment, for a reader and if the run is killed; HDF5 alone does not promise that of a file that is being written. Nor
-does HDF5 survive a full disk: objects whose content it could not write cannot be closed, and closing the file over them
-ends in a segmentation fault. In memory no write fails; if writing the copy to disk fails, that is reported. The writer
-holds the lock of the file (:func:`pyclone_pgsm.locks.writing`). Signals wait while HDF5 works: h5py turns what they
-raise into errors of its own.
+Every flush appends to a copy in memory, writes that to disk, and renames it over the original. The file is therefore
+complete at every moment, for readers and if the run is killed; HDF5 alone does not guarantee this for a file that is
+being written. HDF5 does not survive a full disk, either: objects whose content could not be written cannot be closed,
+and closing the file nevertheless ends in a segmentation fault. Writes to memory do not fail in this way, and a failure
+to write the copy to disk is reported. The writer holds the lock of the file (:func:`pyclone_pgsm.locks.writing`).
+Signals are delayed while HDF5 works, because h5py turns the exceptions that they raise into other errors.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ from pyclone_pgsm.trace.schema import ANCHOR_ARRAYS, FORMAT, SERIES, datasets_of
 from pyclone_pgsm.trace.structure import CHUNK_BYTES, HEADER_BYTES, VERSIONS, seal, write_array
 from pyclone_pgsm.tumour.model import watched_cells
 
-SERIES_ROWS = 1024  # of a chunk
+SERIES_ROWS = 1024  # rows of a chunk
 FLUSH_SECONDS = 5.0
-FLUSH_SHARE = 0.05  # of the time may go into flushing
-FLUSH_BYTES = 256 << 20  # of labels may wait in memory
-FILE_SPACE: dict[str, Any] = {"fs_strategy": "fsm", "fs_persist": True}  # reuse what deleted states took
+FLUSH_SHARE = 0.05  # largest share of the time for flushing
+FLUSH_BYTES = 256 << 20  # labels that may wait in memory
+FILE_SPACE: dict[str, Any] = {"fs_strategy": "fsm", "fs_persist": True}  # reuse the space of deleted states
 
 
 @contextmanager
 def new_file(path: Path) -> Iterator[h5py.File]:
-    """A new trace, written by ordinary writes at the end, and sealed."""
+    """Yield a new trace in memory; after the block it is written and sealed."""
     image = BytesIO()
     with (
         held_back(),
@@ -58,12 +58,12 @@ def new_file(path: Path) -> Iterator[h5py.File]:
 
 @contextmanager
 def changed_file(path: Path, content: Path) -> Iterator[h5py.File]:
-    """A copy of the trace `content`, to be changed, sealed at the end, and then written to `path`."""
+    """Yield a copy of the trace `content` for changes; after the block it is written to `path` and sealed."""
     image = BytesIO(content.read_bytes())
     try:
         with held_back(), h5py.File(image, "r+", libver=VERSIONS) as file:
             yield file
-    except (RuntimeError, ValueError, KeyError) as problem:  # what HDF5 finds damaged only when it writes
+    except (RuntimeError, ValueError, KeyError) as problem:  # damage that HDF5 finds only when it writes
         raise TraceError(f"{content}: the trace is damaged: {problem}") from problem
     path.write_bytes(image.getbuffer())
     seal(path)
@@ -83,7 +83,7 @@ def create_trace(
     OutputError
         The file cannot be written.
     UsageError
-        The data or options are none that a trace can hold: what was written is read back before it gets its name.
+        A trace cannot store the data or options: the file is read back before it gets its final name.
     """
     with replacing(path) as temporary:
         with new_file(temporary) as file:
@@ -102,7 +102,7 @@ def create_trace(
 
 
 def write_config(file: h5py.File, options: RunOptions, command: str, version: str = __version__) -> None:
-    """The group ``/config``."""
+    """Write the group ``/config``."""
     config = file.create_group("config")
     config.attrs["format"] = FORMAT
     config.attrs["version"] = version
@@ -115,7 +115,7 @@ def write_config(file: h5py.File, options: RunOptions, command: str, version: st
 def create_chain(
     chains: h5py.Group, name: str, num_observations: int, options: RunOptions, seed: int
 ) -> h5py.Group:
-    """The group of a chain, without iterations and state."""
+    """Create the group of a chain, without iterations and state."""
     chain = chains.create_group(name)
     chain.attrs["seed"] = seed
     _create_labels(chain, num_observations, np.dtype(np.uint8))
@@ -140,7 +140,7 @@ def create_chain(
 def _create_series(
     chain: h5py.Group, name: str, kind: str, description: str, shape: tuple[int, ...] = ()
 ) -> None:
-    """A dataset with few numbers, of this shape, an iteration."""
+    """Create a dataset with few numbers, of this shape, for each iteration."""
     chain.create_dataset(
         name,
         shape=(0, *shape),
@@ -161,7 +161,7 @@ def _create_labels(chain: h5py.Group, num_observations: int, dtype: np.dtype[Any
 def _create_rows(
     chain: h5py.Group, name: str, num_observations: int, dtype: np.dtype[Any], description: str
 ) -> None:
-    """A dataset with a row an iteration and a column an observation."""
+    """Create a dataset with one row for each iteration and one column for each observation."""
     columns = min(num_observations, CHUNK_BYTES // 8)
     rows = max(1, min(64, CHUNK_BYTES // (columns * dtype.itemsize)))
     chain.create_dataset(
@@ -182,7 +182,7 @@ def write_state(chain: h5py.Group, state: ChainState) -> None:
     if "state" in chain:
         del chain["state"]
     group = chain.create_group("state")
-    # texts of fixed length: each new variable-length one would take 4 KB of the file for good
+    # texts of fixed length: each new text of variable length would permanently take 4 KB of the file
     group.attrs["description"] = np.bytes_("where the chain goes on")
     group.attrs["iteration"] = state.iteration
     group.attrs["prior"] = np.array(state.prior.values(), float)
@@ -198,7 +198,7 @@ def write_state(chain: h5py.Group, state: ChainState) -> None:
 
 
 def append(chain: h5py.Group, columns: dict[str, Any]) -> None:
-    """Append rows to the datasets of a chain; `columns` has those of each dataset, by its name."""
+    """Append rows to the datasets of a chain; `columns` has the rows of each dataset by name."""
     rows = len(columns["labels"])
     if rows == 0:
         return
@@ -210,7 +210,7 @@ def append(chain: h5py.Group, columns: dict[str, Any]) -> None:
 
 
 def _columns(chain: h5py.Group, records: Records, traced: Sequence[str]) -> dict[str, Any]:
-    """What records are in the datasets of a chain."""
+    """Return the rows of a chain's datasets for records."""
     others = [(*prior[1:], *values) for prior, values in zip(records.prior_values, records.values)]
     return {
         "labels": np.array(records.labels),
@@ -223,7 +223,7 @@ def _columns(chain: h5py.Group, records: Records, traced: Sequence[str]) -> dict
 
 
 def _make_room(chain: h5py.Group, largest: int) -> None:
-    """Give the labels a larger type when there are more clusters than the present one can number."""
+    """Convert the labels to a larger type if `largest` does not fit into the present one."""
     needed = np.min_scalar_type(largest)
     if needed.itemsize <= chain["labels"].dtype.itemsize:
         return
@@ -235,7 +235,7 @@ def _make_room(chain: h5py.Group, largest: int) -> None:
 
 
 class TraceWriter:
-    """Collects what the chains give and flushes it to the file now and then.
+    """Collects the records of the chains, and flushes them to the file at intervals.
 
     Parameters
     ----------
@@ -244,7 +244,7 @@ class TraceWriter:
     traced : sequence of str
         Names of the traced hyperparameters (:attr:`RunOptions.traced`).
     flush_seconds : float
-        Least time between two flushes; longer where flushing would take more than 5 % of the time.
+        Shortest time between two flushes; longer if flushing would take more than 5 % of the time.
     """
 
     def __init__(self, path: Path, traced: Sequence[str], flush_seconds: float = FLUSH_SECONDS) -> None:
@@ -256,7 +256,7 @@ class TraceWriter:
         self.bytes = 0
 
     def add(self, chain: int, state: ChainState, records: Records) -> None:
-        """Take over a segment of a chain and the state after it."""
+        """Add a segment of a chain and the state after it."""
         waiting, _ = self.pending.get(chain, ([], state))
         self.pending[chain] = ([*waiting, records], state)
         self.bytes += sum(labels.nbytes for labels in records.labels)
@@ -264,7 +264,7 @@ class TraceWriter:
             self.flush()
 
     def flush(self) -> None:
-        """Bring the file up to date."""
+        """Write everything collected to the file."""
         if not self.pending:
             return
         started = time.monotonic()
@@ -281,11 +281,11 @@ class TraceWriter:
 
 
 def extend_trace(path: Path, options: RunOptions) -> None:
-    """Prepare a trace for more iterations: store the new number, and forget rows after each chain's state.
+    """Prepare a trace for more iterations: store the new number, and remove rows after each chain's state.
 
-    The last rows of a chain can be later than its state if its number of iterations was no multiple of the rebuild
-    interval; they are made again, the same. The trace must be of format 3, as :func:`pyclone_pgsm.trace.merge.renew`
-    leaves it.
+    The last rows of a chain can be later than its state if its number of iterations was not a multiple of the rebuild
+    interval; they are sampled again, with the same result. The trace must be of format 3
+    (:func:`pyclone_pgsm.trace.merge.renew`).
     """
     with replacing(path) as temporary, changed_file(temporary, path) as file:
         file["config"].attrs["options"] = options.to_json()
@@ -296,6 +296,6 @@ def extend_trace(path: Path, options: RunOptions) -> None:
 
 
 def finish_trace(path: Path, options: RunOptions) -> None:
-    """Store why chains that ran until they had converged stopped, and with how many iterations and what burn-in."""
+    """Store why chains that ran until convergence stopped, their number of iterations, and their burn-in."""
     with replacing(path) as temporary, changed_file(temporary, path) as file:
         file["config"].attrs["options"] = options.to_json()
