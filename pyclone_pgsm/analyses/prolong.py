@@ -45,7 +45,7 @@ def _longest(trace: Trace) -> int:
 def _for_so_many(trace: Trace, iterations: int) -> RunOptions | None:
     options, settings = trace.options, trace.options.settings
     total, burn_in = settings.lengths
-    if settings.until_converged and options.stopped is None:
+    if settings.until_converged and options.stopped in (None, "max-time"):
         total = _longest(trace)
         burn_in = max(burn_in, iterations // 2)
     if iterations < total:
@@ -86,7 +86,15 @@ def _until_converged(trace: Trace, max_iterations: int | None, max_time: float |
         most = -(-max_iterations // 10) * 10
     if max_time is None and options.stopped is None:
         max_time = settings.max_time
+    burn_in = settings.lengths[1]
+    if options.stopped is not None:  # perhaps before the chains had adapted for as long as they do by default
+        burn_in = max(burn_in, Settings(max_iterations=most).resolve(len(trace.data.names)).lengths[1])
     settings = replace(
-        settings, iterations=most, max_iterations=most, max_time=max_time, until_converged=True
+        settings,
+        iterations=most,
+        burn_in=burn_in,
+        max_iterations=most,
+        max_time=max_time,
+        until_converged=True,
     )
     return replace(options, settings=settings, stopped=None)

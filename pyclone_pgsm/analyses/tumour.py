@@ -18,7 +18,7 @@ from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.inputs.tumour_content import ContentOption, check_uncertain, uncertain
 from pyclone_pgsm.likelihoods.pyclone.statistic import MOST_DEFERRED, SCALARS
 from pyclone_pgsm.posterior.convergence import Diagnostic, is_precision
-from pyclone_pgsm.posterior.states import absent_everywhere, trunk_state, trunks
+from pyclone_pgsm.posterior.states import absent_everywhere
 from pyclone_pgsm.posterior.summarize import Result
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.trace import Trace
@@ -240,11 +240,10 @@ def _summary_lines(summary: Summary, left_out: int) -> list[str]:
 
 
 def _trunk_line(summary: Summary) -> str:
-    found = trunks(summary.cluster_prob_clonal, summary.cluster_size)
+    found = summary.trunks
     where = "every sample" if len(summary.sample_ids) > 1 else summary.sample_ids[0]
     if not found:
         return f"trunk: no cluster is clonal in {where}"
     size = count(int(summary.cluster_size[found[0]]), "mutation")
     several = f", the largest of {len(found)} such clusters" if len(found) > 1 else ""
-    state = trunk_state(summary.cluster_prob_clonal[found[0]])
-    return f"trunk: cluster {found[0]} ({size}), {state} in {where}{several}"
+    return f"trunk: cluster {found[0]} ({size}), {summary.trunk_state} in {where}{several}"

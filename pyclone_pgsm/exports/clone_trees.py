@@ -20,7 +20,6 @@ from pyclone_pgsm.exports.answer import (
     write_table,
 )
 from pyclone_pgsm.files import write_file
-from pyclone_pgsm.posterior.states import trunks
 
 FREQ, CLUSTERS = "freq.txt", "clusters.txt"
 NO_UNCERTAINTY = "intervals and probabilities of clusters have no place in the format"
@@ -39,7 +38,7 @@ def _notes(answer: Answer, *own: str) -> list[str]:
 def _in_trunk(answer: Answer) -> tuple[NDArray[np.bool_], list[str]]:
     """Return whether each mutation (T,) belongs to the trunk, and a line if no or several clusters are clonal."""
     summary, notes = answer.summary, []
-    found = trunks(summary.cluster_prob_clonal, summary.cluster_size)
+    found = summary.trunks
     if not found:
         notes.append("is.clonal is FALSE everywhere: no cluster is clonal in every sample")
     elif len(found) > 1:

@@ -1,11 +1,13 @@
 """Tumour content: a number, or a normal distribution truncated to (0, 1].
 
-A distribution is represented by a small grid, mean + z sd for z = -2.5, -2, .., 2.5 as far as it lies in (0, 1], with
-the normal density as weights.
+A distribution is represented by a small grid: mean + z sd for z = -2.5, -2, .., 2.5 as far as it lies in (0, 1], and 1
+if the last of these is beyond it. The weight of a value is the normal density times the width of its cell, which ends
+half-way to its neighbours, and at 0 and 1.
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -27,9 +29,17 @@ class Uncertain(NamedTuple):
 
     def grid(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Return increasing values, one of which is the mean, and their weights."""
-        points = [(self.mean + z * self.sd, math.exp(-0.5 * z * z)) for z in _Z]
-        values, weights = zip(*[(value, weight) for value, weight in points if 0.0 < value <= 1.0])
-        return values, weights
+        values = [self.mean + z * self.sd for z in _Z]
+        inside = [value for value in values if 0.0 < value <= 1.0]
+        if values[-1] > 1.0 > inside[-1]:
+            inside.append(1.0)
+        half_step = 0.25 * self.sd
+        middles = [0.5 * (a + b) for a, b in itertools.pairwise(inside)]
+        first = 0.0 if values[0] <= 0.0 else max(inside[0] - half_step, 0.0)
+        edges = [first, *middles, min(inside[-1] + half_step, 1.0)]
+        widths = [(b - a) / (2.0 * half_step) for a, b in itertools.pairwise(edges)]
+        densities = [math.exp(-0.5 * ((value - self.mean) / self.sd) ** 2) for value in inside]
+        return tuple(inside), tuple(density * width for density, width in zip(densities, widths))
 
 
 Content = float | Uncertain

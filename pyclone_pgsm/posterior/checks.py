@@ -111,10 +111,7 @@ def _ends(draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Uncer
             choice = content_choice(content)
             step = content.sd / 2.0
             # draws at an end are no warning if the distribution is truncated there, at 0 or 1
-            is_cut_off = {
-                "smallest": choice.values[0] - step <= 0.0,
-                "largest": choice.values[-1] + step > 1.0,
-            }
+            is_cut_off = {"smallest": choice.values[0] - step <= 0.0, "largest": choice.values[-1] == 1.0}
             for end, value in _crowded_ends(values, choice, kind).items():
                 if not is_cut_off[end]:
                     yield (

@@ -18,7 +18,6 @@ from pyclone_pgsm.sampling.convergence import COCLUSTERING_LIMIT, ESS_LIMIT, RHA
 from pyclone_pgsm.sampling.diagnostics import FEWEST_DRAWS, effective_sample_size, split_rhat
 from pyclone_pgsm.sampling.monitor import Monitor
 from pyclone_pgsm.trace import Trace
-from pyclone_pgsm.tumour.model import PRECISION
 
 
 @dataclass(frozen=True)
@@ -82,13 +81,15 @@ def diagnose(trace: Trace, rows: list[NDArray[np.int64]]) -> list[Diagnostic]:
         pooled = gather(trace, rows, name)
         if np.isnan(pooled).all():  # a prior without a concentration
             continue
-        if is_precision(name):
-            ends = cell_quantiles(pooled, PRECISION.values, [0.025, 0.975])
-            finite = np.clip(ends, PRECISION.values[0], PRECISION.values[-2])  # the last value is infinite
-            lower, upper = np.where(np.isinf(ends), ends, finite)
+        is_hyperparameter = name in trace.options.hyperparameters
+        grid = trace.data.allowed_values(name).grid if is_hyperparameter else ()
+        if grid:
+            ends = cell_quantiles(pooled, grid, [0.025, 0.975])
+            largest = max(value for value in grid if value < np.inf)
+            lower, upper = np.where(np.isinf(ends), ends, np.clip(ends, grid[0], largest))
         else:
             lower, upper = np.quantile(pooled, [0.025, 0.975], method="inverted_cdf")
-        mean = float(np.median(pooled)) if name in trace.options.hyperparameters else float(pooled.mean())
+        mean = float(np.median(pooled)) if is_hyperparameter else float(pooled.mean())
         rhat = ess = math.nan
         if length >= FEWEST_DRAWS:
             equal = [chosen[-length:] for chosen in rows]

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.posterior.states import Thresholds
+from pyclone_pgsm.posterior.states import Thresholds, trunk_state, trunks
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,21 @@ class Summary:
     def num_clusters(self) -> int:
         """K."""
         return len(self.cluster_size)
+
+    @property
+    def trunks(self) -> list[int]:
+        """Clusters that are more probably than not clonal in every sample with data, the largest first."""
+        return trunks(self._clonal, self.cluster_size)
+
+    @property
+    def trunk_state(self) -> str:
+        """Description of the first of :attr:`trunks`: ``clonal``, or ``probably clonal`` if that is uncertain."""
+        return trunk_state(self._clonal[self.trunks[0]])
+
+    @property
+    def _clonal(self) -> NDArray[np.float64]:
+        """`cluster_prob_clonal` of the samples in which some mutation has data: elsewhere it is only the prior's."""
+        return self.cluster_prob_clonal[:, (self.depth > 0).any(axis=0)]
 
     @property
     def num_outliers(self) -> int:

@@ -10,7 +10,7 @@ from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.plots import appearance
 from pyclone_pgsm.posterior.checks import doubtful
-from pyclone_pgsm.posterior.states import SURE, trunk_state, trunks
+from pyclone_pgsm.posterior.states import SURE
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.report import figures
 from pyclone_pgsm.report.content import Content, Page, Section, flat
@@ -33,12 +33,11 @@ def summary_line(summary: Summary) -> str:
     text = f"{count(len(summary.labels), 'mutation')} in {count(len(summary.sample_ids), 'sample')}: "
     text += count(summary.num_clusters, "cluster")
     text += f" and {count(summary.num_outliers, 'outlier')}" if summary.num_outliers else ""
-    found = trunks(summary.cluster_prob_clonal, summary.cluster_size)
+    found = summary.trunks
     everywhere = "every sample" if len(summary.sample_ids) > 1 else "the sample"
     if found:
         size = count(int(summary.cluster_size[found[0]]), "mutation")
-        state = trunk_state(summary.cluster_prob_clonal[found[0]])
-        trunk = f"The trunk is cluster {found[0]} ({size}), {state} in {everywhere}."
+        trunk = f"The trunk is cluster {found[0]} ({size}), {summary.trunk_state} in {everywhere}."
     else:
         trunk = f"No cluster is clonal in {everywhere}."
     number = np.count_nonzero(doubtful(summary))
@@ -130,7 +129,7 @@ def tumour_data(summary: Summary, data: Observations, shown: int) -> dict[str, A
 
 def numbers(summary: Summary) -> dict[str, dict[str, float]]:
     """Return the numbers for MultiQC, of the tumour and of its samples."""
-    found = trunks(summary.cluster_prob_clonal, summary.cluster_size)
+    found = summary.trunks
     clonal = float(np.mean(np.isin(summary.labels, found)))
     rows: dict[str, dict[str, float]] = {
         "": {"clusters": summary.num_clusters, "mutations": len(summary.labels), "clonal": clonal}

@@ -203,7 +203,7 @@ class End(NamedTuple):
     iterations, burn_in : int
         Per chain.
     converged : bool
-        Whether the rule is fulfilled; if not, the burn-in is half of the iterations.
+        Whether the rule is fulfilled; if not, the burn-in is half of the iterations, or longer if chains adapt longer.
     """
 
     iterations: int
@@ -221,14 +221,14 @@ def find_end(chains: Sequence[Draws], rule: Rule, last: int, first_burn_in: int)
     last : int
         Later iterations are ignored.
     first_burn_in : int
-        Shortest burn-in, unless it is more than half of the iterations.
+        Shortest burn-in, during which the chains adapt. Ignored if the chains stopped before its end.
     """
     half = last // 2
-    least = min(first_burn_in, half)
+    least = first_burn_in if first_burn_in < last else half
     for burn_in in sorted({max(least, int(share * last)) for share in BURN_IN_SHARES}):
         if _holds(_kept(chains, burn_in, last), rule):
             return End(last, burn_in, True)
-    return End(last, half, False)
+    return End(last, max(half, least), False)
 
 
 def judge(chains: Sequence[Draws], rule: Rule, last: int, burn_in: int) -> Verdict:

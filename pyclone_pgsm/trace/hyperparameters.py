@@ -56,6 +56,7 @@ def values_of(name: str, num_mutations: int, contents: Mapping[str, Uncertain]) 
         "float64",
         lambda values: np.isin(values, choices),
         f"one of the {len(choices)} values {listed}, .. that it can take",
+        grid=choices,
     )
 
 

@@ -66,12 +66,15 @@ class Values(NamedTuple):
         Description of allowed numbers, for messages.
     description : str
         Description of the dataset, stored as its attribute.
+    grid : tuple of float
+        The allowed numbers, increasing, if a model limits a quantity to a few; empty if not.
     """
 
     dtype: str
     is_allowed: Callable[[NDArray[Any]], NDArray[np.bool_]]
     expected: str
     description: str = ""
+    grid: tuple[float, ...] = ()
 
     def check(self, where: str, values: NDArray[Any]) -> None:
         """Raise :class:`Fault` for the first number that is not allowed."""

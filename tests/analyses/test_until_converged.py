@@ -108,7 +108,22 @@ def test_time_limit(tmp_path: Path) -> None:
         assert len({int(chain.iteration[-1]) for chain in trace.chains}) == 1
         done = trace.options.settings.lengths[0]
         assert done < 250
+    stopped = path.read_bytes()
+    assert analysis.resume(path, 300) == 300
+    with Trace(path) as trace:
+        assert trace.burn_in == 150
+    path.write_bytes(stopped)
+    assert analysis.resume(path, max_iterations=300) == 300
+    assert bits(path) == bits(run(tmp_path / "whole.h5", model=FIXED, max_iterations=300, **AUTO))
+    with Trace(path) as trace:
+        assert trace.burn_in >= 125  # chains adapt as long as if they had never stopped
+    path.write_bytes(stopped)
     assert analysis.resume(path, max_time=0.001) > done
+
+
+def test_a_burn_in_that_was_given_is_the_shortest(tmp_path: Path) -> None:
+    with Trace(run(tmp_path / "t.h5", model=FIXED, max_iterations=500, **{**AUTO, "burn_in": 400})) as trace:
+        assert trace.burn_in == 400
 
 
 @pytest.mark.usefixtures("_easy")

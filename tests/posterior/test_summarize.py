@@ -12,6 +12,7 @@ import pytest
 from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.analyses.reading import Reading
 from pyclone_pgsm.errors import TraceError, UsageError
+from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.labels import renumbered
 from pyclone_pgsm.posterior.consensus import CRITERIA
 from pyclone_pgsm.posterior.convergence import cell_quantiles, diagnose
@@ -23,6 +24,7 @@ from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.simulate.options import SimulationOptions
 from pyclone_pgsm.simulate.tumour import simulate
 from pyclone_pgsm.trace import Trace
+from pyclone_pgsm.trace.hyperparameters import values_of
 
 
 def chain(iterations: Any, log_joint: Any = None, precision: Any = None) -> SimpleNamespace:
@@ -42,7 +44,8 @@ def fake(*chains: SimpleNamespace, burn_in: int = 2) -> Any:
     options = SimpleNamespace(
         settings=SimpleNamespace(lengths=(10, burn_in)), hyperparameters=names, traced=names
     )
-    return SimpleNamespace(path="t.h5", chains=chains, options=options, burn_in=burn_in)
+    data = SimpleNamespace(allowed_values=lambda name: values_of(name, 100, {"S1": Uncertain(0.7, 0.1)}))
+    return SimpleNamespace(path="t.h5", chains=chains, options=options, burn_in=burn_in, data=data)
 
 
 def test_kept_rows():
@@ -98,6 +101,18 @@ def test_infinite_precisions_have_a_median_and_diagnostics():
     assert diagnose(own, kept_rows(own))[-1].lower == found.lower
     never = fake(chain(range(1, 5), precision=[math.inf] * 4), burn_in=0)
     assert diagnose(never, kept_rows(never))[-1].mean == math.inf
+
+
+@pytest.mark.parametrize(("name", "value"), [("error_rate", 1.25e-3), ("tumour_content:S1", 0.75)])
+def test_draws_that_are_all_one_value_have_an_interval_as_wide_as_its_cell(name, value):
+    own = fake(chain(range(1, 41)), burn_in=0)
+    own.options.hyperparameters = own.options.traced = (name,)
+    own.chains[0].hyperparameters[name] = np.full(40, value)
+    found = diagnose(own, kept_rows(own))[-1]
+    grid = np.array(values_of(name, 100, {"S1": Uncertain(0.7, 0.1)}).grid)
+    where = int(np.argmin(abs(grid - value)))
+    assert math.isclose(found.lower, (grid[where - 1] * value) ** 0.5, rel_tol=0.01)
+    assert math.isclose(found.upper, (grid[where + 1] * value) ** 0.5, rel_tol=0.01)
 
 
 def test_quantiles_of_cells():

@@ -54,6 +54,8 @@ def test_independent_draws_converge_with_the_shortest_burn_in() -> None:
     chains = [draws(row) for row in independent(4, 500)]
     assert find_end(chains, Rule(), 500, 0) == (500, 50, True)
     assert find_end(chains, Rule(), 500, 100) == (500, 100, True)  # not before proposals are fixed
+    assert find_end(chains, Rule(), 500, 400) == (500, 400, True)  # more than half, if chains adapt so long
+    assert find_end(chains, Rule(), 500, 500) == (500, 250, True)  # stopped before proposals were fixed
     assert find_end(chains, Rule(), 100, 0) == (100, 50, False)  # too few: 200 draws in all
     verdict = judge(chains, Rule(), 500, 50)
     assert verdict.converged

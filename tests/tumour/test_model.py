@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from scipy.stats import truncnorm
 
 sys.path.insert(0, str(Path(__file__).parents[1] / "exact"))
 from cases import observations, pyclone_model
@@ -242,9 +243,22 @@ def test_one_tumour_content_or_the_error_rate_is_proposed_at_a_time() -> None:
 
 def test_the_grid_of_a_tumour_content() -> None:
     choice = content_choice(Uncertain(0.9, 0.08))
-    np.testing.assert_allclose(choice.values, 0.9 + 0.04 * np.arange(-5, 3))
-    assert choice.values[-1] == pytest.approx(0.98)
+    np.testing.assert_allclose(choice.values, [*(0.9 + 0.04 * np.arange(-5, 3)), 1.0])
     assert choice.values[5] == choice.start == 0.9
-    np.testing.assert_allclose(choice.prior, np.exp(-(np.arange(-5, 3) ** 2) / 8.0))
-    assert content_choice(Uncertain(1.0, 0.1)).values[-1] == 1.0
+    widths = [1, 1, 1, 1, 1, 1, 1, 0.75, 0.25]  # of the cells, which end at 1
+    z = np.array([*(np.arange(-5, 3) / 2), 1.25])
+    np.testing.assert_allclose(choice.prior, np.exp(-(z**2) / 2) * widths)
+    assert content_choice(Uncertain(0.7, 0.1)).values[-1] == pytest.approx(0.95)
+    np.testing.assert_allclose(
+        content_choice(Uncertain(0.7, 0.1)).prior, np.exp(-(np.arange(-5, 6) ** 2) / 8)
+    )
     assert content_choice(Uncertain(0.1, 0.1)).values[0] == pytest.approx(0.05)
+
+
+@pytest.mark.parametrize(("mean", "sd"), [(0.95, 0.2), (0.98, 0.05), (0.6, 0.5), (1.0, 0.1), (0.7, 0.03)])
+def test_the_grid_of_a_tumour_content_reaches_as_far_as_the_truncated_normal(mean: float, sd: float) -> None:
+    choice = content_choice(Uncertain(mean, sd))
+    values, prior = np.array(choice.values), np.array(choice.prior) / sum(choice.prior)
+    truth = truncnorm(-mean / sd, (1.0 - mean) / sd, mean, sd)
+    assert truth.cdf(values[-1]) > 0.99
+    assert abs(prior @ values - truth.mean()) < 0.15 * truth.std()
