@@ -28,6 +28,7 @@ from pyclone_pgsm.analyses.run_json import run_report
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.exports import Answer, ExportOptions, check_output, export, find_format
 from pyclone_pgsm.exports.answer import DEFAULT_ERROR_RATE, DEFAULT_PATIENT
+from pyclone_pgsm.posterior.convergence import common_iterations
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.posterior.summarize import SUMMARISERS, summarize
@@ -111,11 +112,14 @@ class Result:
         The posterior, as arrays.
     warnings : list of str
         What to consider before trusting the result.
+    notes : list of str
+        How the result differs from the tables in its folder.
     """
 
     summary: Summary | MixtureSummary
 
     def __init__(self, source: Source) -> None:
+        self.notes: list[str] = []
         check_criterion(source.criterion)
         self.path = source.trace
         self._source = source
@@ -316,16 +320,30 @@ def open_trace(
     """
     path = Path(path)
     told: dict[str, Any] = {}
+    notes: list[str] = []
     if path.is_dir():
         if not (path / TRACE).is_file():
-            raise TraceError(f"{path}: holds no {TRACE}: give an output folder of analyze, or a trace")
+            raise TraceError(
+                f"{path}: holds no {TRACE}: give an output folder of analyze, or a trace, with the `consensus` "
+                "and `burn_in` that summarize was given"
+            )
         told = _told(path / RUN)
         path = path / TRACE
+        with Trace(path, likelihood) as trace:
+            done = common_iterations(trace)
+        if told.get("iterations", done) != done:
+            told.pop("burn_in", None)
+            notes.append(
+                f"the tables in {path.parent} are of {told['iterations']:,} iterations, the trace now has {done:,}, "
+                "which are used here: update the tables with pyclone-pgsm summarize"
+            )
     if thresholds is None:
         thresholds = Thresholds(**{name: told[name] for name in Thresholds._fields if name in told})
     criterion = consensus or told.get("consensus")
     burn_in = told.get("burn_in") if burn_in is None else burn_in
-    return Result(Source(path, criterion, burn_in, thresholds, likelihood))
+    result = Result(Source(path, criterion, burn_in, thresholds, likelihood))
+    result.notes = notes
+    return result
 
 
 def run_plan(
@@ -382,9 +400,13 @@ def _told(path: Path) -> dict[str, Any]:
         told = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
         raise TraceError(f"{path}: cannot be read: {problem}: give the trace beside it instead") from None
-    kinds: dict[str, Any] = {"consensus": str, "burn_in": int}
+    kinds: dict[str, Any] = {"consensus": str, "burn_in": int, "iterations": int}
     kinds |= dict.fromkeys(Thresholds._fields, float | int)
-    known = {name: told[name] for name in kinds if name in told} if isinstance(told, dict) else None
+    known = None
+    if isinstance(told, dict):
+        convergence = told.get("convergence")
+        told |= convergence if isinstance(convergence, dict) else {}
+        known = {name: told[name] for name in kinds if name in told}
     if known is None or not all(isinstance(value, kinds[name]) for name, value in known.items()):
         raise TraceError(f"{path}: is not what analyze writes: give the trace beside it instead")
     return known

@@ -12,7 +12,8 @@ TUMOUR_FILES = {
     "run.json": "command, version, seed, options, counts, diagnostics, whether the chains have converged, `moves` (of "
     "each move, in the saved iterations of all chains after the burn-in, how often it was `tried`, `changed` the "
     "partition, `split`: left more clusters, `merged`: left fewer), weights of the chains, warnings, seconds, "
-    "`memory_estimate_mb` (what the run was expected to need at its peak, and its parts), versions of the libraries",
+    "`memory_estimate_mb` (what the run was expected to need at its peak, and its parts), versions of the libraries. "
+    "A number that is infinite or undefined is null, and `null_because` beside it has the reason",
     "trace.h5": "all saved iterations of all chains",
     "report.html": "one self-contained page",
     "plots/": "pictures",

@@ -26,23 +26,43 @@ from pyclone_pgsm.trace import Trace
 DEPENDENCIES = ("numpy", "scipy", "pandas", "numba", "h5py", "matplotlib", "bokeh")
 
 
-def _number(value: float) -> float | str | None:
-    """Return a number rounded to 6 digits, with NaN and infinity in a form that JSON allows."""
-    if math.isnan(value):
-        return None
-    if math.isinf(value):
-        return "inf" if value > 0 else "-inf"
+def _rounded(value: float) -> float:
+    """Return a number with six digits."""
     return float(f"{value:.6g}")
+
+
+def without_special_numbers(value: Any) -> Any:
+    """Return what JSON can hold: null for infinite and undefined numbers, with the reason beside it.
+
+    An object with such numbers gains a member ``null_because``, with the reason by the name of each.
+    """
+    if isinstance(value, dict):
+        found = {name: without_special_numbers(each) for name, each in value.items()}
+        reasons = {name: _reason(each) for name, each in value.items() if _is_special(each)}
+        return found | ({"null_because": reasons} if reasons else {})
+    if isinstance(value, list | tuple):
+        return [without_special_numbers(each) for each in value]
+    return None if _is_special(value) else value
+
+
+def _is_special(value: object) -> bool:
+    return isinstance(value, float) and not math.isfinite(value)
+
+
+def _reason(value: float) -> str:
+    if math.isnan(value):
+        return "undefined"
+    return "infinite" if value > 0 else "minus infinite"
 
 
 def _diagnostic(diagnostic: Diagnostic, hyperparameters: Sequence[str]) -> dict[str, Any]:
     middle = "median" if diagnostic.name in hyperparameters else "mean"
     return {
-        middle: _number(diagnostic.mean),
-        "lower": _number(diagnostic.lower),
-        "upper": _number(diagnostic.upper),
-        "rhat": _number(diagnostic.rhat),
-        "ess": _number(diagnostic.ess),
+        middle: _rounded(diagnostic.mean),
+        "lower": _rounded(diagnostic.lower),
+        "upper": _rounded(diagnostic.upper),
+        "rhat": _rounded(diagnostic.rhat),
+        "ess": _rounded(diagnostic.ess),
     }
 
 
@@ -57,12 +77,12 @@ def _convergence(verdict: Verdict) -> dict[str, Any]:
             "tail_ess": ESS_LIMIT,
             "coclustering_sd": COCLUSTERING_LIMIT,
         },
-        "coclustering_sd": _number(verdict.coclustering_sd),
+        "coclustering_sd": _rounded(verdict.coclustering_sd),
         "quantities": {
             figure.name: {
-                "rhat": _number(figure.rhat),
-                "bulk_ess": _number(figure.bulk_ess),
-                "tail_ess": _number(figure.tail_ess),
+                "rhat": _rounded(figure.rhat),
+                "bulk_ess": _rounded(figure.bulk_ess),
+                "tail_ess": _rounded(figure.tail_ess),
                 "asked": figure.is_required,
                 "holds": figure.holds,
             }
@@ -98,12 +118,12 @@ def run_report(
     options = trace.options
     analysis = ANALYSES[trace.data.kind]
     rows = kept_rows(trace, burn_in)
-    return {
+    report = {
         "program": "pyclone-pgsm",
         "version": __version__,
         "command": trace.command,
         "seed": options.settings.seed,
-        "options": json.loads(options.to_json().replace("Infinity", '"inf"')),
+        "options": json.loads(options.to_json()),
         "consensus": criterion or DEFAULT_CRITERION,
         "burn_in": trace.burn_in if burn_in is None else burn_in,
         **analysis.choices(result.summary),
@@ -121,7 +141,7 @@ def run_report(
             for diagnostic in result.diagnostics
         },
         "moves": _moves(trace, rows),
-        "chain_weights": [_number(weight) for weight in result.chain_weights.tolist()],
+        "chain_weights": [_rounded(weight) for weight in result.chain_weights.tolist()],
         "warnings": result.warnings,
         "seconds": {
             **{name: round(seconds, 3) for name, seconds in timings.items()},
@@ -133,3 +153,4 @@ def run_report(
             **{name: version(name) for name in DEPENDENCIES},
         },
     }
+    return without_special_numbers(report)

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from pyclone_pgsm.cli.mistakes import mistakes_reported
-from pyclone_pgsm.cli.options import FORCE, QUIET, WRITING_OPTIONS, grouped, output_option, taking
+from pyclone_pgsm.cli.options import CONCLUSION_OPTIONS, WRITING_OPTIONS, grouped, output_option, taking
 from pyclone_pgsm.cli.parsing import split_sample
 from pyclone_pgsm.cli.traces import FileLikelihood
 
@@ -19,14 +19,14 @@ FORMAT_NAMES = (
 """Names of the formats in `pyclone_pgsm.exports`, which the help must not import."""
 
 
+@taking(CONCLUSION_OPTIONS, WRITING_OPTIONS)
 def report(
+    context: typer.Context,
     result: Annotated[
         Path, typer.Argument(metavar="RESULT", help="An output folder of analyze or cluster, or a trace.")
     ],
     out: Annotated[Path, output_option("The HTML file.", "FILE")],
     likelihood: FileLikelihood = None,
-    force: FORCE = False,
-    quiet: QUIET = False,
 ) -> None:
     """The report of a result: one self-contained HTML page."""
     with mistakes_reported():
@@ -34,15 +34,18 @@ def report(
         from pyclone_pgsm.files import check_new, make_folder, refuse_inputs
         from pyclone_pgsm.results import open_trace
 
+        given = context.params
         if out.is_dir():
             raise OutputError(f"{out} is a folder: give the name of a file with -o")
-        check_new(out, force)
+        check_new(out, given["force"])
         refuse_inputs([out], [result, result / "trace.h5"])
-        opened = open_trace(result, likelihood=likelihood)
+        opened = open_trace(
+            result, consensus=given["consensus"], burn_in=given["burn_in"], likelihood=likelihood
+        )
         make_folder(out.parent)
         opened.report(out)
-        if not quiet:
-            print(f"written: {out}")
+        if not given["quiet"]:
+            print("\n".join([*opened.notes, f"written: {out}"]))
 
 
 EXPORT_OPTIONS = grouped(
@@ -65,7 +68,7 @@ EXPORT_OPTIONS = grouped(
 )
 
 
-@taking(EXPORT_OPTIONS, WRITING_OPTIONS)
+@taking(EXPORT_OPTIONS, CONCLUSION_OPTIONS, WRITING_OPTIONS)
 def export(
     context: typer.Context,
     result: Annotated[
@@ -92,7 +95,8 @@ def export(
         written = [out / name for name in chosen.files] or [out]
         refuse_inputs(written, filter(None, (path, drivers, result, result / "trace.h5")))
         names = _lines(drivers) if drivers else []
-        notes = open_trace(result).export(
+        opened = open_trace(result, consensus=given["consensus"], burn_in=given["burn_in"])
+        notes = opened.export(
             format,
             out,
             patient=given["patient"],
@@ -103,7 +107,7 @@ def export(
             force=force,
         )
         if not given["quiet"]:
-            print("\n".join([*notes, f"written: {', '.join(map(str, written))}"]))
+            print("\n".join([*opened.notes, *notes, f"written: {', '.join(map(str, written))}"]))
 
 
 def _lines(path: Path) -> list[str]:

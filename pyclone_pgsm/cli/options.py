@@ -275,6 +275,23 @@ SUMMARY_OPTIONS = grouped(
         "mqc": (bool, False, "Write a table for MultiQC."),
     },
 )
+CONCLUSION_OPTIONS = grouped(
+    None,
+    {
+        "consensus": (
+            str | None,
+            None,
+            "Criterion of the reported partition. \\[default: that of the folder, or vi]",
+            "vi|mpear|binder|map",
+        ),
+        "burn_in": (
+            int | None,
+            None,
+            "Iterations to leave out. \\[default: those of the folder, or of the run]",
+        ),
+    },
+)
+"""How the commands that read a result draw their conclusion from its trace."""
 STATE_OPTIONS = grouped(
     OUTPUT,
     {

@@ -116,9 +116,13 @@ def monitor_of(trace: Trace) -> Monitor:
 
 def verdict_of(trace: Trace, burn_in: int | None = None) -> Verdict:
     """Check the rule for the iterations after the burn-in, by default that of the run."""
-    last = min(int(chain.iteration[-1]) if len(chain.iteration) else 0 for chain in trace.chains)
     skip = trace.burn_in if burn_in is None else burn_in
-    return monitor_of(trace).judge(last, skip)
+    return monitor_of(trace).judge(common_iterations(trace), skip)
+
+
+def common_iterations(trace: Trace) -> int:
+    """Return the last iteration that every chain has reached."""
+    return min(int(chain.iteration[-1]) if len(chain.iteration) else 0 for chain in trace.chains)
 
 
 def verdict_line(verdict: Verdict) -> str:

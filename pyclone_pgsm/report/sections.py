@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pyclone_pgsm.inputs.problems import count
@@ -41,8 +41,8 @@ def what_was_run(content: Content) -> Section:
     """Section with the options, version and seed of the run, and how to repeat it."""
     run = content.run
     options = run.get("options", {})
-    settings = options.get("settings", {})
-    model = options.get("model", {})
+    settings = _with_reasons(options.get("settings", {}))
+    model = _with_reasons(options.get("model", {}))
     rows = [
         *((name, run.get(name)) for name in ("version", "seed", "consensus")),
         *((name, settings.get(name)) for name in ("chains", "iterations")),
@@ -61,6 +61,12 @@ def what_was_run(content: Content) -> Section:
     listed = table("options", "All other options, defaults included", columns, cells)
     details = f"<details><summary>All options</summary>{listed}</details>"
     return Section("run", "What was run", f"{repeat}<p>{brief}.</p>{details}")
+
+
+def _with_reasons(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Put the reason for a null, such as ``infinite``, in its place."""
+    found = {**values, **values.get("null_because", {})}
+    return {name: value for name, value in found.items() if name != "null_because"}
 
 
 def _known(pairs: Iterable[tuple[str, Any]]) -> list[tuple[str, str]]:

@@ -251,6 +251,22 @@ def test_force_leaves_no_pictures_of_what_was_there(table, trace, tmp_path):
     assert [path.name for path in plots.iterdir()] == ["mine.png"]
 
 
+def test_a_trace_that_has_gone_on_is_read_as_it_is_now(table, tmp_path):
+    """Not with the burn-in of the tables beside it, which are of fewer iterations."""
+    out = tmp_path / "out"
+    call("analyze", table, "-o", out, "--no-plots", "--iterations", 20, "--burn-in", 4)
+    export = ("--format", "pyclone-vi", "--force", "-o", tmp_path / "t.tsv")
+    assert "the trace now has" not in call("export", out, *export).stdout
+    call("resume", out / "trace.h5", "--iterations", 40)
+    told = call("export", out, *export).stdout
+    assert f"the tables in {out} are of 20 iterations, the trace now has 40, which are used here" in told
+    as_now = (tmp_path / "t.tsv").read_bytes()
+    call("export", out / "trace.h5", *export)
+    assert (tmp_path / "t.tsv").read_bytes() == as_now
+    call("export", out / "trace.h5", *export, "--consensus", "map", "--burn-in", 30)
+    assert (tmp_path / "t.tsv").read_bytes() != as_now
+
+
 def test_too_few_iterations_are_told(table, tmp_path):
     told = call(
         "analyze", table, "-o", tmp_path / "out", "--no-plots", "--iterations", 3, "--burn-in", 1
@@ -267,7 +283,8 @@ def test_chains_stuck_apart_are_told(trace, tmp_path):
     told = call("summarize", stuck, "-o", tmp_path / "out").stdout
     assert "the chains disagree on log_joint (R-hat inf, wanted below 1.05)" in told
     report = json.loads((tmp_path / "out" / "run.json").read_text())
-    assert report["diagnostics"]["log_joint"]["rhat"] == "inf"
+    assert report["diagnostics"]["log_joint"]["rhat"] is None
+    assert report["diagnostics"]["log_joint"]["null_because"]["rhat"] == "infinite"
 
 
 def test_interrupted_after_the_chains(table, tmp_path, monkeypatch):

@@ -138,7 +138,7 @@ def results(tmp_path: Path) -> Path:
 
 def test_infinite_rhat(script: Import, results: Path) -> None:
     path = results / "analyzed" / "P1" / "run.json"
-    path.write_text(path.read_text().replace("1.5", '"inf"'))
+    path.write_text(path.read_text().replace("1.5", 'null, "null_because": {"rhat": "infinite"}'))
     assert script("cohort_results").main(["tables", str(results / "finished"), "P1"]) == 0
     assert "P1\t2\t7\t1\t2\tinf\tone < two; two\t\n" in (results / "finished" / "patients.tsv").read_text()
 

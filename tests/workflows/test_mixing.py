@@ -42,11 +42,11 @@ def test_table(mixing: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture
 
 
 def test_chains_that_stay_at_different_values(mixing: ModuleType, tmp_path: Path) -> None:
-    """Their R-hat is infinite, which ``run.json`` has as a text."""
+    """Their R-hat is infinite, which ``run.json`` gives as the reason for null."""
     folder = tmp_path / "apart"
     cluster(matrix("normal").values, settings=Settings(iterations=60, burn_in=20, chains=2), out=folder)
     run = json.loads((folder / "run.json").read_text())
-    run["convergence"]["quantities"]["num_clusters"]["rhat"] = "inf"
+    run["convergence"]["quantities"]["num_clusters"] |= {"rhat": None, "null_because": {"rhat": "infinite"}}
     (folder / "run.json").write_text(json.dumps(run))
     assert mixing.mixing_of(folder / "run.json")["largest_rhat"] == math.inf
 

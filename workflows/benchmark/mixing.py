@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -32,8 +33,10 @@ def mixing_of(path: Path) -> dict[str, float | str]:
     run = json.loads(path.read_text())
     verdict, seconds = run["convergence"], run["seconds"]["sampling_all_chains"]
     quantities = verdict["quantities"]
-    asked = [
-        quantity for quantity in quantities.values() if quantity["asked"] and quantity["rhat"] is not None
+    rhats = [
+        math.inf if quantity.get("null_because", {}).get("rhat") == "infinite" else quantity["rhat"]
+        for quantity in quantities.values()
+        if quantity["asked"]
     ]
     row: dict[str, float | str] = {
         "name": path.parent.name,
@@ -44,7 +47,7 @@ def mixing_of(path: Path) -> dict[str, float | str]:
         "iterations": verdict["iterations"],
         "sampling_seconds": seconds,
         "wall_seconds": run["seconds"]["chains"],
-        "largest_rhat": max((float(quantity["rhat"]) for quantity in asked), default=float("nan")),
+        "largest_rhat": max((rhat for rhat in rhats if rhat is not None), default=math.nan),
         "coclustering_sd": verdict["coclustering_sd"],
     }
     for name in SERIES:

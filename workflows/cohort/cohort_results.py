@@ -13,8 +13,9 @@ import argparse
 import base64
 import html
 import json
+import math
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -42,6 +43,15 @@ STYLE = """body { font: 15px/1.45 system-ui, sans-serif; color: #222; margin: 2r
 table { border-collapse: collapse } th, td { padding: .2rem .8rem; border-bottom: 1px solid #d9d9d9 }
 th, td { text-align: right } th:first-child, td:first-child, td.text { text-align: left } .problem { color: #b00020 }
 section { margin-top: 2.5rem } img { max-width: 100%; vertical-align: top } a { color: #0072b2 }"""
+
+
+def largest_rhat(quantities: Iterable[Mapping[str, Any]]) -> float | None:
+    """The largest R-hat in ``run.json``, where an infinite one is null for this reason; None if there is none."""
+    found = [
+        math.inf if each.get("null_because", {}).get("rhat") == "infinite" else each["rhat"]
+        for each in quantities
+    ]
+    return max((rhat for rhat in found if rhat is not None), default=None)
 
 
 @dataclass(frozen=True)
@@ -107,14 +117,13 @@ class Results:
         left_out = pd.read_csv(
             self.folder / "prepared" / patient / "left_out.tsv", sep="\t", usecols=["file"]
         )
-        rhats = [float(each["rhat"]) for each in report["diagnostics"].values() if each["rhat"] is not None]
         return {
             "patient_id": patient,
             "samples": counts["samples"],
             "mutations": counts["mutations"],
             "clusters": counts["clusters"],
             "left_out": len(left_out) + counts["left_out"],
-            "rhat": max(rhats, default=None),
+            "rhat": largest_rhat(report["diagnostics"].values()),
             "warnings": "; ".join(report["warnings"]),
             "problem": "",
         }
