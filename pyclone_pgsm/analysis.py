@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
-from typing import TypedDict, Unpack
-
-import pandas as pd
+from typing import Any, TypedDict, Unpack
 
 from pyclone_pgsm.analyses.precompile import compile_ahead
 from pyclone_pgsm.analyses.prepare import PrepareOptions, prepare
 from pyclone_pgsm.analyses.reading import (
     Files,
     Reading,
+    Table,
     Tables,
     check_tables,
     patient_of,
@@ -23,9 +22,10 @@ from pyclone_pgsm.analyses.results import check_criterion, check_folder
 from pyclone_pgsm.analyses.run import Progress, plan_tumour
 from pyclone_pgsm.analyses.tumour import ModelOptions, TumourAnalysis
 from pyclone_pgsm.inputs.genome import Build, Sex
-from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
-from pyclone_pgsm.priors import DirichletProcess, Prior
-from pyclone_pgsm.results import Result, run_plan
+from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds, checked_thresholds
+from pyclone_pgsm.priors import Prior
+from pyclone_pgsm.ranges import check_kind, check_path
+from pyclone_pgsm.results import Result, checked_plan, run_plan
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.tumour.options import TUMOUR
 
@@ -125,13 +125,18 @@ def analyze(
     [[8.0, 1.0], [6.0, 0.2]]
     """
     check_criterion(criterion)
-    thresholds.check()
-    model, settings = model or ModelOptions(), settings or Settings()
+    thresholds = checked_thresholds(thresholds)
+    settings, prior = checked_plan(settings, prior)
+    model = ModelOptions() if model is None else model
+    check_kind(
+        "model", model, ModelOptions, "of the class ModelOptions, as in ModelOptions(density='binomial')"
+    )
+    check_path("out", out)
     compile_ahead(TUMOUR, settings, threads)
     reading, files = _read(tables, segments, model, error_rate, read_with)
     if out is not None:
         check_folder(Path(out), force, TumourAnalysis.files, files)
-    plan = plan_tumour(reading, model, settings, prior or DirichletProcess(), threads)
+    plan = plan_tumour(reading, model, settings, prior, threads)
     source = run_plan(
         plan,
         criterion=criterion,
@@ -172,9 +177,14 @@ def _read(
     return read_joined(prepared, error_rate, model.genotype_prior), patient.files
 
 
-def _files(tables: Tables | Files) -> list[Path]:
-    """Return the files among the tables."""
-    each: Iterable[object] = [tables] if isinstance(tables, Path | str | pd.DataFrame) else tables
-    if isinstance(tables, Mapping):
-        each = tables.values()
+def _files(tables: Any) -> list[Path]:
+    """Return the files among tables of read counts; raise UsageError if these are anything else."""
+    each = tables.values() if isinstance(tables, Mapping) else tables
+    each = [tables] if isinstance(tables, Table) else each
+    expected = (
+        "a data frame, the path of a table, several of these, or a dict of samples and their data frames"
+    )
+    check_kind("tables", each, Collection, expected)
+    for table in each:
+        check_kind("tables", table, Table, expected)
     return [Path(table) for table in each if isinstance(table, Path | str)]

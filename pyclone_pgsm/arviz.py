@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from pyclone_pgsm.posterior.rows import kept_rows, series_of
+from pyclone_pgsm.ranges import check_path
 from pyclone_pgsm.sampling.convergence import summaries_of
 from pyclone_pgsm.sampling.monitor import SUMMARIES
 from pyclone_pgsm.trace import Trace
@@ -42,6 +43,7 @@ def to_arviz(trace: Path | str, burn_in: int | None = None) -> Any:
     except ImportError as problem:
         raise ImportError("to_arviz needs ArviZ: pip install 'pyclone-pgsm[arviz]'") from problem
 
+    check_path("trace", trace, may_be_none=False)
     with Trace(Path(trace)) as opened:
         kept = kept_rows(opened, burn_in)
         length = min(len(rows) for rows in kept if len(rows))

@@ -22,6 +22,7 @@ True
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -30,19 +31,21 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.analyses.matrix import MatrixAnalysis
-from pyclone_pgsm.analyses.matrix_input import as_matrix, mixture_settings, stored_options
+from pyclone_pgsm.analyses.matrix_input import as_matrix, as_numbers, mixture_settings, stored_options
 from pyclone_pgsm.analyses.plan import make_plan
 from pyclone_pgsm.analyses.precompile import compile_ahead
 from pyclone_pgsm.analyses.results import check_criterion, check_folder
 from pyclone_pgsm.analyses.run import Progress
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.likelihoods.matrix import find_table_likelihood
 from pyclone_pgsm.posterior.matrix import predictive
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.predictive import cluster_probabilities
 from pyclone_pgsm.posterior.rows import draw_rows, gather, read_partitions
-from pyclone_pgsm.priors import DirichletProcess, Prior
-from pyclone_pgsm.results import Result, run_plan
+from pyclone_pgsm.priors import Prior
+from pyclone_pgsm.ranges import check_kind, check_path
+from pyclone_pgsm.results import Result, checked_plan, run_plan
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.trace.matrix import MatrixData
@@ -98,7 +101,7 @@ class Clustering(Result):
         self._predictive = predictive(trace, self.chain_weights, most=PREDICTIVE_DRAWS)
 
     def __repr__(self) -> str:
-        return f"Clustering({len(self.labels)} rows in {self.num_clusters} clusters)"
+        return f"Clustering({count(len(self.labels), 'row')} in {count(self.num_clusters, 'cluster')})"
 
     @property
     def num_clusters(self) -> int:
@@ -154,7 +157,7 @@ class Clustering(Result):
         return prior.with_values([float(self.hyperparameters[name].mean()) for name in prior.hyperparameters])
 
     def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
-        points = np.require(X, np.float64, ["C", "W"])  # read-only arrays would need another compilation
+        points = as_numbers("new rows", X)
         num_columns = len(self.summary.column_names)
         if points.ndim != 2 or points.shape[1] != num_columns:
             raise UsageError(
@@ -199,7 +202,8 @@ def cluster(
     settings : Settings or None
         Moves, lengths, chains and seed; None: the defaults.
     start_labels : (T,) array of int or None
-        Partition from which every chain starts, instead of ``settings.init``.
+        Partition from which every chain starts, instead of ``settings.init``: rows of a block have the same number,
+        which can be any.
     criterion : {"mpear", "vi", "binder", "map"}
         Criterion of the consensus partition, see :func:`pyclone_pgsm.posterior.consensus.consensus`.
     threads : int or None
@@ -229,16 +233,22 @@ def cluster(
     KeyboardInterrupt
         The user pressed Ctrl-C. The iterations done are in the trace, if it is kept.
     """
+    settings, prior = checked_plan(settings, prior)
+    check_kind("likelihood", likelihood, str, "a name, or path/to/file.py:Class")
+    parameters = {} if parameters is None else parameters
+    check_kind("parameters", parameters, Mapping, "a dict of the likelihood's parameters, like {'r0': 0.1}")
+    check_path("trace", trace)
+    check_path("out", out)
     check_criterion(criterion)
     if trace is not None and out is not None:
         raise UsageError("`trace` and `out`: give one of them; the trace in the folder `out` is trace.h5")
     if out is not None:
         check_folder(Path(out), force, MatrixAnalysis.files)
-    data, settings, parameters = as_matrix(X), mixture_settings(settings or Settings()), parameters or {}
+    data, settings = as_matrix(X), mixture_settings(settings)
     find_table_likelihood(likelihood, parameters)
     compile_ahead(likelihood, settings, threads)
     rows = MatrixData(data, stored_options(likelihood, parameters, data))
-    plan = make_plan(rows, settings, prior or DirichletProcess(), start_labels, threads)
+    plan = make_plan(rows, settings, prior, start_labels, threads)
     source = run_plan(
         plan,
         criterion=criterion,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -13,6 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from pyclone_pgsm.clustering import cluster
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.priors import Prior, make_prior
+from pyclone_pgsm.ranges import check_kind
 from pyclone_pgsm.sampling.settings import Settings
 
 try:
@@ -292,7 +293,8 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         return self.prior
 
     def _make_settings(self, seed: int) -> Settings:
-        further = self.settings or {}
+        further = {} if self.settings is None else self.settings
+        check_kind("settings", further, Mapping, "a dict of fields of Settings, like {'particles': 10}")
         for name in further:
             if name not in FURTHER_SETTINGS:
                 raise UsageError(f"settings has {name!r}; it may have {', '.join(FURTHER_SETTINGS)}")

@@ -1,6 +1,13 @@
-"""Bounds of the integer options, and the reasons for the upper ones."""
+"""Checks of arguments: their types, and the bounds of the integer options with the reasons for the upper ones."""
 
 from __future__ import annotations
+
+import reprlib
+from collections.abc import Collection
+from contextlib import suppress
+from numbers import Integral, Real
+from os import PathLike
+from typing import Any, NoReturn
 
 from pyclone_pgsm.errors import UsageError
 
@@ -26,15 +33,62 @@ BOUNDS: dict[str, tuple[int, int, str]] = {
 """Smallest and largest value of each integer setting, and the reason for the upper bound."""
 
 
-def check_range(parameter: str, value: int, least: int, most: int, reason: str) -> None:
-    """Check that an integer is in its range.
+OR_NONE = ", or None, which is automatic"
+"""Ends the message of a parameter that may be None."""
+
+
+def refuse(parameter: str, value: object, expected: str) -> NoReturn:
+    """Raise UsageError, with a value of any type shortened to one line."""
+    raise UsageError(f"`{parameter}` {' '.join(reprlib.repr(value).split())}: must be {expected}")
+
+
+def check_choice(parameter: str, value: object, known: Collection[str], may_be_none: bool = False) -> None:
+    """Refuse, with UsageError, a value that is none of the texts in `known`."""
+    if not (value in known if isinstance(value, str) else value is None and may_be_none):
+        refuse(parameter, value, f"one of {', '.join(known)}")
+
+
+def check_kind(parameter: str, value: object, kind: Any, expected: str) -> None:
+    """Refuse, with UsageError, a value that is no instance of a type, a union or a tuple of types."""
+    if not isinstance(value, kind):
+        refuse(parameter, value, expected)
+
+
+def check_path(parameter: str, value: object, may_be_none: bool = True) -> None:
+    """Refuse, with UsageError, what is neither a path nor, if it may be that, None."""
+    if not (value is None and may_be_none):
+        check_kind(parameter, value, str | PathLike, "a path")
+
+
+def check_number(parameter: str, value: Any) -> float:
+    """Return a number, also one of numpy, as a float; UsageError if it is anything else, a truth value included."""
+    if isinstance(value, Real) and not isinstance(value, bool):
+        with suppress(OverflowError):
+            return float(value)
+    refuse(parameter, value, "a number")
+
+
+def check_whole(parameter: str, value: Any, otherwise: str = "") -> int:
+    """Return a whole number, also one of numpy, as an int; UsageError if it is anything else, a truth value included.
+
+    `otherwise` ends the message, like `OR_NONE`.
+    """
+    if not isinstance(value, Integral) or isinstance(value, bool):
+        refuse(parameter, value, f"a whole number{otherwise}")
+    return int(value)
+
+
+def check_range(parameter: str, value: Any, least: int, most: int, reason: str, otherwise: str = "") -> int:
+    """Check that a value is a whole number in its range, and return it as an int.
 
     Raises
     ------
     UsageError
         It is not; the message names the parameter and the bound, and the reason for an upper bound.
     """
+    value = check_whole(parameter, value, otherwise)
     if value < least:
         raise UsageError(f"`{parameter}` {value}: must be at least {least}")
     if value > most:
         raise UsageError(f"`{parameter}` {value}: must be at most {most}: {reason}")
+    return value

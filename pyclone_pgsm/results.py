@@ -28,13 +28,17 @@ from pyclone_pgsm.analyses.run_json import run_report
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.exports import Answer, ExportOptions, check_output, export, find_format
 from pyclone_pgsm.exports.answer import DEFAULT_ERROR_RATE, DEFAULT_PATIENT
+from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.posterior.convergence import common_iterations
 from pyclone_pgsm.posterior.mixture import MixtureSummary
-from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
+from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds, checked_thresholds
 from pyclone_pgsm.posterior.summarize import SUMMARISERS, summarize
 from pyclone_pgsm.posterior.summarize import Result as Found
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.posterior.traces import traces_of
+from pyclone_pgsm.priors import DirichletProcess, Prior
+from pyclone_pgsm.ranges import check_kind, check_path
+from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import RunOptions, Trace
 
 if TYPE_CHECKING:
@@ -228,6 +232,8 @@ class Result:
         UsageError, InputError, OutputError
             The options do not fit the format, `source` is invalid, or a file cannot be written.
         """
+        check_path("out", out, may_be_none=False)
+        check_path("source", source)
         chosen, out = find_format(format), Path(out)
         if not isinstance(self.summary, Summary):
             raise UsageError(
@@ -260,6 +266,7 @@ class Result:
         OutputError
             The file cannot be written.
         """
+        check_path("path", path)
         path = self.path.parent / REPORT if path is None else Path(path)
         criterion, burn_in = self._source.criterion, self._source.burn_in
         with self._trace() as trace:
@@ -272,8 +279,8 @@ class Result:
         return path
 
     def __repr__(self) -> str:
-        things = f"{SUMMARISERS[self.summary.kind].observation}s"
-        return f"Result({len(self.summary.labels)} {things} in {self.summary.num_clusters} clusters, from {self.path})"
+        things = count(len(self.summary.labels), SUMMARISERS[self.summary.kind].observation)
+        return f"Result({things} in {count(self.summary.num_clusters, 'cluster')}, from {self.path})"
 
     def _repr_html_(self) -> str:
         warnings = "".join(f"<li>{html.escape(warning)}</li>" for warning in self.warnings)
@@ -318,6 +325,9 @@ def open_trace(
     UsageError
         An option is invalid.
     """
+    check_path("path", path, may_be_none=False)
+    if thresholds is not None:
+        checked_thresholds(thresholds)
     path = Path(path)
     told: dict[str, Any] = {}
     notes: list[str] = []
@@ -346,6 +356,16 @@ def open_trace(
     return result
 
 
+def checked_plan(settings: Settings | None, prior: Prior | None) -> tuple[Settings, Prior]:
+    """Settings and prior with the defaults for None; UsageError if they are anything else."""
+    settings = Settings() if settings is None else settings
+    prior = DirichletProcess() if prior is None else prior
+    check_kind("settings", settings, Settings, "of the class Settings, as in Settings(iterations=600)")
+    expected = "a prior, as in DirichletProcess() or make_prior('pitman-yor') of pyclone_pgsm.priors"
+    check_kind("prior", prior, Prior, expected)
+    return settings, prior
+
+
 def run_plan(
     plan: Plan,
     *,
@@ -368,6 +388,7 @@ def run_plan(
     OutputError, UsageError, KeyboardInterrupt
         The results cannot be written, options are invalid, or the user pressed Ctrl-C.
     """
+    check_kind("progress", progress, Callable | None, "a function")
     how: dict[str, Any] = {"threads": threads, "command": command, "progress": progress}
     found = folder = None
     if out is not None:

@@ -155,6 +155,11 @@ def test_prior_reaches_the_chains():
         ),
         ({"settings": {"particle": 3}}, "settings has 'particle'; it may have"),
         ({"settings": {"particles": 1}}, "`particles` 1: must be at least 2"),
+        ({"settings": ["particles"]}, "`settings` ['particles']: must be a dict of fields of Settings"),
+        ({"iterations": "auto"}, "`iterations` 'auto': must be a whole number, or None, which is automatic"),
+        ({"parameters": ["r0"]}, "`parameters` ['r0']: must be a dict"),
+        ({"prior": 3}, "`prior` 3: must be a prior"),
+        ({"threads": 1.5}, "`threads` 1.5: must be a whole number"),
         (
             {"iterations": 10, "burn_in": 10},
             "`burn_in` 10: must be less than the number of iterations, 10, which",

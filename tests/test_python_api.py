@@ -16,10 +16,21 @@ from small_runs import matrix, write_tumour
 from typer.testing import CliRunner
 
 import pyclone_pgsm
-from pyclone_pgsm import ModelOptions, PycloneError, Result, Settings, analysis, analyze, cluster, open_trace
+from pyclone_pgsm import (
+    ModelOptions,
+    PycloneError,
+    Result,
+    Settings,
+    analysis,
+    analyze,
+    cluster,
+    open_trace,
+    read_tables,
+)
 from pyclone_pgsm.analyses.tumour import TumourAnalysis
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.errors import InputError, OutputError, TraceError, UsageError
+from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.trace import Trace
 
 SHORT = Settings(iterations=60, chains=2)
@@ -100,6 +111,10 @@ def test_mistakes_in_data_frames(table: Path) -> None:
         ({"S1": table}, "the table of 'S1' must be a data frame, not PosixPath"),
         ([frame, frame.drop(columns="sample_id")], "data frame 1 has no column sample_id"),
         ([], "no input table given"),
+        (None, "`tables` None: must be a data frame"),
+        (3, "`tables` 3: must be a data frame"),
+        ([table, 3], "`tables` 3: must be a data frame"),
+        (iter([frame]), "`tables` <list_iterat.*>: must be a data frame"),
     ):
         with pytest.raises(UsageError, match=message):
             analyze(tables, settings=SHORT)  # type: ignore[arg-type]
@@ -194,11 +209,24 @@ def test_mistakes_speak_of_parameters(table: Path, tmp_path: Path) -> None:
         ({"criterion": "best"}, "`criterion` 'best': must be one of"),
         ({"threads": 0}, "`threads` 0"),
         ({"error_rate": 2.0}, "error rate"),
+        ({"error_rate": "0.01"}, "error rate: '0.01': not a number"),
+        ({"error_rate": 10**400}, "error rate: out of range"),
+        ({"threads": "2"}, "`threads` '2': must be a whole number"),
+        (
+            {"model": {"density": "binomial"}},
+            r"`model` {'density': 'binomial'}: must be of the class ModelOptions",
+        ),
+        ({"prior": "dp"}, "`prior` 'dp': must be a prior"),
+        ({"thresholds": (0.1, 0.9)}, r"`thresholds` \(0.1, 0.9\): must be of the class Thresholds"),
+        ({"thresholds": Thresholds("0.1")}, "`present_above` '0.1': must be a number"),  # type: ignore[arg-type]
+        ({"out": 3}, "`out` 3: must be a path"),
     ):
         with pytest.raises(PycloneError, match=message):
             analyze(table, settings=SHORT, **options)  # type: ignore[arg-type]
     with pytest.raises(UsageError, match="`trace` and `out`: give one of them"):
         cluster(matrix().values, trace=tmp_path / "t.h5", out=tmp_path)
+    with pytest.raises(UsageError, match=r"`settings` {'iterations': 5}: must be of the class Settings"):
+        analyze(table, settings={"iterations": 5})  # type: ignore[arg-type]
     with pytest.raises(InputError, match=r"none\.tsv: no such file"):
         analyze(tmp_path / "none.tsv")
 
@@ -218,6 +246,20 @@ def test_what_a_result_has(result: Result, tmp_path: Path) -> None:
     result.export("pyclone-vi", tmp_path / "export.tsv")
     exported = pd.read_csv(tmp_path / "export.tsv", sep="\t")
     assert exported["cluster_id"].tolist() == result.mutations["cluster_id"].tolist()
+
+
+def test_mistakes_with_results(result: Result) -> None:
+    for call, message in (
+        (lambda: open_trace(3), "`path` 3: must be a path"),  # type: ignore[arg-type]
+        (lambda: open_trace(result.path, burn_in=1.5), "`burn_in` 1.5: must be a whole number"),  # type: ignore[arg-type]
+        (lambda: open_trace(result.path, thresholds=0.1), "`thresholds` 0.1: must be"),  # type: ignore[arg-type]
+        (lambda: result.report(3), "`path` 3: must be a path"),  # type: ignore[arg-type]
+        (lambda: result.export("maf", 3), "`out` 3: must be a path"),  # type: ignore[arg-type]
+        (lambda: result.export(["maf"], "x"), r"`format` \['maf'\]: must be one of"),  # type: ignore[arg-type]
+        (lambda: read_tables(3), "`paths` 3: must be the path of a table"),  # type: ignore[arg-type]
+    ):
+        with pytest.raises(UsageError, match=message):
+            call()
 
 
 def test_display(result: Result, clustered: Result) -> None:

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.errors import DataValueError, UsageError
+from pyclone_pgsm.inputs.matrix import NO_NUMBERS
 from pyclone_pgsm.inputs.matrix_text import numbered_names
 from pyclone_pgsm.likelihoods.matrix import DataMatrix, MatrixOptions, with_inferred
 from pyclone_pgsm.likelihoods.registry import file_digest, is_likelihood_file
@@ -29,6 +30,23 @@ def mixture_settings(settings: Settings) -> Settings:
     return replace(settings, resampling=MIXTURE_SCHEME, resample_threshold=threshold)
 
 
+def as_numbers(what: str, X: ArrayLike) -> NDArray[np.float64]:
+    """Any array of numbers as one of floats that can be written to: read-only ones would be compiled for anew.
+
+    Raises
+    ------
+    UsageError
+        X is none; the message begins with `what` it is.
+    """
+    try:
+        values = np.asarray(X)
+        if values.dtype.kind not in "biufO":
+            raise TypeError(NO_NUMBERS.format(values.dtype))
+        return np.require(values, np.float64, ["C", "W"])
+    except (TypeError, ValueError, OverflowError) as problem:
+        raise UsageError(f"{what} must be a matrix of numbers: {problem}") from None
+
+
 def as_matrix(X: ArrayLike) -> DataMatrix:
     """Return any matrix with names: its own column names if it has any, and numbers otherwise.
 
@@ -37,10 +55,7 @@ def as_matrix(X: ArrayLike) -> DataMatrix:
     UsageError
         X is not a matrix of numbers.
     """
-    try:
-        values = np.require(X, np.float64, ["C", "W"])
-    except (TypeError, ValueError) as problem:
-        raise UsageError(f"the data must be a matrix of numbers: {problem}") from None
+    values = as_numbers("the data", X)
     if values.ndim != 2 or values.size == 0:
         raise UsageError(f"the data must be a matrix of rows by columns, not of shape {values.shape}")
     T, D = values.shape

@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+import numpy as np
 from numpy.typing import ArrayLike
 
 from pyclone_pgsm.analyses.kinds import ANALYSES
@@ -19,6 +20,7 @@ from pyclone_pgsm.inputs.labels import read_labels
 from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.priors import Prior
+from pyclone_pgsm.ranges import refuse
 from pyclone_pgsm.samplers.initial import INITS, is_file
 from pyclone_pgsm.sampling.chain import ChainState, advance, rebuild_interval, start_chain
 from pyclone_pgsm.sampling.chains import effective_threads
@@ -87,6 +89,10 @@ def make_plan(
     started, names = time.perf_counter(), data.names
     settings = settings.resolve(len(names))
     if start_labels is not None:
+        try:
+            start_labels = np.asarray(start_labels)
+        except ValueError:
+            refuse("start_labels", start_labels, "whole numbers, one for each observation")
         settings = replace(settings, init="given labels")
     elif is_file(settings.start):
         if not Path(settings.start).exists():

@@ -13,13 +13,14 @@ from pyclone_pgsm.analyses.memory import Estimate, estimate
 from pyclone_pgsm.analyses.pages import PAGES, write_pages
 from pyclone_pgsm.analyses.run_json import run_report
 from pyclone_pgsm.analyses.tables import write_table
-from pyclone_pgsm.errors import OutputError, UsageError
+from pyclone_pgsm.errors import OutputError
 from pyclone_pgsm.files import check_new, make_folder, refuse_inputs, remove, replacing, replacing_together
 from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.posterior.consensus import CRITERIA
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.posterior.summarize import Result, summarize
 from pyclone_pgsm.posterior.traces import traces_of
+from pyclone_pgsm.ranges import check_choice
 from pyclone_pgsm.sampling.chains import effective_threads
 from pyclone_pgsm.trace import Trace
 
@@ -40,8 +41,7 @@ PICTURES = (
 
 def check_criterion(criterion: str | None) -> None:
     """Raise UsageError for an unknown criterion of the consensus partition; None is the default."""
-    if criterion not in (None, *CRITERIA):
-        raise UsageError(f"`criterion` {criterion!r}: must be one of {', '.join(CRITERIA)}")
+    check_choice("criterion", criterion, CRITERIA, may_be_none=True)
 
 
 def check_folder(folder: Path, force: bool, names: Sequence[str], inputs: Sequence[Path] = ()) -> None:

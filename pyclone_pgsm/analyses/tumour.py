@@ -15,12 +15,13 @@ from pyclone_pgsm.analyses.tables import cluster_table, left_out_table, mutation
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.problems import count
-from pyclone_pgsm.inputs.tumour_content import ContentOption, check_uncertain, uncertain
+from pyclone_pgsm.inputs.tumour_content import ContentOption, checked_means, uncertain
 from pyclone_pgsm.likelihoods.pyclone.statistic import MOST_DEFERRED, SCALARS
 from pyclone_pgsm.posterior.convergence import Diagnostic, is_precision
 from pyclone_pgsm.posterior.states import absent_everywhere
 from pyclone_pgsm.posterior.summarize import Result
 from pyclone_pgsm.posterior.summary import Summary
+from pyclone_pgsm.ranges import OR_NONE, check_choice, check_number, check_whole, refuse
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.trace.dataset import ModelOptions as StoredOptions
 from pyclone_pgsm.trace.tumour import TumourData
@@ -82,13 +83,20 @@ class ModelOptions:
             ("density", self.density, DENSITIES),
             ("prevalence_prior", self.prevalence_prior, PREVALENCE_PRIORS),
         ):
-            if value not in known:
-                raise UsageError(f"`{name}` {value!r}: must be one of {', '.join(known)}")
-        if self.precision not in (None, PER_SAMPLE):
+            check_choice(name, value, known)
+        if isinstance(self.precision, str):
+            if self.precision != PER_SAMPLE:
+                expected = f"a positive number, {PER_SAMPLE!r}, or None, which infers it"
+                refuse("precision", self.precision, expected)
+        elif self.precision is not None:
+            object.__setattr__(self, "precision", check_number("precision", self.precision))
             self._check_precision(self.precision)
-        check_uncertain(self.tumour_content)
-        if self.grid_size is not None and not 11 <= self.grid_size <= 10_001:
-            raise UsageError(f"`grid_size` {self.grid_size}: must be 'auto' or between 11 and 10001")
+        checked_means(self.tumour_content)
+        if self.grid_size is not None:
+            object.__setattr__(self, "grid_size", check_whole("grid_size", self.grid_size, OR_NONE))
+            if not 11 <= self.grid_size <= 10_001:
+                raise UsageError(f"`grid_size` {self.grid_size}: must be 'auto' or between 11 and 10001")
+        object.__setattr__(self, "outlier_prob", check_number("outlier_prob", self.outlier_prob))
         if not 0.0 <= self.outlier_prob < 1.0:
             raise UsageError(f"`outlier_prob` {self.outlier_prob}: must be at least 0 and below 1")
         if self.outlier_prob and not LEAST_OUTLIERS <= self.outlier_prob <= 1.0 - LEAST_OUTLIERS:
@@ -98,8 +106,8 @@ class ModelOptions:
             )
 
     @staticmethod
-    def _check_precision(precision: object) -> None:
-        if not (isinstance(precision, int | float) and precision > 0):
+    def _check_precision(precision: float) -> None:
+        if not precision > 0:
             raise UsageError(f"`precision` {precision}: must be 'infer', {PER_SAMPLE!r} or a positive number")
         if not (LEAST_PRECISION <= precision <= MOST_PRECISION or precision == math.inf):
             raise UsageError(

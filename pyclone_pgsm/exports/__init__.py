@@ -12,6 +12,7 @@ from pyclone_pgsm.exports.tables import PARQUET, PYCLONE, PYCLONE_VI
 from pyclone_pgsm.exports.tree_builders import CONIPHER, METIENT, PAIRTREE, PHYCLONE
 from pyclone_pgsm.exports.vcf import VCF
 from pyclone_pgsm.files import check_new, make_folder, replacing_together
+from pyclone_pgsm.ranges import check_choice
 
 __all__ = ["FORMATS", "Answer", "ExportOptions", "Format", "check_output", "export", "find_format"]
 
@@ -24,8 +25,7 @@ FORMATS: dict[str, Format] = {each.name: each for each in _FORMATS}
 
 def find_format(name: str) -> Format:
     """Return the format with a name; UsageError if there is none."""
-    if name not in FORMATS:
-        raise UsageError(f"`format` {name!r}: must be one of {', '.join(FORMATS)}")
+    check_choice("format", name, FORMATS)
     return FORMATS[name]
 
 

@@ -30,6 +30,7 @@ from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, input_error, rai
 if TYPE_CHECKING:
     import pyarrow as pa
 
+NO_NUMBERS = "an array of {} is not one of numbers; expected floats or integers"
 _NPY, _PARQUET, _ZIP = b"\x93NUMPY", b"PAR1", b"PK\x03\x04"
 _NO_VALUE = f"no value; expected {EXPECTED}{NO_MISSING}"
 _INFINITE = f"infinite; expected {EXPECTED}"
@@ -120,9 +121,7 @@ def _read_npy(path: Path, id_column: str | None, ignore: Collection[str], proble
             ) from None
         raise problems.give_up(f"the NPY file is damaged: {fault}") from None
     if array.dtype.kind not in "biuf":
-        raise problems.give_up(
-            f"an array of {array.dtype} is not one of numbers; expected floats or integers"
-        )
+        raise problems.give_up(NO_NUMBERS.format(array.dtype))
     if array.ndim not in (1, 2) or 0 in array.shape:
         raise problems.give_up(
             f"an array of shape {array.shape}; expected rows and columns, or one column, at least one of each"

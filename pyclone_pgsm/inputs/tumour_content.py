@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.values import TUMOUR_CONTENT, checked
+from pyclone_pgsm.ranges import check_number
 
 LEAST_SD, LARGEST_SD = 1e-6, 0.5
 _Z = tuple(step / 2.0 for step in range(-5, 6))
@@ -80,6 +81,8 @@ def check_uncertain(option: ContentOption) -> None:
     for content in option.values() if isinstance(option, Mapping) else [option]:
         if not isinstance(content, Uncertain):
             continue
+        for number in content:
+            check_number("tumour_content", number)
         text = f"`tumour_content` {content.mean:g}±{content.sd:g}"
         try:
             TUMOUR_CONTENT.check(content.mean)

@@ -167,6 +167,8 @@ def checked(what: str, value: float | None, share: Share) -> float | None:
         raise UsageError(f"{what}: {value!r}: not a number; expected {share.expected}")
     try:
         share.check(float(value))
+    except OverflowError:
+        raise UsageError(f"{what}: out of range; expected {share.expected}") from None
     except ValueError as fault:
         raise UsageError(f"{what}: {float(value):g}: {fault}") from None
     return float(value)

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.ranges import check_number, refuse
 
 ABSENT, SUBCLONAL, CLONAL, UNCERTAIN = "absent", "subclonal", "clonal", "uncertain"
 SURE = 0.8
@@ -34,6 +35,8 @@ class Thresholds(NamedTuple):
         UsageError
             They are out of range.
         """
+        for name in self._fields:
+            check_number(name, getattr(self, name))
         if not 0.0 <= self.present_above < 1.0:
             raise UsageError(
                 f"`present_above` {self.present_above:g}: must be a prevalence, at least 0 and below 1"
@@ -44,6 +47,13 @@ class Thresholds(NamedTuple):
                 f"({self.present_above:g}) and below 1"
             )
         return self
+
+
+def checked_thresholds(value: object) -> Thresholds:
+    """Thresholds that can be used; UsageError if they are anything else."""
+    if not isinstance(value, Thresholds):
+        refuse("thresholds", value, "of the class Thresholds, as in Thresholds(clonal_above=0.9)")
+    return value.check()
 
 
 DEFAULT_THRESHOLDS = Thresholds()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import suppress
 from numbers import Real
 from typing import Any
 
@@ -16,7 +17,9 @@ SMALLEST, LARGEST = 1e-300, 1e300  # bounds of a resampled concentration
 
 
 def is_number(value: Any) -> bool:
-    return isinstance(value, Real) and math.isfinite(value)
+    with suppress(OverflowError):  # an integer that no float holds
+        return isinstance(value, Real) and math.isfinite(value)
+    return False
 
 
 def check_positive(concentration: Any) -> None:

@@ -11,6 +11,7 @@ from pyclone_pgsm.priors.contract import Prior
 from pyclone_pgsm.priors.dirichlet_process import DirichletProcess
 from pyclone_pgsm.priors.finite_dirichlet import FiniteDirichlet
 from pyclone_pgsm.priors.pitman_yor import PitmanYor
+from pyclone_pgsm.ranges import check_choice
 
 MOST_COMPONENTS = 10**9
 
@@ -45,8 +46,7 @@ def make_prior(
     UsageError
         A value is out of range, or an option does not apply to the prior.
     """
-    if name not in PRIORS:
-        raise UsageError(f"`prior` {name!r}: must be one of {', '.join(PRIORS)}")
+    check_choice("prior", name, PRIORS)
     if discount is not None and name != "pitman-yor":
         raise UsageError(f"`discount` {discount}: only `prior` pitman-yor has a discount")
     if max_clusters is not None and name != "finite":

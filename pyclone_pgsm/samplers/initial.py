@@ -9,8 +9,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.labels import canonical
+from pyclone_pgsm.ranges import refuse
 
-INITS = "single, disconnected, random, random:K with K clusters, or a file with a column cluster_id"
+INITS = (
+    "single, disconnected, random, random:K with K clusters, apart (each chain in another way), or a file with a "
+    "column cluster_id"
+)
 RANDOM_CLUSTERS = 10
 MOST_DIGITS = 9
 
@@ -20,14 +24,16 @@ def is_file(init: str) -> bool:
     return init not in ("single", "disconnected", "random", "apart") and not init.startswith("random:")
 
 
-def check_init(init: str) -> None:
-    """Check a start given as text.
+def check_init(init: object) -> None:
+    """Check a start, which is given as text.
 
     Raises
     ------
     UsageError
-        The text is empty, or the K of random:K is not a number above 0.
+        It is no text or an empty one, or the K of random:K is not a number above 0.
     """
+    if not isinstance(init, str):
+        refuse("init", init, f"one of {INITS}")
     if not init.strip() or (init.startswith("random:") and not re.fullmatch("random:0*[1-9][0-9]*", init)):
         raise UsageError(f"`init` {init!r}: must be one of {INITS}")
     number = init.removeprefix("random:").lstrip("0")
@@ -80,8 +86,8 @@ def _checked_labels(labels: NDArray, num_observations: int) -> NDArray[np.int32]
     if labels.shape != (num_observations,):
         shape = " x ".join(map(str, labels.shape)) or "1 number"
         raise UsageError(
-            f"the initial labels must be one for each of {num_observations} observations, not {shape}"
+            f"`start_labels`: must be one for each of {num_observations} observations, not {shape}"
         )
     if labels.dtype.kind not in "iu":
-        raise UsageError(f"the initial labels must be integers, not {labels.dtype}")
+        raise UsageError(f"`start_labels`: must be integers, not {labels.dtype}")
     return canonical(labels).astype(np.int32)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection
 from dataclasses import asdict, dataclass, replace
+from pathlib import Path
 from typing import Any
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.ranges import BOUNDS, check_range
+from pyclone_pgsm.ranges import BOUNDS, OR_NONE, check_choice, check_number, check_range
 from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS
 from pyclone_pgsm.samplers.initial import check_init
 from pyclone_pgsm.samplers.resampling import SCHEMES
@@ -151,23 +153,28 @@ class Settings:
     watch: bool = False
 
     def __post_init__(self) -> None:
-        for name, known in (
-            ("sampler", (None, *SAMPLERS)),
+        choices: tuple[tuple[str, Collection[str]], ...] = (
+            ("sampler", SAMPLERS),
             ("targets", TARGETS),
-            ("resampling", (None, *SCHEMES)),
-            ("anchor_proposal", (None, *ANCHOR_PROPOSALS)),
-        ):
-            if getattr(self, name) not in known:
-                names = ", ".join(filter(None, known))
-                raise UsageError(f"`{name}` {getattr(self, name)!r}: must be one of {names}")
+            ("resampling", SCHEMES),
+            ("anchor_proposal", ANCHOR_PROPOSALS),
+        )
+        for name, known in choices:
+            check_choice(name, getattr(self, name), known, getattr(Settings, name) is None)
         for name, (least, most, reason) in BOUNDS.items():
-            value = getattr(self, name)
-            if value is not None:
-                check_range(name, value, least, most, reason)
+            value, may_be_none = getattr(self, name), getattr(Settings, name) is None
+            if value is not None or not may_be_none:
+                value = check_range(name, value, least, most, reason, OR_NONE if may_be_none else "")
+                object.__setattr__(self, name, value)  # a number of numpy as one of Python
+        for name in ("resample_threshold", "max_time"):
+            if getattr(self, name) is not None:
+                object.__setattr__(self, name, check_number(name, getattr(self, name)))
         if self.resample_threshold is not None and not 0.0 <= self.resample_threshold <= 1.0:
             raise UsageError(f"`resample_threshold` {self.resample_threshold}: must lie between 0 and 1")
-        if self.init not in (None, APART):
-            check_init(str(self.init))
+        if isinstance(self.init, Path):
+            object.__setattr__(self, "init", str(self.init))
+        if self.init is not None:
+            check_init(self.init)
         self._check_anchors()
         self._check_limits()
         if self.iterations is not None and self.burn_in is not None:

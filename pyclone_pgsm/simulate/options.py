@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.values import LEAST_SHARE
+from pyclone_pgsm.ranges import check_choice, check_number, check_whole, refuse
 
 COPY_NUMBERS = ("diploid", "mixed")
 CLUSTER_SIZES = ("dirichlet", "equal")
@@ -95,6 +96,16 @@ class SimulationOptions:
                 shown = getattr(self, name) if value is None else value
                 raise UsageError(f"`{name}` {shown}: must be {expected}")
 
+        for name in ("mutations", "samples", "clusters"):
+            object.__setattr__(self, name, check_whole(name, getattr(self, name)))
+        for name in ("depth", "missing", "error_rate", "absent", "subclonal", "artefacts"):
+            check_number(name, getattr(self, name))
+        for name, known in (
+            ("copy_numbers", COPY_NUMBERS),
+            ("cluster_sizes", CLUSTER_SIZES),
+            ("prevalence_prior", PREVALENCE_PRIORS),
+        ):
+            check_choice(name, getattr(self, name), known)
         least = f"at least {LEAST_SHARE:g}: no sample has reads enough to tell less"
         check("mutations", 1 <= self.mutations <= MOST_MUTATIONS, f"between 1 and {MOST_MUTATIONS:,}")
         check("samples", self.samples >= 1, "at least 1")
@@ -113,7 +124,6 @@ class SimulationOptions:
         for share in self.by_sample("purity"):
             check("purity", 0 < share <= 1, "above 0 and at most 1", f"{share:g}")
             check("purity", share >= LEAST_SHARE, least, f"{share:g}")
-        check("copy_numbers", self.copy_numbers in COPY_NUMBERS, f"one of {', '.join(COPY_NUMBERS)}")
         check("artefacts", 0 <= self.artefacts < 1, "at least 0 and below 1")
         if self.num_artefacts and self.clusters > self.mutations - self.num_artefacts:
             raise UsageError(
@@ -134,11 +144,8 @@ class SimulationOptions:
             )
         check("error_rate", 0 < self.error_rate < 0.5, "above 0 and below 0.5")
         check("error_rate", self.error_rate >= LEAST_SHARE, least)
-        check("cluster_sizes", self.cluster_sizes in CLUSTER_SIZES, f"one of {', '.join(CLUSTER_SIZES)}")
         check("absent", 0 <= self.absent < 1, "at least 0 and below 1")
         check("subclonal", 0 <= self.subclonal <= 1, "between 0 and 1")
-        priors = f"one of {', '.join(PREVALENCE_PRIORS)}"
-        check("prevalence_prior", self.prevalence_prior in PREVALENCE_PRIORS, priors)
         if self.subclonal > 0 and self.prevalence_prior != CLONES:
             raise UsageError(
                 f"`prevalence_prior` {self.prevalence_prior}: draws clusters independently, but `subclonal` needs a "
@@ -151,7 +158,12 @@ class SimulationOptions:
 
     def by_sample(self, name: str) -> NDArray[np.float64]:
         """Return (1,) or (D,) numbers of an option given once for all samples, or once per sample."""
-        numbers = np.atleast_1d(np.array(getattr(self, name), float))
+        try:
+            numbers = np.atleast_1d(np.array(getattr(self, name), float))  # also of the text inf of `to_dict`
+        except (TypeError, ValueError, OverflowError):
+            numbers = np.empty((0, 0))
+        if numbers.ndim > 1:
+            refuse(name, getattr(self, name), "one number for all samples, or one a sample")
         if len(numbers) not in (1, self.samples):
             raise UsageError(
                 f"`{name}`: {len(numbers)} numbers for {self.samples} samples: "

@@ -84,7 +84,7 @@ def write_simulation(
     OutputError
         A file exists and `force` is False, or it cannot be written.
     """
-    check_range("seed", seed, *BOUNDS["seed"])
+    seed = check_range("seed", seed, *BOUNDS["seed"])
     if Path(name).name != name or not name.strip("."):
         raise UsageError(f"`name` {name!r}: must be a file's name without folder, like tumour1")
     paths = [folder / f"{name}{ending}" for ending in (".tsv", ".truth.tsv", ".json")]

@@ -43,7 +43,7 @@ def test_options_that_cannot_be():
         ({"precision": 0.0}, "`precision` 0.0: must be 'infer', 'infer-per-sample' or a positive number"),
         (
             {"precision": "per-sample"},
-            "`precision` per-sample: must be 'infer', 'infer-per-sample' or a positive",
+            "`precision` 'per-sample': must be a positive number, 'infer-per-sample', or None, which infers it",
         ),
         ({"grid_size": 10}, "`grid_size` 10: must be 'auto' or between 11 and 10001"),
         (

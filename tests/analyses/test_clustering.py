@@ -54,6 +54,7 @@ def test_three_clusters(found):
 
 def test_text(found):
     assert repr(found) == "Clustering(24 rows in 3 clusters)"
+    assert repr(cluster([[0.0]], settings=SHORT)) == "Clustering(1 row in 1 cluster)"
 
 
 def test_chains_draws_and_diagnostics(found):
@@ -159,8 +160,15 @@ def test_start():
     started = cluster(matrix().values, settings=Settings(iterations=4, chains=1), start_labels=truth + 7)
     assert started.settings.init == "given labels"
     assert started.chains[0].num_clusters[0] <= 4
-    with pytest.raises(UsageError, match="the initial labels must be one for each of 24 observations, not 3"):
+    with pytest.raises(UsageError, match="`start_labels`: must be one for each of 24 observations, not 3"):
         cluster(matrix().values, settings=SHORT, start_labels=[0, 1, 2])
+    for labels, message in (
+        ("single", "`start_labels`: must be one for each of 24 observations, not 1 number"),
+        ([[0], [1, 2]], r"`start_labels` \[\[0\], \[1, 2\]\]: must be whole numbers"),
+        (truth / 2, "`start_labels`: must be integers, not float64"),
+    ):
+        with pytest.raises(UsageError, match=message):
+            cluster(matrix().values, settings=SHORT, start_labels=labels)
 
 
 @pytest.mark.parametrize(
@@ -170,6 +178,15 @@ def test_start():
         (np.empty((0, 3)), "the data must be a matrix of rows by columns, not of shape (0, 3)"),
         ([["a", "b"]], "the data must be a matrix of numbers: "),
         ([[1.0], [1.0, 2.0]], "the data must be a matrix of numbers: "),
+        (None, "the data must be a matrix"),
+        (
+            np.array([[1j, 2.0]]),
+            "the data must be a matrix of numbers: an array of complex128 is not one of numbers; "
+            "expected floats or integers",
+        ),
+        (pd.DataFrame({"a": [1 + 1j]}), "the data must be a matrix of numbers: an array of complex128"),
+        (np.array([["2024-01-01"]], "M8[D]"), "the data must be a matrix of numbers: an array of datetime64"),
+        ([[10**400]], "the data must be a matrix of numbers: "),
     ],
 )
 def test_no_matrix(data, message):
@@ -202,6 +219,30 @@ def test_no_likelihood(likelihood, message):
     assert message in str(caught.value)
 
 
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"settings": {"iterations": 5}}, "`settings` {'iterations': 5}: must be of the class Settings"),
+        ({"settings": {}}, "`settings` {}: must be of the class Settings"),
+        ({"prior": "dp"}, "`prior` 'dp': must be a prior, as in DirichletProcess() or make_prior("),
+        ({"prior": DirichletProcess}, "`prior` <class "),
+        ({"parameters": ["r0"]}, "`parameters` ['r0']: must be a dict"),
+        ({"likelihood": 3}, "`likelihood` 3: must be a name"),
+        ({"criterion": ["vi"]}, "`criterion` ['vi']: must be one of mpear"),
+        ({"threads": "2"}, "`threads` '2': must be a whole number"),
+        ({"threads": 1.5}, "`threads` 1.5: must be a whole number"),
+        ({"threads": True}, "`threads` True: must be a whole number"),
+        ({"trace": 3}, "`trace` 3: must be a path"),
+        ({"out": 3}, "`out` 3: must be a path"),
+        ({"progress": "bar"}, "`progress` 'bar': must be a function"),
+    ],
+)
+def test_arguments_of_other_types(options, message):
+    with pytest.raises(UsageError) as caught:
+        cluster(matrix().values, **{"settings": SHORT, **options})
+    assert str(caught.value).startswith(message)
+
+
 def test_unknown_criterion():
     with pytest.raises(UsageError, match="`criterion` 'best': must be one of mpear"):
         cluster(matrix().values, criterion="best")
@@ -211,6 +252,8 @@ def test_new_rows_that_cannot_be(found):
     for rows, message in (
         ([1.0, 2.0], r"new rows must be a matrix with 2 columns, not of shape \(2,\)"),
         ([[1.0, 2.0, 3.0]], r"not of shape \(1, 3\)"),
+        ([[1j, 2.0]], "new rows must be a matrix of numbers: an array of complex128 is not one of numbers"),
+        ("rows", "new rows must be a matrix of numbers: "),
         ([[1.0, np.inf]], r"new rows: row 0, column 1 \(from 0\): inf: not finite"),
     ):
         for method in (found.log_predictive, found.predict_proba):

@@ -22,11 +22,12 @@ from pyclone_pgsm.inputs.sample_sheet import read_sheet
 from pyclone_pgsm.inputs.segments.reading import read_segments
 from pyclone_pgsm.inputs.tumour_content import parse_tumour_content
 from pyclone_pgsm.likelihoods.matrix import DataMatrix
-from pyclone_pgsm.priors import make_prior
+from pyclone_pgsm.priors import DirichletProcess, make_prior
 from pyclone_pgsm.ranges import BOUNDS
 from pyclone_pgsm.samplers import hyperparameters
 from pyclone_pgsm.sampling import chain
 from pyclone_pgsm.sampling.settings import Settings
+from pyclone_pgsm.simulate.options import SimulationOptions
 from pyclone_pgsm.trace import Trace
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
@@ -115,6 +116,84 @@ def test_every_number_of_the_settings_has_two_bounds(name: str) -> None:
     with pytest.raises(UsageError) as raised:
         Settings(**{name: most + 1, **others})  # type: ignore[arg-type]
     assert str(raised.value) == f"`{name}` {most + 1}: must be at most {most}: {reason}"
+
+
+NOT_WHOLE = ("60", "auto", 60.0, 60.5, np.float64(60), True, np.True_, 1j, [60], np.array([60, 61]))
+
+
+@pytest.mark.parametrize("name", list(BOUNDS))
+def test_every_number_of_the_settings_is_whole(name: str) -> None:
+    is_chosen = getattr(Settings(), name) is None
+    ending = ", or None, which is automatic" if is_chosen else ""
+    for value in NOT_WHOLE if is_chosen else (*NOT_WHOLE, None):
+        with pytest.raises(UsageError) as raised:
+            Settings(**{name: value})  # type: ignore[arg-type]
+        assert str(raised.value) == f"`{name}` {value!r}: must be a whole number{ending}"
+    given = getattr(Settings(**{name: np.int16(2)}), name)  # type: ignore[arg-type]
+    assert type(given) is int
+    assert given == 2
+
+
+@pytest.mark.parametrize("value", ["0.5", True, 1j, [0.5], 10**400])
+def test_numbers_of_another_type(value: object) -> None:
+    for kind, names in (
+        (Settings, ("max_time", "resample_threshold")),
+        (ModelOptions, ("outlier_prob",)),
+        (SimulationOptions, ("depth", "missing", "error_rate", "absent", "subclonal", "artefacts")),
+    ):
+        for name in names:
+            with pytest.raises(UsageError, match=f"^`{name}` .*: must be a number$"):
+                kind(**{name: value})  # type: ignore[operator]
+    with pytest.raises(UsageError, match=r"^`precision` "):
+        ModelOptions(precision=value)  # type: ignore[arg-type]
+    with pytest.raises(UsageError, match=r"^tumour content: "):
+        ModelOptions(tumour_content=[value])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", ["x", "auto", 101.5, 101.0, True])
+def test_whole_numbers_of_other_options(value: object) -> None:
+    with pytest.raises(UsageError) as raised:
+        ModelOptions(grid_size=value)  # type: ignore[arg-type]
+    assert str(raised.value) == f"`grid_size` {value!r}: must be a whole number, or None, which is automatic"
+    for name in ("mutations", "samples", "clusters"):
+        with pytest.raises(UsageError, match=f"^`{name}` {value!r}: must be a whole number$"):
+            SimulationOptions(**{name: value})  # type: ignore[arg-type]
+
+
+def test_names_of_another_type() -> None:
+    several = np.array(["x", "y"])
+    for kind, names in (
+        (Settings, ("sampler", "targets", "resampling", "anchor_proposal", "init")),
+        (ModelOptions, ("genotype_prior", "density", "prevalence_prior")),
+        (SimulationOptions, ("copy_numbers", "cluster_sizes", "prevalence_prior")),
+    ):
+        for name in names:
+            for value in (3, several):
+                with pytest.raises(UsageError, match=f"^`{name}` .*: must be one of "):
+                    kind(**{name: value})  # type: ignore[operator]
+    assert Settings(init=Path("labels.tsv")).init == "labels.tsv"  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("value", ["many", 1j, 10**400, [0.5, [0.5]], [[0.5], [0.5]]])
+def test_numbers_of_samples(value: object) -> None:
+    for name in ("purity", "precision"):
+        with pytest.raises(UsageError, match=f"^`{name}` .*: must be one number for all samples"):
+            SimulationOptions(samples=2, **{name: value})  # type: ignore[arg-type]
+    assert SimulationOptions(**SimulationOptions().to_dict()).to_dict() == SimulationOptions().to_dict()
+
+
+def test_numbers_of_numpy_are_taken() -> None:
+    settings = Settings(max_time=np.float32(5), resample_threshold=np.float64(0.25))  # type: ignore[arg-type]
+    assert (type(settings.max_time), settings.resample_threshold) == (float, 0.25)
+    model = ModelOptions(precision=np.int64(200), grid_size=np.int64(101), outlier_prob=np.float64(0.1))  # type: ignore[arg-type]
+    assert (type(model.precision), type(model.grid_size)) == (float, int)
+    assert SimulationOptions(mutations=np.int64(9)).to_dict()["mutations"] == 9  # type: ignore[arg-type]
+
+
+def test_priors_refuse_what_no_float_holds() -> None:
+    for options in ({"concentration": 10**400}, {"shape": 10**400}, {"rate": 10**400}):
+        with pytest.raises(UsageError, match="must be positive"):
+            DirichletProcess(**options)
 
 
 def test_bounds_themselves_are_taken() -> None:

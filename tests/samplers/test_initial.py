@@ -69,10 +69,10 @@ def test_labels_as_an_array() -> None:
 @pytest.mark.parametrize(
     ("labels", "message"),
     [
-        ([1, 2], "the initial labels must be one for each of 3 observations, not 2"),
-        ([[1, 2, 3]], "the initial labels must be one for each of 3 observations, not 1 x 3"),
-        (5, "the initial labels must be one for each of 3 observations, not 1 number"),
-        ([1.0, 2.0, 3.0], "the initial labels must be integers, not float64"),
+        ([1, 2], "`start_labels`: must be one for each of 3 observations, not 2"),
+        ([[1, 2, 3]], "`start_labels`: must be one for each of 3 observations, not 1 x 3"),
+        (5, "`start_labels`: must be one for each of 3 observations, not 1 number"),
+        ([1.0, 2.0, 3.0], "`start_labels`: must be integers, not float64"),
     ],
 )
 def test_labels_that_do_not_fit(labels: object, message: str) -> None:
@@ -86,7 +86,8 @@ def test_labels_that_do_not_fit(labels: object, message: str) -> None:
 )
 def test_starts_that_mean_nothing(init: str) -> None:
     expected = (
-        f"`init` {init!r}: must be one of single, disconnected, random, random:K with K clusters, or a file "
+        f"`init` {init!r}: must be one of single, disconnected, random, random:K with K clusters, apart (each chain in "
+        "another way), or a file "
     )
     for refuse in (check_init, lambda text: initial_labels(text, 3, rng())):
         with pytest.raises(UsageError) as caught:

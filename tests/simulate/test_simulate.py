@@ -491,13 +491,13 @@ def test_cluster_sizes() -> None:
             {"purity": (0.5, 0.6)},
             "`purity`: 2 numbers for 3 samples: must be one number for all, or one a sample",
         ),
-        ({"copy_numbers": "triploid"}, "`copy_numbers` triploid: must be one of diploid, mixed"),
+        ({"copy_numbers": "triploid"}, "`copy_numbers` 'triploid': must be one of diploid, mixed"),
         ({"missing": 0.7}, "`missing` 0.7: must be between 0 and 0.666, since every mutation keeps a row"),
         ({"missing": 0.1, "samples": 1}, "`missing` 0.1: must be 0 with one sample"),
         ({"precision": 0.0}, "`precision` 0.0: must be at least 0.1, or inf for the binomial"),
         ({"precision": math.nan}, "`precision` nan: must be at least 0.1, or inf for the binomial"),
         ({"error_rate": 0.5}, "`error_rate` 0.5: must be above 0 and below 0.5"),
-        ({"cluster_sizes": "even"}, "`cluster_sizes` even: must be one of dirichlet, equal"),
+        ({"cluster_sizes": "even"}, "`cluster_sizes` 'even': must be one of dirichlet, equal"),
         ({"absent": 1.0}, "`absent` 1.0: must be at least 0 and below 1"),
         ({"precision": (50.0, 0.0, 1.0)}, "`precision` 0.0: must be at least 0.1, or inf for the binomial"),
         (
@@ -511,7 +511,7 @@ def test_cluster_sizes() -> None:
             "`artefacts` 0.9: leaves fewer mutations than there are clusters, 21",
         ),
         ({"subclonal": 1.5}, "`subclonal` 1.5: must be between 0 and 1"),
-        ({"prevalence_prior": "beta"}, "`prevalence_prior` beta: must be one of clones, learned, uniform"),
+        ({"prevalence_prior": "beta"}, "`prevalence_prior` 'beta': must be one of clones, learned, uniform"),
         (
             {"subclonal": 0.5, "copy_numbers": "mixed", "prevalence_prior": "learned"},
             "`prevalence_prior` learned: draws clusters independently, but `subclonal` needs a tree of clones: "

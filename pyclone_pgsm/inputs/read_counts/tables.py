@@ -6,7 +6,7 @@ Each file is first read alone (`pyclone_pgsm.inputs.read_counts.rows`), then all
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,6 +19,7 @@ from pyclone_pgsm.inputs.read_counts.rows import Rows, read_rows
 from pyclone_pgsm.inputs.text import read_each
 from pyclone_pgsm.inputs.tumour_content import ContentOption, checked_means
 from pyclone_pgsm.inputs.values import ERROR_RATE, checked
+from pyclone_pgsm.ranges import check_kind
 
 
 def read_tables(
@@ -70,7 +71,11 @@ def read_tables(
     UsageError
         If no file is given, an option is out of range, or ``tumour_content`` names an unknown sample.
     """
+    expected = "the path of a table, or several"
+    check_kind("paths", paths, str | Path | Iterable, expected)
     given = [paths] if isinstance(paths, str | Path) else list(paths)
+    for path in given:
+        check_kind("paths", path, str | Path, expected)
     if not given:
         raise UsageError("no input table given")
     options = checked_means(tumour_content), checked("error rate", error_rate, ERROR_RATE), genotype_prior
