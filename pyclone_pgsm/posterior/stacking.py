@@ -7,8 +7,9 @@ well from the others:
 
     maximise   sum_i log sum_k w_k p_k(y_i | y without i)  +  (lambda - 1) sum_k log w_k,      w_k > 0, sum_k w_k = 1.
 
-The second term is the log density of a Dirichlet(lambda) distribution, up to a constant. It gives nearly equal weights
-to chains whose predictions differ by no more than the Monte Carlo error of some tens of draws.
+The second term is the log density of a Dirichlet(lambda) distribution, up to a constant. It pulls the weights of chains
+with nearly the same predictions towards each other: two chains whose log scores of 500 observations differ by 0.1 in
+all have the weights 0.61 and 0.39, and 0.91 and 0.09 if they differ by 1.
 
 p_k(y_i | y without i) is the harmonic mean over draws of chain k of p(y_i | c without i, y without i) (integrated
 importance sampling: the block of i is summed over, see :mod:`pyclone_pgsm.posterior.leave_one_out`). This is exact,

@@ -65,4 +65,4 @@ def check_weights(where: str, values: Mapping[str, NDArray[np.float64] | float])
     for name, absent in values.items():
         kind, _, sample = name.partition(":")
         if kind == ABSENT and np.any(np.asarray(absent) + values[f"{CLONAL}:{sample}"] >= 1.0):
-            raise Fault(f"{where} ({shown(name)})", f"with {CLONAL} of the sample more than 1")
+            raise Fault(f"{where} ({shown(name)})", f"with {CLONAL} of the sample not below 1")

@@ -117,7 +117,9 @@ def test_report_of_fixed_precisions_is_plain_json(precision, tmp_path):
         raise AssertionError(f"{constant} is not JSON")
 
     report = json.loads((tmp_path / "out" / "run.json").read_text(), parse_constant=refuse)
-    assert report["options"]["model"]["precision"] == ("inf" if precision == np.inf else 50.0)
+    model = report["options"]["model"]
+    assert model["precision"] == (None if precision == np.inf else 50.0)
+    assert model.get("null_because") == ({"precision": "infinite"} if precision == np.inf else None)
     assert "precision" not in report["diagnostics"]
 
 
