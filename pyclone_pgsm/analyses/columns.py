@@ -6,9 +6,9 @@ The page of tables in the documentation is made from this module, and a test com
 from __future__ import annotations
 
 TUMOUR_FILES = {
-    "mutations.tsv": "one row a mutation and sample",
-    "clusters.tsv": "one row a cluster and sample",
-    "left_out.tsv": "one row a thing left out or changed; there even if it has no rows",
+    "mutations.tsv": "one row for each mutation and sample",
+    "clusters.tsv": "one row for each cluster and sample",
+    "left_out.tsv": "one row for each thing left out or changed; written even if empty",
     "run.json": "command, version, seed, options, counts, diagnostics, whether the chains have converged, `moves` (of "
     "each move, in the saved iterations of all chains after the burn-in, how often it was `tried`, `changed` the "
     "partition, `split`: left more clusters, `merged`: left fewer), weights of the chains, warnings, seconds, "
@@ -21,8 +21,8 @@ TUMOUR_FILES = {
 """Files that ``analyze`` writes."""
 
 MATRIX_FILES = {
-    "assignments.tsv": "one row a row of the data",
-    "clusters.tsv": "one row a cluster and column of the data",
+    "assignments.tsv": "one row for each row of the data",
+    "clusters.tsv": "one row for each cluster and column of the data",
     **{name: TUMOUR_FILES[name] for name in ("run.json", "trace.h5", "report.html", "plots/")},
 }
 """Files that ``cluster`` writes."""
@@ -35,8 +35,8 @@ MUTATION_COLUMNS = {
     "cellular_prevalence_std": "its posterior standard deviation",
     "cluster_assignment_prob": "posterior probability that the mutation belongs to its cluster, 0 to 1; of an outlier, "
     "that it is one",
-    "cellular_prevalence_lower": "lower end of the shortest 95 % interval, extended to the mean where it would not "
-    "hold it",
+    "cellular_prevalence_lower": "lower end of the shortest 95 % interval, extended to the mean if that lies "
+    "outside",
     "cellular_prevalence_upper": "its upper end",
     "variant_allele_frequency": "variant reads over all reads; empty without reads, or where the sample was not used",
     "prob_present": "posterior probability that the prevalence is above 0.01 (`--present-above`)",

@@ -28,7 +28,7 @@ def report(
     out: Annotated[Path, output_option("The HTML file.", "FILE")],
     likelihood: FileLikelihood = None,
 ) -> None:
-    """The report of a result: one self-contained HTML page."""
+    """Write the report of a result, one self-contained HTML page."""
     with mistakes_reported():
         from pyclone_pgsm.errors import OutputError
         from pyclone_pgsm.files import check_new, make_folder, refuse_inputs
@@ -80,7 +80,7 @@ def export(
     ],
     out: Annotated[Path, output_option("The file; of a format of several files their folder.")],
 ) -> None:
-    """Write a result as another tool reads it; what the format cannot carry is told."""
+    """Write a result in the format of another tool, and list what the format cannot represent."""
     given = context.params
     with mistakes_reported():
         from pyclone_pgsm.exports import check_output, find_format
@@ -139,7 +139,7 @@ def score(
         ),
     ],
 ) -> None:
-    """How well a result agrees with a known truth: clusters, prevalences, intervals."""
+    """Compare a result with a known truth: clusters, prevalences, intervals."""
     with mistakes_reported():
         from pyclone_pgsm.scoring.truth import read_found, read_truth
         from pyclone_pgsm.scoring.truth import score as compare

@@ -84,14 +84,14 @@ TUMOUR_OPTIONS = grouped(
         "tumour_content": (
             list[str] | None,
             None,
-            "Share of cancer cells, for all samples or, as SAMPLE=.., for one (repeatable); wins over the column. With "
+            "Share of cancer cells, for all samples or, as SAMPLE=.., for one (repeatable); overrides the column. With "
             "±SD (or +-SD) it is inferred. \\[default: the column, else 1]",
             "FLOAT|FLOAT±SD|SAMPLE=..",
         ),
         "error_rate": (
             float | None,
             None,
-            "Probability that a read shows the wrong allele; wins over the column. \\[default: the column, else "
+            "Probability that a read shows the wrong allele; overrides the column. \\[default: the column, else "
             "inferred]",
         ),
         "genotype_prior": (
@@ -175,14 +175,14 @@ CHAIN_OPTIONS = grouped(
         "moves": (
             int | None,
             None,
-            "Split-merge moves in each iteration; more if chains get stuck. \\[default: 1; 4 of a "
-            "sampler that is asked for, other than mixed]",
+            "Split-merge moves in each iteration; more if chains get stuck. \\[default: 1; 4 with "
+            "--sampler, except mixed]",
         ),
         "close_moves": (
             int | None,
             None,
             "Merge-split moves in each iteration that start from clusters which are close to each other, 0 or more. "
-            "\\[default: 16, 8 for more than 5000 mutations; 0 of a sampler that is asked for, other than mixed]",
+            "\\[default: 16, 8 for more than 5000 mutations; 0 with --sampler, except mixed]",
         ),
         "particles": (int, 20, "Particles of a particle Gibbs split-merge (pgsm) move, at least 2."),
         "resample_threshold": (
@@ -266,7 +266,7 @@ SUMMARY_OPTIONS = grouped(
         "consensus": (
             str,
             None,
-            "What chooses the partition that is reported. \\[default: vi]",
+            "Criterion of the reported partition. \\[default: vi]",
             "vi|mpear|binder|map",
         ),
         "plots": (bool, True, "Draw the pictures.", None, "--plots/--no-plots"),

@@ -56,7 +56,7 @@ def resume(
     threads: THREADS = None,
     quiet: QUIET = False,
 ) -> None:
-    """Go on where a trace stopped or was killed, with the same result as without the stop."""
+    """Continue the chains of a trace that stopped or was killed; the result is that of an uninterrupted run."""
     with mistakes_reported(trace):
         from pyclone_pgsm.analyses import run as analysis
         from pyclone_pgsm.files import finished
@@ -97,7 +97,7 @@ def merge(
     force: FORCE = False,
     quiet: QUIET = False,
 ) -> None:
-    """Put chains that were run apart into one trace."""
+    """Merge chains of separate runs into one trace."""
     with mistakes_reported():
         from pyclone_pgsm.files import check_new, make_folder, refuse_inputs
         from pyclone_pgsm.inputs.problems import count
@@ -146,7 +146,7 @@ def plot(
     burn_in: BURN_IN = None,
     likelihood: FileLikelihood = None,
 ) -> None:
-    """Draw the pictures of a trace only."""
+    """Draw only the pictures of a trace."""
     with mistakes_reported(trace):
         from pyclone_pgsm.analyses.results import check_criterion, write_pictures
         from pyclone_pgsm.files import remove_leftovers

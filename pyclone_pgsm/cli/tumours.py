@@ -28,7 +28,7 @@ Inputs = Annotated[
     list[Path] | None,
     typer.Argument(
         metavar="INPUT",
-        help="Tables of read counts: PyClone-VI's long format, or PyClone's, one file a sample; TSV or CSV, .gz too. "
+        help="Tables of read counts: PyClone-VI's long format, or PyClone's, one file per sample; TSV or CSV, .gz too. "
         "With -c: mutations, as VCF, MAF or a table chrom pos ref alt sample_id ref_counts alt_counts; FILE or "
         "SAMPLE=FILE.",
         show_default=False,
@@ -42,7 +42,7 @@ SEGMENT_OPTIONS = grouped(
         "segments": (
             list[str] | None,
             None,
-            "Copy-number segments of the mutations (repeatable): one file a sample, or one with a column of samples.",
+            "Copy-number segments of the mutations (repeatable): one file per sample, or one with a column of samples.",
             "FILE|SAMPLE=FILE",
             "-c|--segments",
         ),
@@ -56,7 +56,7 @@ SEGMENT_OPTIONS = grouped(
         "tumour_sample": (
             list[str] | None,
             None,
-            "Name of a tumour sample in a VCF or MAF that does not tell (repeatable).",
+            "Name of a tumour sample in a VCF or MAF that does not identify it (repeatable).",
             "NAME",
         ),
         "all_filters": (bool, False, "Take mutations whatever their FILTER, not only PASS."),
@@ -65,19 +65,20 @@ SEGMENT_OPTIONS = grouped(
             None,
             "Format of the segments: ascat, battenberg, facets, sequenza, purple, cnvkit, titan, hatchet, phylowgs, "
             "mutationtimer, pcgr or generic. "
-            "\\[default: found out]",
+            "\\[default: detected]",
             "NAME",
         ),
         "sex": (
             str | None,
             None,
-            "Sex of the patient, for the copies of X and Y in normal cells; wins over the segments' and the sheet's.",
+            "Sex of the patient, for the copies of X and Y in normal cells; overrides that of the segments and of "
+            "the sheet.",
             "male|female",
         ),
         "genome_build": (
             str | None,
             None,
-            "Genome build of mutations and segments. \\[default: found out]",
+            "Genome build of mutations and segments. \\[default: detected]",
             "GRCh37|GRCh38",
         ),
         "fill_gaps": (
