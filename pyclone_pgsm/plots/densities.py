@@ -24,7 +24,7 @@ MAX_POINTS = 200
 
 
 def cluster_densities(summary: Summary) -> Figure:
-    """Posterior density of each cluster's prevalence in each sample, each scaled to its own height."""
+    """Posterior density of each cluster's prevalence in each sample, each scaled to the same maximum."""
     num_samples = len(summary.sample_ids)
     columns = min(num_samples, MAX_COLUMNS)
     panel_rows = math.ceil(num_samples / columns)
@@ -38,7 +38,7 @@ def cluster_densities(summary: Summary) -> Figure:
     left = style.text_width(labels, style.SMALL) + 0.3
     gap, title = 0.2, 0.55
 
-    subtitle = f"{appearance.contents(summary)}; each scaled to its own height; dots: means"
+    subtitle = f"{appearance.contents(summary)}; each scaled to the same maximum; dots: means"
     if len(shown) < len(sizes):
         subtitle += f"; the {limit} largest"
     total = max(left + columns * (width + gap), style.title_width(subtitle))

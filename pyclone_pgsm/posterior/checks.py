@@ -62,8 +62,8 @@ def _misfits(summary: Summary) -> Iterator[str]:
     shown = [
         f"mutation {summary.mutation_ids[i]} in sample {summary.sample_ids[d]}: "
         f"{round(summary.vaf[i, d] * summary.depth[i, d]):,} of {summary.depth[i, d]:,} reads show the variant, where "
-        f"its cluster's prevalence of {summary.cluster_mean[summary.labels[i], d]:.3f} lets "
-        f"{summary.expected_reads[i, d]:,.0f} be expected"
+        f"its cluster's prevalence of {summary.cluster_mean[summary.labels[i], d]:.3f} predicts "
+        f"{summary.expected_reads[i, d]:,.0f}"
         for i, d in found[:SHOWN_MISFITS].tolist()
     ]
     number = len(np.unique(found[:, 0]))
@@ -97,14 +97,15 @@ def _ends(draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Uncer
             found = _crowded_ends(values, PRECISION, kind)
             if "smallest" in found:
                 yield (
-                    f"the precision{of_sample} is at the smallest value that is tried, {found['smallest']}: the reads "
-                    "scatter more than those of clusters do. Look for wrong copy numbers and for artefacts "
+                    f"the precision{of_sample} is at the smallest value of its grid, {found['smallest']}: the reads "
+                    "vary more than clusters can explain. Look for wrong copy numbers and for artefacts "
                     "(--outlier-prob 0.05), and compare with the result of a fixed precision (--precision 200)"
                 )
         elif kind == "error_rate":
             for end, value in _crowded_ends(values, ERROR_RATE, kind).items():
                 yield (
-                    f"the error rate is at the {end} value that is tried, {value}: give the true one with --error-rate"
+                    f"the error rate is at the {end} value of its grid, {value}: set it with --error-rate if you "
+                    "know it"
                 )
         elif kind == "tumour_content" and sample in contents:
             content = contents[sample]
@@ -115,7 +116,7 @@ def _ends(draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Uncer
             for end, value in _crowded_ends(values, choice, kind).items():
                 if not is_cut_off[end]:
                     yield (
-                        f"the tumour content{of_sample} is at the {end} value that is tried, {value}: the reads "
+                        f"the tumour content{of_sample} is at the {end} value of its grid, {value}: the reads "
                         f"contradict {content.mean:g}±{content.sd:g}; check it, or give a larger standard deviation "
                         "with --tumour-content"
                     )

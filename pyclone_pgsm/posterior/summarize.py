@@ -135,7 +135,7 @@ def _doubts_of_chains(
     ]
     if min(map(len, rows)) < FEWEST_DRAWS:
         warnings.append(
-            f"fewer than {FEWEST_DRAWS} saved iterations a chain after the burn-in: nothing tells whether the chains "
+            f"fewer than {FEWEST_DRAWS} saved iterations per chain after the burn-in: nothing tells whether the chains "
             "agree, nor how far these results are from the posterior; run more iterations"
         )
     return warnings
@@ -248,5 +248,5 @@ def _disagreement(
     numbers = [len(np.unique(labels[placed])) for labels in (by_mpear, by_vi)]
     return [
         f"the consensus depends on its criterion: {numbers[0]} clusters by mpear, {numbers[1]} by vi (adjusted Rand "
-        f"index between the two {index:.2f}): look at both (--consensus)"
+        f"index between the two {index:.2f}): compare both (--consensus mpear and --consensus vi)"
     ]

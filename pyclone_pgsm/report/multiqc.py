@@ -29,7 +29,7 @@ COLUMNS: dict[str, dict[str, Any]] = {
     "depth": {"title": "Depth", "description": "Median reads of a mutation", "format": "{:,.0f}"},
     "rhat": {
         "title": "R-hat",
-        "description": "Largest of the traced quantities; good below 1.05",
+        "description": "Largest R-hat of the traced quantities; should be below 1.05",
         "format": "{:,.3f}",
     },
     "warnings": {"title": "Warnings", "description": "Warnings in the report", "format": "{:,.0f}"},

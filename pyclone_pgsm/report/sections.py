@@ -27,10 +27,11 @@ def warnings(content: Content) -> Section:
     elif math.isnan(rhat):
         verdict = "There are too few draws to tell whether the chains agree."
     elif rhat <= RHAT_LIMIT:
-        verdict = f"The {chains} agree" if len(content.traces.log_joint) > 1 else "The chain has settled"
-        verdict += f": the largest R-hat is {rhat:.3f}, below {RHAT_LIMIT}."
+        who = f"The {chains}" if len(content.traces.log_joint) > 1 else "The two halves of the chain"
+        verdict = f"{who} agree: the largest R-hat is {rhat:.3f}, below {RHAT_LIMIT}."
     else:
-        verdict = f"The largest R-hat of the {chains} is {rhat:.3f}; below {RHAT_LIMIT} they would agree."
+        verdict = f"The largest R-hat of the {chains} is {rhat:.3f}; "
+        verdict += f"values below {RHAT_LIMIT} indicate agreement."
     state = "bad" if found else "good"
     listed = f'<ul class="warnings">{listed}</ul>' if found else "<p>No warnings.</p>"
     body = f'<div class="box {state}"><p>{escaped(verdict)}</p>{listed}</div>'
@@ -79,7 +80,7 @@ def _how_to_repeat(command: str) -> str:
     if not command:
         return ""
     is_of_shell = command.startswith("pyclone-pgsm ")
-    told = "To repeat it, run in the same folder" if is_of_shell else "Run from Python by"
+    told = "To repeat it, run in the same folder" if is_of_shell else "Run from Python with"
     words = " ".join(f"<span>{escaped(word)}</span>" for word in command.split(" "))
     return f"<p>{told}:</p><pre><code>{words}</code></pre>"
 
@@ -94,19 +95,22 @@ def _short(value: Any) -> str:
 
 def chains_section(content: Content) -> Section:
     """Section with the table of diagnostics and the trace plots."""
-    names = ("mean", "lower", "upper", "R-hat", "effective draws")
+    names = ("mean or median", "lower", "upper", "R-hat", "effective sample size")
     columns = [Column("quantity"), *(Column(name, True) for name in names)]
     rows = []
     for each in content.result.diagnostics:
         values = [general(each.mean), general(each.lower), general(each.upper)]
         values += [number(each.rhat), number(each.ess, 0)]
         rows.append((' class="bad"' if each.rhat > RHAT_LIMIT else "", [escaped(each.name), *values]))
-    found = table("diagnostics", "Diagnostics: mean and 95 % interval after burn-in", columns, rows)
+    caption = (
+        "Diagnostics after burn-in: mean, or median of a hyperparameter of the likelihood, and 95 % interval"
+    )
+    found = table("diagnostics", caption, columns, rows)
     drawn = "".join(
         f"<figure><figcaption>{escaped(name)}</figcaption>{picture}</figure>"
         for name, picture in chain_pictures(content.traces)
     )
-    text = '<p>One colour a chain; the dashed line ends the burn-in.</p><div class="grid">'
+    text = '<p>One colour per chain; the dashed line marks the end of the burn-in.</p><div class="grid">'
     return Section("chains", "Chains and diagnostics", f"{found}{text}{drawn}</div>")
 
 

@@ -53,15 +53,16 @@ def tumour_page(content: Content) -> Page:
     names, files = summary.sample_ids, files_of(content)
 
     clusters = (
-        '<p class="script">Choose a cluster here or in a picture: it lights up everywhere, and the table of mutations '
-        f"shows it alone. Choose it again to show all.</p>{cluster_table(summary, data, colours)}"
+        '<p class="script">Select a cluster here or in a picture: it is highlighted in all linked pictures, and the '
+        "table of mutations shows only its mutations. Select it again to show all.</p>"
+        f"{cluster_table(summary, data, colours)}"
     )
     lines = picture("prevalences", "Prevalence of each cluster in each sample, with its 95 % interval.")
     quantities = choices("quantity", "show", ["variant allele frequency", "cellular prevalence"])
     pairs = picture("pairs", "Each point is a mutation.", f"{choices_of_pair(names)} {quantities}")
     densities = picture(
         "densities",
-        "Posterior density of each cluster's prevalence, each scaled to its own height.",
+        "Posterior density of each cluster's prevalence, each scaled to the same maximum.",
         choices("density-sample", "sample", names),
     )
     T, pictured = len(summary.labels), len(content.result.coclustered)

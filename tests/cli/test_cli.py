@@ -271,7 +271,7 @@ def test_too_few_iterations_are_told(table, tmp_path):
     told = call(
         "analyze", table, "-o", tmp_path / "out", "--no-plots", "--iterations", 3, "--burn-in", 1
     ).stdout
-    assert "warning: fewer than 4 saved iterations a chain" in told
+    assert "warning: fewer than 4 saved iterations per chain" in told
     assert "R-hat (" not in told
 
 

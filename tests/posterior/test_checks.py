@@ -76,7 +76,7 @@ def test_misfit(summary):
     (warning,) = doubts_of_tumour(one, {}, {})
     assert warning == (
         "the reads of 1 mutation do not fit its cluster (column fit of mutations.tsv): mutation c in sample S: 136 of "
-        "252 reads show the variant, where its cluster's prevalence of 0.046 lets 5 be expected. Look for wrong copy "
+        "252 reads show the variant, where its cluster's prevalence of 0.046 predicts 5. Look for wrong copy "
         "numbers, a wrong tumour content, and artefacts (--outlier-prob 0.05)"
     )
     three = replace(summary, fit=np.array([[1e-4], [1e-5], [1e-6], [1e-7]]), expected_reads=summary.mean)
@@ -108,7 +108,7 @@ def test_precision_at_its_end(summary, name):
     (warning,) = doubts_of_tumour(summary, {name: shares(PRECISION.values, lowest, 0.2)}, {})
     of_sample = " of S" if ":" in name else ""
     assert warning.startswith(
-        f"the precision{of_sample} is at the smallest value that is tried, {lowest:g}, in 20 % of the draws"
+        f"the precision{of_sample} is at the smallest value of its grid, {lowest:g}, in 20 % of the draws"
     )
     assert "--precision 200" in warning
 
@@ -119,8 +119,8 @@ def test_error_rate_at_an_end(summary, end, which):
     assert doubts_of_tumour(summary, {"error_rate": shares(ERROR_RATE.values, value, 0.29)}, {}) == []
     (warning,) = doubts_of_tumour(summary, {"error_rate": shares(ERROR_RATE.values, value, 0.4)}, {})
     assert warning == (
-        f"the error rate is at the {which} value that is tried, {value:g}, in 40 % of the draws: give the true one "
-        "with --error-rate"
+        f"the error rate is at the {which} value of its grid, {value:g}, in 40 % of the draws: set it with "
+        "--error-rate if you know it"
     )
 
 
@@ -128,7 +128,7 @@ def test_tumour_content_at_an_end(summary):
     draws = {"tumour_content:S": np.full(10, 0.7 + 2.5 * 0.05)}
     (warning,) = doubts_of_tumour(summary, draws, {"S": Uncertain(0.7, 0.05)})
     assert warning.startswith(
-        "the tumour content of S is at the largest value that is tried, 0.825, in 100 % of"
+        "the tumour content of S is at the largest value of its grid, 0.825, in 100 % of"
     )
     assert "contradict 0.7±0.05" in warning
     assert (

@@ -291,7 +291,7 @@ def test_only_the_doubtful(page: Any, folder: Path) -> None:
     assert not page.is_checked("#doubtful")
 
 
-def test_choosing_lights_up_everywhere(page: Any, folder: Path) -> None:
+def test_a_selected_cluster_is_highlighted_everywhere(page: Any, folder: Path) -> None:
     table = pd.read_csv(folder / "mutations.tsv", sep="\t").drop_duplicates("mutation_id")
     page.focus("button.choose[data-cluster='1']")
     page.keyboard.press("Enter")
