@@ -164,7 +164,7 @@ class Result:
     def left_out(self) -> pd.DataFrame:
         """A copy of ``left_out.tsv``; UsageError if the data are not of a tumour."""
         if "left_out.tsv" not in self._tables:
-            raise UsageError(f"{self.path}: nothing is left out but of a tumour's mutations")
+            raise UsageError(f"{self.path}: only analyses of tumours have a table left_out")
         return self._tables["left_out.tsv"].copy()
 
     @property

@@ -159,7 +159,7 @@ def test_mutations_with_segments_as_the_command_reads_them(tmp_path: Path) -> No
     for name in ("mutations.tsv", "clusters.tsv", "left_out.tsv"):
         assert (tmp_path / "python" / name).read_bytes() == (tmp_path / "command" / name).read_bytes()
     assert result.mutations["mutation_id"].nunique() == 13
-    unknown = "tumour content of 'R2' is not known and taken as 1: give it with --tumour-content"
+    unknown = "tumour content of 'R2' is unknown and assumed to be 1; set it with --tumour-content"
     assert result.warnings.count(unknown) == 1
     named = {"R1": calls, "R2": [calls]}  # as in a sample sheet, where the names tell the tumours
     again = analyze(named, model, settings=SHORT, segments=segments)

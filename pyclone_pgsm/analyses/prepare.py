@@ -232,7 +232,7 @@ def _read_segments(
 ) -> tuple[Segments, list[str]]:
     """Return the segments of all files under the samples' names, and notes on how files were assigned to samples."""
     if not files:
-        raise UsageError("mutations need copy numbers: give `segments`, one file a sample or one for all")
+        raise UsageError("mutations need copy numbers: give `segments`, one file per sample or one for all")
     by_sample: dict[str | None, list[Path]] = {}
     for file in files:
         by_sample.setdefault(file.sample_id, []).append(file.path)

@@ -159,13 +159,13 @@ def long_table(answer: Answer, rows: NDArray[np.int64], **columns: NDArray) -> p
 
 
 def note_exceptions(
-    answer: Answer, missing: str, outliers: str = "are left out: the format has no place for them"
+    answer: Answer, missing: str, outliers: str = "left out: the format has no place for outliers"
 ) -> list[str]:
     """Return lines on how outliers, and mutations without data in a sample, are represented, if there are any."""
     num_outliers, num_missing = len(answer.outliers), int((~answer.observations.has_data).sum())
     notes = []
     if num_outliers:
-        notes.append(f"{count(num_outliers, 'outlier')} (cluster -1) {outliers}")
+        notes.append(f"{count(num_outliers, 'outlier')} (cluster -1): {outliers}")
     if num_missing:
         notes.append(f"{count(num_missing, 'mutation')} without data in a sample: {missing}")
     return notes

@@ -86,7 +86,11 @@ def _annotate(
     ]
     content = ("\n".join(lines) + "\n").encode()
     write_file(out, gzip.compress(content, mtime=0) if out.suffix == ".gz" else content)
-    notes = [f"{count(absent, 'row')} of {path} are not in the result: {UNKNOWN}"] if absent else []
+    notes = []
+    if absent:
+        notes.append(
+            f"not in the result, and {UNKNOWN} in the added columns: {count(absent, 'row')} of {path}"
+        )
     replaced = [each for each in header if each in columns]
     return notes + ([f"columns of {path} replaced: {', '.join(replaced)}"] if replaced else [])
 

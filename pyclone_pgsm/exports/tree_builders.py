@@ -59,7 +59,7 @@ def _write_pairtree(answer: Answer, out: Path, options: ExportOptions) -> list[s
         *note_exceptions(
             answer,
             "0 of 0 reads; Pairtree's authors would rather have the depth read from the alignment",
-            "are garbage",
+            "listed as garbage",
         ),
         *note_two_states(answer, "var_read_prob is that of the mean copies of both states"),
         "frequencies of subclones are among all cells: divide by the tumour content for cancer cell fractions",
@@ -111,7 +111,7 @@ def _write_phyclone(answer: Answer, out: Path, options: ExportOptions) -> list[s
         notes.append("outlier_prob is 0: the analysis had no outliers (--outlier-prob)")
     return [
         *notes,
-        *note_exceptions(answer, "0 reads", "are clusters of their own"),
+        *note_exceptions(answer, "0 reads", "each in a cluster of its own"),
         *note_two_states(answer, "only the first state is in the table"),
     ]
 

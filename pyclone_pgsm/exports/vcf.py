@@ -61,7 +61,7 @@ def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
         absent += all(t is None for t in found)
         written.append("\t".join(_annotated(answer, fields, found, columns)))
     _save("\n".join(written) + "\n", out)
-    return [f"{count(absent, 'record')} of {path} are not in the result: unchanged"] if absent else []
+    return [f"not in the result, and unchanged: {count(absent, 'record')} of {path}"] if absent else []
 
 
 def _annotated(

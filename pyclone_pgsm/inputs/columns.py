@@ -205,7 +205,7 @@ def _quoting_fault(fault: str) -> str:
         return (
             'text follows the quotation mark (") that closes a field; quotes inside a field are written twice'
         )
-    return f"the row cannot be read, perhaps for a quotation mark that is not closed ({fault})"
+    return f"the row cannot be read, perhaps because a quotation mark is not closed ({fault})"
 
 
 # --- tables of callers --------------------------------------------------------------------------------------

@@ -76,7 +76,7 @@ class Share:
             return
         message = f"out of range; expected {self.expected}"
         if 0 < value < self.least:
-            message += f", and at least {self.least:g}: no sample has reads enough to tell less"
+            message += f", and at least {self.least:g}: no sample has enough reads to measure smaller values"
         if 1 < value <= 100:
             message += f". If this is a percentage, write {value / 100:g}"
         raise ValueError(message)

@@ -29,7 +29,7 @@ def _read(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     except OSError as problem:
         raise _fault(path, problem.strerror or str(problem)) from None
     except (ValueError, UnicodeDecodeError) as problem:
-        raise _fault(path, f"no table separated by tabs: {problem}") from None
+        raise _fault(path, f"not a tab-separated table: {problem}") from None
     missing = [name for name in columns if name not in table.columns]
     if missing:
         raise _fault(path, f"no column {', '.join(missing)}")

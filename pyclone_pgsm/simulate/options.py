@@ -106,7 +106,7 @@ class SimulationOptions:
             ("prevalence_prior", PREVALENCE_PRIORS),
         ):
             check_choice(name, getattr(self, name), known)
-        least = f"at least {LEAST_SHARE:g}: no sample has reads enough to tell less"
+        least = f"at least {LEAST_SHARE:g}: no sample has enough reads to measure smaller values"
         check("mutations", 1 <= self.mutations <= MOST_MUTATIONS, f"between 1 and {MOST_MUTATIONS:,}")
         check("samples", self.samples >= 1, "at least 1")
         check(
@@ -163,11 +163,11 @@ class SimulationOptions:
         except (TypeError, ValueError, OverflowError):
             numbers = np.empty((0, 0))
         if numbers.ndim > 1:
-            refuse(name, getattr(self, name), "one number for all samples, or one a sample")
+            refuse(name, getattr(self, name), "one number for all samples, or one per sample")
         if len(numbers) not in (1, self.samples):
             raise UsageError(
                 f"`{name}`: {len(numbers)} numbers for {self.samples} samples: "
-                "must be one number for all, or one a sample"
+                "must be one number for all samples, or one per sample"
             )
         return numbers
 

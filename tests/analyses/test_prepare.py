@@ -118,7 +118,7 @@ def test_joined_table(tmp_path: Path) -> None:
         "T: 3 segments (generic)",
     ]
     assert result.warnings == [
-        "tumour content of 'T' is not known and taken as 1: give it with --tumour-content"
+        "tumour content of 'T' is unknown and assumed to be 1; set it with --tumour-content"
     ]
     assert result.summary() == ["T: 3 mutations, tumour content 1", "2 left out or changed (left_out.tsv)"]
 
@@ -224,7 +224,7 @@ def test_segments_that_cannot_be_matched(tmp_path: Path) -> None:
             prepare(one_patient(calls, *segments), PrepareOptions())
         return str(caught.value).replace(f"{tmp_path}/", "")
 
-    assert message() == "mutations need copy numbers: give `segments`, one file a sample or one for all"
+    assert message() == "mutations need copy numbers: give `segments`, one file per sample or one for all"
     assert message(paths["x_tsv"]) == (
         "x.tsv: which sample are these segments of? Write `segments` SAMPLE=x.tsv; the samples are 'R1', 'R2'"
     )

@@ -138,7 +138,7 @@ def test_phyclone(result: Result, tmp_path: Path) -> None:
     alone = clusters[clusters["mutation_id"] == result.summary.mutation_ids[0]]
     assert (alone["cluster_id"] >= result.summary.num_clusters).all()
     assert (alone["outlier_prob"] > 0.5).all()
-    assert says(notes, "outlier", "of their own")
+    assert says(notes, "outlier", "of its own")
     assert says(notes, "without data", "0 reads")
 
 

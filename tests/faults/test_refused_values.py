@@ -93,7 +93,7 @@ def test_parameters(bits: Path, tmp_path: Path, likelihood: str, param: str, mes
         ),
         ("--threads 99999999999999999999", "must be at most 10000: at most one thread per chain is used"),
         ("--init random:99999999999999999999", "the number of clusters must have at most 9 digits"),
-        ("--tumour-content 1e-320", "and at least 1e-09: no sample has reads enough"),
+        ("--tumour-content 1e-320", "and at least 1e-09: no sample has enough reads"),
         ("--tumour-content 0.8±1e-320", "the standard deviation must be at least 1e-06"),
         ("--tumour-content ٠.٨", "must be a number or SAMPLE=number"),
     ],

@@ -472,22 +472,22 @@ def test_mixed_builds_are_suspected(tmp_path: Path) -> None:
     segments_38 = text("segments.tsv") + "18\t1\t80300000\t1\t1\n"
     in_37 = "chromosome 18 has 78077248 bases in GRCh37, and here is position 80300000"
     in_38 = "chromosome 1 has 248956422 bases in GRCh38, and here is position 249200000"
-    end = "over; or give --genome-build, if this is a mistake"
+    end = "(liftover); or give --genome-build, if this is a mistake"
     told = command_on(tmp_path, "m.tsv", text("m.tsv") + of_37, segments_38)
     assert (told.code, told.message) == (
         2,
         "sample 'S': the mutations are of genome build GRCh37, the segments of GRCh38 "
-        f"({in_37}). Lift one of them {end}",
+        f"({in_37}). Convert one of them {end}",
     )
     told = command_on(tmp_path, "m.tsv", text("m.tsv") + of_37 + of_38)
     assert (told.code, told.message) == (
         2,
-        f"sample 'S': the mutations are of different genome builds ({in_37}; {in_38}). Lift some of them {end}",
+        f"sample 'S': the mutations are of different genome builds ({in_37}; {in_38}). Convert some of them {end}",
     )
     told = command_on(tmp_path, "segments.tsv", segments_38 + "1\t1001\t249200000\t1\t1\n")
     assert (told.code, told.message) == (
         2,
-        f"sample 'S': the segments are of different genome builds ({in_37}; {in_38}). Lift some of them {end}",
+        f"sample 'S': the segments are of different genome builds ({in_37}; {in_38}). Convert some of them {end}",
     )
 
 
@@ -501,8 +501,8 @@ def test_samples_of_different_builds(tmp_path: Path) -> None:
     told = Told(tmp_path, *arguments)
     assert (told.code, told.message) == (
         2,
-        "sample 'R' is of genome build GRCh38, sample 'S' of GRCh37: their mutations cannot be compared. Lift some of "
-        "them over; or give --genome-build, if this is a mistake",
+        "sample 'R' is of genome build GRCh38, sample 'S' of GRCh37: their mutations cannot be compared. Convert some "
+        "of them (liftover); or give --genome-build, if this is a mistake",
     )
     told = Told(tmp_path, *arguments, "--genome-build", "GRCh38")
     assert (told.code, told.rows) == (0, 2)

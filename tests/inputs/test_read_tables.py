@@ -267,7 +267,13 @@ def test_what_has_no_data(write: Any) -> None:
         ),
         LeftOut(file, 8, "m4", "", "no data in any sample: no reads"),
         LeftOut(file, 9, "m5", "", "no data in any sample: no copy of the locus in the tumour (major_cn 0)"),
-        LeftOut(file, None, "", "S3", "no mutation has data in this sample: it is kept, but says nothing"),
+        LeftOut(
+            file,
+            None,
+            "",
+            "S3",
+            "no mutation has data in this sample: it is kept, but carries no information",
+        ),
     ]
     assert count_summary(observations, left_out) == [
         "3 samples, 3 mutations, 3 of 9 mutation-sample pairs with data, 3 left out",

@@ -116,7 +116,7 @@ def test_tumour_content_taken_as_one(tmp_path: Path) -> None:
     assert read_tables(path, tumour_content={"R1": 0.8})[0].content_unknown == ["R2"]
     assert read_tables(path, tumour_content=0.8)[0].content_unknown == []
     _, stderr = validate(path)
-    unknown = "tumour content of 'R1', 'R2' is not known and taken as 1: give it with --tumour-content"
+    unknown = "tumour content of 'R1', 'R2' is unknown and assumed to be 1; set it with --tumour-content"
     assert stderr == f"pyclone-pgsm: warning: {unknown}\n"
     assert validate(path, "--tumour-content", 0.8)[1] == ""
     known = table(tmp_path, "a\tR1\t9\t1\t1\t1\t2\t1", header=HEADER + "\ttumour_content")
@@ -138,7 +138,7 @@ def test_warnings_of_runs(command: str, quiet: bool, tmp_path: Path) -> None:
     short += ["--no-plots"] * (command == "analyze") + ["--quiet"] * quiet
     result = CliRunner().invoke(cli.app, [command, str(path), "-o", str(tmp_path / "out"), *short])
     assert result.exit_code == 0
-    text = "pyclone-pgsm: warning: tumour content of 'S' is not known and taken as 1: give it with --tumour-content\n"
+    text = "pyclone-pgsm: warning: tumour content of 'S' is unknown and assumed to be 1; set it with --tumour-content\n"
     assert without_waiting(result.stderr) == ("" if quiet else text)
 
 

@@ -489,7 +489,7 @@ def test_cluster_sizes() -> None:
         ({"purity": (0.5, 70.0, 0.5)}, "`purity` 70: must be above 0 and at most 1"),
         (
             {"purity": (0.5, 0.6)},
-            "`purity`: 2 numbers for 3 samples: must be one number for all, or one a sample",
+            "`purity`: 2 numbers for 3 samples: must be one number for all samples, or one per sample",
         ),
         ({"copy_numbers": "triploid"}, "`copy_numbers` 'triploid': must be one of diploid, mixed"),
         ({"missing": 0.7}, "`missing` 0.7: must be between 0 and 0.666, since every mutation keeps a row"),
@@ -502,7 +502,7 @@ def test_cluster_sizes() -> None:
         ({"precision": (50.0, 0.0, 1.0)}, "`precision` 0.0: must be at least 0.1, or inf for the binomial"),
         (
             {"precision": (50.0, 60.0)},
-            "`precision`: 2 numbers for 3 samples: must be one number for all, or one a sample",
+            "`precision`: 2 numbers for 3 samples: must be one number for all samples, or one per sample",
         ),
         ({"artefacts": 1.0}, "`artefacts` 1.0: must be at least 0 and below 1"),
         ({"artefacts": math.nan}, "`artefacts` nan: must be at least 0 and below 1"),

@@ -45,7 +45,7 @@ def choose_samples(
         for sample_id, name in file.samples.items():
             found = _named(sample_id, name, names, tumours, problems)
             if found in chosen:
-                problems.add(f"{found!r} is asked for as {chosen[found]!r} and as {sample_id!r}")
+                problems.add(f"{found!r} is requested under two names, {chosen[found]!r} and {sample_id!r}")
             elif found is not None:
                 chosen[found] = sample_id
     for sample_id in chosen.values():

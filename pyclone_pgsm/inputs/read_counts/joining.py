@@ -206,7 +206,7 @@ def _mutations_without_data(
 
 def _samples_without_data(joined: _Joined, has_data: NDArray[np.bool_]) -> list[LeftOut]:
     first = _first_rows(joined.sample, len(joined.sample_ids))
-    reason = "no mutation has data in this sample: it is kept, but says nothing"
+    reason = "no mutation has data in this sample: it is kept, but carries no information"
     return [
         LeftOut(joined.file_of(first[sample]).file, None, "", joined.sample_ids[sample], reason)
         for sample in np.flatnonzero(~has_data.any(axis=0))

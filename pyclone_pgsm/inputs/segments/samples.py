@@ -73,7 +73,7 @@ def build_of(variants: Variants, segments: Segments, rows: NDArray[np.int64], sa
         why = _too_long(last_segments, of_mutations[0]) or _too_long(last_mutations, of_segments[0])
         raise UsageError(
             f"sample {sample!r}: the mutations are of genome build {of_mutations[0]}, the segments of {of_segments[0]} "
-            f"({why}). Lift one of them over; or give `genome_build`, if this is a mistake"
+            f"({why}). Convert one of them (liftover); or give `genome_build`, if this is a mistake"
         )
     return both[0] if len(both) == 1 else None
 
@@ -84,8 +84,8 @@ def _check_mixed(sample: str, what: str, last: Mapping[str, int]) -> None:
     if each_fits and not builds_that_fit(last):
         why = "; ".join(_too_long(last, build) for build in BUILDS)
         raise UsageError(
-            f"sample {sample!r}: the {what} are of different genome builds ({why}). Lift some of them over; or give "
-            "`genome_build`, if this is a mistake"
+            f"sample {sample!r}: the {what} are of different genome builds ({why}). Convert some of them (liftover); "
+            "or give `genome_build`, if this is a mistake"
         )
 
 
@@ -96,7 +96,7 @@ def check_same_build(known: Mapping[str, Sample]) -> None:
         (first, one), (second, other) = list(of_build.items())[:2]
         raise UsageError(
             f"sample {one!r} is of genome build {first}, sample {other!r} of {second}: their mutations cannot be "
-            "compared. Lift some of them over; or give `genome_build`, if this is a mistake"
+            "compared. Convert some of them (liftover); or give `genome_build`, if this is a mistake"
         )
 
 

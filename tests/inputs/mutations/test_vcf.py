@@ -137,7 +137,9 @@ def test_samples_under_other_names(tmp_path: Path) -> None:
     both = counts(read(VariantFile(path, {"S2": "B", "S1": "A"})))
     assert both == [("S1", "1:100:A:C", 50, 0), ("S2", "1:100:A:C", 30, 10)]
     assert "t.vcf: no sample 'C' here; the file has 'A', 'B'" in message(VariantFile(path, {"S1": "C"}))
-    assert "'B' is asked for as 'S1' and as 'S2'" in message(VariantFile(path, {"S1": None, "S2": None}))
+    assert "'B' is requested under two names, 'S1' and 'S2'" in message(
+        VariantFile(path, {"S1": None, "S2": None})
+    )
     unclear = write(tmp_path, vcf(record("AD", "50,0", "30,10"), names=("A", "B")), "u.vcf")
     expected = "u.vcf: which sample is 'S1'? Name it with `tumour_sample`, or in a column tumour_sample of the sample"
     assert expected in message(VariantFile(unclear, {"S1": None}))

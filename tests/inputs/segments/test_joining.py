@@ -411,8 +411,8 @@ def test_different_builds() -> None:
         join(mutations, of_37)
     assert str(caught.value) == (
         "sample 'S': the mutations are of genome build GRCh38, the segments of GRCh37 (chromosome 1 has 248956422 "
-        "bases in GRCh38, and here is position 249250621). Lift one of them over; or give `genome_build`, if this is "
-        "a mistake"
+        "bases in GRCh38, and here is position 249250621). Convert one of them (liftover); or give `genome_build`, if "
+        "this is a mistake"
     )
     assert len(join(mutations, of_37, build="GRCh38")[0]) == 1
     said = Variants(variants(("1", 5)).table, builds={"v.vcf": "GRCh38"})
