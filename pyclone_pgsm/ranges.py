@@ -43,25 +43,25 @@ def refuse(parameter: str, value: object, expected: str) -> NoReturn:
 
 
 def check_choice(parameter: str, value: object, known: Collection[str], may_be_none: bool = False) -> None:
-    """Refuse, with UsageError, a value that is none of the texts in `known`."""
+    """Refuse, with UsageError, a value that is not one of the texts in `known`."""
     if not (value in known if isinstance(value, str) else value is None and may_be_none):
         refuse(parameter, value, f"one of {', '.join(known)}")
 
 
 def check_kind(parameter: str, value: object, kind: Any, expected: str) -> None:
-    """Refuse, with UsageError, a value that is no instance of a type, a union or a tuple of types."""
+    """Refuse, with UsageError, a value that is not an instance of a type, a union or a tuple of types."""
     if not isinstance(value, kind):
         refuse(parameter, value, expected)
 
 
 def check_path(parameter: str, value: object, may_be_none: bool = True) -> None:
-    """Refuse, with UsageError, what is neither a path nor, if it may be that, None."""
+    """Refuse, with UsageError, a value that is not a path, nor None if `may_be_none`."""
     if not (value is None and may_be_none):
         check_kind(parameter, value, str | PathLike, "a path")
 
 
 def check_number(parameter: str, value: Any) -> float:
-    """Return a number, also one of numpy, as a float; UsageError if it is anything else, a truth value included."""
+    """Return a number (of Python or numpy) as a float; raise UsageError for anything else, including bool."""
     if isinstance(value, Real) and not isinstance(value, bool):
         with suppress(OverflowError):
             return float(value)
@@ -69,7 +69,7 @@ def check_number(parameter: str, value: Any) -> float:
 
 
 def check_whole(parameter: str, value: Any, otherwise: str = "") -> int:
-    """Return a whole number, also one of numpy, as an int; UsageError if it is anything else, a truth value included.
+    """Return a whole number (of Python or numpy) as an int; raise UsageError for anything else, including bool.
 
     `otherwise` ends the message, like `OR_NONE`.
     """

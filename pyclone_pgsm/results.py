@@ -329,7 +329,7 @@ def open_trace(
     if thresholds is not None:
         checked_thresholds(thresholds)
     path = Path(path)
-    told: dict[str, Any] = {}
+    stored: dict[str, Any] = {}
     notes: list[str] = []
     if path.is_dir():
         if not (path / TRACE).is_file():
@@ -337,27 +337,27 @@ def open_trace(
                 f"{path}: holds no {TRACE}: give an output folder of analyze, or a trace, with the `consensus` "
                 "and `burn_in` that summarize was given"
             )
-        told = _told(path / RUN)
+        stored = _how_summarised(path / RUN)
         path = path / TRACE
         with Trace(path, likelihood) as trace:
             done = common_iterations(trace)
-        if told.get("iterations", done) != done:
-            told.pop("burn_in", None)
+        if stored.get("iterations", done) != done:
+            stored.pop("burn_in", None)
             notes.append(
-                f"the tables in {path.parent} are of {told['iterations']:,} iterations, the trace now has {done:,}, "
+                f"the tables in {path.parent} are of {stored['iterations']:,} iterations, the trace now has {done:,}, "
                 "which are used here: update the tables with pyclone-pgsm summarize"
             )
     if thresholds is None:
-        thresholds = Thresholds(**{name: told[name] for name in Thresholds._fields if name in told})
-    criterion = consensus or told.get("consensus")
-    burn_in = told.get("burn_in") if burn_in is None else burn_in
+        thresholds = Thresholds(**{name: stored[name] for name in Thresholds._fields if name in stored})
+    criterion = consensus or stored.get("consensus")
+    burn_in = stored.get("burn_in") if burn_in is None else burn_in
     result = Result(Source(path, criterion, burn_in, thresholds, likelihood))
     result.notes = notes
     return result
 
 
 def checked_plan(settings: Settings | None, prior: Prior | None) -> tuple[Settings, Prior]:
-    """Settings and prior with the defaults for None; UsageError if they are anything else."""
+    """Return settings and prior, by default those of the package; raise UsageError for objects of other types."""
     settings = Settings() if settings is None else settings
     prior = DirichletProcess() if prior is None else prior
     check_kind("settings", settings, Settings, "of the class Settings, as in Settings(iterations=600)")
@@ -413,21 +413,21 @@ def run_plan(
     return Source(path, criterion, None, thresholds, plan.options.model.likelihood, found, folder)
 
 
-def _told(path: Path) -> dict[str, Any]:
-    """Read from ``run.json`` how the result was summarised; empty if the file does not exist."""
+def _how_summarised(path: Path) -> dict[str, Any]:
+    """Read from ``run.json`` how the result was summarised, and of how many iterations; empty if there is no file."""
     if not path.exists():
         return {}
     try:
-        told = json.loads(path.read_text(encoding="utf-8"))
+        run = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
         raise TraceError(f"{path}: cannot be read: {problem}: give the trace beside it instead") from None
     kinds: dict[str, Any] = {"consensus": str, "burn_in": int, "iterations": int}
     kinds |= dict.fromkeys(Thresholds._fields, float | int)
     known = None
-    if isinstance(told, dict):
-        convergence = told.get("convergence")
-        told |= convergence if isinstance(convergence, dict) else {}
-        known = {name: told[name] for name in kinds if name in told}
+    if isinstance(run, dict):
+        convergence = run.get("convergence")
+        found = {**run, "iterations": convergence.get("iterations")} if isinstance(convergence, dict) else run
+        known = {name: found[name] for name in kinds if name in found}
     if known is None or not all(isinstance(value, kinds[name]) for name, value in known.items()):
         raise TraceError(f"{path}: is not what analyze writes: give the trace beside it instead")
     return known

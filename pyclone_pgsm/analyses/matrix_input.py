@@ -31,12 +31,12 @@ def mixture_settings(settings: Settings) -> Settings:
 
 
 def as_numbers(what: str, X: ArrayLike) -> NDArray[np.float64]:
-    """Any array of numbers as one of floats that can be written to: read-only ones would be compiled for anew.
+    """Return an array of numbers as writable floats, because kernels would be compiled again for a read-only array.
 
     Raises
     ------
     UsageError
-        X is none; the message begins with `what` it is.
+        X does not consist of numbers; the message begins with `what`, the name of X.
     """
     try:
         values = np.asarray(X)
