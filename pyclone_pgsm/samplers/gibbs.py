@@ -11,6 +11,9 @@ Observations of the same *kind* have equal data. The values computed for one are
 that have changed in between. When y moves from b to b', half of the changed values are already known:
 
     L(y | b after) = L(y | b without y, before),     L(y | b' without y, after) = L(y | b', before).
+
+The uniform random number u that selects the block is drawn first. The observation stays if u w < w_own, where w is the
+sum of all weights, so most visits are decided by upper bounds of the other blocks' weights (:func:`choose_block`).
 """
 
 from __future__ import annotations
@@ -30,8 +33,10 @@ NEGLIGIBLE = 37.0
 # SLACK nats below it, or when one of these or another block is more than LARGEST nats above it.
 SLACK = 3.0
 LARGEST = 300.0
-JOINING, STAYING = 1, 2
-"""Bits of `Known.flags`: log L(y | b) is up to date; log L(y | b without y) is up to date."""
+SMALLEST = 1e-16  # smallest random number that is divided by
+JOINING, STAYING, BOUNDED = 1, 2, 4
+"""Bits of `Known.flags`: log L(y | b) is up to date; log L(y | b without y) is up to date; log L(y | b) is only known
+to be below a cutoff, and ``weight`` is an upper bound."""
 
 
 class Known(NamedTuple):
@@ -42,9 +47,9 @@ class Known(NamedTuple):
     joining, staying : (C,) float64
         log L(y | b) and log L(y | b without y).
     flags : (C,) int64
-        Which of these are up to date: JOINING, STAYING.
+        What is known of the block: JOINING, STAYING, BOUNDED.
     weight : (C,) float64
-        Weight of joining the block.
+        Weight of joining the block, or its upper bound.
     slots, cutoffs, results : (C,)
         Workspace for predictives: slots of the blocks, values below which predictives are negligible, and results.
     """
@@ -67,6 +72,8 @@ class Visit(NamedTuple):
         The observation, and the slot of its block.
     is_alone : bool
         Whether its block has no other member.
+    is_last : bool
+        Whether no other observation of its kind follows at once.
     u : float
         Uniform random number in [0, 1) that decides on the block.
     log_p_own, log_p_new : float
@@ -76,6 +83,7 @@ class Visit(NamedTuple):
     i: int
     own: int
     is_alone: bool
+    is_last: bool
     u: float
     log_p_own: float
     log_p_new: float
@@ -114,7 +122,7 @@ def relative_weight(log_p):
 
 
 @inner(**LEAF)
-def start_visit(likelihood, prior, partition, i, log_new, known, u):
+def start_visit(likelihood, prior, partition, i, is_last, log_new, known, u):
     """Begin the visit of observation i: weights of staying and of a new block; `log_new` is log L(y_i)."""
     labels, sizes, stats, _, _, counter = partition
     log_tau1, log_tau2 = prior.log_tau1, prior.log_tau2
@@ -130,32 +138,40 @@ def start_visit(likelihood, prior, partition, i, log_new, known, u):
             known.staying[own] = likelihood.log_predictive_without(stats[own], i)
             known.flags[own] |= STAYING
         log_p_own = known.staying[own] + log_tau2[sizes[own]] - log_tau2[sizes[own] - 1]
-    return Visit(i, own, is_alone, u, log_p_own, log_p_new)
+    return Visit(i, own, is_alone, is_last, u, log_p_own, log_p_new)
 
 
 @inner(**LEAF)
-def predict_others(likelihood, log_tau2, partition, visit, base, known):
-    """Compute the unknown weights of joining other blocks, relative to exp(`base`); return the largest log weight."""
+def predict_others(likelihood, log_tau2, partition, visit, base, lowest, known):
+    """Compute the unknown weights of joining other blocks, relative to exp(`base`).
+
+    Blocks with a log weight below `lowest` are marked as BOUNDED. The largest of the other log weights is returned.
+    """
     _, sizes, stats, active, _, counter = partition
     flags, slots, cutoffs, results = known.flags, known.slots, known.cutoffs, known.results
     count = 0
     for b in range(counter[0]):
         slot = active[b]
-        if slot != visit.own and not flags[slot] & JOINING:
+        if slot != visit.own and not flags[slot] & (JOINING | BOUNDED):
             slots[count] = slot
-            cutoffs[count] = base - NEGLIGIBLE - SLACK - log_size_ratio(log_tau2, sizes[slot])
+            cutoffs[count] = lowest - log_size_ratio(log_tau2, sizes[slot])
             count += 1
     best = -np.inf
     if count == 0:
         return best
     likelihood.log_predictives(stats, slots[:count], visit.i, cutoffs, results)
+    bound = relative_weight(lowest - base)
     for b in range(count):
         slot = slots[b]
-        known.joining[slot] = results[b]
-        flags[slot] |= JOINING
-        log_p = results[b] + log_size_ratio(log_tau2, sizes[slot])
-        known.weight[slot] = relative_weight(log_p - base)
-        best = max(best, log_p)
+        if results[b] < cutoffs[b]:
+            flags[slot] |= BOUNDED
+            known.weight[slot] = bound
+        else:
+            flags[slot] |= JOINING
+            known.joining[slot] = results[b]
+            log_p = results[b] + log_size_ratio(log_tau2, sizes[slot])
+            known.weight[slot] = relative_weight(log_p - base)
+            best = max(best, log_p)
     return best
 
 
@@ -196,12 +212,24 @@ def draw_block(partition, visit, weight, weight_own, weight_new):
 @inner(**LEAF)
 def choose_block(likelihood, log_tau2, partition, visit, base, known):
     """Return the slot that the observation chooses (-1 for a new block), and the base of the known weights."""
-    best = predict_others(likelihood, log_tau2, partition, visit, base, known)
+    weight_own = relative_weight(visit.log_p_own - base)
+    weight_new = relative_weight(visit.log_p_new - base)
+    best = -np.inf
+    spare = weight_own * (1.0 - visit.u) - weight_new * visit.u
+    if visit.is_last and spare > 0.0:
+        # if no other block has more than an equal part of this, the observation stays
+        lowest = base + math.log(spare / (max(visit.u, SMALLEST) * partition.counter[0]))
+        best = predict_others(likelihood, log_tau2, partition, visit, base, lowest, known)
+        if draw_block(partition, visit, known.weight, weight_own, weight_new) == visit.own:
+            return visit.own, base
+        keep_flags(partition, known, JOINING | STAYING)
+    negligible = base - NEGLIGIBLE - SLACK
+    best = max(best, predict_others(likelihood, log_tau2, partition, visit, base, negligible, known))
     if best > base + LARGEST:
         base = best
         rescale(log_tau2, partition, base, known)
-    weight_own = relative_weight(visit.log_p_own - base)
-    weight_new = relative_weight(visit.log_p_new - base)
+        weight_own = relative_weight(visit.log_p_own - base)
+        weight_new = relative_weight(visit.log_p_new - base)
     return draw_block(partition, visit, known.weight, weight_own, weight_new), base
 
 
@@ -243,12 +271,13 @@ def visit_all(likelihood, prior, partition, order, first, known, rng):
             return t, moved
         i = order[t]
         u = rng.random()
+        is_last = t + 1 == len(order) or likelihood.kind(order[t + 1]) != likelihood.kind(i)
         if likelihood.kind(i) != kind:
             kind = likelihood.kind(i)
             log_new = likelihood.log_prior_predictive(i)
             base = np.inf
             keep_flags(partition, known, 0)
-        visit = start_visit(likelihood, prior, partition, i, log_new, known, u)
+        visit = start_visit(likelihood, prior, partition, i, is_last, log_new, known, u)
         best = max(visit.log_p_new, visit.log_p_own)
         if best < base - SLACK or best > base + LARGEST:
             base = best

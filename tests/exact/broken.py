@@ -148,10 +148,17 @@ GIBBS_FAULTS = {
     "block that was joined counts as before": Fault(
         "flags[target] = STAYING", "flags[target] = flags[target] | STAYING if BROKEN else STAYING"
     ),
+    "small weights count as none": Fault(
+        "known.weight[slot] = bound", "known.weight[slot] = 0.0 if BROKEN else bound"
+    ),
+    "bounds count as weights": Fault(
+        "keep_flags(partition, known, JOINING | STAYING)",
+        "keep_flags(partition, known, JOINING | STAYING | BOUNDED if BROKEN else JOINING | STAYING)",
+    ),
 }
 
 
-GIBBS_STEPS = ("visit_all", "start_visit", "move")
+GIBBS_STEPS = ("visit_all", "start_visit", "choose_block", "predict_others", "move")
 
 
 def with_faults(

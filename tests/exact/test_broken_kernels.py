@@ -36,6 +36,8 @@ GIBBS_SHOWN_BY = {
     "lone observation counts its own block": ("counts_of_two", SWEEP),
     "block that was left counts as before": ("repeated", SWEEP),
     "block that was joined counts as before": ("repeated", SWEEP),
+    "small weights count as none": ("counts", SWEEP),
+    "bounds count as weights": ("counts", SWEEP),
 }
 SHOWN_BY = {
     "annealing of n = |s| left out": ("counts_of_two", Kernel(moves=1, particles=2)),

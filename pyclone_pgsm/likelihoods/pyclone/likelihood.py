@@ -25,11 +25,11 @@ from pyclone_pgsm.likelihoods.pyclone.statistic import (
     TINY,
     accumulate,
     add_one,
-    bound_outside,
     clear_part,
     dot,
     dot_inverse,
     flush,
+    is_below_outside,
     least_inside,
     log_far_predictive,
     log_sum_exp,
@@ -144,11 +144,13 @@ class PyClone(NamedTuple):
 
     @leaf
     def log_predictives(self, stats, slots, i, negligible, out):
-        """Compute predictives; as no factor exceeds 1, the product so far is a bound that can end the loop early."""
+        """Compute predictives; as no factor exceeds 1, the bounds of those so far can end the loop early."""
         index, likelihood, G, C = self.index, self.likelihood, self.xi.shape[1], self.high.shape[1]
         flat = stats.reshape(stats.size)
         for b in range(len(slots)):
             start = slots[b] * stats.shape[1]
+            limit = math.exp(negligible[b])
+            bound = 1.0
             total = 0.0
             product = 1.0
             for d in range(index.shape[1]):
@@ -158,6 +160,10 @@ class PyClone(NamedTuple):
                 part = part_of(start, d, G, C)
                 hidden = flat[part.outside]
                 predictive = dot(flat, part.weights, likelihood, row, flat[part.lo], flat[part.hi])
+                bound *= predictive + hidden + TINY
+                if bound < limit or total < negligible[b]:
+                    total = -np.inf
+                    break
                 if predictive > EXACT * hidden and predictive > TINY:
                     product *= predictive
                     if product > SMALL:
@@ -165,13 +171,8 @@ class PyClone(NamedTuple):
                     total += math.log(product)
                 else:
                     total += math.log(product)
-                    if total + math.log(predictive + hidden + TINY) < negligible[b]:
-                        total = -np.inf
-                    else:
-                        total += log_far_predictive(flat, part, self.xi, self.high, row, predictive)
+                    total += log_far_predictive(flat, part, self.xi, self.high, row, predictive)
                 product = 1.0
-                if total < negligible[b]:
-                    break
             out[b] = total + math.log(product)
 
     @leaf
@@ -189,9 +190,11 @@ class PyClone(NamedTuple):
             inverse = dot_inverse(stat, part.weights, self.likelihood, row, stat[part.lo], stat[part.hi])
             # if l underflows inside the window, the sum is infinite or NaN, and not below the limit
             if inverse < 1.0 / TINY and least_inside(stat, part, self.low, row) > DEEP:
-                bound = bound_outside(stat, part, self.low, row, -1.0) - stat[part.log_z]
                 # the sum is at least 1, as l <= 1; this usually suffices
-                if bound < -log_exact or bound < math.log(inverse) - log_exact:
+                limit = stat[part.log_z] - log_exact
+                if is_below_outside(stat, part, self.low, row, -1.0, limit) or is_below_outside(
+                    stat, part, self.low, row, -1.0, limit + math.log(inverse)
+                ):
                     product *= inverse
                     if product > 1.0 / TINY:
                         total -= math.log(product)

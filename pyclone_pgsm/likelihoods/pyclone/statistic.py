@@ -114,43 +114,20 @@ def multiply(stat, at, table, row, scale, lo, hi):
 
 @inner(**LEAF, fastmath=MAX, error_model="numpy")
 def maximum(stat, lo, hi):
-    """Return the largest of stat[lo..hi - 1]; four running maxima avoid waiting for the previous comparison."""
-    a = b = c = d = -np.inf
-    k = np.uint64(lo)
-    while k + np.uint64(4) <= np.uint64(hi):
-        a = stat[k] if stat[k] > a else a
-        b = stat[k + np.uint64(1)] if stat[k + np.uint64(1)] > b else b
-        c = stat[k + np.uint64(2)] if stat[k + np.uint64(2)] > c else c
-        d = stat[k + np.uint64(3)] if stat[k + np.uint64(3)] > d else d
-        k += np.uint64(4)
-    while k < np.uint64(hi):
-        a = stat[k] if stat[k] > a else a
-        k += np.uint64(1)
-    return max(max(a, b), max(c, d))
+    """Return the largest of stat[lo..hi - 1]."""
+    highest = -np.inf
+    for k in range(np.uint64(lo), np.uint64(hi)):
+        highest = max(highest, stat[k])
+    return highest
 
 
 @inner(**LEAF, fastmath=MAX, error_model="numpy")
 def highest_bound(stat, bounds, table, row, first, last, sign):
-    """Return max_c bounds_c + sign table[row, c] over first <= c < last, also with four running maxima."""
-    a = b = c = d = -np.inf
-    k = np.uint64(first)
-    bounds = np.uint64(bounds)
-    row = np.uint64(row)
-    while k + np.uint64(4) <= np.uint64(last):
-        w = stat[bounds + k] + sign * table[row, k]
-        x = stat[bounds + k + np.uint64(1)] + sign * table[row, k + np.uint64(1)]
-        y = stat[bounds + k + np.uint64(2)] + sign * table[row, k + np.uint64(2)]
-        z = stat[bounds + k + np.uint64(3)] + sign * table[row, k + np.uint64(3)]
-        a = w if w > a else a
-        b = x if x > b else b
-        c = y if y > c else c
-        d = z if z > d else d
-        k += np.uint64(4)
-    while k < np.uint64(last):
-        w = stat[bounds + k] + sign * table[row, k]
-        a = w if w > a else a
-        k += np.uint64(1)
-    return max(max(a, b), max(c, d))
+    """Return max_c bounds_c + sign table[row, c] over first <= c < last."""
+    highest = -np.inf
+    for c in range(np.uint64(first), np.uint64(last)):
+        highest = max(highest, stat[np.uint64(bounds) + c] + sign * table[np.uint64(row), c])
+    return highest
 
 
 @inner(**LEAF, error_model="numpy")
@@ -161,6 +138,23 @@ def bound_outside(stat, part, table, row, sign):
         highest_bound(stat, part.bounds, table, row, 0.0, stat[part.first], sign),
         highest_bound(stat, part.bounds, table, row, stat[part.last], float(C), sign),
     )
+
+
+@inner(**LEAF, fastmath=SUM, error_model="numpy")
+def num_above(stat, bounds, table, row, first, last, sign, limit):
+    """Return how many bounds_c + sign table[row, c] exceed `limit` over first <= c < last; a sum vectorises best."""
+    number = 0.0
+    for c in range(np.uint64(first), np.uint64(last)):
+        number += 1.0 if stat[np.uint64(bounds) + c] + sign * table[np.uint64(row), c] > limit else 0.0
+    return number
+
+
+@inner(**LEAF, error_model="numpy")
+def is_below_outside(stat, part, table, row, sign, limit):
+    """Whether S_k + sign xi_k is at most `limit` for all k outside the window."""
+    C = float(table.shape[1])
+    before = num_above(stat, part.bounds, table, row, 0.0, stat[part.first], sign, limit)
+    return before + num_above(stat, part.bounds, table, row, stat[part.last], C, sign, limit) == 0.0
 
 
 @inner(**LEAF, error_model="numpy")
@@ -196,23 +190,12 @@ def log_sum_exp(stat, part, xi, row, sign):
 # Changes
 
 
-@inner(**LEAF, fastmath=SUM, error_model="numpy")
+@inner(**LEAF, error_model="numpy")
 def flush(stat, part, xi):
-    """Make the deferred updates of S, four in one pass."""
-    pending = int(stat[part.pending])
-    done = 0
-    while done + 4 <= pending:
-        first = part.deferred + done
-        w, x, y, z = stat[first], stat[first + 1], stat[first + 2], stat[first + 3]
-        a, b, c, d = row_of(w), row_of(x), row_of(y), row_of(z)
-        w, x, y, z = sign_of(w), sign_of(x), sign_of(y), sign_of(z)
-        for k in range(np.uint64(xi.shape[1])):
-            stat[np.uint64(part.sums) + k] += w * xi[a, k] + x * xi[b, k] + y * xi[c, k] + z * xi[d, k]
-        done += 4
-    while done < pending:
-        entry = stat[part.deferred + done]
+    """Make the deferred updates of S."""
+    for u in range(int(stat[part.pending])):
+        entry = stat[part.deferred + u]
         accumulate(stat, part.sums, xi, row_of(entry), sign_of(entry))
-        done += 1
     stat[part.pending] = 0
 
 
@@ -345,7 +328,7 @@ def remove_one(stat, part, xi, likelihood, low, row):
 def log_far_predictive(stat, part, xi, high, row, predictive):
     """Return the log predictive of an observation with little mass in the window, whose sum is `predictive`."""
     if predictive > TINY:
-        bound = bound_outside(stat, part, high, row, 1.0) - stat[part.log_z]
-        if bound < math.log(predictive) - math.log(EXACT * xi.shape[1]):
+        limit = stat[part.log_z] + math.log(predictive) - math.log(EXACT * xi.shape[1])
+        if is_below_outside(stat, part, high, row, 1.0, limit):
             return math.log(predictive)
     return log_sum_exp(stat, part, xi, row, 1.0) - stat[part.log_z]
