@@ -7,10 +7,13 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from pyclone_pgsm.sampling.settings import Settings
+
+GRID_SIZE = 101
 
 
 def compile_ahead(likelihood: str, settings: Settings, threads: int | None) -> None:
@@ -18,17 +21,18 @@ def compile_ahead(likelihood: str, settings: Settings, threads: int | None) -> N
     from pyclone_pgsm.jit.second_process import start_precompiling
     from pyclone_pgsm.likelihoods.registry import find_likelihood
     from pyclone_pgsm.sampling.chains import effective_threads
+    from pyclone_pgsm.tumour.options import TUMOUR
 
     if settings.has_particles and effective_threads(threads, settings.chains) > 1:
-        start_precompiling(find_likelihood(likelihood), likelihood)
+        start_precompiling(find_likelihood(likelihood), likelihood, compile_summary(likelihood == TUMOUR))
 
 
-def _four_mutations(grid_size: int) -> Any:
+def _four_mutations() -> Any:
     import numpy as np
 
     from pyclone_pgsm.likelihoods.pyclone import make_pyclone
 
-    xi = -np.abs(np.linspace(0, 1, 4)[:, None] - np.linspace(0, 1, grid_size))
+    xi = -np.abs(np.linspace(0, 1, 4)[:, None] - np.linspace(0, 1, GRID_SIZE))
     xi -= xi.max(axis=1, keepdims=True)
     likelihood = np.exp(xi)
     index = np.arange(4, dtype=np.int32)[:, None]
@@ -76,8 +80,8 @@ def compile_moves(likelihood: Any, scheme: str) -> None:
     move(likelihood, tables, partition, np.array([0, 1]), settings, has_one_merged(scheme), pool, rng)
 
 
-def compile_summary(likelihood: Any, grid_size: int | None) -> None:
-    """Call the kernels of the summary, including those of a tumour if there is a grid."""
+def compile_summary(is_tumour: bool) -> Iterator[None]:
+    """Call the kernels of the summary, including those of a tumour if it is one; pause after each."""
     import numpy as np
 
     from pyclone_pgsm.posterior.consensus import assignment_probability, coclustering, consensus
@@ -88,16 +92,23 @@ def compile_summary(likelihood: Any, grid_size: int | None) -> None:
 
     labels = np.array([0, 0, 1, 1])
     draws = np.array([[0, 0, 1, 1], [0, 1, 1, 1]], np.uint8)
-    consensus(draws, rng=np.random.default_rng(0))
-    if grid_size is not None:
+    if is_tumour:
+        likelihood, grid = _four_mutations(), prevalence_grid(GRID_SIZE)
         blocks = block_posteriors((likelihood, row) for row in draws)
-        mutation_prevalences(blocks, draws, grid_size)
-        _, density = cluster_prevalences(blocks, draws, labels, grid_size)
+        yield
+        mutation_prevalences(blocks, draws, GRID_SIZE)
+        yield
+        _, density = cluster_prevalences(blocks, draws, labels, GRID_SIZE)
+        yield
         match_clusters(draws, labels)
-        grid = prevalence_grid(grid_size)
+        yield
         reads_given_clusters([(deduplicate(_two_reads()), 100.0)], labels, density, grid, "major")
+        yield
     assignment_probability(draws, labels)
+    yield
     coclustering(draws, np.arange(4))
+    yield
+    consensus(draws, rng=np.random.default_rng(0))
 
 
 def main() -> None:
@@ -106,16 +117,17 @@ def main() -> None:
 
     from pyclone_pgsm.likelihoods.registry import find_likelihood
     from pyclone_pgsm.sampling.settings import MIXTURE_SCHEME
+    from pyclone_pgsm.tumour.options import TUMOUR
 
     gc.disable()  # garbage collection takes a twentieth of the time of compiling
     name = sys.argv[1]
-    if name == "pyclone":
-        likelihood, grid_size = _four_mutations(101), 101
+    if name == TUMOUR:
+        compile_moves(_four_mutations(), "multinomial")
     else:
         kind: Any = find_likelihood(name)
-        likelihood, grid_size = kind.from_data(np.zeros((4, 2))), None
-    compile_moves(likelihood, "multinomial" if name == "pyclone" else MIXTURE_SCHEME)
-    compile_summary(likelihood, grid_size)
+        compile_moves(kind.from_data(np.zeros((4, 2))), MIXTURE_SCHEME)
+    for _ in compile_summary(name == TUMOUR):
+        pass
 
 
 if __name__ == "__main__":

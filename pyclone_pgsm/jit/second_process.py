@@ -2,7 +2,8 @@
 
 numba compiles on one processor. At the first start with a likelihood a second process compiles, into the same folder,
 what the program needs late (split-merge moves, the summary), while the program compiles what it needs first. If the
-second process is not done in time, the program waits for it, because compiling the same would take longer.
+program needs a function that the second process is compiling, it waits, because compiling the same would take longer;
+meanwhile it compiles what the second process would compile last.
 """
 
 from __future__ import annotations
@@ -11,14 +12,15 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 _started: dict[type, subprocess.Popen[bytes]] = {}  # by likelihood class
+_meanwhile: dict[type, Iterator[None]] = {}
 _awaited: set[tuple[Callable[..., Any], type]] = set()
 
 
-def start_precompiling(likelihood: type, name: str) -> None:
+def start_precompiling(likelihood: type, name: str, meanwhile: Iterator[None]) -> None:
     """Start the second process if nothing has been compiled yet and no other program has started one.
 
     Parameters
@@ -27,6 +29,8 @@ def start_precompiling(likelihood: type, name: str) -> None:
         The class.
     name : str
         Its name for :func:`~pyclone_pgsm.likelihoods.registry.find_likelihood`.
+    meanwhile : iterator of None
+        Each step compiles a function, while the program would wait for the second process.
     """
     from pyclone_pgsm.jit.compiling import is_cold, precompiling_lock
     from pyclone_pgsm.jit.kept_code import own_processes
@@ -44,6 +48,7 @@ def start_precompiling(likelihood: type, name: str) -> None:
         pass_fds=[lock],  # the second process keeps the lock until it ends, even if this one ends earlier
     )
     os.close(lock)
+    _meanwhile[likelihood] = meanwhile
     own_processes.add(_started[likelihood].pid)
 
 
@@ -59,7 +64,8 @@ def await_precompiled(function: Callable[..., Any], likelihood: type) -> None:
         return
     from pyclone_pgsm.jit.compiling import is_kept
 
-    process = _started.get(likelihood)
+    process, meanwhile = _started.get(likelihood), _meanwhile.get(likelihood, iter(()))
     while process is not None and process.poll() is None and not is_kept(function, likelihood):
-        time.sleep(0.05)
+        if next(meanwhile, "done") == "done":
+            time.sleep(0.05)
     _awaited.add((function, likelihood))
