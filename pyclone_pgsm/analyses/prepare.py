@@ -313,7 +313,7 @@ def _samples_left_out(samples: Sequence[str], left_out: Sequence[LeftOut]) -> li
 
 
 def _purity_unknown(samples: Sequence[str], segments: Segments, content: ContentOption) -> list[str]:
-    told = {hint.sample_id for hint in segments.hints if hint.purity is not None}
-    told |= set(content if isinstance(content, Mapping) else samples if content is not None else ())
-    unknown = [sample for sample in samples if sample not in told]
+    given = {hint.sample_id for hint in segments.hints if hint.purity is not None}
+    given |= set(content if isinstance(content, Mapping) else samples if content is not None else ())
+    unknown = [sample for sample in samples if sample not in given]
     return [content_taken_as_one(unknown)] if unknown else []

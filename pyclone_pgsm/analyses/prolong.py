@@ -27,7 +27,7 @@ def prolonged(
                 f"{limits[0]}: can only be used with `iterations` auto, but `iterations` {iterations} is given: "
                 "leave one of the two out"
             )
-        return _for_so_many(trace, iterations)
+        return _with_iterations(trace, iterations)
     if iterations == "auto" or trace.options.settings.until_converged:
         return _until_converged(trace, max_iterations, max_time)
     if limits:
@@ -35,14 +35,14 @@ def prolonged(
             f"{limits[0]}: the chains of {trace.path} have a fixed number of iterations: give `iterations` auto, too, "
             "to let them run until they have converged"
         )
-    return _for_so_many(trace, trace.options.settings.lengths[0])
+    return _with_iterations(trace, trace.options.settings.lengths[0])
 
 
 def _longest(trace: Trace) -> int:
     return max((int(chain.iteration[-1]) for chain in trace.chains if len(chain.iteration)), default=0)
 
 
-def _for_so_many(trace: Trace, iterations: int) -> RunOptions | None:
+def _with_iterations(trace: Trace, iterations: int) -> RunOptions | None:
     options, settings = trace.options, trace.options.settings
     total, burn_in = settings.lengths
     if settings.until_converged and options.stopped in (None, "max-time"):

@@ -49,11 +49,12 @@ def metavar_of(kind: Any) -> str | None:
     return next(filter(None, map(metavar_of, get_args(kind))), None)
 
 
-def grouped(panel: str | None, told: dict[str, tuple[Any, ...]]) -> Options:
+def grouped(panel: str | None, descriptions: dict[str, tuple[Any, ...]]) -> Options:
     """Return a group of options under one heading. Each is given as type, default and help, and optionally metavar and
     names."""
     return {
-        name: (_option(name, panel, kind, *rest), default) for name, (kind, default, *rest) in told.items()
+        name: (_option(name, panel, kind, *rest), default)
+        for name, (kind, default, *rest) in descriptions.items()
     }
 
 
@@ -62,8 +63,8 @@ def _option(
 ) -> Any:
     """Return the annotation of an option."""
     flags = (names or "--" + name.replace("_", "-")).split("|")
-    told = typer.Option(*flags, metavar=metavar or metavar_of(kind), help=text, rich_help_panel=panel)
-    return Annotated[kind, told]
+    option = typer.Option(*flags, metavar=metavar or metavar_of(kind), help=text, rich_help_panel=panel)
+    return Annotated[kind, option]
 
 
 def _named(text: str) -> Path:

@@ -52,9 +52,9 @@ def summary_lines(result: Result[Any], left_out: int) -> list[str]:
     from pyclone_pgsm.tumour.base_measure import is_weight
 
     lines = ANALYSES[result.summary.kind].lines(result, left_out)
-    told = [d for d in result.diagnostics if not math.isnan(d.rhat)]
-    convergence = [f"{d.name} {d.rhat:.2f}" for d in told if not is_weight(d.name)]
-    weights = [d.rhat for d in told if is_weight(d.name)]
+    known = [d for d in result.diagnostics if not math.isnan(d.rhat)]
+    convergence = [f"{d.name} {d.rhat:.2f}" for d in known if not is_weight(d.name)]
+    weights = [d.rhat for d in known if is_weight(d.name)]
     if weights:
         convergence.append(f"weights of the prevalence prior at most {max(weights):.2f}")
     if convergence:

@@ -99,8 +99,8 @@ class Result(Generic[S_co]):
     @property
     def largest_rhat(self) -> float:
         """Largest R-hat of all traced quantities; NaN with too few draws."""
-        told = [each.rhat for each in self.diagnostics if not math.isnan(each.rhat)]
-        return max(told, default=math.nan)
+        known = [each.rhat for each in self.diagnostics if not math.isnan(each.rhat)]
+        return max(known, default=math.nan)
 
 
 def _doubts_of_length(trace: Trace, verdict: Verdict) -> list[str]:

@@ -87,13 +87,13 @@ def _figure(height: int, described: str, across: tuple[float, float], up: tuple[
 
 
 def _item(
-    made: Any, target: str, shapes: Any, told: list[tuple[str, str]], **hovering: Any
+    made: Any, target: str, shapes: Any, tooltips: list[tuple[str, str]], **hovering: Any
 ) -> dict[str, Any]:
-    """Return the figure as JSON, with tools to select the `shapes` and to hover over them, which shows `told`.
+    """Return the figure as JSON, with tools to select the `shapes` and to hover over them, which shows `tooltips`.
 
     The parts are numbered in order of appearance, because Bokeh's ids differ from run to run.
     """
-    made.add_tools(HoverTool(renderers=[shapes], tooltips=told, **hovering), TapTool(renderers=[shapes]))
+    made.add_tools(HoverTool(renderers=[shapes], tooltips=tooltips, **hovering), TapTool(renderers=[shapes]))
     known: dict[str, str] = {}
 
     def named(value: Any) -> Any:
@@ -164,9 +164,9 @@ def prevalence_lines(summary: Summary, target: str) -> dict[str, Any]:
     dots = made.add_glyph(
         points, Scatter(x="x", y="y", size="diameter", fill_color="colour", fill_alpha="alpha", **drawn)
     )
-    told = [("cluster", "@cluster"), ("mutations", "@size"), ("sample", "@sample")]
-    told.append(("prevalence", "@y{0.000} [@lower{0.000}, @upper{0.000}]"))
-    return _item(made, target, dots, told)
+    tooltips = [("cluster", "@cluster"), ("mutations", "@size"), ("sample", "@sample")]
+    tooltips.append(("prevalence", "@y{0.000} [@lower{0.000}, @upper{0.000}]"))
+    return _item(made, target, dots, tooltips)
 
 
 def scatter(target: str, fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
@@ -178,8 +178,8 @@ def scatter(target: str, fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
     dots = made.add_glyph(source, glyph, name="dots")
     dots.nonselection_glyph = None
     dots.selection_glyph = None
-    told = [(name, f"@{{{column}}}") for name, column in fields]
-    return _item(made, target, dots, told, limit=6)
+    tooltips = [(name, f"@{{{column}}}") for name, column in fields]
+    return _item(made, target, dots, tooltips, limit=6)
 
 
 def densities(target: str) -> dict[str, Any]:

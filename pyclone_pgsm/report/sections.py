@@ -80,9 +80,9 @@ def _how_to_repeat(command: str) -> str:
     if not command:
         return ""
     is_of_shell = command.startswith("pyclone-pgsm ")
-    told = "To repeat it, run in the same folder" if is_of_shell else "Run from Python with"
+    heading = "To repeat it, run in the same folder" if is_of_shell else "Run from Python with"
     words = " ".join(f"<span>{escaped(word)}</span>" for word in command.split(" "))
-    return f"<p>{told}:</p><pre><code>{words}</code></pre>"
+    return f"<p>{heading}:</p><pre><code>{words}</code></pre>"
 
 
 def _short(value: Any) -> str:

@@ -6,7 +6,7 @@
     /chains/<k>/        labels [iterations, T], iteration, num_clusters, concentration, log_joint, seconds, and one
                         dataset for each other hyperparameter of the partition prior (discount) and of the likelihood
                         (precision, error_rate, tumour_content:SAMPLE, ..); outliers [iterations, T] if mutations may
-                        be; watched [iterations, W] of tumours: prevalences by which it is told whether chains agree;
+                        be; watched [iterations, W] of tumours: prevalences by which the chains are compared;
                         moves [iterations, M, 4]: of each of the options' "moves", in that iteration, how often it was
                         tried, changed the partition, left more clusters, left fewer
     /chains/<k>/state   what the chain needs to go on: iterations done, labels, outliers, random generator, visits (how

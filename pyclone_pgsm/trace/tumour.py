@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
@@ -35,6 +36,8 @@ from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
 from pyclone_pgsm.tumour.grid import DENSITIES, prevalence_grid
 from pyclone_pgsm.tumour.model import PER_SAMPLE, PREVALENCE_PRIORS
 from pyclone_pgsm.tumour.options import TumourOptions
+
+CELL_ENDS = re.compile("[\t\n\r\0]")
 
 LARGEST_GRID = 10_001
 BINOMIAL = 10.0
@@ -240,7 +243,7 @@ def _check_observations(data: Observations, genotype_prior: str) -> None:
         if name not in ANNOTATIONS:
             raise Fault("data/annotations", f"{shown(name)} is none of {', '.join(sorted(ANNOTATIONS))}")
         for place, text in enumerate(texts):
-            if any(letter in text for letter in "\t\n\r\0"):
+            if CELL_ENDS.search(text):
                 reason = f"[{place}] is {shown(text)}, more than a cell of a table"
                 raise Fault(f"data/annotations/{name}", reason)
     for minor, major in (("minor_cn", "major_cn"), ("subclonal_minor_cn", "subclonal_major_cn")):

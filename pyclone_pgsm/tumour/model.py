@@ -278,8 +278,8 @@ class PyCloneModel(Model):
         """Return the observations of a part in a setting, and their precision."""
         table = self._parts[part]
         if setting.error_rate is not None:
-            told = ~np.isnan(table.error_rate)
-            table = replace(table, error_rate=np.where(told, table.error_rate, setting.error_rate))
+            given = ~np.isnan(table.error_rate)
+            table = replace(table, error_rate=np.where(given, table.error_rate, setting.error_rate))
         if setting.tumour_content is not None:
             table = replace(table, tumour_content=np.full(table.num_rows, setting.tumour_content))
         return table, setting.precision

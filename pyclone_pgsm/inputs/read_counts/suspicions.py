@@ -65,14 +65,14 @@ def _highest_frequencies(observations: Observations) -> NDArray[np.float64]:
 
 def _swapped_alleles(observations: Observations) -> list[str]:
     frequency = _frequencies(observations)
-    told = ~np.isnan(frequency)
-    enough = told.sum(axis=0) >= LEAST_MUTATIONS
+    known = ~np.isnan(frequency)
+    enough = known.sum(axis=0) >= LEAST_MUTATIONS
     if not enough.any():
         return []
-    frequency, told = frequency[:, enough], told[:, enough]
+    frequency, known = frequency[:, enough], known[:, enough]
     highest = _highest_frequencies(observations)[:, enough] + FAR_ABOVE
-    impossible = (frequency[told] > highest[told]).mean()
-    impossible_if_swapped = (1 - frequency[told] > highest[told]).mean()
+    impossible = (frequency[known] > highest[known]).mean()
+    impossible_if_swapped = (1 - frequency[known] > highest[known]).mean()
     is_high = np.nanmedian(frequency, axis=0).min() > HIGH_FREQUENCY
     if (
         impossible < (MANY_IMPOSSIBLE if is_high else MOST_IMPOSSIBLE)

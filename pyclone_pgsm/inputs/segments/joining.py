@@ -38,7 +38,7 @@ from pyclone_pgsm.inputs.segments.samples import (
     build_of,
     check_same_build,
     rows_by_sample,
-    told,
+    value_for,
 )
 from pyclone_pgsm.inputs.segments.states import EXCESS, States, states_of_tumour
 
@@ -97,9 +97,9 @@ def join(
     rows = rows_by_sample(segments, samples)
     known = {
         sample: Sample(
-            told(sexes, sample, segments, rows[sample], "sex"),
+            value_for(sexes, sample, segments, rows[sample], "sex"),
             build or build_of(variants, segments, rows[sample], sample),
-            told(tumour_content, sample, segments, rows[sample], "purity"),
+            value_for(tumour_content, sample, segments, rows[sample], "purity"),
         )
         for sample in samples
     }

@@ -41,7 +41,7 @@ def rows_by_sample(segments: Segments, samples: Sequence[str]) -> dict[str, NDAr
     return {sample: rows.get(sample, nothing) for sample in samples}
 
 
-def told(option: object, sample: str, segments: Segments, rows: NDArray[np.int64], what: str) -> Any:
+def value_for(option: object, sample: str, segments: Segments, rows: NDArray[np.int64], what: str) -> Any:
     """Return the value of an option (one value, or one per sample) for a sample, or else that of its files of segments.
 
     The result is None if neither gives one, or if the files disagree.
