@@ -12,7 +12,7 @@ from small_runs import matrix
 from test_cli import call, refused
 
 from pyclone_pgsm.analyses import matrix_input
-from pyclone_pgsm.analyses.plan import make_plan
+from pyclone_pgsm.analyses import plan as plan_module
 from pyclone_pgsm.errors import TraceError
 from pyclone_pgsm.likelihoods.model import FixedModel
 from pyclone_pgsm.priors import DirichletProcess
@@ -34,13 +34,14 @@ def plugin(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def trace(plugin: Path, tmp_path: Path) -> Path:
-    """Of that likelihood, with iterations that no sampler made."""
+def trace(plugin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Of that likelihood, with iterations that no sampler made; no move is compiled for it."""
     counts = matrix("counts")
     options = matrix_input.stored_options(f"{plugin}:PoissonGamma", {"rate": 0.05}, counts)
     data = MatrixData(counts, options)
     settings = Settings(iterations=20, burn_in=10, chains=1)
-    plan = make_plan(data, settings, DirichletProcess())
+    monkeypatch.setattr(plan_module, "_rehearse", lambda _: None)
+    plan = plan_module.make_plan(data, settings, DirichletProcess())
     path = tmp_path / "t.h5"
     create_trace(path, data, plan.options, "a test", plan.states)
     (state,) = plan.states

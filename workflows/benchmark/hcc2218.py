@@ -129,7 +129,7 @@ def joined_lines(callers: Sequence[Caller]) -> list[str]:
         ]
         for caller in callers
     ]
-    return markdown(["caller", "joined", "share", "in no segment", "alleles not told", "two states"], rows)
+    return markdown(["caller", "joined", "share", "in no segment", "alleles unknown", "two states"], rows)
 
 
 def agreement_lines(callers: Sequence[Caller]) -> list[str]:
@@ -230,7 +230,7 @@ For TitanCNA the main state is compared. Two of the four fits went wrong, as the
 
 * PURPLE's copy numbers are mostly half-way between whole numbers, 1.5 where FACETS and CNVkit say 2, so that rounding
   turns them either way. {far} of its {segments} segments are more than 0.25 from a whole number. `left_out.tsv` lists
-  them one by one, and the number is told on the terminal: such a file is not fit for use.
+  them one by one, and the terminal gives their number: such a file is not fit for use.
 * TitanCNA takes the loss of one of two copies for a loss with gain of the other (2+0 where FACETS and CNVkit say 1+0),
   and puts a gain in {share} of the tumour cells over most of the normal genome. Nothing in its file tells so; a
   comparison with another caller does.
