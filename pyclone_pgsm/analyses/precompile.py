@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from pyclone_pgsm.sampling.settings import Settings
 
-GRID_SIZE = 101
+GRID_SIZE = 101  # of the made-up tumour; the machine code is the same for any
 
 
 def compile_ahead(likelihood: str, settings: Settings, threads: int | None) -> None:
@@ -81,7 +81,7 @@ def compile_moves(likelihood: Any, scheme: str) -> None:
 
 
 def compile_summary(is_tumour: bool) -> Iterator[None]:
-    """Call the kernels of the summary, including those of a tumour if it is one; pause after each."""
+    """Call the kernels of a summary, for a tumour including those of the prevalences; yield after each call."""
     import numpy as np
 
     from pyclone_pgsm.posterior.consensus import assignment_probability, coclustering, consensus

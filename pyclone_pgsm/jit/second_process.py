@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 _started: dict[type, subprocess.Popen[bytes]] = {}  # by likelihood class
-_meanwhile: dict[type, Iterator[None]] = {}
+_meanwhile: dict[type, Iterator[None]] = {}  # likewise: each step compiles a function
 _awaited: set[tuple[Callable[..., Any], type]] = set()
 
 
@@ -65,7 +65,8 @@ def await_precompiled(function: Callable[..., Any], likelihood: type) -> None:
     from pyclone_pgsm.jit.compiling import is_kept
 
     process, meanwhile = _started.get(likelihood), _meanwhile.get(likelihood, iter(()))
+    nothing_left = object()
     while process is not None and process.poll() is None and not is_kept(function, likelihood):
-        if next(meanwhile, "done") == "done":
+        if next(meanwhile, nothing_left) is nothing_left:
             time.sleep(0.05)
     _awaited.add((function, likelihood))

@@ -51,7 +51,7 @@ class Known(NamedTuple):
     weight : (C,) float64
         Weight of joining the block, or its upper bound.
     slots, cutoffs, results : (C,)
-        Workspace for predictives: slots of the blocks, values below which predictives are negligible, and results.
+        Workspace for predictives: slots of the blocks, values below which predictives need not be exact, and results.
     """
 
     joining: np.ndarray
@@ -211,7 +211,11 @@ def draw_block(partition, visit, weight, weight_own, weight_new):
 
 @inner(**LEAF)
 def choose_block(likelihood, log_tau2, partition, visit, base, known):
-    """Return the slot that the observation chooses (-1 for a new block), and the base of the known weights."""
+    """Return the slot that the observation chooses (-1 for a new block), and the base of the known weights.
+
+    The last observation of a kind usually stays by upper bounds of the other blocks' weights, which depend on its u and
+    so are of no use to others of its kind. If they leave a doubt, the bounded weights are computed.
+    """
     weight_own = relative_weight(visit.log_p_own - base)
     weight_new = relative_weight(visit.log_p_new - base)
     best = -np.inf

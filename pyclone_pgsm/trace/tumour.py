@@ -38,6 +38,7 @@ from pyclone_pgsm.tumour.model import PER_SAMPLE, PREVALENCE_PRIORS
 from pyclone_pgsm.tumour.options import TumourOptions
 
 CELL_ENDS = re.compile("[\t\n\r\0]")
+"""Characters that a cell of a table cannot contain."""
 
 LARGEST_GRID = 10_001
 BINOMIAL = 10.0
