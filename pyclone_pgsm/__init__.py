@@ -1,7 +1,5 @@
 """pyclone-pgsm: exact Bayesian clustering of tumour mutations by Particle Gibbs Split-Merge sampling."""
 
-from __future__ import annotations
-
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 

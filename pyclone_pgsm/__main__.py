@@ -1,7 +1,5 @@
 """The command ``pyclone-pgsm``, also run by ``python -m pyclone_pgsm``."""
 
-from __future__ import annotations
-
 from pyclone_pgsm.cli.terminal import guarded
 
 

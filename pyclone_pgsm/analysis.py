@@ -1,7 +1,5 @@
 """Clustering of a tumour's mutations from Python: :func:`analyze`."""
 
-from __future__ import annotations
-
 from collections.abc import Collection, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypedDict, Unpack

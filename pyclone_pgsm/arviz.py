@@ -1,7 +1,5 @@
 """Draws of a trace for ArviZ: :func:`to_arviz`. This needs the extra ``arviz``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

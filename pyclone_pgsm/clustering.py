@@ -20,8 +20,6 @@ array([[0., 1.]])
 True
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
@@ -244,7 +242,8 @@ def cluster(
         raise UsageError("`trace` and `out`: give one of them; the trace in the folder `out` is trace.h5")
     if out is not None:
         check_folder(Path(out), force, MatrixAnalysis.files)
-    data, settings = as_matrix(X), mixture_settings(settings)
+    data = as_matrix(X)
+    settings = mixture_settings(settings, len(data.values))
     find_table_likelihood(likelihood, parameters)
     compile_ahead(likelihood, settings, threads)
     rows = MatrixData(data, stored_options(likelihood, parameters, data))

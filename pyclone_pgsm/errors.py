@@ -4,8 +4,6 @@ Messages name parameters in backquotes, as in "`burn_in` -1: must be at least 0"
 by its options (:func:`pyclone_pgsm.cli.mistakes.with_options`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 

@@ -6,8 +6,6 @@ was left by a process that died; it is removed at the next write into its folder
 :class:`~pyclone_pgsm.errors.OutputError` is raised.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 from collections.abc import Iterable, Iterator

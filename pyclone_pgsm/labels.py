@@ -1,7 +1,5 @@
 """Renumbering the clusters of a partition in an order that does not depend on their previous numbers."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -6,8 +6,6 @@ with the process, however that ends. The file names the holder of the lock. On f
 alone decides: a holder on this machine counts if its process is running, one on another machine always counts.
 """
 
-from __future__ import annotations
-
 import errno
 import json
 import os

@@ -8,8 +8,6 @@ use, the others are free. The target is
 with log tau1(j) and log tau2(n) given as tables (:mod:`pyclone_pgsm.priors`).
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
@@ -49,6 +47,23 @@ class PartitionPrior(NamedTuple):
 
     log_tau1: np.ndarray
     log_tau2: np.ndarray
+
+
+@inner(**LEAF)
+def log_size_ratio(log_tau2, size):
+    """Return log tau2(n + 1) / tau2(n): the prior's part of the weight of a block of n that an observation may join."""
+    return log_tau2[size + 1] - log_tau2[size]
+
+
+@inner(**LEAF)
+def log_new_block(prior, num_others):
+    """Return the log of the prior's part of the weight of a new block of one besides `num_others` blocks.
+
+    It is tau2(1) tau1(k + 1) / tau1(k); tau1(0) is not defined, and the only block has nothing to be compared with.
+    """
+    if num_others == 0:
+        return prior.log_tau2[1]
+    return prior.log_tau2[1] + prior.log_tau1[num_others + 1] - prior.log_tau1[num_others]
 
 
 @inner(**LEAF)

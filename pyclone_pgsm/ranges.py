@@ -1,7 +1,5 @@
 """Checks of arguments: their types, and the bounds of the integer options with the reasons for the upper ones."""
 
-from __future__ import annotations
-
 import reprlib
 from collections.abc import Collection
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """SIGINT and SIGTERM: a command stops, cleans up and reports it, but never between two steps that belong together."""
 
-from __future__ import annotations
-
 import math
 import os
 import signal

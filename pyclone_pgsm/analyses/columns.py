@@ -3,8 +3,6 @@
 The page of tables in the documentation is made from this module, and a test compares the names with the tables written.
 """
 
-from __future__ import annotations
-
 TUMOUR_FILES = {
     "mutations.tsv": "one row for each mutation and sample",
     "clusters.tsv": "one row for each cluster and sample",

@@ -1,7 +1,5 @@
 """The kinds of data that can be analysed: one entry each."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from pyclone_pgsm.analyses.matrix import MatrixAnalysis

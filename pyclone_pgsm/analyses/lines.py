@@ -1,7 +1,5 @@
 """Lines for the terminal that all kinds of data share."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 SHOWN_CLUSTERS = 20

@@ -4,14 +4,13 @@ The peak is the memory that all steps share (the program, the data, the tables o
 what the chains and the summary need. T is the number of observations.
 """
 
-from __future__ import annotations
-
 import math
 from dataclasses import dataclass
 
 from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.machine import available, shown
+from pyclone_pgsm.posterior.summarize import CONSENSUS_DRAWS, LABEL_BYTES
 from pyclone_pgsm.sampling.settings import APART, MANY, MOST_ALONE, Settings
 from pyclone_pgsm.trace.dataset import Dataset
 
@@ -19,10 +18,6 @@ MEGABYTE = 1 << 20
 PROGRAM = 300 * MEGABYTE
 """Python, its libraries, and compiled code."""
 PICTURES = 90 * MEGABYTE
-DRAWS = 1000
-"""Partitions that are read for the consensus."""
-LABEL_BYTES = 400 * MEGABYTE
-"""Upper limit of their size."""
 
 
 @dataclass(frozen=True)
@@ -73,7 +68,8 @@ def estimate(data: Dataset, settings: Settings, threads: int, stat_size: int | N
     start = _clusters_at_start(settings.start, T)
     # until a rebuild is done, there are two statistics of each block
     blocks = threads * max(start, min(2 * clusters, T)) * size
-    pool = min(2 * settings.particles + 8, 2 * T) if settings.has_particles else 0
+    s = settings.anchors
+    pool = min(s * settings.particles + 8, s * T) if settings.has_particles else 0
     found = math.ceil(math.log2(T + 1) / 4)
     return Estimate(
         program=PROGRAM,
@@ -81,7 +77,7 @@ def estimate(data: Dataset, settings: Settings, threads: int, stat_size: int | N
         tables=needed.tables,
         blocks=blocks,
         particles=threads * pool * size // 3,  # about a third of the pool is ever in use
-        labels=min(LABEL_BYTES, DRAWS * T * 2) + settings.chains * T * 16,
+        labels=min(LABEL_BYTES, CONSENSUS_DRAWS * T * 2) + settings.chains * T * 16,
         summary=PICTURES + (8 * found + 5) * needed.described * 8,
     )
 

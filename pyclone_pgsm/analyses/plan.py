@@ -1,7 +1,5 @@
 """The plan of a run. Making it reveals the user's mistakes before anything is written."""
 
-from __future__ import annotations
-
 import copy
 import threading
 import time
@@ -101,6 +99,11 @@ def make_plan(
     at_once = effective_threads(threads, settings.chains)
     check_memory(estimate(data, settings, at_once))
     model = data.make_model()
+    if model.outliers is not None and not prior.is_consistent:
+        raise UsageError(
+            f"`outlier_prob` cannot be used with the prior {prior.name}: the other mutations would no longer have this "
+            "prior; use 0"
+        )
     # only the likelihood itself knows the length of its statistic
     stat_size = int(model.likelihood(model.initial_values()).stat_size())
     memory = estimate(data, settings, at_once, stat_size)

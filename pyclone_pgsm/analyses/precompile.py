@@ -24,7 +24,8 @@ def compile_ahead(likelihood: str, settings: Settings, threads: int | None) -> N
     from pyclone_pgsm.tumour.options import TUMOUR
 
     if settings.has_particles and effective_threads(threads, settings.chains) > 1:
-        start_precompiling(find_likelihood(likelihood), likelihood, compile_summary(likelihood == TUMOUR))
+        meanwhile = compile_summary(likelihood == TUMOUR)
+        start_precompiling(find_likelihood(likelihood), __spec__.name, likelihood, meanwhile)
 
 
 def _four_mutations() -> Any:
@@ -115,8 +116,8 @@ def main() -> None:
     """Compile for the likelihood given on the command line."""
     import numpy as np
 
+    from pyclone_pgsm.analyses.matrix_input import MIXTURE_SCHEME
     from pyclone_pgsm.likelihoods.registry import find_likelihood
-    from pyclone_pgsm.sampling.settings import MIXTURE_SCHEME
     from pyclone_pgsm.tumour.options import TUMOUR
 
     gc.disable()  # garbage collection takes a twentieth of the time of compiling

@@ -4,8 +4,6 @@ The steps are: read the mutations (`pyclone_pgsm.inputs.mutations`) and the segm
 all files, assign segments to samples, and join the two. Writing the table and reading it gives the same observations.
 """
 
-from __future__ import annotations
-
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass

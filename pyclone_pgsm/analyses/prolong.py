@@ -1,7 +1,5 @@
 """Length of resumed chains."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 
 from pyclone_pgsm.errors import UsageError

@@ -1,7 +1,6 @@
 """Reading one tumour from tables of read counts, or from mutations with segments."""
 
-from __future__ import annotations
-
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -133,7 +132,14 @@ def _of_frame(problem: Problem, named: Mapping[str, str]) -> Problem:
     """Let a problem in the file of a data frame refer to the data frame itself."""
     if problem.file not in named:
         return problem
-    return replace(problem, file=named[problem.file], row=_row(problem.row))
+
+    def place(found: re.Match[str]) -> str:
+        file = f" of {named[found[2]]}" if found[2] else ""
+        return f"the first is row {_row(int(found[1]))}{file}"
+
+    files = "|".join(map(re.escape, named))
+    message = re.sub(rf"the first is row (\d+)(?: of ({files}))?(?=\. )", place, problem.message)
+    return replace(problem, file=named[problem.file], row=_row(problem.row), message=message)
 
 
 def _row(line: int | None) -> int | None:

@@ -1,7 +1,5 @@
 """Writing the output folder of a trace: tables, pictures and ``run.json``."""
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Sequence

@@ -1,7 +1,5 @@
 """Running chains: start them, resume them, or fill a whole output folder. The command line only parses and prints."""
 
-from __future__ import annotations
-
 import os
 import shlex
 import threading

@@ -1,7 +1,5 @@
 """Content of ``run.json``."""
 
-from __future__ import annotations
-
 import json
 import math
 import platform
@@ -79,14 +77,14 @@ def _convergence(verdict: Verdict) -> dict[str, Any]:
         },
         "coclustering_sd": _rounded(verdict.coclustering_sd),
         "quantities": {
-            figure.name: {
-                "rhat": _rounded(figure.rhat),
-                "bulk_ess": _rounded(figure.bulk_ess),
-                "tail_ess": _rounded(figure.tail_ess),
-                "asked": figure.is_required,
-                "holds": figure.holds,
+            quantity.name: {
+                "rhat": _rounded(quantity.rhat),
+                "bulk_ess": _rounded(quantity.bulk_ess),
+                "tail_ess": _rounded(quantity.tail_ess),
+                "asked": quantity.is_required,
+                "holds": quantity.holds,
             }
-            for figure in verdict.figures
+            for quantity in verdict.quantities
         },
     }
 

@@ -1,7 +1,5 @@
 """The tables of the output folder. Their columns (:mod:`pyclone_pgsm.analyses.columns`) have fixed names."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any

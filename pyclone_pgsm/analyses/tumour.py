@@ -16,6 +16,7 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.inputs.tumour_content import ContentOption, checked_means, uncertain
+from pyclone_pgsm.likelihoods.pyclone.likelihood import CHUNKS
 from pyclone_pgsm.likelihoods.pyclone.statistic import MOST_DEFERRED, SCALARS
 from pyclone_pgsm.posterior.convergence import Diagnostic, is_precision
 from pyclone_pgsm.posterior.states import absent_everywhere
@@ -27,9 +28,9 @@ from pyclone_pgsm.trace.dataset import ModelOptions as StoredOptions
 from pyclone_pgsm.trace.tumour import TumourData
 from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
 from pyclone_pgsm.tumour.grid import DENSITIES, choose_grid_size, deduplicate
-from pyclone_pgsm.tumour.kept_tables import KEPT_BYTES
 from pyclone_pgsm.tumour.model import PER_SAMPLE, PREVALENCE_PRIORS
 from pyclone_pgsm.tumour.options import TumourOptions
+from pyclone_pgsm.tumour.table_cache import CACHED_BYTES
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -41,8 +42,6 @@ VISITED = 60
 """Approximate number of sets of tables that chains visit before they settle."""
 OBSERVATION = 250
 """Bytes for each mutation and sample: thirteen columns of 8 bytes, and as much again while they are read."""
-CHUNKS = 64
-"""Chunks of the grid; the likelihood keeps the extremes of each."""
 LEAST_PRECISION, MOST_PRECISION = 0.1, 1e9
 LEAST_OUTLIERS = 1e-9
 
@@ -152,7 +151,7 @@ class TumourAnalysis(Analysis[TumourData, Summary]):
         is_split = options.is_split_by_sample
         sets = 1
         if is_inferred or is_split:
-            sets = max(3, min(VISITED, KEPT_BYTES // max(1, one))) + 1  # the one being made
+            sets = max(3, min(VISITED, CACHED_BYTES // max(1, one))) + 1  # the one being made
         tables = one * sets * (2 if is_split else 1)
         stat_size = D * (2 * G + CHUNKS + SCALARS + MOST_DEFERRED)
         return Footprint(observations.num_mutations * D * OBSERVATION, tables, stat_size, 0)

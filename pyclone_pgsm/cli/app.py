@@ -1,7 +1,5 @@
 """The application ``pyclone-pgsm`` with its commands."""
 
-from __future__ import annotations
-
 import gc
 from typing import Annotated
 

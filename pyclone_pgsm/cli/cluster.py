@@ -107,7 +107,7 @@ def cluster(
             if given["standardise"]:
                 rows, columns = matrix_input.standardise(rows)
             options = replace(matrix_input.stored_options(likelihood, parameters, rows), standardised=columns)
-            settings = matrix_input.mixture_settings(settings).resolve(len(rows.values))
+            settings = matrix_input.mixture_settings(settings, len(rows.values))
             compile_ahead(likelihood, settings, given["threads"])
             check_folder(folder, given["force"], MatrixAnalysis.files, [data, Path(settings.start)])
             with progress_bars(given["quiet"], settings.chains) as progress:

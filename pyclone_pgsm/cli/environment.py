@@ -5,8 +5,6 @@ there are processors, for products too small to benefit, and sums split among th
 different machines. Matplotlib's cache is kept in the same folder as everything else that is kept between runs.
 """
 
-from __future__ import annotations
-
 import logging
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The examples at the end of each command's help."""
 
-from __future__ import annotations
-
 EXAMPLES: dict[str, tuple[str, ...]] = {
     "analyze": (
         "pyclone-pgsm analyze tumour.tsv",

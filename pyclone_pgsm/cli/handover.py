@@ -1,7 +1,5 @@
 """The commands that use a result: ``report``, ``export`` and ``score``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

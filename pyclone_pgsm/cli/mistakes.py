@@ -1,7 +1,5 @@
 """Messages for a user's mistakes, and the exit codes of commands."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import sys

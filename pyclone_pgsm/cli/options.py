@@ -1,7 +1,5 @@
 """Options that commands share, with their help."""
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from functools import wraps
@@ -196,7 +194,7 @@ CHAIN_OPTIONS = grouped(
             str | None,
             None,
             "How particles are resampled: multinomial, stratified, systematic, optimal or both-kinds. \\[default: "
-            "multinomial; both-kinds of cluster]",
+            "multinomial; both-kinds of cluster with two anchors]",
         ),
         "anchors": (int, 2, "Observations that a pgsm move starts from, at least 2."),
         "anchor_proposal": (

@@ -1,7 +1,5 @@
 """The command ``simulate``."""
 
-from __future__ import annotations
-
 from dataclasses import fields
 from pathlib import Path
 from typing import Annotated

@@ -5,8 +5,6 @@ output cannot be written, the command still does its work and drops the rest of 
 stream, as in ``| head -1``, this is not an error; otherwise, as with a full disk, the exit code is 2.
 """
 
-from __future__ import annotations
-
 import errno
 import io
 import os

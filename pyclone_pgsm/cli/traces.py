@@ -1,7 +1,5 @@
 """The commands that work on a trace: ``resume``, ``merge``, ``summarize`` and ``plot``."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Annotated
 

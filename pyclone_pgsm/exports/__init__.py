@@ -1,7 +1,5 @@
 """Results in the formats of other tools; `FORMATS` contains them all."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from pyclone_pgsm.errors import UsageError

@@ -1,7 +1,5 @@
 """The finished analysis from which formats are written, and functions that their writers share."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tables of clusters for ctree, REVOLVER, ClonEvol and CITUP: cancer cell fractions of clusters in each sample."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -4,8 +4,6 @@
 cBioPortal shows for allele-specific copy number and clonality.
 """
 
-from __future__ import annotations
-
 import gzip
 from collections.abc import Callable, Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Matching the rows and samples of the user's own file of mutations with those of the result."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tables of results: PyClone's, PyClone-VI's, and those of the output folder as Parquet."""
 
-from __future__ import annotations
-
 from importlib.util import find_spec
 from pathlib import Path
 

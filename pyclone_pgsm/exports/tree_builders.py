@@ -1,7 +1,5 @@
 """Tables of the reads of each mutation, with its cluster, for Pairtree and Orchard, PhyClone, CONIPHER and Metient."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 Lines are edited as text, so that everything else stays unchanged, byte by byte.
 """
 
-from __future__ import annotations
-
 import struct
 import zlib
 from pathlib import Path

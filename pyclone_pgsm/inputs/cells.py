@@ -3,8 +3,6 @@
 Each distinct text of a column is converted once. Texts that cannot be converted are noted with row and column.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 

@@ -5,8 +5,6 @@ primary assemblies GRCh37 and GRCh38. The pseudo-autosomal regions, in which X a
 of the Genome Reference Consortium.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from functools import lru_cache

@@ -1,7 +1,5 @@
 """Reader of cluster labels from which chains can start."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The observations of a tumour: what every reader returns and all later steps use."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 from typing import NamedTuple
 

@@ -4,8 +4,6 @@ Readers note every problem after which they can continue. When nothing more can 
 everything found so far.
 """
 
-from __future__ import annotations
-
 import re
 from collections import Counter
 from collections.abc import Sequence

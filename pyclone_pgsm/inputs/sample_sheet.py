@@ -5,8 +5,6 @@ tumour_content sex tumour_sample``. Several files of one sample are listed in on
 names are relative to the folder of the sheet.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -18,10 +16,11 @@ import pandas as pd
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.cells import Cells
-from pyclone_pgsm.inputs.columns import Style, read_columns
+from pyclone_pgsm.inputs.columns import Style, other_spelling, read_columns
 from pyclone_pgsm.inputs.genome import Sex
 from pyclone_pgsm.inputs.mutations import VariantFile
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, raise_any
+from pyclone_pgsm.inputs.read_counts.layout import MEANS
 from pyclone_pgsm.inputs.tumour_content import Content, Uncertain, parse_tumour_content
 from pyclone_pgsm.inputs.values import TUMOUR_CONTENT
 
@@ -32,6 +31,14 @@ SEXES: dict[str, Sex] = {
     **dict.fromkeys(("male", "m", "xy"), "male"),
     **dict.fromkeys(("female", "f", "xx"), "female"),
 }
+
+_SPELLINGS = {
+    "patient_id": ("patientid", "patient", "subjectid", "subject", "caseid", "case", "donorid", "donor"),
+    "tumour_content": MEANS["tumour_content"],
+    "sex": ("sex", "gender"),
+    "tumour_sample": ("tumoursample", "tumorsample", "tumoursamplename", "tumorsamplename"),
+}
+"""Other spellings of optional columns, which would otherwise be ignored."""
 
 _STYLE = Style(f"a sample sheet with the columns {', '.join(REQUIRED)}", (REQUIRED + OPTIONAL).__contains__)
 _NO_FOLDER = re.compile(r"[\x00-\x1f\x7f-\x9f/\\:]|^\.+$")
@@ -97,6 +104,11 @@ def read_sheet(path: Path) -> list[Patient]:
     for name in REQUIRED:
         if name not in table.columns:
             problems.add("this column is missing; expected is " + _STYLE.expected, table.header_line, name)
+    others = [name for name in table.names if name not in REQUIRED + OPTIONAL]
+    for name, spellings in _SPELLINGS.items():
+        meant = None if name in table.names else other_spelling(others, spellings)
+        if meant is not None:
+            problems.add(f"rename this column to {name}", table.header_line, meant)
     raise_any(problems)
     cells = Cells(table, problems)
     columns = {}
@@ -110,6 +122,11 @@ def read_sheet(path: Path) -> list[Patient]:
             "this sample has a row already; several files of a sample go into one cell, separated by ';'"
         )
         problems.add(message, int(table.lines[row]), "sample_id", str(columns["sample_id"][row]))
+    sexes = rows[rows["sex"].map(bool)].groupby("patient_id", sort=False)["sex"]
+    for row in rows.index[sexes.transform("first").reindex(rows.index).fillna("") != rows["sex"]].tolist():
+        if columns["sex"][row]:
+            message = "another sex than in an earlier row of this patient; expected one sex per patient"
+            problems.add(message, int(table.lines[row]), "sex", str(columns["sex"][row]))
     raise_any(problems)
     patients = rows.groupby("patient_id", sort=False)
     return [_patient(str(name), list(of.itertuples()), path.parent) for name, of in patients]

@@ -4,8 +4,6 @@ A table may be plain or compressed with gzip or bgzip, whatever its name, with o
 the line ends of Unix, Windows or old Macs. Files of other kinds are recognised and named in the error.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import os

@@ -5,8 +5,6 @@ if the last of these is beyond it. The weight of a value is the normal density t
 half-way to its neighbours, and at 0 and 1.
 """
 
-from __future__ import annotations
-
 import itertools
 import math
 import re

@@ -4,8 +4,6 @@ Every reader here takes a text without surrounding white space and returns a num
 that says what is wrong and what is expected.
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from numbers import Real as RealNumber

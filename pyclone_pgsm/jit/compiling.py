@@ -12,8 +12,6 @@ classes of the same name can have equal names, and a process that loads both run
 numbers start from a random one.
 """
 
-from __future__ import annotations
-
 import functools
 import hashlib
 import itertools
@@ -30,7 +28,7 @@ import numba
 from numba import config
 from numba.core.bytecode import FunctionIdentity
 
-from pyclone_pgsm.jit.kept_code import distrusted, keep_code, say_once, take_lock
+from pyclone_pgsm.jit.code_cache import cache_code, distrusted, say_once, take_lock
 from pyclone_pgsm.jit.linking import EntryCompiler, InnerCompiler
 
 KERNELS = (
@@ -168,7 +166,7 @@ def precompiling_lock(likelihood: type) -> int | None:
     return lock if isinstance(lock, int) else None
 
 
-def is_kept(function: Callable[..., Any], likelihood: type) -> bool:
+def is_cached(function: Callable[..., Any], likelihood: type) -> bool:
     """Whether the machine code of an entry function for a likelihood class is on disk, not only its index."""
     directory, folder = cache_directory(), _folder_of(likelihood)
     if directory is None or folder is None:
@@ -215,7 +213,7 @@ def _jit(function: Callable[..., Any], folder: str | None) -> Callable[..., Any]
     made = numba.njit(nogil=True, pipeline_class=EntryCompiler)(function)
     directory = _folder(folder)
     if directory is not None:
-        keep_code(made, directory)
+        cache_code(made, directory)
     return made
 
 

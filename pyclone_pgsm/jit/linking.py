@@ -5,8 +5,6 @@ each of its callers, up to the entry, although only the entry's machine code eve
 function stops at intermediate code. That saves a third of the compilation time; the entry's machine code is as fast.
 """
 
-from __future__ import annotations
-
 from typing import Any
 
 from numba.core.codegen import JITCodeLibrary

@@ -6,8 +6,6 @@ program needs a function that the second process is compiling, it waits, because
 meanwhile it compiles what the second process would compile last.
 """
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys
@@ -20,20 +18,22 @@ _meanwhile: dict[type, Iterator[None]] = {}  # likewise: each step compiles a fu
 _awaited: set[tuple[Callable[..., Any], type]] = set()
 
 
-def start_precompiling(likelihood: type, name: str, meanwhile: Iterator[None]) -> None:
+def start_precompiling(likelihood: type, module: str, name: str, meanwhile: Iterator[None]) -> None:
     """Start the second process if nothing has been compiled yet and no other program has started one.
 
     Parameters
     ----------
     likelihood : type
         The class.
+    module : str
+        The program of the second process, which takes the name of a likelihood.
     name : str
-        Its name for :func:`~pyclone_pgsm.likelihoods.registry.find_likelihood`.
+        The likelihood's name for :func:`~pyclone_pgsm.likelihoods.registry.find_likelihood`.
     meanwhile : iterator of None
         Each step compiles a function, while the program would wait for the second process.
     """
+    from pyclone_pgsm.jit.code_cache import own_processes
     from pyclone_pgsm.jit.compiling import is_cold, precompiling_lock
-    from pyclone_pgsm.jit.kept_code import own_processes
 
     if likelihood in _started or not is_cold(likelihood):
         return
@@ -41,7 +41,7 @@ def start_precompiling(likelihood: type, name: str, meanwhile: Iterator[None]) -
     if lock is None:
         return
     _started[likelihood] = subprocess.Popen(
-        [sys.executable, "-m", "pyclone_pgsm.analyses.precompile", name],
+        [sys.executable, "-m", module, name],
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,
@@ -62,11 +62,11 @@ def await_precompiled(function: Callable[..., Any], likelihood: type) -> None:
     """Wait until the second process, if it runs, has compiled an entry function; later calls return at once."""
     if (function, likelihood) in _awaited:
         return
-    from pyclone_pgsm.jit.compiling import is_kept
+    from pyclone_pgsm.jit.compiling import is_cached
 
     process, meanwhile = _started.get(likelihood), _meanwhile.get(likelihood, iter(()))
     nothing_left = object()
-    while process is not None and process.poll() is None and not is_kept(function, likelihood):
+    while process is not None and process.poll() is None and not is_cached(function, likelihood):
         if next(meanwhile, nothing_left) is nothing_left:
             time.sleep(0.05)
     _awaited.add((function, likelihood))

@@ -1,7 +1,5 @@
 """Hyperparameters that take one of a few values."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -51,8 +51,6 @@ Four more methods are called from Python only, and are also optional:
     Class method: names of the parameters that are inferred unless the user sets them (`given` is a mapping).
 """
 
-from __future__ import annotations
-
 import inspect
 from collections.abc import Callable
 from typing import Any, TypeVar

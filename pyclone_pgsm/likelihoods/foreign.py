@@ -1,7 +1,5 @@
 """Errors of plugin likelihoods, reported in one line that names the likelihood and the cause."""
 
-from __future__ import annotations
-
 import math
 import re
 import traceback

@@ -1,7 +1,5 @@
 """A likelihood with parameters that are inferred together with the partition."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import Any

@@ -47,10 +47,7 @@ class Model(Protocol):
     num_proposals: int
     num_observations: int
     order: NDArray[np.int64]
-
-    @property
-    def outliers(self) -> NDArray[np.bool_] | None:
-        return None
+    outliers: NDArray[np.bool_] | None = None
 
     def initial_values(self) -> Values:
         """Return the values of the hyperparameters at the start of a chain."""
@@ -144,11 +141,12 @@ class Model(Protocol):
         return log_member
 
     def watched(self, likelihood: Any, partition: Partition) -> NDArray[np.float32]:
-        """Return quantities of fixed single observations, (W,), with which the convergence of chains is checked."""
+        """Return quantities of some fixed observations, (W,), with which the convergence of chains is checked."""
         return np.empty(0, np.float32)
 
     def forget(self) -> None:
         """Free the memory of everything that can be computed again."""
+        return
 
 
 class FixedModel(Model):
@@ -183,6 +181,3 @@ class FixedModel(Model):
         self, values: Values, rng: np.random.Generator, independence: Sequence[IndependenceProposal]
     ) -> tuple[Values, float]:
         return values, 0.0
-
-    def forget(self) -> None:
-        return

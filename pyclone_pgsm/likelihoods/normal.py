@@ -227,7 +227,7 @@ class Normal(NamedTuple):
             Degrees of freedom, D - 1 plus 1e-9 to 1e9. None: D + 2, with which the prior mean of Sigma is S0.
         r0 : float
             Number of prior observations of the mean, between 1e-9 and 1e9. With 0.1 the prior expects clusters about
-            three of their widths from u0; with the paper's 1 it expects them on top of each other.
+            three of their widths from u0; with the paper's 1 it expects them within about one width of u0.
         u0 : float, (D,) float64 or None
             Prior mean. None: 0, or the means of the columns if `scale` is given.
         S0 : float, (D,) or (D, D) float64, or None

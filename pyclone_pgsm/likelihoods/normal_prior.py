@@ -1,7 +1,5 @@
 """Parameters of the Normal-inverse-Wishart prior of :mod:`pyclone_pgsm.likelihoods.normal`, from a user's values."""
 
-from __future__ import annotations
-
 import math
 import reprlib
 from typing import Any

@@ -14,8 +14,6 @@ so that the caches of machine code distinguish classes of the same name in diffe
 new class, even in the same process.
 """
 
-from __future__ import annotations
-
 import difflib
 import hashlib
 import importlib

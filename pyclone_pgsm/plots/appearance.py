@@ -1,7 +1,5 @@
 """Order, names and colours of clusters, for pictures and pages. This module does not need matplotlib."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

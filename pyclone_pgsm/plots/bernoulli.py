@@ -1,7 +1,5 @@
 """Picture of a mixture of Bernoulli distributions: data sorted by cluster, above the probabilities of each cluster."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

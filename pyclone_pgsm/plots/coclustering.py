@@ -1,7 +1,5 @@
 """Heat map of posterior co-clustering, of mutations or other observations."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Posterior densities of the clusters' prevalences: one panel per sample, one row per cluster."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

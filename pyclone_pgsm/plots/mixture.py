@@ -1,7 +1,5 @@
 """Pictures of any mixture, from plain arrays; :func:`mixture_pictures` lists them."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 

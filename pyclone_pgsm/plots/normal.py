@@ -5,8 +5,6 @@ more, in the first principal components. Clusters of a Normal mixture have an el
 two standard deviations, from their posterior mean and covariance.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 

@@ -1,7 +1,5 @@
 """Parts shared by the pictures of mixtures: rows of a matrix as points, axes of any scale, and clusters' ellipses."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

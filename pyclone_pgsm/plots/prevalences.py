@@ -1,7 +1,5 @@
 """Cluster prevalences across samples, with 95 % intervals."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -4,8 +4,6 @@ There is one panel per pair of samples, in a triangle. For one sample, a histogr
 cluster.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

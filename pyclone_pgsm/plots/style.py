@@ -4,8 +4,6 @@ Neither this module nor the pictures use pyplot or change the global settings of
 any thread and do not affect the caller's use of matplotlib.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import ExitStack

@@ -1,7 +1,5 @@
 """Trace plots of the chains."""
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

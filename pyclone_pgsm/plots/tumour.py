@@ -1,7 +1,5 @@
 """Pictures of a tumour."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from functools import partial
 

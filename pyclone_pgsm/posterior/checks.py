@@ -1,7 +1,5 @@
 """Warnings about what makes a tumour's result doubtful, and what to do about it."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 
 import numpy as np

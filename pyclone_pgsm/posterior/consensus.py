@@ -3,8 +3,6 @@
 Losses: :mod:`pyclone_pgsm.posterior.expected_loss`; search: :mod:`pyclone_pgsm.posterior.consensus_search`.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

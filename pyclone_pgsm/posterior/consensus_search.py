@@ -9,8 +9,6 @@ Items with the same label in every draw are moved together. Nothing is lost by t
 how many of them are in the first of two clusters, so it is least with all of them in one.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

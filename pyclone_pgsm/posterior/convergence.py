@@ -4,8 +4,6 @@
 (:mod:`pyclone_pgsm.sampling.convergence`).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -126,12 +124,14 @@ def common_iterations(trace: Trace) -> int:
 
 
 def verdict_line(verdict: Verdict) -> str:
-    """Say in one line whether the chains have converged, with the worst figures and their limits."""
-    required = [figure for figure in verdict.figures if figure.is_required and not math.isnan(figure.rhat)]
+    """Say in one line whether the chains have converged, with the worst quantities and their limits."""
+    required = [
+        quantity for quantity in verdict.quantities if quantity.is_required and not math.isnan(quantity.rhat)
+    ]
     if not required:
         return "not converged: too few saved iterations to tell"
-    rhat = max(required, key=lambda figure: figure.rhat)
-    size = min(required, key=lambda figure: min(figure.bulk_ess, figure.tail_ess))
+    rhat = max(required, key=lambda quantity: quantity.rhat)
+    size = min(required, key=lambda quantity: min(quantity.bulk_ess, quantity.tail_ess))
     ess = min(size.bulk_ess, size.tail_ess)
     parts = [
         f"R-hat at most {math.ceil(1000.0 * rhat.rhat) / 1000.0:.3f} ({rhat.name}; limit {RHAT_LIMIT})"

@@ -18,8 +18,6 @@ draws are one of these two partitions, it is the estimate. It has the largest me
 the index of either of the two with itself is 1, and with any other partition 0.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 
 import numpy as np

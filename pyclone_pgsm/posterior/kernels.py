@@ -15,8 +15,6 @@ block    sum over blocks of ``value[number of items]``
 ``overlap`` and ``block`` are totals over the draws, not means: sums of pairs stay exact integers in float64.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np

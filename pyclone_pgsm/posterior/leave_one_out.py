@@ -8,13 +8,12 @@ Only the partition prior determines which block observation i joins. With b the 
 The terms are the weights of a Gibbs step (:mod:`pyclone_pgsm.samplers.gibbs`), which are summed here.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 
 from pyclone_pgsm.jit.compiling import LEAF, inner
+from pyclone_pgsm.partition import log_new_block, log_size_ratio
 from pyclone_pgsm.samplers.gibbs import NEGLIGIBLE
 
 
@@ -26,7 +25,6 @@ def log_density_without(likelihood, prior, partition, i, slots, joins, cutoffs, 
     weights, the values below which their predictives are negligible, and the predictives.
     """
     labels, sizes, stats, active, _, counter = partition
-    log_tau1, log_tau2 = prior.log_tau1, prior.log_tau2
     own = labels[i]
     own_join = -np.inf
     count = 0
@@ -35,7 +33,7 @@ def log_density_without(likelihood, prior, partition, i, slots, joins, cutoffs, 
         size = sizes[slot] - 1 if slot == own else sizes[slot]
         if size <= 0:
             continue
-        join = log_tau2[size + 1] - log_tau2[size]
+        join = log_size_ratio(prior.log_tau2, size)
         if slot == own:
             own_join = join
         else:
@@ -43,7 +41,7 @@ def log_density_without(likelihood, prior, partition, i, slots, joins, cutoffs, 
             joins[count] = join
             count += 1
     num_others = count if own_join == -np.inf else count + 1
-    new_join = log_tau2[1] + (log_tau1[num_others + 1] - log_tau1[num_others] if num_others > 0 else 0.0)
+    new_join = log_new_block(prior, num_others)
 
     highest = new_join + likelihood.log_prior_predictive(i)
     total = 1.0

@@ -6,8 +6,6 @@ cluster, the mutation matches its own cluster if that has no other member, and o
 cluster is the share of draws in which the mutation matches it.
 """
 
-from __future__ import annotations
-
 from typing import Any, NamedTuple
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Summary of posterior draws for a data matrix: consensus clusters and the parameters of their distributions."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

@@ -6,8 +6,6 @@ average of these over the partitions: its mean is the mean of the means, and its
 the variance of the means.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -15,8 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.jit.compiling import compiled_for
-from pyclone_pgsm.partition import build_partition
+from pyclone_pgsm.posterior.rows import build_blocks
 
 SD = "_sd"
 
@@ -112,7 +109,7 @@ def cluster_parameters(
     for likelihood, partition in zip(likelihoods, partitions):
         if not hasattr(likelihood, "cluster_parameters"):
             return {}
-        stats = compiled_for(build_partition, type(likelihood))(likelihood, partition.astype(np.int32)).stats
+        stats = build_blocks(likelihood, partition).stats
         shares = block_shares(partition, labels)
         of_block = {
             b: likelihood.cluster_parameters(stats[b]) for b in np.flatnonzero(shares.any(axis=0)).tolist()

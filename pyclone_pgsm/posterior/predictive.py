@@ -6,8 +6,6 @@ tau1(|c| + 1) / tau1(|c|) tau2(1). Its density is the mixture of the blocks' pre
 its posterior predictive density is the mean of this density over the saved partitions.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -19,8 +17,7 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.likelihoods.model import Model, Values
-from pyclone_pgsm.partition import build_partition
-from pyclone_pgsm.posterior.rows import medians
+from pyclone_pgsm.posterior.rows import build_blocks, medians
 from pyclone_pgsm.priors import Prior
 
 CELLS = 4_000_000  # largest number of points times blocks in one array
@@ -63,7 +60,7 @@ def block_log_predictives(
         raise UsageError(
             f"predictive densities need a method log_predictive_new, which the likelihood {name} does not have"
         )
-    partition = compiled_for(build_partition, kind)(likelihood, labels.astype(np.int32))
+    partition = build_blocks(likelihood, labels)
     out = np.empty((len(points), int(partition.counter[0]) + 1))
     compiled_for(fill_log_predictives, kind)(likelihood, partition.stats[: out.shape[1]], points, out)
     return out

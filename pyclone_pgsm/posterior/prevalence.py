@@ -1,11 +1,10 @@
 """Posterior of cellular prevalences, averaged over the chain without sampling them.
 
-Given a partition, the posterior of a block's prevalence in a sample is known on the grid: W_k ∝ exp(sum_i Xi_k(y_i)).
+Given a partition, the posterior of a block's prevalence in a sample is known on the grid: W_k ∝ h_k exp(sum_i
+Xi_k(y_i)), with the base measure h.
 A mutation's posterior is the mean over the saved partitions of the W of its block; a cluster's is the mean of the W of
 the block that contains most of the cluster's mutations (of all such blocks if there are several).
 """
-
-from __future__ import annotations
 
 from collections.abc import Iterable
 from typing import Any, NamedTuple
@@ -13,11 +12,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.jit.compiling import compiled, compiled_for, inner
+from pyclone_pgsm.jit.compiling import compiled, inner
 from pyclone_pgsm.likelihoods.pyclone import PyClone
 from pyclone_pgsm.likelihoods.pyclone.statistic import part_of
-from pyclone_pgsm.partition import build_partition
 from pyclone_pgsm.posterior.mixture import block_shares
+from pyclone_pgsm.posterior.rows import build_blocks
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 
 SMALLEST_PEAK = 0.05  # smallest posterior mass of a piece of the highest density region that counts as a peak
@@ -119,12 +118,11 @@ def block_posteriors(partitions: Iterable[tuple[PyClone, NDArray[Any]]]) -> Bloc
     Parameters
     ----------
     partitions : iterable of (PyClone, (T,) labels)
-        Canonical labels, each with the likelihood at the precision of its iteration.
+        Canonical labels, each with the likelihood at the hyperparameters of its iteration.
     """
     lows, lengths, masses = [], [], []
     for likelihood, labels in partitions:
-        build = compiled_for(build_partition, PyClone)
-        partition = build(likelihood, labels.astype(np.int32))
+        partition = build_blocks(likelihood, labels)
         K, D = int(partition.counter[0]), likelihood.index.shape[1]
         low, length, mass = _windows(partition.stats, K, D, likelihood.xi.shape[1], likelihood.low.shape[1])
         lows.append(low)

@@ -12,8 +12,6 @@ The mean over W is taken over `POINTS` equally probable prevalences.
   P(B > b), to each of which half of P(B = b) is added ("mid-p"), so that they add up to 1.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import NamedTuple

@@ -3,8 +3,6 @@
 Rows are given as a list with an array of row numbers for each chain.
 """
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -13,8 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import TraceError
+from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.model import Values
+from pyclone_pgsm.partition import Partition, build_partition
 from pyclone_pgsm.ranges import BOUNDS, check_range
+from pyclone_pgsm.stopping import held_back
 from pyclone_pgsm.trace import ChainTrace, Trace
 
 
@@ -131,3 +132,15 @@ def gather_values(trace: Trace, rows: list[NDArray[np.int64]], names: Sequence[s
 def medians(values: Sequence[Values]) -> Values:
     """Return the median of each hyperparameter, which is always one of the drawn values."""
     return tuple(np.quantile(np.array(values), 0.5, axis=0, method="inverted_cdf").tolist())
+
+
+def build_blocks(likelihood: Any, labels: NDArray[Any]) -> Partition:
+    """Build the partition with these canonical labels (T,), and the statistics of its blocks.
+
+    Signals wait meanwhile: compiled code crashes if one raises an exception while a partition is returned to Python.
+    """
+    with held_back():
+        partition: Partition = compiled_for(build_partition, type(likelihood))(
+            likelihood, labels.astype(np.int32)
+        )
+    return partition

@@ -24,8 +24,6 @@ larger density mostly predicts better, but a difference in density that changes 
 does not change the weights.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -35,9 +33,9 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.model import Model, Values
-from pyclone_pgsm.partition import Partition, PartitionPrior, build_partition
+from pyclone_pgsm.partition import Partition, PartitionPrior
 from pyclone_pgsm.posterior.leave_one_out import log_densities_without
-from pyclone_pgsm.posterior.rows import gather_values, read_partitions, thin
+from pyclone_pgsm.posterior.rows import build_blocks, gather_values, read_partitions, thin
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.trace import Trace
 
@@ -156,7 +154,7 @@ def log_densities(model: Model, draw: Draw) -> NDArray[np.float64]:
     """Return (T,) log p(y_i | draw without i, y without i), summed over the block of i and whether i is an outlier."""
     model = model.given(draw.outliers)
     likelihood = model.likelihood(draw.values)
-    partition: Partition = compiled_for(build_partition, type(likelihood))(likelihood, draw.labels)
+    partition = build_blocks(likelihood, draw.labels)
     partition.sizes[partition.labels[draw.outliers]] = 0
     log_member = log_densities_given(model.full_likelihood(draw.values), draw.prior, partition, model.order)
     return model.log_densities_of_either(draw.values, log_member)

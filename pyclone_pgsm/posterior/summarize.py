@@ -1,7 +1,5 @@
 """Summarising a trace: consensus clusters, their prevalences or parameters, and diagnostics of the chains."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,7 +37,7 @@ DEFAULT_CRITERION = "vi"
 CONSENSUS_DRAWS = 1000
 LABEL_BYTES = 400 << 20  # largest size of the labels read at once
 PICTURED = 1000  # largest number of mutations or rows in the co-clustering picture
-RHAT_LIMIT = 1.05
+RHAT_WARNING = 1.05
 SIMILAR = 0.8  # two consensus partitions differ much if their adjusted Rand index is smaller
 
 
@@ -85,7 +83,7 @@ class Result(Generic[S_co]):
     chain_weights : (chains,) float64
         Share of each chain in the result (see :mod:`pyclone_pgsm.posterior.stacking`).
     convergence : Verdict
-        Whether the chains have converged, and the figures that decide it.
+        Whether the chains have converged, and the quantities that decide it.
     """
 
     summary: S_co
@@ -126,10 +124,10 @@ def _doubts_of_chains(
     immaterial_above = trace.data.immaterial_above
     who = "the chains disagree" if len(rows) > 1 else "the chain has not settled"
     warnings = [
-        f"{who} on {each.name} (R-hat {np.ceil(1000.0 * each.rhat) / 1000.0:.3f}, wanted below {RHAT_LIMIT}): "
+        f"{who} on {each.name} (R-hat {np.ceil(1000.0 * each.rhat) / 1000.0:.3f}, wanted below {RHAT_WARNING}): "
         "run more iterations"
         for each in diagnostics
-        if each.rhat > RHAT_LIMIT
+        if each.rhat > RHAT_WARNING
         and each.name not in not_asked
         and not each.lower > immaterial_above.get(each.name.partition(":")[0], np.inf)
     ]

@@ -1,7 +1,5 @@
 """Summary of a tumour, the source of its tables and pictures."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import ClassVar
 

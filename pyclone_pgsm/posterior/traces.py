@@ -1,7 +1,5 @@
 """Traces of the chains: log joint density, number of clusters, concentration and hyperparameters."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Summary of posterior draws for a tumour: consensus clusters and their prevalences."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -7,11 +7,9 @@ The conditional distribution of the hyperparameters given a partition is proport
 probability times their prior. It is sampled with an auxiliary variable (Dirichlet process) or by slice sampling (the
 others).
 
-The paper gives tau1 and tau2 up to factors that are constant per block but not per partition; the forms here are
-complete.
+The paper leaves out factors of tau1 and tau2 that are constant per block, and k0!/(k0 - j)! of the finite Dirichlet. As
+partitions differ in their number of blocks, these matter; the forms here are complete.
 """
-
-from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any

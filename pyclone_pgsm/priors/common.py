@@ -1,7 +1,5 @@
 """Shared parts of the priors: checks of parameters, products of the gamma function, and slice sampling."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable
 from contextlib import suppress

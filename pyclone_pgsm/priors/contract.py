@@ -1,7 +1,5 @@
 """The interface of a partition prior."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Self
@@ -24,10 +22,13 @@ class Prior:
         Name on the command line and in a trace.
     hyperparameters : tuple of str
         Fields that :meth:`values` returns, resampled or fixed; "concentration" comes first if there is one.
+    is_consistent : bool
+        Whether the prior of a part of the observations is the same prior, as outliers require.
     """
 
     name: ClassVar[str]
     hyperparameters: ClassVar[tuple[str, ...]] = ()
+    is_consistent: ClassVar[bool] = False
 
     def values(self) -> tuple[float, ...]:
         """Return the hyperparameters."""

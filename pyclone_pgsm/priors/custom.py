@@ -1,7 +1,5 @@
 """A user's own prior, given by its functions tau1 and tau2."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass

@@ -50,6 +50,7 @@ class DirichletProcess(Prior):
     rate: float | None = 0.1
 
     name: ClassVar[str] = "dp"
+    is_consistent: ClassVar[bool] = True
     hyperparameters: ClassVar[tuple[str, ...]] = ("concentration",)
 
     def __post_init__(self) -> None:

@@ -51,6 +51,7 @@ class FiniteDirichlet(Prior):
     rate: float | None = 0.1
 
     name: ClassVar[str] = "finite"
+    is_consistent: ClassVar[bool] = True
     hyperparameters: ClassVar[tuple[str, ...]] = ("concentration",)
 
     def __post_init__(self) -> None:

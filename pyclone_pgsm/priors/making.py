@@ -1,7 +1,5 @@
 """Makes the prior described by options of the command line or of the Python interface."""
 
-from __future__ import annotations
-
 import math
 from numbers import Integral
 

@@ -54,6 +54,7 @@ class PitmanYor(Prior):
     infer_discount: bool = True
 
     name: ClassVar[str] = "pitman-yor"
+    is_consistent: ClassVar[bool] = True
     hyperparameters: ClassVar[tuple[str, ...]] = ("concentration", "discount")
 
     def __post_init__(self) -> None:

@@ -1,7 +1,5 @@
 """The report: one self-contained HTML page of a finished analysis, which loads nothing from the network."""
 
-from __future__ import annotations
-
 from importlib.resources import files
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Content of a page, and how numbers and texts are written into it."""
 
-from __future__ import annotations
-
 import base64
 import gzip
 import html

@@ -1,7 +1,5 @@
 """Pictures of the page that are not linked with others: inline SVG, which is visible without JavaScript."""
 
-from __future__ import annotations
-
 import base64
 import math
 from io import BytesIO

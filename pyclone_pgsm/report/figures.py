@@ -4,8 +4,6 @@
 ``cluster``; their items are dimmed if another cluster is selected.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any

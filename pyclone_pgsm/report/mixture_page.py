@@ -1,7 +1,5 @@
 """The page for data other than a tumour."""
 
-from __future__ import annotations
-
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.likelihoods.matrix import DataMatrix
 from pyclone_pgsm.plots import appearance

@@ -1,7 +1,5 @@
 """The result as custom content for MultiQC: a row of numbers for each sample, and one for the whole."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Mapping
 from typing import Any

@@ -1,13 +1,11 @@
 """Sections that the pages for all kinds of data share, and parts of other sections."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from pyclone_pgsm.inputs.problems import count
-from pyclone_pgsm.posterior.summarize import RHAT_LIMIT
+from pyclone_pgsm.posterior.summarize import RHAT_WARNING
 from pyclone_pgsm.report.content import Content, Section, escaped, general, number, packed
 from pyclone_pgsm.report.drawings import chain_pictures, coclustering_picture
 from pyclone_pgsm.report.tables import Column, table
@@ -26,12 +24,12 @@ def warnings(content: Content) -> Section:
         verdict = "The chains converged." if content.run["converged"] else "The chains did not converge."
     elif math.isnan(rhat):
         verdict = "There are too few draws to tell whether the chains agree."
-    elif rhat <= RHAT_LIMIT:
+    elif rhat <= RHAT_WARNING:
         who = f"The {chains}" if len(content.traces.log_joint) > 1 else "The two halves of the chain"
-        verdict = f"{who} agree: the largest R-hat is {rhat:.3f}, below {RHAT_LIMIT}."
+        verdict = f"{who} agree: the largest R-hat is {rhat:.3f}, below {RHAT_WARNING}."
     else:
         verdict = f"The largest R-hat of the {chains} is {rhat:.3f}; "
-        verdict += f"values below {RHAT_LIMIT} indicate agreement."
+        verdict += f"values below {RHAT_WARNING} indicate agreement."
     state = "bad" if found else "good"
     listed = f'<ul class="warnings">{listed}</ul>' if found else "<p>No warnings.</p>"
     body = f'<div class="box {state}"><p>{escaped(verdict)}</p>{listed}</div>'
@@ -101,7 +99,7 @@ def chains_section(content: Content) -> Section:
     for each in content.result.diagnostics:
         values = [general(each.mean), general(each.lower), general(each.upper)]
         values += [number(each.rhat), number(each.ess, 0)]
-        rows.append((' class="bad"' if each.rhat > RHAT_LIMIT else "", [escaped(each.name), *values]))
+        rows.append((' class="bad"' if each.rhat > RHAT_WARNING else "", [escaped(each.name), *values]))
     caption = (
         "Diagnostics after burn-in: mean, or median of a hyperparameter of the likelihood, and 95 % interval"
     )

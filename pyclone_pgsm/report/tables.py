@@ -1,7 +1,5 @@
 """Tables of the page: plain HTML, complete without JavaScript, with every text escaped."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 

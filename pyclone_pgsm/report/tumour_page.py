@@ -1,7 +1,5 @@
 """The page for a tumour."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import numpy as np

@@ -1,11 +1,9 @@
 """Anchor proposals h(s): which observations a split-merge move starts from (paper, Appendix F).
 
 h must not depend on the current partition. The informed proposals draw from a *reference* partition instead, which is
-replaced only during the burn-in (by most of them only when the number of clusters reaches a new maximum). From then on
-h is fixed and the chain is exact.
+replaced only during the burn-in (by `cluster` and `threshold` only when the number of clusters reaches a new maximum).
+From then on h is fixed and the chain is exact.
 """
-
-from __future__ import annotations
 
 import math
 from collections.abc import Callable

@@ -7,16 +7,13 @@ hit a small fragment. Because these anchors depend on the partition, their proba
 probability (:mod:`pyclone_pgsm.samplers.split_proposals`).
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np
 
 from pyclone_pgsm.jit.compiling import inner
+from pyclone_pgsm.samplers.gibbs import LARGEST_EXPONENT
 from pyclone_pgsm.samplers.split_merge import closure_of
-
-LARGEST_EXPONENT = 700.0  # exp of a larger number overflows
 
 
 @inner(nogil=True)

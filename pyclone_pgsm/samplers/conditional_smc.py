@@ -3,7 +3,7 @@
 The n observations of the closure enter in the order sigma (Algorithm 2), the anchors first. A particle is either
 *merged* (everything in one block, an absorbing state) or *split*, with each observation in the block of the first or of
 the second anchor. One of the N particles is conditioned on: it follows the current partition. With gamma_t the target
-of Equation (5) on sigma_1 .. sigma_t, the intermediate targets (Sections 3.4 and 3.5) are:
+of Equation (5) on sigma_1 .. sigma_t, the intermediate targets (Sections 3.3 and 3.4) are:
 
     plain:     gamma_t
     annealed:  1 for t <= 2;  gamma_2^{zeta_t} gamma_t / gamma_2 for t > 2,  zeta_t = (t - 2)/(n - 2);
@@ -15,22 +15,20 @@ binomial distribution. Particles share a block until one of them changes it
 (:mod:`~pyclone_pgsm.samplers.particle_blocks`).
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 
 import numpy as np
 
 from pyclone_pgsm.jit.compiling import LEAF, inner
-from pyclone_pgsm.partition import copy_row
+from pyclone_pgsm.partition import copy_row, log_size_ratio
 from pyclone_pgsm.samplers.particle_blocks import (
-    answer,
-    ask,
+    compute_log_joins,
     empty_pool,
     extend,
     predict,
     release_block,
+    request_log_join,
     start_block,
 )
 from pyclone_pgsm.samplers.particles import (
@@ -57,7 +55,10 @@ class Path(NamedTuple):
     sigma : (n,) int64
         The observations in the order in which they enter.
     sides : (n,) int8
-        0 for an observation in the block of ``sigma[0]``, 1 for one in the block of ``sigma[1]``; all 0 if merged.
+        0 for an observation in the block of ``sigma[0]``, 1 for one in the block of ``sigma[1]``; all 0 if merged. In
+        terms of the paper's states: #1 at the first observation; if ``sides[1]`` is 0, then #2 throughout; otherwise #3
+        for side 0 and #4 for side 1. The bijection phi is :func:`~.split_merge.put_split`, its inverse
+        :func:`~.split_merge.path_of`.
     """
 
     sigma: np.ndarray
@@ -178,7 +179,7 @@ def start_blocks(likelihood, pool, sigma):
 
 @inner(nogil=True)
 def make_targets(likelihood, prior, num_others, sigma, annealed, pool, first):
-    """Return log gamma_2 of both kinds of particles, and how it enters the weights (Equation 5, Sections 3.4, 3.5)."""
+    """Return log gamma_2 of both kinds of particles, and how it enters the weights (Equation 5, Sections 3.3, 3.4)."""
     log_tau2 = prior.log_tau2
     log_merged = (
         prior.log_tau1[num_others + 1]
@@ -208,23 +209,25 @@ def make_targets(likelihood, prior, num_others, sigma, annealed, pool, first):
 def initialise(rng, targets, settings, one_merged, path, blocks, particles):
     """Return the particles at t = 2: with the anchors in one block, or in two."""
     together = path.sides[1] == 0
-    copies, log_w = particles.copies, particles.log_w
+    free_copies, log_w = particles.free_copies, particles.log_w
     num_free = settings.num_particles - 1  # the conditioned path is kept apart
     reference = MERGED if together else 1
     if one_merged is not None and one_merged:
-        copies[MERGED] = 0 if together else 1
-        copies[1] = 1 - copies[MERGED] if settings.scheme == OPTIMAL else num_free - copies[MERGED]
+        free_copies[MERGED] = 0 if together else 1
+        free_copies[1] = (
+            1 - free_copies[MERGED] if settings.scheme == OPTIMAL else num_free - free_copies[MERGED]
+        )
         if not settings.annealed:
             log_w[MERGED] = targets.log_merged
             log_w[1] = targets.log_split
-        log_w[1] -= math.log(copies[1] + reference)
+        log_w[1] -= math.log(free_copies[1] + reference)
     else:
         p_merged = 0.5
         if not settings.annealed:
             merged, split = math.exp(targets.log_merged), math.exp(targets.log_split)
             p_merged = merged / (merged + split)
-        copies[MERGED] = draw_binomial(rng, num_free, p_merged)
-        copies[1] = num_free - copies[MERGED]
+        free_copies[MERGED] = draw_binomial(rng, num_free, p_merged)
+        free_copies[1] = num_free - free_copies[MERGED]
     if settings.annealed and len(path.sigma) == 2:
         log_w[MERGED] += targets.anneal_merged
         log_w[1] += targets.anneal_split
@@ -232,23 +235,24 @@ def initialise(rng, targets, settings, one_merged, path, blocks, particles):
     particles.blocks[MERGED, 0] = particles.blocks[MERGED, 1] = merged_block
     particles.blocks[1, 0] = first
     particles.blocks[1, 1] = second
-    return with_number(particles, 1 if copies[1] == 0 and together else 2, reference)
+    return with_number(particles, 1 if free_copies[1] == 0 and together else 2, reference)
 
 
 @inner(**LEAF)
 def extend_merged(likelihood, targets, particles, pool, t, i):
     """Extend the merged particle to its only child, in which everything stays in one block."""
-    if particles.copies[MERGED] > 0 or particles.reference == MERGED:
-        log_tau2 = targets.log_tau2
+    if particles.free_copies[MERGED] > 0 or particles.reference == MERGED:
         block = particles.blocks[MERGED, 0]
         log_predictive = predict(likelihood, pool, block, i)
-        particles.log_w[MERGED] += targets.anneal_merged + log_tau2[t + 1] - log_tau2[t] + log_predictive
+        particles.log_w[MERGED] += (
+            targets.anneal_merged + log_size_ratio(targets.log_tau2, t) + log_predictive
+        )
         likelihood.add(pool.stats[block], i)
 
 
 @inner(**LEAF)
 def predict_joins(likelihood, targets, settings, particles, likely, pool, i):
-    """Compute ``pool.log_join`` of all blocks of split particles: log of gamma_t / gamma_{t-1} of Section 3.4.
+    """Compute ``pool.log_join`` of all blocks of split particles: log of gamma_t / gamma_{t-1} of Section 3.3.
 
     The side that the conditioned path joins is taken as the likely one. Values of the other side that are negligible
     beside it need not be accurate.
@@ -257,13 +261,13 @@ def predict_joins(likelihood, targets, settings, particles, likely, pool, i):
     pool.log_join[:] = np.nan
     count = 0
     for p in range(1, particles.num):
-        count = ask(pool, targets.log_tau2, blocks[p, likely], count, -np.inf)
-    least = answer(likelihood, pool, count, i)
+        count = request_log_join(pool, targets.log_tau2, blocks[p, likely], count, -np.inf)
+    least = compute_log_joins(likelihood, pool, count, i)
     negligible = -np.inf if settings.scheme == OPTIMAL else least - NEGLIGIBLE
     count = 0
     for p in range(1, particles.num):
-        count = ask(pool, targets.log_tau2, blocks[p, 1 - likely], count, negligible)
-    answer(likelihood, pool, count, i)
+        count = request_log_join(pool, targets.log_tau2, blocks[p, 1 - likely], count, negligible)
+    compute_log_joins(likelihood, pool, count, i)
 
 
 @inner(**LEAF)
@@ -284,8 +288,8 @@ def propose(rng, targets, settings, particles, likely, children, ancestry, pool)
     that the proposal gives it, and the weight is the sum over both choices. The optimal scheme makes both children
     instead, each with its own weight.
     """
-    copies, log_w, blocks, num, reference = particles
-    children.copies[MERGED] = copies[MERGED]
+    free_copies, log_w, blocks, num, reference = particles
+    children.free_copies[MERGED] = free_copies[MERGED]
     children.log_w[MERGED] = log_w[MERGED]
     copy_row(blocks, MERGED, children.blocks, MERGED)
     new_num = 1
@@ -294,7 +298,7 @@ def propose(rng, targets, settings, particles, likely, children, ancestry, pool)
         log_likely = pool.log_join[blocks[p, likely]]
         log_other = pool.log_join[blocks[p, 1 - likely]]
         log_sum, p_likely = log_add(log_likely, log_other)
-        joining = draw_binomial(rng, copies[p], p_likely) if settings.scheme != OPTIMAL else 0
+        joining = draw_binomial(rng, free_copies[p], p_likely) if settings.scheme != OPTIMAL else 0
         for choice in range(2):
             on_path = p == reference and choice == likely
             log_step = log_sum
@@ -302,10 +306,10 @@ def propose(rng, targets, settings, particles, likely, children, ancestry, pool)
                 count = 0 if on_path else 1
                 log_step = log_likely if choice == likely else log_other
             else:
-                count = joining if choice == likely else copies[p] - joining
+                count = joining if choice == likely else free_copies[p] - joining
             if count == 0 and not on_path:
                 continue
-            children.copies[new_num] = count
+            children.free_copies[new_num] = count
             children.log_w[new_num] = log_w[p] + targets.anneal_split + log_step
             copy_row(blocks, p, children.blocks, new_num)
             pool.references[blocks[p, 0]] += 1

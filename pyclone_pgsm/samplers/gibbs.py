@@ -16,15 +16,13 @@ The uniform random number u that selects the block is drawn first. The observati
 sum of all weights, so most visits are decided by upper bounds of the other blocks' weights (:func:`choose_block`).
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 
 import numpy as np
 
 from pyclone_pgsm.jit.compiling import LEAF, inner
-from pyclone_pgsm.partition import close_slot, open_slot, with_free_slots
+from pyclone_pgsm.partition import close_slot, log_new_block, log_size_ratio, open_slot, with_free_slots
 
 # Choices more than this many nats below the best are left out: together they are less than the rounding error.
 NEGLIGIBLE = 37.0
@@ -33,7 +31,8 @@ NEGLIGIBLE = 37.0
 # SLACK nats below it, or when one of these or another block is more than LARGEST nats above it.
 SLACK = 3.0
 LARGEST = 300.0
-SMALLEST = 1e-16  # smallest random number that is divided by
+LARGEST_EXPONENT = 700.0  # exp of a larger number overflows
+SMALLEST = 1e-16  # a smaller random number is raised to this before something is divided by it
 JOINING, STAYING, BOUNDED = 1, 2, 4
 """Bits of `Known.flags`: log L(y | b) is up to date; log L(y | b without y) is up to date; log L(y | b) is only known
 to be below a cutoff, and ``weight`` is an upper bound."""
@@ -110,34 +109,25 @@ def keep_flags(partition, known, flags):
 
 
 @inner(**LEAF)
-def log_size_ratio(log_tau2, size):
-    """Return log tau2(n + 1) / tau2(n)."""
-    return log_tau2[size + 1] - log_tau2[size]
-
-
-@inner(**LEAF)
 def relative_weight(log_p):
     """Return exp(log_p), or 0 if negligible."""
-    return math.exp(log_p) if log_p > -NEGLIGIBLE - SLACK else 0.0
+    return math.exp(min(log_p, LARGEST_EXPONENT)) if log_p > -NEGLIGIBLE - SLACK else 0.0
 
 
 @inner(**LEAF)
 def start_visit(likelihood, prior, partition, i, is_last, log_new, known, u):
     """Begin the visit of observation i: weights of staying and of a new block; `log_new` is log L(y_i)."""
     labels, sizes, stats, _, _, counter = partition
-    log_tau1, log_tau2 = prior.log_tau1, prior.log_tau2
     own = np.int64(labels[i])
     is_alone = sizes[own] == 1
     num_others = counter[0] - 1 if is_alone else counter[0]
-    log_p_new = log_new + log_tau2[1]
-    if num_others > 0:
-        log_p_new += log_tau1[num_others + 1] - log_tau1[num_others]
+    log_p_new = log_new + log_new_block(prior, num_others)
     log_p_own = -np.inf
     if not is_alone:
         if not known.flags[own] & STAYING:
             known.staying[own] = likelihood.log_predictive_without(stats[own], i)
             known.flags[own] |= STAYING
-        log_p_own = known.staying[own] + log_tau2[sizes[own]] - log_tau2[sizes[own] - 1]
+        log_p_own = known.staying[own] + log_size_ratio(prior.log_tau2, sizes[own] - 1)
     return Visit(i, own, is_alone, is_last, u, log_p_own, log_p_new)
 
 
@@ -221,7 +211,8 @@ def choose_block(likelihood, log_tau2, partition, visit, base, known):
     best = -np.inf
     spare = weight_own * (1.0 - visit.u) - weight_new * visit.u
     if visit.is_last and spare > 0.0:
-        # if no other block has more than an equal part of this, the observation stays
+        # The observation stays if u (own + new + others) < own, that is if others < spare / u; so it stays if each of
+        # the others, K at most, is below spare / (u K).
         lowest = base + math.log(spare / (max(visit.u, SMALLEST) * partition.counter[0]))
         best = predict_others(likelihood, log_tau2, partition, visit, base, lowest, known)
         if draw_block(partition, visit, known.weight, weight_own, weight_new) == visit.own:

@@ -1,7 +1,5 @@
 """Draws of a likelihood's hyperparameters given the partition."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,5 @@
 """First state of a chain: one cluster, every observation alone, K random clusters, or given labels."""
 
-from __future__ import annotations
-
 import re
 
 import numpy as np
@@ -40,7 +38,7 @@ def check_init(init: object) -> None:
     if init.startswith("random:") and len(number) > MOST_DIGITS:
         raise UsageError(
             f"`init` {init[:40]}: the number of clusters must have at most {MOST_DIGITS} digits: no data set has more "
-            "mutations"
+            "observations"
         )
 
 

@@ -18,8 +18,6 @@ multiplicities, in the order of their paths, and particles share blocks. A parti
 in which they were opened.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 
@@ -28,11 +26,11 @@ import numpy as np
 from pyclone_pgsm.jit.compiling import inner
 from pyclone_pgsm.partition import close_slot, copy_row, fill_block, open_slot, with_free_slots
 from pyclone_pgsm.samplers.particle_blocks import (
-    answer,
-    ask,
+    compute_log_joins,
     extend,
     make_block_pool,
     release_block,
+    request_log_join,
     take_block,
 )
 from pyclone_pgsm.samplers.particles import Weights, draw_particle, weigh
@@ -51,7 +49,7 @@ class Particles(NamedTuple):
 
     Attributes
     ----------
-    copies : (R,) int64
+    free_copies : (R,) int64
         Multiplicities, not counting the conditioned path.
     log_w : (R,) float64
         Log weight of one copy.
@@ -66,7 +64,7 @@ class Particles(NamedTuple):
         Number of particles, and the particle that the conditioned path belongs to.
     """
 
-    copies: np.ndarray
+    free_copies: np.ndarray
     log_w: np.ndarray
     log_gamma: np.ndarray
     num_blocks: np.ndarray
@@ -93,8 +91,10 @@ def make_particles(size, num_anchors):
 
 @inner(nogil=True)
 def with_number(particles, num, reference):
-    copies, log_w, log_gamma, num_blocks, blocks, path, _, _ = particles
-    return Particles(copies, log_w, log_gamma, num_blocks, blocks, path, np.int64(num), np.int64(reference))
+    free_copies, log_w, log_gamma, num_blocks, blocks, path, _, _ = particles
+    return Particles(
+        free_copies, log_w, log_gamma, num_blocks, blocks, path, np.int64(num), np.int64(reference)
+    )
 
 
 @inner(nogil=True)
@@ -148,8 +148,8 @@ def predict_joins(likelihood, log_tau2, particles, pool, i):
     count = 0
     for p in range(particles.num):
         for k in range(particles.num_blocks[p]):
-            count = ask(pool, log_tau2, particles.blocks[p, k], count, -np.inf)
-    answer(likelihood, pool, count, i)
+            count = request_log_join(pool, log_tau2, particles.blocks[p, k], count, -np.inf)
+    compute_log_joins(likelihood, pool, count, i)
 
 
 @inner(nogil=True)
@@ -168,13 +168,13 @@ def compact(particles, pool):
     alive = 0
     new_reference = 0
     for p in range(particles.num):
-        if particles.copies[p] == 0 and p != particles.reference:
+        if particles.free_copies[p] == 0 and p != particles.reference:
             for k in range(particles.num_blocks[p]):
                 release_block(pool, particles.blocks[p, k])
             continue
         if p == particles.reference:
             new_reference = alive
-        particles.copies[alive] = particles.copies[p]
+        particles.free_copies[alive] = particles.free_copies[p]
         particles.log_w[alive] = particles.log_w[p]
         particles.log_gamma[alive] = particles.log_gamma[p]
         particles.num_blocks[alive] = particles.num_blocks[p]
@@ -187,21 +187,26 @@ def compact(particles, pool):
 @inner(nogil=True)
 def resample_if_uneven(rng, settings, particles, is_last, weights, pool):
     """Resample the children if the effective sample size is low (optimal scheme: if there are more than N)."""
-    copies, log_w, num, reference = particles.copies, particles.log_w, particles.num, particles.reference
-    multiplicities, w = weights
+    free_copies, log_w, num, reference = (
+        particles.free_copies,
+        particles.log_w,
+        particles.num,
+        particles.reference,
+    )
+    all_copies, w = weights
     if settings.scheme == OPTIMAL:
         if num <= settings.num_particles:
             return particles
-        resample_optimal(rng, log_w, w, num, settings.num_particles, reference, copies, multiplicities)
+        resample_optimal(rng, log_w, w, num, settings.num_particles, reference, free_copies, all_copies)
         return compact(particles, pool)
     if is_last:
         return particles
     weigh(particles, 0, weights)
-    if relative_ess(w, multiplicities, 0, num) >= settings.threshold:
+    if relative_ess(w, all_copies, 0, num) >= settings.threshold:
         return particles
     for p in range(num):
-        w[p] *= multiplicities[p]
-    resample(rng, settings.scheme, w, num, settings.num_particles, reference, copies)
+        w[p] *= all_copies[p]
+    resample(rng, settings.scheme, w, num, settings.num_particles, reference, free_copies)
     for p in range(num):
         log_w[p] = 0.0
     return compact(particles, pool)
@@ -215,7 +220,7 @@ def weigh_choices(particles, p, fresh, log_open, anneal, pool, log_step, log_gam
     ----------
     fresh : int
         An empty block to open, -1 after the anchors.
-    log_open : (s + 1,) float64
+    log_open : (s,) float64
         log weight of opening a block in addition to k others; -inf where the prior rules it out.
     anneal : float
         -1 for plain targets, 0 for annealed ones up to t = s, and 1 / (n - s) from there on.
@@ -287,7 +292,7 @@ def propose(rng, scheme, particles, reference_choice, fresh, log_open, anneal, c
             total += p_join[choice]
         log_sum = best + math.log(total)
         if scheme != OPTIMAL:
-            resample_multinomial(rng, p_join, choices, particles.copies[p], joining)
+            resample_multinomial(rng, p_join, choices, particles.free_copies[p], joining)
         for choice in range(choices):
             on_path = p == particles.reference and choice == reference_choice
             if scheme == OPTIMAL:
@@ -298,7 +303,7 @@ def propose(rng, scheme, particles, reference_choice, fresh, log_open, anneal, c
                 log_weight = log_sum
             if count == 0 and not on_path:
                 continue
-            children.copies[new_num] = count
+            children.free_copies[new_num] = count
             children.log_w[new_num] = particles.log_w[p] + log_weight
             children.log_gamma[new_num] = log_gamma[choice]
             add_child(particles, p, choice, fresh, pool, children, new_num)
@@ -332,8 +337,8 @@ def put_blocks(partition, sigma, slots, num_before, particles, chosen, path, poo
 
 @inner(nogil=True)
 def weights_of_opening(prior, num_others, num_anchors):
-    """Return log tau1(k' + k + 1) / tau1(k' + k) for k = 0 .. s, with k' other blocks; 0 for the first block."""
-    log_open = np.zeros(num_anchors + 1)
+    """Return log tau1(k' + k + 1) / tau1(k' + k) for k = 0 .. s - 1, with k' other blocks; 0 for the first block."""
+    log_open = np.zeros(num_anchors)
     for k in range(1, num_anchors):
         log_tau1 = prior.log_tau1[num_others + k + 1]
         log_open[k] = log_tau1 - prior.log_tau1[num_others + k] if log_tau1 > -np.inf else -np.inf
@@ -374,7 +379,7 @@ def split_merge_many(likelihood, prior, partition, anchors, settings, rng):
     log_open = weights_of_opening(prior, num_others, s)
     size = s * settings.num_particles + 2
     particles, children = make_particles(size, s), make_particles(size, s)
-    particles.copies[0] = settings.num_particles - 1
+    particles.free_copies[0] = settings.num_particles - 1
     weights = Weights(np.zeros(size, np.int64), np.zeros(size))
     path = np.empty((n, settings.num_particles), np.int32)
     pool = make_block_pool(settings.num_particles, likelihood.stat_size(), s)

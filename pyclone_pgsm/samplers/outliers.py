@@ -14,15 +14,13 @@ here draws an observation's block and whether it is an outlier together, from th
     joins b or opens a new one as an outlier                p / (1 - p) L'(y_i) times the same factors of the prior.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 
 import numpy as np
 
 from pyclone_pgsm.jit.compiling import LEAF, inner
-from pyclone_pgsm.partition import close_slot, open_slot, with_free_slots
+from pyclone_pgsm.partition import close_slot, log_new_block, log_size_ratio, open_slot, with_free_slots
 from pyclone_pgsm.samplers.gibbs import NEGLIGIBLE
 
 
@@ -58,7 +56,6 @@ def fill_priors(prior, partition, own, choices):
     `own` is the slot of the observation, which does not count towards the size of its block.
     """
     _, sizes, _, active, _, counter = partition
-    log_tau1, log_tau2 = prior.log_tau1, prior.log_tau2
     count = 0
     largest = -np.inf
     for b in range(counter[0]):
@@ -66,11 +63,10 @@ def fill_priors(prior, partition, own, choices):
         size = sizes[slot] - 1 if slot == own else sizes[slot]
         if size > 0:
             choices.slots[count] = slot
-            choices.as_outlier[count] = log_tau2[size + 1] - log_tau2[size]
+            choices.as_outlier[count] = log_size_ratio(prior.log_tau2, size)
             largest = max(largest, choices.as_outlier[count])
             count += 1
-    opening = log_tau1[count + 1] - log_tau1[count] if count > 0 else 0.0
-    choices.as_outlier[count] = log_tau2[1] + opening
+    choices.as_outlier[count] = log_new_block(prior, count)
     return count, max(largest, choices.as_outlier[count])
 
 

@@ -3,15 +3,13 @@
 References to a block are counted. The pool of blocks is made once and reused by all moves.
 """
 
-from __future__ import annotations
-
 from typing import NamedTuple
 
 import numpy as np
 from numba.extending import register_jitable
 
 from pyclone_pgsm.jit.compiling import LEAF, inner
-from pyclone_pgsm.partition import copy_row
+from pyclone_pgsm.partition import copy_row, log_size_ratio
 
 
 class BlockPool(NamedTuple):
@@ -97,14 +95,14 @@ def start_block(likelihood, pool, members):
 
 
 @inner(**LEAF)
-def ask(pool, log_tau2, block, count, negligible):
+def request_log_join(pool, log_tau2, block, count, negligible):
     """Request ``log_join`` of one more block after `count` others, unless it was requested at this step already.
 
     If the value is below `negligible`, any value below it may be the result. Returns the number of blocks requested.
     """
     if not np.isnan(pool.log_join[block]):
         return count
-    pool.log_join[block] = log_tau2[pool.sizes[block] + 1] - log_tau2[pool.sizes[block]]
+    pool.log_join[block] = log_size_ratio(log_tau2, pool.sizes[block])
     pool.slots[count] = block
     pool.cutoffs[count] = negligible - pool.log_join[block]
     return count + 1
@@ -117,7 +115,7 @@ def fill_results(likelihood, pool, count, i):
 
 
 @inner(**LEAF)
-def answer(likelihood, pool, count, i):
+def compute_log_joins(likelihood, pool, count, i):
     """Compute log_join = log tau2(|b| + 1) / tau2(|b|) L(y_i | b) of the requested blocks; return the smallest."""
     fill_results(likelihood, pool, count, i)
     smallest = np.inf

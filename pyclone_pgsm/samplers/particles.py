@@ -6,8 +6,6 @@ identical particles are stored once. Their blocks are in a pool (:mod:`~pyclone_
 If `one_merged` is True, one copy represents all merged particles (:func:`has_one_merged`).
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 
@@ -58,7 +56,7 @@ class Particles(NamedTuple):
 
     Attributes
     ----------
-    copies : (R,) int64
+    free_copies : (R,) int64
         Multiplicities, not counting the conditioned path.
     log_w : (R,) float64
         Log weight of one copy.
@@ -70,7 +68,7 @@ class Particles(NamedTuple):
         The particle that the conditioned path belongs to.
     """
 
-    copies: np.ndarray
+    free_copies: np.ndarray
     log_w: np.ndarray
     blocks: np.ndarray
     num: int
@@ -82,13 +80,13 @@ class Weights(NamedTuple):
 
     Attributes
     ----------
-    multiplicities : (R,) int64
+    all_copies : (R,) int64
         Copies of each particle, including the conditioned path.
     w : (R,) float64
         Weights of one copy, relative to the largest.
     """
 
-    multiplicities: np.ndarray
+    all_copies: np.ndarray
     w: np.ndarray
 
 
@@ -110,21 +108,23 @@ def make_particles(size):
 
 @inner(**LEAF)
 def with_number(particles, num, reference):
-    return Particles(particles.copies, particles.log_w, particles.blocks, np.int64(num), np.int64(reference))
+    return Particles(
+        particles.free_copies, particles.log_w, particles.blocks, np.int64(num), np.int64(reference)
+    )
 
 
 @inner(**LEAF)
 def weigh(particles, first, weights):
     """Compute `weights` of particles ``first .. num - 1``, relative to the largest weight, whose log is returned."""
-    copies, log_w = particles.copies, particles.log_w
-    multiplicities, w = weights
+    free_copies, log_w = particles.free_copies, particles.log_w
+    all_copies, w = weights
     best = -np.inf
     for p in range(first, particles.num):
-        multiplicities[p] = copies[p] + (1 if p == particles.reference else 0)
-        if multiplicities[p] > 0:
+        all_copies[p] = free_copies[p] + (1 if p == particles.reference else 0)
+        if all_copies[p] > 0:
             best = max(best, log_w[p])
     for p in range(first, particles.num):
-        w[p] = math.exp(log_w[p] - best) if multiplicities[p] > 0 else 0.0
+        w[p] = math.exp(log_w[p] - best) if all_copies[p] > 0 else 0.0
     return best
 
 
@@ -132,10 +132,10 @@ def weigh(particles, first, weights):
 def draw_particle(rng, particles, weights):
     """Draw a particle with probability proportional to its weight."""
     weigh(particles, 0, weights)
-    multiplicities, w = weights
+    all_copies, w = weights
     total = 0.0
     for p in range(particles.num):
-        total += multiplicities[p] * w[p]
+        total += all_copies[p] * w[p]
         w[p] = total
     u = rng.random() * total
     chosen = 0
@@ -147,17 +147,17 @@ def draw_particle(rng, particles, weights):
 @inner(**LEAF)
 def compact(particles, ancestry, pool):
     """Drop the split particles that have no copies left, except the conditioned one."""
-    copies, log_w, blocks, num, reference = particles
+    free_copies, log_w, blocks, num, reference = particles
     alive = np.int64(1)
     new_reference = MERGED
     for p in range(1, num):
-        if copies[p] == 0 and p != reference:
+        if free_copies[p] == 0 and p != reference:
             release_block(pool, blocks[p, 0])
             release_block(pool, blocks[p, 1])
             continue
         if p == reference:
             new_reference = alive
-        copies[alive] = copies[p]
+        free_copies[alive] = free_copies[p]
         log_w[alive] = log_w[p]
         copy_row(blocks, p, blocks, alive)
         ancestry[alive] = ancestry[p]
@@ -178,36 +178,36 @@ def resample_if_uneven(rng, settings, one_merged, particles, ancestry, weights, 
 @inner(**LEAF)
 def resample_all(rng, settings, particles, weights):
     """Resample merged and split particles together if necessary; return whether it was."""
-    copies, log_w, _, num, reference = particles
-    multiplicities, w = weights
+    free_copies, log_w, _, num, reference = particles
+    all_copies, w = weights
     weigh(particles, 0, weights)
-    if relative_ess(w, multiplicities, 0, num) >= settings.threshold and not (
-        settings.threshold > 0.0 and one_kind_is_dead(w, multiplicities, num)
+    if relative_ess(w, all_copies, 0, num) >= settings.threshold and not (
+        settings.threshold > 0.0 and one_kind_is_dead(w, all_copies, num)
     ):
         return False
     for p in range(num):
-        w[p] *= multiplicities[p]
-    resample(rng, settings.scheme, w, num, settings.num_particles, reference, copies)
+        w[p] *= all_copies[p]
+    resample(rng, settings.scheme, w, num, settings.num_particles, reference, free_copies)
     for p in range(num):
         log_w[p] = 0.0
     return True
 
 
 @inner(**LEAF)
-def one_kind_is_dead(w, multiplicities, num):
+def one_kind_is_dead(w, all_copies, num):
     """Whether all copies of the merged particle, or all split particles, have lost their weight for good.
 
     If half of the copies have weight zero, the relative effective sample size is still 1/2, so the usual criterion may
     keep them to the end. Any criterion that is a function of the weighted particles keeps the kernel exact (Lee 2011),
     provided that it does not depend on which of them is the conditioned path.
     """
-    merged = multiplicities[MERGED] * w[MERGED]
+    merged = all_copies[MERGED] * w[MERGED]
     split = 0.0
     num_split = 0
     for p in range(1, num):
-        split += multiplicities[p] * w[p]
-        num_split += multiplicities[p]
-    merged_is_dead = multiplicities[MERGED] > 0 and merged < DEAD * split
+        split += all_copies[p] * w[p]
+        num_split += all_copies[p]
+    merged_is_dead = all_copies[MERGED] > 0 and merged < DEAD * split
     return merged_is_dead or (num_split > 0 and split < DEAD * merged)
 
 
@@ -218,23 +218,23 @@ def resample_split(rng, settings, particles, weights):
     Either a kind is dead (:func:`russian_roulette`), or, in the scheme "both-kinds", the split particles are resampled
     if necessary: systematically, to equal weights, with the conditioned particle among them if it is split.
     """
-    copies, log_w, _, num, reference = particles
-    multiplicities, w = weights
+    free_copies, log_w, _, num, reference = particles
+    all_copies, w = weights
     log_split = weigh(particles, 1, weights)
     weight = 0.0
     for p in range(1, num):
-        weight += multiplicities[p] * w[p]
+        weight += all_copies[p] * w[p]
     log_split += math.log(weight)
-    has_merged = copies[MERGED] > 0 or reference == MERGED
+    has_merged = free_copies[MERGED] > 0 or reference == MERGED
     if settings.threshold > 0.0 and has_merged and russian_roulette(rng, particles, log_split):
         return True
-    if settings.scheme != BOTH_KINDS or relative_ess(w, multiplicities, 1, num) >= settings.threshold:
+    if settings.scheme != BOTH_KINDS or relative_ess(w, all_copies, 1, num) >= settings.threshold:
         return False
     total = settings.num_particles - 1
     for p in range(1, num):
-        w[p] *= multiplicities[p]
+        w[p] *= all_copies[p]
         log_w[p] = log_split - math.log(total)
-    resample_stratified(rng, w, 1, num, total, reference, True, copies)
+    resample_stratified(rng, w, 1, num, total, reference, True, free_copies)
     return True
 
 
@@ -244,9 +244,9 @@ def russian_roulette(rng, particles, log_split):
 
     It survives with probability q, the ratio of the kinds' weights divided by :data:`DEAD`, and its weight is then
     divided by q. The kind of the conditioned path always survives. `log_split` is the log weight of all split particles
-    together. Returns whether a kind is dead, in which case ``copies`` and ``log_w`` have changed.
+    together. Returns whether a kind is dead, in which case ``free_copies`` and ``log_w`` have changed.
     """
-    copies, log_w, _, num, reference = particles
+    free_copies, log_w, _, num, reference = particles
     log_odds = log_split - log_w[MERGED]
     log_q = math.log(DEAD)
     if log_odds < log_q:
@@ -260,17 +260,17 @@ def russian_roulette(rng, particles, log_split):
         if stays:
             log_w[p] -= log_q
         else:
-            copies[p] = 0
+            free_copies[p] = 0
     return True
 
 
 @inner(**LEAF)
 def keep_num_particles(rng, settings, particles, ancestry, weights, pool):
     """Resample the children by the optimal scheme if that is the scheme and there are more than N."""
-    copies, log_w, _, num, reference = particles
-    total = num - 1 + copies[MERGED] + (reference == MERGED)
+    free_copies, log_w, _, num, reference = particles
+    total = num - 1 + free_copies[MERGED] + (reference == MERGED)
     if settings.scheme != OPTIMAL or total <= settings.num_particles:
         return particles
-    multiplicities, w = weights
-    resample_optimal(rng, log_w, w, num, settings.num_particles, reference, copies, multiplicities)
+    all_copies, w = weights
+    resample_optimal(rng, log_w, w, num, settings.num_particles, reference, free_copies, all_copies)
     return compact(particles, ancestry, pool)

@@ -1,15 +1,15 @@
 """Resampling of particles in conditional SMC, on unique particles with multiplicities.
 
-A particle with weight w has a random number O of offspring, each with weight w / q, where q = E[O]. Conditional SMC
+A particle with weight w has a random number O of offspring, each with weight w / m, where m = E[O]. Conditional SMC
 draws the offspring given that one of them, at a position drawn uniformly, belongs to the conditioned path: from the
-scheme's own distribution r, weighted by the conditioned particle's O (size-biased). Let G be all random choices, and x
-the path. The distribution of G given x is r(G) divided by the product of q along x. The final weight w(x) is gamma(x)
-divided by the same product, so
+scheme's own distribution, weighted by the conditioned particle's O (size-biased). Let G be all random choices of an
+ordinary, unconditional SMC, r(G) their probability, and x a path in it with the proposal probabilities q_t(x_t). The
+probability of G given x is r(G) / prod_t m_t q_t(x_t), and the final weight w(x) is gamma(x) / prod_t m_t q_t(x_t). So
 
-    pi(x) r(G) / prod q  ∝  r(G) w(x),
+    pi(x) r(G) / prod_t m_t q_t(x_t)  ∝  r(G) w(x),
 
 and drawing the new path from G with probability proportional to w is a Gibbs step. This is exact for any scheme in
-which q > 0 and nothing, including the order of the particles, depends on which particle is the conditioned one.
+which m > 0 and nothing, including the order of the particles, depends on which particle is the conditioned one.
 
 The schemes assign particle p an interval of length e_p = N w_p / sum w on the line [0, N), with N particles in total.
 
@@ -25,10 +25,8 @@ The schemes assign particle p an interval of length e_p = N w_p / sum w on the l
                   and Clifford 2003; given the conditioned path: Whiteley, Andrieu and Doucet 2010).
     both-kinds    One copy represents all merged particles, which are identical, with all their weight; the N - 1 others
                   are split. Only these are resampled, by systematic resampling, and get equal shares of their total
-                  weight W: the line is [0, N - 1), and q = (N - 1) w_p / W. So one particle of each kind survives.
+                  weight W: the line is [0, N - 1), and m = (N - 1) w_p / W. So one particle of each kind survives.
 """
-
-from __future__ import annotations
 
 import math
 
@@ -177,7 +175,7 @@ def optimal_bound(weights, num, total):
 
 
 @inner(**LEAF)
-def resample_optimal(rng, log_w, w, num, total, reference, copies, offspring):
+def resample_optimal(rng, log_w, w, num, total, reference, free_copies, offspring):
     """Keep `total` of `num` particles by the optimal scheme, with new weights.
 
     Parameters
@@ -186,15 +184,15 @@ def resample_optimal(rng, log_w, w, num, total, reference, copies, offspring):
         Log weights of the first `num` particles; changed for those that are kept.
     w, offspring : (P,) float64, (P,) int64
         Workspace.
-    copies : (P,) int64
+    free_copies : (P,) int64
         1 for a particle, 0 for one already dropped and for the conditioned one. Set to 0 for those that are dropped.
     """
     best = -np.inf
     for p in range(num):
-        if copies[p] > 0 or p == reference:
+        if free_copies[p] > 0 or p == reference:
             best = max(best, log_w[p])
     for p in range(num):
-        w[p] = max(math.exp(log_w[p] - best), SMALLEST) if copies[p] > 0 or p == reference else 0.0
+        w[p] = max(math.exp(log_w[p] - best), SMALLEST) if free_copies[p] > 0 or p == reference else 0.0
     cutoff, bound, above = optimal_bound(w, num, total)
     for p in range(num):
         if w[p] > cutoff:
@@ -203,12 +201,12 @@ def resample_optimal(rng, log_w, w, num, total, reference, copies, offspring):
     resample_stratified(rng, w, 0, num, total - above, drawn, True, offspring)
     for p in range(num):
         if w[p] > 0.0:
-            copies[p] = min(offspring[p], copies[p])
+            free_copies[p] = min(offspring[p], free_copies[p])
             log_w[p] += math.log(bound / w[p])
 
 
 @inner(**LEAF)
-def relative_ess(weights, multiplicities, first, num):
+def relative_ess(weights, all_copies, first, num):
     """Return (sum w)^2 / (N sum w^2) over all N copies of particles ``first .. num - 1``.
 
     ``weights`` are those of one copy.
@@ -217,7 +215,7 @@ def relative_ess(weights, multiplicities, first, num):
     total = 0.0
     squares = 0.0
     for p in range(first, num):
-        count += multiplicities[p]
-        total += multiplicities[p] * weights[p]
-        squares += multiplicities[p] * weights[p] * weights[p]
+        count += all_copies[p]
+        total += all_copies[p] * weights[p]
+        squares += all_copies[p] * weights[p] * weights[p]
     return total * total / (count * squares)

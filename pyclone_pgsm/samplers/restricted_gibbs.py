@@ -11,12 +11,10 @@ q(split | launch state). For a merge, q is the probability that this scan leads 
 way, to the current split. See :mod:`pyclone_pgsm.samplers.split_proposals` for the acceptance probability.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from pyclone_pgsm.jit.compiling import inner
-from pyclone_pgsm.partition import with_free_slots
+from pyclone_pgsm.partition import log_size_ratio, with_free_slots
 from pyclone_pgsm.samplers.split_proposals import SLOTS, begin, choose_side, conclude
 
 
@@ -59,8 +57,8 @@ def scan(likelihood, log_tau2, stats, split, wanted, least, rng):
         other = 1 - own
         log_join[own] = likelihood.log_predictive_without(stats[slots[own]], i)
         likelihood.log_predictives(stats, slots[other : other + 1], i, cuts, log_join[other : other + 1])
-        log_join[own] += log_tau2[sizes[own]] - log_tau2[sizes[own] - 1]
-        log_join[other] += log_tau2[sizes[other] + 1] - log_tau2[sizes[other]]
+        log_join[own] += log_size_ratio(log_tau2, sizes[own] - 1)
+        log_join[other] += log_size_ratio(log_tau2, sizes[other])
         side, log_p = choose_side(log_join, wanted[t], rng)
         log_q += log_p
         if log_q < least:

@@ -9,12 +9,10 @@ The product of these probabilities is q(split | sigma). For a merge, q is the pr
 the current split. See :mod:`pyclone_pgsm.samplers.split_proposals` for the acceptance probability.
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from pyclone_pgsm.jit.compiling import inner
-from pyclone_pgsm.partition import with_free_slots
+from pyclone_pgsm.partition import log_size_ratio, with_free_slots
 from pyclone_pgsm.samplers.close_blocks import close_anchors
 from pyclone_pgsm.samplers.split_proposals import SLOTS, begin, choose_side, conclude
 
@@ -42,7 +40,7 @@ def allocate_in_sequence(likelihood, log_tau2, stats, split, drawn, least, rng):
         i = sigma[t]
         likelihood.log_predictives(stats, slots, i, cuts, log_join)
         for side in range(2):
-            log_join[side] += log_tau2[sizes[side] + 1] - log_tau2[sizes[side]]
+            log_join[side] += log_size_ratio(log_tau2, sizes[side])
         side, log_p = choose_side(log_join, -1 if drawn else sides[t], rng)
         log_q += log_p
         if log_q < least:

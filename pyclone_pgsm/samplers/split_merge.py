@@ -5,8 +5,6 @@ to one or two blocks, each with an anchor, by a Markov kernel that leaves the po
 invariant: the particle Gibbs kernel of Algorithm 3 (:mod:`~pyclone_pgsm.samplers.conditional_smc`).
 """
 
-from __future__ import annotations
-
 import numpy as np
 
 from pyclone_pgsm.jit.compiling import inner

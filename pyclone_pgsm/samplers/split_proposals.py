@@ -17,8 +17,6 @@ Proposed blocks are made in free slots of the partition, so that nothing needs t
 calls :func:`begin`, computes q, which is where SAMS and restricted Gibbs sampling differ, and calls :func:`conclude`.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -1,14 +1,12 @@
 """A chain: its state, its start, and :func:`advance`, which continues it.
 
 An iteration makes the moves given by the settings (:func:`~pyclone_pgsm.sampling.moves.make_steps`), then draws which
-mutations are outliers, if the model has any, and the hyperparameters of the partition prior and of the likelihood.
+observations are outliers, if the model has any, and the hyperparameters of the partition prior and of the likelihood.
 A chain is a deterministic function of its settings and its seed. Everything it needs to continue is a
 :class:`ChainState`. The statistics of the blocks are recomputed from the labels every ``rebuild`` iterations, which
 also prevents rounding errors from accumulating, and chains are only stopped there. So a chain that was stopped and
 resumed gives bit for bit the same draws as one that was not.
 """
-
-from __future__ import annotations
 
 import copy
 import math
@@ -173,7 +171,7 @@ def advance(
     ----------
     model : Model
         If it has outliers, they are drawn from the second half of the burn-in on: in the first iterations, with few
-        clusters, most mutations would be taken for outliers.
+        clusters, most observations would be taken for outliers.
     settings : Settings
         Resolved.
     state : ChainState

@@ -1,7 +1,5 @@
 """Runs chains in threads, up to a number of iterations or until they have converged."""
 
-from __future__ import annotations
-
 import copy
 import math
 import os
@@ -126,7 +124,8 @@ def run_until_converged(
     for check in checks(T):
         target = min(-(-check // rebuild) * rebuild, most)
         farthest = max(state.iteration for state in states)
-        if target < most and (target < farthest or target <= first_burn_in):
+        saves_none = target // settings.thin <= first_burn_in // settings.thin
+        if target < most and (target < farthest or saves_none):
             continue
         # The first round ends at the deadline at the latest. If it passes, the chains stop at different iterations, so
         # in a second round, without deadline, the others catch up with the farthest.

@@ -73,7 +73,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Figure:
+class QuantityCheck:
     """Convergence of one quantity; NaN with too few draws.
 
     Attributes
@@ -104,7 +104,7 @@ class Verdict:
     ----------
     iterations, burn_in : int
         Per chain.
-    figures : tuple of Figure
+    quantities : tuple of QuantityCheck
         One for every quantity, except that the worst represents all watched ones.
     coclustering_sd : float
         Mean standard deviation, between chains, of a pair's probability of sharing a block; NaN for a single chain.
@@ -112,13 +112,13 @@ class Verdict:
 
     iterations: int
     burn_in: int
-    figures: tuple[Figure, ...]
+    quantities: tuple[QuantityCheck, ...]
     coclustering_sd: float
 
     @property
-    def failures(self) -> list[Figure]:
+    def failures(self) -> list[QuantityCheck]:
         """Quantities that are checked and do not fulfil the rule."""
-        return [figure for figure in self.figures if figure.is_required and not figure.holds]
+        return [quantity for quantity in self.quantities if quantity.is_required and not quantity.holds]
 
     @property
     def agree(self) -> bool:
@@ -234,19 +234,19 @@ def find_end(chains: Sequence[Draws], rule: Rule, last: int, first_burn_in: int)
 def judge(chains: Sequence[Draws], rule: Rule, last: int, burn_in: int) -> Verdict:
     """Check the rule for the iterations after the burn-in, up to `last`."""
     kept = _kept(chains, burn_in, last)
-    figures = list(_figures(_thinned(kept), rule))
-    first_watched = len(figures) - kept[0].watched.shape[1]
-    watched = figures[first_watched:]
+    quantities = list(_checks_of(_thinned(kept), rule))
+    first_watched = len(quantities) - kept[0].watched.shape[1]
+    watched = quantities[first_watched:]
     if watched:
-        worst = Figure(
+        worst = QuantityCheck(
             WATCHED,
-            max(figure.rhat for figure in watched),
-            min(figure.bulk_ess for figure in watched),
-            min(figure.tail_ess for figure in watched),
+            max(quantity.rhat for quantity in watched),
+            min(quantity.bulk_ess for quantity in watched),
+            min(quantity.tail_ess for quantity in watched),
             True,
         )
-        figures[first_watched:] = [worst]
-    return Verdict(last, burn_in, tuple(figures), coclustering_sd(kept))
+        quantities[first_watched:] = [worst]
+    return Verdict(last, burn_in, tuple(quantities), coclustering_sd(kept))
 
 
 def _kept(chains: Sequence[Draws], burn_in: int, last: int) -> list[Draws]:
@@ -263,14 +263,14 @@ def _thinned(kept: Sequence[Draws]) -> list[Draws]:
     return [chain.at(slice((length - 1) % step, None, step)) for chain in kept]
 
 
-def _figures(kept: Sequence[Draws], rule: Rule) -> Iterator[Figure]:
-    """Yield the figure of each quantity, the watched ones last."""
+def _checks_of(kept: Sequence[Draws], rule: Rule) -> Iterator[QuantityCheck]:
+    """Yield the check of each quantity, the watched ones last."""
     for name in kept[0].series:
         values = np.array([chain.series[name] for chain in kept])
         if not np.isnan(values).all():  # no draws, or a prior without a concentration
-            yield _figure(name, values, rule.checks(name, values))
+            yield _check_of(name, values, rule.checks(name, values))
     for column in range(kept[0].watched.shape[1]):
-        yield _figure(WATCHED, np.array([chain.watched[:, column] for chain in kept], float), True)
+        yield _check_of(WATCHED, np.array([chain.watched[:, column] for chain in kept], float), True)
 
 
 def _ordered(values: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -280,11 +280,11 @@ def _ordered(values: NDArray[np.float64]) -> NDArray[np.float64]:
     return values
 
 
-def _figure(name: str, values: NDArray[np.float64], is_required: bool) -> Figure:
+def _check_of(name: str, values: NDArray[np.float64], is_required: bool) -> QuantityCheck:
     if values.shape[1] < FEWEST_DRAWS:
-        return Figure(name, np.nan, np.nan, np.nan, is_required)
+        return QuantityCheck(name, np.nan, np.nan, np.nan, is_required)
     table = _ordered(values)
-    return Figure(
+    return QuantityCheck(
         name,
         split_rhat(table),
         effective_sample_size(table),
@@ -298,7 +298,7 @@ def _holds(kept: Sequence[Draws], rule: Rule) -> bool:
     return (
         len(kept[0].iteration) >= FEWEST_DRAWS
         and not coclustering_sd(kept) > COCLUSTERING_LIMIT
-        and all(figure.holds or not figure.is_required for figure in _figures(_thinned(kept), rule))
+        and all(quantity.holds or not quantity.is_required for quantity in _checks_of(_thinned(kept), rule))
     )
 
 

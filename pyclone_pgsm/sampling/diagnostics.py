@@ -4,8 +4,6 @@ Vehtari, Gelman, Simpson, Carpenter & Bürkner 2021, Bayesian Analysis 16, 667: 
 and localization: an improved R-hat for assessing convergence of MCMC".
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import ndtri

@@ -1,7 +1,5 @@
 """The draws so far, as far as the convergence rule needs them."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 
 import numpy as np

@@ -4,8 +4,6 @@ An entry prepares a move for a chain and returns a :data:`Step`. All steps have 
 partition and a :class:`MoveInfo`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from typing import Any, NamedTuple
 

@@ -12,7 +12,7 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.ranges import BOUNDS, OR_NONE, check_choice, check_number, check_range
 from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS
 from pyclone_pgsm.samplers.initial import check_init
-from pyclone_pgsm.samplers.resampling import SCHEMES
+from pyclone_pgsm.samplers.resampling import BOTH_KINDS, SCHEMES
 
 SAMPLERS: dict[str, tuple[str, ...]] = {
     "mixed": ("gibbs", "pgsm"),
@@ -30,10 +30,6 @@ TARGETS = ("annealed", "plain")
 PARTICLES = 20
 MANY_OBSERVATIONS = 5000
 """With more observations, a particle Gibbs move takes as long as a sweep, and changes less than a merge-split move."""
-MIXTURE_SCHEME, MIXTURE_THRESHOLD = "both-kinds", 0.1
-"""Default resampling of the mixtures of :mod:`pyclone_pgsm.analyses.matrix_input`."""
-
-
 APART = "apart"
 """Value of ``init`` with which each chain starts differently."""
 MANY, SOME, FEW = 50, 20, 5
@@ -177,7 +173,7 @@ class Settings:
             check_init(self.init)
         self._check_anchors()
         self._check_limits()
-        if self.iterations is not None and self.burn_in is not None:
+        if self.iterations is not None and self.burn_in is not None and not self.until_converged:
             self._check_lengths(self.iterations, self.burn_in)
 
     def _check_anchors(self) -> None:
@@ -192,6 +188,11 @@ class Settings:
             raise UsageError(
                 f"`anchors` {self.anchors}: `anchor_proposal` {self.anchor_proposal} can only draw two anchors; "
                 "use uniform"
+            )
+        if self.resampling == SCHEMES[BOTH_KINDS]:
+            raise UsageError(
+                f"`anchors` {self.anchors}: `resampling` {self.resampling} can only be used with two anchors; use "
+                "another scheme"
             )
 
     def _check_limits(self) -> None:
@@ -223,8 +224,8 @@ class Settings:
         Iterations: until convergence, at most 10,000, fewer for more than 3,000 observations, but at least 200. The
         burn-in is then found by the convergence rule, and proposals adapt for half of the iterations before its first
         check. With a given number of iterations the burn-in is half of it.
-        Sampler: "mixed", or "mixed-sams" for more than 5,000 observations, unless the number of anchors or of particles
-        or the targets require particle Gibbs moves.
+        Sampler: "mixed", or "mixed-sams" for more than 5,000 observations, unless an option of the particle Gibbs moves
+        is given.
         Split-merge moves per iteration of the default sampler, or of "mixed": one with balanced anchors (uniform ones
         for more than two anchors, which no other proposal can draw), and 16 with anchors in close blocks, or 8 for more
         than 5,000 observations. Any other sampler makes 4, none of them with anchors in close blocks.
@@ -251,7 +252,8 @@ class Settings:
             burn_in = iterations // 2 if self.burn_in is None else self.burn_in
         self._check_lengths(iterations, burn_in)
         is_large = num_observations > MANY_OBSERVATIONS
-        requires_particles = (self.anchors, self.particles, self.targets) != (2, PARTICLES, TARGETS[0])
+        of_particles = ("anchors", "particles", "targets", "resampling", "resample_threshold")
+        requires_particles = any(getattr(self, name) != getattr(Settings, name) for name in of_particles)
         is_mixed = self.sampler in (None, "mixed")
         moves = 1 if is_mixed else 4
         close_moves = 0 if not is_mixed else 8 if is_large else 16

@@ -9,8 +9,6 @@
   "all singletons" scores 0, and is at least 0. To n mutations, floor(sqrt(n)) are added that are singletons in both.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

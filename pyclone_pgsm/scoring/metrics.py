@@ -1,7 +1,5 @@
 """Measures of agreement of clusters and prevalences with a truth."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 

@@ -1,7 +1,6 @@
 """Comparing a result with a known truth."""
 
-from __future__ import annotations
-
+import zlib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
@@ -26,6 +25,8 @@ def _fault(path: Path, message: str) -> InputError:
 def _read(path: Path, columns: Sequence[str]) -> pd.DataFrame:
     try:
         table = pd.read_csv(path, sep="\t", dtype={"mutation_id": str, "sample_id": str})
+    except (EOFError, zlib.error):
+        raise _fault(path, "the gzip compression breaks off: the file is cut short") from None
     except OSError as problem:
         raise _fault(path, problem.strerror or str(problem)) from None
     except (ValueError, UnicodeDecodeError) as problem:
@@ -50,6 +51,20 @@ def read_truth(path: Path) -> pd.DataFrame:
     if cluster is None:
         raise _fault(path, f"no column {' or '.join(CLUSTER_COLUMNS)}")
     renamed = table.rename(columns={cluster: "cluster"} | ({prevalence: "ccf"} if prevalence else {}))
+    refused = {cluster: (renamed["cluster"].isna(), "expected the true cluster, -1 for an outlier")}
+    if "sample_id" in renamed:
+        repeated = renamed.duplicated(["mutation_id", "sample_id"])
+        refused["mutation_id"] = (repeated, "a second row for this mutation in this sample; keep one")
+    if prevalence == "ccf":
+        outside = renamed["ccf"].notna() & ~renamed["ccf"].between(0.0, 1.0)
+        refused["ccf"] = (outside, "expected a prevalence from 0 to 1")
+    problems = [
+        Problem(str(path), message, row + 2, column, str(table[column].iloc[row]))
+        for column, (bad, message) in refused.items()
+        for row in np.flatnonzero(bad).tolist()
+    ]
+    if problems:
+        raise InputError(problems)
     if (renamed.groupby("mutation_id")["cluster"].nunique() > 1).any():
         raise _fault(path, "a mutation has different clusters in different rows")
     return renamed[[name for name in ("mutation_id", "sample_id", "cluster", "ccf") if name in renamed]]

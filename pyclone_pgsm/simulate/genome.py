@@ -1,7 +1,5 @@
 """Positions of simulated mutations on the genome, and copy numbers of segments."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any

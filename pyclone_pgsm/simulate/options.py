@@ -1,7 +1,5 @@
 """Options of a simulation, and their allowed values."""
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass

@@ -14,8 +14,6 @@ Mutations of the root are equally likely to be older than the copy number of all
 younger, on one copy. Those of other clones are younger.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 
 import numpy as np

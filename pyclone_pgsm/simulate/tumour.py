@@ -16,8 +16,6 @@ another copy and wrong:
 T mutations, D samples, K clusters.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Writing a simulated tumour: the table, the truth and the options."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -28,8 +28,6 @@ A question is a call of a method for a block, and its answer the result. Two sta
 questions about them have the same answers.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import replace
 from itertools import combinations

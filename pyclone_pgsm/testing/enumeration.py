@@ -5,8 +5,6 @@
 where L(y_b) is computed from the members of the block, never from a sampler's state.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cache

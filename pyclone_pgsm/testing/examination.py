@@ -3,8 +3,6 @@
 See :mod:`pyclone_pgsm.testing.checks`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from functools import cache
 from itertools import chain, combinations

@@ -1,7 +1,5 @@
 """Hyperparameters that a trace may contain, and their values."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Merging the chains of several traces into one."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path

@@ -5,8 +5,6 @@ shapes require (:mod:`pyclone_pgsm.trace.structure`), then names, types, shapes,
 raised as a :class:`~pyclone_pgsm.trace.values.Fault` with its path in the file.
 """
 
-from __future__ import annotations
-
 import json
 import math
 from collections.abc import Sequence

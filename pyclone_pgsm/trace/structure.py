@@ -7,8 +7,6 @@ crash on a damaged file. For programs that ignore this checksum, every dataset h
 and so has the structure of the file (part of the HDF5 format from version 1.10 on).
 """
 
-from __future__ import annotations
-
 import hashlib
 import math
 from collections.abc import Iterator, Sequence

@@ -1,7 +1,5 @@
 """Allowed numbers, texts and JSON values of a trace; a :class:`Fault` locates an invalid one in the file."""
 
-from __future__ import annotations
-
 import math
 import re
 import types

@@ -8,8 +8,6 @@ to write the copy to disk is reported. The writer holds the lock of the file (:f
 Signals are delayed while HDF5 works, because h5py turns the exceptions that they raise into other errors.
 """
 
-from __future__ import annotations
-
 import json
 import time
 from collections.abc import Iterator, Sequence

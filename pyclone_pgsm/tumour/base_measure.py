@@ -14,8 +14,6 @@ posterior, and then the weights from Dirichlet(1 + n_d0, 1 + n_d1, 2 + n_d2), wh
 component j in sample d.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Sequence
 

@@ -8,8 +8,6 @@ If the tumour cells have two copy-number states, a genotype says which of the tw
 fill first, and how many copies carry the mutation in each (derived in docs/subclonal_copy_number.md).
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple

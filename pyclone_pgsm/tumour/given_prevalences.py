@@ -3,8 +3,6 @@
 The likelihood of an observation is then needed at one grid point only, so that settings can be compared without tables.
 """
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

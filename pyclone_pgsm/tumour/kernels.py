@@ -15,8 +15,6 @@ where the beta-binomial is the binomial whose p is Beta(s mean, s (1 - mean)). T
 Shapes: U rows sorted into groups, N states in total, G grid points.
 """
 
-from __future__ import annotations
-
 import math
 
 import numpy as np

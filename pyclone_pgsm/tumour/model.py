@@ -14,8 +14,6 @@ If there are hyperparameters per sample, every sample has its own rows of the ta
 whose value changes are recomputed.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -33,10 +31,10 @@ from pyclone_pgsm.likelihoods.pyclone import (
     BaseMeasure,
     PyClone,
     change_base,
-    component_probabilities,
     draw_grid_points,
     make_pyclone,
     mix_base,
+    posterior_means,
     with_base,
 )
 from pyclone_pgsm.partition import Partition
@@ -57,7 +55,7 @@ from pyclone_pgsm.tumour.grid import (
     prevalence_grid,
     split_by_sample,
 )
-from pyclone_pgsm.tumour.kept_tables import KEPT_BYTES, KeptTables
+from pyclone_pgsm.tumour.table_cache import CACHED_BYTES, TableCache
 
 PREVALENCE_PRIORS = ("learned", "uniform")
 PER_SAMPLE = "infer-per-sample"
@@ -65,7 +63,8 @@ PER_SAMPLE = "infer-per-sample"
 
 
 REAL_PRECISIONS = 50.0, 9000.0
-"""Range of the precisions of real tumours' reads; below the first, no answer was right."""
+"""Range of the precisions of real tumours' reads. Where a smaller one was inferred, different clusters had been merged
+(docs/overdispersion.md)."""
 _FINITE = tuple(10.0 ** (exponent / 16.0) for exponent in range(24, 81))
 _MIDDLE = math.log(REAL_PRECISIONS[0] * REAL_PRECISIONS[1]) / 2.0
 _SPREAD = math.log(REAL_PRECISIONS[1] / REAL_PRECISIONS[0]) / (2.0 * 1.96)
@@ -202,14 +201,14 @@ class PyCloneModel(Model):
             )
             for sample, infers_error_rate in zip(self._samples, self._infers_error_rate)
         ]
-        self._keeps_all_tables = sum(map(self._bytes_of_all_tables, range(len(self._parts)))) <= KEPT_BYTES
+        self._keeps_all_tables = sum(map(self._bytes_of_all_tables, range(len(self._parts)))) <= CACHED_BYTES
         self.order = np.argsort(table.index[:, 0], kind="stable")
         self._summed_out_share = 0.0
         if any(self._infers_error_rate):
             self._summed_out_share = 1.0 if self._keeps_all_tables else SUMMED_OUT_SHARE
         self.num_proposals = CONTENT_PROPOSALS * len(contents) + any(self._infers_error_rate)
-        self._grid = KeptTables(self._make_grid, 3 * len(self._parts))
-        self._likelihood = KeptTables(self._assemble, 3)
+        self._grid = TableCache(self._make_grid, 3 * len(self._parts))
+        self._likelihood = TableCache(self._assemble, 3)
         self._base = lru_cache(KEPT_BASES)(self._make_base)
         self._watched = watched_cells(*self.index.shape)
 
@@ -370,9 +369,7 @@ class PyCloneModel(Model):
         """
         mutations, samples = self._watched
         points = np.broadcast_to(prevalence_grid(self.grid_size), (1, *likelihood.log_base.shape))
-        means = compiled_for(component_probabilities, PyClone)(
-            likelihood, np.ascontiguousarray(points), partition
-        )
+        means = compiled_for(posterior_means, PyClone)(likelihood, np.ascontiguousarray(points), partition)
         return means[partition.position[partition.labels[mutations]], samples, 0].astype(np.float32)
 
     def log_hyperprior(self, values: Values) -> float:
@@ -407,7 +404,7 @@ class PyCloneModel(Model):
             return values, likelihood
         weights = self._base(values[len(self.choices) :]).weights
         shares = weights.T[:2, :, None] * self._components[:2, None, :] / likelihood.base
-        probabilities = compiled_for(component_probabilities, PyClone)(likelihood, shares, partition)
+        probabilities = compiled_for(posterior_means, PyClone)(likelihood, shares, partition)
         drawn = draw_weights(probabilities, rng)
         values = (*values[: len(self.choices)], *drawn)
         changed = with_base(likelihood, self._base(drawn))

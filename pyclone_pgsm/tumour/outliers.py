@@ -30,7 +30,7 @@ from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.likelihoods.choice import IndependenceProposal
-from pyclone_pgsm.likelihoods.model import Values
+from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.likelihoods.pyclone import draw_grid_points
 from pyclone_pgsm.partition import Partition, PartitionPrior
 from pyclone_pgsm.samplers.outliers import resample_outliers
@@ -52,7 +52,7 @@ def _log_alone(likelihood: PyClone) -> NDArray[np.float64]:
     return of_rows[likelihood.index].sum(axis=1)
 
 
-class TumourWithOutliers:
+class TumourWithOutliers(Model):
     """The model given which mutations are outliers.
 
     Parameters
@@ -77,7 +77,9 @@ class TumourWithOutliers:
         self._model = model
         self.prob = prob
         self._log_any = log_any
-        self.outliers = np.zeros(model.num_observations, bool) if outliers is None else outliers
+        self.outliers: NDArray[np.bool_] = (
+            np.zeros(model.num_observations, bool) if outliers is None else outliers
+        )
         self.hyperparameters = model.hyperparameters
         self.choices = model.choices
         self.num_proposals = model.num_proposals

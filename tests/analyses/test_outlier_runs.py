@@ -29,6 +29,7 @@ from pyclone_pgsm.plots.scatter import prevalence_scatter, vaf_scatter
 from pyclone_pgsm.plots.tumour import tumour_pictures
 from pyclone_pgsm.posterior.summarize import summarize
 from pyclone_pgsm.posterior.summary import Summary
+from pyclone_pgsm.priors import CustomPrior
 from pyclone_pgsm.simulate.options import SimulationOptions
 from pyclone_pgsm.simulate.tumour import Simulation, simulate
 from pyclone_pgsm.simulate.writing import write_simulation
@@ -323,3 +324,9 @@ def test_no_cross_without_outliers() -> None:
     figure = prevalence_scatter(summary)
     assert any("40 mutations in 3 clusters, 0 outliers" in text for text in texts(figure))
     assert not any(text.startswith("outliers") for text in written_in(figure))
+
+
+def test_outliers_need_a_prior_that_a_part_of_the_mutations_has_too(tmp_path):
+    prior = CustomPrior(lambda j: 0.0 * j, lambda n: 0.0 * n)
+    with pytest.raises(UsageError, match=r"`outlier_prob` cannot be used with the prior custom: .* use 0"):
+        run(tmp_path / "t.h5", prior=prior, model=analysis.ModelOptions(outlier_prob=0.01))

@@ -26,6 +26,7 @@ from small_runs import (
 )
 
 from pyclone_pgsm.analyses import run as analysis
+from pyclone_pgsm.analyses.matrix_input import mixture_settings
 from pyclone_pgsm.analyses.plan import make_plan
 from pyclone_pgsm.errors import InputError, UsageError
 from pyclone_pgsm.priors import DirichletProcess, FiniteDirichlet, PitmanYor
@@ -70,7 +71,7 @@ def undisturbed(table: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[s
 )
 def test_segments_and_threads_do_not_change_the_chains(settings, tmp_path, monkeypatch):
     if settings.get("model") is FEW_TABLES:
-        monkeypatch.setattr(tumour_model, "KEPT_BYTES", 0)
+        monkeypatch.setattr(tumour_model, "CACHED_BYTES", 0)
     whole = bits(run(tmp_path / "whole.h5", threads=1, chains=4, **settings))
     assert bits(run(tmp_path / "again.h5", threads=2, chains=4, **settings)) == whole
     many_segments(monkeypatch)
@@ -101,7 +102,7 @@ def test_resumes_from_every_flush(settings, tmp_path, monkeypatch):
         shutil.copy(path, kept[-1])
 
     if settings.get("model") is FEW_TABLES:
-        monkeypatch.setattr(tumour_model, "KEPT_BYTES", 0)
+        monkeypatch.setattr(tumour_model, "CACHED_BYTES", 0)
     many_segments(monkeypatch, keep)
     whole = bits(run(tmp_path / "whole.h5", **settings))
     many_segments(monkeypatch)
@@ -296,9 +297,19 @@ def test_settings_chosen_from_the_data():
     assert (few.close_moves, many.close_moves) == (16, 8)
     assert (few.sampler, many.sampler) == ("mixed", "mixed-sams")
     assert Settings(sampler="mixed").resolve(10**6).sampler == "mixed"
-    for asked in ({"anchors": 3}, {"particles": 10}, {"targets": "plain"}):
+    for asked in ({"anchors": 3}, {"particles": 10}, {"targets": "plain"}, {"resampling": "optimal"}):
         assert Settings(**asked).resolve(10**6).sampler == "mixed"
     assert Settings().resolve(10_000).lengths == (3000, 50)
+    mixture = mixture_settings(Settings(), 10**6)
+    assert (mixture.sampler, mixture.resampling, mixture.resample_threshold) == (
+        "mixed-sams",
+        "both-kinds",
+        0.1,
+    )
+    assert mixture_settings(Settings(resample_threshold=0.2), 10**6).sampler == "mixed"
+    assert mixture_settings(Settings(anchors=3), 100).resampling == "multinomial"
+    with pytest.raises(UsageError, match="`anchors` 3: `resampling` both-kinds can only be used with two"):
+        Settings(anchors=3, resampling="both-kinds")
     others = Settings(sampler="mixed-sams").resolve(100)
     assert (others.moves, others.close_moves) == (4, 0)
     assert Settings(iterations=7).resolve(100).lengths == (7, 3)

@@ -72,6 +72,15 @@ def test_resume_after_a_kill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         assert bits(path) == whole
 
 
+@pytest.mark.parametrize("lengths", [{"thin": 300}, {"burn_in": 410, "thin": 200}])
+def test_checks_before_anything_is_saved_are_left_out(tmp_path: Path, lengths: dict[str, int]) -> None:
+    """With the defaults the rule would first be checked after 250 iterations, and then after 500."""
+    path = run_matrix(tmp_path / "t.h5", **{**AUTO, **lengths}, max_iterations=1000)
+    with Trace(path) as trace:
+        assert trace.options.settings.thin == lengths["thin"]
+        assert len(trace.chains[0].iteration) >= 2
+
+
 def test_limits_and_going_on(tmp_path: Path) -> None:
     """Not converged within the limits is said; resume goes on, and gives the bits of a run with the larger limit."""
     path = run(tmp_path / "t.h5", model=FIXED, max_iterations=500, **AUTO)

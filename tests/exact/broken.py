@@ -45,15 +45,15 @@ SPLIT_MERGE_FAULTS = {
         "if settings.annealed and len(path.sigma) == 2 and not BROKEN:",
     ),
     "all copies of a particle go the same way": Fault(
-        "joining = draw_binomial(rng, copies[p], p_likely)",
-        "joining = draw_binomial(rng, 1 if BROKEN else copies[p], p_likely) * (copies[p] if BROKEN else 1)",
+        "joining = draw_binomial(rng, free_copies[p], p_likely)",
+        "joining = draw_binomial(rng, 1 if BROKEN else free_copies[p], p_likely) * (free_copies[p] if BROKEN else 1)",
     ),
     "chosen particle drawn without multiplicities": Fault(
-        "total += multiplicities[p] * w[p]", "total += (1 if BROKEN else multiplicities[p]) * w[p]"
+        "total += all_copies[p] * w[p]", "total += (1 if BROKEN else all_copies[p]) * w[p]"
     ),
     "conditioned path has no children but itself": Fault(
-        "w[p] *= multiplicities[p]\n    resample(",
-        "w[p] *= copies[p] if BROKEN else multiplicities[p]\n    resample(",
+        "w[p] *= all_copies[p]\n    resample(",
+        "w[p] *= free_copies[p] if BROKEN else all_copies[p]\n    resample(",
     ),
     "conditioned path lost at resampling": Fault(
         "with_number(particles, alive, new_reference)",
@@ -61,8 +61,8 @@ SPLIT_MERGE_FAULTS = {
     ),
     "weights kept after resampling": Fault("log_w[p] = 0.0\n", "log_w[p] *= 1.0 if BROKEN else 0.0\n"),
     "tau2 left out of the merged particle's weight": Fault(
-        "targets.anneal_merged + log_tau2[t + 1] - log_tau2[t]",
-        "targets.anneal_merged + (0.0 if BROKEN else log_tau2[t + 1] - log_tau2[t])",
+        "targets.anneal_merged + log_size_ratio(targets.log_tau2, t)",
+        "targets.anneal_merged + (0.0 if BROKEN else log_size_ratio(targets.log_tau2, t))",
     ),
     "split annealed too slowly": Fault(
         "anneal_split = log_split / steps",
@@ -91,8 +91,8 @@ SPLIT_MERGE_FAULTS = {
         "log_step = log_sum if BROKEN else log_likely if choice == likely else log_other",
     ),
     "split particles all start with the whole weight": Fault(
-        "log_w[1] -= math.log(copies[1] + reference)",
-        "log_w[1] -= 0.0 if BROKEN else math.log(copies[1] + reference)",
+        "log_w[1] -= math.log(free_copies[1] + reference)",
+        "log_w[1] -= 0.0 if BROKEN else math.log(free_copies[1] + reference)",
     ),
     "resampled split particles all have the whole weight": Fault(
         "log_w[p] = log_split - math.log(total)",
@@ -136,8 +136,8 @@ GIBBS_FAULTS = {
         "                else likelihood.log_predictive_without(stats[own], i))",
     ),
     "tau2 counts the observation itself": Fault(
-        "known.staying[own] + log_tau2[sizes[own]] - log_tau2[sizes[own] - 1]",
-        "known.staying[own] + log_tau2[sizes[own] + BROKEN] - log_tau2[sizes[own] - 1 + BROKEN]",
+        "log_size_ratio(prior.log_tau2, sizes[own] - 1)",
+        "log_size_ratio(prior.log_tau2, sizes[own] - 1 + BROKEN)",
     ),
     "lone observation counts its own block": Fault(
         "num_others = counter[0] - 1 if is_alone", "num_others = counter[0] - 1 + BROKEN if is_alone"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from test_learned_base import _few_precisions, log_joints, log_seating, make_model, p_value, two_samples
 
 from pyclone_pgsm.jit.compiling import compiled_for
-from pyclone_pgsm.likelihoods.pyclone import PyClone, change_base, component_probabilities, with_base
+from pyclone_pgsm.likelihoods.pyclone import PyClone, change_base, posterior_means, with_base
 from pyclone_pgsm.partition import Partition
 from pyclone_pgsm.tumour import base_measure
 from pyclone_pgsm.tumour import model as tumour_model
@@ -36,7 +36,7 @@ def components_from_the_prior(monkeypatch: pytest.MonkeyPatch) -> None:
         prior = np.einsum("jdk,dk->dj", shares, likelihood.base)
         return np.broadcast_to(prior, (int(partition.counter[0]), *prior.shape))
 
-    with_kernel(monkeypatch, component_probabilities, faulty)
+    with_kernel(monkeypatch, posterior_means, faulty)
 
 
 def base_forgotten_in_one_sample(monkeypatch: pytest.MonkeyPatch) -> None:

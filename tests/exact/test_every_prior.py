@@ -109,7 +109,7 @@ def test_the_posterior_is_spread_out(name: str) -> None:
     assert posterior_under(name).probabilities.max() < 0.6
 
 
-# The forms that the paper prints, without the factors that are constant per block: other priors.
+# The forms that the paper prints, without factors that depend on the number of blocks: other priors.
 PRINTED: dict[str, Prior] = {
     "pitman-yor": CustomPrior(lambda j: np.cumsum(np.log(0.5 + 0.4 * (j - 1))), lambda n: gammaln(n - 0.4)),
     "finite of 3": CustomPrior(lambda j: np.where(j <= 3, 0.0, -np.inf), lambda n: gammaln(n + 0.6)),

@@ -157,13 +157,13 @@ def p_value(joint: Joint, number: int = 20_000) -> float:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kept_bytes", [0, np.inf])
+@pytest.mark.parametrize("cached_bytes", [0, np.inf])
 @pytest.mark.parametrize("name", MODELS)
 def test_one_step_from_the_joint_posterior(
-    name: str, kept_bytes: float, monkeypatch: pytest.MonkeyPatch
+    name: str, cached_bytes: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With tables of all settings and without."""
-    monkeypatch.setattr(tumour_model, "KEPT_BYTES", kept_bytes)
+    monkeypatch.setattr(tumour_model, "CACHED_BYTES", cached_bytes)
     monkeypatch.setattr(tumour_model, "PROPOSALS", 2)
     assert p_value(enumerate_joint(MODELS[name]())) > 1e-4
 
@@ -175,11 +175,11 @@ def median_points(likelihood: PyClone, partition: Partition, rng: np.random.Gene
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("kept_bytes", [0, np.inf])
+@pytest.mark.parametrize("cached_bytes", [0, np.inf])
 def test_prevalences_that_are_not_drawn_are_noticed(
-    kept_bytes: float, monkeypatch: pytest.MonkeyPatch
+    cached_bytes: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tumour_model, "KEPT_BYTES", kept_bytes)
+    monkeypatch.setattr(tumour_model, "CACHED_BYTES", cached_bytes)
     monkeypatch.setattr(tumour_model, "draw_grid_points", median_points)
     assert p_value(enumerate_joint(precision_and_error_rate()), 10_000) < 1e-10
 

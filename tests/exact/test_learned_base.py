@@ -152,7 +152,7 @@ def test_one_step_from_the_joint_posterior(name: str, kind: str) -> None:
 
 @pytest.mark.long
 def test_one_step_without_tables_of_all_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(tumour_model, "KEPT_BYTES", 0)
+    monkeypatch.setattr(tumour_model, "CACHED_BYTES", 0)
     model = make_model(two_samples())
     assert p_value(model, joint_of("two_samples", False, 2), "weights+precision+gibbs") > 1e-4
 

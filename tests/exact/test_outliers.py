@@ -287,11 +287,11 @@ def p_value_with_the_precision(kind: str) -> float:
 
 
 @pytest.mark.usefixtures("_few_precisions")
-@pytest.mark.parametrize("kept_bytes", [0, np.inf])
+@pytest.mark.parametrize("cached_bytes", [0, np.inf])
 def test_one_step_from_the_joint_posterior_with_the_precision(
-    kept_bytes: float, monkeypatch: pytest.MonkeyPatch
+    cached_bytes: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(tumour_model, "KEPT_BYTES", kept_bytes)
+    monkeypatch.setattr(tumour_model, "CACHED_BYTES", cached_bytes)
     assert p_value_with_the_precision("outliers+precision+gibbs") > 1e-4
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("fcntl")
-from pyclone_pgsm.jit.kept_code import take_lock
+from pyclone_pgsm.jit.code_cache import take_lock
 
 SCRIPT = """
 import sys
@@ -138,7 +138,7 @@ def holder(kept: Path) -> Iterator[subprocess.Popen[str]]:
         file.unlink()
     (lock,) = kept.rglob("weigh.weigh-*.lock")
     program = (
-        "import sys, time; from pathlib import Path; from pyclone_pgsm.jit.kept_code import take_lock\n"
+        "import sys, time; from pathlib import Path; from pyclone_pgsm.jit.code_cache import take_lock\n"
         "assert isinstance(take_lock(Path(sys.argv[1])), int); print('held', flush=True); time.sleep(600)"
     )
     process = subprocess.Popen([sys.executable, "-c", program, lock], stdout=subprocess.PIPE, text=True)

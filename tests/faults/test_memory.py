@@ -59,6 +59,10 @@ def test_what_grows_with_what() -> None:
     single = of_matrix(1000, 10, init="single")
     assert of_matrix(1000, 10, init="disconnected").blocks > 40 * single.blocks
     assert 2 * single.blocks < small.blocks < 3 * single.blocks  # chains start apart, one with 50 clusters
+    assert (
+        of_matrix(1000, 10, particles=200, anchors=20).particles
+        > 9 * of_matrix(1000, 10, particles=200).particles
+    )
     assert of_matrix(1000, 10, sampler="gibbs").particles == 0
     assert of_matrix(1000, 10, parameters={"scale": "infer"}).data > 3 * small.data
     assert of_matrix(1_000_000, 10).labels > 100 * small.labels

@@ -231,16 +231,16 @@ def test_bound_of_the_optimal_scheme(weights: list[float], total: int) -> None:
 @numba.njit
 def survivors(rng, log_weights, total, reference, size):  # type: ignore
     num = len(log_weights)
-    copies = np.zeros((size, num), np.int64)
+    free_copies = np.zeros((size, num), np.int64)
     log_w = np.zeros((size, num))
     w = np.zeros(num)
     offspring = np.zeros(num, np.int64)
     for r in range(size):
         for p in range(num):
-            copies[r, p] = 0 if p == reference else 1
+            free_copies[r, p] = 0 if p == reference else 1
             log_w[r, p] = log_weights[p]
-        resample_optimal(rng, log_w[r], w, num, total, reference, copies[r], offspring)
-    return copies, log_w
+        resample_optimal(rng, log_w[r], w, num, total, reference, free_copies[r], offspring)
+    return free_copies, log_w
 
 
 @pytest.mark.parametrize("reference", range(6))
@@ -259,9 +259,9 @@ def test_optimal_resampling(total: int, reference: int) -> None:
             stays[reference] = 0
             law[tuple(stays.tolist())] = p / stay[reference]
     rng = np.random.default_rng(reference)
-    copies, log_w = survivors(rng, np.log(weights) - 700.0, total, reference, 20_000)
-    check_law(copies, law)
-    kept = copies.astype(bool)
+    free_copies, log_w = survivors(rng, np.log(weights) - 700.0, total, reference, 20_000)
+    check_law(free_copies, law)
+    kept = free_copies.astype(bool)
     kept[:, reference] = True
     expected = np.broadcast_to(np.log(np.maximum(weights, bound)) - 700.0, log_w.shape)
     np.testing.assert_allclose(log_w[kept], expected[kept], rtol=1e-12)
@@ -269,18 +269,18 @@ def test_optimal_resampling(total: int, reference: int) -> None:
 
 def test_optimal_resampling_passes_over_particles_that_have_gone() -> None:
     rng = np.random.default_rng(1)
-    copies = np.array([0, 1, 1, 1, 0])
+    free_copies = np.array([0, 1, 1, 1, 0])
     log_w = np.array([50.0, 0.0, -1.0, -2000.0, -3000.0])
-    resample_optimal(rng, log_w, np.zeros(5), 5, 2, 4, copies, np.zeros(5, np.int64))
-    assert copies.tolist() == [0, 1, 0, 0, 0]  # and number 4, the conditioned one
+    resample_optimal(rng, log_w, np.zeros(5), 5, 2, 4, free_copies, np.zeros(5, np.int64))
+    assert free_copies.tolist() == [0, 1, 0, 0, 0]  # and number 4, the conditioned one
     assert np.isfinite(log_w).all()
 
 
 def test_relative_ess() -> None:
     weights = np.array([0.2, 1.0, 0.01])
-    copies = np.array([3, 1, 6])
-    spread = np.repeat(weights, copies)
+    free_copies = np.array([3, 1, 6])
+    spread = np.repeat(weights, free_copies)
     expected = spread.sum() ** 2 / (len(spread) * (spread**2).sum())
-    assert relative_ess(weights, copies, 0, 3) == pytest.approx(expected)
+    assert relative_ess(weights, free_copies, 0, 3) == pytest.approx(expected)
     assert relative_ess(np.array([0.3, 7.0]), np.array([4, 0]), 0, 2) == pytest.approx(1.0)
     assert relative_ess(np.array([0.3, 7.0, 7.0]), np.array([4, 2, 1]), 1, 3) == pytest.approx(1.0)

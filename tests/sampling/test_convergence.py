@@ -59,7 +59,7 @@ def test_independent_draws_converge_with_the_shortest_burn_in() -> None:
     assert find_end(chains, Rule(), 100, 0) == (100, 50, False)  # too few: 200 draws in all
     verdict = judge(chains, Rule(), 500, 50)
     assert verdict.converged
-    assert verdict.figures[0].bulk_ess > 1000
+    assert verdict.quantities[0].bulk_ess > 1000
     assert not judge(chains, Rule(), 60, 50).converged
 
 
@@ -78,8 +78,8 @@ def test_a_chain_elsewhere_has_not_converged() -> None:
     chains = [draws(row) for row in values]
     assert not find_end(chains, Rule(), 2000, 0).converged
     verdict = judge(chains, Rule(), 2000, 500)
-    assert [figure.name for figure in verdict.failures] == ["log_joint"]
-    assert verdict.figures[0].rhat > 1.01
+    assert [quantity.name for quantity in verdict.failures] == ["log_joint"]
+    assert verdict.quantities[0].rhat > 1.01
 
 
 def test_what_is_reported_or_makes_no_difference_is_not_asked() -> None:
@@ -97,16 +97,18 @@ def test_what_is_reported_or_makes_no_difference_is_not_asked() -> None:
     rule = Rule(beyond={"precision": 1e5})
     assert find_end(chains(**of_sample), rule, 1000, 0).converged
     assert not find_end(chains(**of_sample), Rule(beyond={"precision": 1e6}), 1000, 0).converged
-    figures = {figure.name: figure for figure in judge(chains(**of_sample), rule, 1000, 0).figures}
-    assert not figures["precision:S1"].is_required
-    assert figures["precision:S1"].rhat > 1.01
+    quantities = {
+        quantity.name: quantity for quantity in judge(chains(**of_sample), rule, 1000, 0).quantities
+    }
+    assert not quantities["precision:S1"].is_required
+    assert quantities["precision:S1"].rhat > 1.01
 
 
 def test_a_hyperparameter_that_there_is_not() -> None:
     values = independent(4, 1000)
     chains = [draws(row, concentration=np.full(1000, np.nan)) for row in values]
     assert find_end(chains, Rule(), 1000, 0).converged
-    assert len(judge(chains, Rule(), 1000, 0).figures) == 1
+    assert len(judge(chains, Rule(), 1000, 0).quantities) == 1
 
 
 def test_agreement_on_the_partition() -> None:
@@ -140,10 +142,10 @@ def test_the_worst_of_the_watched_counts() -> None:
     assert find_end(chains, Rule(), 1000, 0).converged
     watched[1, :, 3] += 2.0
     assert not find_end(chains, Rule(), 1000, 0).converged
-    worst = judge(chains, Rule(), 1000, 0).figures[-1]
+    worst = judge(chains, Rule(), 1000, 0).quantities[-1]
     assert worst.name == "watched"
     assert worst.rhat > 1.2
-    assert [figure.name for figure in judge(chains, Rule(), 1000, 0).failures] == ["watched"]
+    assert [quantity.name for quantity in judge(chains, Rule(), 1000, 0).failures] == ["watched"]
 
 
 def test_many_draws_are_thinned_evenly(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import gzip
 import math
+from pathlib import Path
 
 import numpy as np
 import pytest
 
+from pyclone_pgsm.errors import InputError
 from pyclone_pgsm.scoring import metrics
+from pyclone_pgsm.scoring.truth import read_truth
 
 
 def test_contingency() -> None:
@@ -81,3 +85,21 @@ def test_adjusted_rand_of_chance_is_zero_in_the_mean() -> None:
 def test_rmse_and_coverage() -> None:
     assert metrics.rmse([0.0, 1.0], [0.3, 0.6]) == pytest.approx(math.sqrt((0.09 + 0.16) / 2))
     assert metrics.coverage([0.0, 0.5, 1.0, 0.2], [0.0, 0.4, 0.9, 0.3], [0.1, 0.6, 0.99, 0.4]) == 0.5
+
+
+def test_a_truth_that_cannot_be_is_refused(tmp_path: Path) -> None:
+    """By row and column, as other tables."""
+    header = "mutation_id\tsample_id\tcluster\tccf\n"
+    for rows, message in (
+        ("m\tS\t1\t0.5\nm\tS\t1\t0.5\n", "row 3, column mutation_id: 'm': a second row"),
+        ("m\tS\t\t0.5\n", "row 2, column cluster: 'nan': expected the true cluster"),
+        ("m\tS\t1\t7\n", r"row 2, column ccf: '7(\.0)?': expected a prevalence from 0 to 1"),
+    ):
+        path = tmp_path / "truth.tsv"
+        path.write_text(header + rows)
+        with pytest.raises(InputError, match=message):
+            read_truth(path)
+    broken = tmp_path / "truth.tsv.gz"
+    broken.write_bytes(gzip.compress((header * 100).encode())[:-12])
+    with pytest.raises(InputError, match="the gzip compression breaks off"):
+        read_truth(broken)

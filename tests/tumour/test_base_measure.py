@@ -24,7 +24,7 @@ from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.pyclone import (
     PyClone,
     change_base,
-    component_probabilities,
+    posterior_means,
 )
 from pyclone_pgsm.likelihoods.pyclone.statistic import part_of
 from pyclone_pgsm.partition import Partition, PartitionPrior, build_partition
@@ -212,7 +212,7 @@ def test_probabilities_of_components_by_their_definition(
     components = enumeration.component_masses(401)
     shares = WEIGHTS.T[:2, :, None] * component_masses(401)[:2, None, :] / likelihood.base
     partition = built(likelihood, labels)
-    found = compiled_for(component_probabilities, PyClone)(likelihood, shares, partition)
+    found = compiled_for(posterior_means, PyClone)(likelihood, shares, partition)
     blocks = partition.position[partition.labels]
     assert found.shape == (6, 2, 2)
     for b, d in np.ndindex(6, 2):

@@ -95,8 +95,8 @@ def test_tables_need_not_be_made(
     precision, contents = MODELS[name]
     data, labels = tumour()
     draws = []
-    for kept_bytes in (0, np.inf):
-        monkeypatch.setattr(tumour_model, "KEPT_BYTES", kept_bytes)
+    for cached_bytes in (0, np.inf):
+        monkeypatch.setattr(tumour_model, "CACHED_BYTES", cached_bytes)
         model: PyCloneModel | TumourWithOutliers = make_model(data, precision, **contents)
         if num_outliers is not None:
             outliers = np.random.default_rng(1).permutation(300) < num_outliers
@@ -169,7 +169,7 @@ def test_an_error_rate_changes_where_a_cluster_may_be_absent(
     With the prevalences summed out a chain goes from one to the other; given the prevalences alone it does not.
     """
     monkeypatch.setattr(tumour_model, "SUMMED_OUT_SHARE", share)
-    monkeypatch.setattr(tumour_model, "KEPT_BYTES", 0)
+    monkeypatch.setattr(tumour_model, "CACHED_BYTES", 0)
     shape = (30, 1)
     two, one = np.full(shape, 2), np.ones(shape, np.int64)
     names = [str(i) for i in range(30)]

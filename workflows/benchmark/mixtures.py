@@ -93,7 +93,7 @@ def seconds_to(
     """
     X, labels = data
     model = FixedModel(find_likelihood(likelihood).from_data(X), len(X))  # type: ignore[attr-defined]
-    settings = mixture_settings(Settings(chains=1, seed=seed)).resolve(len(X))
+    settings = mixture_settings(Settings(chains=1, seed=seed), len(X))
     prior = DirichletProcess()
     state = start_chain(model, prior, settings, 0)
     steps = make_steps(model, settings, state.values, state.anchors)

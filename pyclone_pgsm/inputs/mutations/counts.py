@@ -19,8 +19,6 @@ If ``AD`` has a dot for the reference (``.,33``), R is ``DP`` minus all A_k. ``D
 alleles: if there are several, reads are taken from ``BCOUNT``, the numbers of the bases A, C, G and T.
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import lru_cache, partial
 

@@ -1,7 +1,5 @@
 """Recognition of the kind of a file by its beginning."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Literal
 

@@ -1,7 +1,5 @@
 """Input and result of the readers of mutation calls."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field

@@ -1,7 +1,5 @@
 """Tumour samples of a file, and their names. They are never guessed from the order of columns."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Reader of all files of mutation calls, which it combines into one table."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 

@@ -3,8 +3,6 @@
 As in `pyclone_pgsm.inputs.read_counts.rows`, each distinct text of a column is read once.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 

@@ -6,8 +6,6 @@ records are split. Records that failed a filter or lack something (symbolic alle
 the reason. Invalid values (a position that is not a number, a count below 0) are errors.
 """
 
-from __future__ import annotations
-
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence

@@ -1,7 +1,5 @@
 """The header of a VCF: the names of its columns, the tumour samples it declares, and the genome build."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass

@@ -4,8 +4,6 @@ Ids are numbered across all files in order of first appearance, no (mutation, sa
 arranged as T × D arrays.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 

@@ -8,13 +8,10 @@
 ``alt_counts`` and ``var_counts`` mean the same in both.
 """
 
-from __future__ import annotations
-
 import difflib
-import re
 from collections.abc import Sequence
 
-from pyclone_pgsm.inputs.columns import TextTable
+from pyclone_pgsm.inputs.columns import TextTable, other_spelling
 from pyclone_pgsm.inputs.observations import SUBCLONAL
 from pyclone_pgsm.inputs.problems import FileProblems, listed
 
@@ -36,7 +33,7 @@ ANNOTATIONS = {
 }
 """Annotations to keep, and the names of their columns in lower case; the first one found in a table is used."""
 
-_MEANS = {
+MEANS = {
     "mutation_id": ("mutationid", "mutid", "mutation", "variantid", "snvid", "variant", "snv", "id"),
     "sample_id": (
         "sampleid", "samplename", "sample", "tumorsample", "tumoursample", "tumorsamplebarcode", "tumoursamplebarcode",
@@ -51,7 +48,7 @@ _MEANS = {
         "errorrate", "errrate", "sequencingerrorrate", "sequencingerror", "seqerror", "epsilon", "ep",
     ),
 }  # fmt: skip
-"""Other spellings of each column, the likeliest first, as normalised by `_plain`."""
+"""Other spellings of each column, the likeliest first (:func:`~pyclone_pgsm.inputs.columns.other_spelling`)."""
 
 _SHOWN_NAMES, _LONGEST_NAME = 12, 40
 
@@ -139,11 +136,5 @@ def _near_miss(column: str, names: Sequence[str]) -> str | None:
 
 
 def _other_spelling(column: str, names: Sequence[str]) -> str | None:
-    """Return the name that most likely means the column but is spelled otherwise."""
-    spare = {_plain(name): name for name in reversed(names) if name not in REQUIRED and name not in OPTIONAL}
-    return next((spare[meant] for meant in _MEANS[column] if meant in spare), None)
-
-
-def _plain(name: str) -> str:
-    """Reduce a name to lower-case letters, without the s of a plural."""
-    return re.sub("[^a-z]", "", name.lower()).removesuffix("s")
+    spare = [name for name in names if name not in REQUIRED and name not in OPTIONAL]
+    return other_spelling(spare, MEANS[column])

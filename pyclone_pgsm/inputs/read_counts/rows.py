@@ -1,7 +1,5 @@
 """Reader of one input file: its rows as typed columns, with each value checked."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field

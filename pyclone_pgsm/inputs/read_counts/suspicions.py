@@ -4,8 +4,6 @@ Each suspicion is a sentence for the user; it changes nothing. The thresholds ar
 can give, so ordinary data raise none.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections.abc import Sequence
 

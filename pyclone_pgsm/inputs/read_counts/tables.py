@@ -4,8 +4,6 @@ Each file is first read alone (`pyclone_pgsm.inputs.read_counts.rows`), then all
 (`pyclone_pgsm.inputs.read_counts.joining`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 

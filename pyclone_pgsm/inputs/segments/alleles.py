@@ -6,8 +6,6 @@ cells are normal. Total copy numbers without alleles are kept as such: they suff
 single X of a man, and for genotype priors that use only totals.
 """
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray

@@ -1,7 +1,5 @@
 """Cells of a table of segments as numbers; texts that are not numbers are noted with row and column."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Callable, Collection
 from functools import lru_cache

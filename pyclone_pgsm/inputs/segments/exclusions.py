@@ -1,7 +1,5 @@
 """Reasons why a mutation has no copy numbers, or other ones than its segment: the texts of ``left_out.tsv``."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from typing import Literal
 

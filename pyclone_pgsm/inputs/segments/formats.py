@@ -4,8 +4,6 @@ A file has the first layout in `LAYOUTS` whose required columns are all present;
 first. Only letters and digits of column names are compared (`pyclone_pgsm.inputs.segments.cells.plain`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 

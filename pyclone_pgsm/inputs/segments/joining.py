@@ -14,8 +14,6 @@ the copies in normal cells there. It is left out of the sample, with the reason,
 Homozygous deletions stay in the table with ``major_cn`` 0; its reader must handle them.
 """
 
-from __future__ import annotations
-
 import itertools
 from collections import Counter
 from collections.abc import Mapping, Sequence

@@ -11,8 +11,6 @@ ascatNgs   X.copynumber.caveman.csv               X.samplestatistics.txt, .csv
 ========== ====================================== ==============================================
 """
 
-from __future__ import annotations
-
 import re
 from dataclasses import dataclass
 from pathlib import Path

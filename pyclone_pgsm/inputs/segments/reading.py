@@ -1,7 +1,5 @@
 """Reader of files of copy-number segments, which returns `Segments`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Sequence
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Sex, genome build and tumour content of each sample."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 

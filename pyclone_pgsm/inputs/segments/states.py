@@ -7,8 +7,6 @@ larger as the main one. States with a share of at most `NEGLIGIBLE` are ignored;
 at most `MOST_NOT_MODELLED` is a small error.
 """
 
-from __future__ import annotations
-
 import itertools
 from dataclasses import dataclass
 

@@ -1,7 +1,7 @@
 """The likelihood of read counts in tumours, and its statistic of a block."""
 
 from pyclone_pgsm.likelihoods.pyclone.base_measure import change_base as change_base
-from pyclone_pgsm.likelihoods.pyclone.base_measure import component_probabilities as component_probabilities
+from pyclone_pgsm.likelihoods.pyclone.base_measure import posterior_means as posterior_means
 from pyclone_pgsm.likelihoods.pyclone.likelihood import BaseMeasure as BaseMeasure
 from pyclone_pgsm.likelihoods.pyclone.likelihood import PyClone as PyClone
 from pyclone_pgsm.likelihoods.pyclone.likelihood import make_pyclone as make_pyclone

@@ -1,7 +1,5 @@
 """Change of the base measure of the prevalences, and posterior probabilities of its components given the blocks."""
 
-from __future__ import annotations
-
 import numpy as np
 
 from pyclone_pgsm.likelihoods.pyclone.statistic import flush, part_of, renew_window
@@ -31,17 +29,15 @@ def change_base(likelihood, before, partition):
             renew_window(stat, part, likelihood.xi, C)
 
 
-def component_probabilities(likelihood, ratios, partition):
-    """Compute the posterior probabilities of the components of a mixture base measure, for each block and sample.
+def posterior_means(likelihood, functions, partition):
+    """Return the posterior means of functions of the grid point k, for each block b and sample d: sum_k W_bdk f_jdk.
 
-    Given the grid point k, component j has the probability ``ratios[j, d, k]`` = w_dj A_jk / h_dk, the share of the
-    component in the base measure. Averaged over the posterior of k, this is
+    With f_jdk = w_dj A_jk / h_dk, the share of component j in a mixture base measure, these are the posterior
+    probabilities of the components.
 
-        p_bdj = sum_k W_bdk ratios[j, d, k].
-
-    Takes ratios (J, D, G) and a partition with K blocks; returns (K, D, J).
+    Takes functions (J, D, G) and a partition with K blocks; returns (K, D, J).
     """
-    J, D, G = ratios.shape
+    J, D, G = functions.shape
     C = likelihood.low.shape[1]
     found = np.zeros((partition.counter[0], D, J))
     for b in range(partition.counter[0]):
@@ -50,5 +46,5 @@ def component_probabilities(likelihood, ratios, partition):
             part = part_of(0, d, G, C)
             for j in range(J):
                 for k in range(int(stat[part.lo]), int(stat[part.hi])):
-                    found[b, d, j] += stat[part.weights + k] * ratios[j, d, k]
+                    found[b, d, j] += stat[part.weights + k] * functions[j, d, k]
     return found

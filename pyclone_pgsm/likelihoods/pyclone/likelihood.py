@@ -8,8 +8,6 @@ with h_dk the base measure of sample d, the prior mass of grid point k: 1/G each
 likelihood in that sample is 1 at all grid points.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -1,7 +1,5 @@
 """Draws of the blocks' prevalences."""
 
-from __future__ import annotations
-
 import numpy as np
 from numpy.typing import NDArray
 

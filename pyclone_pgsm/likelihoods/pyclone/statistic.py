@@ -23,8 +23,6 @@ Kernels access the numbers of a statistic by position: slices would need referen
 arithmetic. Loops run over unsigned numbers; with signed ones numba would check for negative indices and not vectorise.
 """
 
-from __future__ import annotations
-
 import math
 from typing import NamedTuple
 

@@ -7,8 +7,6 @@ compiled again. Two processes that write one index at the same time could mix up
 work. Here a lock lets one of them compile while the others wait; the system releases it if that process dies.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import os
@@ -178,7 +176,7 @@ def take_lock(path: Path) -> int | str | None:
     return descriptor
 
 
-def keep_code(dispatcher: Any, folder: Path) -> None:
+def cache_code(dispatcher: Any, folder: Path) -> None:
     """Make numba cache in a folder what it compiles of a function, given the function's dispatcher."""
     before = config.CACHE_DIR
     config.CACHE_DIR = str(folder)

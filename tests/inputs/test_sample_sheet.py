@@ -1,0 +1,39 @@
+"""Sample sheets whose columns or values would be misread are refused."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from pyclone_pgsm.errors import InputError
+from pyclone_pgsm.inputs.sample_sheet import read_sheet
+
+
+def refusal(path: Path, *lines: str) -> str:
+    path.write_text("\n".join(["sample_id,mutations,segments," + lines[0], *lines[1:]]) + "\n")
+    with pytest.raises(InputError) as caught:
+        read_sheet(path)
+    return str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "meant"),
+    [
+        ("purity", "tumour_content"),
+        ("Tumor_Content", "tumour_content"),
+        ("gender", "sex"),
+        ("Patient", "patient_id"),
+        ("tumor_sample", "tumour_sample"),
+    ],
+)
+def test_a_column_that_would_be_ignored_for_its_spelling(name: str, meant: str, tmp_path: Path) -> None:
+    said = refusal(tmp_path / "s.csv", name, "S,a.vcf,b.tsv,male")
+    assert f"row 1, column {name}: rename this column to {meant}" in said
+
+
+def test_a_patient_has_one_sex(tmp_path: Path) -> None:
+    rows = "S,a.vcf,b.tsv,P,male", "T,a.vcf,b.tsv,P,", "R,a.vcf,b.tsv,P,female", "U,a.vcf,b.tsv,Q,xx"
+    said = refusal(tmp_path / "s.csv", "patient_id,sex", *rows)
+    assert "row 4, column sex: 'female': another sex than in an earlier row" in said
+    assert "row 5" not in said
