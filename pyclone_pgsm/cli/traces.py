@@ -118,7 +118,7 @@ def summarize(
     likelihood: FileLikelihood = None,
 ) -> None:
     """Write the tables and pictures of a trace."""
-    with mistakes_reported(trace):
+    with mistakes_reported():
         from pyclone_pgsm.analyses import run as analysis
         from pyclone_pgsm.analyses.kinds import ANALYSES
         from pyclone_pgsm.analyses.results import check_folder
@@ -145,7 +145,7 @@ def plot(
     likelihood: FileLikelihood = None,
 ) -> None:
     """Draw only the pictures of a trace."""
-    with mistakes_reported(trace):
+    with mistakes_reported():
         from pyclone_pgsm.analyses.results import check_criterion, write_pictures
         from pyclone_pgsm.files import remove_leftovers
 
