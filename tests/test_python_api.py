@@ -98,6 +98,17 @@ def test_data_frames_and_files_are_the_same(table: Path, result: Result) -> None
     pd.testing.assert_frame_equal(analyze(halves, MODEL, settings=SHORT).mutations, apart.mutations)
 
 
+def test_the_first_of_two_rows_is_named_as_in_its_data_frame(table: Path) -> None:
+    frame = pd.read_csv(table, sep="\t")
+    again = frame.iloc[[4]]
+    number = len(frame)
+    with pytest.raises(InputError, match=rf"row {number}, .*; the first is row 4\. Keep one"):
+        pyclone_pgsm.analyze(pd.concat([frame, again]))
+    of_first = r"the first is row 4 of data frame 0 \(rows counted from 0\)\. Keep one"
+    with pytest.raises(InputError, match=rf"^data frame 1 \(rows counted from 0\), row 0, .*; {of_first}"):
+        pyclone_pgsm.analyze([frame, again])
+
+
 def test_mistakes_in_data_frames(table: Path) -> None:
     frame = pd.read_csv(table, sep="\t")
     wrong = frame.astype({"alt_counts": object})
