@@ -25,7 +25,7 @@ def compile_ahead(likelihood: str, settings: Settings, threads: int | None) -> N
 
     if settings.has_particles and effective_threads(threads, settings.chains) > 1:
         meanwhile = compile_summary(likelihood == TUMOUR)
-        start_precompiling(find_likelihood(likelihood), __spec__.name, likelihood, meanwhile)
+        start_precompiling(find_likelihood(likelihood), __name__, likelihood, meanwhile)
 
 
 def _four_mutations() -> Any:

@@ -122,11 +122,12 @@ def read_sheet(path: Path) -> list[Patient]:
             "this sample has a row already; several files of a sample go into one cell, separated by ';'"
         )
         problems.add(message, int(table.lines[row]), "sample_id", str(columns["sample_id"][row]))
-    sexes = rows[rows["sex"].map(bool)].groupby("patient_id", sort=False)["sex"]
-    for row in rows.index[sexes.transform("first").reindex(rows.index).fillna("") != rows["sex"]].tolist():
-        if columns["sex"][row]:
-            message = "another sex than in an earlier row of this patient; expected one sex per patient"
-            problems.add(message, int(table.lines[row]), "sex", str(columns["sex"][row]))
+    if "sex" in cells:
+        first: dict[str, Sex] = {}
+        pairs = zip(columns["patient_id"], columns["sex"])
+        differs = np.array([bool(sex) and first.setdefault(patient, sex) != sex for patient, sex in pairs])
+        other = "another sex than in an earlier row of this patient; expected one sex per patient"
+        cells.note(differs, "sex", lambda row: other)
     raise_any(problems)
     patients = rows.groupby("patient_id", sort=False)
     return [_patient(str(name), list(of.itertuples()), path.parent) for name, of in patients]
