@@ -42,6 +42,7 @@ KERNELS = (
     "posterior/prevalence.py",
     "posterior/reads.py",
     "samplers/*.py",
+    "tumour/exchange.py",
     "tumour/kernels.py",
 )
 PACKAGE = Path(__file__).parent.parent

@@ -18,8 +18,9 @@ Values = tuple[float, ...]
 class Model(Protocol):
     """Data and priors; makes the likelihood for given values of its hyperparameters.
 
-    Four features are optional, and this class has the methods of a model without them: hyperparameters that are drawn
-    by Gibbs steps, hyperparameters that are drawn given the blocks' parameters, outliers, and quantities to watch.
+    Five features are optional, and this class has the methods of a model without them: hyperparameters that are drawn
+    by Gibbs steps, hyperparameters that are drawn given the blocks' parameters, moves that exchange members of two
+    blocks, outliers, and quantities to watch.
 
     Some observations may be *outliers*, which belong to no cluster. The likelihood does not contain their data, so that
     all moves of the partition work unchanged; a separate step draws which observations are outliers.
@@ -110,6 +111,21 @@ class Model(Protocol):
         rng : numpy.random.Generator
         """
         return values
+
+    def exchange(
+        self,
+        likelihood: Any,
+        prior: PartitionPrior,
+        partition: Partition,
+        times: int,
+        rng: np.random.Generator,
+    ) -> tuple[int, int]:
+        """Make moves that reallocate the members of two blocks given parameters of these, drawn for this purpose.
+
+        Changes the partition in place. Returns the number of moves, `times` if the model has them, and how many of
+        these changed the partition.
+        """
+        return 0, 0
 
     def given(self, outliers: NDArray[np.bool_]) -> Model:
         """Return the same model with other outliers."""

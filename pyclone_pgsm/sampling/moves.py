@@ -109,7 +109,7 @@ def sequential_split_merge(
 
 
 def close_split_merge(model: Model, settings: Settings, likelihood: Any, proposal: AnchorProposal) -> Step:
-    """Make the step of SAMS with anchors in close blocks, drawn given the partition."""
+    """Make the step of SAMS with anchors in close blocks, and of exchanges between blocks if the model has them."""
     likelihood_class = type(likelihood)
     moves = compiled_for(close_sams, likelihood_class)
     times = settings.close_moves or 0
@@ -119,7 +119,9 @@ def close_split_merge(model: Model, settings: Settings, likelihood: Any, proposa
     ) -> tuple[Partition, MoveInfo]:
         await_precompiled(close_sams, likelihood_class)
         partition, num_split, num_merged = moves(likelihood, prior, partition, times, rng)
-        return partition, MoveInfo(times, num_split + num_merged, num_split, num_merged)
+        num_exchanges, num_exchanged = model.exchange(likelihood, prior, partition, times, rng)
+        num_changed = num_split + num_merged + num_exchanged
+        return partition, MoveInfo(times + num_exchanges, num_changed, num_split, num_merged)
 
     return step
 

@@ -77,8 +77,8 @@ class Settings:
         Number of split-merge moves per iteration, for samplers that have them. None: chosen by :meth:`resolve`.
     close_moves : int or None
         Number of merge-split moves per iteration with anchors in close blocks
-        (:mod:`pyclone_pgsm.samplers.close_blocks`), for samplers that have split-merge moves. None: chosen by
-        :meth:`resolve`; in old traces, none.
+        (:mod:`pyclone_pgsm.samplers.close_blocks`), for samplers that have split-merge moves, and of exchanges
+        between blocks, for models that have them. None: chosen by :meth:`resolve`; in old traces, none.
     particles : int
         N of the particle Gibbs kernel.
     resample_threshold : float or None

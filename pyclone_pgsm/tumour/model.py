@@ -37,7 +37,7 @@ from pyclone_pgsm.likelihoods.pyclone import (
     posterior_means,
     with_base,
 )
-from pyclone_pgsm.partition import Partition
+from pyclone_pgsm.partition import Partition, PartitionPrior
 from pyclone_pgsm.tumour.base_measure import (
     all_weights,
     component_masses,
@@ -46,6 +46,7 @@ from pyclone_pgsm.tumour.base_measure import (
     log_prior_density,
     weight_names,
 )
+from pyclone_pgsm.tumour.exchange import exchange, shape_of_sizes
 from pyclone_pgsm.tumour.given_prevalences import ReadsGivenPrevalences, distinct_cells
 from pyclone_pgsm.tumour.grid import (
     BYTES_PER_POINT,
@@ -361,6 +362,20 @@ class PyCloneModel(Model):
             return float(counts @ (tables.xi.take(cells) + tables.xi_max.take(rows)))
 
         return log_likelihood
+
+    def exchange(
+        self,
+        likelihood: PyClone,
+        prior: PartitionPrior,
+        partition: Partition,
+        times: int,
+        rng: np.random.Generator,
+    ) -> tuple[int, int]:
+        """Make the moves of :mod:`~pyclone_pgsm.tumour.exchange`; none if the prior does not allow them."""
+        delta = shape_of_sizes(prior.log_tau2) if self.num_observations > 1 else None
+        if delta is None:
+            return 0, 0
+        return times, int(compiled_for(exchange, PyClone)(likelihood, partition, delta, times, rng))
 
     def watched(self, likelihood: PyClone, partition: Partition) -> NDArray[np.float32]:
         """Return the posterior means, given the partition, of the prevalences of :func:`watched_cells`, (W,).

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.jit.compiling import compiled_for, inner
 from pyclone_pgsm.likelihoods.pyclone.likelihood import PyClone
 from pyclone_pgsm.likelihoods.pyclone.statistic import part_of
 from pyclone_pgsm.partition import Partition
@@ -28,18 +28,22 @@ def draw_grid_points(
 def points_of_blocks(likelihood, uniform, partition):
     """Return the grid points at which the posterior's distribution function exceeds uniform draws, (K, D)."""
     K, D = uniform.shape
-    G, C = likelihood.xi.shape[1], likelihood.low.shape[1]
     points = np.empty((K, D), np.int64)
     for b in range(K):
-        stat = partition.stats[partition.active[b]]
         for d in range(D):
-            part = part_of(0, d, G, C)
-            low, high = int(stat[part.lo]), int(stat[part.hi])
-            limit = uniform[b, d] * stat[part.weights + low : part.weights + high].sum()
-            k = low
-            below = stat[part.weights + k]
-            while below <= limit and k < high - 1:
-                k += 1
-                below += stat[part.weights + k]
-            points[b, d] = k
+            points[b, d] = draw_point(likelihood, partition.stats[partition.active[b]], d, uniform[b, d])
     return points
+
+
+@inner(nogil=True)
+def draw_point(likelihood, stat, d, uniform):
+    """Return the grid point at which the posterior's distribution function exceeds a uniform draw."""
+    part = part_of(0, d, likelihood.xi.shape[1], likelihood.low.shape[1])
+    low, high = int(stat[part.lo]), int(stat[part.hi])
+    limit = uniform * stat[part.weights + low : part.weights + high].sum()
+    k = low
+    below = stat[part.weights + k]
+    while below <= limit and k < high - 1:
+        k += 1
+        below += stat[part.weights + k]
+    return k

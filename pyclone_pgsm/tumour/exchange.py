@@ -1,0 +1,330 @@
+"""Exchange: members of two overlapping clusters are reallocated all at once.
+
+Given the allocation of all members, the sizes and prevalences of two overlapping clusters are nearly fixed, so they
+change little in each Gibbs sweep. Here they are drawn with the allocations summed out (Celeux, Hurn and Robert 2000).
+If tau2(n) ∝ Gamma(n + delta), as in the Dirichlet process (delta = 0), the Pitman-Yor process and the finite mixture,
+
+    tau2(|a|) tau2(|b|) ∝ integral of w^(|a| + delta - 1) (1 - w)^(|b| + delta - 1) over the share w of block a.
+
+With an anchor i kept in block a and another j in block b, the share and the prevalences phi of the blocks have, given
+the union of the blocks and all other blocks, the density
+
+    p(w, phi_a, phi_b) ∝ (w (1 - w))^delta h(phi_a) h(phi_b) L(y_i | phi_a) L(y_j | phi_b)
+                         prod over the other members k of [w L(y_k | phi_a) + (1 - w) L(y_k | phi_b)].
+
+A move draws w and phi given the present allocation, makes Metropolis steps that leave this density invariant, and
+draws the allocation given the new w and phi. The anchors are drawn independently of the partition, so the move needs no
+further correction.
+
+Shapes: D samples, n other members.
+"""
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.jit.compiling import inner
+from pyclone_pgsm.likelihoods.pyclone.prevalences import draw_point
+from pyclone_pgsm.partition import fill_block
+
+STEPS = 200  # Metropolis steps of a move
+MOST_MEMBERS = 50_000  # larger pairs are left alone: a step takes time in proportion to their members
+TESTED = 64  # number of members that tell whether two blocks overlap
+LEAST_OVERLAP = 0.5  # expected number of misallocated members below which two blocks count as separate
+SMALLEST_TOTAL = (
+    1e-200  # blocks are left alone, and proposals rejected, where a member fits neither better than this
+)
+
+
+class Pair(NamedTuple):
+    """Two blocks.
+
+    Attributes
+    ----------
+    slots : (2,) int64
+    anchors : (2,) int64
+        One member of each, which stays there.
+    members : (n,) int64
+        All others, in an order that does not depend on their allocation.
+    """
+
+    slots: np.ndarray
+    anchors: np.ndarray
+    members: np.ndarray
+
+
+class Mixture(NamedTuple):
+    """The two blocks as a mixture of two components.
+
+    Attributes
+    ----------
+    share : (1,) float64
+        w.
+    points : (2, D) int64
+        The prevalences phi, as grid points.
+    factors : (2, D, n) float64
+        L(y_kd | phi) of each component, sample and member.
+    totals : (n,) float64
+        w L(y_k | phi_a) + (1 - w) L(y_k | phi_b).
+    """
+
+    share: np.ndarray
+    points: np.ndarray
+    factors: np.ndarray
+    totals: np.ndarray
+
+
+@inner(nogil=True)
+def draw_pair(partition, rng):
+    """Draw two anchors uniformly; the pair has no members if they are in one block or the blocks are too large."""
+    labels, sizes = partition.labels, partition.sizes
+    anchors = np.empty(2, np.int64)
+    slots = np.empty(2, np.int64)
+    for s in range(2):
+        anchors[s] = int(rng.random() * len(labels))
+        slots[s] = labels[anchors[s]]
+    n = sizes[slots[0]] + sizes[slots[1]] - 2
+    if slots[0] == slots[1] or n > MOST_MEMBERS:
+        n = 0
+    members = np.empty(n, np.int64)
+    filled = 0
+    for i in range(len(labels)):
+        if (
+            filled < n
+            and (labels[i] == slots[0] or labels[i] == slots[1])
+            and i != anchors[0]
+            and i != anchors[1]
+        ):
+            members[filled] = i
+            filled += 1
+    return Pair(slots, anchors, members)
+
+
+@inner(nogil=True)
+def fill_factors(likelihood, members, d, point, factors):
+    """Compute L(y_kd | phi) of the members at one grid point, relative to its largest value on the grid."""
+    for k in range(len(members)):
+        row = likelihood.index[members[k], d]
+        factors[k] = likelihood.likelihood[row, point] if row >= 0 else 1.0
+
+
+@inner(nogil=True, error_model="numpy")
+def fill_totals(share, factors, totals):
+    """Compute the totals of :class:`Mixture`."""
+    D, n = factors.shape[1:]
+    for k in range(n):
+        first = share
+        second = 1.0 - share
+        for d in range(D):
+            first *= factors[0, d, k]
+            second *= factors[1, d, k]
+        totals[k] = first + second
+
+
+@inner(nogil=True)
+def make_mixture(likelihood, share, points, members):
+    """Compute the factors and totals of these members."""
+    D = points.shape[1]
+    factors = np.empty((2, D, len(members)))
+    for s in range(2):
+        for d in range(D):
+            fill_factors(likelihood, members, d, points[s, d], factors[s, d])
+    totals = np.empty(len(members))
+    fill_totals(share, factors, totals)
+    return Mixture(np.array([share]), points.copy(), factors, totals)
+
+
+@inner(nogil=True)
+def component(mixture, s, k):
+    """Return the term of component s in the total of member k."""
+    term = mixture.share[0] if s == 0 else 1.0 - mixture.share[0]
+    for d in range(mixture.factors.shape[1]):
+        term *= mixture.factors[s, d, k]
+    return term
+
+
+@inner(nogil=True)
+def is_separate(likelihood, share, points, tested, n):
+    """Whether so few of n members are expected in the wrong block, judged by those tested, that a move is no use.
+
+    This depends on the share and prevalences only, not on the allocation. So moves that start or end where it holds can
+    be omitted.
+    """
+    mixture = make_mixture(likelihood, share, points, tested)
+    wrong = 0.0
+    for k in range(len(tested)):
+        total = mixture.totals[k]
+        if total > SMALLEST_TOTAL:
+            wrong += component(mixture, 0, k) / total * (component(mixture, 1, k) / total)
+    return wrong * n / len(tested) < LEAST_OVERLAP
+
+
+@inner(nogil=True)
+def log_uniform(lowest, highest, rng):
+    """Draw a number whose logarithm is uniform."""
+    return lowest * (highest / lowest) ** rng.random()
+
+
+@inner(nogil=True)
+def propose_share(mixture, proposed, delta, rng):
+    """Propose w on the scale of its log odds; return the log ratio of the density's factors that are not totals."""
+    w, n = mixture.share[0], len(mixture.totals)
+    log_odds = math.log(w / (1.0 - w)) + log_uniform(4.0 / math.sqrt(n + 1.0), 4.0, rng) * rng.normal()
+    new = 1.0 / (1.0 + math.exp(-log_odds))
+    proposed.share[0] = new
+    if not 0.0 < new < 1.0:
+        return -np.inf
+    return (1.0 + delta) * math.log(new / w * (1.0 - new) / (1.0 - w))
+
+
+@inner(nogil=True)
+def propose_points(likelihood, pair, mixture, proposed, d, rng):
+    """Propose both prevalences in sample d; return the log ratio of the density's factors that are not totals."""
+    G = likelihood.xi.shape[1]
+    log_ratio = 0.0
+    for s in range(2):
+        old = mixture.points[s, d]
+        new = old + round(log_uniform(0.3, 0.1 * G, rng) * rng.normal())
+        if not 0 <= new < G:
+            return -np.inf
+        proposed.points[s, d] = new
+        log_ratio += likelihood.log_base[d, new] - likelihood.log_base[d, old]
+        row = likelihood.index[pair.anchors[s], d]
+        if row >= 0:
+            log_ratio += likelihood.xi[row, new] - likelihood.xi[row, old]
+        if new != old:
+            fill_factors(likelihood, pair.members, d, new, proposed.factors[s, d])
+    return log_ratio
+
+
+@inner(nogil=True, error_model="numpy")
+def log_ratio_of_totals(new, old):
+    """Return log prod_k new_k / old_k; -inf if a new one is too small."""
+    log_ratio = 0.0
+    ratio = 1.0
+    for k in range(len(old)):
+        if new[k] < SMALLEST_TOTAL:
+            return -np.inf
+        ratio *= new[k] / old[k]
+        if ratio < 1e-100 or ratio > 1e100:
+            log_ratio += math.log(ratio)
+            ratio = 1.0
+    return log_ratio + math.log(ratio)
+
+
+@inner(nogil=True)
+def copy_mixture(source, target, d):
+    """Copy the share, and what depends on the prevalences in sample d (none if d = D)."""
+    target.share[0] = source.share[0]
+    target.totals[:] = source.totals
+    if d < source.points.shape[1]:
+        for s in range(2):
+            target.points[s, d] = source.points[s, d]
+            target.factors[s, d, :] = source.factors[s, d]
+
+
+@inner(nogil=True)
+def metropolis_step(likelihood, pair, delta, mixture, proposed, rng):
+    """Change the share or the prevalences in one sample; `proposed` equals `mixture` before and after."""
+    D = likelihood.index.shape[1]
+    d = int(rng.random() * (D + 1))
+    if d == D:
+        log_ratio = propose_share(mixture, proposed, delta, rng)
+    else:
+        log_ratio = propose_points(likelihood, pair, mixture, proposed, d, rng)
+    if log_ratio > -np.inf:
+        fill_totals(proposed.share[0], proposed.factors, proposed.totals)
+        log_ratio += log_ratio_of_totals(proposed.totals, mixture.totals)
+    if math.log1p(-rng.random()) < log_ratio:
+        copy_mixture(proposed, mixture, d)
+    else:
+        copy_mixture(mixture, proposed, d)
+
+
+@inner(nogil=True)
+def allocate_members(likelihood, partition, pair, mixture, rng):
+    """Draw the allocation of the members given share and prevalences; return how many of them moved."""
+    moved = 0
+    for s in range(2):
+        partition.sizes[pair.slots[s]] = 1
+    for k in range(len(pair.members)):
+        first = rng.random() * mixture.totals[k] < component(mixture, 0, k)
+        slot = pair.slots[0] if first else pair.slots[1]
+        moved += partition.labels[pair.members[k]] != slot
+        partition.labels[pair.members[k]] = slot
+        partition.sizes[slot] += 1
+    for s in range(2):
+        block = np.empty(partition.sizes[pair.slots[s]], np.int64)
+        block[0] = pair.anchors[s]
+        filled = 1
+        for i in pair.members:
+            if partition.labels[i] == pair.slots[s]:
+                block[filled] = i
+                filled += 1
+        fill_block(likelihood, partition.stats[pair.slots[s]], block)
+    return moved
+
+
+@inner(nogil=True)
+def exchange_pair(likelihood, partition, pair, delta, rng):
+    """Make a move of two blocks; return how many members moved."""
+    n, D = len(pair.members), likelihood.index.shape[1]
+    sizes = partition.sizes
+    share = rng.beta(sizes[pair.slots[0]] + delta, sizes[pair.slots[1]] + delta)
+    points = np.empty((2, D), np.int64)
+    for s in range(2):
+        for d in range(D):
+            points[s, d] = draw_point(likelihood, partition.stats[pair.slots[s]], d, rng.random())
+    tested = np.empty(min(n, TESTED), np.int64)
+    for k in range(len(tested)):
+        tested[k] = pair.members[int(rng.random() * n)]
+    if not 0.0 < share < 1.0 or is_separate(likelihood, share, points, tested, n):
+        return 0
+    mixture = make_mixture(likelihood, share, points, pair.members)
+    if mixture.totals.min() < SMALLEST_TOTAL:
+        return 0
+    proposed = make_mixture(likelihood, share, points, pair.members)
+    for _ in range(STEPS):
+        metropolis_step(likelihood, pair, delta, mixture, proposed, rng)
+    if is_separate(likelihood, mixture.share[0], mixture.points, tested, n):
+        return 0
+    return allocate_members(likelihood, partition, pair, mixture, rng)
+
+
+def exchange(likelihood, partition, delta, times, rng):
+    """Make several moves.
+
+    Parameters
+    ----------
+    likelihood : PyClone
+    partition : Partition
+        Changed in place.
+    delta : float
+        See above.
+    times : int
+    rng : numpy.random.Generator
+
+    Returns
+    -------
+    int
+        Number of moves that changed the partition.
+    """
+    changed = 0
+    for _ in range(times):
+        pair = draw_pair(partition, rng)
+        if len(pair.members) > 0:
+            changed += exchange_pair(likelihood, partition, pair, delta, rng) > 0
+    return changed
+
+
+def shape_of_sizes(log_tau2: NDArray[np.float64]) -> float | None:
+    """Return delta if tau2(n) ∝ Gamma(n + delta) for all n, otherwise None.
+
+    `log_tau2` is (T + 1,), with T at least 2; its first element is not used.
+    """
+    log_ratio = np.diff(log_tau2[1:])
+    delta = float(np.exp(log_ratio[0])) - 1.0
+    n = np.arange(1, len(log_ratio) + 1)
+    return delta if np.allclose(log_ratio, np.log(n + delta), rtol=0.0, atol=1e-6) else None

@@ -1,0 +1,139 @@
+"""Exchanges leave the posterior as it is; with one fault they do not.
+
+As in one_step.py: independent draws from the enumerated posterior, a few moves each, still the posterior. The moves
+keep the number of blocks, so this says nothing on whether they reach all partitions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import numba
+import numpy as np
+import pytest
+from broken import Fault, with_faults
+from cases import CASES
+from enumeration import chi_square_p_value
+from numpy.typing import NDArray
+from test_other_moves import PRIORS, posterior_under
+
+from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.likelihoods.pyclone import PyClone
+from pyclone_pgsm.partition import build_partition, canonical_labels
+from pyclone_pgsm.priors import PitmanYor
+from pyclone_pgsm.tumour import exchange as exchange_module
+from pyclone_pgsm.tumour.exchange import exchange, shape_of_sizes
+
+REPLICATES = 120_000
+MOVES = 12  # in small data most pairs of anchors are in one block, or in blocks that count as separate
+
+Steps = Callable[..., NDArray[np.int64]]
+
+
+def make_steps(build: Any, move: Any) -> Steps:
+    """A compiled loop over replicates: some moves from each start, the partition where they end as a number."""
+
+    def steps(likelihood, starts, delta, arguments):  # type: ignore[no-untyped-def]
+        T = starts.shape[1]
+        codes = np.zeros(len(starts), np.int64)
+        changed = 0
+        for r in range(len(starts)):
+            partition = build(likelihood, starts[r])
+            changed += move(likelihood, partition, delta, MOVES, *arguments)
+            labels, _ = canonical_labels(partition.labels)
+            for i in range(T - 1, -1, -1):
+                codes[r] = codes[r] * T + labels[i]
+        return codes, changed
+
+    return numba.njit(nogil=True)(steps)
+
+
+@cache
+def sound_steps() -> Steps:
+    """With the very functions that the chains run."""
+    return make_steps(*(compiled_for(function, PyClone) for function in (build_partition, exchange)))
+
+
+def p_value(name: str, prior_name: str, steps: Steps | None = None, fault: int | None = None) -> float:
+    """Of the test that a few moves leave the posterior as it is."""
+    case, rng = CASES[name](), np.random.default_rng(1)
+    prior = PRIORS[prior_name](case)
+    posterior = posterior_under(case, prior)
+    delta = shape_of_sizes(prior.log_tau2)
+    assert delta is not None
+    arguments: tuple[Any, ...] = (rng,) if fault is None else (rng, fault)
+    starts = posterior.draw(REPLICATES if steps else REPLICATES // 10, rng)
+    codes, changed = (steps or sound_steps())(case.likelihood, starts, delta, arguments)
+    assert changed > 500
+    return chi_square_p_value(posterior.count(codes), posterior.probabilities)
+
+
+@pytest.mark.parametrize(
+    ("name", "prior"),
+    [
+        ("one_sample", "dirichlet_process"),
+        ("one_sample", "at_most_three"),
+        ("two_samples_with_missing_data", "dirichlet_process"),
+        ("copy_numbers", "at_most_three"),
+        ("base_of_two_samples", "dirichlet_process"),
+    ],
+)
+def test_exchanges_from_the_posterior_are_the_posterior(name: str, prior: str) -> None:
+    assert p_value(name, prior) > 1e-4
+
+
+CONSTANTS = {
+    "few steps": Fault("STEPS = 200", "STEPS = 10"),
+    "few blocks count as separate": Fault("LEAST_OVERLAP = 0.5", "LEAST_OVERLAP = 0.1"),
+}
+FAULTS = CONSTANTS | {
+    "delta left out of the density": Fault("(1.0 + delta) *", "(1.0 + (0.0 if BROKEN else delta)) *"),
+    "scale of the log odds left out": Fault(
+        "* math.log(new / w", "* (0.5 if BROKEN else 1.0) * math.log(new / w"
+    ),
+    "base measure left out": Fault(
+        "likelihood.log_base[d, new] - likelihood.log_base[d, old]",
+        "(0.0 if BROKEN else likelihood.log_base[d, new] - likelihood.log_base[d, old])",
+    ),
+    "anchors left out": Fault(
+        "likelihood.xi[row, new] - likelihood.xi[row, old]",
+        "(0.0 if BROKEN else likelihood.xi[row, new] - likelihood.xi[row, old])",
+    ),
+    "share drawn as if all sizes were equal": Fault(
+        "rng.beta(sizes[pair.slots[0]] + delta,", "rng.beta((1 if BROKEN else sizes[pair.slots[0]]) + delta,"
+    ),
+    "members allocated without the share": Fault(
+        "first = rng.random()", "first = (1.5 if BROKEN else 1.0) * rng.random()"
+    ),
+    "ends of moves not tested": Fault(
+        "if is_separate(likelihood, mixture", "if not BROKEN and is_separate(likelihood, mixture"
+    ),
+}
+
+
+@cache
+def faulty_steps() -> Steps:
+    inner = ("propose_share", "propose_points", "metropolis_step", "allocate_members", "exchange_pair")
+    build = numba.njit(nogil=True)(build_partition)
+    return make_steps(build, with_faults(exchange_module, "exchange", FAULTS, (), inner))
+
+
+@pytest.mark.parametrize("fault", list(FAULTS)[len(CONSTANTS) :])
+def test_a_fault_of_exchanges_is_caught(fault: str) -> None:
+    number = 1 + list(FAULTS).index(fault)
+    name = (
+        "one_sample" if fault in ("anchors left out", "ends of moves not tested") else "base_of_two_samples"
+    )
+    assert p_value(name, "at_most_three", faulty_steps(), number) < 1e-6
+
+
+def test_with_all_faults_off_the_same_code_is_exact() -> None:
+    assert p_value("base_of_two_samples", "at_most_three", faulty_steps(), 0) > 1e-4
+
+
+def test_the_prior_must_be_of_gamma_form() -> None:
+    T = 50
+    assert shape_of_sizes(PitmanYor(1.0, 0.3, None, None).log_tau2(T)) == pytest.approx(-0.3)
+    assert shape_of_sizes(np.random.default_rng(0).normal(size=T + 1)) is None
