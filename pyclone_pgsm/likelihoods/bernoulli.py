@@ -24,7 +24,8 @@ from numpy.typing import ArrayLike, NDArray
 from pyclone_pgsm.errors import DataValueError, UsageError
 from pyclone_pgsm.jit.compiling import LEAF, inner
 from pyclone_pgsm.likelihoods.choice import Choice, log_uniform
-from pyclone_pgsm.likelihoods.contract import check_weight, leaf, register
+from pyclone_pgsm.likelihoods.contract import leaf, register
+from pyclone_pgsm.likelihoods.parameters import as_numbers, check_weight, observations_by_variables
 
 SUM = {"reassoc", "nsz", "contract"}
 
@@ -149,11 +150,7 @@ class Bernoulli(NamedTuple):
         """
         from scipy.special import gammaln
 
-        x = np.ascontiguousarray(data, np.float64)
-        if x.ndim != 2 or x.size == 0:
-            raise UsageError(
-                f"the data must be a matrix of observations by variables, not of shape {x.shape}"
-            )
+        x = observations_by_variables(data)
         for row, column in np.argwhere((x != 0.0) & (x != 1.0))[:1].tolist():
             raise DataValueError(row, column, x[row, column], "0 or 1 (missing values are not supported)")
         T, D = x.shape
@@ -256,10 +253,7 @@ class Bernoulli(NamedTuple):
 
 
 def _positive(name: str, value: ArrayLike, D: int) -> NDArray[np.float64]:
-    try:
-        numbers = np.asarray(value, np.float64)
-    except (TypeError, ValueError, OverflowError):
-        numbers = np.array(np.nan)
+    numbers = as_numbers(value)
     if numbers.shape not in ((), (D,)) or not ((numbers > 0.0) & (numbers < np.inf)).all():
         raise UsageError(
             f"{name} must be a positive number or a list of {D} positive numbers, not {reprlib.repr(value)}"

@@ -18,12 +18,7 @@ NO_VISITS = np.zeros(0, np.int64)
 class IndependenceProposal(NamedTuple):
     """The proposal distribution of an independence sampler (Tierney 1994), which does not depend on the current value.
 
-    Attributes
-    ----------
-    log_q : (V,) float64
-        Log probability of each value.
-    cumulative : (V,) float64
-        Cumulative probability of the values.
+    It consists of the log probability of each value and of the cumulative probabilities, (V,) each.
     """
 
     log_q: NDArray[np.float64]
@@ -34,7 +29,7 @@ class IndependenceProposal(NamedTuple):
 class Choice:
     """A hyperparameter that takes one of a few values.
 
-    A chain proposes a value some places from its current one (a random walk), or draws one from the prior or from the
+    A chain proposes a value some steps from its current one (a random walk), or draws one from the prior or from the
     values visited in its burn-in (an independence proposal).
 
     Attributes
@@ -46,7 +41,7 @@ class Choice:
     start : float
         The value at the start of a chain.
     jumps : tuple of int
-        Distances in places from a value to a proposed one, equally likely and with equal probability up or down.
+        Numbers of steps from a value to a proposed one, equally likely and with equal probability up or down.
     independence_share : float
         Share of the proposals that are independence proposals.
     """
@@ -58,9 +53,9 @@ class Choice:
     independence_share: float = 0.2
 
     @cached_property
-    def places(self) -> dict[float, int]:
+    def index_of(self) -> dict[float, int]:
         """Index of each value."""
-        return {value: place for place, value in enumerate(self.values)}
+        return {value: index for index, value in enumerate(self.values)}
 
     @cached_property
     def _log_priors(self) -> list[float]:
@@ -68,7 +63,7 @@ class Choice:
         return [math.log(weight / total) for weight in self.prior]
 
     def log_prior(self, value: float) -> float:
-        return self._log_priors[self.places[value]]
+        return self._log_priors[self.index_of[value]]
 
     def independence_proposal(self, visits: NDArray[np.int64]) -> IndependenceProposal:
         """Return the independence proposal after `visits` (V,) of each value; without visits, it is the prior.
@@ -94,15 +89,15 @@ class Choice:
         if rng.random() < self.independence_share:
             log_q, cumulative = independence
             new = min(int(np.searchsorted(cumulative, rng.random(), "right")), len(log_q) - 1)
-            return self.values[new], float(log_q[self.places[value]] - log_q[new])
+            return self.values[new], float(log_q[self.index_of[value]] - log_q[new])
         jump = self.jumps[int(rng.integers(len(self.jumps)))]
         moved = self.moved(value, jump if rng.random() < 0.5 else -jump)
         return (value if moved is None else moved), 0.0
 
-    def moved(self, value: float, places: int) -> float | None:
-        """Return the value `places` further up, or None beyond an end."""
-        where = self.places[value] + places
-        return self.values[where] if 0 <= where < len(self.values) else None
+    def moved(self, value: float, steps: int) -> float | None:
+        """Return the value that is `steps` further up, or None beyond an end."""
+        index = self.index_of[value] + steps
+        return self.values[index] if 0 <= index < len(self.values) else None
 
 
 def propose(
@@ -125,25 +120,9 @@ def metropolis(
     number: int,
     rng: np.random.Generator,
 ) -> tuple[float, ...]:
-    """Make Metropolis-Hastings steps, each of which may change the value of one choice.
+    """Make Metropolis-Hastings steps, each of which may change the value of one choice; return the last values.
 
-    Parameters
-    ----------
-    choices : sequence of Choice
-    values : tuple of float
-        Current value of each choice.
-    log_density : callable
-        Log density of the values, up to a constant.
-    independence : sequence of IndependenceProposal
-        One per choice.
-    number : int
-        Number of steps.
-    rng : numpy.random.Generator
-
-    Returns
-    -------
-    tuple of float
-        The values after the last step.
+    `log_density` is that of the values, up to a constant, and `independence` has one proposal per choice.
     """
     log_p = log_density(values)
     for _ in range(number):
@@ -155,18 +134,9 @@ def metropolis(
 
 
 class Visits:
-    """How often a chain took each value of some choices, and the resulting independence proposals.
+    """How often a chain took each value of some choices, and the resulting independence proposals, one per choice.
 
-    Parameters
-    ----------
-    choices : sequence of Choice
-    counts : (V,) array of int
-        Visits of the values of all choices, one choice after the other; empty if there are none yet.
-
-    Attributes
-    ----------
-    independence : list of IndependenceProposal
-        One per choice.
+    `counts` (V,) are those of the values of all choices, one choice after the other; empty if there are none yet.
     """
 
     def __init__(self, choices: Sequence[Choice], counts: NDArray[np.int64] = NO_VISITS) -> None:
@@ -181,7 +151,7 @@ class Visits:
     def add(self, values: Sequence[float]) -> None:
         """Count a visit of one value of each choice."""
         for which, (choice, counts, value) in enumerate(zip(self._choices, self._counts, values)):
-            counts[choice.places[value]] += 1
+            counts[choice.index_of[value]] += 1
             self.independence[which] = choice.independence_proposal(counts)
 
     @property

@@ -79,35 +79,6 @@ METHODS: dict[str, tuple[str, ...]] = {
 OPTIONAL_METHODS: dict[str, tuple[str, ...]] = {"log_predictive_new": ("self", "stat", "x")}
 
 
-LEAST_WEIGHT, LARGEST_WEIGHT = 1e-9, 1e9
-
-
-def check_weight(name: str, value: float, above: float = 0.0) -> None:
-    """Check the weight of a prior, in observations, against the limits of double precision.
-
-    Parameters
-    ----------
-    name : str
-        Name of the parameter.
-    value : float
-        Its value; the weight is ``value - above``.
-    above : float
-        Lower end of the parameter's range.
-
-    Raises
-    ------
-    UsageError
-        The weight is not between 1e-9 and 1e9.
-    """
-    if not LEAST_WEIGHT <= value - above <= LARGEST_WEIGHT:
-        beyond = f"{above:g} + " if above else ""
-        raise UsageError(
-            f"{name} must be between {beyond}{LEAST_WEIGHT:g} and {beyond}{LARGEST_WEIGHT:g}, not {value!r}: "
-            "smaller values are lost in rounding next to the weight 1 of an observation, and larger ones make the "
-            "logarithms inaccurate"
-        )
-
-
 def leaf(method: Method) -> Method:
     """Mark a method that neither creates arrays nor calls functions that do: it runs without counting references.
 
@@ -163,11 +134,8 @@ if not config.DISABLE_JIT:
 def check_contract(likelihood: type) -> None:
     """Check that a class fulfils the contract.
 
-    Raises
-    ------
-    UsageError
-        It does not; the message names every method that is missing (optional ones may be) or has other arguments than
-        those of the contract.
+    The message of the UsageError names every method that is missing (optional ones may be) or has other arguments than
+    those of the contract.
     """
     problems = []
     if not (issubclass(likelihood, tuple) and hasattr(likelihood, "_fields")):
@@ -188,13 +156,7 @@ def check_contract(likelihood: type) -> None:
 
 
 def register(name: str) -> Callable[[type], type]:
-    """Class decorator: register a likelihood under `name`.
-
-    Raises
-    ------
-    UsageError
-        The class does not fulfil the contract, or another class has the name.
-    """
+    """Class decorator: register a likelihood that fulfils the contract, under a name that no other class has."""
 
     def accept(likelihood: type) -> type:
         for name_of_default, default in DEFAULTS.items():

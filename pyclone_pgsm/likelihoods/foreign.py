@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from pyclone_pgsm.errors import PycloneError, UsageError
-from pyclone_pgsm.likelihoods.registry import BUILT_IN
+from pyclone_pgsm.likelihoods.registry import BUILT_IN, file_of
 
 TRIED = 5  # number of observations with which the methods of a likelihood are tried
 LARGEST_TRIED = 10_000_000  # largest length of a statistic with which they are tried
@@ -43,17 +43,8 @@ _BETWEEN = (
 def blamed(spec: str) -> Iterator[None]:
     """Convert exceptions of a likelihood's own code, and numba's errors about it, to one that names the likelihood.
 
-    Exceptions of a built-in likelihood are not converted, because they are bugs of the program.
-
-    Parameters
-    ----------
-    spec : str
-        As in :func:`~pyclone_pgsm.likelihoods.registry.find_likelihood`.
-
-    Raises
-    ------
-    UsageError
-        The block raised an exception of another kind than input, file and memory errors.
+    Errors of input, files and memory remain as they are, and so do exceptions of a built-in likelihood, which are bugs
+    of the program.
     """
     try:
         yield
@@ -71,28 +62,19 @@ def cause(problem: BaseException, spec: str) -> str:
 
     if isinstance(problem, NumbaError):
         return f"its methods cannot be compiled: {_told_by_numba(str(problem), spec)}"
-    file = _file_of(spec)
-    lines = [
-        frame.lineno
-        for frame in traceback.extract_tb(problem.__traceback__)
-        if Path(frame.filename).name == file
-    ]
-    where = f"{file}, line {lines[-1]}: " if lines else ""
+    file = file_of(spec)
+    frames = traceback.extract_tb(problem.__traceback__)
+    lines = [frame.lineno for frame in frames if file and Path(frame.filename).name == file.name]
+    where = f"{file.name}, line {lines[-1]}: " if file and lines else ""
     text = next(iter(str(problem).splitlines()), "")
     return _shortened(where + ": ".join(filter(None, (type(problem).__name__, text))))
-
-
-def _file_of(spec: str) -> str | None:
-    """Return the name of the file of ``path/to/file.py:Class``, or None if `spec` does not name a file."""
-    path = spec.rpartition(":")[0]
-    return Path(path).name if path.endswith(".py") else None
 
 
 def _told_by_numba(text: str, spec: str) -> str:
     """Extract the innermost reason, which numba prints above the likelihood's first source line, and its place."""
     text = _COLOUR.sub("", text)
-    file = _file_of(spec)
-    places = [place for place in _PLACE.finditer(text) if file is None or Path(place[1]).name == file]
+    file = file_of(spec)
+    places = [place for place in _PLACE.finditer(text) if file is None or Path(place[1]).name == file.name]
     before = text[: places[0].start()] if places else text
     where = f"{Path(places[0][1]).name}, line {places[0][2]}: " if places else ""
     signatures = _SIGNATURE.findall(before)
@@ -112,11 +94,7 @@ def _shortened(text: str) -> str:
 def check_answers(spec: str, likelihood: Any, num_observations: int) -> None:
     """Try the methods of a plugin likelihood with a few observations, as plain Python.
 
-    Raises
-    ------
-    UsageError
-        ``stat_size`` does not return a valid size, or a method does not return a valid number; the message names the
-        likelihood and the method.
+    The UsageError for an invalid size or number names the likelihood, the method and the observation.
     """
     with blamed(spec):
         size = likelihood.stat_size()

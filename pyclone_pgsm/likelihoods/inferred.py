@@ -30,33 +30,20 @@ def names_to_infer(parameters: Mapping[str, Any]) -> tuple[str, ...]:
 class InferredModel(Model):
     """The model of a matrix; each inferred parameter is a :class:`~pyclone_pgsm.likelihoods.choice.Choice`.
 
-    Parameters
-    ----------
-    spec : str
-        The likelihood's name, for messages.
-    kind : type
-        Its class.
-    data : (T, D) float64
-    parameters : mapping
-        Parameters of its prior; some are :data:`INFER`.
-
-    Raises
-    ------
-    UsageError
-        A parameter cannot be inferred, or not from these data.
-    DataValueError
-        The data contain a value that the likelihood does not allow.
+    `spec` is the likelihood's name, for messages, `data` are (T, D), and some of the parameters of its prior are
+    :data:`INFER`. Raises UsageError if one of these cannot be inferred from the data, and DataValueError for data that
+    the likelihood does not allow.
     """
 
     def __init__(
-        self, spec: str, kind: Any, data: NDArray[np.float64], parameters: Mapping[str, Any]
+        self, spec: str, likelihood_class: Any, data: NDArray[np.float64], parameters: Mapping[str, Any]
     ) -> None:
         self.hyperparameters = names_to_infer(parameters)
         given = {name: value for name, value in parameters.items() if name not in self.hyperparameters}
         choices: dict[str, Choice] = {}
-        if hasattr(kind, "choices"):
+        if hasattr(likelihood_class, "choices"):
             with blamed(spec):
-                choices = kind.choices(data, **given)
+                choices = likelihood_class.choices(data, **given)
         for name in self.hyperparameters:
             if name not in choices:
                 listed = ", ".join(choices) or "none"
@@ -71,12 +58,9 @@ class InferredModel(Model):
 
         def make(values: Values) -> Any:
             with blamed(spec):
-                return kind.from_data(data, **given, **dict(zip(self.hyperparameters, values)))
+                return likelihood_class.from_data(data, **given, **dict(zip(self.hyperparameters, values)))
 
         self._make = lru_cache(KEPT)(make)
-
-    def initial_values(self) -> Values:
-        return tuple(choice.start for choice in self.choices)
 
     def likelihood(self, values: Values) -> Any:
         for name, choice, value in zip(self.hyperparameters, self.choices, values):
@@ -86,19 +70,16 @@ class InferredModel(Model):
                 )
         return self._make(values)
 
-    def log_hyperprior(self, values: Values) -> float:
-        return sum(choice.log_prior(value) for choice, value in zip(self.choices, values))
-
     def propose(
         self, values: Values, rng: np.random.Generator, independence: Sequence[IndependenceProposal]
     ) -> tuple[Values, float]:
-        """Propose a value of one parameter, or move all of them one place up or down, as they may be correlated."""
+        """Propose a value of one parameter, or move all of them one step up or down, as they may be correlated."""
         which = int(rng.integers(len(values) + 1))
         if which < len(values):
             new, log_ratio = self.choices[which].propose(values[which], rng, independence[which])
             return (*values[:which], new, *values[which + 1 :]), log_ratio
-        places = 1 if rng.random() < 0.5 else -1
-        moved = [choice.moved(value, places) for choice, value in zip(self.choices, values)]
+        step = 1 if rng.random() < 0.5 else -1
+        moved = [choice.moved(value, step) for choice, value in zip(self.choices, values)]
         found = tuple(value for value in moved if value is not None)
         return (found if len(found) == len(values) else values), 0.0
 

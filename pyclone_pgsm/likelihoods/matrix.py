@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -14,19 +13,12 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.likelihoods.foreign import blamed, check_answers
 from pyclone_pgsm.likelihoods.inferred import INFER, InferredModel, names_to_infer
 from pyclone_pgsm.likelihoods.model import FixedModel, Model
-from pyclone_pgsm.likelihoods.registry import BUILT_IN, find_likelihood
+from pyclone_pgsm.likelihoods.registry import BUILT_IN, find_likelihood, parameters_of
 
 
 @dataclass(frozen=True)
 class DataMatrix:
-    """Rows to cluster.
-
-    Attributes
-    ----------
-    row_names, column_names : list of str
-        Of length T and D.
-    values : (T, D) float64
-    """
+    """Rows to cluster: their T names, the D names of the columns, and the values (T, D)."""
 
     row_names: list[str]
     column_names: list[str]
@@ -66,20 +58,16 @@ class MatrixOptions:
     def make_model(self, data: DataMatrix) -> Model:
         """Make the model of the rows.
 
-        Raises
-        ------
-        UsageError
-            The likelihood is not found, or its parameters are not valid.
-        DataValueError
-            The data contain a value that the likelihood does not allow.
+        Raises UsageError if the likelihood is not found or its parameters are not valid, and DataValueError for data
+        that the likelihood does not allow.
         """
-        kind = find_table_likelihood(self.likelihood, self.parameters)
+        likelihood_class = find_table_likelihood(self.likelihood, self.parameters)
         if names_to_infer(self.parameters):
-            model: Model = InferredModel(self.likelihood, kind, data.values, self.parameters)
+            model: Model = InferredModel(self.likelihood, likelihood_class, data.values, self.parameters)
             likelihood = model.likelihood(model.initial_values())
         else:
             with blamed(self.likelihood):
-                likelihood = kind.from_data(data.values, **self.parameters)
+                likelihood = likelihood_class.from_data(data.values, **self.parameters)
             model = FixedModel(likelihood, len(data.values))
         if self.likelihood not in BUILT_IN:
             check_answers(self.likelihood, likelihood, len(data.values))
@@ -87,37 +75,25 @@ class MatrixOptions:
 
 
 def with_inferred(spec: str, parameters: Mapping[str, Any], data: DataMatrix) -> dict[str, Any]:
-    """Return the given parameters, and ``infer`` for others that the likelihood infers by default.
-
-    Raises
-    ------
-    UsageError
-        The likelihood's own code fails.
-    """
-    kind: Any = find_likelihood(spec)
-    if not hasattr(kind, "inferred_by_default"):
+    """Return the given parameters, and ``infer`` for others that the likelihood infers by default."""
+    likelihood_class: Any = find_likelihood(spec)
+    if not hasattr(likelihood_class, "inferred_by_default"):
         return dict(parameters)
     with blamed(spec):
-        names = kind.inferred_by_default(data.values, parameters)
+        names = likelihood_class.inferred_by_default(data.values, parameters)
     return {**parameters, **dict.fromkeys(names, INFER)}
 
 
 def find_table_likelihood(spec: str, parameters: Iterable[str]) -> Any:
-    """Find the likelihood class of a name.
-
-    Raises
-    ------
-    UsageError
-        There is none, it cannot be made from a matrix, or it does not have these parameters.
-    """
-    likelihood: Any = find_likelihood(spec)
+    """Find the likelihood class of a name; raise UsageError if there is none for a matrix with these parameters."""
+    likelihood_class: Any = find_likelihood(spec)
     if spec == "pyclone":
         raise UsageError(f"`likelihood` {spec}: is for tumours, not for a matrix: use pyclone-pgsm analyze")
-    if not hasattr(likelihood, "from_data"):
+    if not hasattr(likelihood_class, "from_data"):
         raise UsageError(f"`likelihood` {spec!r}: has no method from_data, so it cannot be made from a table")
-    known = list(inspect.signature(likelihood.from_data).parameters)[1:]
+    known = list(parameters_of(likelihood_class))
     for name in parameters:
         if name not in known:
             listed = ", ".join(known) or "none"
             raise UsageError(f"`parameters` {name}: {spec} has no such parameter; its parameters: {listed}")
-    return likelihood
+    return likelihood_class

@@ -18,9 +18,9 @@ Values = tuple[float, ...]
 class Model(Protocol):
     """Data and priors; makes the likelihood for given values of its hyperparameters.
 
-    Five features are optional, and this class has the methods of a model without them: hyperparameters that are drawn
-    by Gibbs steps, hyperparameters that are drawn given the blocks' parameters, moves that exchange members of two
-    blocks, outliers, and quantities to watch.
+    The methods of this class are those of a model whose hyperparameters are its :attr:`choices`, without these optional
+    features: Metropolis-Hastings proposals, hyperparameters that are drawn by Gibbs steps, or given the blocks'
+    parameters, moves that exchange members of two blocks, outliers, and quantities to watch.
 
     Some observations may be *outliers*, which belong to no cluster. The likelihood does not contain their data, so that
     all moves of the partition work unchanged; a separate step draws which observations are outliers.
@@ -43,16 +43,16 @@ class Model(Protocol):
         The current outliers. None: the model has no outliers.
     """
 
-    hyperparameters: tuple[str, ...]
+    hyperparameters: tuple[str, ...] = ()
     choices: Sequence[Choice] = ()
-    num_proposals: int
+    num_proposals: int = 0
     num_observations: int
     order: NDArray[np.int64]
     outliers: NDArray[np.bool_] | None = None
 
     def initial_values(self) -> Values:
         """Return the values of the hyperparameters at the start of a chain."""
-        raise NotImplementedError
+        return tuple(choice.start for choice in self.choices)
 
     def likelihood(self, values: Values) -> Any:
         """Return the likelihood (see :mod:`pyclone_pgsm.likelihoods.contract`) at these values."""
@@ -60,21 +60,16 @@ class Model(Protocol):
 
     def log_hyperprior(self, values: Values) -> float:
         """Return log p(values), up to a constant."""
-        raise NotImplementedError
+        return sum((choice.log_prior(value) for choice, value in zip(self.choices, values)), 0.0)
 
     def propose(
         self, values: Values, rng: np.random.Generator, independence: Sequence[IndependenceProposal]
     ) -> tuple[Values, float]:
         """Propose new values; return them and log q(values | new) - log q(new | values).
 
-        Parameters
-        ----------
-        values : tuple of float
-        rng : numpy.random.Generator
-        independence : sequence of IndependenceProposal
-            One for each of :attr:`choices`, learned by the chain.
+        `independence` has one proposal for each of :attr:`choices`, learned by the chain.
         """
-        raise NotImplementedError
+        return values, 0.0
 
     def draw_conditionals(
         self, values: Values, likelihood: Any, partition: Partition, rng: np.random.Generator
@@ -98,17 +93,7 @@ class Model(Protocol):
 
         This leaves their distribution given the partition invariant. It needs the likelihood of the data at one
         parameter of each block, whereas :meth:`propose` needs a likelihood that is summed over all parameters.
-
-        Parameters
-        ----------
-        values : tuple of float
-        likelihood : NamedTuple
-            The likelihood at the values.
-        partition : Partition
-            With statistics at the values.
-        independence : sequence of IndependenceProposal
-            One for each of :attr:`choices`.
-        rng : numpy.random.Generator
+        Likelihood and statistics are those at the values; `independence` is that of :meth:`propose`.
         """
         return values
 
@@ -148,11 +133,7 @@ class Model(Protocol):
     def log_densities_of_either(self, values: Values, log_member: NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the log density of each observation, (T,), summed over whether it is an outlier.
 
-        Parameters
-        ----------
-        values : tuple of float
-        log_member : (T,) float64
-            log density of each as a member of its cluster, with all constants.
+        `log_member` (T,) is that of each as a member of its cluster, with all constants.
         """
         return log_member
 
@@ -166,34 +147,12 @@ class Model(Protocol):
 
 
 class FixedModel(Model):
-    """A model without hyperparameters: one likelihood.
-
-    Parameters
-    ----------
-    likelihood : NamedTuple
-        An instance of a likelihood class.
-    num_observations : int
-        T.
-    """
-
-    hyperparameters: tuple[str, ...] = ()
-    num_proposals = 0
+    """A model without hyperparameters: one likelihood of T observations."""
 
     def __init__(self, likelihood: Any, num_observations: int) -> None:
         self._likelihood = likelihood
         self.num_observations = num_observations
         self.order: NDArray[np.int64] = np.arange(num_observations)
 
-    def initial_values(self) -> Values:
-        return ()
-
     def likelihood(self, values: Values) -> Any:
         return self._likelihood
-
-    def log_hyperprior(self, values: Values) -> float:
-        return 0.0
-
-    def propose(
-        self, values: Values, rng: np.random.Generator, independence: Sequence[IndependenceProposal]
-    ) -> tuple[Values, float]:
-        return values, 0.0

@@ -49,7 +49,7 @@ from pyclone_pgsm.likelihoods.normal_prior import (
     PREDICTIVE,
     cholesky_root,
     column_variances,
-    observations_by_variables,
+    finite_matrix,
     positive_number,
     prior_mean,
     scale_matrix,
@@ -245,7 +245,7 @@ class Normal(NamedTuple):
         """
         from scipy.linalg import solve_triangular
 
-        y = observations_by_variables(data)
+        y = finite_matrix(data)
         T, D = y.shape
         nu = positive_number("nu0", D + 2.0 if nu0 is None else nu0, D - 1.0)
         r = positive_number("r0", r0, 0.0)
@@ -287,7 +287,7 @@ class Normal(NamedTuple):
         """
         found = {"r0": log_uniform(tuple(2.0 ** (k / 2.0) for k in range(-30, 7)), 0.1)}
         if S0 is None:
-            y = observations_by_variables(data)
+            y = finite_matrix(data)
             farthest = (np.abs(y - prior_mean(u0, y, 1.0)) / np.sqrt(column_variances(y))).max()
             scales = tuple(2.0 ** (k / 4.0) for k in range(-64, 9))
             found["scale"] = log_uniform(

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.errors import DataValueError, UsageError
-from pyclone_pgsm.likelihoods.contract import check_weight
+from pyclone_pgsm.likelihoods.parameters import as_numbers, check_weight, observations_by_variables
 
 PREDICTIVE, MARGINAL = 0, 1
 """Rows of :func:`terms_by_count`."""
@@ -16,21 +16,16 @@ PREDICTIVE, MARGINAL = 0, 1
 
 def positive_number(name: str, value: Any, above: float) -> float:
     """Return a parameter as a number, which must be above a limit."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        number = math.nan
-    if not above < number < math.inf:
+    number = as_numbers(value)
+    if number.shape != () or not above < number < math.inf:
         raise UsageError(f"{name} must be a number above {above:g}, not {reprlib.repr(value)}")
-    check_weight(name, number, above)
-    return number
+    check_weight(name, float(number), above)
+    return float(number)
 
 
-def observations_by_variables(data: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the data as a matrix of observations by variables, after checking that all values are finite."""
-    y = np.ascontiguousarray(data, np.float64)
-    if y.ndim != 2 or y.size == 0:
-        raise UsageError(f"the data must be a matrix of observations by variables, not of shape {y.shape}")
+def finite_matrix(data: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return the data (T, D) after checking that all values are finite."""
+    y = observations_by_variables(data)
     for row, column in np.argwhere(~np.isfinite(y))[:1].tolist():
         raise DataValueError(
             row, column, y[row, column], "a finite number (missing values are not supported)"
@@ -43,10 +38,7 @@ def prior_mean(u0: ArrayLike | None, y: NDArray[np.float64], scale: float | None
     D = y.shape[1]
     if u0 is None:
         return np.zeros(D) if scale is None else y.mean(axis=0)
-    try:
-        u = np.asarray(u0, np.float64)
-    except (TypeError, ValueError, OverflowError):
-        u = np.array(math.nan)
+    u = as_numbers(u0)
     if u.shape not in ((), (D,)) or not np.isfinite(u).all():
         raise UsageError(
             f"u0 must be a finite number or a list of {D} finite numbers, not {reprlib.repr(u0)}"
@@ -75,10 +67,7 @@ def cholesky_root(S0: ArrayLike, D: int) -> NDArray[np.float64]:
         f"S0 must be positive definite: a positive number, a list of {D} positive numbers, or a symmetric {D} x {D} "
         f"matrix, not {reprlib.repr(S0)}"
     )
-    try:
-        S = np.asarray(S0, np.float64)
-    except (TypeError, ValueError, OverflowError):
-        raise refusal from None
+    S = as_numbers(S0)
     if S.shape == () or S.shape == (D,):
         S = np.diag(np.broadcast_to(S, D))
     if S.shape != (D, D) or not np.isfinite(S).all() or not np.allclose(S, S.T, rtol=1e-10, atol=0.0):

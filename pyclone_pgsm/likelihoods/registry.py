@@ -42,22 +42,11 @@ _ROLE = re.compile(r":\w+:`([^`]*)`")  # Sphinx's markup of a name
 
 @dataclass(frozen=True)
 class LikelihoodInfo:
-    """Information about a likelihood.
+    """What is known of a likelihood that has a name for :func:`find_likelihood`.
 
-    Attributes
-    ----------
-    name : str
-        Its name for :func:`find_likelihood`.
-    source : str
-        ``built in``, or the distribution and the entry point's value.
-    summary : str
-        First line of the class's docstring.
-    parameters : dict of str to object
-        Parameters of ``from_data`` and their defaults (``inspect.Parameter.empty`` if there is none).
-    takes_tables : bool
-        Whether it can be made from a table of numbers, that is, has a ``from_data``.
-    problem : str or None
-        Why it cannot be used, if so.
+    The source is ``built in``, or the distribution and the entry point's value; the summary is the first line of the
+    class's docstring; the parameters are those of :func:`parameters_of`, if the likelihood can be made from a table.
+    `problem` says why it cannot be used, if so.
     """
 
     name: str
@@ -68,24 +57,30 @@ class LikelihoodInfo:
     problem: str | None = None
 
 
+def file_of(spec: str) -> Path | None:
+    """Return the file that ``path/to/file.py:Class`` names; None if `spec` is a name."""
+    path = spec.rpartition(":")[0]
+    return Path(path) if path.endswith(".py") else None
+
+
 def is_likelihood_file(spec: str) -> bool:
     """Whether `spec` names a file, whose code :func:`find_likelihood` runs, rather than an installed likelihood."""
-    return spec.endswith(".py") or spec.rpartition(":")[0].endswith(".py")
+    return spec.endswith(".py") or file_of(spec) is not None
+
+
+def parameters_of(likelihood: Any) -> dict[str, Any]:
+    """Return the parameters of ``from_data`` and their defaults (``inspect.Parameter.empty`` if there is none)."""
+    given = list(inspect.signature(likelihood.from_data).parameters.values())[1:]
+    return {parameter.name: parameter.default for parameter in given}
 
 
 def file_digest(spec: str) -> str:
-    """Return the SHA-256 of the file that ``path/to/file.py:Class`` names.
-
-    Raises
-    ------
-    UsageError
-        The file cannot be read.
-    """
-    path = Path(spec.rpartition(":")[0])
-    return hashlib.sha256(_source_of(f"`likelihood` {spec!r}", path)).hexdigest()
+    """Return the SHA-256 of the file that ``path/to/file.py:Class`` names."""
+    return hashlib.sha256(_source_of(f"`likelihood` {spec!r}", Path(spec.rpartition(":")[0]))).hexdigest()
 
 
 def _source_of(who: str, path: Path) -> bytes:
+    """Read a file; raise UsageError if that fails."""
     try:
         return path.read_bytes()
     except (OSError, ValueError) as problem:
@@ -93,21 +88,14 @@ def _source_of(who: str, path: Path) -> bytes:
 
 
 def find_likelihood(spec: str) -> type:
-    """Find the likelihood class that `spec` names.
+    """Find the class of a name (see :func:`installed_likelihoods`) or of ``path/to/file.py:Class``.
 
-    Parameters
-    ----------
-    spec : str
-        A name (see :func:`installed_likelihoods`) or ``path/to/file.py:Class``.
-
-    Raises
-    ------
-    UsageError
-        There is no such name, file or class; it cannot be imported; or it does not fulfil the contract.
+    Raises UsageError if there is no such name, file or class, if it cannot be imported, or if it does not fulfil the
+    contract.
     """
-    path, _, class_name = spec.rpartition(":")
-    if path.endswith(".py"):
-        return _from_file(spec, Path(path), class_name)
+    file = file_of(spec)
+    if file is not None:
+        return _from_file(spec, file, spec.rpartition(":")[2])
     if spec.endswith(".py"):
         raise UsageError(f"`likelihood` {spec!r}: name the class in the file, too: {spec}:Class")
     if spec in BUILT_IN:
@@ -141,11 +129,11 @@ def _describe(name: str, source: str, load: Callable[[], type]) -> LikelihoodInf
         likelihood = load()
     except UsageError as error:
         return LikelihoodInfo(name, source, problem=str(error))
-    from_data = getattr(likelihood, "from_data", None)
-    given = list(inspect.signature(from_data).parameters.values())[1:] if from_data else []
+    takes_tables = hasattr(likelihood, "from_data")
     summary = _ROLE.sub(r"\1", (likelihood.__doc__ or "").strip().partition("\n")[0])
-    parameters = {parameter.name: parameter.default for parameter in given}
-    return LikelihoodInfo(name, source, summary, parameters, from_data is not None)
+    return LikelihoodInfo(
+        name, source, summary, parameters_of(likelihood) if takes_tables else {}, takes_tables
+    )
 
 
 def _unknown(spec: str) -> str:
