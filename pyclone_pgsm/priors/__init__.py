@@ -34,15 +34,7 @@ REGISTRY: dict[str, Callable[..., Prior]] = {
 
 
 def prior_from_dict(stored: dict[str, Any]) -> Prior:
-    """Recreate the prior that :meth:`Prior.to_dict` stored.
-
-    A custom prior is recreated for the number of observations it was stored for.
-
-    Raises
-    ------
-    UsageError
-        `stored` does not describe a prior.
-    """
+    """Recreate the prior that :meth:`Prior.to_dict` stored, a custom one for that number of observations."""
     fields = dict(stored)
     name = str(fields.pop("name", None))
     if name not in REGISTRY:

@@ -34,7 +34,10 @@ def check_gamma(shape: Any, rate: Any) -> None:
         )
 
 
-def log_gamma_density(x: float, shape: float, rate: float) -> float:
+def log_gamma_density(x: float, shape: float | None, rate: float | None) -> float:
+    """Return the log density of Gamma(shape, rate) at x; 0 if there is no such prior, because x is fixed."""
+    if shape is None or rate is None:
+        return 0.0
     return (shape - 1.0) * math.log(x) - rate * x + shape * math.log(rate) - math.lgamma(shape)
 
 
@@ -62,24 +65,10 @@ def slice_sample(
 
     A level is drawn below the density at `x`. An interval of `width` is placed randomly around `x` and extended until
     the density at both ends is below the level. Points are drawn from it until the density at one is not below the
-    level; each rejected point shrinks the interval.
+    level; each rejected point shrinks the interval. Any `width` is correct; one near that of the density is fast.
 
-    Parameters
-    ----------
-    log_density : callable
-        Log density up to a constant; only evaluated within the bounds. May be -inf, but not NaN.
-    x : float
-        The current point, within the bounds.
-    rng : numpy.random.Generator
-    lower, upper : float
-        The density is 0 at and beyond them.
-    width : float
-        Width of the first interval. Any is correct; one near the width of the density is fast.
-
-    Returns
-    -------
-    float
-        The next point.
+    The log density, up to a constant, is only evaluated between the bounds, at and beyond which the density is 0. It
+    may be -inf, but not NaN.
     """
     level = log_density(x) - rng.exponential()
     left = x - width * rng.random()

@@ -42,13 +42,7 @@ class CustomPrior(Prior):
         return int(np.isfinite(self.log_tau1(num_observations)).sum()) - 1
 
     def log_tau1(self, num_observations: int) -> NDArray[np.float64]:
-        """Return log tau1(j), j = 0..T, as (T + 1,); entry 0 is never used.
-
-        Raises
-        ------
-        UsageError
-            The user's function does not return such a table.
-        """
+        """Return the table of the user's function, after checking it."""
         table = self._table("log tau1", self.log_tau1_at, num_observations)
         finite = np.isfinite(table)
         most = int(finite.sum())
@@ -59,13 +53,7 @@ class CustomPrior(Prior):
         return table
 
     def log_tau2(self, num_observations: int) -> NDArray[np.float64]:
-        """Return log tau2(n), n = 0..T, as (T + 1,); entry 0 is never used.
-
-        Raises
-        ------
-        UsageError
-            The user's function does not return such a table.
-        """
+        """Return the table of the user's function, after checking it."""
         table = self._table("log tau2", self.log_tau2_at, num_observations)
         bad = np.flatnonzero(~np.isfinite(table))
         if len(bad):
@@ -89,13 +77,7 @@ class CustomPrior(Prior):
         return 0.0
 
     def to_dict(self, num_observations: int | None = None) -> dict[str, Any]:
-        """Return tables for T observations, for :func:`prior_from_dict`, because functions cannot be stored.
-
-        Raises
-        ------
-        UsageError
-            The number of observations is not given.
-        """
+        """Return tables for T observations, which must be given, because functions cannot be stored."""
         if num_observations is None:
             raise UsageError("a custom prior can only be stored if the number of observations is given")
         most = self.max_blocks(num_observations)

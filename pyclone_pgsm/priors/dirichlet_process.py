@@ -1,4 +1,4 @@
-"""The Dirichlet process."""
+"""The Dirichlet process (paper, Section 2.2)."""
 
 from __future__ import annotations
 
@@ -58,11 +58,9 @@ class DirichletProcess(Prior):
         check_gamma(self.shape, self.rate)
 
     def log_tau1(self, num_observations: int) -> NDArray[np.float64]:
-        """Return log tau1(j), j = 0..T, as (T + 1,)."""
         return np.arange(num_observations + 1) * np.log(self.concentration)
 
     def log_tau2(self, num_observations: int) -> NDArray[np.float64]:
-        """Return log tau2(n), n = 0..T, as (T + 1,); entry 0 is never used."""
         return _log_gammas(num_observations).copy()
 
     def resample(self, sizes: NDArray[np.integer], rng: np.random.Generator) -> DirichletProcess:
@@ -83,6 +81,4 @@ class DirichletProcess(Prior):
     def log_normaliser(self, num_observations: int) -> float:
         """Return the log of the factor that normalises the prior, plus the log density of alpha if it is resampled."""
         log_p = -math.log(self.concentration) - float(log_product(self.concentration, num_observations))
-        if self.shape is not None and self.rate is not None:
-            log_p += log_gamma_density(self.concentration, self.shape, self.rate)
-        return log_p
+        return log_p + log_gamma_density(self.concentration, self.shape, self.rate)

@@ -1,11 +1,11 @@
-"""A finite mixture whose weights have a symmetric Dirichlet distribution."""
+"""A finite mixture whose weights have a symmetric Dirichlet distribution (paper, Section 2.2)."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from numbers import Integral
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -58,6 +58,7 @@ class FiniteDirichlet(Prior):
         k0 = self.max_components
         if not isinstance(k0, Integral) or isinstance(k0, bool) or k0 < 1:
             raise UsageError(f"the number of components must be a positive integer, not {k0}")
+        object.__setattr__(self, "max_components", int(k0))  # for JSON
         check_positive(self.concentration)
         check_gamma(self.shape, self.rate)
 
@@ -66,14 +67,12 @@ class FiniteDirichlet(Prior):
         return int(min(self.max_components, num_observations))
 
     def log_tau1(self, num_observations: int) -> NDArray[np.float64]:
-        """Return log tau1(j), j = 0..T, as (T + 1,)."""
         table = np.full(num_observations + 1, -np.inf)
         most = self.max_blocks(num_observations)
         table[: most + 1] = cumulative_logs(float(self.max_components) - np.arange(most))
         return table
 
     def log_tau2(self, num_observations: int) -> NDArray[np.float64]:
-        """Return log tau2(n), n = 0..T, as (T + 1,)."""
         return cumulative_logs(self.concentration + np.arange(num_observations))
 
     def resample(self, sizes: NDArray[np.integer], rng: np.random.Generator) -> FiniteDirichlet:
@@ -96,10 +95,6 @@ class FiniteDirichlet(Prior):
         """Return the log of the factor that normalises the prior, plus the log density of a if it is resampled."""
         total = self.max_components * self.concentration
         log_p = -math.log(total) - float(log_product(total, num_observations))
-        if self.shape is not None and self.rate is not None:
+        if self.shape is not None:
             log_p += log_gamma_density(total, self.shape, self.rate) + math.log(self.max_components)
         return log_p
-
-    def to_dict(self, num_observations: int | None = None) -> dict[str, Any]:
-        """Return the prior as a dict for :func:`prior_from_dict`."""
-        return {"name": self.name, **asdict(self), "max_components": int(self.max_components)}

@@ -66,7 +66,7 @@ def make_prior(
             f"`concentration` {alpha}: must be between {SMALLEST:g} and {LARGEST:g}: outside this range its products "
             "overflow or underflow"
         )
-    if shape is not None and rate is not None and not math.isfinite(log_gamma_density(alpha, shape, rate)):
+    if not math.isfinite(log_gamma_density(alpha, shape, rate)):
         raise UsageError(
             f"`concentration_prior` {shape:g},{rate:g}: its log density at the `concentration` {alpha}, where "
             "chains start, is not finite"

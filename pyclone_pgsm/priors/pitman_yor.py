@@ -1,4 +1,4 @@
-"""The Pitman-Yor process."""
+"""The Pitman-Yor process (paper, Section 2.2)."""
 
 from __future__ import annotations
 
@@ -70,12 +70,10 @@ class PitmanYor(Prior):
             )
 
     def log_tau1(self, num_observations: int) -> NDArray[np.float64]:
-        """Return log tau1(j), j = 0..T, as (T + 1,); entry 0 is never used."""
         m = np.arange(1, num_observations)
         return np.concatenate([[0.0], cumulative_logs(self.concentration + self.discount * m)])
 
     def log_tau2(self, num_observations: int) -> NDArray[np.float64]:
-        """Return log tau2(n), n = 0..T, as (T + 1,); entry 0 is never used."""
         return np.concatenate([[0.0], cumulative_logs(np.arange(1, num_observations) - self.discount)])
 
     @property
@@ -119,8 +117,7 @@ class PitmanYor(Prior):
     def log_normaliser(self, num_observations: int) -> float:
         """Return the log of the factor that normalises the prior, plus the log densities of resampled alpha and d."""
         log_p = -float(log_product(self.concentration, num_observations))
-        if self.shape is not None and self.rate is not None:
-            log_p += log_gamma_density(self.concentration, self.shape, self.rate)
+        log_p += log_gamma_density(self.concentration, self.shape, self.rate)
         if self.infer_discount:
             log_p -= math.log1p(-self._least_discount)
         return log_p
