@@ -75,11 +75,7 @@ def draw_prevalences(
 def draw_weights(probabilities: NDArray[np.float64], rng: np.random.Generator) -> tuple[float, ...]:
     """Draw the weights given the partition; return them as hyperparameters.
 
-    Parameters
-    ----------
-    probabilities : (K, D, 2) float64
-        Posterior probabilities of the first two components for each block and sample.
-    rng : numpy.random.Generator
+    `probabilities` (K, D, 2) are the posterior ones of the first two components for each block and sample.
     """
     u = rng.random(probabilities.shape[:2])
     is_absent = u < probabilities[:, :, 0]

@@ -109,27 +109,8 @@ def genotype_states(prior: str, major_cn: int, minor_cn: int, normal_cn: int) ->
 
     In all of them c_variant is major_cn + minor_cn (2 in the naive ones) and 1 <= mutant_copies <= c_variant.
     States that coincide (for example "before" and "after" if the total equals the normal copy number) count
-    once. A locus with normal_cn = 1, X or Y in a male, needs no special case.
-
-    Parameters
-    ----------
-    prior : str
-        One of `GENOTYPE_PRIORS`.
-    major_cn, minor_cn : int
-        Copies of the more and of the less frequent allele in the cancer cells; major_cn >= 1, minor_cn >= 0.
-    normal_cn : int
-        Copies in the normal cells, >= 1.
-
-    Returns
-    -------
-    list of (c_normal, c_reference, c_variant, mutant_copies)
-
-    Raises
-    ------
-    UsageError
-        The prior is not one of `GENOTYPE_PRIORS`.
-    ValueError
-        The prior uses copy numbers, and they are out of range (`pyclone_pgsm.inputs` accepts no such locus).
+    once. A locus with normal_cn = 1, X or Y in a male, needs no special case. Copy numbers must be possible
+    (`pyclone_pgsm.inputs` accepts no others): 0 <= minor_cn <= major_cn, major_cn >= 1 and normal_cn >= 1.
     """
     if prior not in _PRIORS:
         raise UsageError(f"genotype prior {prior!r}: expected one of {', '.join(GENOTYPE_PRIORS)}")
@@ -150,23 +131,8 @@ def two_state_genotypes(
     has for each state alone, in these pairs: one number is 1, both are equal, or both are all copies of an allele. All
     pairs are equally likely. A state without copies is filled last, and has no mutant copy. The order is fixed.
 
-    Parameters
-    ----------
-    prior : str
-        One of `GENOTYPE_PRIORS` that uses copy numbers.
-    one, two : (int, int)
-        Major and minor copies of two different states.
-    fraction : float
-        Share of the tumour cells that are in the second state, in (0, 1).
-    normal_cn : int
-        Copies in the normal cells, >= 1.
-
-    Raises
-    ------
-    UsageError
-        The prior is not one of `GENOTYPE_PRIORS`.
-    ValueError
-        The prior does not use copy numbers, the states are equal, or numbers are out of range.
+    The two states must be different, and the prior one that uses copy numbers; `fraction` is the share of the tumour
+    cells that are in the second state, in (0, 1).
     """
     if prior in PRIORS_WITHOUT_COPY_NUMBERS or one == two or not 0.0 < fraction < 1.0:
         raise ValueError(

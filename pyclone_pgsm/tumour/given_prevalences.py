@@ -12,18 +12,8 @@ from pyclone_pgsm.tumour.grid import LocusTable, ReadsAtPrevalences, prevalence_
 class ReadsGivenPrevalences:
     """The reads of T mutations in D samples, each with a known prevalence.
 
-    Parameters
-    ----------
-    table : LocusTable
-        The distinct observations. Error rates that are NaN are given with each call of :meth:`log_likelihood`.
-    index : (T, D) int32
-        Row of each mutation in each sample; -1 where its reads are left out.
-    points : (T, D) int64
-        The prevalences as grid points.
-    grid_size : int
-        G.
-    genotype_prior : str
-        See :func:`pyclone_pgsm.tumour.grid.likelihood_grid`.
+    `index` (T, D) has the row of each mutation in each sample, -1 where its reads are left out, and `points` (T, D) the
+    prevalences as points of the grid. Error rates that are NaN are given with each call of :meth:`log_likelihood`.
     """
 
     def __init__(
@@ -36,7 +26,7 @@ class ReadsGivenPrevalences:
     ) -> None:
         cells, counts = distinct_cells(index, points, grid_size)
         rows, points = np.divmod(cells, grid_size)
-        order = np.lexsort((points, table.kinds()[rows]))
+        order = np.lexsort((points, table.groups()[rows]))
         self._counts = counts[order]
         self._reads = ReadsAtPrevalences(
             table.take(rows[order]), prevalence_grid(grid_size)[:, None], points[order], genotype_prior
@@ -51,10 +41,7 @@ class ReadsGivenPrevalences:
 def distinct_cells(
     index: NDArray[np.int32], points: NDArray[np.int64], grid_size: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the distinct cells of a table (U, G), numbered row by row, that are needed, and how often each is.
-
-    The arguments (T, D) are those of :class:`ReadsGivenPrevalences`.
-    """
+    """Return the distinct cells of a table (U, G), numbered row by row, that are needed, and how often each is."""
     is_known = index >= 0
     cells = index[is_known].astype(np.int64) * grid_size + points[is_known]
     return np.unique(cells, return_counts=True)

@@ -75,10 +75,9 @@ class LocusTable:
         """U."""
         return len(self.ref)
 
-    def kinds(self) -> NDArray[np.int64]:
-        """Return the number of each row's kind, (U,); rows of a kind are adjacent and differ in the counts only."""
-        sizes = np.diff(_groups(self))
-        return np.repeat(np.arange(len(sizes)), sizes)
+    def groups(self) -> NDArray[np.int64]:
+        """Return the number of each row's group, (U,); rows of a group are adjacent and differ in the counts only."""
+        return _numbers_of_groups(_groups(self))
 
     def take(self, rows: NDArray[np.int64], index: NDArray[np.int32] | None = None) -> LocusTable:
         """Return the observations of some rows, with another index; by default without any mutations."""
@@ -88,18 +87,10 @@ class LocusTable:
 
 
 class XiGrid(NamedTuple):
-    """Log likelihoods of U distinct observations at G prevalences.
+    """Log likelihoods of U distinct observations at G prevalences; the fields are those of the class ``PyClone``.
 
-    Attributes
-    ----------
-    xi : (U, G) float64
-        Xi_k - max Xi; the largest of each row is 0.
-    likelihood : (U, G) float64
-        exp(xi).
-    xi_max : (U,) float64
-        max Xi, including the binomial coefficient and the weights of the genotypes.
-    log_mean : (U,) float64
-        log of the mean of `likelihood` over the grid: xi_max + log_mean is the log marginal likelihood.
+    As xi_max includes the binomial coefficient and the weights of the genotypes, xi_max + log_mean is the log marginal
+    likelihood.
     """
 
     xi: NDArray[np.float64]
@@ -109,45 +100,14 @@ class XiGrid(NamedTuple):
 
 
 def prevalence_grid(grid_size: int) -> NDArray[np.float64]:
-    """Return the prevalences 0, 1/(G-1), .., 1.
-
-    Raises
-    ------
-    UsageError
-        The grid has fewer than two points.
-    """
+    """Return the prevalences 0, 1/(G-1), .., 1."""
     if grid_size < 2:
         raise UsageError(f"grid size {grid_size}: at least 2 points are needed")
     return np.arange(grid_size) / (grid_size - 1)
 
 
-def _sort_codes(columns: list[NDArray[np.generic]]) -> NDArray[np.int64]:
-    """Return one integer per row: equal for equal rows, and in the lexicographic order of the rows."""
-    codes = np.zeros(len(columns[0]), np.int64)
-    width = 1
-    for column in columns:
-        if (column == column[0]).all():
-            continue
-        if column.dtype.kind == "f":
-            column = np.unique(column, return_inverse=True)[1]
-        low = column.min()
-        span = int(column.max() - low) + 1
-        if width * span >= 2**63:
-            codes = np.unique(codes, return_inverse=True)[1].astype(np.int64)
-            width = int(codes.max()) + 1
-        codes = codes * span + (column - low)
-        width *= span
-    return codes
-
-
 def deduplicate(observations: Observations) -> LocusTable:
-    """Find the distinct observations.
-
-    Parameters
-    ----------
-    observations : Observations
-        Values where ``has_data`` is False are ignored, and so is a second copy-number state that equals the first.
-    """
+    """Find the distinct observations; a second copy-number state that equals the first is ignored."""
     known = observations.has_data
     major, minor = observations.major_cn[known], observations.minor_cn[known]
     second = [getattr(observations, name)[known] for name in SUBCLONAL]
@@ -167,13 +127,16 @@ def deduplicate(observations: Observations) -> LocusTable:
         error_rate=observations.error_rate[known],
         index=index,
     )
-    if not known.any():
-        return every
-    reads = [every.ref + every.alt, every.alt]
-    codes = _sort_codes([*_copy_numbers(every), every.tumour_content, every.error_rate, *reads])
-    _, first, row = np.unique(codes, return_index=True, return_inverse=True)
+    depth = every.ref + every.alt
+    order = np.lexsort(
+        (every.alt, depth, every.error_rate, every.tumour_content, *_copy_numbers(every)[::-1])
+    )
+    ordered = every.take(order)
+    starts = _groups(ordered, depth[order], ordered.alt)
+    row = np.empty(len(order), np.int32)
+    row[order] = _numbers_of_groups(starts)
     index[known] = row
-    return every.take(first, index)
+    return ordered.take(starts[:-1], index)
 
 
 def split_by_sample(table: LocusTable) -> list[LocusTable]:
@@ -202,15 +165,8 @@ def choose_grid_size(observations: Observations, num_rows: int, max_bytes: int =
         step <= STEP DEVIATION / sqrt(max(1, LARGE_CLUSTER T) d).
 
     The result is the smallest of `GRID_SIZES` with such a step, or the largest if none has one, but no more
-    points than fit into the memory allowed, except that the first of `GRID_SIZES` is always allowed.
-
-    Parameters
-    ----------
-    observations : Observations
-    num_rows : int
-        U, the number of distinct observations (`LocusTable.num_rows`).
-    max_bytes : int
-        Memory limit of ``xi`` and ``likelihood`` together.
+    points than let ``xi`` and ``likelihood`` of the `num_rows` distinct observations fit into `max_bytes`, except that
+    the first of `GRID_SIZES` is always allowed.
     """
     columns = zip(observations.depth.T, observations.has_data.T)
     best_depth = max((float(np.median(depth[known])) for depth, known in columns if known.any()), default=1.0)
@@ -234,6 +190,11 @@ def _groups(table: LocusTable, *others: NDArray[np.generic]) -> NDArray[np.int64
     return np.append(np.flatnonzero(change), table.num_rows)
 
 
+def _numbers_of_groups(starts: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the number of each row's group, (U,), given the result of :func:`_groups`."""
+    return np.repeat(np.arange(len(starts) - 1), np.diff(starts))
+
+
 def _group_states(
     table: LocusTable, first: NDArray[np.int64], prior: str
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
@@ -251,12 +212,7 @@ def _group_states(
 def states_of_rows(table: LocusTable, prior: str) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
     """Return the genotypes (N, 8) of all combinations of copy numbers; first and last + 1 for each row, (U, 2).
 
-    Parameters
-    ----------
-    table : LocusTable
-        At least one row.
-    prior : str
-        One of `pyclone_pgsm.tumour.genotypes.GENOTYPE_PRIORS`.
+    The table must have a row; for `prior` see `pyclone_pgsm.tumour.genotypes.GENOTYPE_PRIORS`.
     """
     groups = _groups(table)
     states, bounds = _group_states(table, groups[:-1], prior)
@@ -280,26 +236,13 @@ def _genotypes(
 
 
 def likelihood_grid(table: LocusTable, grid_size: int, genotype_prior: str, precision: float) -> XiGrid:
-    """Compute Xi for every distinct observation.
+    """Compute Xi for every distinct observation, at G = `grid_size` prevalences.
 
-    Parameters
-    ----------
-    table : LocusTable
-        From `deduplicate`.
-    grid_size : int
-        G >= 2.
-    genotype_prior : str
-        One of `pyclone_pgsm.tumour.genotypes.GENOTYPE_PRIORS`.
-    precision : float
-        s of the beta-binomial, p ~ Beta(s mean, s (1 - mean)); infinity is the binomial.
-
-    Raises
-    ------
-    UsageError
-        The grid size, genotype prior or precision is not valid.
+    `precision` is s of the beta-binomial, p ~ Beta(s mean, s (1 - mean)); infinity is the binomial. For the prior see
+    `pyclone_pgsm.tumour.genotypes.GENOTYPE_PRIORS`.
     """
-    places = np.zeros(table.num_rows, np.int64)
-    reads = ReadsAtPrevalences(table, prevalence_grid(grid_size)[None, :], places, genotype_prior)
+    only_list = np.zeros(table.num_rows, np.int64)
+    reads = ReadsAtPrevalences(table, prevalence_grid(grid_size)[None, :], only_list, genotype_prior)
     xi, xi_max = reads.xi(precision)
     likelihood = np.exp(xi)
     log_mean = np.log(likelihood.mean(axis=1))
@@ -310,53 +253,33 @@ def likelihood_grid(table: LocusTable, grid_size: int, genotype_prior: str, prec
 class ReadsAtPrevalences:
     """Observations, each with one of n lists of prevalences at which its likelihood is computed.
 
-    Parameters
-    ----------
-    table : LocusTable
-        U rows. Error rates that are NaN are given with each call of :meth:`xi`. It is faster if rows of the same kind
-        and with the same prevalences are adjacent.
-    prevalences : (n, P) float64
-    places : (U,) int64
-        Number of the list of each row of the table.
-    genotype_prior : str
-        One of `pyclone_pgsm.tumour.genotypes.GENOTYPE_PRIORS`.
+    The lists are the rows of `prevalences` (n, P), and `lists` (U,) has the number of each observation's list. It is
+    faster if rows of the same group and with the same list are adjacent. Error rates that are NaN are given with each
+    call of :meth:`xi`.
     """
 
     def __init__(
         self,
         table: LocusTable,
         prevalences: NDArray[np.float64],
-        places: NDArray[np.int64],
+        lists: NDArray[np.int64],
         genotype_prior: str,
     ) -> None:
         from pyclone_pgsm.tumour.kernels import DEEPEST_TABLE
 
         self._table = table
         self._prevalences = prevalences
-        self._groups = _groups(table, table.ref + table.alt > DEEPEST_TABLE, places)
+        self._groups = _groups(table, table.ref + table.alt > DEEPEST_TABLE, lists)
         first = self._groups[:-1]
         self._states, self._state_start = _group_states(table, first, genotype_prior)
         self._tumour_content = table.tumour_content[first]
         self._error_rate = table.error_rate[first]
-        self._places = places[first]
+        self._lists = lists[first]
 
     def xi(
         self, precision: float, error_rate: float | None = None
     ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Compute Xi - max Xi, (U, P), and max Xi, (U,), of every row at its prevalences.
-
-        Parameters
-        ----------
-        precision : float
-            Precision of the beta-binomial; infinity is the binomial.
-        error_rate : float or None
-            Replaces error rates that are NaN.
-
-        Raises
-        ------
-        UsageError
-            The precision is not above 0.
-        """
+        """Compute Xi - max Xi, (U, P), and max Xi, (U,), of every row; `error_rate` replaces those that are NaN."""
         from pyclone_pgsm.tumour.kernels import fill_grid
 
         if not precision > 0:
@@ -377,7 +300,7 @@ class ReadsAtPrevalences:
             self._tumour_content,
             error_rates,
             self._prevalences,
-            self._places,
+            self._lists,
             float(precision),
         )
         return xi, xi_max

@@ -1,4 +1,4 @@
-"""The read-count likelihood on the prevalence grid, compiled.
+"""The read-count likelihood on the prevalence grid (paper, Appendix E), compiled.
 
 For a row with b variant and r reference reads, n = b + r, genotype states psi and grid point x_k,
 
@@ -216,15 +216,6 @@ def log_sum_exp(terms):
 
 
 @inner(nogil=True)
-def add_weight(table, log_weight):
-    """Add the log prior weight of a genotype, unless it is 0."""
-    if log_weight != 0.0:
-        for i in range(len(table)):
-            for k in range(table.shape[1]):
-                table[i, k] += log_weight
-
-
-@inner(nogil=True)
 def divide_by_first(table):
     """Replace table[psi], psi > 0, by exp(table[psi] - table[0])."""
     for psi in range(1, len(table)):
@@ -295,7 +286,8 @@ def fill_group(xi, ref, alt, states, tumour_content, error_rate, grid, s):
             variant_share(states[psi], tumour_content, error_rate, block, mean[:size], complement[:size])
             fill_moments(alt_table[psi], alts, mean[:size], complement[:size], s)
             fill_moments(ref_table[psi], refs, complement[:size], mean[:size], s)
-            add_weight(alt_table[psi], states[psi, 7])
+            if states[psi, 7] != 0.0:
+                alt_table[psi] += states[psi, 7]
         mix(xi[:, first : first + size], alt_at, ref_at, alt_table[:, :, :size], ref_table[:, :, :size])
 
 
@@ -314,17 +306,6 @@ def fill_deep_group(xi, ref, alt, states, tumour_content, error_rate, grid, s):
             xi[u, k] = log_sum_exp(terms)
 
 
-@inner(nogil=True)
-def subtract_top(row):
-    """Subtract the largest value from all values, and return it."""
-    top = row[0]
-    for k in range(1, len(row)):
-        top = max(top, row[k])
-    for k in range(len(row)):
-        row[k] -= top
-    return top
-
-
 @compiled
 def fill_grid(
     xi,
@@ -340,29 +321,13 @@ def fill_grid(
     grid_of,
     s,
 ):
-    """Fill xi[u, k] = Xi_k - max Xi and xi_max[u] = max Xi.
+    """Fill xi[u, k] = Xi_k - max Xi and xi_max[u] = max Xi, with s the precision, infinite for the binomial.
 
-    Parameters
-    ----------
-    xi : (U, G) float64
-    xi_max : (U,) float64
-    ref, alt : (U,) int64
-        Reads.
-    group_start : (groups + 1,) int64
-        Rows group_start[g]..group_start[g+1]-1 differ in the counts only, and either all or none are deeper
-        than `DEEPEST_TABLE`.
-    states : (N, 8) float64
-        c_normal, c_reference, c_variant, mutant copies, and zeros; for two copy-number states a
-        `pyclone_pgsm.tumour.genotypes.TwoStates`.
-    state_start : (groups, 2) int64
-        First and one past the last state of each group.
-    tumour_content, error_rate : (groups,) float64
-    grids : (n, G) float64
-        Prevalences.
-    grid_of : (groups,) int64
-        Number of the grid of each group.
-    s : float
-        Precision of the beta-binomial; infinite for the binomial.
+    Rows group_start[g]..group_start[g + 1] - 1 differ in the reads ref and alt only, and either all or none are deeper
+    than `DEEPEST_TABLE`. A group has a tumour content, an error rate, the row grid_of[g] of `grids` (n, G), the
+    prevalences, and the states state_start[g, 0]..state_start[g, 1] - 1. A state (8,) is c_normal, c_reference,
+    c_variant, the mutant copies, and zeros; or, for two copy-number states, a
+    `pyclone_pgsm.tumour.genotypes.TwoStates`.
     """
     for g in range(len(state_start)):
         rows = slice(group_start[g], group_start[g + 1])
@@ -375,4 +340,6 @@ def fill_grid(
             fill_group(xi[rows], ref[rows], alt[rows], psi, tumour_content[g], error_rate[g], grid, s)
         for u in range(rows.start, rows.stop):
             constant = log_deep_constant(alt[u], ref[u], s) if is_deep else log_constant(alt[u], ref[u], s)
-            xi_max[u] = subtract_top(xi[u]) + constant - math.log(len(psi))
+            top = xi[u].max()
+            xi[u] -= top
+            xi_max[u] = top + constant - math.log(len(psi))

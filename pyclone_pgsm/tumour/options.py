@@ -58,20 +58,11 @@ class TumourOptions:
         return self.precision == PER_SAMPLE or bool(self.tumour_content)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the options in JSON's types."""
-        return {
-            "likelihood": self.likelihood,
-            "genotype_prior": self.genotype_prior,
-            "density": self.density,
-            "precision": self.precision,
-            "grid_size": self.grid_size,
-            "prevalence_prior": self.prevalence_prior,
-            **({"tumour_content": self._contents()} if self.tumour_content else {}),
-            **({"outlier_prob": self.outlier_prob} if self.outlier_prob else {}),
-        }
-
-    def _contents(self) -> dict[str, list[float]]:
-        return {sample: list(content) for sample, content in self.tumour_content.items()}
+        """Return the options in JSON's types, without tumour contents and outliers if there are none."""
+        contents = {sample: list(content) for sample, content in self.tumour_content.items()}
+        values = {"likelihood": self.likelihood, **vars(self), "tumour_content": contents}
+        absent = {name for name in ("tumour_content", "outlier_prob") if not values[name]}
+        return {name: value for name, value in values.items() if name not in absent}
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> TumourOptions:
