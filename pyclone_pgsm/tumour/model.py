@@ -128,31 +128,13 @@ class _Setting(NamedTuple):
 class PyCloneModel(Model):
     """PyClone's likelihood; precision, error rate and tumour contents are fixed, or inferred.
 
-    Attributes
-    ----------
-    index : (T, D) int32
-        Row of each mutation in each sample in the tables of the likelihood; -1 for none.
-    num_drawn : int
-        Number of the first hyperparameters, which are drawn given the prevalences: precisions and error rate.
+    Error rates of the table that are NaN are inferred, with one value for all. `precision` is infinite for the
+    binomial; None infers it, and ``infer-per-sample`` infers one for each sample. The tumour content of each sample in
+    `tumour_contents` is inferred; the table's own values are then ignored. `sample_ids` are only needed if there are
+    hyperparameters per sample.
 
-    Parameters
-    ----------
-    table : LocusTable
-        The distinct observations. Error rates that are NaN are inferred, with one value for all
-        (:func:`error_rate_choice`).
-    grid_size : int
-        G.
-    genotype_prior : str
-        See :func:`pyclone_pgsm.tumour.grid.likelihood_grid`.
-    precision : float, None or "infer-per-sample"
-        Fixed precision, infinite for the binomial; None infers it (:data:`PRECISION`), ``infer-per-sample`` infers one
-        for each sample.
-    sample_ids : sequence of str
-        Of length D; only needed if there are hyperparameters per sample.
-    tumour_contents : mapping of str to Uncertain
-        Samples whose tumour content is inferred; the observations' own value is then ignored.
-    prevalence_prior : {"uniform", "learned"}
-        The base measure of the prevalences.
+    ``index`` (T, D) has the row of each mutation in each sample in the tables of the likelihood, -1 for none. The first
+    ``num_drawn`` hyperparameters, precisions and error rate, are drawn given the prevalences.
     """
 
     def __init__(
@@ -214,8 +196,8 @@ class PyCloneModel(Model):
         self._watched = watched_cells(*self.index.shape)
 
     def initial_values(self) -> Values:
-        starts = tuple(choice.start for choice in self.choices)
-        return starts if self._components is None else (*starts, *initial_weights(self.index.shape[1]))
+        weights = () if self._components is None else initial_weights(self.index.shape[1])
+        return (*super().initial_values(), *weights)
 
     def likelihood(self, values: Values) -> PyClone:
         """Return the likelihood at these values; the latest tables are cached."""
@@ -312,18 +294,10 @@ class PyCloneModel(Model):
         independence: Sequence[IndependenceProposal],
         rng: np.random.Generator,
     ) -> Values:
-        """Draw precisions and error rate given the prevalence of each mutation in each sample.
+        """Draw precisions and error rate given the prevalence of each mutation in each sample, as grid `points` (T, D).
 
-        Parameters
-        ----------
-        values : tuple of float
-            Values of all hyperparameters.
-        index : (T, D) int32
-            Rows of the likelihood's tables; -1 where there are no reads, or where they do not depend on the values.
-        points : (T, D) int64
-            The prevalences as grid points.
-        independence, rng
-            As in :meth:`draw_given_parameters`.
+        `index` (T, D) has rows of the likelihood's tables; -1 where there are no reads, or where they do not depend on
+        the values.
         """
         drawn, others = self.choices[: self.num_drawn], values[self.num_drawn :]
         of_parts = [
@@ -388,7 +362,7 @@ class PyCloneModel(Model):
         return means[partition.position[partition.labels[mutations]], samples, 0].astype(np.float32)
 
     def log_hyperprior(self, values: Values) -> float:
-        log_p = sum(choice.log_prior(value) for choice, value in zip(self.choices, values))
+        log_p = super().log_hyperprior(values)
         if self._components is None:
             return log_p
         return log_p + log_prior_density(self._base(values[len(self.choices) :]).weights)

@@ -20,7 +20,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,15 +29,11 @@ from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.likelihoods.choice import IndependenceProposal
-from pyclone_pgsm.likelihoods.model import Model, Values
-from pyclone_pgsm.likelihoods.pyclone import draw_grid_points
+from pyclone_pgsm.likelihoods.model import Values
+from pyclone_pgsm.likelihoods.pyclone import PyClone, draw_grid_points
 from pyclone_pgsm.partition import Partition, PartitionPrior
 from pyclone_pgsm.samplers.outliers import resample_outliers
-
-if TYPE_CHECKING:
-    from pyclone_pgsm.likelihoods.pyclone import PyClone
-    from pyclone_pgsm.tumour.grid import LocusTable
-    from pyclone_pgsm.tumour.model import PyCloneModel
+from pyclone_pgsm.tumour.model import PyCloneModel
 
 
 def log_any_share(observations: Observations) -> NDArray[np.float64]:
@@ -52,19 +47,11 @@ def _log_alone(likelihood: PyClone) -> NDArray[np.float64]:
     return of_rows[likelihood.index].sum(axis=1)
 
 
-class TumourWithOutliers(Model):
-    """The model given which mutations are outliers.
+class TumourWithOutliers(PyCloneModel):
+    """The model given which mutations are outliers, (T,), by default none.
 
-    Parameters
-    ----------
-    model : PyCloneModel
-        The model of mutations that are not outliers.
-    prob : float
-        p, above 0 and below 1.
-    log_any : (T,) float64
-        From :func:`log_any_share`.
-    outliers : (T,) bool or None
-        None: no mutation is an outlier.
+    `model` is that of the other mutations, whose tables are shared, `prob` is p, in (0, 1), and `log_any` comes from
+    :func:`log_any_share`.
     """
 
     def __init__(
@@ -74,33 +61,20 @@ class TumourWithOutliers(Model):
         log_any: NDArray[np.float64],
         outliers: NDArray[np.bool_] | None = None,
     ) -> None:
-        self._model = model
+        vars(self).update(vars(model))
         self.prob = prob
         self._log_any = log_any
         self.outliers: NDArray[np.bool_] = (
             np.zeros(model.num_observations, bool) if outliers is None else outliers
         )
-        self.hyperparameters = model.hyperparameters
-        self.choices = model.choices
-        self.num_proposals = model.num_proposals
-        self.num_observations = model.num_observations
-        self.order = model.order
 
     def given(self, outliers: NDArray[np.bool_]) -> TumourWithOutliers:
         """Return the same model with other outliers."""
-        return TumourWithOutliers(self._model, self.prob, self._log_any, outliers)
-
-    def initial_values(self) -> Values:
-        return self._model.initial_values()
-
-    def observations(self, values: Values) -> list[tuple[LocusTable, float]]:
-        """Return the observations of all mutations, including outliers."""
-        return self._model.observations(values)
+        return type(self)(self, self.prob, self._log_any, outliers)
 
     def full_likelihood(self, values: Values) -> PyClone:
         """Return the likelihood with the data of all mutations, including outliers."""
-        likelihood: PyClone = self._model.likelihood(values)
-        return likelihood
+        return super().likelihood(values)
 
     def likelihood(self, values: Values) -> PyClone:
         """Return the likelihood without the data of the outliers."""
@@ -123,7 +97,7 @@ class TumourWithOutliers(Model):
         """Return log p(values) p(outliers) p(reads of the outliers; values), the last with all constants."""
         number = int(self.outliers.sum())
         return (
-            self._model.log_hyperprior(values)
+            super().log_hyperprior(values)
             + number * math.log(self.prob)
             + (self.num_observations - number) * math.log1p(-self.prob)
             + float(self.log_outlier(values)[self.outliers].sum())
@@ -138,32 +112,16 @@ class TumourWithOutliers(Model):
         rng: np.random.Generator,
     ) -> Values:
         """Draw as the model does, given also how each outlier's reads arose, and any prevalences of its own."""
-        if self._model.num_drawn == 0:
+        if self.num_drawn == 0:
             return values
-        full = likelihood._replace(index=self._model.index)
+        full = likelihood._replace(index=self.index)
         alone = self.outliers & (rng.random(len(self.outliers)) < expit(_log_alone(full) - self._log_any))
         points = draw_grid_points(likelihood, partition, rng)
         weights = full.likelihood[full.index[alone]].cumsum(axis=2)
         limit = rng.random((*weights.shape[:2], 1)) * weights[:, :, -1:]
         points[alone] = np.argmax(weights > limit, axis=2)
         index = np.where(alone[:, None], full.index, likelihood.index)
-        return self._model.draw_given_prevalences(values, index, points, independence, rng)
-
-    def propose(
-        self, values: Values, rng: np.random.Generator, independence: Sequence[IndependenceProposal]
-    ) -> tuple[Values, float]:
-        return self._model.propose(values, rng, independence)
-
-    def draw_conditionals(
-        self, values: Values, likelihood: PyClone, partition: Partition, rng: np.random.Generator
-    ) -> tuple[Values, PyClone]:
-        return self._model.draw_conditionals(values, likelihood, partition, rng)
-
-    def watched(self, likelihood: PyClone, partition: Partition) -> NDArray[np.float32]:
-        return self._model.watched(likelihood, partition)
-
-    def forget(self) -> None:
-        self._model.forget()
+        return self.draw_given_prevalences(values, index, points, independence, rng)
 
     def draw_outliers(
         self, values: Values, prior: PartitionPrior, partition: Partition, rng: np.random.Generator

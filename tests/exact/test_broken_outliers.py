@@ -6,11 +6,9 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import numpy as np
 import pytest
 from broken import Fault, with_faults
 from cases import pyclone_model
-from numpy.typing import NDArray
 from test_outliers import (
     DP,
     PRECISIONS,
@@ -83,9 +81,6 @@ def test_a_fault_is_caught(number: int) -> None:
 @pytest.mark.usefixtures("_few_precisions")
 def test_a_precision_that_takes_outliers_for_members_is_caught() -> None:
     class Forgetful(TumourWithOutliers):
-        def given(self, outliers: NDArray[np.bool_]) -> Forgetful:
-            return Forgetful(self._model, self.prob, self._log_any, outliers)
-
         def likelihood(self, values: tuple[float, ...]) -> PyClone:
             return self.full_likelihood(values)
 
