@@ -6,16 +6,9 @@ from pyclone_pgsm.likelihoods.pyclone.statistic import flush, part_of, renew_win
 
 
 def change_base(likelihood, before, partition):
-    """Update the statistics of a partition for another base measure.
+    """Update the statistics of a partition, in place, for the base measure of the likelihood.
 
-    Parameters
-    ----------
-    likelihood : PyClone
-        With the new base measure.
-    before : (D, G) float64
-        ``log_base`` of the base measure that the statistics include.
-    partition : Partition
-        Its statistics are changed in place.
+    `before` (D, G) is ``log_base`` of the base measure that the statistics include.
     """
     D, G = likelihood.log_base.shape
     C = likelihood.low.shape[1]

@@ -1,4 +1,6 @@
-"""The PyClone likelihood: the mutations of a block share one cellular prevalence per sample, on a grid of G points.
+"""The PyClone likelihood (paper, Appendix E), on a grid of G points.
+
+The mutations of a block share one cellular prevalence per sample:
 
     L(y_b) = prod over samples d of (1/G) sum_k exp(S_dk),     S_dk = log G h_dk + sum over i in b of Xi_dk(y_i)
 
@@ -23,11 +25,11 @@ from pyclone_pgsm.likelihoods.pyclone.statistic import (
     TINY,
     accumulate,
     add_one,
+    bound_outside,
     clear_part,
     dot,
     dot_inverse,
     flush,
-    is_below_outside,
     least_inside,
     log_far_predictive,
     log_sum_exp,
@@ -190,9 +192,8 @@ class PyClone(NamedTuple):
             if inverse < 1.0 / TINY and least_inside(stat, part, self.low, row) > DEEP:
                 # the sum is at least 1, as l <= 1; this usually suffices
                 limit = stat[part.log_z] - log_exact
-                if is_below_outside(stat, part, self.low, row, -1.0, limit) or is_below_outside(
-                    stat, part, self.low, row, -1.0, limit + math.log(inverse)
-                ):
+                bound = bound_outside(stat, part, self.low, row, -1.0)
+                if bound <= limit or bound <= limit + math.log(inverse):
                     product *= inverse
                     if product > 1.0 / TINY:
                         total -= math.log(product)
@@ -271,17 +272,7 @@ def _points_of_chunk(G: int) -> int:
 
 
 class BaseMeasure(NamedTuple):
-    """The base measure h_dk = sum_j w_dj A_jk.
-
-    Attributes
-    ----------
-    weights : (D, J) float64
-        w.
-    base, log_base : (D, G) float64
-        h_dk and log G h_dk.
-    highest_base : (D, C) float64
-        Largest log_base of each chunk of the grid.
-    """
+    """The base measure h_dk = sum_j w_dj A_jk, its weights w (D, J), and the fields of :class:`PyClone` for it."""
 
     weights: NDArray[np.float64]
     base: NDArray[np.float64]

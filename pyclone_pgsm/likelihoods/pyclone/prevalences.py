@@ -14,10 +14,7 @@ def draw_grid_points(
 ) -> NDArray[np.int64]:
     """Draw the prevalence of each mutation in each sample: that of its block, from p(k | y_b) ∝ exp(S_dk).
 
-    Returns
-    -------
-    (T, D) int64
-        Grid points.
+    Returns grid points, (T, D).
     """
     uniform = rng.random((int(partition.counter[0]), likelihood.index.shape[1]))
     of_blocks = compiled_for(points_of_blocks, PyClone)(likelihood, uniform, partition)

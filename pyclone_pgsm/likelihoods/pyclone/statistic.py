@@ -138,23 +138,6 @@ def bound_outside(stat, part, table, row, sign):
     )
 
 
-@inner(**LEAF, fastmath=SUM, error_model="numpy")
-def num_above(stat, bounds, table, row, first, last, sign, limit):
-    """Return how many bounds_c + sign table[row, c] exceed `limit` over first <= c < last; a sum vectorises best."""
-    number = 0.0
-    for c in range(np.uint64(first), np.uint64(last)):
-        number += 1.0 if stat[np.uint64(bounds) + c] + sign * table[np.uint64(row), c] > limit else 0.0
-    return number
-
-
-@inner(**LEAF, error_model="numpy")
-def is_below_outside(stat, part, table, row, sign, limit):
-    """Whether S_k + sign xi_k is at most `limit` for all k outside the window."""
-    C = float(table.shape[1])
-    before = num_above(stat, part.bounds, table, row, 0.0, stat[part.first], sign, limit)
-    return before + num_above(stat, part.bounds, table, row, stat[part.last], C, sign, limit) == 0.0
-
-
 @inner(**LEAF, error_model="numpy")
 def least_inside(stat, part, low, row):
     """Return the smallest xi inside the window."""
@@ -327,6 +310,6 @@ def log_far_predictive(stat, part, xi, high, row, predictive):
     """Return the log predictive of an observation with little mass in the window, whose sum is `predictive`."""
     if predictive > TINY:
         limit = stat[part.log_z] + math.log(predictive) - math.log(EXACT * xi.shape[1])
-        if is_below_outside(stat, part, high, row, 1.0, limit):
+        if bound_outside(stat, part, high, row, 1.0) <= limit:
             return math.log(predictive)
     return log_sum_exp(stat, part, xi, row, 1.0) - stat[part.log_z]
