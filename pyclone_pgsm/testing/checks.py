@@ -83,8 +83,8 @@ def check_likelihood(
     UsageError
         The class does not fulfil the contract, or the data cannot test it.
     """
-    kind = type(likelihood)
-    register(f"{kind.__module__}:{kind.__qualname__}")(kind)
+    own_class = type(likelihood)
+    register(f"{own_class.__module__}:{own_class.__qualname__}")(own_class)
     observations = np.ascontiguousarray(observations, np.float64)
     if observations.ndim != 2 or len(observations) < 2:
         raise UsageError(f"observations: must be (T, D), T at least 2, not {observations.shape}")
@@ -202,11 +202,11 @@ def check_log_predictives(it: Examination) -> None:
         blocks = ", ".join(show(np.flatnonzero(labels == b).tolist()) for b in range(len(slots)))
         where = f"observation {i}, blocks {blocks}"
         cuts = np.full(len(slots), -np.inf)
-        _, exact = predictives_of_blocks(it.likelihood, labels, slots, i, cuts)
+        exact = predictives_of_blocks(it.likelihood, labels, slots, i, cuts)[1, : len(slots)]
         one_for_all = np.median(exact) - 0.1, exact.max() + 0.1
         of_each = exact + 0.1 * (-1.0) ** np.arange(len(slots))
         for limits in (cuts, *(np.full(len(slots), limit) for limit in one_for_all), of_each):
-            given, _ = predictives_of_blocks(it.likelihood, labels, slots, i, limits)
+            given = predictives_of_blocks(it.likelihood, labels, slots, i, limits)[0]
             for b, (value, limit) in enumerate(zip(exact, limits)):
                 if value >= limit or given[b] >= limit:
                     name = f"log_predictives of block {b}"
@@ -252,9 +252,15 @@ def check_new_observations(it: Examination) -> None:
 def check_compiled(it: Examination) -> None:
     try:
         compare_answers(it)
-        compare_log_predictives(it)
-        if hasattr(it.likelihood, "log_predictive_new"):
-            compare_log_predictive_new(it)
+        for labels, slots, i in several_blocks(it):
+            wheres = [f"observation {i}"] * len(slots)
+            cuts = np.full(len(slots), -np.inf)
+            compare_values(it, "log_predictives", wheres, predictives_of_blocks, labels, slots, i, cuts)
+        for block in it.blocks if hasattr(it.likelihood, "log_predictive_new") else ():
+            wheres = [f"observation {i}, block {show(block)}" for i in range(it.T)]
+            compare_values(
+                it, "log_predictive_new", wheres, predictives_new, np.array(block), it.observations
+            )
     except (NumbaError, UnsupportedBytecodeError) as error:
         raise it.fault(f"numba cannot compile it: {error}") from error
 
@@ -273,25 +279,14 @@ def compare_answers(it: Examination) -> None:
             it.must_answer_alike(block, "compiled", machine, "as plain Python", pure)
 
 
-def compare_log_predictives(it: Examination) -> None:
-    compiled = it.compile(predictives_of_blocks)
-    for labels, slots, i in several_blocks(it):
-        cuts = np.full(len(slots), -np.inf)
-        machine, _ = compiled(it.likelihood, labels, slots, i, cuts)
-        pure, _ = predictives_of_blocks(it.likelihood, labels, slots, i, cuts)
-        for b in range(len(pure)):
-            name = "log_predictives compiled"
-            it.must_be_equal(f"observation {i}", name, machine[b], "that as plain Python", pure[b])
-
-
-def compare_log_predictive_new(it: Examination) -> None:
-    compiled = it.compile(predictives_new)
-    for block in it.blocks:
-        machine = compiled(it.likelihood, np.array(block), it.observations)
-        pure = predictives_new(it.likelihood, np.array(block), it.observations)
-        for i in range(it.T):
-            where, name = f"observation {i}, block {show(block)}", "log_predictive_new compiled"
-            it.must_be_equal(where, name, machine[i], "that as plain Python", pure[i])
+def compare_values(
+    it: Examination, name: str, wheres: list[str], function: Callable[..., Any], *arguments: Any
+) -> None:
+    """Compare the values of a function of the likelihood, the first one for each of `wheres`."""
+    machine = it.compile(function)(it.likelihood, *arguments)
+    pure = function(it.likelihood, *arguments)
+    for where, compiled, plain in zip(wheres, machine.flat, pure.flat):
+        it.must_be_equal(where, f"{name} compiled", compiled, "that as plain Python", plain)
 
 
 def check_posterior(it: Examination) -> None:

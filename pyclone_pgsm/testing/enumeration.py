@@ -38,15 +38,7 @@ def encode(labels: NDArray[np.integer]) -> NDArray[np.int64]:
 
 @dataclass(frozen=True)
 class Posterior:
-    """All partitions and their posterior probabilities.
-
-    Attributes
-    ----------
-    partitions : (B, T) int32
-        Canonical labels.
-    log_joint : (B,) float64
-        log tau(c) + sum_b log L(y_b), with tau normalised.
-    """
+    """All B partitions c, with canonical labels (B, T), and log tau(c) + sum_b log L(y_b), (B,), tau normalised."""
 
     partitions: NDArray[np.int32]
     log_joint: NDArray[np.float64]

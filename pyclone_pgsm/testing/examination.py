@@ -30,29 +30,12 @@ class NonConforming(AssertionError):
 
 
 def answers_of_block(likelihood, added, one_by_one, removed, repeats, num_observations, fill):  # type: ignore[no-untyped-def]
-    """Return the answers to all questions about a block.
+    """Return the answers to all questions about a block, (T + 1,), and the memory with the statistic.
 
-    Parameters
-    ----------
-    likelihood : NamedTuple
-    added : (A,) int64
-        Members in the order in which they are added, the first `one_by_one` by ``add``, the others by ``add_many``.
-    one_by_one : int
-    removed : (R,) int64
-        Members that are removed again.
-    repeats : int
-        Number of times that all questions are asked; the last answers are returned.
-    num_observations : int
-        T.
-    fill : float
-        Initial content of the memory.
-
-    Returns
-    -------
-    answers : (T + 1,) float64
-        log L(y_i | y_b) for each observation i, or log L(y_i | y_b without y_i) for a member; then log L(y_b).
-    memory : (GUARD + stat_size + GUARD,) float64
-        The statistic, and the numbers before and after it.
+    The first `one_by_one` members are added by ``add``, the others by ``add_many``, and `removed` ones are removed
+    again. All questions are asked `repeats` times; the last answers count: log L(y_i | y_b) for each observation i, or
+    log L(y_i | y_b without y_i) for a member; then log L(y_b). The memory initially contains `fill`, and has GUARD
+    numbers before and after the statistic.
     """
     memory = np.full(likelihood.stat_size() + 2 * GUARD, fill)
     stat = memory[GUARD : len(memory) - GUARD]
@@ -91,18 +74,9 @@ def predictive(likelihood, members, i, negligible):  # type: ignore[no-untyped-d
 
 
 def predictives_of_blocks(likelihood, labels, slots, i, negligible):  # type: ignore[no-untyped-def]
-    """Return the output of ``log_predictives`` of i, with two spare places, and ``log_predictive`` for each block.
+    """Return (2, K + 2): the output of ``log_predictives`` of i, with two spare places, and exact ``log_predictive``.
 
-    Parameters
-    ----------
-    likelihood : NamedTuple
-    labels : (T,) int64
-        Block of each observation, -1 for none.
-    slots : (K,) int64
-        Slot of each block, 0..2K.
-    i : int
-    negligible : (K,) float64
-        Argument of ``log_predictives``; the results of ``log_predictive`` are exact.
+    `labels` (T,) has the block of each observation, -1 for none, and `slots` (K,) the slot of each block, 0..2K.
     """
     stats = np.full((2 * len(slots) + 1, likelihood.stat_size()), np.nan)
     for slot in slots:
@@ -110,12 +84,11 @@ def predictives_of_blocks(likelihood, labels, slots, i, negligible):  # type: ig
     for j in range(len(labels)):
         if labels[j] >= 0:
             likelihood.add(stats[slots[labels[j]]], j)
-    together = np.full(len(slots) + 2, UNTOUCHED)
-    likelihood.log_predictives(stats, slots, i, negligible, together)
-    alone = np.empty(len(slots))
+    values = np.full((2, len(slots) + 2), UNTOUCHED)
+    likelihood.log_predictives(stats, slots, i, negligible, values[0])
     for b in range(len(slots)):
-        alone[b] = likelihood.log_predictive(stats[slots[b]], i, -np.inf)
-    return together, alone
+        values[1, b] = likelihood.log_predictive(stats[slots[b]], i, -np.inf)
+    return values
 
 
 def predictives_new(likelihood, members, observations):  # type: ignore[no-untyped-def]
@@ -131,22 +104,10 @@ def predictives_new(likelihood, members, observations):  # type: ignore[no-untyp
 
 
 class Examination:
-    """A likelihood, its data, and the answers to previous questions.
+    """A likelihood, its T observations (T, D), and the answers to previous questions.
 
-    Parameters
-    ----------
-    likelihood : NamedTuple
-    observations : (T, D) float64
-    rng : numpy.random.Generator
-
-    Attributes
-    ----------
-    T : int
-        Number of observations.
-    blocks : list of tuple of int
-        All blocks of the first observations, and some larger ones; members in ascending order.
-    property : str
-        Name of the property that is being checked.
+    `blocks` are all blocks of the first observations, and some larger ones, with members in ascending order;
+    `property` is the name of the one that is being checked.
     """
 
     def __init__(self, likelihood: Any, observations: NDArray[np.float64], rng: np.random.Generator) -> None:
