@@ -44,16 +44,6 @@ def dot(stat, at, x, i):
 
 
 @inner(**LEAF, error_model="numpy")
-def log_predictives(x, stats, slots, i, out):
-    """Set out[b] = log L(y_i | y_b) for the blocks whose statistics are in rows ``slots`` of stats."""
-    odds = ONES + x.shape[1]
-    flat = stats.reshape(stats.size)
-    for b in range(len(slots)):
-        at = slots[b] * stats.shape[1]
-        out[b] = flat[at + BASE] + dot(flat, at + odds, x, i)
-
-
-@inner(**LEAF, error_model="numpy")
 def count_row(stat, x, i, weight):
     """Add row i to the counts (`weight` 1), or subtract it (-1)."""
     stat[COUNT] += weight
@@ -218,10 +208,6 @@ class Bernoulli(NamedTuple):
     @leaf
     def log_predictive(self, stat, i, negligible):
         return stat[BASE] + dot(stat, ONES + self.x.shape[1], self.x, i)
-
-    @leaf
-    def log_predictives(self, stats, slots, i, negligible, out):
-        log_predictives(self.x, stats, slots, i, out)
 
     @leaf
     def log_predictive_without(self, stat, i):

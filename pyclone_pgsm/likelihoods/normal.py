@@ -77,19 +77,6 @@ def dot(stat, at, z, i, n):
     return total
 
 
-@inner(**LEAF, error_model="numpy", inline="always")
-def squares(stat, at, z, i, limit):
-    """Return q = |F z|^2 for F from stat[at] on and z[i], both unsigned; some number above `limit` if q is."""
-    q = 0.0
-    for d in range(np.uint64(z.shape[1])):
-        w = dot(stat, at, z, i, d + np.uint64(1))
-        q += w * w
-        if q > limit:
-            break
-        at += d + np.uint64(1)
-    return q
-
-
 @inner(**LEAF, error_model="numpy")
 def squares_2d(a, b, c, d, e, f, x, y):
     """Return :func:`squares` for D = 2, with rows a; b, c; d, e, f of F, and z = (1, x, y)."""
@@ -99,11 +86,19 @@ def squares_2d(a, b, c, d, e, f, x, y):
 
 
 @inner(**LEAF, error_model="numpy")
-def squares_of_one(stat, z, i, limit):
-    """Return :func:`squares` for a single statistic."""
+def squares(stat, z, i, limit):
+    """Return q = |F z|^2 for the row i of z; some number above `limit` if q is."""
     if z.shape[1] == 3:
         return squares_2d(stat[4], stat[5], stat[6], stat[7], stat[8], stat[9], z[i, 1], z[i, 2])
-    return squares(stat, np.uint64(FACTOR), z, np.uint64(i), limit)
+    at = np.uint64(FACTOR)
+    q = 0.0
+    for d in range(np.uint64(z.shape[1])):
+        w = dot(stat, at, z, np.uint64(i), d + np.uint64(1))
+        q += w * w
+        if q > limit:
+            break
+        at += d + np.uint64(1)
+    return q
 
 
 @inner(**LEAF, error_model="numpy")
@@ -113,21 +108,8 @@ def largest_square(level, power, negligible):
 
 
 @inner(**LEAF, error_model="numpy")
-def log_predictives(z, stats, slots, i, negligible, out):
-    """Set out[b] = log L(y_i | y_b) for the blocks whose statistics are ``stats[slots[b]]``."""
-    flat = stats.reshape(stats.size)
-    for b in range(len(slots)):
-        at = np.uint64(slots[b] * stats.shape[1])
-        level = flat[at + np.uint64(LEVEL)]
-        power = flat[at + np.uint64(POWER)]
-        limit = largest_square(level, power, negligible[b])
-        q = squares(flat, at + np.uint64(FACTOR), z, np.uint64(i), limit)
-        out[b] = level - power * math.log1p(q)
-
-
-@inner(**LEAF, error_model="numpy")
 def log_predictives_2d(z, stats, slots, i, negligible, out):
-    """:func:`log_predictives` for D = 2, where overhead would otherwise take more time than the arithmetic."""
+    """Set out[b] = log L(y_i | y_b) for D = 2, where overhead would otherwise take more time than the arithmetic."""
     x = z[i, 1]
     y = z[i, 2]
     for b in range(len(slots)):
@@ -344,7 +326,7 @@ class Normal(NamedTuple):
 
     @leaf
     def log_predictive(self, stat, i, negligible):
-        q = squares_of_one(stat, self.z, i, largest_square(stat[LEVEL], stat[POWER], negligible))
+        q = squares(stat, self.z, i, largest_square(stat[LEVEL], stat[POWER], negligible))
         return stat[LEVEL] - stat[POWER] * math.log1p(q)
 
     @leaf
@@ -352,11 +334,12 @@ class Normal(NamedTuple):
         if self.z.shape[1] == 3:
             log_predictives_2d(self.z, stats, slots, i, negligible, out)
         else:
-            log_predictives(self.z, stats, slots, i, negligible, out)
+            for b in range(len(slots)):
+                out[b] = self.log_predictive(stats[slots[b]], i, negligible[b])
 
     @leaf
     def log_predictive_without(self, stat, i):
-        q = squares_of_one(stat, self.z, i, np.inf)
+        q = squares(stat, self.z, i, np.inf)
         log_left = math.log1p(max(-q, self.least - 1.0))
         before = self.tables[PREDICTIVE, int(stat[COUNT]) - 1]
         return before - 0.5 * stat[LOG_DET] + (stat[POWER] - 1.0) * log_left
@@ -376,7 +359,7 @@ class Normal(NamedTuple):
                 rest -= self.root[d, k] * z[0, k + 1]
             z[0, d + 1] = rest / self.root[d, d]
             log_scale += math.log(self.root[d, d])
-        return stat[LEVEL] - stat[POWER] * math.log1p(squares_of_one(stat, z, 0, np.inf)) - log_scale
+        return stat[LEVEL] - stat[POWER] * math.log1p(squares(stat, z, 0, np.inf)) - log_scale
 
     def log_constant(self) -> float:
         return -len(self.z) * float(np.log(np.diag(self.root)).sum())
