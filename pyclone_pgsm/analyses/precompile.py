@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -20,9 +21,11 @@ def compile_ahead(likelihood: str, settings: Settings, threads: int | None) -> N
     from pyclone_pgsm.jit.second_process import start_precompiling
     from pyclone_pgsm.likelihoods.registry import find_likelihood
     from pyclone_pgsm.sampling.chains import effective_threads
+    from pyclone_pgsm.tumour.options import TUMOUR
 
     if settings.has_particles and effective_threads(threads, settings.chains) > 1:
-        start_precompiling(find_likelihood(likelihood), __name__, likelihood)
+        meanwhile = compile_summary(likelihood == TUMOUR)
+        start_precompiling(find_likelihood(likelihood), __name__, likelihood, meanwhile)
 
 
 def _four_mutations() -> Any:
@@ -78,8 +81,8 @@ def compile_moves(likelihood: Any, scheme: str) -> None:
     move(likelihood, tables, partition, np.array([0, 1]), settings, has_one_merged(scheme), pool, rng)
 
 
-def compile_summary(is_tumour: bool) -> None:
-    """Call the kernels of a summary, for a tumour including those of the prevalences."""
+def compile_summary(is_tumour: bool) -> Iterator[None]:
+    """Call the kernels of a summary, for a tumour including those of the prevalences; yield after each call."""
     import numpy as np
 
     from pyclone_pgsm.posterior.consensus import assignment_probability, coclustering, consensus
@@ -93,12 +96,19 @@ def compile_summary(is_tumour: bool) -> None:
     if is_tumour:
         likelihood, grid = _four_mutations(), prevalence_grid(GRID_SIZE)
         blocks = block_posteriors((likelihood, row) for row in draws)
+        yield
         mutation_prevalences(blocks, draws, GRID_SIZE)
+        yield
         _, density = cluster_prevalences(blocks, draws, labels, GRID_SIZE)
+        yield
         match_clusters(draws, labels)
+        yield
         reads_given_clusters([(deduplicate(_two_reads()), 100.0)], labels, density, grid, "major")
+        yield
     assignment_probability(draws, labels)
+    yield
     coclustering(draws, np.arange(4))
+    yield
     consensus(draws, rng=np.random.default_rng(0))
 
 
@@ -117,7 +127,8 @@ def main() -> None:
     else:
         kind: Any = find_likelihood(name)
         compile_moves(kind.from_data(np.zeros((4, 2))), MIXTURE_SCHEME)
-    compile_summary(name == TUMOUR)
+    for _ in compile_summary(name == TUMOUR):
+        pass
 
 
 if __name__ == "__main__":

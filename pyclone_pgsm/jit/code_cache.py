@@ -151,7 +151,10 @@ def _say_waiting(lock: Path) -> None:
 def take_lock(path: Path) -> int | str | None:
     """Lock a file, unless another process has, for as long as the descriptor is open or until the process dies.
 
-    Returns the descriptor; "held" if another process has the lock; None if files cannot be locked there.
+    Returns
+    -------
+    int, "held" or None
+        The descriptor; "held" if another process has the lock; None if files cannot be locked there.
     """
     if fcntl is None:
         return None

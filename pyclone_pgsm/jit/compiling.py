@@ -127,10 +127,10 @@ def cache_directory() -> Path | None:
     return directory
 
 
-def _folder(name: str) -> Path | None:
+def _folder(name: str | None) -> Path | None:
     """Return the folder of this name for machine code, created if necessary; None if there can be none."""
     directory = cache_directory()
-    if directory is None or config.DISABLE_JIT:
+    if directory is None or name is None or config.DISABLE_JIT:
         return None
     try:
         (directory / name).mkdir(mode=0o700, exist_ok=True)
@@ -154,30 +154,41 @@ KERNELS_FOLDER = f"kernels-{KERNELS_DIGEST[:16]}"
 
 def is_cold(likelihood: type) -> bool:
     """Whether nothing is cached for a likelihood class yet, and the cache is usable."""
-    folder = _folder_of(likelihood)
-    return folder is not None and next(folder.rglob("*.nbi"), None) is None
+    directory, folder = cache_directory(), _folder_of(likelihood)
+    if directory is None or folder is None or config.DISABLE_JIT:
+        return False
+    return next((directory / folder).rglob("*.nbi"), None) is None
 
 
 def precompiling_lock(likelihood: type) -> int | None:
     """Take the lock for compiling ahead for a likelihood class; its descriptor, or None if it cannot be taken."""
-    folder = _folder_of(likelihood)
+    folder = _folder(_folder_of(likelihood))
     lock = None if folder is None else take_lock(folder / "precompiling.lock")
     return lock if isinstance(lock, int) else None
 
 
 def is_cached(function: Callable[..., Any], likelihood: type) -> bool:
     """Whether the machine code of an entry function for a likelihood class is on disk, not only its index."""
-    folder = _folder_of(likelihood)
-    return folder is not None and next(folder.rglob(f"*.{function.__qualname__}-*.nbc"), None) is not None
+    directory, folder = cache_directory(), _folder_of(likelihood)
+    if directory is None or folder is None:
+        return False
+    return next((directory / folder).rglob(f"*.{function.__qualname__}-*.nbc"), None) is not None
 
 
 @cache
 def source_digest(likelihood: type) -> str | None:
-    """Compute the digest of all source that the machine code of a likelihood class depends on, as of the first call.
+    """Compute the digest of all source that the machine code of a class depends on, as of the first call.
 
-    If the class belongs to a package, the digest covers every Python file of the package, because the class may use
-    functions of its neighbours; otherwise it covers the class's own file. It is None for a class that no other process
-    can find by its name (made in a function, or at a prompt).
+    Parameters
+    ----------
+    likelihood : type
+        A likelihood class. If it belongs to a package, the digest covers every Python file of the package, because the
+        class may use functions of its neighbours; otherwise it covers the class's own file.
+
+    Returns
+    -------
+    str or None
+        None for a class that no other process can find by its name (made in a function, or at a prompt).
     """
     module = sys.modules.get(likelihood.__module__)
     file = getattr(module, "__file__", None)
@@ -193,26 +204,23 @@ def source_digest(likelihood: type) -> str | None:
     return digest.hexdigest()
 
 
-def _folder_of(likelihood: type) -> Path | None:
-    """Return the folder for the machine code of a likelihood class, like :func:`_folder`."""
+def _folder_of(likelihood: type) -> str | None:
+    """Return the name of the folder for the machine code of a likelihood class."""
     digest = source_digest(likelihood)
-    return (
-        None
-        if digest is None
-        else _folder(f"{likelihood.__module__}.{likelihood.__qualname__}-{digest[:16]}")
-    )
+    return digest and f"{likelihood.__module__}.{likelihood.__qualname__}-{digest[:16]}"
 
 
-def _jit(function: Callable[..., Any], folder: Path | None) -> Callable[..., Any]:
+def _jit(function: Callable[..., Any], folder: str | None) -> Callable[..., Any]:
     made = numba.njit(nogil=True, pipeline_class=EntryCompiler)(function)
-    if folder is not None:
-        cache_code(made, folder)
+    directory = _folder(folder)
+    if directory is not None:
+        cache_code(made, directory)
     return made
 
 
 def compiled(function: Callable[..., Any]) -> Callable[..., Any]:
     """Compile an entry function that takes no likelihood; its machine code is cached on disk."""
-    return _jit(function, _folder(KERNELS_FOLDER))
+    return _jit(function, KERNELS_FOLDER)
 
 
 _lock = threading.RLock()
@@ -220,9 +228,19 @@ _compiled: dict[tuple[Callable[..., Any], Any], Callable[..., Any]] = {}
 
 
 def compiled_for(function: Callable[..., Any], likelihood: Any) -> Callable[..., Any]:
-    """Compile an entry function, in plain Python, whose first argument is an instance of the class `likelihood`.
+    """Compile an entry function for one likelihood class.
 
-    The result is the same object at every call. See :mod:`pyclone_pgsm.likelihoods.contract` for the class.
+    Parameters
+    ----------
+    function : callable
+        Plain Python whose first argument is an instance of `likelihood`.
+    likelihood : type
+        A likelihood class (see :mod:`pyclone_pgsm.likelihoods.contract`).
+
+    Returns
+    -------
+    callable
+        The compiled function, the same object at every call.
     """
     with _lock:  # chains in several threads may call this at the same time
         if (function, likelihood) not in _compiled:

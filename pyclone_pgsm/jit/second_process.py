@@ -2,24 +2,35 @@
 
 numba compiles on one processor. At the first start with a likelihood a second process compiles, into the same folder,
 what the program needs late (split-merge moves, the summary), while the program compiles what it needs first. If the
-program needs a function that the second process is compiling, it waits, because compiling the same would take longer.
+program needs a function that the second process is compiling, it waits, because compiling the same would take longer;
+meanwhile it compiles what the second process would compile last.
 """
 
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 _started: dict[type, subprocess.Popen[bytes]] = {}  # by likelihood class
+_meanwhile: dict[type, Iterator[None]] = {}  # likewise: each step compiles a function
 _awaited: set[tuple[Callable[..., Any], type]] = set()
 
 
-def start_precompiling(likelihood: type, module: str, name: str) -> None:
+def start_precompiling(likelihood: type, module: str, name: str, meanwhile: Iterator[None]) -> None:
     """Start the second process if nothing has been compiled yet and no other program has started one.
 
-    It runs `module`, which takes the `name` of the likelihood.
+    Parameters
+    ----------
+    likelihood : type
+        The class.
+    module : str
+        The program of the second process, which takes the name of a likelihood.
+    name : str
+        The likelihood's name for :func:`~pyclone_pgsm.likelihoods.registry.find_likelihood`.
+    meanwhile : iterator of None
+        Each step compiles a function, while the program would wait for the second process.
     """
     from pyclone_pgsm.jit.code_cache import own_processes
     from pyclone_pgsm.jit.compiling import is_cold, precompiling_lock
@@ -37,6 +48,7 @@ def start_precompiling(likelihood: type, module: str, name: str) -> None:
         pass_fds=[lock],  # the second process keeps the lock until it ends, even if this one ends earlier
     )
     os.close(lock)
+    _meanwhile[likelihood] = meanwhile
     own_processes.add(_started[likelihood].pid)
 
 
@@ -52,7 +64,9 @@ def await_precompiled(function: Callable[..., Any], likelihood: type) -> None:
         return
     from pyclone_pgsm.jit.compiling import is_cached
 
-    process = _started.get(likelihood)
+    process, meanwhile = _started.get(likelihood), _meanwhile.get(likelihood, iter(()))
+    nothing_left = object()
     while process is not None and process.poll() is None and not is_cached(function, likelihood):
-        time.sleep(0.05)
+        if next(meanwhile, nothing_left) is nothing_left:
+            time.sleep(0.05)
     _awaited.add((function, likelihood))

@@ -65,11 +65,14 @@ def test_one_program_of_several_compiles_ahead(tmp_path, monkeypatch):
 def test_cold_until_something_is_kept(tmp_path, monkeypatch):
     monkeypatch.setattr(compiling, "cache_directory", lambda: tmp_path)
     assert compiling.is_cold(Normal)
+    folder = next(iter(tmp_path.iterdir()), None)
+    assert folder is None
     (tmp_path / f"{Normal.__module__}.Normal-0123456789abcdef").mkdir()
     (tmp_path / f"{Normal.__module__}.Normal-0123456789abcdef" / "build.nbi").touch()
     assert compiling.is_cold(Normal)  # of other sources
     digest = compiling.source_digest(Normal)
     assert digest is not None
+    (tmp_path / f"{Normal.__module__}.Normal-{digest[:16]}").mkdir()
     (tmp_path / f"{Normal.__module__}.Normal-{digest[:16]}" / "build.nbi").touch()
     assert not compiling.is_cold(Normal)
     monkeypatch.setattr(compiling, "cache_directory", lambda: None)
@@ -77,14 +80,18 @@ def test_cold_until_something_is_kept(tmp_path, monkeypatch):
 
 
 def test_waits_for_what_is_being_compiled(tmp_path, monkeypatch):
-    """... as long as the process lives and nothing is kept; and for no other likelihood's process."""
+    """... as long as the process lives and nothing is kept; and for no other likelihood's process. Meanwhile it
+    compiles other things."""
     asked: list[int] = []
+    done: list[int] = []
     lives = SimpleNamespace(poll=lambda: asked.append(1))
     monkeypatch.setattr(second_process, "_started", {Normal: lives})
+    monkeypatch.setattr(second_process, "_meanwhile", {Normal: (done.append(step) for step in range(5))})
     monkeypatch.setattr(second_process, "_awaited", set())
     monkeypatch.setattr(compiling, "cache_directory", lambda: tmp_path)
     second_process.await_precompiled(split_merge, Bernoulli)
     assert not asked
+    assert not done
     folder = tmp_path / f"{Normal.__module__}.Normal-{(compiling.source_digest(Normal) or '')[:16]}"
 
     files = iter(["split_merge-73.py311.nbi", "split_merge-73.py311.1.nbc"])  # numba's order
@@ -95,9 +102,10 @@ def test_waits_for_what_is_being_compiled(tmp_path, monkeypatch):
 
     monkeypatch.setattr(second_process.time, "sleep", next_file)
     second_process.await_precompiled(split_merge, Normal)
-    assert len(asked) == 3
+    assert len(asked) == 8
+    assert done == [0, 1, 2, 3, 4]
     second_process.await_precompiled(split_merge, Normal)
-    assert len(asked) == 3  # every move waits: from now on for nothing
+    assert len(asked) == 8  # every move waits: from now on for nothing
     monkeypatch.setattr(second_process, "_started", {Normal: SimpleNamespace(poll=lambda: 0)})
     monkeypatch.setattr(second_process, "_awaited", set())
     second_process.await_precompiled(split_merge, Normal)
