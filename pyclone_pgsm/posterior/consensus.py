@@ -8,9 +8,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.posterior.consensus_search import COARSE, FINE, Search, explore, refine
-from pyclone_pgsm.posterior.expected_loss import CELLS, by_cluster, checked, checked_labels, chunks, even
-from pyclone_pgsm.posterior.kernels import count_company
+from pyclone_pgsm.posterior.expected_loss import checked, checked_labels, even, shared_blocks
 
+CELLS = 100_000_000  # items times draws
 LOSSES = ("mpear", "vi", "binder")
 CRITERIA = (*LOSSES, "map")
 """Criteria for the partition of a result: a loss, or the draw with the largest joint density ("map")."""
@@ -97,11 +97,12 @@ def assignment_probability(draws: ArrayLike, labels: ArrayLike) -> NDArray[np.fl
         The shapes do not fit or the labels are not integers.
     """
     draws, labels = checked(draws), checked_labels(labels, draws)
-    order, start = by_cluster(labels)
     together = np.zeros(len(labels), np.int64)
     alone = np.zeros(len(labels), np.int64)
-    for rows, blocks in chunks(draws):
-        count_company(rows, blocks, order, start, together, alone)
+    for block in map(canonical, draws):
+        shared = shared_blocks(block, labels)
+        together += np.bincount(shared)[shared] - 1
+        alone += np.bincount(block)[block] == 1
     others = np.bincount(labels)[labels] - 1
     return np.where(others > 0, together / np.maximum(others, 1), alone) / len(draws)
 

@@ -15,20 +15,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.labels import canonical
-from pyclone_pgsm.posterior.expected_loss import by_cluster, even, loss_of, values_of
+from pyclone_pgsm.posterior.expected_loss import (
+    even,
+    loss_of,
+    number_blocks,
+    shared_blocks,
+    total_value,
+    values_of,
+)
 from pyclone_pgsm.posterior.kernels import (
     BLOCK,
     CLUSTER,
     OVERLAP,
     UNPLACED,
     Table,
-    gather_columns,
     merge_gains,
-    number_blocks,
     price,
     relocate,
     sweep,
-    total_sums,
 )
 
 TABLE_CELLS = 20_000_000  # blocks times clusters
@@ -93,13 +97,12 @@ class Search:
         self.effort = effort
         self.work = 0
         self.num_mutations = draws.shape[1]
-        codes = np.array(draws, np.int32, order="C")
-        self.first = number_blocks(codes)
+        codes, self.first = number_blocks(draws)
         clusters = max_clusters or int(np.diff(self.first).max()) + SPARE_CLUSTERS
         share = min(effort.sweep / (codes.size * clusters), TABLE_CELLS / (self.first[-1] * clusters))
         if share < 1:
-            codes = codes[even(len(codes), max(effort.draws, int(share * len(codes))))]
-            self.first = number_blocks(codes)
+            few = even(len(draws), max(effort.draws, int(share * len(draws))))
+            codes, self.first = number_blocks(draws[few])
         self.num_draws = len(codes)
         self._group(codes)
         self.value = values_of(criterion, self.num_mutations)
@@ -129,8 +132,7 @@ class Search:
         )
         order = np.argsort(example)
         self.example, self.weight, self.group = example[order], weight[order], np.argsort(order)[group]
-        self.rows = np.empty((len(self.example), len(codes)), np.int32)
-        gather_columns(codes, self.example, self.rows)
+        self.rows = np.ascontiguousarray(codes[:, self.example].T)
 
     @property
     def loss(self) -> float:
@@ -147,12 +149,13 @@ class Search:
     def best_draws(self) -> list[tuple[float, NDArray[np.int64]]]:
         """Return some draws as partitions of the items, with their expected losses, the smallest first."""
         found = []
+        weight = self.weight[:, None]
+        block = total_value(self.rows, weight, self.value) / self.num_draws
         for m in np.arange(self.num_draws)[even(self.num_draws, CANDIDATES)]:
-            labels = (self.rows[:, m] - self.first[m]).astype(np.int64)
-            order, start = by_cluster(labels)
-            totals = total_sums(self.rows, self.weight, self.first[-1], order, start, self.value)
-            cluster = self.value[np.bincount(labels, self.weight).astype(np.int64)].sum()
-            overlap, block = np.array(totals) / self.num_draws
+            labels = self.rows[:, m] - self.first[m]
+            shared = shared_blocks(self.rows, labels[:, None])
+            overlap = total_value(shared, weight, self.value) / self.num_draws
+            cluster = total_value(labels, self.weight, self.value)
             found.append((loss_of(self.criterion, overlap, cluster, block, self.num_mutations), labels))
         return sorted(found, key=lambda pair: pair[0])
 

@@ -18,15 +18,10 @@ draws are one of these two partitions, it is the estimate. It has the largest me
 the index of either of the two with itself is 1, and with any other partition 0.
 """
 
-from collections.abc import Iterator
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.labels import canonical
-from pyclone_pgsm.posterior.kernels import gather_columns, number_blocks, total_sums
-
-CELLS = 100_000_000  # items times draws in memory at a time
 
 
 def expected_loss(draws: ArrayLike, labels: ArrayLike, criterion: str) -> float:
@@ -43,25 +38,20 @@ def expected_loss(draws: ArrayLike, labels: ArrayLike, criterion: str) -> float:
     """
     draws = checked(draws)
     labels = checked_labels(labels, draws)
-    num_draws, num_items = draws.shape
-    value = values_of(criterion, num_items)
-    order, start = by_cluster(labels)
-    totals = np.zeros(2)
-    for rows, blocks in chunks(draws):
-        totals += total_sums(rows, np.ones(num_items, np.int64), blocks, order, start, value)
-    overlap, block = map(float, totals / num_draws)
-    return loss_of(criterion, overlap, float(value[np.diff(start)].sum()), block, num_items)
+    value = values_of(criterion, len(labels))
+    blocks, each = number_blocks(draws)[0], np.ones_like(labels)
+    overlap = total_value(shared_blocks(blocks, labels), each, value) / len(draws)
+    block = total_value(blocks, each, value) / len(draws)
+    return loss_of(criterion, overlap, total_value(labels, each, value), block, len(labels))
 
 
 def checked(draws: ArrayLike) -> NDArray[np.integer]:
-    """Check the draws; relabel them if a label is negative, or larger than both their size and 65,535."""
+    """Return the draws if they are a matrix of integers; else raise ValueError."""
     draws = np.asarray(draws)
     if draws.ndim != 2 or draws.size == 0:
         raise ValueError(f"draws must be a matrix of draws by items, not empty; its shape is {draws.shape}")
     if draws.dtype.kind not in "iu":
         raise ValueError(f"draws must be integers, not {draws.dtype}")
-    if draws.min() < 0 or draws.max() > max(draws.size, np.iinfo(np.uint16).max):
-        return np.unique(draws, return_inverse=True)[1].reshape(draws.shape)
     return draws
 
 
@@ -83,22 +73,26 @@ def even(number: int, keep: int) -> NDArray[np.int64] | slice:
     return (2 * np.arange(keep) + 1) * number // (2 * keep)
 
 
-def by_cluster(labels: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the items ordered by cluster, and (K + 1,) bounds of the clusters in that order."""
-    order = np.argsort(labels, kind="stable")
-    return order, np.concatenate(([0], np.cumsum(np.bincount(labels))))
+def number_blocks(draws: NDArray[np.integer]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+    """Number the blocks of all draws (M, N) from 0 to R - 1; return (M, N) numbers, the first of each draw, and R."""
+    blocks = np.empty(draws.shape, np.int32)
+    first = np.zeros(len(draws) + 1, np.int64)
+    for m, draw in enumerate(draws):
+        blocks[m] = canonical(draw) + first[m]
+        first[m + 1] = blocks[m].max() + 1
+    return blocks, first
 
 
-def chunks(draws: NDArray[np.integer]) -> Iterator[tuple[NDArray[np.int32], int]]:
-    """Yield (N, m) blocks of the items in m draws, and the number of blocks in these draws."""
-    num_draws, num_items = draws.shape
-    size = max(1, CELLS // num_items)
-    for start in range(0, num_draws, size):
-        codes = np.array(draws[start : start + size], np.int32, order="C")
-        blocks = int(number_blocks(codes)[-1])
-        rows = np.empty(codes.T.shape, np.int32)
-        gather_columns(codes, np.arange(num_items), rows)
-        yield rows, blocks
+def shared_blocks(blocks: NDArray[np.integer], labels: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Number the intersections of blocks 0, 1, .. with clusters; `labels` are broadcast to the shape of `blocks`."""
+    shared = blocks * np.int64(labels.max() + 1) + labels
+    return shared if shared.max() < 4 * shared.size else canonical(shared.ravel()).reshape(shared.shape)
+
+
+def total_value(numbers: NDArray[np.integer], weight: NDArray[np.int64], value: NDArray[np.float64]) -> float:
+    """Return the sum of v(n) over the blocks 0, 1, .. of items, each of which counts `weight` times."""
+    weights = np.broadcast_to(weight, numbers.shape)
+    return float(value[np.bincount(numbers.ravel(), weights.ravel()).astype(np.int64)].sum())
 
 
 def values_of(criterion: str, num_items: int) -> NDArray[np.float64]:

@@ -1,4 +1,4 @@
-"""Compiled counting for the consensus partition: which draws put which items together.
+"""Compiled search for the consensus partition: moving items between clusters.
 
 Shapes and names: M draws of a partition; U items, each with a weight (the number of identical mutations it
 represents); R blocks in all draws together, numbered so that a number determines both the draw and the block;
@@ -48,124 +48,6 @@ class Table(NamedTuple):
     margin: NDArray[np.int32]
     size: NDArray[np.int64]
     sums: NDArray[np.float64]
-
-
-@compiled
-def number_blocks(draws):
-    """Replace the labels of all draws by block numbers 0..R-1 in order of first appearance.
-
-    Parameters
-    ----------
-    draws : (M, N) int32
-        Labels, at least 0. Changed in place.
-
-    Returns
-    -------
-    (M + 1,) int64
-        First block of each draw, and R.
-    """
-    largest = 0
-    for m in range(len(draws)):
-        for i in range(draws.shape[1]):
-            largest = max(largest, draws[m, i])
-    number = np.full(largest + 1, -1, np.int32)
-    first = np.zeros(len(draws) + 1, np.int64)
-    blocks = 0
-    for m in range(len(draws)):
-        first[m] = blocks
-        for i in range(draws.shape[1]):
-            label = draws[m, i]
-            if number[label] < first[m]:
-                number[label] = blocks
-                blocks += 1
-            draws[m, i] = number[label]
-    first[len(draws)] = blocks
-    return first
-
-
-@compiled
-def gather_columns(codes, items, rows):
-    """Fill ``rows[u, m] = codes[m, items[u]]``, a few items at a time so that both sides stay in the cache."""
-    for start in range(0, len(items), 64):
-        stop = min(start + 64, len(items))
-        for m in range(len(codes)):
-            for u in range(start, stop):
-                rows[u, m] = codes[m, items[u]]
-
-
-@compiled
-def total_sums(rows, weight, blocks, order, start, value):
-    """Compute overlap and block sums of a whole partition, without a table of blocks by clusters.
-
-    Parameters
-    ----------
-    rows : (U, M) int32
-    weight : (U,) int64
-    blocks : int
-        R.
-    order : (U,) int64
-        Items, cluster by cluster.
-    start : (K + 1,) int64
-        Where each cluster starts in `order`, and U.
-    value : (N + 2,) float64
-
-    Returns
-    -------
-    overlap, block : float
-        Totals over the draws.
-    """
-    inside = np.zeros(blocks, np.int64)
-    margin = np.zeros(blocks, np.int64)
-    overlap = 0.0
-    for k in range(len(start) - 1):
-        members = order[start[k] : start[k + 1]]
-        for u in members:
-            w = weight[u]
-            for row in rows[u]:
-                n = inside[row]
-                overlap += value[n + w] - value[n]
-                inside[row] = n + w
-                margin[row] += w
-        for u in members:
-            for row in rows[u]:
-                inside[row] = 0
-    block = 0.0
-    for n in margin:
-        block += value[n]
-    return overlap, block
-
-
-@compiled
-def count_company(rows, blocks, order, start, together, alone):
-    """Count how many items of each item's cluster share its block, and in how many draws it is alone.
-
-    Parameters
-    ----------
-    rows, blocks, order, start
-        As in :func:`total_sums`, with every item of weight 1.
-    together : (N,) int64
-        Increased by the sum over draws of the number of other members of the item's cluster in its block.
-    alone : (N,) int64
-        Increased by the number of draws in which the item's block has no other member.
-    """
-    margin = np.zeros(blocks, np.int64)
-    inside = np.zeros(blocks, np.int64)
-    for u in order:
-        for row in rows[u]:
-            margin[row] += 1
-    for k in range(len(start) - 1):
-        members = order[start[k] : start[k + 1]]
-        for u in members:
-            for row in rows[u]:
-                inside[row] += 1
-        for u in members:
-            for row in rows[u]:
-                together[u] += inside[row] - 1
-                if margin[row] == 1:
-                    alone[u] += 1
-        for u in members:
-            for row in rows[u]:
-                inside[row] = 0
 
 
 @compiled
@@ -234,28 +116,11 @@ def overlap_gains(table, blocks, w, own, columns, value, out):
 
 @compiled
 def sweep(order, rows, weight, labels, table, value, step, adjusted, tolerance):
-    """Move each item in turn to the cluster, possibly an empty one, for which the criterion is best.
+    """Move each item of `order` to the cluster, possibly an empty one, for which the criterion is best.
 
-    Parameters
-    ----------
-    order : (n,) int64
-        Items to visit.
-    rows : (U, M) int32
-    weight, labels : (U,) int64
-        Weight and cluster of each item; UNPLACED is the label of an item that is not in a cluster yet. Labels
-        are changed.
-    table : Table
-        Counts of the placed items. Changed.
-    value, step : (N + 2,), (N + 1,) float64
-    adjusted : bool
-        Whether the criterion is the adjusted Rand index (see :func:`price`).
-    tolerance : float
-        A placed item moves only if it gains more than this per unit of its weight.
-
-    Returns
-    -------
-    int
-        Number of items moved.
+    Labels (U,) and the table change; UNPLACED is the label of an item that is not in a cluster yet. A placed item moves
+    only if it gains more than `tolerance` per unit of its weight. `adjusted` says whether the criterion is the adjusted
+    Rand index (see :func:`price`). Returns the number of items moved.
     """
     draws = rows.shape[1]
     capacity = len(table.size)
@@ -326,89 +191,3 @@ def merge_gains(count, value):
                 met[number] = k
                 number += 1
     return gains
-
-
-@compiled
-def leading_clusters(draws, first, labels, num_clusters, leading, votes):
-    """Find the two clusters that have most members in each block of some draws, and how many these are.
-
-    Parameters
-    ----------
-    draws : (m, T) int32
-        Blocks 0, 1, .. of each draw.
-    first : (m,) int64
-        Row of the first block of each draw in `leading`.
-    labels : (T,) int64
-        Cluster of each mutation, -1 for none.
-    num_clusters : int
-    leading : (R, 2) int32
-        Result: the clusters; the lower number first if they have equally many members, -1 if there is none.
-    votes : (R, 2) int32
-        Result: the numbers of members, 0 if there is no cluster.
-    """
-    for m in range(len(draws)):
-        blocks = 0
-        for block in draws[m]:
-            blocks = max(blocks, block + 1)
-        count = np.zeros((blocks, num_clusters), np.int32)
-        for i in range(len(labels)):
-            if labels[i] >= 0:
-                count[draws[m, i], labels[i]] += 1
-        for block in range(blocks):
-            row = first[m] + block
-            leading[row] = -1
-            votes[row] = 0
-            for k in range(num_clusters):
-                n = count[block, k]
-                if n > votes[row, 0]:
-                    leading[row, 1], votes[row, 1] = leading[row, 0], votes[row, 0]
-                    leading[row, 0], votes[row, 0] = k, n
-                elif n > votes[row, 1]:
-                    leading[row, 1], votes[row, 1] = k, n
-
-
-@compiled
-def count_matches(rows, labels, size, leading, votes, own, second, second_count):
-    """Count the draws in which each mutation's block matches its cluster, and find its most frequent other match.
-
-    A block matches the cluster of most of its other members; if several clusters have equally many, it matches the
-    mutation's own cluster if that is one of them, else the first of them. If no other member has a cluster, it matches
-    a cluster that consists of this mutation only.
-
-    Parameters
-    ----------
-    rows : (n, M) int64
-        Block of each mutation in each draw: its row in `leading`.
-    labels : (n,) int64
-        Cluster of each mutation, -1 for none.
-    size : (K,) int64
-        Number of mutations in each cluster.
-    leading, votes : (R, 2) int32
-        From :func:`leading_clusters`.
-    own : (n,) int64
-        Result: number of draws that match the mutation's own cluster.
-    second : (n,) int64
-        Result: the other cluster that a mutation matches most often, the first of several; -1 if there is none.
-    second_count : (n,) int64
-        Result: number of draws that match that cluster.
-    """
-    count = np.zeros(len(size), np.int64)
-    for i in range(len(rows)):
-        label = labels[i]
-        count[:] = 0
-        for row in rows[i]:
-            best = leading[row, 0]
-            if best == label:
-                others = votes[row, 0] - 1
-                if votes[row, 1] > others:
-                    best = leading[row, 1]
-                elif others == 0 and size[label] > 1:
-                    best = -1
-            if best >= 0:
-                count[best] += 1
-        own[i] = count[label] if label >= 0 else 0
-        second[i] = -1
-        second_count[i] = 0
-        for k in range(len(size)):
-            if k != label and count[k] > second_count[i]:
-                second[i], second_count[i] = k, count[k]

@@ -70,17 +70,8 @@ def log_density_without(likelihood, prior, partition, i, slots, joins, cutoffs, 
 def log_densities_without(likelihood, prior, partition, order, out):
     """Fill out[i] = log p(y_i | c without i, y without y_i), up to the constants that the likelihood omits.
 
-    Parameters
-    ----------
-    likelihood : NamedTuple
-        See :mod:`pyclone_pgsm.likelihoods.contract`.
-    prior : PartitionPrior
-    partition : Partition
-        An observation whose slot has size 0 is not in a block, so that it need not be left out.
-    order : (T,) int64
-        The observations in the order in which they are visited. The density is computed once for successive
-        observations of a block that are of the same kind.
-    out : (T,) float64
+    The density is computed once for successive observations, in the `order` (T,), of a block that are of the same kind.
+    An observation whose slot has size 0 is not in a block, so that it need not be left out.
     """
     num_blocks = partition.counter[0]
     slots = np.empty(num_blocks, np.int64)

@@ -12,9 +12,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.labels import canonical
-from pyclone_pgsm.posterior.kernels import count_matches, leading_clusters
-
-CELLS = 20_000_000  # largest number of mutations times draws to copy at once
 
 
 class Matches(NamedTuple):
@@ -41,26 +38,44 @@ def match_clusters(draws: NDArray[Any], labels: NDArray[np.int64]) -> Matches:
     `draws` (M, T) are blocks 0, 1, .. of each draw, `labels` (T,) consensus clusters 0..K-1, or -1 for no cluster.
     """
     M, T = draws.shape
-    first_block = np.append(0, np.cumsum(draws.max(axis=1).astype(np.int64) + 1))
-    leading = np.empty((first_block[-1], 2), np.int32)
-    votes = np.empty((first_block[-1], 2), np.int32)
-    num_clusters = int(labels.max()) + 1
-    step = max(1, CELLS // T)
-    for begin in range(0, M, step):
-        some = draws[begin : begin + step].astype(np.int32)
-        leading_clusters(some, first_block[begin : begin + len(some)], labels, num_clusters, leading, votes)
-    size = np.bincount(labels[labels >= 0], minlength=num_clusters)
-    own, second, second_count = (np.empty(T, np.int64) for _ in range(3))
-    step = max(1, CELLS // M)
-    for begin in range(0, T, step):
-        part = slice(begin, begin + step)
-        rows = np.ascontiguousarray(draws[:, part].T, dtype=np.int64) + first_block[:-1]
-        count_matches(rows, labels[part], size, leading, votes, own[part], second[part], second_count[part])
+    placed = labels >= 0
+    size = np.bincount(labels[placed], minlength=1)
+    count = np.zeros((T, len(size) + 1), np.min_scalar_type(M))  # of matches; the last column is no cluster
+    items = np.arange(T)
+    for draw in draws:
+        count[items, _matches(draw, labels, size)[draw, labels]] += 1
+    own = count[items, labels]
+    count[items, labels] = 0
+    count[:, -1] = 0
+    second = count.argmax(axis=1)
+    often = count[items, second]
     return Matches(
-        np.where(labels >= 0, own / M, np.nan),
-        second,
-        np.where(second >= 0, second_count / M, np.nan),
+        np.where(placed, own / M, np.nan),
+        np.where(often > 0, second, -1),
+        np.where(often > 0, often / M, np.nan),
     )
+
+
+def _matches(draw: NDArray[Any], labels: NDArray[np.int64], size: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return the cluster that a mutation of each block and each cluster matches in a draw, -1 for none: (B, K + 1).
+
+    The last column is for mutations without a cluster; `size` (K,) is the number of mutations in each cluster.
+    """
+    K, blocks = len(size), np.arange(int(draw.max()) + 1)
+    placed = labels >= 0
+    cell = draw[placed].astype(np.int64) * K + labels[placed]
+    votes = np.bincount(cell, minlength=len(blocks) * K).reshape(-1, K)
+    first = votes.argmax(axis=1)
+    most = votes[blocks, first]
+    votes[blocks, first] = -1
+    second = votes.argmax(axis=1)
+    found = np.repeat(np.where(most > 0, first, -1)[:, None], K + 1, axis=1)
+    # a mutation has no vote on its own match
+    is_alone = (most == 1) & (size[first] > 1)
+    own = np.where(votes[blocks, second] > most - 1, second, np.where(is_alone, -1, first))
+    has_votes = most > 0
+    found[blocks[has_votes], first[has_votes]] = own[has_votes]
+    return found
 
 
 def join_singletons(draws: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.int64]:

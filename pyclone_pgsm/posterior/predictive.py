@@ -39,20 +39,10 @@ def has_predictive(likelihood: Any) -> bool:
 def block_log_predictives(
     likelihood: Any, labels: NDArray[Any], points: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Compute the log density of N new observations in each block and, last, in a block of its own: (N, K + 1).
+    """Compute the log density of new observations (N, D) in each block and, last, in a block of its own: (N, K + 1).
 
-    Parameters
-    ----------
-    likelihood : NamedTuple
-        See :mod:`pyclone_pgsm.likelihoods.contract`.
-    labels : (T,) integers
-        Blocks numbered by first appearance.
-    points : (N, D) float64
-
-    Raises
-    ------
-    UsageError
-        The likelihood has no ``log_predictive_new``.
+    Blocks in `labels` (T,) are numbered by first appearance. UsageError if the likelihood has no
+    ``log_predictive_new``.
     """
     kind = type(likelihood)
     if not has_predictive(likelihood):
@@ -100,16 +90,9 @@ class Predictive:
         return self.model.likelihood(medians(self.values))
 
     def log_density(self, points: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Compute the log posterior predictive density of N new observations, (N,).
+        """Compute the log posterior predictive density (N,) of new observations (N, D).
 
-        Parameters
-        ----------
-        points : (N, D) float64
-
-        Raises
-        ------
-        UsageError
-            The likelihood has no predictive density.
+        UsageError if the likelihood has no predictive density.
         """
         chunk = max(1, CELLS // (int(self.partitions.max()) + 2))
         parts = [self._log_density(points[begin : begin + chunk]) for begin in range(0, len(points), chunk)]
@@ -127,15 +110,9 @@ class Predictive:
 def cluster_probabilities(
     likelihood: Any, prior: Prior, labels: NDArray[np.int64], points: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Compute the probability that a new observation belongs to each of K clusters, given that it is in one: (N, K).
+    """Compute the probability that new observations (N, D) belong to each of the clusters 0..K-1 of `labels`: (N, K).
 
-    Parameters
-    ----------
-    likelihood : NamedTuple
-    prior : Prior
-    labels : (T,) int64
-        Clusters 0..K-1.
-    points : (N, D) float64
+    It is given that they belong to one of them.
     """
     order = canonical(labels)
     sizes = np.bincount(order)

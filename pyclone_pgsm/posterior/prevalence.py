@@ -113,12 +113,9 @@ def _windows(stats, num_blocks, num_samples, grid_size, num_chunks):
 
 
 def block_posteriors(partitions: Iterable[tuple[PyClone, NDArray[Any]]]) -> BlockPosteriors:
-    """Compute the grid posteriors of every block of some partitions.
+    """Compute the grid posteriors of every block of partitions, canonical labels (T,).
 
-    Parameters
-    ----------
-    partitions : iterable of (PyClone, (T,) labels)
-        Canonical labels, each with the likelihood at the hyperparameters of its iteration.
+    Each comes with the likelihood at the hyperparameters of its iteration.
     """
     lows, lengths, masses = [], [], []
     for likelihood, labels in partitions:
@@ -299,17 +296,7 @@ def _as_moments(found: NDArray[np.float64]) -> Moments:
 def mutation_prevalences(
     blocks: BlockPosteriors, draws: NDArray[Any], grid_size: int, thresholds: Thresholds = DEFAULT_THRESHOLDS
 ) -> Moments:
-    """Summarise the posterior of every mutation's prevalence.
-
-    Parameters
-    ----------
-    blocks : BlockPosteriors
-        Posteriors of the same M partitions as `draws`.
-    draws : (M, T) integer labels, canonical
-    grid_size : int
-        G.
-    thresholds : Thresholds
-    """
+    """Summarise the posterior of every mutation's prevalence in the canonical `draws` (M, T), those of `blocks`."""
     first_block, *windows = blocks
     none = np.empty((0, 0, 0))
     equal = np.ones((1, len(draws)))
@@ -327,24 +314,9 @@ def cluster_prevalences(
     grid_size: int,
     thresholds: Thresholds = DEFAULT_THRESHOLDS,
 ) -> tuple[Moments, NDArray[np.float64]]:
-    """Summarise the posterior of every cluster's prevalence, and return the posteriors themselves.
+    """Summarise the posterior of every cluster's prevalence, and return the posteriors (K, D, G) themselves.
 
-    Parameters
-    ----------
-    blocks : BlockPosteriors
-    draws : (M, T) integer labels, canonical
-    labels : (T,) int64
-        Consensus clusters 0..K-1; -1 for mutations without a cluster.
-    grid_size : int
-        G.
-    thresholds : Thresholds
-
-    Returns
-    -------
-    moments : Moments
-        Each (K, D).
-    density : (K, D, G) float64
-        Sums to 1 over the grid.
+    The canonical `draws` (M, T) are those of `blocks`; `labels` (T,) are consensus clusters 0..K-1, or -1 for none.
     """
     first_block, *windows = blocks
     found = []

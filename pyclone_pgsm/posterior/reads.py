@@ -106,19 +106,9 @@ def mutant_copies(state, prevalence):
 def _judge(alt, ref, states, state_bounds, tumour_content, error_rate, points, points_of, s, found, copies):
     """Fill found (n, 3) with fit, expected reads and probability of the number of copies, and copies (n,).
 
-    Parameters
-    ----------
-    alt, ref : (n,) int64
-    states : (N, 8) float64
-        As in :func:`pyclone_pgsm.tumour.kernels.fill_grid`.
-    state_bounds : (n, 2) int64
-    tumour_content, error_rate : (n,) float64
-    points : (C, P) float64
-        Equally probable prevalences, ascending.
-    points_of : (n,) int64
-        Row of `points` for each observation.
-    s : float
-        Precision, possibly infinite.
+    The states and their bounds are those of :func:`pyclone_pgsm.tumour.kernels.fill_grid`. The rows of `points` (C, P)
+    are equally probable prevalences, ascending; observation i has row ``points_of[i]``. The precision s may be
+    infinite.
     """
     P = points.shape[1]
     mean = np.empty(P)
@@ -171,14 +161,7 @@ def _judge(alt, ref, states, state_bounds, tumour_content, error_rate, points, p
 
 
 def probable_prevalences(density: NDArray[np.float64], grid: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return grid points that represent each posterior, equally probable and ascending: quantiles, (K, D, `POINTS`).
-
-    Parameters
-    ----------
-    density : (K, D, G) float64
-        Posterior probability of each grid point.
-    grid : (G,) float64
-    """
+    """Return quantiles of each posterior `density` (K, D, G), equally probable grid points: (K, D, `POINTS`)."""
     below = density.cumsum(axis=-1)
     below /= below[..., -1:]
     points = [(below < (j + 0.5) / POINTS).sum(axis=-1) for j in range(POINTS)]
@@ -194,16 +177,9 @@ def reads_given_clusters(
 ) -> ReadsGivenClusters:
     """Compute fit and mutant copies of every mutation's reads from the posterior of its cluster's prevalence.
 
-    Parameters
-    ----------
-    parts : sequence of (LocusTable, float)
-        The observations of all samples, or of each sample, and their precision (infinite: binomial).
-    labels : (T,) int64
-        Clusters 0..K-1, -1 for outliers.
-    density : (K, D, G) float64
-        Posterior of the clusters' prevalences.
-    grid : (G,) float64
-    genotype_prior : str
+    The `parts` are the observations of all samples, or of each sample, and their precision (infinite: binomial). The
+    `labels` (T,) are clusters 0..K-1, or -1 for outliers, and `density` (K, D, G) is their prevalences' posterior on
+    the `grid` (G,).
     """
     D = density.shape[1]
     points = probable_prevalences(density, grid).reshape(-1, POINTS)

@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.posterior import consensus as module
 from pyclone_pgsm.posterior import consensus_search as search_module
-from pyclone_pgsm.posterior import expected_loss as loss_module
 from pyclone_pgsm.posterior.consensus import assignment_probability, coclustering, consensus
 from pyclone_pgsm.posterior.consensus_search import Effort
 from pyclone_pgsm.posterior.expected_loss import even, expected_loss
@@ -100,16 +99,6 @@ def test_losses_equal_the_formulas(fast: Callable[..., float], naive: Callable[.
         draws = small_problem(seed, 12)
         labels = np.random.default_rng(seed).integers(0, 4, 12)
         assert fast(draws, labels) == pytest.approx(naive(draws, labels), rel=1e-12, abs=1e-12)
-
-
-def test_losses_and_probabilities_of_draws_taken_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    draws = small_problem(3, 12)
-    labels = np.arange(12) % 4
-    functions = [expected_vi, expected_binder, pear, assignment_probability]
-    whole = [function(draws, labels) for function in functions]
-    monkeypatch.setattr(loss_module, "CELLS", 30)
-    for function, expected in zip(functions, whole, strict=True):
-        np.testing.assert_allclose(function(draws, labels), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("criterion", SEARCHED)
