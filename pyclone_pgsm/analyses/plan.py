@@ -27,6 +27,7 @@ from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.stopping import stopped_by_signals
 from pyclone_pgsm.trace import RunOptions
 from pyclone_pgsm.trace.dataset import Dataset
+from pyclone_pgsm.trace.hyperparameters import dataset_name
 from pyclone_pgsm.trace.schema import datasets_of_chain
 
 
@@ -116,8 +117,8 @@ def make_plan(
         rebuild_interval(model, data.num_columns),
         moves=names_of_moves(settings, len(names)),
     )
-    stored = datasets_of_chain(options)
-    for name in sorted({name for name in stored if stored.count(name) > 1}):
+    others = datasets_of_chain(data, replace(options, hyperparameters=()))
+    for name in sorted(others.keys() & set(map(dataset_name, model.hyperparameters))):
         raise UsageError(
             f"`parameters` {name}: cannot be inferred, as a trace has a series of that name: rename it"
         )

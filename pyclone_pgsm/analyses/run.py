@@ -36,7 +36,7 @@ from pyclone_pgsm.sampling.chains import Segment, effective_threads, run_chains,
 from pyclone_pgsm.sampling.convergence import End, next_check
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.stopping import Stopped, stopped_by_signals
-from pyclone_pgsm.trace import RunOptions, Trace, TraceWriter, create_trace, extend_trace, finish_trace, renew
+from pyclone_pgsm.trace import RunOptions, Trace, TraceWriter, create_trace, extend_trace, finish_trace
 from pyclone_pgsm.trace.tumour import TumourData
 
 Progress = Callable[[int, int, int, int], None]
@@ -223,7 +223,6 @@ def resume(
         remove_leftovers(Path(os.path.realpath(path)).parent)
         with _resumable(path):
             if plan is not None:
-                renew(path)
                 extend_trace(path, plan.options)
                 _run(path, plan, threads, progress)
         take_place(path, finished(path))

@@ -1,13 +1,11 @@
 """The trace of a run; :mod:`pyclone_pgsm.trace.layout` describes the file."""
 
 from pyclone_pgsm.trace.merge import merge_traces as merge_traces
-from pyclone_pgsm.trace.merge import renew as renew
 from pyclone_pgsm.trace.options import OUTLIERS as OUTLIERS
 from pyclone_pgsm.trace.options import RunOptions as RunOptions
 from pyclone_pgsm.trace.reader import ChainTrace as ChainTrace
 from pyclone_pgsm.trace.reader import Trace as Trace
 from pyclone_pgsm.trace.schema import FORMAT as FORMAT
-from pyclone_pgsm.trace.schema import SECOND_FORMAT as SECOND_FORMAT
 from pyclone_pgsm.trace.writer import TraceWriter as TraceWriter
 from pyclone_pgsm.trace.writer import create_trace as create_trace
 from pyclone_pgsm.trace.writer import extend_trace as extend_trace

@@ -13,9 +13,6 @@
                         often the burn-in saw each value that the hyperparameters can take), ...
 
 The first line of the file, before HDF5's own bytes, is the SHA-256 of all that follows from byte 512 on; a program that
-changes a trace must renew it (pyclone_pgsm.trace.structure.seal). Datasets and the structure of the file have HDF5's
-checksums, too. Texts are UTF-8 of a fixed length, filled with zero bytes.
-
-Format 3. Format 2, without that line, and with checksums of some datasets only, is still read, and becomes format 3
-when its chains go on.
+changes a trace must renew it (pyclone_pgsm.trace.structure.seal). Texts are UTF-8 of a fixed length, filled with zero
+bytes.
 """

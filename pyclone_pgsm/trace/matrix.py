@@ -14,7 +14,6 @@ from pyclone_pgsm.likelihoods.inferred import names_to_infer
 from pyclone_pgsm.likelihoods.matrix import DataMatrix, MatrixOptions
 from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.likelihoods.registry import is_likelihood_file
-from pyclone_pgsm.trace.dataset import Dataset
 from pyclone_pgsm.trace.hyperparameters import values_of
 from pyclone_pgsm.trace.structure import check_members, read, read_texts, write_array, write_texts
 from pyclone_pgsm.trace.values import (
@@ -64,7 +63,7 @@ class MatrixData:
         options = self.options if likelihood is None else self.options.renamed(likelihood)
         return options.make_model(self.matrix)
 
-    def has_same_values(self, other: Dataset) -> bool:
+    def has_same_values(self, other: object) -> bool:
         """Whether names and numbers are equal to those of another matrix."""
         if not isinstance(other, MatrixData):
             return False

@@ -13,7 +13,7 @@ from pyclone_pgsm.locks import writing
 from pyclone_pgsm.trace.dataset import Dataset
 from pyclone_pgsm.trace.options import RunOptions
 from pyclone_pgsm.trace.reader import Trace
-from pyclone_pgsm.trace.schema import FORMAT, datasets_of_chain
+from pyclone_pgsm.trace.schema import datasets_of_chain
 from pyclone_pgsm.trace.writer import append, create_chain, new_file, write_config, write_state
 
 
@@ -51,14 +51,6 @@ def merge_traces(paths: Sequence[Path], out: Path) -> int:
     return count
 
 
-def renew(path: Path) -> None:
-    """Convert a trace of an older format to the newest."""
-    with Trace(path) as trace:
-        is_old = trace.format != FORMAT
-    if is_old:
-        merge_traces([path], path)
-
-
 def _write_merged(paths: Sequence[Path], out: Path, moves: tuple[str, ...]) -> int:
     seen: dict[int, Path] = {}
     count = longest = 0
@@ -88,9 +80,10 @@ def _note_seeds(path: Path, seeds: Iterable[int], seen: dict[int, Path]) -> None
 
 
 def _copy_chain(trace: Trace, k: int, chains: h5py.Group, name: str, options: RunOptions) -> None:
-    chain = create_chain(chains, name, len(trace.data.names), options, trace.seeds[k])
+    chain = create_chain(chains, name, trace.data, options, trace.seeds[k])
     for rows in trace.blocks_of_rows(k):
-        append(chain, {dataset: trace.rows_of(k, dataset, rows) for dataset in datasets_of_chain(options)})
+        names = datasets_of_chain(trace.data, options)
+        append(chain, {dataset: trace.rows_of(k, dataset, rows) for dataset in names})
     write_state(chain, trace.states()[k])
 
 

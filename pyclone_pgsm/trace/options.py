@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import typing
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -12,23 +11,19 @@ import numpy as np
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.priors import Prior, prior_from_dict
 from pyclone_pgsm.sampling.settings import Settings
-from pyclone_pgsm.trace.dataset import Dataset, ModelOptions
-from pyclone_pgsm.trace.matrix import MatrixData
-from pyclone_pgsm.trace.tumour import TumourData
-from pyclone_pgsm.trace.values import Fault, check_keys, check_types, is_number, shown
+from pyclone_pgsm.trace.dataset import ModelOptions, kind_of
+from pyclone_pgsm.trace.values import Fault, check_keys, is_number, shown
 from pyclone_pgsm.tumour.options import TUMOUR
 
+LABELS = "labels"
 OUTLIERS = "outliers"
 WATCHED = "watched"
 MOVES_COUNTED = "moves"
 VISITS = "visits"
 STOPPED = ("converged", "max-iterations", "max-time")
 LARGEST_REBUILD = 10
-
-
-def kind_of(likelihood: str) -> type[Dataset]:
-    """Return the kind of data that a likelihood clusters."""
-    return TumourData if likelihood == TUMOUR else MatrixData
+RESOLVED = {"iterations": int, "burn_in": int, "until_converged": bool, "watch": bool}
+"""Types of the settings that a run has determined; the others are checked by :class:`Settings`."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +56,6 @@ class RunOptions:
     rebuild: int
     stopped: str | None = None
     moves: tuple[str, ...] = ()
-
-    @property
-    def by_observation(self) -> tuple[str, ...]:
-        """Names of the datasets with a column for each observation."""
-        return ("labels", OUTLIERS) if self.model.has_outliers else ("labels",)
 
     @property
     def has_watched(self) -> bool:
@@ -128,9 +118,11 @@ def _plain(value: Any) -> Any:
 
 
 def _read_settings(values: Any) -> Settings:
-    hints = typing.get_type_hints(Settings)
-    check_keys("settings", values, hints, ("iterations", "burn_in"))
-    check_types("settings", values, {**hints, "iterations": int, "burn_in": int})
+    names = [field.name for field in fields(Settings)]
+    check_keys("settings", values, names, RESOLVED)
+    for name, kind in RESOLVED.items():
+        if type(values[name]) is not kind:
+            raise Fault(f"settings.{name}", f"{shown(values[name])} is not of the type {kind.__name__}")
     try:
         return Settings(**values)
     except UsageError as problem:
@@ -144,10 +136,6 @@ def _check_prior(values: Any) -> None:
         is_table = name in ("log_tau1", "log_tau2")
         if is_table and not (isinstance(value, list) and value and all(map(is_number, value))):
             raise Fault(f"prior.{name}", f"{shown(value)} is no list of numbers")
-        if not is_table and not (value is None or isinstance(value, str | bool) or is_number(value)):
-            raise Fault(
-                f"prior.{name}", f"{shown(value)}; expected a finite number, a text, true, false or null"
-            )
     if "infer_discount" in values and not isinstance(values["infer_discount"], bool):
         raise Fault("prior.infer_discount", f"{shown(values['infer_discount'])}; expected true or false")
     try:

@@ -19,19 +19,18 @@ from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.likelihoods.registry import file_digest, is_likelihood_file
 from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS
 from pyclone_pgsm.sampling.chain import ChainState
-from pyclone_pgsm.sampling.moves import names_of_moves
+from pyclone_pgsm.sampling.moves import COUNTS, names_of_moves
 from pyclone_pgsm.stopping import held_back
 from pyclone_pgsm.trace import schema, structure
-from pyclone_pgsm.trace.dataset import Dataset
+from pyclone_pgsm.trace.dataset import Dataset, kind_of
 from pyclone_pgsm.trace.hyperparameters import check_weights, dataset_name
 from pyclone_pgsm.trace.matrix import MatrixData
-from pyclone_pgsm.trace.options import OUTLIERS, VISITS, WATCHED, RunOptions, kind_of
-from pyclone_pgsm.trace.schema import FORMAT, SECOND_FORMAT, SERIES
+from pyclone_pgsm.trace.options import LABELS, MOVES_COUNTED, OUTLIERS, VISITS, WATCHED, RunOptions
+from pyclone_pgsm.trace.schema import FORMAT, LABEL_TYPES, SERIES
 from pyclone_pgsm.trace.tumour import TumourData
 from pyclone_pgsm.trace.values import Fault, Values, shown, within
 
 CHECKED_LABELS = 1 << 22  # labels read at once
-LABEL_TYPES = ("uint8", "uint16", "uint32")
 D = TypeVar("D", TumourData, MatrixData)
 
 
@@ -99,7 +98,11 @@ class Trace:
 
     def _open(self, path: Path, likelihood: str | None) -> None:
         try:
-            self._is_sealed = structure.check_seal(path)
+            if not structure.check_seal(path):
+                raise TraceError(
+                    f"{path}: not a trace of pyclone-pgsm, or damaged, or of an earlier version: its first line is not "
+                    "the checksum of the rest"
+                )
             self._file = h5py.File(path, "r")
         except Fault as fault:
             raise self._damage(fault) from fault
@@ -122,19 +125,15 @@ class Trace:
 
     def _read(self) -> None:
         file = self._file
-        config = file.get("config", getlink=True) if "config" in file else None
-        if not isinstance(config, h5py.HardLink) or "format" not in file["config"].attrs:
-            raise TraceError(f"{self.path}: an HDF5 file, but not a trace of pyclone-pgsm")
-        self.format = structure.text_attribute(file["config"], "config", "format")
-        if self.format not in (FORMAT, SECOND_FORMAT):
-            raise TraceError(
-                f"{self.path}: a trace of format {shown(self.format)}; this version reads {FORMAT!r}"
-            )
-        if self.format == FORMAT and not self._is_sealed:
-            raise Fault("", "its first line is not the checksum of the rest")
-        structure.check_structure(file, self.format == FORMAT)
+        structure.check_structure(file)
         structure.check_members(file, "", ("config", "data", "chains"))
-        self._read_config(structure.group_of(file, "", "config"))
+        config = structure.group_of(file, "", "config")
+        version = structure.text_attribute(config, "config", "format")
+        if version != FORMAT:
+            raise TraceError(
+                f"{self.path}: a trace of format {shown(version)}; this version reads {FORMAT!r}"
+            )
+        self._read_config(config)
         self._read_data(structure.group_of(file, "", "data"))
         chains = structure.group_of(file, "", "chains")
         names = [str(k) for k in range(min(self.options.settings.chains, len(chains) + 1))]
@@ -157,7 +156,8 @@ class Trace:
             raise Fault("config.seed", f"is {seed}, but that of the options is {self.options.settings.seed}")
 
     def _read_data(self, group: h5py.Group) -> None:
-        self.data: Dataset = kind_of(self.options.model.likelihood).read(group, self.options.model)
+        kind: Any = kind_of(self.options.model.likelihood)
+        self.data: Dataset = kind.read(group, self.options.model)
         self.data.check_hyperparameters(self.options.hyperparameters)
         prior, T = self.options.prior, len(self.data.names)
         if prior.get("name") == "custom" and len(prior["log_tau2"]) != T + 1:
@@ -169,25 +169,25 @@ class Trace:
     def _read_chain(self, chains: h5py.Group, name: str) -> ChainTrace:
         where = f"chains/{name}"
         chain = structure.group_of(chains, "chains", name)
-        structure.check_members(chain, where, (*schema.datasets_of_chain(self.options), "state"))
+        datasets = schema.datasets_of_chain(self.data, self.options)
+        structure.check_members(chain, where, (*datasets, "state"))
         self.seeds.append(structure.whole_attribute(chain, where, "seed"))
-        T = len(self.data.names)
-        rows = structure.dataset_of(chain, where, "labels", LABEL_TYPES, (None, T)).shape[0]
-        if self.options.model.has_outliers:
-            structure.dataset_of(chain, where, OUTLIERS, ("bool",), (rows, T))
-        if self.options.has_watched:
-            structure.dataset_of(chain, where, WATCHED, ("float32",), (rows, None))
-        found = {
-            series: structure.read(chain, where, series, kind, (rows,))
-            for series, kind in schema.series_of(self.data, self.options).items()
-        }
+        rows: int | None = None
+        found = {}
+        for series, kind in datasets.items():
+            if series in (LABELS, OUTLIERS, WATCHED):
+                kinds = LABEL_TYPES if series == LABELS else (kind.dtype,)
+                rows = structure.dataset_of(chain, where, series, kinds, (rows, *kind.shape)).shape[0]
+            else:
+                found[series] = structure.read(chain, where, series, kind, (rows, *kind.shape))
         schema.check_iterations(f"{where}/iteration", found["iteration"], self.options)
         schema.check_concentration(
             f"{where}/concentration", found["concentration"], found.get("discount"), self.options.first_prior
         )
         hyperparameters = {name: found[dataset_name(name)] for name in self.options.traced}
         check_weights(where, hyperparameters)
-        moves = schema.read_moves(chain, where, rows, self.options)
+        moves = found.get(MOVES_COUNTED, np.zeros((rows or 0, 0, len(COUNTS)), np.int32))
+        schema.check_moves(f"{where}/{MOVES_COUNTED}", moves)
         return ChainTrace(
             **{name: found[name] for name in SERIES}, hyperparameters=hyperparameters, moves=moves
         )
@@ -339,7 +339,7 @@ class Trace:
     def _read_state(self, k: int) -> ChainState:
         options, where = self.options, f"chains/{k}/state"
         group = structure.group_of(self._file["chains"][str(k)], f"chains/{k}", "state")
-        structure.check_members(group, where, schema.members_of_state(options), (VISITS,))
+        structure.check_members(group, where, schema.members_of_state(options))
         T = len(self.data.names)
         label = Values("int32", within(0, T, below=True), f"the number of a block, below {T}")
         labels = structure.read(group, where, "labels", label, (T,))

@@ -15,19 +15,24 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.likelihoods.choice import NO_VISITS
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.sampling.moves import COUNTS
 from pyclone_pgsm.trace.dataset import Dataset
-from pyclone_pgsm.trace.hyperparameters import dataset_name
-from pyclone_pgsm.trace.options import MOVES_COUNTED, VISITS, WATCHED, RunOptions
+from pyclone_pgsm.trace.hyperparameters import dataset_name, describe
+from pyclone_pgsm.trace.options import MOVES_COUNTED, OUTLIERS, VISITS, WATCHED, RunOptions
 from pyclone_pgsm.trace.structure import LARGEST_INT, read
 from pyclone_pgsm.trace.values import Fault, Values, refuse, shown, within
+from pyclone_pgsm.tumour.model import watched_cells
 
-FORMAT, SECOND_FORMAT = "pyclone-pgsm trace 3", "pyclone-pgsm trace 2"
+FORMAT = "pyclone-pgsm trace 3"
+LABEL_TYPES = ("uint8", "uint16", "uint32")
 NUMBERED = "blocks are numbered from 0 by first appearance"
-FLAG = Values("bool", within(0, 1), "true or false")
-"""A boolean for each observation."""
+FLAG = Values(
+    "bool",
+    within(0, 1),
+    "true or false",
+    "whether each mutation is an outlier; in the labels it is then a block of its own",
+)
 
 SERIES: dict[str, Values] = {
     "iteration": Values(
@@ -180,36 +185,55 @@ def read_anchors(
 
 
 def read_visits(group: h5py.Group, where: str) -> NDArray[np.int64]:
-    """Read how often a chain visited the values of its hyperparameters; empty in a trace of an earlier version."""
-    if VISITS not in group:
-        return NO_VISITS
+    """Read how often a chain visited each value of its hyperparameters in the burn-in; empty after it."""
     return read(group, where, VISITS, Values("int64", within(0, LARGEST_INT), "a number of visits"), (None,))
 
 
-def read_moves(chain: h5py.Group, where: str, rows: int, options: RunOptions) -> NDArray[np.int32]:
-    """Read the counts (n, M, 4) of the moves in each saved iteration; M is 0 if none were counted."""
-    if not options.moves:
-        return np.zeros((rows, 0, len(COUNTS)), np.int32)
-    count = Values("int32", within(0, LARGEST_INT), "a number of moves")
-    found = read(chain, where, MOVES_COUNTED, count, (rows, len(options.moves), len(COUNTS)))
-    tried, changed, split, merged = np.moveaxis(found.astype(np.int64), 2, 0)
+def check_moves(where: str, moves: NDArray[np.int32]) -> None:
+    """Raise :class:`Fault` if a count (n, M, 4) of a move in a saved iteration is larger than that of all its kinds."""
+    tried, changed, split, merged = np.moveaxis(moves.astype(np.int64), 2, 0)
     is_wrong = (changed > tried) | (split + merged > changed)
-    refuse(f"{where}/{MOVES_COUNTED}", is_wrong, "counts more moves of a kind than there are of all")
-    return found
+    refuse(where, is_wrong, "counts more moves of a kind than there are of all")
 
 
-def series_of(data: Dataset, options: RunOptions) -> dict[str, Values]:
-    """Return the allowed values of each dataset of a chain with one number for each saved iteration, by name."""
-    return {**SERIES, **{dataset_name(name): data.allowed_values(name) for name in options.traced}}
-
-
-def datasets_of_chain(options: RunOptions) -> tuple[str, ...]:
-    """Return the names of all datasets of a chain; each has one row for each saved iteration."""
-    watched = (WATCHED,) if options.has_watched else ()
-    moves = (MOVES_COUNTED,) if options.moves else ()
-    return (*options.by_observation, *watched, *moves, *SERIES, *map(dataset_name, options.traced))
+def datasets_of_chain(data: Dataset, options: RunOptions) -> dict[str, Values]:
+    """Return what each dataset of a chain contains, by name; all have one row for each saved iteration."""
+    T, names = len(data.names), options.moves
+    label = Values(
+        LABEL_TYPES[0],
+        within(0, T, below=True),
+        "the number of a block",
+        "block of each observation, numbered by first appearance",
+        (T,),
+    )
+    watched = Values(
+        "float32",
+        np.isfinite,
+        "a finite number",
+        "prevalences of some mutations, each in a sample, given the state of the chain",
+        (len(watched_cells(T, 1)[0]),),
+    )
+    count = Values(
+        "int32",
+        within(0, LARGEST_INT),
+        "a number of moves",
+        f"of each move ({', '.join(names)}) of the iteration: {', '.join(COUNTS)}",
+        (len(names), len(COUNTS)),
+    )
+    return {
+        "labels": label,
+        **({OUTLIERS: FLAG._replace(shape=(T,))} if options.model.has_outliers else {}),
+        **({WATCHED: watched} if options.has_watched else {}),
+        **({MOVES_COUNTED: count} if names else {}),
+        **SERIES,
+        **{
+            dataset_name(name): data.allowed_values(name)._replace(description=describe(name))
+            for name in options.traced
+        },
+    }
 
 
 def members_of_state(options: RunOptions) -> tuple[str, ...]:
     """Return the names of the members of a state's group."""
-    return (*options.by_observation, *ANCHOR_ARRAYS[options.settings.proposal])
+    outliers = (OUTLIERS,) if options.model.has_outliers else ()
+    return ("labels", *outliers, VISITS, *ANCHOR_ARRAYS[options.settings.proposal])

@@ -2,9 +2,8 @@
 
 Problems are raised as a :class:`~pyclone_pgsm.trace.values.Fault`.
 
-A file of format 3 begins with the SHA-256 of the rest, which is verified before HDF5 reads the file, because HDF5 may
-crash on a damaged file. For programs that ignore this checksum, every dataset has one, too (HDF5's Fletcher filter),
-and so has the structure of the file (part of the HDF5 format from version 1.10 on).
+The file begins with the SHA-256 of the rest, which is verified before HDF5 reads the file, because HDF5 may crash on a
+damaged file.
 """
 
 import hashlib
@@ -23,11 +22,10 @@ from pyclone_pgsm.trace.values import Fault, Values, shown
 HEADER = b"pyclone-pgsm trace; the bytes from 512 on have the SHA-256 "
 HEADER_BYTES = 512  # a user block, which HDF5 skips
 VERSIONS = ("v110", "v110")
-"""Earliest and latest version of the HDF5 format; this is the first in which all structures have checksums."""
+"""Earliest and latest version of the HDF5 format."""
 DEEPEST = 4  # /chains/<k>/state/labels
 LARGEST_CHUNK = 16 << 20  # bytes
 BEST_COMPRESSION = 1032  # deflate: largest number of bytes that one compressed byte can represent
-VARIABLE_LENGTH_BYTES = 16  # reference to a text of variable length, which occurs in format 2
 FILTERS = (h5py.h5z.FILTER_DEFLATE, h5py.h5z.FILTER_SHUFFLE, h5py.h5z.FILTER_FLETCHER32)
 LARGEST_ATTRIBUTE = 1 << 24  # numbers
 LARGEST_INT = 2**63 - 1
@@ -50,11 +48,11 @@ def _children(group: h5py.Group, where: str) -> Iterator[tuple[str, h5py.Group |
         yield path, item
 
 
-def check_structure(file: h5py.File, is_checked: bool = False) -> None:
+def check_structure(file: h5py.File) -> None:
     """Before data are read, raise Fault for references to other files, and for datasets stored incompletely.
 
-    These are soft and external links, external storage, virtual datasets, objects with two names, filters other than
-    HDF5's own, datasets with fewer chunks than their shape requires and, if `is_checked`, datasets without a checksum.
+    These are soft and external links, external storage, virtual datasets, objects with two names, values of variable
+    length, filters other than HDF5's own, and datasets with fewer chunks than their shape requires.
     """
     seen: set[int] = set()
     groups: list[tuple[str, Any]] = [("", file)]
@@ -66,26 +64,23 @@ def check_structure(file: h5py.File, is_checked: bool = False) -> None:
                 raise Fault(path, "is a second name of something else in this file")
             seen.add(place)
             if isinstance(item, h5py.Dataset):
-                _check_storage(path, item, is_checked)
+                _check_storage(path, item)
             elif path.count("/") + 1 < DEEPEST:
                 groups.append((path, item))
             else:
                 raise Fault(path, "is a group where no group is expected")
 
 
-def _check_storage(where: str, dataset: h5py.Dataset, is_checked: bool) -> None:
+def _check_storage(where: str, dataset: h5py.Dataset) -> None:
     if dataset.is_virtual or dataset.external:
         raise Fault(where, "has its values in another file; a trace holds everything itself")
-    shape = dataset.shape
-    width = VARIABLE_LENGTH_BYTES if dataset.dtype.kind == "O" else dataset.dtype.itemsize
-    if not shape or width == 0:
-        raise Fault(where, "is no array")
+    shape, width = dataset.shape, dataset.dtype.itemsize
+    if not shape or width == 0 or dataset.dtype.kind == "O":
+        raise Fault(where, "is no array of values of a fixed length")
     creation = dataset.id.get_create_plist()
     filters = [creation.get_filter(k)[0] for k in range(creation.get_nfilters())]
     if not set(filters) <= set(FILTERS):
         raise Fault(where, "is stored with a filter that no trace has")
-    if is_checked and h5py.h5z.FILTER_FLETCHER32 not in filters:
-        raise Fault(where, "has no checksum")
     size, stored = math.prod(shape) * width, dataset.id.get_storage_size()
     if dataset.chunks is None:
         is_whole = stored == size
@@ -238,14 +233,14 @@ def read_texts(group: h5py.Group, where: str, name: str, length: int | None = No
 
 
 def write_texts(group: h5py.Group, name: str, texts: Sequence[str]) -> None:
-    """Write texts as UTF-8 of a fixed length, as HDF5 has no checksum for texts of variable length."""
+    """Write texts as UTF-8 of a fixed length."""
     encoded = [text.encode("utf-8", "backslashreplace") for text in texts]
     length = max(map(len, encoded), default=0) or 1
     write_array(group, name, np.array(encoded, h5py.string_dtype("utf-8", length)))
 
 
 def write_array(group: h5py.Group, name: str, values: NDArray[Any]) -> None:
-    """Write a dataset that does not grow, in chunks, as only datasets in chunks can have checksums."""
+    """Write a dataset that does not grow, compressed."""
     columns = tuple(max(1, min(length, CHUNK_BYTES // 8)) for length in values.shape[1:])
     row_bytes = values.dtype.itemsize * int(np.prod(columns))
     rows = max(1, min(len(values), CHUNK_BYTES // row_bytes))
@@ -256,5 +251,4 @@ def write_array(group: h5py.Group, name: str, values: NDArray[Any]) -> None:
         chunks=(rows, *columns),
         compression="gzip",
         compression_opts=1,
-        fletcher32=True,
     )

@@ -13,11 +13,10 @@ import h5py
 import numpy as np
 
 from pyclone_pgsm.inputs import values as columns
-from pyclone_pgsm.inputs.observations import PRIORS_WITHOUT_COPY_NUMBERS, SUBCLONAL, LeftOut, Observations
+from pyclone_pgsm.inputs.observations import PRIORS_WITHOUT_COPY_NUMBERS, LeftOut, Observations
 from pyclone_pgsm.inputs.read_counts.layout import ANNOTATIONS
 from pyclone_pgsm.inputs.tumour_content import LARGEST_SD
 from pyclone_pgsm.likelihoods.model import Model
-from pyclone_pgsm.trace.dataset import Dataset
 from pyclone_pgsm.trace.hyperparameters import HYPERPARAMETERS, values_of
 from pyclone_pgsm.trace.structure import check_members, group_of, read, read_texts, write_array, write_texts
 from pyclone_pgsm.trace.values import (
@@ -58,7 +57,6 @@ MATRICES: dict[str, Values] = {
     "subclonal_fraction": of_share(columns.SUBCLONAL_FRACTION, 0.0),
 }
 """Datasets of ``/data`` with one row for each mutation and one column for each sample."""
-WARNINGS = "warnings"
 
 
 def _is_share(value: object) -> bool:
@@ -137,7 +135,7 @@ class TumourData:
         """Make the model of the mutations; `likelihood` is ignored, as there is only one."""
         return self.options.make_model(self.observations)
 
-    def has_same_values(self, other: Dataset) -> bool:
+    def has_same_values(self, other: object) -> bool:
         """Whether names and reads are equal to those of another tumour."""
         if not isinstance(other, TumourData):
             return False
@@ -189,7 +187,7 @@ class TumourData:
         for name, texts in data.annotations.items():
             write_texts(annotations, name, texts)
         write_texts(group, "left_out", [json.dumps(row) for row in self.left_out])
-        write_texts(group, WARNINGS, self.warnings)
+        write_texts(group, "warnings", self.warnings)
         write_array(group, "grid", prevalence_grid(self.options.grid_size))
 
     @classmethod
@@ -205,15 +203,13 @@ class TumourData:
     @classmethod
     def read(cls, group: h5py.Group, options: TumourOptions) -> TumourData:
         """Read and check the data in a group."""
-        needed = [name for name in MATRICES if name not in SUBCLONAL]
-        texts = ("mutation_ids", "sample_ids", "annotations", "left_out", "grid")
-        check_members(group, "data", (*texts, *needed), (*SUBCLONAL, WARNINGS))
+        texts = ("mutation_ids", "sample_ids", "annotations", "left_out", "warnings")
+        check_members(group, "data", (*texts, *MATRICES, "grid"))
         observations = _read_observations(group, options.grid_size)
         _check_observations(observations, options.genotype_prior)
         lines = read_texts(group, "data", "left_out")
         left_out = [_left_out(place, text) for place, text in enumerate(lines)]
-        warnings = read_texts(group, "data", WARNINGS) if WARNINGS in group else []
-        return cls(observations, left_out, options, warnings)
+        return cls(observations, left_out, options, read_texts(group, "data", "warnings"))
 
 
 def _read_observations(group: h5py.Group, grid_size: int) -> Observations:
@@ -224,7 +220,7 @@ def _read_observations(group: h5py.Group, grid_size: int) -> Observations:
     if not np.array_equal(read(group, "data", "grid", points, (grid_size,)), prevalence_grid(grid_size)):
         raise Fault("data/grid", f"is not the grid of {grid_size} prevalences from 0 to 1")
     matrices: dict[str, Any] = {
-        name: read(group, "data", name, kind, shape) for name, kind in MATRICES.items() if name in group
+        name: read(group, "data", name, kind, shape) for name, kind in MATRICES.items()
     }
     return Observations(
         mutation_ids,

@@ -2,9 +2,7 @@
 
 import math
 import re
-import types
-import typing
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
@@ -64,6 +62,8 @@ class Values(NamedTuple):
         Description of allowed numbers, for messages.
     description : str
         Description of the dataset, stored as its attribute.
+    shape : tuple of int
+        Of a dataset of a chain: the shape of the values of one saved iteration.
     grid : tuple of float
         The allowed numbers, increasing, if a model limits a quantity to a few; empty if not.
     """
@@ -72,6 +72,7 @@ class Values(NamedTuple):
     is_allowed: Callable[[NDArray[Any]], NDArray[np.bool_]]
     expected: str
     description: str = ""
+    shape: tuple[int, ...] = ()
     grid: tuple[float, ...] = ()
 
     def check(self, where: str, values: NDArray[Any]) -> None:
@@ -128,17 +129,6 @@ def check_keys(where: str, found: object, known: Collection[str], needed: Collec
     for key in needed:
         if key not in found:
             raise Fault(where, f"{key} is missing")
-
-
-def check_types(where: str, found: Mapping[str, object], hints: Mapping[str, Any]) -> None:
-    """Raise :class:`Fault` unless the values have the types in `hints`."""
-    for name, value in found.items():
-        hint = hints[name]
-        kinds = typing.get_args(hint) if isinstance(hint, types.UnionType) else (hint,)
-        if type(value) in kinds or (type(value) is int and float in kinds and abs(value) < 2**1000):
-            continue
-        names = " or ".join("null" if kind is types.NoneType else kind.__name__ for kind in kinds)
-        raise Fault(f"{where}.{name}", f"{shown(value)} is not of the type {names}")
 
 
 def is_number(value: object) -> TypeGuard[float]:

@@ -9,6 +9,7 @@ Signals are delayed while HDF5 works, because h5py turns the exceptions that the
 """
 
 import json
+import math
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -23,16 +24,15 @@ from pyclone_pgsm import __version__
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.files import replacing
 from pyclone_pgsm.sampling.chain import ChainState, Records
-from pyclone_pgsm.sampling.moves import COUNTS
 from pyclone_pgsm.stopping import held_back
 from pyclone_pgsm.trace import layout
 from pyclone_pgsm.trace.dataset import Dataset
-from pyclone_pgsm.trace.hyperparameters import dataset_name, describe
-from pyclone_pgsm.trace.options import MOVES_COUNTED, OUTLIERS, VISITS, WATCHED, RunOptions
+from pyclone_pgsm.trace.hyperparameters import dataset_name
+from pyclone_pgsm.trace.options import LABELS, MOVES_COUNTED, OUTLIERS, VISITS, WATCHED, RunOptions
 from pyclone_pgsm.trace.reader import Trace
 from pyclone_pgsm.trace.schema import ANCHOR_ARRAYS, FORMAT, SERIES, datasets_of_chain
 from pyclone_pgsm.trace.structure import CHUNK_BYTES, HEADER_BYTES, VERSIONS, seal, write_array
-from pyclone_pgsm.tumour.model import watched_cells
+from pyclone_pgsm.trace.values import Values
 
 SERIES_ROWS = 1024  # rows of a chunk
 FLUSH_SECONDS = 5.0
@@ -89,7 +89,7 @@ def create_trace(
             data.write(file.create_group("data"))
             chains = file.create_group("chains")
             for k, state in enumerate(states):
-                create_chain(chains, str(k), len(data.names), options, options.settings.seed)
+                create_chain(chains, str(k), data, options, options.settings.seed)
                 write_state(chains[str(k)], state)
         try:
             with Trace(temporary) as written:
@@ -110,69 +110,30 @@ def write_config(file: h5py.File, options: RunOptions, command: str, version: st
     config.attrs["description"] = layout.__doc__ or ""
 
 
-def create_chain(
-    chains: h5py.Group, name: str, num_observations: int, options: RunOptions, seed: int
-) -> h5py.Group:
+def create_chain(chains: h5py.Group, name: str, data: Dataset, options: RunOptions, seed: int) -> h5py.Group:
     """Create the group of a chain, without iterations and state."""
     chain = chains.create_group(name)
     chain.attrs["seed"] = seed
-    _create_labels(chain, num_observations, np.dtype(np.uint8))
-    if options.model.has_outliers:
-        text = "whether each mutation is an outlier; in the labels it is then a block of its own"
-        _create_rows(chain, OUTLIERS, num_observations, np.dtype(bool), text)
-    if options.has_watched:
-        number = len(watched_cells(num_observations, 1)[0])
-        text = "prevalences of some mutations, each in a sample, given the state of the chain"
-        _create_rows(chain, WATCHED, number, np.dtype(np.float32), text)
-    if options.moves:
-        text = f"of each move ({', '.join(options.moves)}) of the iteration: {', '.join(COUNTS)}"
-        shape = len(options.moves), len(COUNTS)
-        _create_series(chain, MOVES_COUNTED, "int32", text, shape)
-    for series, kind in SERIES.items():
-        _create_series(chain, series, kind.dtype, kind.description)
-    for series in options.traced:
-        _create_series(chain, dataset_name(series), "float64", describe(series))
+    for dataset, kind in datasets_of_chain(data, options).items():
+        _create_rows(chain, dataset, kind)
     return chain
 
 
-def _create_series(
-    chain: h5py.Group, name: str, kind: str, description: str, shape: tuple[int, ...] = ()
-) -> None:
-    """Create a dataset with few numbers, of this shape, for each iteration."""
+def _create_rows(chain: h5py.Group, name: str, kind: Values) -> None:
+    """Create a dataset that grows with the saved iterations."""
+    columns = tuple(min(length, CHUNK_BYTES // 8) for length in kind.shape)
+    row_bytes = np.dtype(kind.dtype).itemsize * math.prod(columns)
+    rows = max(1, min(64, CHUNK_BYTES // row_bytes)) if columns else SERIES_ROWS
     chain.create_dataset(
         name,
-        shape=(0, *shape),
-        maxshape=(None, *shape),
-        chunks=(SERIES_ROWS, *shape),
-        dtype=kind,
-        compression="gzip" if shape else None,
-        fletcher32=True,
+        shape=(0, *kind.shape),
+        maxshape=(None, *kind.shape),
+        chunks=(rows, *columns),
+        dtype=kind.dtype,
+        compression="gzip" if columns else None,
+        compression_opts=1 if columns else None,
     )
-    chain[name].attrs["description"] = description
-
-
-def _create_labels(chain: h5py.Group, num_observations: int, dtype: np.dtype[Any]) -> None:
-    text = "block of each observation, numbered by first appearance"
-    _create_rows(chain, "labels", num_observations, dtype, text)
-
-
-def _create_rows(
-    chain: h5py.Group, name: str, num_observations: int, dtype: np.dtype[Any], description: str
-) -> None:
-    """Create a dataset with one row for each iteration and one column for each observation."""
-    columns = min(num_observations, CHUNK_BYTES // 8)
-    rows = max(1, min(64, CHUNK_BYTES // (columns * dtype.itemsize)))
-    chain.create_dataset(
-        name,
-        shape=(0, num_observations),
-        maxshape=(None, num_observations),
-        chunks=(rows, columns),
-        dtype=dtype,
-        compression="gzip",
-        compression_opts=1,
-        fletcher32=True,
-    )
-    chain[name].attrs["description"] = description
+    chain[name].attrs["description"] = kind.description
 
 
 def write_state(chain: h5py.Group, state: ChainState) -> None:
@@ -197,10 +158,10 @@ def write_state(chain: h5py.Group, state: ChainState) -> None:
 
 def append(chain: h5py.Group, columns: dict[str, Any]) -> None:
     """Append rows to the datasets of a chain; `columns` has the rows of each dataset by name."""
-    rows = len(columns["labels"])
+    rows = len(columns[LABELS])
     if rows == 0:
         return
-    _make_room(chain, int(columns["labels"].max()))
+    _make_room(chain, int(columns[LABELS].max()))
     for name, values in columns.items():
         dataset = chain[name]
         dataset.resize(len(dataset) + rows, axis=0)
@@ -223,13 +184,13 @@ def _columns(chain: h5py.Group, records: Records, traced: Sequence[str]) -> dict
 def _make_room(chain: h5py.Group, largest: int) -> None:
     """Convert the labels to a larger type if `largest` does not fit into the present one."""
     needed = np.min_scalar_type(largest)
-    if needed.itemsize <= chain["labels"].dtype.itemsize:
+    if needed.itemsize <= chain[LABELS].dtype.itemsize:
         return
-    before = chain["labels"][:]
-    del chain["labels"]
-    _create_labels(chain, before.shape[1], needed)
-    chain["labels"].resize(len(before), axis=0)
-    chain["labels"][:] = before
+    before, description = chain[LABELS][:], chain[LABELS].attrs["description"]
+    del chain[LABELS]
+    _create_rows(chain, LABELS, Values(needed.name, np.isfinite, "", description, before.shape[1:]))
+    chain[LABELS].resize(len(before), axis=0)
+    chain[LABELS][:] = before
 
 
 class TraceWriter:
@@ -282,14 +243,13 @@ def extend_trace(path: Path, options: RunOptions) -> None:
     """Prepare a trace for more iterations: store the new number, and remove rows after each chain's state.
 
     The last rows of a chain can be later than its state if its number of iterations was not a multiple of the rebuild
-    interval; they are sampled again, with the same result. The trace must be of format 3
-    (:func:`pyclone_pgsm.trace.merge.renew`).
+    interval; they are sampled again, with the same result.
     """
     with replacing(path) as temporary, changed_file(temporary, path) as file:
         file["config"].attrs["options"] = options.to_json()
         for chain in file["chains"].values():
             keep = int(np.searchsorted(chain["iteration"][:], chain["state"].attrs["iteration"], "right"))
-            for name in datasets_of_chain(options):
+            for name in set(chain) - {"state"}:
                 chain[name].resize(keep, axis=0)
 
 

@@ -112,7 +112,6 @@ def test_the_trace(trace: Path) -> None:
             assert outliers.dtype == bool
             assert outliers.shape == labels.shape == (200, 60)
             assert chain["outliers"].compression == "gzip"
-            assert chain["outliers"].fletcher32
             assert not outliers[:50].any()  # half of the burn-in
             assert outliers[100:].any(axis=1).all()
             assert chain["state/outliers"].shape == (60,)

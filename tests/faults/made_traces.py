@@ -87,12 +87,12 @@ def put(name: str, value: Any, place: Any = -1) -> Harm:
 
 
 def replace(name: str, values: Any, **options: Any) -> Harm:
-    """Another dataset of this name, with a checksum unless the options say otherwise."""
+    """Another dataset of this name."""
 
     def do(file: h5py.File) -> None:
         del file[name]
         values_ = np.asarray(values(file) if callable(values) else values)
-        file.create_dataset(name, data=values_, **{"fletcher32": True, **options})
+        file.create_dataset(name, data=values_, **options)
 
     return do
 

@@ -103,7 +103,7 @@ def _deep(file: h5py.File) -> None:
 LINKS = {
     "external link": (_external_link, "chains/0: is a link to another place"),
     "soft link": (_soft_link, "chains/1: is a link to another place"),
-    "soft link to options": (_linked_config, "an HDF5 file, but not a trace"),
+    "soft link to options": (_linked_config, "config: is a link to another place"),
     "second name": (_second_name, "is a second name of something else"),
     "circle": (_circle, "is a second name of something else"),
     "external storage": (_external_storage, "data/mutation_ids: has its values in another file"),
@@ -128,16 +128,14 @@ def _claims(name: str, shape: tuple[int, ...], kind: str, chunks: tuple[int, ...
 
     def do(file: h5py.File) -> None:
         del file[name]
-        file.create_dataset(name, shape, kind, chunks=chunks, fletcher32=True)
+        file.create_dataset(name, shape, kind, chunks=chunks)
 
     return do
 
 
 def _bomb(file: h5py.File) -> None:
     del file["chains/0/log_joint"]
-    file.create_dataset(
-        "chains/0/log_joint", (10**8,), "f8", chunks=(10**8,), fletcher32=True, compression="gzip"
-    )
+    file.create_dataset("chains/0/log_joint", (10**8,), "f8", chunks=(10**8,), compression="gzip")
 
 
 CLAIMS = {
@@ -180,7 +178,7 @@ def _ids(name: str, places: dict[int, bytes]):
 
 def _no_group(file: h5py.File) -> None:
     del file["data"]
-    file.create_dataset("data", data=np.zeros(3), fletcher32=True)
+    file.create_dataset("data", data=np.zeros(3))
 
 
 def _annotation(file: h5py.File) -> None:
@@ -272,8 +270,10 @@ STRANGE = {
     "chains/0/log_joint: is of the type int64": replace("chains/0/log_joint", np.zeros(20, int)),
     "chains/0/log_joint: is of the type ": replace("chains/0/log_joint", np.zeros(20, "S3")),
     "chains/0/log_joint: has the shape (20, 1)": replace("chains/0/log_joint", np.zeros((20, 1))),
-    "chains/0/log_joint: has no checksum": replace("chains/0/log_joint", np.zeros(20), fletcher32=False),
-    "chains/0/log_joint: is no array": replace("chains/0/log_joint", 1.0, fletcher32=False),
+    "chains/0/log_joint: is no array": replace("chains/0/log_joint", 1.0),
+    "data/left_out: is no array of values of a fixed length": replace(
+        "data/left_out", np.array(["[1]"], object), dtype=h5py.string_dtype()
+    ),
     "chains/0/other: is not known": lambda file: file["chains/0"].create_group("other"),
     "chains/2: is not known": lambda file: file.copy("chains/0", "chains/2"),
     "other: is not known": lambda file: file.create_group("other"),
@@ -322,7 +322,7 @@ STRANGE = {
     "chains/0/state/visits: [1] is -1": replace("chains/0/state/visits", np.array([0, -1])),
     "chains/0/state/anchor_labels: [39] is -1": put("chains/0/state/anchor_labels", -1),
     "chains/0/state/anchor_scores: is not known": lambda file: file["chains/0/state"].create_dataset(
-        "anchor_scores", data=np.zeros((3, 3)), fletcher32=True
+        "anchor_scores", data=np.zeros((3, 3))
     ),
 }
 
