@@ -32,18 +32,9 @@ NO_SPACE = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 class _Batch:
     """Files that are renamed to their final paths together.
 
-    Attributes
-    ----------
-    parts : dict of Path to (Path, int)
-        Hidden file and its descriptor, by final path.
-    moves : dict of Path to Path
-        Other complete files, by final path.
-    outdated : list of Path
-        Files to remove.
-    folders : list of Path
-        Folders made for the files; removed if the files are not written.
-    swept : set of Path
-        Folders that have been cleared of hidden files of dead processes.
+    By final path, `parts` has the hidden files with their descriptors, and `moves` other complete files. `outdated`
+    are files to remove, and `folders` those made for the files, removed if these are not written. Folders in `swept`
+    have been cleared of hidden files of dead processes.
     """
 
     parts: dict[Path, tuple[Path, int]] = field(default_factory=dict)

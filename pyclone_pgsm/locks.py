@@ -35,10 +35,7 @@ _guard = threading.Lock()
 def writing(path: Path) -> Iterator[None]:
     """Hold the lock of a file during the block. The file need not exist, and the same thread may nest such blocks.
 
-    Raises
-    ------
-    OutputError
-        Another process or thread holds the lock, or the lock file cannot be made.
+    OutputError if another process or thread holds the lock, or the lock file cannot be made.
     """
     real = os.path.realpath(path)
     me = threading.get_ident()

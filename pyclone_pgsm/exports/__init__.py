@@ -44,10 +44,7 @@ def check_output(chosen: Format, out: Path, force: bool) -> None:
 def export(answer: Answer, chosen: Format, out: Path, options: ExportOptions) -> list[str]:
     """Write a result in a format to ``out``, a file or, for formats with several files, a folder. Files are replaced.
 
-    Returns
-    -------
-    list of str
-        Lines on what the format cannot represent.
+    The result are lines on what the format cannot represent.
     """
     if chosen.needs_clusters and not len(answer.placed):
         raise UsageError(f"`format` {chosen.name}: there is no cluster: all mutations are outliers")

@@ -23,14 +23,8 @@ DEFAULT_ERROR_RATE = 0.001
 class Answer:
     """A finished analysis of a tumour of T mutations, D samples and K clusters.
 
-    Attributes
-    ----------
-    observations : Observations
-    summary : Summary
-    error_rate : float
-        Inferred error rate, used where ``observations.error_rate`` is NaN.
-    tables : mapping of str to DataFrame
-        Tables of the output folder, by file name.
+    `error_rate` is the inferred one, used where ``observations.error_rate`` is NaN; `tables` are those of the output
+    folder, by file name.
     """
 
     observations: Observations
@@ -92,18 +86,8 @@ class Answer:
 class ExportOptions(NamedTuple):
     """What a format may need in addition to the result, named as on the command line.
 
-    Attributes
-    ----------
-    patient : str
-        Name of the patient or tumour.
-    primary : str or None
-        The sample that is the primary tumour.
-    source : Path or None
-        The user's file to annotate.
-    source_sample : str or None
-        The sample of the result to which the only tumour sample of `source` corresponds.
-    drivers : frozenset of str
-        Driver genes and mutations.
+    `primary` is the sample that is the primary tumour, and `source` the user's file to annotate, whose only tumour
+    sample is `source_sample` of the result. `drivers` are driver genes and mutations.
     """
 
     patient: str = DEFAULT_PATIENT
@@ -114,18 +98,10 @@ class ExportOptions(NamedTuple):
 
 
 class Format(NamedTuple):
-    """A format, and how it is written.
+    """A format, the value of ``--format``, and how it is written.
 
-    Attributes
-    ----------
-    name : str
-        Value of ``--format``.
-    files : tuple of str
-        Names of its files in the folder OUT; if empty, OUT is the only file.
-    write : callable
-        Takes an `Answer`, OUT and `ExportOptions`, writes, and returns lines on what the format cannot represent.
-    needs_clusters : bool
-        Whether a result that has only outliers is rejected.
+    `files` are the names of its files in the folder OUT; if empty, OUT is the only file. `write` returns lines on what
+    the format cannot represent. A result that has only outliers is rejected if `needs_clusters`.
     """
 
     name: str

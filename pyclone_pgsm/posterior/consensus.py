@@ -25,34 +25,13 @@ def consensus(
     max_draws: int = 1000,
     runs: int = 8,
 ) -> NDArray[np.int64]:
-    """Find a partition with a small posterior expected loss.
+    """Find a partition (N,) with a small posterior expected loss, numbered by first appearance.
 
-    Parameters
-    ----------
-    draws : (M, N) array of integers
-        Labels of N items in each of M draws. Labels of different draws are unrelated.
-    criterion : {'mpear', 'vi', 'binder'}
-        The loss (:mod:`pyclone_pgsm.posterior.expected_loss`).
-    rng : numpy.random.Generator
-        Determines the order of the search: equal states and arguments give equal partitions.
-    max_clusters : int or None
-        Largest number of clusters in the partition, at least 1. None: 8 more than the largest number of blocks in a
-        draw.
-    max_draws : int
-        More draws than this are thinned evenly. They are also thinned to keep items times draws below 1e8, and blocks
-        times clusters below 2e7 (only chains with hundreds of blocks come near).
-    runs : int
-        Number of searches, which start alternately from an empty partition and from a good draw.
-
-    Returns
-    -------
-    (N,) int64
-        Labels 0..K-1 in order of first appearance.
-
-    Raises
-    ------
-    ValueError
-        An argument has the wrong shape, type or value.
+    Labels of different `draws` (M, N) are unrelated. `rng` determines the order of the search. The partition has at
+    most `max_clusters` clusters; None: 8 more than the largest number of blocks in a draw. More than `max_draws` draws
+    are thinned evenly; they are also thinned to keep items times draws below 1e8, and blocks times clusters below 2e7
+    (only chains with hundreds of blocks come near). `runs` is the number of searches, which start alternately from an
+    empty partition and from a good draw. ValueError if an argument has the wrong shape, type or value.
     """
     draws = checked(draws)
     if criterion not in LOSSES:
@@ -89,12 +68,7 @@ def assignment_probability(draws: ArrayLike, labels: ArrayLike) -> NDArray[np.fl
 
     This is the share of the `draws` (M, N) in which the item shares a block with another member of its cluster in
     `labels` (N,), averaged over these members. For the only item of a cluster, it is the share in which it is alone in
-    its block.
-
-    Raises
-    ------
-    ValueError
-        The shapes do not fit or the labels are not integers.
+    its block. ValueError if the shapes do not fit or the labels are not integers.
     """
     draws, labels = checked(draws), checked_labels(labels, draws)
     together = np.zeros(len(labels), np.int64)
@@ -110,12 +84,7 @@ def assignment_probability(draws: ArrayLike, labels: ArrayLike) -> NDArray[np.fl
 def coclustering(draws: ArrayLike, items: ArrayLike) -> NDArray[np.float64]:
     """Return (n, n) shares of the `draws` (M, N) in which two of the `items` (n,) share a block.
 
-    Time and memory grow with the square of n.
-
-    Raises
-    ------
-    ValueError
-        The draws are not a non-empty matrix of integers.
+    Time and memory grow with the square of n. ValueError if the draws are not a non-empty matrix of integers.
     """
     chosen = checked(draws)[:, np.asarray(items, np.int64)]
     shared = np.zeros((chosen.shape[1], chosen.shape[1]), np.int32)

@@ -42,14 +42,10 @@ TOLERANCE = 1e-11  # of the largest step of v: improvements below it are roundin
 
 
 class Effort(NamedTuple):
-    """Limits of a search.
+    """Limits of the cost of one sweep, and of all sweeps from one start.
 
-    Attributes
-    ----------
-    sweep, total : float
-        Cost of one sweep, and of all sweeps from one start, in items times draws times clusters (about 1e9 a second).
-    draws : int
-        Number below which the draws are not thinned, even if a sweep then costs more.
+    The unit is items times draws times clusters (about 1e9 a second). No fewer than `draws` draws are kept, even if a
+    sweep then costs more.
     """
 
     sweep: float
@@ -64,24 +60,10 @@ FINE = Effort(4e9, 1e10, 64)
 class Search:
     """A partition of U items (groups of mutations that no draw separates) and its greedy improvement.
 
-    Attributes
-    ----------
-    rows : (U, M) int32
-        Block of each item in each draw.
-    first : (M + 1,) int64
-        First block of each draw.
-    weight : (U,) int64
-        Mutations in each item.
-    group : (N,) int64
-        Item of each mutation.
-    example : (U,) int64
-        A mutation of each item.
-    labels : (U,) int64
-        The partition.
-    table : Table
-        Counts of the partition.
-    work : int
-        Cost of the sweeps of the latest :meth:`improve`.
+    `rows` (U, M) has the block of each item in each draw, and `first` (M + 1,) the first block of each draw. `weight`
+    (U,) is the number of mutations in each item, `example` (U,) one of them, and `group` (N,) the item of each
+    mutation. `labels` (U,) is the partition, `table` its counts, and `work` the cost of the sweeps of the latest
+    :meth:`improve`.
     """
 
     def __init__(

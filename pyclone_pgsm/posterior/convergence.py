@@ -50,17 +50,10 @@ def is_precision(name: str) -> bool:
 def cell_quantiles(
     draws: NDArray[np.float64], values: Sequence[float], probabilities: Sequence[float]
 ) -> NDArray[np.float64]:
-    """Quantiles of a quantity whose draws are limited to a grid of values.
+    """Return quantiles of a quantity whose `draws` are limited to a grid of positive and increasing `values`.
 
     The draws at a value are spread evenly over its cell, which ends half-way to its neighbours on a logarithmic scale.
-
-    Parameters
-    ----------
-    draws : (M,) float64
-        Each is one of the values.
-    values : sequence of float
-        Positive and increasing. The last may be infinite; it then has no cell.
-    probabilities : sequence of float
+    The last value may be infinite; it then has no cell.
     """
     logs = np.log([value for value in values if value < np.inf])
     middle = (logs[1:] + logs[:-1]) / 2

@@ -29,12 +29,8 @@ def expected_loss(draws: ArrayLike, labels: ArrayLike, criterion: str) -> float:
 
     The `criterion` is "vi", "binder" or "mpear". For "vi" the loss is exact, not its lower bound. For "mpear" it is
     minus the index of the posterior co-clustering probabilities, not of the mean index of the draws, and -1 where this
-    is 0/0 (all draws and the partition have one cluster, or all have only singletons).
-
-    Raises
-    ------
-    ValueError
-        The shapes do not fit or the labels are not integers.
+    is 0/0 (all draws and the partition have one cluster, or all have only singletons). ValueError if the shapes do not
+    fit or the labels are not integers.
     """
     draws = checked(draws)
     labels = checked_labels(labels, draws)

@@ -15,16 +15,9 @@ from pyclone_pgsm.labels import canonical
 
 
 class Matches(NamedTuple):
-    """Probabilities of the clusters of T mutations.
+    """Probabilities of each mutation's own cluster, and of the most probable other one, `second`.
 
-    Attributes
-    ----------
-    own_prob : (T,) float64
-        Probability of the mutation's own cluster; NaN if it has none.
-    second : (T,) int64
-        The most probable other cluster; -1 if the mutation matches no other in any draw.
-    second_prob : (T,) float64
-        Probability of `second`; NaN if there is none.
+    They are NaN, and `second` is -1, if the mutation has no cluster, or matches no other in any draw.
     """
 
     own_prob: NDArray[np.float64]

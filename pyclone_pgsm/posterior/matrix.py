@@ -40,22 +40,10 @@ def predictive(
     burn_in: int | None = None,
     most: int = PREDICTIVE_DRAWS,
 ) -> Predictive:
-    """Return the posterior predictive density of a trace of a matrix.
+    """Return the posterior predictive density of a trace of a matrix, from about `most` saved partitions.
 
-    Parameters
-    ----------
-    trace : Trace
-    weights : (chains,) float64
-        Share of each chain (:attr:`Result.chain_weights`).
-    burn_in : int or None
-        Iterations to skip; None: those of the run.
-    most : int
-        Approximate number of saved partitions to use.
-
-    Raises
-    ------
-    UsageError, TraceError
-        As for :func:`~pyclone_pgsm.posterior.summarize.summarize`, or the trace is of a tumour.
+    `weights` are the shares of the chains (:attr:`Result.chain_weights`). `burn_in` and the errors are those of
+    :func:`~pyclone_pgsm.posterior.summarize.summarize`.
     """
     thinned = draw_rows(trace, burn_in, most, weights)
     prior = trace.options.first_prior

@@ -66,17 +66,9 @@ def log_join_weights(prior: Prior, sizes: NDArray[np.integer]) -> NDArray[np.flo
 
 @dataclass(frozen=True)
 class Predictive:
-    """The posterior predictive density.
+    """The posterior predictive density, from canonical `partitions` (M, T).
 
-    Attributes
-    ----------
-    model : Model
-    values : sequence of tuple of float
-        Of length M: the likelihood's hyperparameters of each partition.
-    priors : sequence of Prior
-        Of length M: the prior with the hyperparameters of each partition.
-    partitions : (M, T) integers
-        Blocks numbered by first appearance.
+    Each has the `values` of the likelihood's hyperparameters, and one of the `priors`.
     """
 
     model: Model

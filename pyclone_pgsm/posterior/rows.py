@@ -23,15 +23,8 @@ from pyclone_pgsm.trace import ChainTrace, Trace
 class Draws:
     """Rows of a trace, of each chain in proportion to its weight, and their partitions.
 
-    Attributes
-    ----------
-    trace : Trace
-    rows : list of (n,) int64
-        Rows of each chain.
-    partitions : (M, T) integers
-        Partitions for the consensus, from some of the rows, evenly spaced.
-    outlier_prob : (T,) float64
-        Share of these partitions in which each observation is an outlier; 0 if the model has no outliers.
+    The `partitions` (M, T) for the consensus are those of some of the rows, evenly spaced. `outlier_prob` (T,) is the
+    share of them in which each observation is an outlier, 0 if the model has no outliers.
     """
 
     trace: Trace
@@ -43,12 +36,7 @@ class Draws:
 def kept_rows(trace: Trace, burn_in: int | None = None) -> list[NDArray[np.int64]]:
     """Return the rows of each chain after the burn-in, by default that of the run.
 
-    Raises
-    ------
-    UsageError
-        The burn-in is out of range.
-    TraceError
-        No chain has a row after the burn-in.
+    UsageError if the burn-in is out of range, TraceError if no chain has a row after it.
     """
     if burn_in is not None:
         check_range("burn_in", burn_in, *BOUNDS["burn_in"])

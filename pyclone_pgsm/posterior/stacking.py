@@ -56,24 +56,11 @@ TOLERANCE = 1e-7
 def weigh_chains(
     trace: Trace, rows: list[NDArray[np.int64]], rhat: Mapping[str, float], observation: str = "observation"
 ) -> tuple[NDArray[np.float64], str | None]:
-    """Return the weights of the chains: by stacking if they stay apart, otherwise by their numbers of draws.
+    """Return the weights (K,) of the chains: by stacking if they stay apart, otherwise by their numbers of draws.
 
-    Parameters
-    ----------
-    trace : Trace
-    rows : list of (n,) int64
-        Rows of each chain after the burn-in.
-    rhat : mapping of str to float
-        R-hat of the traced quantities.
-    observation : str
-        Name of what is clustered, for the warning.
-
-    Returns
-    -------
-    weights : (K,) float64
-        Sum to 1; 0 for a chain that is not used.
-    said : str or None
-        A warning with the weights; None without stacking.
+    They sum to 1, and are 0 for a chain that is not used. The second result is a warning with the weights, in which
+    `observation` names what is clustered; None without stacking. `rows` are those of each chain after the burn-in, and
+    `rhat` is the R-hat of each traced quantity.
     """
     lengths = np.array(list(map(len, rows)))
     name = max(APART, key=lambda name: rhat.get(name, 0.0))

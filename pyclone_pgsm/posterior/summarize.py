@@ -42,15 +42,10 @@ SIMILAR = 0.8  # two consensus partitions differ much if their adjusted Rand ind
 
 
 class Summariser(NamedTuple):
-    """How draws of one kind of data are summarised.
+    """How draws of one kind of data are summarised; `observation` names what is clustered, for messages.
 
-    Attributes
-    ----------
-    observation : str
-        Name of what is clustered, for messages.
-    summarise : callable
-        Returns the summary, and warnings specific to this kind of data, from the draws, the consensus labels (T,)
-        (clusters 0..K-1 in any order, -1 for outliers), and the thresholds of presence and clonality.
+    `summarise` returns the summary, and warnings specific to this kind of data, from the draws, the consensus labels
+    (T,) (clusters 0..K-1 in any order, -1 for outliers), and the thresholds of presence and clonality.
     """
 
     observation: str
@@ -147,23 +142,12 @@ def summarize(
 ) -> Result[Any]:
     """Summarise a trace: consensus clusters, their prevalences or parameters, and diagnostics.
 
-    Parameters
-    ----------
-    trace : Trace
-    criterion : {"mpear", "vi", "binder", "map"} or None
-        See :func:`pyclone_pgsm.posterior.consensus.consensus`; None: :data:`DEFAULT_CRITERION`.
-    burn_in : int or None
-        Iterations to skip; None: those of the run.
-    thresholds : Thresholds
-        Prevalences above which a mutation of a tumour is present, and clonal.
+    The criterion is one of :data:`~pyclone_pgsm.posterior.consensus.CRITERIA`, by default :data:`DEFAULT_CRITERION`;
+    the first `burn_in` iterations are skipped, by default those of the run. The thresholds are the prevalences above
+    which a mutation of a tumour is present, and clonal.
 
-    Raises
-    ------
-    TraceError
-        There is no iteration after the burn-in, the trace is damaged, or its likelihood is not found or is defined in a
-        file that the user did not name.
-    UsageError
-        The burn-in or the thresholds are out of range.
+    TraceError if there is no iteration after the burn-in, the trace is damaged, or its likelihood is not found or is
+    defined in a file that the user did not name; UsageError if the burn-in or the thresholds are out of range.
     """
     thresholds.check()
     criterion = criterion or DEFAULT_CRITERION

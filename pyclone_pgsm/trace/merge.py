@@ -18,25 +18,10 @@ from pyclone_pgsm.trace.writer import append, create_chain, new_file, write_conf
 
 
 def merge_traces(paths: Sequence[Path], out: Path) -> int:
-    """Merge the chains of several runs on the same data into one trace.
+    """Merge the chains of several runs on the same data into one trace, and return their number.
 
-    Parameters
-    ----------
-    paths : sequence of Path
-        Traces with the same data and model; seeds must differ.
-    out : Path
-
-    Returns
-    -------
-    int
-        Number of chains.
-
-    Raises
-    ------
-    TraceError
-        A trace cannot be read, or its data, options or seeds do not fit the others.
-    OutputError
-        The new trace cannot be written.
+    TraceError if a trace cannot be read, its data or options differ from those of the first, or a seed occurs twice;
+    OutputError if the new trace cannot be written.
     """
     if not paths:
         raise TraceError("no trace to merge")

@@ -97,17 +97,7 @@ OPTIONAL = ("prevalence_prior", "tumour_content", "outlier_prob")
 
 @dataclass(frozen=True)
 class TumourData:
-    """Reads of mutations.
-
-    Attributes
-    ----------
-    observations : Observations
-    left_out : list of LeftOut
-        Rows and mutations of the input that were left out or changed.
-    options : TumourOptions
-    warnings : list of str
-        What the user should check in the input.
-    """
+    """Reads of mutations, what was left out or changed of the input, and what the user should check in it."""
 
     kind: ClassVar[str] = "tumour"
     observations: Observations

@@ -76,12 +76,8 @@ def create_trace(
 ) -> None:
     """Write a trace without iterations: data, options and the first state of each chain.
 
-    Raises
-    ------
-    OutputError
-        The file cannot be written.
-    UsageError
-        A trace cannot store the data or options: the file is read back before it gets its final name.
+    OutputError if the file cannot be written; UsageError if a trace cannot store the data or options, for which the
+    file is read back before it gets its final name.
     """
     with replacing(path) as temporary:
         with new_file(temporary) as file:
@@ -194,16 +190,10 @@ def _make_room(chain: h5py.Group, largest: int) -> None:
 
 
 class TraceWriter:
-    """Collects the records of the chains, and flushes them to the file at intervals.
+    """Collects the records of the chains, and flushes them to a trace made by :func:`create_trace` at intervals.
 
-    Parameters
-    ----------
-    path : Path
-        A trace made by :func:`create_trace`.
-    traced : sequence of str
-        Names of the traced hyperparameters (:attr:`RunOptions.traced`).
-    flush_seconds : float
-        Shortest time between two flushes; longer if flushing would take more than 5 % of the time.
+    `traced` are the names of the traced hyperparameters (:attr:`RunOptions.traced`). Two flushes are `flush_seconds`
+    apart, or more if flushing would take more than 5 % of the time.
     """
 
     def __init__(self, path: Path, traced: Sequence[str], flush_seconds: float = FLUSH_SECONDS) -> None:
