@@ -16,21 +16,11 @@ LOGARITHMIC = ("precision", "error_rate")
 
 @dataclass(frozen=True)
 class Traces:
-    """Traced quantities in the I saved rows of each of C chains.
+    """Traced quantities (C, I) in the I saved rows of each of C chains, of which the first `burn_in` are burn-in.
 
-    Attributes
-    ----------
-    log_joint : (C, I) float
-    num_clusters : (C, I) int
-    concentration : (C, I) float or None
-        None if the partition prior has none.
-    hyperparameters : dict of str to (C, I) float
-        Inferred hyperparameters of the likelihood, for example ``precision`` (infinite for the binomial) or, for one
-        sample, ``precision:SAMPLE``.
-    burn_in : int
-        Number of saved rows, at the beginning, that are burn-in.
-    iterations : (I,) int
-        Iteration of each saved row.
+    The concentration is None if the partition prior has none. The hyperparameters are those of the likelihood that are
+    inferred, for example ``precision`` (infinite for the binomial) or, for one sample, ``precision:SAMPLE``.
+    `iterations` (I,) has the iteration of each row.
     """
 
     log_joint: NDArray[np.float64]

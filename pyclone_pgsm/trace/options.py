@@ -30,23 +30,12 @@ RESOLVED = {"iterations": int, "burn_in": int, "until_converged": bool, "watch":
 class RunOptions:
     """Everything that determines a run except the data.
 
-    Attributes
-    ----------
-    settings : Settings
-    prior : dict
-        The partition prior with its initial values (see :func:`pyclone_pgsm.priors.prior_from_dict`).
-    model : ModelOptions
-        The likelihood and its options.
-    hyperparameters : tuple of str
-        Names of the likelihood's hyperparameters that are inferred.
-    rebuild : int
-        Iterations between two rebuilds of the statistics.
-    stopped : str or None
-        Why chains that run until convergence have ended: one of :data:`STOPPED`. The settings then have the actual
-        number of iterations and the burn-in found. None: the chains have not ended, or the number of iterations is
-        fixed.
-    moves : tuple of str
-        The moves of an iteration, for which there are counts; empty in traces of versions without counts.
+    `prior` is the partition prior with its initial values (:func:`pyclone_pgsm.priors.prior_from_dict`), and
+    `hyperparameters` names those of the likelihood that are inferred. The statistics are rebuilt every `rebuild`
+    iterations. `stopped`, one of :data:`STOPPED`, says why chains that run until convergence have ended; the settings
+    then have the actual number of iterations and the burn-in found. It is None if the chains have not ended, or the
+    number of iterations is fixed. `moves` are those of an iteration for which there are counts; none if the chains are
+    merged from traces with different moves.
     """
 
     settings: Settings

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -63,28 +64,13 @@ class Trace:
     Opening checks everything except the labels, outliers and watched prevalences of the saved iterations, and the
     states. These are checked when they are read; :meth:`check` reads them all.
 
-    Parameters
-    ----------
-    path : Path
-    likelihood : str or None
-        ``FILE.py:CLASS``, for a trace whose likelihood's code is in a file. A trace alone never causes such code to be
-        run. The file may have been renamed since the trace was made, but its content must be the same.
+    `likelihood` is ``FILE.py:CLASS``, for a trace whose likelihood's code is in a file. A trace alone never causes such
+    code to be run. The file may have been renamed since the trace was made, but its content must be the same.
 
-    Attributes
-    ----------
-    options : RunOptions
-    command, version : str
-        Command line and version of the program that made the trace.
-    data : Dataset
-    chains : list of ChainTrace
-    seeds : list of int
-        Seed of each chain's run.
+    `command` and `version` are those of the program that made the trace, `seeds` those of each chain's run.
 
-    Raises
-    ------
-    TraceError
-        The file does not exist, is not a trace, is damaged, or is from a later version; or `likelihood` is not the
-        trace's.
+    TraceError if the file does not exist, is not a trace, is damaged, or is from another version, or if `likelihood` is
+    not the trace's.
     """
 
     def __init__(self, path: Path, likelihood: str | None = None) -> None:
@@ -109,19 +95,13 @@ class Trace:
         except (OSError, RuntimeError, ValueError) as problem:
             raise TraceError(f"{path}: not a trace of pyclone-pgsm, or damaged: {problem}") from problem
         try:
-            self._read()
-            self._likelihood = self._trusted_likelihood(likelihood)
-            self._model: Model | None = None
-        except Fault as fault:
-            self.close()
-            raise self._damage(fault) from fault
+            with self._damage_told():
+                self._read()
+                self._likelihood = self._trusted_likelihood(likelihood)
+                self._model: Model | None = None
         except TraceError:
             self.close()
             raise
-        except Exception as problem:
-            self.close()
-            reason = f"{problem} is missing" if isinstance(problem, KeyError) else problem
-            raise self._damage(reason) from problem
 
     def _read(self) -> None:
         file = self._file
@@ -191,6 +171,17 @@ class Trace:
         return ChainTrace(
             **{name: found[name] for name in SERIES}, hyperparameters=hyperparameters, moves=moves
         )
+
+    @contextmanager
+    def _damage_told(self, where: str = "") -> Iterator[None]:
+        """Turn all problems with the content of the file, at the path `where`, into :class:`TraceError`."""
+        try:
+            yield
+        except TraceError:
+            raise
+        except Exception as problem:
+            reason = f"{problem} is missing" if isinstance(problem, KeyError) else problem
+            raise self._damage(f"{where}: {reason}" if where else reason) from problem
 
     def _damage(self, reason: object) -> TraceError:
         return TraceError(f"{self.path}: the trace is damaged: {reason}")
@@ -262,13 +253,10 @@ class Trace:
         """Read the labels (len(rows), T) of saved rows (increasing) of a chain."""
         found = self.rows_of(chain, "labels", rows)
         outliers = self.outliers(chain, rows)
-        where = f"chains/{chain}"
-        try:
-            schema.check_canonical(f"{where}/labels", found, rows)
+        with self._damage_told():
+            schema.check_canonical(f"chains/{chain}/labels", found, rows)
             expected = self.chains[chain].num_clusters[rows]
-            schema.check_num_clusters(f"{where}/num_clusters", expected, found, outliers, rows)
-        except Fault as fault:
-            raise self._damage(fault) from fault
+            schema.check_num_clusters(f"chains/{chain}/num_clusters", expected, found, outliers, rows)
         return found
 
     def outliers(self, chain: int, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -296,15 +284,13 @@ class Trace:
 
     def rows_of(self, chain: int, name: str, rows: NDArray[np.int64]) -> NDArray[Any]:
         """Read saved rows (increasing) of a dataset of a chain, without checks."""
-        try:
+        with self._damage_told(f"chains/{chain}/{name}"):
             dataset = self._file["chains"][str(chain)][name]
             if len(rows) and rows[-1] - rows[0] < 4 * len(rows):
                 return dataset[int(rows[0]) : int(rows[-1]) + 1][rows - rows[0]]
             return np.array([dataset[int(row)] for row in rows], dataset.dtype).reshape(
                 len(rows), dataset.shape[1]
             )
-        except Exception as problem:
-            raise self._damage(f"chains/{chain}/{name}: {problem}") from problem
 
     def check(self) -> None:
         """Read all labels, outliers, watched prevalences and states, to find damage before they are used."""
@@ -323,10 +309,8 @@ class Trace:
 
     def states(self) -> list[ChainState]:
         """Read the state from which each chain continues."""
-        try:
+        with self._damage_told():
             return [self._read_state(k) for k in range(len(self.chains))]
-        except Exception as problem:
-            raise self._damage(problem) from problem
 
     def check_visits(self, states: Sequence[ChainState], model: Model) -> None:
         """Raise :class:`TraceError` unless the states have a number of visits for each value of the model's choices."""

@@ -16,15 +16,7 @@ FORBIDDEN = re.compile("[\x00-\x1f\x7f-\x9f\u2028\u2029\ud800-\udfff]")
 
 
 class Fault(Exception):
-    """Something in a trace that does not match the schema.
-
-    Attributes
-    ----------
-    where : str
-        Path in the file, such as ``chains/0/labels``.
-    reason : str
-        What is wrong and what was expected.
-    """
+    """Something in a trace that does not match the schema: its path in the file, and what is wrong and was expected."""
 
     def __init__(self, where: str, reason: str) -> None:
         self.where, self.reason = where, reason
@@ -51,21 +43,10 @@ def within(
 
 
 class Values(NamedTuple):
-    """Allowed numbers of a dataset.
+    """Allowed numbers of a dataset; messages describe them as `expected`.
 
-    Attributes
-    ----------
-    dtype : str
-    is_allowed : callable
-        Maps an array to an array of bool.
-    expected : str
-        Description of allowed numbers, for messages.
-    description : str
-        Description of the dataset, stored as its attribute.
-    shape : tuple of int
-        Of a dataset of a chain: the shape of the values of one saved iteration.
-    grid : tuple of float
-        The allowed numbers, increasing, if a model limits a quantity to a few; empty if not.
+    `description` is stored as an attribute of the dataset, and `shape` is that of the values of one saved iteration.
+    `grid` has the allowed numbers, increasing, if a model limits a quantity to a few.
     """
 
     dtype: str
