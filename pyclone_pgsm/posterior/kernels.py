@@ -29,18 +29,9 @@ UNPLACED = -1
 class Table(NamedTuple):
     """Counts of an estimate against all draws, updated whenever items move.
 
-    Attributes
-    ----------
-    count : (R, C) int32
-        Number of items of each block in each cluster.
-    gain : (R, C) float64
-        ``step[count]``.
-    margin : (R,) int32
-        Number of placed items in each block.
-    size : (C,) int64
-        Number of items in each cluster, 0 for a cluster not in use.
-    sums : (4,) float64
-        Overlap, cluster, block, and the number of items placed.
+    `count` (R, C) is the number of items of each block in each cluster, `margin` (R,) that of placed items in each
+    block, `size` (C,) that of items in each cluster, 0 for a cluster not in use. `gain` (R, C) is ``step[count]``.
+    `sums` (4,) are overlap, cluster, block, and the number of items placed.
     """
 
     count: NDArray[np.int32]

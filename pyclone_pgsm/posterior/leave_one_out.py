@@ -43,26 +43,21 @@ def log_density_without(likelihood, prior, partition, i, slots, joins, cutoffs, 
     num_others = count if own_join == -np.inf else count + 1
     new_join = log_new_block(prior, num_others)
 
-    highest = new_join + likelihood.log_prior_predictive(i)
-    total = 1.0
+    log_new = new_join + likelihood.log_prior_predictive(i)
+    log_own = -np.inf
     if own_join > -np.inf:
-        log_p = own_join + likelihood.log_predictive_without(stats[own], i)
-        total += math.exp(-abs(log_p - highest))
-        highest = max(highest, log_p)
+        log_own = own_join + likelihood.log_predictive_without(stats[own], i)
+    highest, highest_join = max(log_own, log_new), max(own_join, new_join)
     for b in range(count):
         cutoffs[b] = highest - NEGLIGIBLE - joins[b]
     likelihood.log_predictives(stats, slots[:count], i, cutoffs, terms)
-    highest_join = max(own_join, new_join)
     for b in range(count):
-        highest_join = max(highest_join, joins[b])
-        log_p = joins[b] + terms[b]
-        if log_p > highest:
-            total = 1.0 + total * math.exp(highest - log_p)
-            highest = log_p
-        else:
-            total += math.exp(log_p - highest)
+        terms[b] += joins[b]
+        highest, highest_join = max(highest, terms[b]), max(highest_join, joins[b])
+    total = math.exp(log_own - highest) + math.exp(log_new - highest)
     normaliser = math.exp(own_join - highest_join) + math.exp(new_join - highest_join)
     for b in range(count):
+        total += math.exp(terms[b] - highest)
         normaliser += math.exp(joins[b] - highest_join)
     return highest + math.log(total) - highest_join - math.log(normaliser)
 

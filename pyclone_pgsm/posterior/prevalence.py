@@ -29,13 +29,8 @@ CHUNK = 4096  # mutations processed together
 class BlockPosteriors(NamedTuple):
     """Grid posteriors of all blocks of M partitions in D samples, each on its own window of the grid.
 
-    Attributes
-    ----------
-    first_block : (M + 1,) int64
-        Row of block 0 of each partition among all blocks.
-    low, start : (B, D), (B D + 1,) int64
-        First grid point of each window, and position of its values in `mass`.
-    mass : (N,) float32
+    `first_block` (M + 1,) is the row of block 0 of each partition among all blocks, `low` (B, D) the first grid point
+    of each window, and `start` (B D + 1,) the position of its values in `mass`.
     """
 
     first_block: NDArray[np.int64]
