@@ -7,16 +7,7 @@ from numpy.typing import ArrayLike, NDArray
 
 
 def canonical(labels: ArrayLike) -> NDArray[np.int64]:
-    """Number the clusters 0..K-1 in order of first appearance.
-
-    Parameters
-    ----------
-    labels : (N,) array of integers or other sortable values
-
-    Returns
-    -------
-    (N,) int64
-    """
+    """Number the clusters of (N,) labels, which may be anything sortable, 0..K-1 in order of first appearance."""
     labels = np.asarray(labels)
     N = len(labels)
     if N == 0:
@@ -32,18 +23,8 @@ def canonical(labels: ArrayLike) -> NDArray[np.int64]:
 
 
 def renumbered(labels: NDArray[np.int64], falling: NDArray[np.float64] | None = None) -> NDArray[np.int64]:
-    """Renumber the clusters 0..K-1 by decreasing values, ties by decreasing size, then by first appearance.
-
-    Parameters
-    ----------
-    labels : (N,) int64
-        Each of 0..K-1 occurs at least once.
-    falling : (K,) float64 or None
-        The values; None: sort by size.
-
-    Returns
-    -------
-    (N,) int64
+    """Renumber the clusters 0..K-1, none of them empty, by decreasing (K,) values, None for their sizes; ties by
+    decreasing size, then by first appearance.
     """
     keys: list[NDArray[Any]] = [np.unique(labels, return_index=True)[1], -np.bincount(labels)]
     if falling is not None:

@@ -35,24 +35,12 @@ LARGEST_START = 4 << 30  # largest size in bytes of the block statistics of a st
 
 @dataclass
 class ChainState:
-    """Everything that a chain needs to continue.
+    """Everything that a chain needs to continue: its ``iteration`` is the number done, ``labels`` are (T,), and
+    ``prior`` and ``values`` (those of the likelihood) have the current hyperparameters.
 
-    Attributes
-    ----------
-    iteration : int
-        Number of iterations done.
-    labels : (T,) int32
-    prior : Prior
-        With the current values of its hyperparameters.
-    values : tuple of float
-        Current hyperparameters of the likelihood.
-    rng : numpy.random.Generator
-    anchors : AnchorProposal
-    visits : (V,) int64
-        How often the chain took each value of the model's choices in the second half of the burn-in
-        (:class:`~pyclone_pgsm.likelihoods.choice.Visits`); empty at the start.
-    outliers : (T,) bool or None
-        Which observations are outliers; None if the model has none. Outliers have labels like the others.
+    ``visits`` (V,) counts how often the chain took each value of the model's choices in the second half of the burn-in
+    (:class:`~pyclone_pgsm.likelihoods.choice.Visits`); it is empty at the start. ``outliers`` (T,) says which
+    observations are outliers, None if the model has none. Outliers have labels like the others.
     """
 
     iteration: int
@@ -67,26 +55,12 @@ class ChainState:
 
 @dataclass
 class Records:
-    """Saved iterations of a chain, in order.
+    """Saved iterations of a chain, in order: one entry of each list per iteration.
 
-    Attributes
-    ----------
-    iteration, num_clusters : list of int
-    labels : list of (T,) int32
-        Blocks numbered by first appearance; each outlier is a block of its own.
-    log_joint, seconds : list of float
-        Log joint density, and the time that the iteration took.
-    prior_values : list of tuple of float
-        Hyperparameters of the partition prior, the concentration first.
-    values : list of tuple of float
-        Hyperparameters of the likelihood.
-    outliers : list of (T,) bool
-        Empty if the model has none. ``num_clusters`` does not count the blocks of outliers.
-    watched : list of (W,) float32
-        Watched quantities; empty unless ``settings.watch``.
-    moves : list of (M, 4) int64
-        :class:`~pyclone_pgsm.sampling.moves.MoveInfo` of each move of the iteration
-        (:func:`~pyclone_pgsm.sampling.moves.names_of_moves`).
+    ``labels`` number blocks by first appearance; each outlier is a block of its own, which ``num_clusters`` does not
+    count. ``prior_values`` begin with the concentration, ``seconds`` are the time that the iteration took. ``outliers``
+    is empty if the model has none, ``watched`` (W,) unless ``settings.watch``. ``moves`` are (M, 4), a
+    :class:`~pyclone_pgsm.sampling.moves.MoveInfo` of each of :func:`~pyclone_pgsm.sampling.moves.names_of_moves`.
     """
 
     iteration: list[int] = field(default_factory=list)
@@ -120,20 +94,9 @@ def start_chain(
 ) -> ChainState:
     """Return the first state of chain number `chain`.
 
-    Parameters
-    ----------
-    model : Model
-    prior : Prior
-    settings : Settings
-    chain : int
-    start_labels : (T,) array of int or None
-        Start to use instead of ``settings.init``; required if that is the name of a file (see
-        :func:`pyclone_pgsm.inputs.labels.read_labels`).
-
-    Raises
-    ------
-    UsageError
-        The start has more clusters than the prior allows or than fit in memory, or is a file without `start_labels`.
+    The (T,) `start_labels` are the start instead of ``settings.init``; they are required if that is the name of a file
+    (see :func:`pyclone_pgsm.inputs.labels.read_labels`). UsageError if the start has more clusters than the prior
+    allows or than fit in memory.
     """
     seeds = np.random.SeedSequence(settings.seed, spawn_key=(chain,))
     rng = np.random.Generator(np.random.PCG64(seeds))
@@ -165,31 +128,15 @@ def advance(
     rebuild: int,
     until: Callable[[int], bool],
 ) -> tuple[ChainState, Records, bool]:
-    """Continue a chain from `state`.
+    """Continue a chain from `state`, which is not changed except for its generator and its anchor proposal.
 
-    Parameters
-    ----------
-    model : Model
-        If it has outliers, they are drawn from the second half of the burn-in on: in the first iterations, with few
-        clusters, most observations would be taken for outliers.
-    settings : Settings
-        Resolved.
-    state : ChainState
-        Not changed, except for its generator and its anchor proposal.
-    rebuild : int
-        Number of iterations between two rebuilds of the statistics.
-    until : callable
-        Called with the number of iterations done wherever the chain may stop (multiples of `rebuild`); True stops it.
+    At each multiple of `rebuild`, where the statistics of the blocks are computed anew, `until` is called with the
+    number of iterations done; if it returns True, the chain stops. Outliers are drawn from the second half of the
+    burn-in on: in the first iterations, with few clusters, most observations would be taken for outliers.
 
-    Returns
-    -------
-    state : ChainState
-        State from which the chain can continue; if the number of iterations is not a multiple of `rebuild`, the state
-        at the last multiple.
-    records : Records
-        The iterations saved according to ``settings.thin``.
-    done : bool
-        Whether all iterations are done.
+    Returns the state from which the chain can continue (that at the last multiple of `rebuild`, if the chain ends
+    elsewhere), the iterations saved according to ``settings.thin``, and whether all iterations of the resolved
+    `settings` are done.
     """
     T = model.num_observations
     iterations, burn_in = settings.lengths

@@ -31,34 +31,12 @@ def run_chains(
     segment_seconds: float = 1.0,
     deadline: float = math.inf,
 ) -> Iterator[Segment]:
-    """Run all chains in threads until their end, yielding each segment of each chain.
+    """Run all chains in threads until their end, yielding each segment of each chain: its number, the state after the
+    segment, the records of the segment, and whether the chain has done all its iterations.
 
-    Parameters
-    ----------
-    model : Model
-    settings : Settings
-    states : list of ChainState
-        One per chain; ``states[k]`` is that of chain k.
-    rebuild : int
-        See :func:`advance`.
-    threads : int
-        Number of chains that run at the same time.
-    stop : threading.Event
-        Once it is set, every chain stops at the next opportunity; the iterations done are still yielded.
-    segment_seconds : float
-        Approximate duration of a segment, which does not affect the draws.
-    deadline : float
-        Time on the clock of ``time.monotonic`` after which every chain stops at the next opportunity.
-
-    Yields
-    ------
-    chain : int
-    state : ChainState
-        State after the segment.
-    records : Records
-        Iterations of the segment.
-    done : bool
-        Whether the chain has done all its iterations.
+    A segment takes about `segment_seconds`, which does not affect the draws. Once `stop` is set, or ``time.monotonic``
+    has passed the `deadline`, every chain stops at the next opportunity; the iterations done are still yielded. For
+    `rebuild` see :func:`~pyclone_pgsm.sampling.chain.advance`.
     """
 
     def is_over() -> bool:
@@ -96,25 +74,14 @@ def run_until_converged(
     stop: threading.Event,
     monitor: Monitor,
 ) -> Generator[Segment, None, End | None]:
-    """Run all chains from one check of the convergence rule to the next, until it is fulfilled.
+    """Run all chains from one check of the convergence rule to the next, until it is fulfilled; return None if
+    interrupted.
 
     All chains reach the number of iterations of a check before the rule is checked, with the draws up to there. So when
     chains stop is a function of the draws, whatever the number of threads and however often the run was interrupted.
     Only ``settings.max_time`` depends on the machine; when it is over, all chains catch up with the farthest one.
 
-    Parameters
-    ----------
-    run : callable
-        :func:`run_chains`; see there for the other parameters.
-    settings : Settings
-        Resolved, with ``until_converged``.
-    monitor : Monitor
-        With the earlier draws of the chains.
-
-    Returns
-    -------
-    End or None
-        None if interrupted.
+    `run` is :func:`run_chains`; see there for the other parameters. The `monitor` has the earlier draws of the chains.
     """
     states = list(states)
     most, first_burn_in = settings.lengths

@@ -50,15 +50,10 @@ WATCHED = "watched"
 
 @dataclass(frozen=True)
 class Rule:
-    """Which quantities are checked.
+    """Which quantities are checked: all but those that are only ``reported``, and those beyond a limit.
 
-    Attributes
-    ----------
-    reported : frozenset of str
-        Names of quantities that are reported but not checked.
-    beyond : mapping of str to float
-        Value above which the quantity of this name, or named ``NAME:SAMPLE``, makes no difference: it is not checked if
-        97.5 % of its draws are larger.
+    ``beyond`` has the value above which the quantity of this name, or named ``NAME:SAMPLE``, makes no difference: it is
+    not checked if 97.5 % of its draws are larger.
     """
 
     reported: frozenset[str] = frozenset()
@@ -74,15 +69,7 @@ class Rule:
 
 @dataclass(frozen=True)
 class QuantityCheck:
-    """Convergence of one quantity; NaN with too few draws.
-
-    Attributes
-    ----------
-    name : str
-    rhat, bulk_ess, tail_ess : float
-    is_required : bool
-        Whether the quantity is checked, or only reported.
-    """
+    """Convergence of one quantity, checked or (without ``is_required``) only reported; NaN with too few draws."""
 
     name: str
     rhat: float
@@ -98,16 +85,11 @@ class QuantityCheck:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Result of checking the rule.
+    """Result of checking the rule, for a number of iterations and a burn-in per chain.
 
-    Attributes
-    ----------
-    iterations, burn_in : int
-        Per chain.
-    quantities : tuple of QuantityCheck
-        One for every quantity, except that the worst represents all watched ones.
-    coclustering_sd : float
-        Mean standard deviation, between chains, of a pair's probability of sharing a block; NaN for a single chain.
+    ``quantities`` has an entry for every quantity, except that the worst represents all watched ones.
+    ``coclustering_sd`` is the mean standard deviation, between chains, of a pair's probability of sharing a block; NaN
+    for a single chain.
     """
 
     iterations: int
@@ -132,16 +114,8 @@ class Verdict:
 
 
 class Draws(NamedTuple):
-    """Saved iterations of a chain: n rows.
-
-    Attributes
-    ----------
-    iteration : (n,) int64
-    series : dict of str to (n,) float64
-        Quantities by name.
-    watched : (n, W) float32
-    together : (n, P) bool
-        Whether the two observations of each pair share a block.
+    """Saved iterations of a chain, n rows: (n,) numbers of the iterations, (n,) quantities by name, (n, W) watched
+    ones, and (n, P) whether the two observations of each pair share a block.
     """
 
     iteration: NDArray[np.int64]
@@ -196,14 +170,9 @@ def summaries_of(labels: NDArray[np.integer]) -> tuple[float, float]:
 
 
 class End(NamedTuple):
-    """Where chains stop.
+    """Where chains stop: iterations and burn-in per chain, and whether the rule is fulfilled.
 
-    Attributes
-    ----------
-    iterations, burn_in : int
-        Per chain.
-    converged : bool
-        Whether the rule is fulfilled; if not, the burn-in is half of the iterations, or longer if chains adapt longer.
+    If it is not, the burn-in is half of the iterations, or longer if chains adapt longer.
     """
 
     iterations: int
@@ -214,14 +183,7 @@ class End(NamedTuple):
 def find_end(chains: Sequence[Draws], rule: Rule, last: int, first_burn_in: int) -> End:
     """Check the rule after iteration `last`, and find the shortest of a few burn-ins with which it is fulfilled.
 
-    Parameters
-    ----------
-    chains : sequence of Draws
-    rule : Rule
-    last : int
-        Later iterations are ignored.
-    first_burn_in : int
-        Shortest burn-in, during which the chains adapt. Ignored if the chains stopped before its end.
+    No burn-in is shorter than `first_burn_in`, during which the chains adapt, unless they stopped before its end.
     """
     half = last // 2
     least = first_burn_in if first_burn_in < last else half

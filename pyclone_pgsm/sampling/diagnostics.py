@@ -15,23 +15,11 @@ ROUNDING = 1e-12
 
 
 def split_rhat(x: ArrayLike) -> float:
-    """Compute the rank-normalised split R-hat: the larger of that of the ranks and that of the folded ranks.
+    """Compute the rank-normalised split R-hat of (chains, draws): the larger of that of the ranks and of the folded
+    ranks.
 
-    Parameters
-    ----------
-    x : (chains, draws) array of floats
-        At least 4 draws per chain. If their number is odd, the middle one is left out.
-
-    Returns
-    -------
-    float
-        Close to 1 for chains that explore the same distribution; 1.01 is the authors' limit. 1 if all values
-        are equal up to rounding; infinity if the halves of the chains are stuck at different values.
-
-    Raises
-    ------
-    ValueError
-        Too few draws, the wrong shape, or a value that is not finite.
+    It is close to 1 for chains that explore the same distribution; 1.01 is the authors' limit. It is 1 if all values
+    are equal up to rounding, and infinite if the halves of the chains are stuck at different values.
     """
     halves = _split(_checked(x))
     folded = np.abs(halves - np.median(halves))
@@ -39,43 +27,20 @@ def split_rhat(x: ArrayLike) -> float:
 
 
 def effective_sample_size(x: ArrayLike) -> float:
-    """Compute the bulk effective sample size: that of the mean of the rank-normalised values.
+    """Compute the bulk effective sample size of (chains, draws): that of the mean of the rank-normalised values.
 
-    Parameters
-    ----------
-    x : (chains, draws) array of floats
-        At least 4 draws per chain. If their number is odd, the middle one is left out.
-
-    Returns
-    -------
-    float
-        At most S log10 S for S draws in total, as negatively correlated draws can give a better estimate of the mean
-        than independent ones. S if all values are equal up to rounding; about the number of chains if each is
-        stuck at a value of its own.
-
-    Raises
-    ------
-    ValueError
-        Too few draws, the wrong shape, or a value that is not finite.
+    It is at most S log10 S for S draws in total, as negatively correlated draws can give a better estimate of the mean
+    than independent ones. It is S if all values are equal up to rounding, and about the number of chains if each is
+    stuck at a value of its own.
     """
     halves = _split(_checked(x))
     return float(halves.size) if np.all(halves == halves[0, 0]) else _size_of_mean(_normal_scores(halves))
 
 
 def tail_effective_sample_size(x: ArrayLike) -> float:
-    """Compute the tail effective sample size: the smaller of those of the 5 % and the 95 % quantile.
+    """Compute the tail effective sample size of (chains, draws): the smaller of those of the 5 % and the 95 % quantile.
 
     The effective sample size of a quantile is that of the share of values up to it.
-
-    Parameters
-    ----------
-    x : (chains, draws) array of floats
-        As in :func:`effective_sample_size`.
-
-    Raises
-    ------
-    ValueError
-        Too few draws, the wrong shape, or a value that is not finite.
     """
     x = _checked(x)
     sizes = []

@@ -23,12 +23,7 @@ SUMMARIES = "entropy", "largest_share"
 class Monitor:
     """Collects the quantities of each saved iteration that the rule needs.
 
-    Parameters
-    ----------
-    num_observations, chains : int
-    names : sequence of str
-        Names of the hyperparameters: those of the partition prior, then those of the likelihood.
-    rule : Rule
+    `names` are those of the hyperparameters: of the partition prior, then of the likelihood.
     """
 
     def __init__(self, num_observations: int, chains: int, names: Sequence[str], rule: Rule) -> None:

@@ -26,17 +26,7 @@ from pyclone_pgsm.sampling.settings import Settings
 
 
 class MoveInfo(NamedTuple):
-    """Counts of the moves of a step.
-
-    Attributes
-    ----------
-    tried : int
-        Number of moves.
-    changed : int
-        Number of moves that changed the partition.
-    split, merged : int
-        Number of moves that increased, and that decreased, the number of blocks.
-    """
+    """How many moves of a step were tried, changed the partition, and increased or decreased its number of blocks."""
 
     tried: int
     changed: int
@@ -180,17 +170,9 @@ def names_of_moves(settings: Settings, num_observations: int) -> tuple[str, ...]
 
 
 def make_steps(model: Model, settings: Settings, values: Values, anchors: AnchorProposal) -> list[Step]:
-    """Make the steps of an iteration, in order.
+    """Make the steps of an iteration, in order, with resolved settings and the chain's proposal of anchors.
 
-    Parameters
-    ----------
-    model : Model
-    settings : Settings
-        Resolved.
-    values : tuple of float
-        Any values of the hyperparameters: the steps can be used at all others.
-    anchors : AnchorProposal
-        The chain's proposal, which draws the anchors of every move.
+    `values` are any hyperparameters of the likelihood: the steps can be used at all others.
     """
     likelihood = model.likelihood(values)
     return [

@@ -80,16 +80,9 @@ def draw_second_states(
 ) -> SecondStates:
     """Draw when N mutations arose, and on which copies, on segments with an event.
 
-    Parameters
-    ----------
-    alleles : (N, 2) int64
-        Copies of the two alleles in all tumour cells before the event.
-    events, owner : (N, 2) and (N,) int64
-        The event on the mutation's segment, from `draw_event`, and the clone that has it.
-    cluster : (N,) int64
-        Clone of the mutation.
-    prevalence, within : (K, D) float64 and (K, K) bool
-        Prevalences of the clones, and their tree, from `draw_tree_prevalences`.
+    Before the event, all tumour cells have (N, 2) copies of the two `alleles`. The (N, 2) `events` of
+    :func:`draw_event` belong to the (N,) clones `owner`; the (N,) `cluster` is the clone of the mutation. `prevalence`
+    (K, D) and `within` (K, K) come from :func:`draw_tree_prevalences`.
     """
     drawn = [_draw_copies(*arguments, within, rng) for arguments in zip(alleles, events, owner, cluster)]
     before, after = np.array(drawn, float).reshape(-1, 2).T[:, :, np.newaxis]

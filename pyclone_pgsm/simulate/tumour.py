@@ -136,14 +136,8 @@ def variant_share(
 ) -> NDArray[np.float64]:
     """Return xi, the expected share of reads that show the variant (see the module docstring).
 
-    Parameters
-    ----------
-    genotype : (..., 4) int64
-        c_normal, c_reference, c_variant, mutant copies.
-    prevalence, tumour_content : float arrays
-        phi and t; they and ``genotype[..., 0]`` broadcast together.
-    error_rate : float
-        Shares of variant copies are clipped to [error_rate, 1 - error_rate].
+    A (..., 4) `genotype` has c_normal, c_reference, c_variant and the mutant copies; it broadcasts with phi and t.
+    Shares of variant copies are clipped to [error_rate, 1 - error_rate].
     """
     normal, reference, variant, mutant = np.moveaxis(genotype, -1, 0)
     phi, t = np.asarray(prevalence, float), np.asarray(tumour_content, float)
