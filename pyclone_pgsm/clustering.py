@@ -35,6 +35,7 @@ from pyclone_pgsm.analyses.precompile import compile_ahead
 from pyclone_pgsm.analyses.results import check_criterion, check_folder
 from pyclone_pgsm.analyses.run import Progress
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.files import check_new
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.likelihoods.matrix import find_table_likelihood
 from pyclone_pgsm.posterior.matrix import predictive
@@ -207,12 +208,12 @@ def cluster(
     threads : int or None
         Chains that run at the same time; None: one for each processor. This does not affect the result.
     trace : Path, str or None
-        File for the trace (replaced if it exists), for ``pyclone-pgsm resume``, ``summarize`` and so on. None: in `out`
-        if given, else in a temporary folder that is removed with the result.
+        File for the trace, for ``pyclone-pgsm resume``, ``summarize`` and so on. None: in `out` if given, else in a
+        temporary folder that is removed with the result.
     out : Path, str or None
         Folder for everything that the command ``cluster`` writes: tables, pictures, report and trace.
     force : bool
-        Replace results in `out`.
+        Replace an existing `trace`, or results in `out`.
     progress : callable or None
         Called regularly with a chain, the iterations it has done, those it is to do, and its number of clusters.
 
@@ -227,7 +228,7 @@ def cluster(
     UsageError
         Data, settings or parameters are invalid.
     OutputError
-        The trace or the folder cannot be written.
+        The trace or results exist and `force` is False, or they cannot be written.
     KeyboardInterrupt
         The user pressed Ctrl-C. The iterations done are in the trace, if it is kept.
     """
@@ -242,6 +243,8 @@ def cluster(
         raise UsageError("`trace` and `out`: give one of them; the trace in the folder `out` is trace.h5")
     if out is not None:
         check_folder(Path(out), force, MatrixAnalysis.files)
+    if trace is not None:
+        check_new(Path(trace), force)
     data = as_matrix(X)
     settings = mixture_settings(settings, len(data.values))
     find_table_likelihood(likelihood, parameters)

@@ -1,7 +1,7 @@
 """Checks of arguments: their types, and the bounds of the integer options with the reasons for the upper ones."""
 
 import reprlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from contextlib import suppress
 from numbers import Integral, Real
 from os import PathLike
@@ -31,6 +31,8 @@ BOUNDS: dict[str, tuple[int, int, str]] = {
 """Smallest and largest value of each integer setting, and the reason for the upper bound."""
 
 
+Effects = Mapping[str, tuple[str, Collection[Any]]]
+"""Options that have an effect only with some values of another option: its name and these values."""
 OR_NONE = ", or None, which is automatic"
 """Ends the message of a parameter that may be None."""
 
@@ -44,6 +46,16 @@ def check_choice(parameter: str, value: object, known: Collection[str], may_be_n
     """Refuse, with UsageError, a value that is not one of the texts in `known`."""
     if not (value in known if isinstance(value, str) else value is None and may_be_none):
         refuse(parameter, value, f"one of {', '.join(known)}")
+
+
+def check_effects(given: Collection[str], options: Mapping[str, Any], effects: Effects) -> None:
+    """Refuse, with UsageError, an option of those in `given` that has no effect with the values in `options`."""
+    for name, (other, values) in effects.items():
+        if name in given and options[other] not in values:
+            raise UsageError(
+                f"`{name}` {options[name]}: has no effect with `{other}` {options[other]}: leave it out, or use "
+                f"`{other}` {' or '.join(map(str, values))}"
+            )
 
 
 def check_kind(parameter: str, value: object, kind: Any, expected: str) -> None:
@@ -77,13 +89,7 @@ def check_whole(parameter: str, value: Any, otherwise: str = "") -> int:
 
 
 def check_range(parameter: str, value: Any, least: int, most: int, reason: str, otherwise: str = "") -> int:
-    """Check that a value is a whole number in its range, and return it as an int.
-
-    Raises
-    ------
-    UsageError
-        It is not; the message names the parameter and the bound, and the reason for an upper bound.
-    """
+    """Return a whole number in its range as an int, or raise UsageError, which has the reason for the upper bound."""
     value = check_whole(parameter, value, otherwise)
     if value < least:
         raise UsageError(f"`{parameter}` {value}: must be at least {least}")

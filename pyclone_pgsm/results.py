@@ -28,6 +28,7 @@ from pyclone_pgsm.analyses.run_json import run_report
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.exports import Answer, ExportOptions, check_output, export, find_format
 from pyclone_pgsm.exports.answer import DEFAULT_ERROR_RATE, DEFAULT_PATIENT
+from pyclone_pgsm.files import check_new
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.posterior.convergence import common_iterations
 from pyclone_pgsm.posterior.mixture import MixtureSummary
@@ -68,23 +69,10 @@ class Plots:
 
 
 class Source(NamedTuple):
-    """A trace, and how it is summarised.
+    """A trace, and how it is summarised: None for ``criterion`` and ``burn_in`` are the defaults.
 
-    Attributes
-    ----------
-    trace : Path
-    criterion : str or None
-        Criterion of the consensus partition; None: the default.
-    burn_in : int or None
-        Iterations to skip; None: the burn-in of the run.
-    thresholds : Thresholds
-        Thresholds of presence and clonality.
-    likelihood : str or None
-        The trace's likelihood if its code is in a file (see :class:`~pyclone_pgsm.trace.Trace`).
-    found : posterior.summarize.Result or None
-        The summary, if it exists already.
-    folder : Path or None
-        A temporary folder that is removed with the result.
+    ``found`` is the summary, if it exists already; ``folder`` is a temporary one that is removed with the result. For
+    ``likelihood`` see :class:`~pyclone_pgsm.trace.Trace`.
     """
 
     trace: Path
@@ -248,13 +236,15 @@ class Result:
         options = ExportOptions(patient, primary, named, source_sample, frozenset(drivers))
         return export(answer, chosen, out, options)
 
-    def report(self, path: Path | str | None = None) -> Path:
+    def report(self, path: Path | str | None = None, *, force: bool = False) -> Path:
         """Write the report, one HTML page.
 
         Parameters
         ----------
         path : Path, str or None
-            The file, replaced if it exists; None: ``report.html`` in the folder of the trace.
+            The file; None: ``report.html`` in the folder of the trace.
+        force : bool
+            Replace an existing file.
 
         Returns
         -------
@@ -264,10 +254,11 @@ class Result:
         Raises
         ------
         OutputError
-            The file cannot be written.
+            The file exists and `force` is False, or it cannot be written.
         """
         check_path("path", path)
         path = self.path.parent / REPORT if path is None else Path(path)
+        check_new(path, force)
         criterion, burn_in = self._source.criterion, self._source.burn_in
         with self._trace() as trace:
             run = run_report(trace, self._found, criterion, burn_in, {}, memory_of(trace))
@@ -382,11 +373,6 @@ def run_plan(
     Results are written to the folder `out`, or only the trace to the file `trace`. If both are None, a temporary folder
     is made, and removed with the result. For other parameters see :class:`Source` and
     :func:`pyclone_pgsm.analyses.run.start`.
-
-    Raises
-    ------
-    OutputError, UsageError, KeyboardInterrupt
-        The results cannot be written, options are invalid, or the user pressed Ctrl-C.
     """
     check_kind("progress", progress, Callable | None, "a function")
     how: dict[str, Any] = {"threads": threads, "command": command, "progress": progress}

@@ -253,7 +253,12 @@ def test_what_a_result_has(result: Result, tmp_path: Path) -> None:
     with pytest.raises(AttributeError, match=r"no picture 'pie'; there are .*traces"):
         result.plot.pie()
     assert b"</html>" in result.report(tmp_path / "page.html").read_bytes()
-    assert result.report() == result.path.parent / "report.html"
+    (tmp_path / "page.html").write_text("mine")
+    with pytest.raises(OutputError, match=r"page\.html exists already: use `force` to replace it"):
+        result.report(tmp_path / "page.html")
+    assert (tmp_path / "page.html").read_text() == "mine"
+    assert b"</html>" in result.report(tmp_path / "page.html", force=True).read_bytes()
+    assert result.report(force=True) == result.path.parent / "report.html"
     result.export("pyclone-vi", tmp_path / "export.tsv")
     exported = pd.read_csv(tmp_path / "export.tsv", sep="\t")
     assert exported["cluster_id"].tolist() == result.mutations["cluster_id"].tolist()
@@ -267,6 +272,14 @@ def test_mistakes_with_results(result: Result) -> None:
         (lambda: result.report(3), "`path` 3: must be a path"),  # type: ignore[arg-type]
         (lambda: result.export("maf", 3), "`out` 3: must be a path"),  # type: ignore[arg-type]
         (lambda: result.export(["maf"], "x"), r"`format` \['maf'\]: must be one of"),  # type: ignore[arg-type]
+        (
+            lambda: result.export("pyclone", "x", drivers=["TP53"]),
+            "`drivers` .*TP53.*: has no effect with `format` pyclone: leave it out, or use `format` ctree or revolver",
+        ),
+        (
+            lambda: ModelOptions(density="binomial", precision=100.0),
+            "`precision` 100.0: has no effect with `density` binomial",
+        ),
         (lambda: read_tables(3), "`paths` 3: must be the path of a table"),  # type: ignore[arg-type]
     ):
         with pytest.raises(UsageError, match=message):
@@ -315,4 +328,4 @@ def test_the_temporary_trace_goes_with_the_result(tmp_path: Path) -> None:
     gc.collect()
     assert not folder.exists()
     with pytest.raises(TraceError, match=r"this trace was temporary.*keep it with `out`"):
-        again.report(tmp_path / "page.html")
+        again.report(tmp_path / "again.html")

@@ -68,9 +68,11 @@ def _with_iterations(trace: Trace, iterations: int) -> RunOptions | None:
 
 def _until_converged(trace: Trace, max_iterations: int | None, max_time: float | None) -> RunOptions | None:
     options, settings = trace.options, trace.options.settings
+    done = _longest(trace)
+    if max_iterations is not None and max_iterations < done:
+        raise UsageError(f"`max_iterations` {max_iterations}: {trace.path} has {done} already; give more")
     if options.stopped == "converged":
         return None
-    done = _longest(trace)
     if not settings.until_converged:
         most = Settings().resolve(len(trace.data.names)).lengths[0]
         most = max(most, 2 * done)
@@ -79,8 +81,6 @@ def _until_converged(trace: Trace, max_iterations: int | None, max_time: float |
     else:
         most = settings.max_iterations or settings.lengths[0]
     if max_iterations is not None:
-        if max_iterations < done:
-            raise UsageError(f"`max_iterations` {max_iterations}: {trace.path} has {done} already; give more")
         most = -(-max_iterations // 10) * 10
     if max_time is None and options.stopped is None:
         max_time = settings.max_time

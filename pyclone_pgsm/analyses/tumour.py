@@ -22,7 +22,15 @@ from pyclone_pgsm.posterior.convergence import Diagnostic, is_precision
 from pyclone_pgsm.posterior.states import absent_everywhere
 from pyclone_pgsm.posterior.summarize import Result
 from pyclone_pgsm.posterior.summary import Summary
-from pyclone_pgsm.ranges import OR_NONE, check_choice, check_number, check_whole, refuse
+from pyclone_pgsm.ranges import (
+    OR_NONE,
+    Effects,
+    check_choice,
+    check_effects,
+    check_number,
+    check_whole,
+    refuse,
+)
 from pyclone_pgsm.trace import Trace
 from pyclone_pgsm.trace.dataset import ModelOptions as StoredOptions
 from pyclone_pgsm.trace.tumour import TumourData
@@ -44,6 +52,8 @@ OBSERVATION = 250
 """Bytes for each mutation and sample: thirteen columns of 8 bytes, and as much again while they are read."""
 LEAST_PRECISION, MOST_PRECISION = 0.1, 1e9
 LEAST_OUTLIERS = 1e-9
+EFFECTS: Effects = {"precision": ("density", ("beta-binomial",))}
+"""Options of one density."""
 
 
 @dataclass(frozen=True)
@@ -90,6 +100,7 @@ class ModelOptions:
         elif self.precision is not None:
             object.__setattr__(self, "precision", check_number("precision", self.precision))
             self._check_precision(self.precision)
+        check_effects([] if self.precision is None else ["precision"], vars(self), EFFECTS)
         checked_means(self.tumour_content)
         if self.grid_size is not None:
             object.__setattr__(self, "grid_size", check_whole("grid_size", self.grid_size, OR_NONE))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,9 +18,16 @@ from pyclone_pgsm.cli.options import (
     TUMOUR_OPTIONS,
     WRITING_OPTIONS,
     output_option,
+    some,
     taking,
 )
-from pyclone_pgsm.cli.parsing import command_line, parse_number, result_options, sampling_plan
+from pyclone_pgsm.cli.parsing import (
+    command_line,
+    parse_number,
+    refuse_ineffective,
+    result_options,
+    sampling_plan,
+)
 from pyclone_pgsm.cli.progress import progress_bars, say
 from pyclone_pgsm.cli.tumours import (
     SEGMENT_OPTIONS,
@@ -40,13 +47,12 @@ if TYPE_CHECKING:
     from pyclone_pgsm.analyses.run import ModelOptions
 
 
-def _model_options(given: dict[str, Any]) -> ModelOptions:
-    from pyclone_pgsm.analyses.run import ModelOptions
+def _model_options(context: typer.Context) -> ModelOptions:
+    from pyclone_pgsm.analyses.tumour import EFFECTS, ModelOptions
     from pyclone_pgsm.tumour.model import PER_SAMPLE
 
-    precision = given["precision"]
-    if given["density"] == "binomial" and precision != "infer":
-        raise UsageError(f"--precision {precision}: the binomial has none; leave out --density binomial")
+    given, precision = context.params, context.params["precision"]
+    refuse_ineffective(context, EFFECTS)
     return ModelOptions(
         given["genotype_prior"],
         given["density"],
@@ -77,24 +83,23 @@ def analyze(
     """Cluster the mutations of a tumour: read, run the chains, write clusters, prevalences, tables and pictures."""
     given = context.params
     with mistakes_reported():
-        settings, prior = sampling_plan(given)
+        settings, prior = sampling_plan(context)
         compile_ahead("pyclone", settings, given["threads"])
         from pyclone_pgsm.analyses import run as analysis
         from pyclone_pgsm.analyses.results import check_folder
         from pyclone_pgsm.analyses.tumour import TumourAnalysis
 
-        model = _model_options(given)
-        results = result_options(given)
+        model = _model_options(context)
+        results = result_options(context)
         found = tumours(inputs, given)
 
     def work(tumour: Tumour, folder: Path) -> None:
         reading = read(tumour, given)
-        resolved = settings.resolve(reading.observations.num_mutations)
         check_folder(folder, given["force"], TumourAnalysis.files, [*tumour.files, Path(settings.start)])
         if not given["quiet"]:
             warn(reading.warnings, tumour.name)
-        with progress_bars(given["quiet"], resolved.chains) as progress:
-            plan = analysis.plan_tumour(reading, model, resolved, prior, given["threads"])
+        with progress_bars(given["quiet"], settings.chains) as progress:
+            plan = analysis.plan_tumour(reading, model, settings, prior, given["threads"])
             result = analysis.fill_folder(
                 plan,
                 folder,
@@ -149,7 +154,7 @@ def run(
     """Run the chains only, and write their trace."""
     given = context.params
     with mistakes_reported():
-        settings, prior = sampling_plan(given)
+        settings, prior = sampling_plan(context)
         compile_ahead("pyclone", settings, given["threads"])
         from pyclone_pgsm.analyses import run as analysis
         from pyclone_pgsm.files import check_new, make_folder, refuse_inputs
@@ -159,23 +164,22 @@ def run(
         from pyclone_pgsm.trace import Trace
         from pyclone_pgsm.tumour.options import TUMOUR
 
-        model = _model_options(given)
+        model = _model_options(context)
         found = tumours(inputs, given)
 
     def work(tumour: Tumour, place: Path) -> None:
         trace = place / "trace.h5" if tumour.name else place
         reading = read(tumour, given)
-        resolved = settings.resolve(reading.observations.num_mutations)
         if trace.is_dir():
             raise OutputError(f"{trace} is a folder: give the name of a file with -o")
         check_new(trace, given["force"])
         refuse_inputs([trace], [*tumour.files, Path(settings.start)])
         threads = given["threads"]
-        plan = analysis.plan_tumour(reading, model, resolved, prior, threads)
+        plan = analysis.plan_tumour(reading, model, settings, prior, threads)
         make_folder(trace.parent)
         if not given["quiet"]:
             warn(reading.warnings, tumour.name)
-        with writing(trace), progress_bars(given["quiet"], resolved.chains) as progress:
+        with writing(trace), progress_bars(given["quiet"], settings.chains) as progress:
             check_new(trace, given["force"])  # another run may have made it in the meantime
             analysis.start(plan, trace, threads=threads, command=command_line(), progress=progress)
         with Trace(trace, TUMOUR) as opened:
@@ -184,7 +188,7 @@ def run(
             apart.append(str(trace))
         if not given["quiet"]:
             print(verdict_line(verdict))
-            print(f"{count(resolved.chains, 'chain')} written to {trace}")
+            print(f"{count(settings.chains, 'chain')} written to {trace}")
 
     apart: list[str] = []
     each_tumour(found, out, work, given["quiet"])
@@ -192,7 +196,7 @@ def run(
 
 
 @taking(
-    {name: TUMOUR_OPTIONS[name] for name in ("tumour_content", "genotype_prior")},
+    some(TUMOUR_OPTIONS, "tumour_content", "genotype_prior"),
     SEGMENT_OPTIONS,
     WRITING_OPTIONS,
 )

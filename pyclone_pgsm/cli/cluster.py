@@ -98,8 +98,8 @@ def cluster(
 
         parameters = parse_parameters(given["param"])
         find_table_likelihood(likelihood, parameters)
-        settings, prior = sampling_plan(given)
-        results = result_options(given)
+        settings, prior = sampling_plan(context)
+        results = result_options(context)
         matrix = read_matrix(data, given["id_column"], given["ignore"] or ())
         rows = DataMatrix(matrix.row_names, matrix.column_names, matrix.values)
         columns = None

@@ -7,7 +7,7 @@ import typer
 
 from pyclone_pgsm.cli.mistakes import mistakes_reported
 from pyclone_pgsm.cli.options import CONCLUSION_OPTIONS, WRITING_OPTIONS, grouped, output_option, taking
-from pyclone_pgsm.cli.parsing import split_sample
+from pyclone_pgsm.cli.parsing import refuse_ineffective, split_sample
 from pyclone_pgsm.cli.traces import FileLikelihood
 
 FORMAT_NAMES = (
@@ -41,7 +41,7 @@ def report(
             result, consensus=given["consensus"], burn_in=given["burn_in"], likelihood=likelihood
         )
         make_folder(out.parent)
-        opened.report(out)
+        opened.report(out, force=given["force"])
         if not given["quiet"]:
             print("\n".join([*opened.notes, f"written: {out}"]))
 
@@ -81,7 +81,7 @@ def export(
     """Write a result in the format of another tool, and list what the format cannot represent."""
     given = context.params
     with mistakes_reported():
-        from pyclone_pgsm.exports import check_output, find_format
+        from pyclone_pgsm.exports import EFFECTS, check_output, find_format
         from pyclone_pgsm.files import refuse_inputs
         from pyclone_pgsm.results import open_trace
 
@@ -89,6 +89,7 @@ def export(
         sample, file = split_sample(source) if source is not None else (None, None)
         path = None if file is None else Path(file)
         chosen = find_format(format)
+        refuse_ineffective(context, EFFECTS)
         check_output(chosen, out, force)
         written = [out / name for name in chosen.files] or [out]
         refuse_inputs(written, filter(None, (path, drivers, result, result / "trace.h5")))

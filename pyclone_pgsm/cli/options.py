@@ -37,6 +37,11 @@ def taking(*groups: Options) -> Callable[[Callable[..., None]], Callable[..., No
     return decorate
 
 
+def some(group: Options, *names: str) -> Options:
+    """Return some options of a group."""
+    return {name: group[name] for name in names}
+
+
 METAVARS = {int: "INT", float: "FLOAT", str: "NAME", Path: "FILE"}
 
 
@@ -299,8 +304,3 @@ STATE_OPTIONS = grouped(
         "clonal_above": (float, 0.95, "Prevalence above which a mutation is clonal."),
     },
 )
-BURN_IN, THREADS, MAX_ITERATIONS, MAX_TIME, REQUIRE_CONVERGENCE = (
-    CHAIN_OPTIONS[name][0]
-    for name in ("burn_in", "threads", "max_iterations", "max_time", "require_convergence")
-)
-FORCE, QUIET = (annotation for annotation, _ in WRITING_OPTIONS.values())

@@ -6,13 +6,16 @@ import json
 import shlex
 import sys
 from collections.abc import Callable
-from dataclasses import fields
+from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.ranges import Effects, check_effects
 
 if TYPE_CHECKING:
+    import typer
+
     from pyclone_pgsm.analyses.run import ResultOptions
     from pyclone_pgsm.priors import Prior
     from pyclone_pgsm.sampling.settings import Settings
@@ -83,30 +86,50 @@ def parse_formats(text: str) -> list[str]:
     return formats
 
 
-def sampling_plan(given: dict[str, Any]) -> tuple[Settings, Prior]:
+def given_options(context: typer.Context) -> set[str]:
+    """Return the names of the options that the user gave, also of those given with their default."""
+    sources = {name: context.get_parameter_source(name) for name in context.params}
+    return {name for name, source in sources.items() if source is not None and source.name == "COMMANDLINE"}
+
+
+def refuse_ineffective(context: typer.Context, effects: Effects) -> None:
+    """Refuse, with UsageError, options that have no effect with the others, also if their value is the default."""
+    check_effects(given_options(context), context.params, effects)
+
+
+def sampling_plan(context: typer.Context) -> tuple[Settings, Prior]:
     """Return settings and partition prior from the options of a command."""
     from pyclone_pgsm.priors import make_prior
+    from pyclone_pgsm.priors.making import EFFECTS
     from pyclone_pgsm.sampling.chains import effective_threads
-    from pyclone_pgsm.sampling.settings import Settings
+    from pyclone_pgsm.sampling.settings import OF_PARTICLES, Settings
 
+    given, chosen = context.params, given_options(context)
     names = [field.name for field in fields(Settings) if field.name in given]
     iterations = parse_number("iterations", given["iterations"], "auto", int)
     settings = Settings(**{name: given[name] for name in names} | {"iterations": iterations})
+    settings.check_effects(chosen)
+    if settings.sampler is None and not chosen.isdisjoint(OF_PARTICLES):
+        settings = replace(settings, sampler="mixed")  # also where a value that is given is the default
     effective_threads(given["threads"], settings.chains)
     discount = parse_number("discount", given["discount"], "infer", float)
     prior = make_prior(
         given["prior"], given["concentration"], given["concentration_prior"], discount, given["max_clusters"]
     )
+    refuse_ineffective(context, EFFECTS)
     return settings, prior
 
 
-def result_options(given: dict[str, Any]) -> ResultOptions:
+def result_options(context: typer.Context) -> ResultOptions:
     """Return the options for writing results from the options of a command."""
     from pyclone_pgsm.analyses.pages import PAGES
     from pyclone_pgsm.analyses.results import check_criterion
     from pyclone_pgsm.posterior.states import Thresholds
 
+    given = context.params
     formats, pages = parse_formats(given["formats"]), [name for name in PAGES if given[name]]
+    if not given["plots"] and "formats" in given_options(context):
+        raise UsageError(f"--format {given['formats']}: has no effect with --no-plots: leave one of them out")
     check_criterion(given["consensus"])
     chosen: ResultOptions = {
         "criterion": given["consensus"],

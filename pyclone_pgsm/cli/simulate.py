@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from pyclone_pgsm.cli.mistakes import mistakes_reported
-from pyclone_pgsm.cli.options import CHAIN_OPTIONS, WRITING_OPTIONS, grouped, output_option, taking
+from pyclone_pgsm.cli.options import CHAIN_OPTIONS, WRITING_OPTIONS, grouped, output_option, some, taking
+from pyclone_pgsm.cli.parsing import refuse_ineffective
 
 SIMULATION_OPTIONS = grouped(
     None,
@@ -53,23 +54,23 @@ SIMULATION_OPTIONS = grouped(
         ),
         "name": (str, "simulated", "Name of the files."),
     },
-) | {"seed": CHAIN_OPTIONS["seed"]}
+)
 
 
-@taking(SIMULATION_OPTIONS, WRITING_OPTIONS)
+@taking(SIMULATION_OPTIONS, some(CHAIN_OPTIONS, "seed"), WRITING_OPTIONS)
 def simulate(
     context: typer.Context, out: Annotated[Path, output_option("Folder for the files.", "DIR")]
 ) -> None:
     """Simulate data with a known truth: NAME.tsv, NAME.truth.tsv and NAME.json."""
     given = context.params
     with mistakes_reported():
-        from pyclone_pgsm.simulate.options import SimulationOptions
+        from pyclone_pgsm.simulate.options import EFFECTS, SimulationOptions
         from pyclone_pgsm.simulate.writing import write_simulation
 
         chosen = {field.name: given[field.name] for field in fields(SimulationOptions)}
         chosen |= {"purity": given["purity"] or 0.8, "precision": given["precision"] or float("inf")}
-        paths = write_simulation(
-            out, SimulationOptions(**chosen), given["seed"], name=given["name"], force=given["force"]
-        )
+        options = SimulationOptions(**chosen)
+        refuse_ineffective(context, EFFECTS)
+        paths = write_simulation(out, options, given["seed"], name=given["name"], force=given["force"])
         if not given["quiet"]:
             print("\n".join(map(str, paths)))

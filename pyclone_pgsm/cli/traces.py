@@ -7,22 +7,17 @@ import typer
 
 from pyclone_pgsm.cli.mistakes import mistakes_reported, require_convergence
 from pyclone_pgsm.cli.options import (
-    BURN_IN,
-    FORCE,
-    MAX_ITERATIONS,
-    MAX_TIME,
-    QUIET,
-    REQUIRE_CONVERGENCE,
+    CHAIN_OPTIONS,
     STATE_OPTIONS,
     SUMMARY_OPTIONS,
-    THREADS,
     WRITING_OPTIONS,
     output_option,
+    some,
     taking,
 )
-from pyclone_pgsm.cli.parsing import parse_formats, parse_number, result_options
+from pyclone_pgsm.cli.parsing import given_options, parse_formats, parse_number, result_options
 from pyclone_pgsm.cli.progress import progress_bars, say
-from pyclone_pgsm.errors import OutputError
+from pyclone_pgsm.errors import OutputError, UsageError
 
 FileLikelihood = Annotated[
     str | None,
@@ -36,7 +31,12 @@ FileLikelihood = Annotated[
 Existing = Annotated[Path, typer.Argument(metavar="TRACE", help="A trace made by run, analyze or cluster.")]
 
 
+@taking(
+    some(CHAIN_OPTIONS, "max_iterations", "max_time", "require_convergence", "threads"),
+    some(WRITING_OPTIONS, "quiet"),
+)
 def resume(
+    context: typer.Context,
     trace: Existing,
     iterations: Annotated[
         str | None,
@@ -47,12 +47,7 @@ def resume(
             "\\[default: as the trace says]",
         ),
     ] = None,
-    max_iterations: MAX_ITERATIONS = None,
-    max_time: MAX_TIME = None,
-    require: REQUIRE_CONVERGENCE = False,
     likelihood: FileLikelihood = None,
-    threads: THREADS = None,
-    quiet: QUIET = False,
 ) -> None:
     """Continue the chains of a trace that stopped or was killed; the result is that of an uninterrupted run."""
     with mistakes_reported(trace):
@@ -63,37 +58,33 @@ def resume(
         from pyclone_pgsm.sampling.settings import Settings
         from pyclone_pgsm.trace import Trace
 
-        Settings(max_iterations=max_iterations, max_time=max_time)
+        given = context.params
+        limits = {name: given[name] for name in ("max_iterations", "max_time")}
+        Settings(**limits)
         total: int | str | None = iterations
         if iterations not in (None, "auto"):
             total = Settings(iterations=parse_number("iterations", iterations, "auto", int)).iterations
         with Trace(trace, likelihood) as opened:
             chains = len(opened.chains)
-        with progress_bars(quiet, chains) as progress:
+        with progress_bars(given["quiet"], chains) as progress:
             done = analysis.resume(
-                trace,
-                total,
-                max_iterations=max_iterations,
-                max_time=max_time,
-                threads=threads,
-                progress=progress,
-                likelihood=likelihood,
+                trace, total, **limits, threads=given["threads"], progress=progress, likelihood=likelihood
             )
         with Trace(finished(trace), likelihood) as opened:
             verdict = verdict_of(opened)
-        if not quiet:
+        if not given["quiet"]:
             print(verdict_line(verdict))
             print(f"{count(chains, 'chain')} of {done:,} iterations in {trace}")
-    require_convergence(require, [] if verdict.converged else [str(trace)])
+    require_convergence(given["require_convergence"], [] if verdict.converged else [str(trace)])
 
 
+@taking(WRITING_OPTIONS)
 def merge(
+    context: typer.Context,
     traces: Annotated[
         list[Path], typer.Argument(metavar="TRACE...", help="Traces of the same data, with other seeds.")
     ],
     out: Annotated[Path, output_option("The merged trace.", "TRACE")],
-    force: FORCE = False,
-    quiet: QUIET = False,
 ) -> None:
     """Merge chains of separate runs into one trace."""
     with mistakes_reported():
@@ -102,19 +93,18 @@ def merge(
         from pyclone_pgsm.trace import merge_traces
 
         refuse_inputs([out], traces)
-        check_new(out, force)
+        check_new(out, context.params["force"])
         make_folder(out.parent)
         chains = merge_traces(traces, out)
-        if not quiet:
+        if not context.params["quiet"]:
             print(f"{count(chains, 'chain')} written to {out}")
 
 
-@taking(SUMMARY_OPTIONS, STATE_OPTIONS, WRITING_OPTIONS)
+@taking(SUMMARY_OPTIONS, STATE_OPTIONS, some(CHAIN_OPTIONS, "burn_in"), WRITING_OPTIONS)
 def summarize(
     context: typer.Context,
     trace: Existing,
     out: Annotated[Path, output_option("Output folder.")],
-    burn_in: BURN_IN = None,
     likelihood: FileLikelihood = None,
 ) -> None:
     """Write the tables and pictures of a trace."""
@@ -125,23 +115,30 @@ def summarize(
         from pyclone_pgsm.trace import Trace
 
         given = context.params
-        results = result_options(given)
+        results = result_options(context)
         with Trace(trace, likelihood) as opened:
             opened.check_likelihood()
             left_out = len(opened.data.left_out)
             names = ANALYSES[opened.data.kind].files
+            likelihood_name = opened.options.model.likelihood
+        for name in sorted(given_options(context) & STATE_OPTIONS.keys()):
+            if "mutations.tsv" not in names:
+                raise UsageError(
+                    f"`{name}` {given[name]:g}: is for tumours; {trace} is of {likelihood_name!r}"
+                )
         check_folder(out, given["force"], [name for name in names if name != "trace.h5"])
-        result = analysis.write_results(trace, out, burn_in=burn_in, likelihood=likelihood, **results)
+        result = analysis.write_results(
+            trace, out, burn_in=given["burn_in"], likelihood=likelihood, **results
+        )
         if not given["quiet"]:
             say(result, out, left_out)
 
 
-@taking({name: SUMMARY_OPTIONS[name] for name in ("consensus", "formats")}, WRITING_OPTIONS)
+@taking(some(SUMMARY_OPTIONS, "consensus", "formats"), some(CHAIN_OPTIONS, "burn_in"), WRITING_OPTIONS)
 def plot(
     context: typer.Context,
     trace: Existing,
     out: Annotated[Path, output_option("Folder for the pictures.")],
-    burn_in: BURN_IN = None,
     likelihood: FileLikelihood = None,
 ) -> None:
     """Draw only the pictures of a trace."""
@@ -159,6 +156,6 @@ def plot(
             raise OutputError(
                 f"{out} exists already and is not empty: use --force, or another folder with -o"
             )
-        paths = write_pictures(trace, out, given["consensus"], burn_in, formats, likelihood)
+        paths = write_pictures(trace, out, given["consensus"], given["burn_in"], formats, likelihood)
         if not given["quiet"]:
             print(f"{len(paths)} pictures written to {out}")

@@ -95,16 +95,9 @@ READ_WITH = [name for name in SEGMENT_OPTIONS if name not in ("segments", "sampl
 
 @dataclass(frozen=True)
 class Tumour:
-    """A tumour on which a command works.
+    """A tumour on which a command works: tables of read counts, or a ``patient`` with mutations and segments.
 
-    Attributes
-    ----------
-    tables : list of Path
-        Tables of read counts; empty if there are mutations with segments.
-    patient : Patient or None
-        Mutations with segments.
-    content : float, Uncertain, mapping of sample to one of these, or None
-        ``--tumour-content`` for its samples.
+    ``content`` is ``--tumour-content`` for its samples.
     """
 
     tables: list[Path]
@@ -152,12 +145,8 @@ def _options_named(given: Mapping[str, Any]) -> Iterator[None]:
 def tumours(inputs: Sequence[Path] | None, given: Mapping[str, Any]) -> list[Tumour]:
     """Return the tumours given to a command: ``inputs`` are its arguments, ``given`` all its parameters.
 
-    Raises
-    ------
-    UsageError
-        Arguments and options contradict each other, or name no files.
-    InputError
-        The sample sheet is invalid, or a file needs segments.
+    UsageError if these contradict each other or name no files; InputError if the sample sheet is invalid, or a file
+    needs segments.
     """
     from pyclone_pgsm.inputs.tumour_content import parse_tumour_content
 

@@ -10,15 +10,23 @@ from pyclone_pgsm.exports.tables import PARQUET, PYCLONE, PYCLONE_VI
 from pyclone_pgsm.exports.tree_builders import CONIPHER, METIENT, PAIRTREE, PHYCLONE
 from pyclone_pgsm.exports.vcf import VCF
 from pyclone_pgsm.files import check_new, make_folder, replacing_together
-from pyclone_pgsm.ranges import check_choice
+from pyclone_pgsm.ranges import Effects, check_choice, check_effects
 
-__all__ = ["FORMATS", "Answer", "ExportOptions", "Format", "check_output", "export", "find_format"]
+__all__ = ["EFFECTS", "FORMATS", "Answer", "ExportOptions", "Format", "check_output", "export", "find_format"]
 
 _FORMATS = [
     PYCLONE, PYCLONE_VI, PHYCLONE, PAIRTREE, CONIPHER, CTREE, REVOLVER, CLONEVOL, CITUP, METIENT, MAF, VCF, CBIOPORTAL,
     PARQUET,
 ]  # fmt: skip
 FORMATS: dict[str, Format] = {each.name: each for each in _FORMATS}
+EFFECTS: Effects = {
+    "patient": ("format", ("conipher", "ctree", "revolver")),
+    "primary": ("format", ("metient",)),
+    "source": ("format", ("maf", "vcf", "cbioportal")),
+    "source_sample": ("format", ("maf", "vcf", "cbioportal")),
+    "drivers": ("format", ("ctree", "revolver")),
+}
+"""Options, and the formats that use them."""
 
 
 def find_format(name: str) -> Format:
@@ -46,6 +54,10 @@ def export(answer: Answer, chosen: Format, out: Path, options: ExportOptions) ->
 
     The result are lines on what the format cannot represent.
     """
+    given = [
+        name for name, value in options._asdict().items() if value != ExportOptions._field_defaults[name]
+    ]
+    check_effects(given, {**options._asdict(), "format": chosen.name}, EFFECTS)
     if chosen.needs_clusters and not len(answer.placed):
         raise UsageError(f"`format` {chosen.name}: there is no cluster: all mutations are outliers")
     with replacing_together():

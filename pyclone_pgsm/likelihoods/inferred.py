@@ -46,6 +46,7 @@ class InferredModel(Model):
                 choices = likelihood_class.choices(data, **given)
         for name in self.hyperparameters:
             if name not in choices:
+                self._refuse_contradictions(spec, likelihood_class, data, name, given)
                 listed = ", ".join(choices) or "none"
                 raise UsageError(
                     f"`parameters` {name}={INFER}: {spec} cannot infer this parameter; with these data it can infer: "
@@ -61,6 +62,23 @@ class InferredModel(Model):
                 return likelihood_class.from_data(data, **given, **dict(zip(self.hyperparameters, values)))
 
         self._make = lru_cache(KEPT)(make)
+
+    @staticmethod
+    def _refuse_contradictions(
+        spec: str, likelihood_class: Any, data: NDArray[np.float64], name: str, given: Mapping[str, Any]
+    ) -> None:
+        """Raise UsageError if a parameter cannot be inferred because of a single other one that is given."""
+        for other, value in given.items():
+            rest = {each: given[each] for each in given if each != other}
+            with blamed(spec):
+                is_contradiction = hasattr(likelihood_class, "choices") and name in likelihood_class.choices(
+                    data, **rest
+                )
+            if is_contradiction:
+                raise UsageError(
+                    f"`parameters` {name}={INFER}: cannot be inferred if {other} is given, too: leave out either "
+                    f"{name}={INFER} or {other}={value}"
+                )
 
     def likelihood(self, values: Values) -> Any:
         for name, choice, value in zip(self.hyperparameters, self.choices, values):

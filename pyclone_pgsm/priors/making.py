@@ -9,12 +9,14 @@ from pyclone_pgsm.priors.contract import Prior
 from pyclone_pgsm.priors.dirichlet_process import DirichletProcess
 from pyclone_pgsm.priors.finite_dirichlet import FiniteDirichlet
 from pyclone_pgsm.priors.pitman_yor import PitmanYor
-from pyclone_pgsm.ranges import check_choice
+from pyclone_pgsm.ranges import Effects, check_choice, check_effects
 
 MOST_COMPONENTS = 10**9
 
 
 PRIORS = ("dp", "pitman-yor", "finite")
+EFFECTS: Effects = {"discount": ("prior", ("pitman-yor",)), "max_clusters": ("prior", ("finite",))}
+"""Options of one kind of prior."""
 LEAST_GAMMA, MOST_GAMMA = 1e-9, 1e9
 
 
@@ -45,12 +47,8 @@ def make_prior(
         A value is out of range, or an option does not apply to the prior.
     """
     check_choice("prior", name, PRIORS)
-    if discount is not None and name != "pitman-yor":
-        raise UsageError(f"`discount` {discount}: only `prior` pitman-yor has a discount")
-    if max_clusters is not None and name != "finite":
-        raise UsageError(
-            f"`max_clusters` {max_clusters}: only `prior` finite has a largest number of clusters"
-        )
+    options = {"prior": name, "discount": discount, "max_clusters": max_clusters}
+    check_effects([name for name, value in options.items() if value is not None], options, EFFECTS)
     if discount is not None and not (is_number(discount) and 0 <= discount < 1):
         raise UsageError(f"`discount` {discount}: must be at least 0 and less than 1")
     shape, rate = _parse_concentration_prior(concentration_prior)

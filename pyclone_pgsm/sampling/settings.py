@@ -9,7 +9,15 @@ from pathlib import Path
 from typing import Any
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.ranges import BOUNDS, OR_NONE, check_choice, check_number, check_range
+from pyclone_pgsm.ranges import (
+    BOUNDS,
+    OR_NONE,
+    Effects,
+    check_choice,
+    check_effects,
+    check_number,
+    check_range,
+)
 from pyclone_pgsm.samplers.anchors import ANCHOR_PROPOSALS
 from pyclone_pgsm.samplers.initial import check_init
 from pyclone_pgsm.samplers.resampling import BOTH_KINDS, SCHEMES
@@ -24,6 +32,27 @@ SAMPLERS: dict[str, tuple[str, ...]] = {
     "mixed-restricted-gibbs": ("gibbs", "restricted-gibbs"),
 }
 """The moves of an iteration of each sampler, in this order."""
+
+OF_PARTICLES = ("anchors", "particles", "targets", "resampling", "resample_threshold")
+"""Options of the particle Gibbs moves alone."""
+
+
+def _samplers_with(*moves: str) -> tuple[str, ...]:
+    return tuple(name for name, steps in SAMPLERS.items() if set(moves) & set(steps))
+
+
+EFFECTS: Effects = {
+    "sweeps": ("sampler", _samplers_with("gibbs")),
+    **dict.fromkeys(OF_PARTICLES, ("sampler", _samplers_with("pgsm"))),
+    "scans": ("sampler", _samplers_with("restricted-gibbs")),
+    **dict.fromkeys(
+        ("moves", "close_moves", "anchor_proposal"),
+        ("sampler", _samplers_with("pgsm", "sams", "restricted-gibbs")),
+    ),
+}
+"""Options of moves, and the samplers that make these moves."""
+AUTOMATIC = ("sampler", "moves", "close_moves", "anchor_proposal", "init", "burn_in", "hyper_every")
+"""Options that have a value only if the user gave one, or once they are resolved."""
 
 TARGETS = ("annealed", "plain")
 """The first is the default."""
@@ -171,19 +200,23 @@ class Settings:
             object.__setattr__(self, "init", str(self.init))
         if self.init is not None:
             check_init(self.init)
-        self._check_anchors()
+        if self.anchors != 2:
+            self.check_effects(["anchors"])
+            self._check_anchors()
         self._check_limits()
         if self.iterations is not None and self.burn_in is not None and not self.until_converged:
             self._check_lengths(self.iterations, self.burn_in)
 
+    def check_effects(self, given: Collection[str] | None = None) -> None:
+        """Raise UsageError for an option of moves that the sampler does not make.
+
+        Options in `given` are checked; None: those whose value is not the default.
+        """
+        if given is None:
+            given = [name for name in EFFECTS if getattr(self, name) != getattr(Settings, name)]
+        check_effects(given, {**vars(self), "sampler": self.sampler or "mixed"}, EFFECTS)
+
     def _check_anchors(self) -> None:
-        if self.anchors == 2:
-            return
-        if not self.has_particles:
-            raise UsageError(
-                f"`anchors` {self.anchors}: `sampler` {self.sampler} cannot use more than two anchors; "
-                "use mixed or pgsm"
-            )
         if self.anchor_proposal not in (None, "uniform"):
             raise UsageError(
                 f"`anchors` {self.anchors}: `anchor_proposal` {self.anchor_proposal} can only draw two anchors; "
@@ -234,13 +267,10 @@ class Settings:
         Raises
         ------
         UsageError
-            The burn-in leaves no iteration, or `close_moves` are requested of a sampler without split-merge moves.
+            The burn-in leaves no iteration, or an option has no effect with the sampler.
         """
-        if self.close_moves and self.sampler == "gibbs":
-            raise UsageError(
-                f"`close_moves` {self.close_moves}: `sampler` gibbs makes no split-merge moves; leave `close_moves` "
-                "out, or use mixed"
-            )
+        if any(getattr(self, name) is None for name in AUTOMATIC):  # otherwise they were resolved before
+            self.check_effects()
         until_converged = self.until_converged or self.iterations is None
         if until_converged:
             most = max(200, min(10_000, 30_000_000 // max(1, num_observations) // 10 * 10))
@@ -252,8 +282,7 @@ class Settings:
             burn_in = iterations // 2 if self.burn_in is None else self.burn_in
         self._check_lengths(iterations, burn_in)
         is_large = num_observations > MANY_OBSERVATIONS
-        of_particles = ("anchors", "particles", "targets", "resampling", "resample_threshold")
-        requires_particles = any(getattr(self, name) != getattr(Settings, name) for name in of_particles)
+        requires_particles = any(getattr(self, name) != getattr(Settings, name) for name in OF_PARTICLES)
         is_mixed = self.sampler in (None, "mixed")
         moves = 1 if is_mixed else 4
         close_moves = 0 if not is_mixed else 8 if is_large else 16

@@ -10,12 +10,14 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.values import LEAST_SHARE
-from pyclone_pgsm.ranges import check_choice, check_number, check_whole, refuse
+from pyclone_pgsm.ranges import Effects, check_choice, check_effects, check_number, check_whole, refuse
 
 COPY_NUMBERS = ("diploid", "mixed")
 CLUSTER_SIZES = ("dirichlet", "equal")
 CLONES = "clones"
 PREVALENCE_PRIORS = (CLONES, "learned", "uniform")
+EFFECTS: Effects = dict.fromkeys(("clonal", "absent"), ("prevalence_prior", (CLONES,)))
+"""Options of clones."""
 LATER = {"subclonal": 0.0, "artefacts": 0.0, "prevalence_prior": CLONES}
 """Options added later, noted only if they differ from these defaults, which all earlier simulations had."""
 
@@ -62,7 +64,7 @@ class SimulationOptions:
         their expected shares of variant reads are independent and uniform on (0, 1) in each sample.
     prevalence_prior : {"clones", "learned", "uniform"}
         ``clones``: prevalences according to `clonal`, `absent` and `subclonal`. The other values are priors of
-        ``analyze``, from which each cluster and sample is drawn independently; `clonal` and `absent` are ignored:
+        ``analyze``, from which each cluster and sample is drawn independently, without `clonal` and `absent`:
         ``learned`` draws the weights of each sample first (:mod:`pyclone_pgsm.tumour.base_measure`); ``uniform`` is
         uniform on (0, 1).
 
@@ -144,6 +146,8 @@ class SimulationOptions:
         check("error_rate", self.error_rate >= LEAST_SHARE, least)
         check("absent", 0 <= self.absent < 1, "at least 0 and below 1")
         check("subclonal", 0 <= self.subclonal <= 1, "between 0 and 1")
+        changed = [name for name in EFFECTS if getattr(self, name) != getattr(SimulationOptions, name)]
+        check_effects(changed, vars(self), EFFECTS)
         if self.subclonal > 0 and self.prevalence_prior != CLONES:
             raise UsageError(
                 f"`prevalence_prior` {self.prevalence_prior}: draws clusters independently, but `subclonal` needs a "

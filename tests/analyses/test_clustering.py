@@ -103,6 +103,13 @@ def test_trace_is_kept_and_goes_on(found, tmp_path):
     np.testing.assert_array_equal(result.summary.labels, found.labels)
     np.testing.assert_array_equal(result.summary.parameters["mean"], found.parameters["mean"])
     assert analysis.resume(path, 70) == 70
+    before = path.read_bytes()
+    with pytest.raises(OutputError, match=r"t\.h5 exists already: use `force` to replace it"):
+        cluster(matrix().values, "normal", TIGHT, FEW, SHORT, trace=path)
+    assert path.read_bytes() == before
+    cluster(matrix().values, "normal", TIGHT, FEW, SHORT, trace=path, force=True)
+    with Trace(path) as trace:
+        assert trace.options.settings.iterations == 60
     with pytest.raises(OutputError, match="cannot be written"):
         cluster(matrix().values, settings=SHORT, trace=tmp_path / "nowhere" / "t.h5")
 

@@ -259,7 +259,7 @@ def test_threads():
         ({"anchors": 1}, "`anchors` 1: must be at least 2"),
         (
             {"anchors": 3, "sampler": "sams"},
-            "`anchors` 3: `sampler` sams cannot use more than two anchors; use mixed or pgsm",
+            "`anchors` 3: has no effect with `sampler` sams: leave it out, or use `sampler` mixed or pgsm",
         ),
         (
             {"anchors": 3, "anchor_proposal": "cluster"},
@@ -320,8 +320,17 @@ def test_settings_chosen_from_the_data():
         Settings(burn_in=1000, max_iterations=995).resolve(100)
     with pytest.raises(ValueError, match="resolve"):
         _ = Settings().lengths
-    with pytest.raises(UsageError, match="`close_moves` 1: `sampler` gibbs makes no split-merge moves"):
-        Settings(sampler="gibbs", close_moves=1).resolve(100)
+    for asked in (
+        {"close_moves": 1},
+        {"moves": 3},
+        {"particles": 50},
+        {"scans": 2},
+        {"resampling": "optimal"},
+    ):
+        with pytest.raises(UsageError, match=f"`{next(iter(asked))}` .*: has no effect with `sampler` gibbs"):
+            Settings(sampler="gibbs", **asked).resolve(100)
+    with pytest.raises(UsageError, match="`sweeps` 2: has no effect with `sampler` pgsm"):
+        Settings(sampler="pgsm", sweeps=2).resolve(100)
     assert Settings(sampler="gibbs").resolve(100).resolve(100).close_moves == 0
 
 

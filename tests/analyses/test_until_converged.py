@@ -12,6 +12,7 @@ from small_runs import FIXED, bits, many_segments, run, run_matrix, shorten, wri
 from typer.testing import CliRunner
 
 from pyclone_pgsm.analyses import run as analysis
+from pyclone_pgsm.analyses.prolong import prolonged
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.posterior.convergence import monitor_of, verdict_line, verdict_of
@@ -45,6 +46,8 @@ def test_when_chains_stop_depends_on_the_draws_alone(tmp_path: Path, monkeypatch
         assert [chain.iteration[-1] for chain in trace.chains] == [done] * 3
         assert done in (20, 40, 60, 80, 120, 160, 240, 320, 480, 640)
         assert trace.burn_in <= done // 2
+        with pytest.raises(UsageError, match=rf"`max_iterations` {done - 1}: .* has {done} already"):
+            prolonged(trace, max_iterations=done - 1)
         before = monitor_of(trace)
         number = next(n for n in (10, 20, 30, 40, 60, 80, 120, 160, 240, 320) if 2 * n >= done)
         assert done <= 20 or not before.find_end(number if number < done else done - 20, 10).converged

@@ -21,6 +21,7 @@ from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.cli.mistakes import with_options
 from pyclone_pgsm.sampling.settings import Settings
+from pyclone_pgsm.trace import Trace
 
 PLAIN = "from pyclone_pgsm.__main__ import main; main()"
 SHORT = ("--iterations", 40, "--burn-in", 20, "--chains", 2, "--threads", 1)
@@ -114,6 +115,57 @@ def test_unknown_commands_and_options(table, tmp_path):
     assert "--iterations" in refused("analyze", table, "--iterations", "many")
     assert "INPUT" in refused("analyze")
     assert "--out" in refused("run", table)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ("--sampler gibbs --moves 3", "--moves 3: has no effect with --sampler gibbs: leave it out, or use"),
+        ("--sampler gibbs --close-moves 0", "--close-moves 0: has no effect with --sampler gibbs"),
+        ("--sampler gibbs --anchor-proposal uniform", "--anchor-proposal uniform: has no effect with"),
+        ("--sampler pgsm --sweeps 2", "--sweeps 2: has no effect with --sampler pgsm"),
+        ("--sampler sams --particles 20", "--particles 20: has no effect with --sampler sams"),
+        ("--sampler mixed-sams --resampling optimal", "--resampling optimal: has no effect with"),
+        ("--sampler gibbs --resample-threshold 0.5", "--resample-threshold 0.5: has no effect with"),
+        ("--sampler sams --targets annealed", "--targets annealed: has no effect with --sampler sams"),
+        ("--sampler gibbs --anchors 2", "--anchors 2: has no effect with --sampler gibbs"),
+        ("--scans 5", "--scans 5: has no effect with --sampler mixed"),
+        ("--discount infer", "--discount infer: has no effect with --prior dp"),
+    ],
+)
+def test_options_without_effect(options, message, table, tmp_path):
+    """They are refused, also where their value is the default, before the input is read."""
+    for verb in ("analyze", "run", "cluster"):
+        likelihood = ("--likelihood", "normal") if verb == "cluster" else ()
+        assert message in refused(verb, table, "-o", tmp_path / "out", *options.split(), *likelihood)
+
+
+def test_options_of_models_and_pictures_without_effect(table, trace, tmp_path):
+    out = tmp_path / "out"
+    message = "--precision infer: has no effect with --density binomial"
+    assert message in refused("run", table, "-o", out, "--density", "binomial", "--precision", "infer")
+    with_no_plots = ("-o", out, "--no-plots", "--format", "png")
+    for verb, data in (("analyze", table), ("summarize", trace)):
+        assert "--format png: has no effect with --no-plots" in refused(verb, data, *with_no_plots)
+    simulated = ("simulate", "-o", out, "--prevalence-prior", "uniform")
+    assert "--absent 0.2: has no effect with --prevalence-prior uniform" in refused(
+        *simulated, "--absent", 0.2
+    )
+    assert "--clonal False: has no effect with" in refused(*simulated, "--no-clonal")
+    for option in ("--patient", "--primary", "--source", "--drivers"):
+        message = f"{option} {table}: has no effect with --format pairtree: leave it out, or use --format "
+        assert message in refused("export", trace, "--format", "pairtree", "-o", out, option, table)
+    assert not out.exists()
+
+
+def test_particles_are_heeded_whatever_the_size(table, tmp_path, monkeypatch):
+    """Also where they are as many as by default, and there are so many mutations that the default has none."""
+    monkeypatch.setattr("pyclone_pgsm.sampling.settings.MANY_OBSERVATIONS", 10)
+    for number, (asked, sampler) in enumerate(((("--particles", 20), "mixed"), ((), "mixed-sams"))):
+        path = tmp_path / f"{number}.h5"
+        assert call("run", table, "-o", path, *SHORT, *asked).exit_code == 0
+        with Trace(path) as opened:
+            assert opened.options.settings.sampler == sampler
 
 
 def check_quiet_about_trouble(result: subprocess.CompletedProcess[str]) -> None:
@@ -334,13 +386,22 @@ def test_run_equals_analyze(table, tmp_path):
         ("--resampling foo", "--resampling 'foo': must be one of multinomial"),
         ("--sweeps 0", "--sweeps 0: must be at least 1"),
         ("--anchors 1", "--anchors 1: must be at least 2"),
-        ("--anchors 3 --sampler sams", "--anchors 3: --sampler sams cannot use more than two anchors"),
+        (
+            "--anchors 3 --sampler sams",
+            "--anchors 3: has no effect with --sampler sams: leave it out, or use",
+        ),
         ("--scans -1", "--scans -1: must be at least 0"),
         ("--prior foo", "--prior 'foo': must be one of dp, pitman-yor, finite"),
         ("--prior finite", "--prior finite: needs --max-clusters"),
         ("--prior finite --max-clusters 0", "--max-clusters 0: must be a positive integer"),
-        ("--max-clusters 3", "--max-clusters 3: only --prior finite"),
-        ("--discount 0.5", "--discount 0.5: only --prior pitman-yor"),
+        (
+            "--max-clusters 3",
+            "--max-clusters 3: has no effect with --prior dp: leave it out, or use --prior finite",
+        ),
+        (
+            "--discount 0.5",
+            "--discount 0.5: has no effect with --prior dp: leave it out, or use --prior pitman-yor",
+        ),
         ("--prior pitman-yor --discount 1", "--discount 1.0: must be at least 0 and less than 1"),
         ("--prior pitman-yor --discount some", "--discount 'some': must be 'infer' or a number"),
         (
@@ -368,7 +429,10 @@ def test_run_equals_analyze(table, tmp_path):
         ("--grid-size 5", "--grid-size 5: must be 'auto' or between 11 and 10001"),
         ("--grid-size 99.5", "--grid-size '99.5': must be 'auto' or a number"),
         ("--outlier-prob 1", "--outlier-prob 1.0: must be at least 0 and below 1"),
-        ("--density binomial --precision 100", "--precision 100: the binomial has none"),
+        (
+            "--density binomial --precision 100",
+            "--precision 100: has no effect with --density binomial",
+        ),
         ("--density normal", "--density 'normal': must be one of"),
         ("--genotype-prior none", "--genotype-prior 'none': must be one of major, parental"),
         ("--concentration 0", "--concentration 0.0: must be a positive number"),

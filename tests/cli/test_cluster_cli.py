@@ -335,6 +335,14 @@ def test_inferred_parameters(points, tmp_path):
     assert call("summarize", half / "trace.h5", "-o", tmp_path / "again").exit_code == 0
 
 
+def test_thresholds_of_tumours_are_refused(tmp_path):
+    """A table of numbers has no mutations that could be present or clonal."""
+    trace = run_matrix(tmp_path / "t.h5")
+    told = refused("summarize", trace, "-o", tmp_path / "out", "--clonal-above", 0.95)
+    assert f"--clonal-above 0.95: is for tumours; {trace} is of 'normal'" in told
+    assert not (tmp_path / "out").exists()
+
+
 def test_what_cannot_be_inferred(points, tmp_path):
     def told(*parameters: str) -> str:
         options = [text for parameter in parameters for text in ("--param", parameter)]
@@ -344,7 +352,11 @@ def test_what_cannot_be_inferred(points, tmp_path):
         "--param nu0=infer: normal cannot infer this parameter; with these data it can infer: r0, scale"
         in told("nu0=infer")
     )
-    assert "with these data it can infer: r0" in told("S0=1", "scale=infer")
+    told_of_both = told("S0=1", "scale=infer")
+    assert (
+        "--param scale=infer: cannot be inferred if S0 is given, too: leave out either scale=infer or S0=1"
+        in (told_of_both)
+    )
     assert "S0 and scale: give one of them, not both" in told("S0=1", "scale=2")
     assert "scale must be a number above 0" in told("scale=-1")
     assert not (tmp_path / "out").exists()

@@ -632,14 +632,20 @@ GAMMA = "must be 'fixed' or the shape and rate of a Gamma prior, like 1,0.1"
         ({"concentration_prior": "1,inf"}, f"`concentration_prior` '1,inf': {GAMMA}"),
         ({"concentration_prior": (1.0,)}, f"`concentration_prior` (1.0,): {GAMMA}"),
         ({"concentration_prior": 3}, f"`concentration_prior` 3: {GAMMA}"),
-        ({"discount": 0.1}, "`discount` 0.1: only `prior` pitman-yor has a discount"),
+        (
+            {"discount": 0.1},
+            "`discount` 0.1: has no effect with `prior` dp: leave it out, or use `prior` pitman-yor",
+        ),
         ({"name": "pitman-yor", "discount": 1.0}, "`discount` 1.0: must be at least 0 and less than 1"),
         ({"name": "pitman-yor", "discount": -0.1}, "`discount` -0.1: must be at least 0 and less than 1"),
         ({"name": "pitman-yor", "discount": math.nan}, "`discount` nan: must be at least 0 and less than 1"),
         ({"name": "finite"}, "`prior` finite: needs `max_clusters`, the largest number of clusters"),
         ({"name": "finite", "max_clusters": 0}, "`max_clusters` 0: must be a positive integer"),
         ({"name": "finite", "max_clusters": 2.5}, "`max_clusters` 2.5: must be a positive integer"),
-        ({"max_clusters": 3}, "`max_clusters` 3: only `prior` finite has a largest number of clusters"),
+        (
+            {"max_clusters": 3},
+            "`max_clusters` 3: has no effect with `prior` dp: leave it out, or use `prior` finite",
+        ),
     ],
 )
 def test_options_that_describe_no_prior(arguments: dict[str, Any], message: str) -> None:

@@ -498,6 +498,16 @@ def test_cluster_sizes() -> None:
         ({"precision": math.nan}, "`precision` nan: must be at least 0.1, or inf for the binomial"),
         ({"error_rate": 0.5}, "`error_rate` 0.5: must be above 0 and below 0.5"),
         ({"cluster_sizes": "even"}, "`cluster_sizes` 'even': must be one of dirichlet, equal"),
+        (
+            {"absent": 0.5, "prevalence_prior": "learned"},
+            "`absent` 0.5: has no effect with `prevalence_prior` learned: leave it out, or use "
+            "`prevalence_prior` clones",
+        ),
+        (
+            {"clonal": False, "prevalence_prior": "uniform"},
+            "`clonal` False: has no effect with `prevalence_prior` uniform: leave it out, or use "
+            "`prevalence_prior` clones",
+        ),
         ({"absent": 1.0}, "`absent` 1.0: must be at least 0 and below 1"),
         ({"precision": (50.0, 0.0, 1.0)}, "`precision` 0.0: must be at least 0.1, or inf for the binomial"),
         (
