@@ -235,7 +235,7 @@ def test_values_that_cannot_be(points, tmp_path):
         ("--id-column nothing", "nothing"),
         ("--prior finite", "--prior finite: needs --max-clusters"),
         ("--prior finite --max-clusters 3 --init disconnected", "the prior allows 3 at most"),
-        ("--discount 0.5", "--discount 0.5: only --prior pitman-yor"),
+        ("--discount 0.5", "--discount 0.5: has no effect with --prior dp"),
         ("--sampler foo", "--sampler 'foo': must be one of mixed, pgsm, gibbs, sams"),
         ("--threads 0", "--threads 0: must be at least 1"),
         ("--consensus foo", "--consensus 'foo': must be one of mpear"),
