@@ -1,6 +1,7 @@
 """Length of resumed chains."""
 
 from dataclasses import replace
+from typing import Any
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.sampling.settings import Settings
@@ -17,17 +18,14 @@ def prolonged(
 
     Parameters and errors are those of :func:`pyclone_pgsm.analyses.run.resume`.
     """
-    given = {"max_iterations": max_iterations, "max_time": max_time}
-    limits = [f"`{name}` {value:g}" for name, value in given.items() if value is not None]
-    if isinstance(iterations, int):
-        if limits:
-            raise UsageError(
-                f"{limits[0]}: can only be used with `iterations` auto, but `iterations` {iterations} is given: "
-                "leave one of the two out"
-            )
-        return _with_iterations(trace, iterations)
+    given: dict[str, Any] = {"max_iterations": max_iterations, "max_time": max_time}
+    number = iterations if isinstance(iterations, int) else None
+    Settings(iterations=number, **given)  # refuses values out of range, and limits for a given number
+    if number is not None:
+        return _with_iterations(trace, number)
     if iterations == "auto" or trace.options.settings.until_converged:
         return _until_converged(trace, max_iterations, max_time)
+    limits = [f"`{name}` {value:g}" for name, value in given.items() if value is not None]
     if limits:
         raise UsageError(
             f"{limits[0]}: the chains of {trace.path} have a fixed number of iterations: give `iterations` auto, too, "

@@ -93,7 +93,7 @@ def analyze(
         results = result_options(context)
         found = tumours(inputs, given)
 
-    def work(tumour: Tumour, folder: Path) -> None:
+    def work(tumour: Tumour, folder: Path) -> Path | None:
         reading = read(tumour, given)
         check_folder(folder, given["force"], TumourAnalysis.files, [*tumour.files, Path(settings.start)])
         if not given["quiet"]:
@@ -110,11 +110,9 @@ def analyze(
             )
         if not given["quiet"]:
             say(result, folder, len(reading.left_out), reading.notes)
-        if not result.convergence.converged:
-            apart.append(str(folder))
+        return None if result.convergence.converged else folder
 
-    apart: list[str] = []
-    each_tumour(found, out or folder_for(inputs, given), work, given["quiet"])
+    apart = each_tumour(found, out or folder_for(inputs, given), work, given["quiet"])
     require_convergence(given["require_convergence"], apart)
 
 
@@ -167,7 +165,7 @@ def run(
         model = _model_options(context)
         found = tumours(inputs, given)
 
-    def work(tumour: Tumour, place: Path) -> None:
+    def work(tumour: Tumour, place: Path) -> Path | None:
         trace = place / "trace.h5" if tumour.name else place
         reading = read(tumour, given)
         if trace.is_dir():
@@ -184,15 +182,12 @@ def run(
             analysis.start(plan, trace, threads=threads, command=command_line(), progress=progress)
         with Trace(trace, TUMOUR) as opened:
             verdict = verdict_of(opened)
-        if not verdict.converged:
-            apart.append(str(trace))
         if not given["quiet"]:
             print(verdict_line(verdict))
             print(f"{count(settings.chains, 'chain')} written to {trace}")
+        return None if verdict.converged else trace
 
-    apart: list[str] = []
-    each_tumour(found, out, work, given["quiet"])
-    require_convergence(given["require_convergence"], apart)
+    require_convergence(given["require_convergence"], each_tumour(found, out, work, given["quiet"]))
 
 
 @taking(

@@ -40,12 +40,8 @@ def _short(text: str, show: Callable[[str], str] = repr) -> str:
 
 
 def _depth(value: Any) -> int:
-    """Return how deeply lists are nested, at most 3."""
-    for depth in range(3):
-        if not isinstance(value, list | dict):
-            return depth
-        value = next((each for each in value if isinstance(each, list | dict)), None)
-    return 3
+    """Return how deeply lists are nested."""
+    return 1 + max(map(_depth, value), default=0) if isinstance(value, list | dict) else 0
 
 
 def parse_parameters(texts: list[str] | None) -> dict[str, Any]:

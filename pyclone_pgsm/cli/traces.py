@@ -55,20 +55,23 @@ def resume(
         from pyclone_pgsm.files import finished
         from pyclone_pgsm.inputs.problems import count
         from pyclone_pgsm.posterior.convergence import verdict_line, verdict_of
-        from pyclone_pgsm.sampling.settings import Settings
         from pyclone_pgsm.trace import Trace
 
         given = context.params
-        limits = {name: given[name] for name in ("max_iterations", "max_time")}
-        Settings(**limits)
         total: int | str | None = iterations
         if iterations not in (None, "auto"):
-            total = Settings(iterations=parse_number("iterations", iterations, "auto", int)).iterations
+            total = parse_number("iterations", iterations, "auto", int)
         with Trace(trace, likelihood) as opened:
             chains = len(opened.chains)
         with progress_bars(given["quiet"], chains) as progress:
             done = analysis.resume(
-                trace, total, **limits, threads=given["threads"], progress=progress, likelihood=likelihood
+                trace,
+                total,
+                max_iterations=given["max_iterations"],
+                max_time=given["max_time"],
+                threads=given["threads"],
+                progress=progress,
+                likelihood=likelihood,
             )
         with Trace(finished(trace), likelihood) as opened:
             verdict = verdict_of(opened)

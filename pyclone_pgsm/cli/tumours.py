@@ -249,21 +249,24 @@ def folder_for(
 def each_tumour(
     found: Sequence[Tumour],
     out: Path,
-    work: Callable[[Tumour, Path], None],
+    work: Callable[[Tumour, Path], Path | None],
     quiet: bool = False,
-) -> None:
+) -> list[str]:
     """Do the work of a command for each tumour, in the folder ``out``, or for patients in subfolders of it.
 
-    An error in the files of one patient is printed, and the others are processed; the exit code is then 2.
+    Return the paths that the work returns: those of results whose chains have not converged. An error in the files of
+    one patient is printed, and the others are processed; the exit code is then 2.
     """
-    failed = []
+    apart, failed = [], []
     for tumour in found:
         folder = out / tumour.name
         if tumour.name and not quiet:
             print(f"patient {tumour.name}")
         try:
             with mistakes_reported(where=f"patient {tumour.name}" if tumour.name else None):
-                work(tumour, folder)
+                not_converged = work(tumour, folder)
+            if not_converged is not None:
+                apart.append(str(not_converged))
         except typer.Exit as end:
             if end.exit_code != 2 or not tumour.name:
                 raise
@@ -274,3 +277,4 @@ def each_tumour(
             file=sys.stderr,
         )
         raise typer.Exit(2)
+    return apart

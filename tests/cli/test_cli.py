@@ -479,6 +479,9 @@ def test_usage(options, message, table, tmp_path):
     ("verb", "options", "message"),
     [
         ("resume", "--iterations 59", "--iterations 59: {trace} is meant to have 60; give at least that"),
+        ("resume", "--iterations 0", "--iterations 0: must be at least 1"),
+        ("resume", "--iterations 70 --max-time 9", "--max-time 9: can only be used with --iterations auto"),
+        ("resume", "--max-iterations 1", "--max-iterations 1: must be at least 2"),
         ("resume", "--iterations 70 --threads 0", "--threads 0: must be at least 1"),
         ("summarize", "-o {out} --burn-in 60", "no iteration after the burn-in of 60 (the chains have 60)"),
         ("summarize", "-o {out} --burn-in -1", "--burn-in -1: must be at least 0"),
