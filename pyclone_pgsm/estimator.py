@@ -219,7 +219,8 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         UsageError
             The likelihood has no predictive density.
         """
-        return self.clustering_.predict_proba(self._checked(X))
+        points = self._checked(X)
+        return self.clustering_.predict_proba(points)
 
     def score_samples(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return the log posterior predictive density of each row, as a new row that was not passed to :meth:`fit`.
@@ -237,7 +238,8 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         UsageError
             The likelihood has no predictive density.
         """
-        return self.clustering_.log_predictive(self._checked(X))
+        points = self._checked(X)
+        return self.clustering_.log_predictive(points)
 
     def score(self, X: ArrayLike, y: None = None) -> float:
         """Return the mean of :meth:`score_samples`, for comparing models on held-out data.
