@@ -28,6 +28,12 @@ SIMULATION_OPTIONS = grouped(
             "Copy numbers: 1+1 everywhere, or as segments of a tumour's genome.",
             "diploid|mixed",
         ),
+        "genotypes": (
+            str,
+            "by-mutation",
+            "Whether a mutation has one genotype, or one drawn for each sample, as analyze assumes.",
+            "by-mutation|by-sample",
+        ),
         "missing": (float, 0.0, "Share of rows that are missing."),
         "subclonal": (
             float,

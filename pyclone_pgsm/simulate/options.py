@@ -16,9 +16,10 @@ COPY_NUMBERS = ("diploid", "mixed")
 CLUSTER_SIZES = ("dirichlet", "equal")
 CLONES = "clones"
 PREVALENCE_PRIORS = (CLONES, "learned", "uniform")
+GENOTYPES = BY_MUTATION, BY_SAMPLE = "by-mutation", "by-sample"
 EFFECTS: Effects = dict.fromkeys(("clonal", "absent"), ("prevalence_prior", (CLONES,)))
 """Options of clones."""
-LATER = {"subclonal": 0.0, "artefacts": 0.0, "prevalence_prior": CLONES}
+LATER = {"subclonal": 0.0, "artefacts": 0.0, "prevalence_prior": CLONES, "genotypes": BY_MUTATION}
 """Options added later, noted only if they differ from these defaults, which all earlier simulations had."""
 
 MOST_MUTATIONS = 100_000_000
@@ -41,6 +42,9 @@ class SimulationOptions:
     copy_numbers : {"diploid", "mixed"}
         ``mixed``: each chromosome is cut in two, and each piece has one of `AUTOSOME_STATES`; some mutations
         are on the X chromosome of a male, where normal cells have one copy.
+    genotypes : {"by-mutation", "by-sample"}
+        Whether a mutation has one genotype, or one drawn independently for each sample, as the model of ``analyze``
+        assumes.
     missing : float
         Share of (mutation, sample) pairs without a row, exact up to rounding. Every mutation keeps a row, so it is at
         most (D - 1)/D.
@@ -89,6 +93,7 @@ class SimulationOptions:
     subclonal: float = 0.0
     artefacts: float = 0.0
     prevalence_prior: str = CLONES
+    genotypes: str = BY_MUTATION
 
     def __post_init__(self) -> None:
         def check(name: str, right: bool, expected: str, value: object = None) -> None:
@@ -104,6 +109,7 @@ class SimulationOptions:
             ("copy_numbers", COPY_NUMBERS),
             ("cluster_sizes", CLUSTER_SIZES),
             ("prevalence_prior", PREVALENCE_PRIORS),
+            ("genotypes", GENOTYPES),
         ):
             check_choice(name, getattr(self, name), known)
         least = f"at least {LEAST_SHARE:g}: no sample has enough reads to measure smaller values"

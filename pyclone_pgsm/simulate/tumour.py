@@ -6,8 +6,9 @@ The reads come from the model that the sampler assumes (appendix "PyClone" of Bo
     alt ~ Binomial(depth, p),   p = xi  or  p ~ Beta(s xi, s (1 - xi)),
     xi  = [(1-t) c_N mu_N + t (1-phi) c_R mu_R + t phi c_V mu_V] / [(1-t) c_N + t (1-phi) c_R + t phi c_V],
 
-with one genotype (c_N, c_R, c_V, mutant copies) per mutation, drawn from the states of the prior ``major``. Copy
-numbers are constant on a segment and equal in all samples, except on segments where a subclone has an event
+with genotypes (c_N, c_R, c_V, mutant copies) drawn from the states of the prior ``major``: one per mutation, since it
+arose once, or one for each sample, which is what the sampler assumes. Copy numbers are constant on a segment and equal
+in all samples, except on segments where a subclone has an event
 (:mod:`pyclone_pgsm.simulate.subclones`). There, a read shows the variant if it is from a mutant copy and right, or from
 another copy and wrong:
 
@@ -32,7 +33,7 @@ from pyclone_pgsm.simulate.genome import (
     draw_loci,
     draw_mutation_ids,
 )
-from pyclone_pgsm.simulate.options import CLONES, SimulationOptions
+from pyclone_pgsm.simulate.options import BY_SAMPLE, CLONES, SimulationOptions
 from pyclone_pgsm.simulate.subclones import (
     SecondStates,
     draw_event,
@@ -55,7 +56,7 @@ class Simulation:
     prevalence: NDArray[np.float64]
     """(K, D) cellular prevalence of each cluster in each sample."""
     genotype: NDArray[np.int64]
-    """(T, 4) copies in normal cells, in cancer cells without and with the mutation, and mutant copies. All 0 on
+    """(T, D, 4) copies in normal cells, in cancer cells without and with the mutation, and mutant copies. All 0 on
     segments with an event, and for artefacts."""
     ccf: NDArray[np.float64]
     """(T, D) share of the cancer cells that have the mutation: the prevalence of its cluster, or less where the
@@ -193,7 +194,11 @@ def simulate(options: SimulationOptions, rng: np.random.Generator) -> Simulation
     else:
         ones = np.ones(T, np.int64)
         copies = CopyNumbers(ones, ones, 2 * ones, chromosome)
-    genotype = draw_genotypes(copies.major, copies.minor, copies.normal, rng)
+    draws = [
+        draw_genotypes(copies.major, copies.minor, copies.normal, rng)
+        for _ in range(D if options.genotypes == BY_SAMPLE else 1)
+    ]
+    genotype = np.repeat(draws, D // len(draws), axis=0).swapaxes(0, 1)
     cluster = draw_clusters(options, rng)
     purity = options.by_sample("purity")
     weights = None
@@ -202,7 +207,7 @@ def simulate(options: SimulationOptions, rng: np.random.Generator) -> Simulation
     else:
         prevalence, weights = draw_independent_prevalences(options, rng)
     ccf = prevalence[cluster]
-    share = variant_share(genotype[:, np.newaxis], ccf, purity, options.error_rate)
+    share = variant_share(genotype, ccf, purity, options.error_rate)
     columns: dict[str, Any] = copies.columns(D)
     if options.subclonal:
         events, owner = _draw_events(copies, options, rng)

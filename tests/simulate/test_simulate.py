@@ -151,9 +151,12 @@ def test_copy_numbers_come_in_segments() -> None:
 def test_genotypes_are_those_of_the_prior() -> None:
     simulation = draw(**MIXED)
     observations = simulation.observations
-    for i, genotype in enumerate(simulation.genotype.tolist()):
+    for i, genotype in enumerate(simulation.genotype[:, 0].tolist()):
         numbers = observations.major_cn[i, 0], observations.minor_cn[i, 0], observations.normal_cn[i, 0]
         assert tuple(genotype) in genotype_states("major", *map(int, numbers))
+    assert (simulation.genotype == simulation.genotype[:, :1]).all()
+    of_samples = draw(**MIXED, genotypes="by-sample").genotype
+    assert 0.1 < (of_samples != of_samples[:, :1]).any(axis=2)[:, 1].mean() < 0.9
     same = [np.full(3000, copies) for copies in (2, 1, 2)]
     drawn = draw_genotypes(*same, np.random.default_rng(0))
     states, counts = np.unique(drawn, axis=0, return_counts=True)
@@ -217,7 +220,7 @@ def test_subclones_have_second_states() -> None:
     assert (observations.subclonal_major_cn >= observations.subclonal_minor_cn).all()
     assert (second[~held] == 0).all()
     assert (simulation.genotype[has_event] == 0).all()
-    assert (simulation.genotype[~has_event] > 0).any(axis=1).all()
+    assert (simulation.genotype[~has_event] > 0).any(axis=2).all()
 
 
 def test_prevalences_of_a_tree_of_clones() -> None:
@@ -312,7 +315,7 @@ def test_the_share_of_variant_reads_is_that_of_the_sampler() -> None:
 def test_a_precision_of_each_sample() -> None:
     simulation = draw(mutations=20_000, precision=(20.0, 200.0, math.inf), clusters=2, absent=0.0)
     observations = simulation.observations
-    share = variant_share(simulation.genotype[:, np.newaxis], simulation.ccf, 0.8, 0.001)
+    share = variant_share(simulation.genotype, simulation.ccf, 0.8, 0.001)
     depth = observations.depth
     spread = (observations.alt_counts - depth * share) ** 2 / (depth * share * (1 - share))
     expected = [(20 + 100) / 21, (200 + 100) / 201, 1.0]
@@ -326,7 +329,7 @@ def test_reads_have_the_expected_mean() -> None:
         simulation = draw(**{**MIXED, "mutations": 20_000, "precision": precision, "missing": 0.0})
         observations = simulation.observations
         share = variant_share(
-            simulation.genotype[:, np.newaxis],
+            simulation.genotype,
             simulation.prevalence[simulation.cluster],
             observations.tumour_content,
             0.001,
