@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +27,11 @@ RATES = (0.1, 0.3, 1.0)
 FORWARD = (0.8, 0.5, 0.2)  # probability of proposing the next rate (in a circle), else the one before
 
 
+@cache
+def likelihood_at(rate: float) -> Any:
+    return plugin().from_data(COUNTS[:, None], 1.0, rate)
+
+
 class AnyRate:
     """Poisson counts whose Gamma prior has a rate with p(rate) ∝ rate, proposed unsymmetrically."""
 
@@ -38,7 +44,7 @@ class AnyRate:
         return (RATES[0],)
 
     def likelihood(self, values: Values):  # type: ignore[no-untyped-def]
-        return plugin().from_data(COUNTS[:, None], 1.0, values[0])
+        return likelihood_at(values[0])
 
     def log_hyperprior(self, values: Values) -> float:
         return float(np.log(values[0]))
@@ -55,6 +61,7 @@ class AnyRate:
         return (RATES[there],), float(np.log(q_back / q))
 
 
+@cache
 def log_likelihood(rate: float) -> float:
     marginal = poisson_gamma_log_marginal(COUNTS, 1.0, rate)
     return marginal([0, 1]) + marginal([2, 3])
