@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +40,7 @@ def trace(plugin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     counts = matrix("counts")
     options = matrix_input.stored_options(f"{plugin}:PoissonGamma", {"rate": 0.05}, counts)
     data = MatrixData(counts, options)
-    settings = Settings(iterations=20, burn_in=10, chains=1)
+    settings = Settings(iterations=20, burn_in=10, chains=1, sampler="gibbs")
     monkeypatch.setattr(plan_module, "_rehearse", lambda _: None)
     plan = plan_module.make_plan(data, settings, DirichletProcess())
     path = tmp_path / "t.h5"
@@ -50,6 +51,9 @@ def trace(plugin: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path
     writer.add(0, state, _records(state, len(plan.options.moves)))
     writer.flush()
     (tmp_path / "was run").unlink()
+    for name in list(sys.modules):  # what is imported would not be run again
+        if name.startswith("plugin_"):
+            monkeypatch.delitem(sys.modules, name)
     return path
 
 
