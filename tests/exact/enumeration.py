@@ -5,6 +5,7 @@ statistic.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -45,6 +46,12 @@ def component_masses(grid_size: int) -> NDArray[np.float64]:
     return np.array([stats.beta.cdf(right, *ab) - stats.beta.cdf(left, *ab) for ab in SHAPES])
 
 
+def remembered(log_marginal: LogMarginal) -> LogMarginal:
+    """The same, computed once for each block: enumerations ask for every block many times."""
+    known = cache(lambda members: log_marginal(list(members)))
+    return lambda members: known(tuple(members))
+
+
 def xi_log_marginal(
     xi: NDArray[np.float64], index: NDArray[np.integer], base: NDArray[np.float64] | None = None
 ) -> LogMarginal:
@@ -68,7 +75,7 @@ def xi_log_marginal(
             total += logsumexp(xi[rows[rows >= 0]].sum(axis=0), b=of_sample)
         return float(total)
 
-    return log_marginal
+    return remembered(log_marginal)
 
 
 def poisson_gamma_log_marginal(counts: NDArray[np.float64], shape: float, rate: float) -> LogMarginal:
@@ -81,4 +88,4 @@ def poisson_gamma_log_marginal(counts: NDArray[np.float64], shape: float, rate: 
             a, b = a + counts[i], b + 1.0
         return float(total)
 
-    return log_marginal
+    return remembered(log_marginal)

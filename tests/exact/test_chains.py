@@ -133,14 +133,15 @@ def test_one_step_from_the_joint_posterior_of_partition_and_precision() -> None:
     tables = PartitionPrior(prior.log_tau1(4), prior.log_tau2(4))
     build, sweep = (compiled_for(f, PyClone) for f in (build_partition, gibbs_sweep))
     cells = {labels.tobytes(): c for c, labels in enumerate(partitions)}
+    likelihoods = [model.likelihood((precision,)) for precision in PRECISIONS]
     counts = np.zeros(len(probabilities), np.int64)
     for start in rng.choice(len(probabilities), 30_000, p=probabilities):
         where, c = divmod(start, len(partitions))
-        values: tuple[float, ...] = (PRECISIONS[where],)
-        partition = build(model.likelihood(values), partitions[c])
-        partition, _ = sweep(model.likelihood(values), tables, partition, model.order, rng)
+        likelihood = likelihoods[where]
+        partition = build(likelihood, partitions[c])
+        partition, _ = sweep(likelihood, tables, partition, model.order, rng)
         values, likelihood, partition, _ = resample_hyperparameters(
-            model, evaluate(model, values, model.likelihood(values), partition), independence, rng
+            model, evaluate(model, (PRECISIONS[where],), likelihood, partition), independence, rng
         )
         partition, _ = sweep(likelihood, tables, partition, model.order, rng)
         c = cells[canonical_labels(partition.labels)[0].tobytes()]

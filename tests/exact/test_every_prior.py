@@ -5,6 +5,8 @@ The prior probability of a partition comes from its seating, not from the tables
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 import pytest
 from cases import CASES
@@ -66,6 +68,7 @@ def log_prior_probability(name: str, labels: np.ndarray) -> float:
     return np.log(p) if p > 0 else -np.inf
 
 
+@cache
 def posterior_under(name: str, case_name: str = "counts") -> Posterior:
     case = CASES[case_name]()
     given_dp = enumerate_posterior(case.num_observations, case.log_marginal, 1.0)

@@ -38,6 +38,7 @@ from pyclone_pgsm.tumour.model import PER_SAMPLE, PyCloneModel
 
 T = 4
 G = 21
+REPLICATES = 10_000  # at which the faults below are noticed with p < 1e-10
 
 
 @pytest.fixture(autouse=True)
@@ -133,7 +134,7 @@ def test_every_value_matters(name: str) -> None:
         assert np.abs(share - np.exp([choice.log_prior(value) for value in choice.values])).max() > 0.02
 
 
-def p_value(joint: Joint, number: int = 20_000) -> float:
+def p_value(joint: Joint) -> float:
     """Of the test that the joint posterior is what it was after a step from it, whatever was visited in the burn-in."""
     visits = np.arange(num_values(joint.model.choices)) ** 2
     independence = Visits(joint.model.choices, visits).independence
@@ -142,11 +143,11 @@ def p_value(joint: Joint, number: int = 20_000) -> float:
     prior = DirichletProcess(1.0, None, None)
     tables = PartitionPrior(prior.log_tau1(T), prior.log_tau2(T))
     build, sweep = (compiled_for(f, PyClone) for f in (build_partition, gibbs_sweep))
+    likelihoods = [model.likelihood(values) for values in joint.values]
     counts = np.zeros(len(probabilities), np.int64)
-    for start in rng.choice(len(probabilities), number, p=probabilities):
+    for start in rng.choice(len(probabilities), REPLICATES, p=probabilities):
         where, c = divmod(int(start), len(partitions))
-        values = joint.values[where]
-        likelihood = model.likelihood(values)
+        values, likelihood = joint.values[where], likelihoods[where]
         partition = build(likelihood, partitions[c])
         values, likelihood, partition, _ = resample_hyperparameters(
             model, evaluate(model, values, likelihood, partition), independence, rng
@@ -181,7 +182,7 @@ def test_prevalences_that_are_not_drawn_are_noticed(
 ) -> None:
     monkeypatch.setattr(tumour_model, "CACHED_BYTES", cached_bytes)
     monkeypatch.setattr(tumour_model, "draw_grid_points", median_points)
-    assert p_value(enumerate_joint(precision_and_error_rate()), 10_000) < 1e-10
+    assert p_value(enumerate_joint(precision_and_error_rate())) < 1e-10
 
 
 def faulty_model(sound: str, faulty: str) -> Callable[..., PyCloneModel]:
@@ -205,7 +206,7 @@ def faulty_model(sound: str, faulty: str) -> Callable[..., PyCloneModel]:
 def test_a_fault_of_the_density_given_the_prevalences_is_noticed(sound: str, faulty: str) -> None:
     joint = enumerate_joint(precision_and_error_rate())
     model = precision_and_error_rate(faulty_model(sound, faulty))
-    assert p_value(replace(joint, model=model), 10_000) < 1e-10
+    assert p_value(replace(joint, model=model)) < 1e-10
 
 
 @pytest.mark.long

@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -130,9 +130,8 @@ def enumerate_states(
     ]
     labels, outliers, log_p = (np.array(column) for column in zip(*rows))
     log_marginal = pyclone_log_marginal(likelihood)
-    marginal = cache(lambda members: log_marginal(list(members)))
     alone = log_outlier(log_marginal, data)
-    of_data = [log_data(c.tolist(), o, lambda b: marginal(tuple(b)), alone) for c, o in zip(labels, outliers)]
+    of_data = [log_data(c.tolist(), o, log_marginal, alone) for c, o in zip(labels, outliers)]
     return States(labels, outliers, log_p + of_data)
 
 
