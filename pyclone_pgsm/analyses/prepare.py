@@ -18,6 +18,7 @@ from pyclone_pgsm.files import check_new, make_folder, refuse_inputs, replacing,
 from pyclone_pgsm.inputs.columns import Column
 from pyclone_pgsm.inputs.genome import BUILDS, Build, Sex
 from pyclone_pgsm.inputs.mutations import Variants, read_variants
+from pyclone_pgsm.inputs.mutations.naming import ROLES
 from pyclone_pgsm.inputs.observations import SUBCLONAL, LeftOut, Observations
 from pyclone_pgsm.inputs.problems import FileProblems, listed
 from pyclone_pgsm.inputs.read_counts.joining import lay_out
@@ -136,6 +137,7 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
         ],
         warnings=[
             *_samples_left_out([sample for sample in samples if sample not in joined], left_out),
+            *_shared_segments(segments),
             *unknown,
         ],
         tumour_content=content,
@@ -261,6 +263,11 @@ def _named(segments: Segments, samples: Sequence[str]) -> tuple[Segments, list[s
     for file, inside in alone.items():
         found = _sample_of(inside or sample_stem(Path(file)), samples)
         if found is None and len(of_file) == len(samples) == 1:
+            if inside and inside.upper() not in ROLES:
+                raise UsageError(
+                    f"{file}: these are segments of {inside!r}, but the mutations are those of {samples[0]!r}. If "
+                    f"the two are the same sample, write `segments` {samples[0]}={file}"
+                )
             found = samples[0]
         if found not in (None, inside):
             names[file] = found
@@ -300,6 +307,15 @@ def _check_doubles(segments: Segments, samples: Sequence[str]) -> None:
             f"{file}: segments of chromosome {chrom} of sample {sample!r} stand in another file, too; keep one, or "
             "write `segments` SAMPLE=FILE"
         )
+
+
+def _shared_segments(segments: Segments) -> list[str]:
+    """Return a warning for each file of which two samples have the same segments."""
+    shared = segments.table[segments.table.duplicated(["file", "row"], keep=False)]
+    return [
+        f"{file}: the same segments are taken for the samples {listed(list(of['sample_id'].unique()))}"
+        for file, of in shared.groupby("file", observed=True)
+    ]
 
 
 def _samples_left_out(samples: Sequence[str], left_out: Sequence[LeftOut]) -> list[str]:

@@ -128,6 +128,9 @@ def read_sheet(path: Path) -> list[Patient]:
         differs = np.array([bool(sex) and first.setdefault(patient, sex) != sex for patient, sex in pairs])
         other = "another sex than in an earlier row of this patient; expected one sex per patient"
         cells.note(differs, "sex", lambda row: other)
+    num_files = rows["segments"].map(len).groupby(rows["patient_id"]).transform("sum")
+    no_segments = "empty; mutations need copy numbers: name the file of segments"
+    cells.note((num_files == 0) & cells.is_empty("segments"), "segments", lambda row: no_segments)
     raise_any(problems)
     patients = rows.groupby("patient_id", sort=False)
     return [_patient(str(name), list(of.itertuples()), path.parent) for name, of in patients]
@@ -151,7 +154,11 @@ def _sample_name(text: str) -> str:
 
 
 def _files(text: str) -> list[str]:
-    return [name for each in text.split(";") if (name := each.strip())]
+    names = [name for each in text.split(";") if (name := each.strip())]
+    for name in names:
+        if list(map(Path, names)).count(Path(name)) > 1:
+            raise ValueError(f"the file {name} is named twice; name it once")
+    return names
 
 
 def _content(text: str) -> Content:

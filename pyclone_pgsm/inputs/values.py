@@ -41,7 +41,7 @@ class Whole:
         if value < self.lowest:
             fault = "negative" if value < 0 else "too small"
         elif value > self.highest:
-            fault = "too large"
+            fault = f"too large, above {self.highest}"
         elif not value.is_integer():
             fault = "fractional"
         else:
@@ -102,14 +102,11 @@ READS = Whole(
     "a number of reads: a whole number, 0 or more",
     ". If nothing is known of the mutation in this sample, leave out the row, or write 0 for both counts",
 )
-COPIES = Whole(
-    0, LARGEST_COPY_NUMBER, f"a copy number: a whole number, 0 or more (at most {LARGEST_COPY_NUMBER})"
-)
+COPIES = Whole(0, LARGEST_COPY_NUMBER, "a copy number: a whole number, 0 or more")
 NORMAL_COPIES = Whole(
     1,
     LARGEST_COPY_NUMBER,
-    "the copy number of normal cells: a whole number, 1 or more (2; 1 for X and Y in males; at most "
-    f"{LARGEST_COPY_NUMBER})",
+    "the copy number of normal cells: a whole number, 1 or more (2; 1 for X and Y in males)",
 )
 TUMOUR_CONTENT = Share(1.0, True, "the share of cancer cells in the sample: above 0, at most 1", LEAST_SHARE)
 SUBCLONAL_FRACTION = Share(

@@ -188,7 +188,7 @@ def test_options_that_cannot_be(option: dict[str, str], expected: str) -> None:
         (("R1", "R2"), {"a_tsv": "R2", "b_tsv": "R1"}, {"R1": "b.tsv", "R2": "a.tsv"}),
         (("R1", "R2"), {"a_tsv": "R2_T", "b_tsv": "R1_T"}, {"R1": "b.tsv", "R2": "a.tsv"}),
         (("R1",), {"a_tsv": ""}, {"R1": "a.tsv"}),
-        (("R1",), {"a_tsv": "another name"}, {"R1": "a.tsv"}),
+        (("R1",), {"a_tsv": "Tumor"}, {"R1": "a.tsv"}),
     ],
 )
 def test_segments_are_matched_by_name(
@@ -246,6 +246,24 @@ def test_segments_that_cannot_be_matched(tmp_path: Path) -> None:
     given = (SegmentFile(paths["x_tsv"], "R1"), SegmentFile(paths["R1_tsv"], "R2"))
     result = prepare(one_patient(calls, *given), PrepareOptions())
     assert result.table["major_cn"].tolist() == [2, 2]
+    assert not any("the same segments" in warning for warning in result.warnings)
+    given = (SegmentFile(paths["x_tsv"], "R1"), SegmentFile(paths["x_tsv"], "R2"))
+    shared = prepare(one_patient(calls, *given), PrepareOptions()).warnings
+    assert f"{paths['x_tsv']}: the same segments are taken for the samples 'R1', 'R2'" in shared
+
+
+def test_segments_of_another_sample(tmp_path: Path) -> None:
+    labelled = SEGMENTS.replace("\n", "\tP2\n").replace("cn\tP2", "cn\tsample_id")
+    paths = write(tmp_path, calls_vcf=vcf("1:1:30,10", names=("P1",)), x_tsv=labelled)
+    with pytest.raises(UsageError) as caught:
+        prepare(one_patient(paths["calls_vcf"], paths["x_tsv"]), PrepareOptions())
+    file = paths["x_tsv"]
+    assert str(caught.value) == (
+        f"{file}: these are segments of 'P2', but the mutations are those of 'P1'. If the two are the same sample, "
+        f"write `segments` P1={file}"
+    )
+    paired = prepare(one_patient(paths["calls_vcf"], SegmentFile(file, "P1")), PrepareOptions())
+    assert paired.table["major_cn"].tolist() == [2]
 
 
 def test_one_file_of_segments_for_all_samples(tmp_path: Path) -> None:
@@ -443,7 +461,8 @@ def test_sheet(tmp_path: Path) -> None:
         tmp_path,
         "R1,a.vcf; b.vcf,/abs/s1.tsv,0.8±0.05,F,TUMOR,P1,x",
         "R2,a.vcf,s2.tsv;s2.purity.tsv,NA,,,P1,",
-        "R1,c.maf,,0.5,male,,P2,",
+        "R1,c.maf,s.tsv,0.5,male,,P2,",
+        "R2,c.maf,,,,,P2,",
         header=header,
     )
     first, second = read_sheet(path)
@@ -463,7 +482,7 @@ def test_sheet(tmp_path: Path) -> None:
     )
     assert (second.name, second.segments, second.tumour_content, second.sexes) == (
         "P2",
-        (),
+        (SegmentFile(tmp_path / "s.tsv", "R1"),),
         {"R1": 0.5},
         {"R1": "male"},
     )
@@ -493,6 +512,14 @@ def test_sheet(tmp_path: Path) -> None:
         (
             "P,R1,a.vcf,s.tsv,,\nP,R1,b.vcf,s.tsv,,",
             "row 3, column sample_id: 'R1': this sample has a row already",
+        ),
+        (
+            "P,R1,a.vcf,NA,,",
+            "row 2, column segments: 'NA': empty; mutations need copy numbers: name the file",
+        ),
+        (
+            "P,R1,a.vcf; ./a.vcf,s.tsv,,",
+            "row 2, column mutations: 'a.vcf; ./a.vcf': the file a.vcf is named twice",
         ),
         ("P,R1,a.vcf,s.tsv,", "row 2: 5 fields found, 6 expected as in the header"),
     ],

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from pyclone_pgsm.errors import InputError
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.read_counts.tables import count_summary, read_tables
 from pyclone_pgsm.inputs.tumour_content import Uncertain
@@ -312,9 +313,18 @@ def test_total_copy_number_alone(write: Any) -> None:
 
 
 def test_major_and_minor_go_before_the_total(write: Any) -> None:
-    path = write(LONG + "\ttotal_cn", "m1\tS1\t10\t5\t3\t1\t2\t9")
+    path = write(LONG + "\ttotal_cn", "m1\tS1\t10\t5\t3\t1\t2\t4")
     observations, _ = read_tables([path], genotype_prior="total")
     assert (observations.major_cn[0, 0], observations.minor_cn[0, 0]) == (3, 1)
+
+
+def test_a_total_that_contradicts_the_alleles(write: Any) -> None:
+    path = write(LONG + "\ttotal_cn", "m1\tS1\t10\t5\t3\t1\t2\t4", "m2\tS1\t10\t5\t3\t1\t2\t9")
+    with pytest.raises(InputError) as caught:
+        read_tables([path], genotype_prior="total")
+    message = "row 3, column total_cn: '9': major_cn and minor_cn are 3 and 1; expected their sum, 4"
+    assert str(caught.value) == f"{path}, {message}"
+    assert read_tables([path], genotype_prior="major")[0].num_mutations == 2
 
 
 def test_annotations(write: Any) -> None:

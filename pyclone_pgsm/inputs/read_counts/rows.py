@@ -100,6 +100,8 @@ def read_rows(
     else:
         _note_minor_above_major(numbers, "minor_cn", "major_cn", cells)
     numbers |= _second_states(cells)
+    if genotype_prior == "total":
+        _note_other_total(numbers, cells)
     content = _of_each_sample(tumour_content, samples)
     rate = _of_each_sample(error_rate, samples)
     numbers["tumour_content"] = _share(
@@ -184,6 +186,23 @@ def _note_minor_above_major(numbers: dict[str, NDArray], minor: str, major: str,
 
     if {major, minor} <= numbers.keys():
         cells.note((numbers[minor] > numbers[major]) & (numbers[major] != _FAULTY), minor, message)
+
+
+def _note_other_total(numbers: dict[str, NDArray], cells: Cells) -> None:
+    """Note a total that is not the sum of the alleles' copies, in rows with one state: it would be ignored."""
+    if not {"total_cn", "major_cn", "minor_cn"} <= set(cells.column_of):
+        return
+    total, major, minor = (numbers[name] for name in ("total_cn", "major_cn", "minor_cn"))
+    is_known = (
+        (np.minimum(major, minor) != _FAULTY) & (total != _FAULTY) & (numbers["subclonal_major_cn"] == 0)
+    )
+    cells.note(
+        is_known & (total != major + minor),
+        "total_cn",
+        lambda row: (
+            f"major_cn and minor_cn are {major[row]} and {minor[row]}; expected their sum, {major[row] + minor[row]}"
+        ),
+    )
 
 
 def _second_states(cells: Cells) -> dict[str, NDArray]:

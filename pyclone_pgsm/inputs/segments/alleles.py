@@ -139,9 +139,23 @@ def nearest(copies: NDArray[np.float64]) -> NDArray[np.int64]:
     return np.where(np.isnan(copies), UNKNOWN, np.maximum(np.rint(np.nan_to_num(copies)), 0)).astype(np.int64)
 
 
-def of_real_pair(cells: SegmentCells) -> pd.DataFrame:
-    """Read alleles from two columns of real copy numbers; where unknown, use the total from a column ``total``."""
-    real, whole = rounded(cells.real_copies("major"), cells.real_copies("minor"))
+def of_real_pair(cells: SegmentCells, *, is_ordered: bool = False) -> pd.DataFrame:
+    """Read alleles from two columns of real copy numbers; where unknown, use the total from a column ``total``.
+
+    With ``is_ordered``, minor copies above the major ones are noted; otherwise the larger number is the major.
+    """
+    first, second = cells.real_copies("major"), cells.real_copies("minor")
+    if is_ordered:
+        major_texts = cells.column("major")
+        cells.note(
+            nearest(second) > np.where(np.isnan(first), np.inf, nearest(first)),
+            "minor",
+            lambda row: (
+                f"larger than {cells.column_of['major']}, which is {major_texts.text_of(row)}; expected at most "
+                "that"
+            ),
+        )
+    real, whole = rounded(first, second)
     major, minor = with_totals(whole[:, 0], whole[:, 1], nearest(cells.real_copies("total")))
     return one_state(major, minor, cells.share("fraction"), real)
 

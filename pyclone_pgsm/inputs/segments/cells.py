@@ -16,9 +16,7 @@ from pyclone_pgsm.inputs.problems import FileProblems
 UNKNOWN = -1
 """A copy number that the file does not give."""
 
-POSITION = values.Whole(
-    0, 2**31 - 1, "a position on the chromosome: a whole number, 0 or more (at most 2147483647)"
-)
+POSITION = values.Whole(0, 2**31 - 1, "a position on the chromosome: a whole number, 0 or more")
 
 
 class Fitted(values.Real):

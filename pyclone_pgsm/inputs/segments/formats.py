@@ -6,6 +6,7 @@ first. Only letters and digits of column names are compared (`pyclone_pgsm.input
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import pandas as pd
 
@@ -212,7 +213,7 @@ LAYOUTS = (
         "generic",
         "chrom start end major_cn minor_cn",
         {"major": _MAJOR, "minor": _MINOR},
-        alleles.of_real_pair,
+        partial(alleles.of_real_pair, is_ordered=True),
         optional={
             "normal": ("normalcn", "normaltotalcn"),
             "fraction": ("cellular_prevalence",),

@@ -15,6 +15,7 @@ from pyclone_pgsm.inputs.segments import read_segments
 ASCAT = "sample chr startpos endpos nMajor nMinor"
 FACETS = "chrom start end tcn.em lcn.em"
 BATTENBERG = "chr startpos endpos nMaj1_A nMin1_A frac1_A nMaj2_A nMin2_A frac2_A"
+GENERIC = "chrom start end major_cn minor_cn"
 PURPLE = "chromosome start end copyNumber majorAlleleCopyNumber minorAlleleCopyNumber"
 
 
@@ -36,7 +37,7 @@ def error_in(tmp_path: Path, content: str | bytes, name: str = "s.tsv", **option
         ),
         (ASCAT, "S 1 1 9 1.5 1", "row 2, column nMajor: '1.5': fractional; expected a copy number"),
         (ASCAT, "S 1 1 9 2 -1", "column nMinor: '-1': negative; expected a copy number"),
-        (ASCAT, "S 1 1 9 5000 1", "column nMajor: '5000': too large; expected a copy number"),
+        (ASCAT, "S 1 1 9 5000 1", "column nMajor: '5000': too large, above 1000; expected a copy number"),
         (
             ASCAT,
             "S 1 NA 9 2 1",
@@ -45,7 +46,7 @@ def error_in(tmp_path: Path, content: str | bytes, name: str = "s.tsv", **option
         (ASCAT, "S 1 1 9,000 2 1", "column endpos: '9,000': not a number with these separators of thousands"),
         (ASCAT, "S 1 -5 9 2 1", "column startpos: '-5': negative; expected a position"),
         (ASCAT, "S 1 1.5 9 2 1", "column startpos: '1.5': fractional; expected a position"),
-        (ASCAT, "S 1 1 9e9 2 1", "column endpos: '9e9': too large; expected a position"),
+        (ASCAT, "S 1 1 9e9 2 1", "column endpos: '9e9': too large, above 2147483647; expected a position"),
         (ASCAT, 'S "" 1 9 2 1', "column chr: '': no name; expected a chromosome, such as 1, chr1 or X"),
         (
             ASCAT,
@@ -83,6 +84,11 @@ def error_in(tmp_path: Path, content: str | bytes, name: str = "s.tsv", **option
             "1 1 9 3 inf 1",
             "column majorAlleleCopyNumber: 'inf': infinite; expected a copy number (at least 0, or a fit a little "
             "below, and at most 1000)",
+        ),
+        (
+            GENERIC,
+            "1 1 9 1 2",
+            "row 2, column minor_cn: '2': larger than major_cn, which is 1; expected at most that",
         ),
         (PURPLE, "1 1 9 3 -5 1", "column majorAlleleCopyNumber: '-5': out of range; expected a copy number"),
         (PURPLE, "1 1 9 3 2,1 1", "'2,1': not a number: write a decimal point, not a comma"),
