@@ -5,24 +5,23 @@ all files, assign segments to samples, and join the two. Writing the table and r
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from pyclone_pgsm.analyses.tables import left_out_table, write_table
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.files import check_new, make_folder, refuse_inputs, replacing, replacing_together
-from pyclone_pgsm.inputs.columns import Column
+from pyclone_pgsm.inputs.columns import columns_of_frame
 from pyclone_pgsm.inputs.genome import BUILDS, Build, Sex
 from pyclone_pgsm.inputs.mutations import Variants, read_variants
 from pyclone_pgsm.inputs.mutations.naming import ROLES
-from pyclone_pgsm.inputs.observations import SUBCLONAL, LeftOut, Observations
+from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.inputs.problems import FileProblems, listed
 from pyclone_pgsm.inputs.read_counts.joining import lay_out
-from pyclone_pgsm.inputs.read_counts.rows import DEFAULT_ERROR_RATE, Rows, one_line
+from pyclone_pgsm.inputs.read_counts.rows import STYLE, rows_of
 from pyclone_pgsm.inputs.read_counts.suspicions import content_taken_as_one
 from pyclone_pgsm.inputs.sample_sheet import Patient, SegmentFile
 from pyclone_pgsm.inputs.segments import Segments, combined, join, read_segments, sample_stem
@@ -153,47 +152,16 @@ def observe(
     ``error_rate`` and ``genotype_prior`` are as in `pyclone_pgsm.inputs.read_counts.tables.read_tables`; the tumour
     content is that of the table.
     """
-    files = list(prepared.variants.table["file"].cat.categories)
-    observations, left_out = lay_out(
-        [_rows(prepared, file, checked("error rate", error_rate, ERROR_RATE)) for file in files],
-        [FileProblems(file) for file in files],
-        genotype_prior,
-    )
-    return observations, [*prepared.left_out, *left_out]
-
-
-def _rows(prepared: Prepared, file: str, error_rate: float | None) -> Rows:
-    """Return the joined mutations of one file, with their line numbers there."""
     given = prepared.variants.table.loc[prepared.table.index]
-    is_here = (given["file"] == file).to_numpy()
-    table = prepared.table[is_here]
-    numbers = {
-        name: table[name].to_numpy(np.int64)
-        for name in ("ref_counts", "alt_counts", "major_cn", "minor_cn", "normal_cn")
-    }
-    for name, kind in SUBCLONAL.items():
-        numbers[name] = table[name].fillna(0).to_numpy(kind) if name in table else np.zeros(len(table), kind)
-    return Rows(
-        file=file,
-        lines=given["row"].to_numpy()[is_here],
-        mutations=_column(table["mutation_id"]),
-        samples=_column(table["sample_id"]),
-        numbers={
-            **numbers,
-            "tumour_content": table["tumour_content"].to_numpy(np.float64),
-            "error_rate": np.full(len(table), DEFAULT_ERROR_RATE if error_rate is None else error_rate),
-        },
-        copies_column="major_cn",
-        named_after_file=False,
-        content_unknown=[],
-        annotations={name: _column(table[name], one_line) for name in ("chrom", "pos", "ref", "alt", "gene")},
-    )
-
-
-def _column(texts: pd.Series, read: Callable[[str], str] = str.strip) -> Column:
-    """Return a column of a data frame in the form in which it is read from a file."""
-    codes, distinct = pd.factorize(texts.astype(str))
-    return Column([read(text) for text in distinct], codes.astype(np.int32))
+    rate = checked("error rate", error_rate, ERROR_RATE)
+    found = [FileProblems(file) for file in given["file"].cat.categories]
+    rows = []
+    for problems in found:
+        is_here = (given["file"] == problems.file).to_numpy()
+        table = columns_of_frame(prepared.table[is_here], STYLE, problems, given["row"].to_numpy()[is_here])
+        rows.append(rows_of(table, problems, None, rate, "major"))
+    observations, left_out = lay_out(rows, found, genotype_prior)
+    return observations, [*prepared.left_out, *left_out]
 
 
 def write_prepared(prepared: Prepared, folder: Path) -> None:

@@ -1,10 +1,7 @@
 """Reading one tumour from tables of read counts, or from mutations with segments."""
 
-import re
-import tempfile
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas as pd
@@ -14,7 +11,7 @@ from pyclone_pgsm.errors import InputError, Problem, UsageError
 from pyclone_pgsm.inputs.mutations.kinds import MUTATIONS, kind_of
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.inputs.read_counts.suspicions import content_taken_as_one, suspicions
-from pyclone_pgsm.inputs.read_counts.tables import read_tables
+from pyclone_pgsm.inputs.read_counts.tables import read_sources
 from pyclone_pgsm.inputs.sample_sheet import Patient, patient_of_files
 from pyclone_pgsm.inputs.tumour_content import ContentOption
 
@@ -24,9 +21,6 @@ Files = File | Sequence[File] | Mapping[str, File | Sequence[File]]
 """One or several files, or a mapping from samples to their files."""
 Tables = Table | Sequence[Table] | Mapping[str, pd.DataFrame]
 """One or several tables of read counts (files or data frames), or a mapping from samples to data frames."""
-
-HEADER_LINES = 2
-"""Line in the file at which the first row of a data frame, row 0, is written."""
 
 
 @dataclass(frozen=True)
@@ -73,20 +67,11 @@ def read_counts(
     InputError, UsageError
         Tables or options are invalid.
     """
-    with _as_files(tables) as (paths, named):
-        try:
-            observations, left_out = read_tables(
-                paths, tumour_content=tumour_content, error_rate=error_rate, genotype_prior=genotype_prior
-            )
-        except InputError as error:
-            raise InputError([_of_frame(each, named) for each in error.problems], error.unlisted) from None
-    left_out = [
-        each._replace(file=named[each.file], row=_row(each.row)) if each.file in named else each
-        for each in left_out
-    ]
+    observations, left_out = read_sources(_sources(tables), tumour_content, error_rate, genotype_prior)
     unknown = observations.content_unknown
     warnings = [content_taken_as_one(unknown)] if unknown else []
-    return Reading(observations, left_out, tumour_content, [], [*warnings, *suspicions(observations)])
+    warnings += [*observations.content_varies, *suspicions(observations)]
+    return Reading(observations, left_out, tumour_content, [], warnings)
 
 
 def read_joined(
@@ -128,27 +113,8 @@ def _by_sample(what: str, files: Files) -> list[tuple[str | None, Path]]:
     return [(None, Path(file)) for file in each]
 
 
-def _of_frame(problem: Problem, named: Mapping[str, str]) -> Problem:
-    """Let a problem in the file of a data frame refer to the data frame itself."""
-    if problem.file not in named:
-        return problem
-
-    def place(found: re.Match[str]) -> str:
-        file = f" of {named[found[2]]}" if found[2] else ""
-        return f"the first is row {_row(int(found[1]))}{file}"
-
-    files = "|".join(map(re.escape, named))
-    message = re.sub(rf"the first is row (\d+)(?: of ({files}))?(?=\. )", place, problem.message)
-    return replace(problem, file=named[problem.file], row=_row(problem.row), message=message)
-
-
-def _row(line: int | None) -> int | None:
-    return None if line is None else max(0, line - HEADER_LINES)
-
-
-@contextmanager
-def _as_files(tables: Tables) -> Iterator[tuple[list[Path], dict[str, str]]]:
-    """Write data frames to temporary files; yield the paths of all tables, and names for data frames in messages."""
+def _sources(tables: Tables) -> list[tuple[str, Path | pd.DataFrame]]:
+    """Return all tables with their names in messages."""
     given: dict[str, Table]
     if isinstance(tables, Mapping):
         given = {
@@ -158,22 +124,18 @@ def _as_files(tables: Tables) -> Iterator[tuple[list[Path], dict[str, str]]]:
         given = {"the data frame": tables}
     else:
         given = {f"data frame {place}": each for place, each in enumerate(tables)}
-    paths, named = [], {}
-    with tempfile.TemporaryDirectory(prefix="pyclone-pgsm-") as folder:
-        for name, table in given.items():
-            if not isinstance(table, pd.DataFrame):
-                paths.append(Path(table))
-                continue
-            if "sample_id" not in table.columns:
-                raise UsageError(
-                    f"{name} has no column sample_id: add one, or give each sample's data frame by its name, as in "
-                    "{'S1': first, 'S2': second}"
-                )
-            path = Path(folder) / f"{len(paths)}.tsv"
-            table.to_csv(path, sep="\t", index=False)
-            paths.append(path)
-            named[str(path)] = f"{name} (rows counted from 0)"
-        yield paths, named
+    for name, table in given.items():
+        if isinstance(table, pd.DataFrame) and "sample_id" not in table.columns:
+            raise UsageError(
+                f"{name} has no column sample_id: add one, or give each sample's data frame by its name, as in "
+                "{'S1': first, 'S2': second}"
+            )
+    return [
+        (f"{name} (rows counted from 0)", table)
+        if isinstance(table, pd.DataFrame)
+        else (str(table), Path(table))
+        for name, table in given.items()
+    ]
 
 
 def _with_sample(sample: str, table: object) -> pd.DataFrame:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.problems import FileProblems, input_error
@@ -79,9 +80,22 @@ class Column:
         """Return a column with the same text in all rows."""
         return cls([text], np.zeros(num_rows, np.int32))
 
+    @classmethod
+    def of_series(cls, series: pd.Series) -> Column:
+        """Return a column of a data frame; missing values become empty texts."""
+        if series.dtype == object:  # as text, because pandas takes 1, 1.0 and True for the same
+            series = series.map(str, na_action="ignore")
+        codes, distinct = pd.factorize(series, use_na_sentinel=False)
+        texts = ["" if pd.isna(value) else str(value).strip() for value in distinct]
+        return cls(texts, codes.astype(np.int32))
+
     def text_of(self, row: int) -> str:
         """Return the text of row 0..R-1."""
         return self.texts[self.codes[row]]
+
+    def edited(self, function: Callable[[str], str]) -> Column:
+        """Return the column with the function's value in place of each text."""
+        return Column(list(map(function, self.texts)), self.codes)
 
     def map(self, function: Callable[[str], Any], dtype: type) -> NDArray:
         """Return (R,) the function's value for each row's text; it is called once for each distinct text."""
@@ -90,10 +104,10 @@ class Column:
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table of R rows as text."""
+    """A table of R rows as text, of a file or a data frame."""
 
-    header_line: int
-    """Line of the file with the column names, counted from 1; 0 if there is none."""
+    header_line: int | None
+    """Line of the file with the column names, counted from 1; None if there is none."""
     names: list[str]
     """All column names of the header."""
     commented_names: list[str]
@@ -101,7 +115,7 @@ class TextTable:
     columns: dict[str, Column]
     """The wanted columns, by name."""
     lines: NDArray[np.int64]
-    """(R,) lines of the file on which the rows begin, counted from 1."""
+    """(R,) lines of the file on which the rows begin, counted from 1; rows of the data frame, counted from 0."""
 
 
 def read_columns(path: Path, style: Style, problems: FileProblems) -> TextTable:
@@ -140,7 +154,22 @@ def read_columns(path: Path, style: Style, problems: FileProblems) -> TextTable:
     return TextTable(header_line, names, commented_names, columns, np.array(lines, dtype=np.int64))
 
 
-_Start = tuple[int, list[str], list[str], Iterator[Record]]
+def columns_of_frame(
+    frame: pd.DataFrame, style: Style, problems: FileProblems, lines: NDArray[np.int64] | None = None
+) -> TextTable:
+    """Return the wanted columns of a data frame; note wanted names that occur twice.
+
+    ``lines`` are its rows in messages, by default counted from 0.
+    """
+    names = [str(name) for name in frame.columns]
+    _note_duplicates(names, style.is_wanted, None, problems)
+    columns = {
+        name: Column.of_series(frame.iloc[:, names.index(name)]) for name in names if style.is_wanted(name)
+    }
+    return TextTable(None, names, [], columns, np.arange(len(frame)) if lines is None else lines)
+
+
+_Start = tuple[int | None, list[str], list[str], Iterator[Record]]
 """The first three attributes of a `TextTable`, and its rows."""
 
 
@@ -214,7 +243,8 @@ def _quoting_fault(fault: str) -> str:
 def _loose_start(lines: Sequence[str], style: Style, problems: FileProblems) -> _Start:
     first = _first_line(lines, style.is_wanted, problems)
     if style.headerless is not None and style.headerless.first_row.fullmatch(lines[first]):
-        names, separator, header_line, below = list(style.headerless.names), ",", 0, first
+        names, separator = list(style.headerless.names), ","
+        header_line, below = None, first
     else:
         names, separator = _loose_names(lines[first])
         header_line = below = first + 1
@@ -302,7 +332,7 @@ def note_uneven(uneven: Sequence[tuple[int, int]], width: int, like: str, proble
 
 
 def _note_duplicates(
-    names: Sequence[str], is_wanted: Callable[[str], bool], header_line: int, problems: FileProblems
+    names: Sequence[str], is_wanted: Callable[[str], bool], header_line: int | None, problems: FileProblems
 ) -> None:
     for name, times in Counter(names).items():
         if times > 1 and is_wanted(name):

@@ -57,6 +57,8 @@ class Observations:
         Share of these among the tumour cells, in (0, 1); 0 where there is one state. All 0 if not given.
     content_unknown : list of str
         Samples whose tumour content is not specified, at least for some mutations, and is taken as 1.
+    content_varies : list of str
+        A sentence for each sample whose tumour content differs between mutations, with values and rows.
     """
 
     mutation_ids: list[str]
@@ -74,6 +76,7 @@ class Observations:
     subclonal_minor_cn: NDArray[np.int64] = None  # type: ignore[assignment]
     subclonal_fraction: NDArray[np.float64] = None  # type: ignore[assignment]
     content_unknown: list[str] = field(default_factory=list)
+    content_varies: list[str] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         for name, kind in SUBCLONAL.items():

@@ -128,7 +128,7 @@ def read_sheet(path: Path) -> list[Patient]:
         differs = np.array([bool(sex) and first.setdefault(patient, sex) != sex for patient, sex in pairs])
         other = "another sex than in an earlier row of this patient; expected one sex per patient"
         cells.note(differs, "sex", lambda row: other)
-    num_files = rows["segments"].map(len).groupby(rows["patient_id"]).transform("sum")
+    num_files = rows["segments"].map(len).groupby(rows["patient_id"]).transform("sum").to_numpy()
     no_segments = "empty; mutations need copy numbers: name the file of segments"
     cells.note((num_files == 0) & cells.is_empty("segments"), "segments", lambda row: no_segments)
     raise_any(problems)

@@ -124,6 +124,28 @@ def test_tumour_content_taken_as_one(tmp_path: Path) -> None:
     assert validate(known)[1] == ""
 
 
+def test_tumour_content_that_differs_between_rows(tmp_path: Path) -> None:
+    rows = [
+        f"m{place}\t{sample}\t9\t1\t1\t1\t2\t{content}"
+        for place, (sample, content) in enumerate(
+            [("R1", 0.8), ("R1", 0.8), ("R1", 0.75), ("R2", 0.5), ("R1", 0.8), ("R2", 0.5)]
+        )
+    ]
+    path = table(tmp_path, *rows, header=HEADER + "\ttumour_content")
+    message = (
+        f"the tumour content of 'R1' differs between its mutations: 0.8 in row 2 of {path} and 2 more rows; 0.75 in "
+        f"row 4 of {path}. A sample has one tumour content; check the column, or set it with --tumour-content"
+    )
+    assert read_tables(path)[0].content_varies == [message]
+    assert validate(path)[1] == f"pyclone-pgsm: warning: {message}\n"
+    assert validate(path, "--tumour-content", 0.8)[1] == ""
+    many = [f"m{place}\tR1\t9\t1\t1\t1\t2\t0.{place + 1}" for place in range(5)]
+    assert (
+        "; 2 more values. A"
+        in read_tables(table(tmp_path, *many, header=HEADER + "\ttumour_content"))[0].content_varies[0]
+    )
+
+
 def test_warnings_of_validate(tmp_path: Path) -> None:
     rows = [f"m{place}\tS\t3\t97\t1\t1\t2\t0.8" for place in range(9)]
     stderr = validate(table(tmp_path, *rows, header=HEADER + "\ttumour_content"))[1]

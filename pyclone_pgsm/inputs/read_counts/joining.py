@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Sequence
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import InputError, Problem
@@ -20,6 +21,8 @@ _MOST_CELLS = 2**26
 _MOST_CELLS_PER_ROW = 20
 """If there are more pairs of mutation and sample than the larger of these limits, the ids are not those of one
 tumour."""
+
+_SHOWN_CONTENTS = 3
 
 _WITHOUT_DATA = {
     "ref_counts": 0,
@@ -41,6 +44,8 @@ def lay_out(
 
     ``found`` are the problems of all files given; second rows for a mutation and sample are noted there.
     """
+    if not files:
+        raise_any(*found)
     joined = _Joined(files)
     if joined.num_cells > max(_MOST_CELLS, _MOST_CELLS_PER_ROW * len(joined.lines)):
         found[0].add(
@@ -64,7 +69,7 @@ class _Joined:
         self.mutation_ids, self.mutation = _numbered_ids([rows.mutations for rows in files])
         self.sample_ids, self.sample = _numbered_ids([rows.samples for rows in files])
         self.file = np.repeat(np.arange(len(files)), [len(rows.lines) for rows in files])
-        self.lines = _concatenated([rows.lines for rows in files])
+        self.lines = np.concatenate([rows.lines for rows in files])
         self.num_cells = len(self.mutation_ids) * len(self.sample_ids)
         self.cell = self.mutation * len(self.sample_ids) + self.sample
 
@@ -93,11 +98,7 @@ def _numbered_ids(columns: Sequence[Column]) -> tuple[list[str], NDArray[np.int6
     numbers = []
     for column in columns:
         numbers.append(column.map(lambda text: number_of.setdefault(text, len(number_of)), np.int64))
-    return list(number_of), _concatenated(numbers)
-
-
-def _concatenated(arrays: Sequence[NDArray[np.int64]]) -> NDArray[np.int64]:
-    return np.concatenate([np.empty(0, np.int64), *arrays])
+    return list(number_of), np.concatenate(numbers)
 
 
 def _first_rows(keys: NDArray[np.int64], num_keys: int) -> NDArray[np.int64]:
@@ -158,6 +159,7 @@ def _arrays(joined: _Joined, genotype_prior: str) -> tuple[Observations, list[Le
         has_data=has_data[kept],
         annotations=_annotations(joined, kept),
         content_unknown=[sample for sample in joined.sample_ids if sample in unknown],
+        content_varies=_varying_contents(joined),
         **{
             name: joined.spread(joined.numbers(name), otherwise)[kept]
             for name, otherwise in _WITHOUT_DATA.items()
@@ -213,20 +215,37 @@ def _samples_without_data(joined: _Joined, has_data: NDArray[np.bool_]) -> list[
 
 def _annotations(joined: _Joined, kept: NDArray[np.bool_]) -> dict[str, list[str]]:
     """Return the first non-empty text for each mutation, without columns that are empty throughout."""
-    keys = dict.fromkeys(key for rows in joined.files for key in rows.annotations)
-    texts = {key: _annotation(joined, key) for key in keys}
-    return {key: list(itertools.compress(of, kept)) for key, of in texts.items() if any(of)}
+    frames = [
+        pd.DataFrame(
+            {key: column.map(str, object) for key, column in rows.annotations.items()},
+            np.arange(len(rows.lines)),
+        )
+        for rows in joined.files
+    ]
+    texts = pd.concat(frames, ignore_index=True).replace("", None)
+    first = texts.groupby(joined.mutation).first().dropna(axis="columns", how="all").fillna("")
+    return {str(key): of.tolist() for key, of in first[kept].items()}
 
 
-def _annotation(joined: _Joined, key: str) -> list[str]:
-    texts = np.concatenate(
-        [
-            rows.annotations[key].map(str, object)
-            if key in rows.annotations
-            else np.full(len(rows.lines), "", object)
-            for rows in joined.files
-        ]
-    )
-    filled = np.flatnonzero(texts != "")
-    first = _first_rows(joined.mutation[filled], len(joined.mutation_ids))
-    return np.append(texts[filled], "")[first].tolist()
+def _varying_contents(joined: _Joined) -> list[str]:
+    """Return a sentence for each sample whose rows have different tumour contents, with the first row of each."""
+    content = joined.numbers("tumour_content")
+    samples = pd.DataFrame({"sample": joined.sample, "content": content}).drop_duplicates()["sample"]
+    sentences = []
+    for sample in samples[samples.duplicated()].unique().tolist():
+        here = np.flatnonzero(joined.sample == sample)
+        values, first, times = np.unique(content[here], return_index=True, return_counts=True)
+        parts = []
+        for place in np.argsort(first)[:_SHOWN_CONTENTS]:
+            row = here[first[place]]
+            more = f" and {count(times[place] - 1, 'more row')}" if times[place] > 1 else ""
+            parts.append(
+                f"{values[place]:.10g} in row {joined.lines[row]} of {joined.file_of(row).file}{more}"
+            )
+        if len(values) > len(parts):
+            parts.append(count(len(values) - len(parts), "more value"))
+        sentences.append(
+            f"the tumour content of {joined.sample_ids[sample]!r} differs between its mutations: {'; '.join(parts)}. A "
+            "sample has one tumour content; check the column, or set it with --tumour-content"
+        )
+    return sentences

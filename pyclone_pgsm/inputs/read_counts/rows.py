@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs import values
 from pyclone_pgsm.inputs.cells import Cells, columns_by_part
-from pyclone_pgsm.inputs.columns import Column, Style, read_columns
+from pyclone_pgsm.inputs.columns import Column, Style, TextTable
 from pyclone_pgsm.inputs.observations import SUBCLONAL
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems
 from pyclone_pgsm.inputs.read_counts.layout import (
@@ -38,7 +38,7 @@ _SECOND: dict[str, Callable[[str], float]] = {
     "subclonal_fraction": values.SUBCLONAL_FRACTION,
 }
 _FAULTY = -1
-_STYLE = Style("a table of read counts as text", is_read)
+STYLE = Style("a table of read counts as text", is_read)
 
 
 @dataclass(frozen=True)
@@ -46,7 +46,7 @@ class Rows:
     """The rows of one file: R mutations in samples. A missing id is an empty text."""
 
     file: str
-    """Path as the user gave it."""
+    """Path as the user gave it, or name of a data frame."""
     lines: NDArray[np.int64]
     mutations: Column
     samples: Column
@@ -70,25 +70,24 @@ def sample_name(path: Path) -> str:
     return re.sub(r"(?<=.)\.(tsv|csv|txt)$", "", without_gz, flags=re.IGNORECASE)
 
 
-def read_rows(
-    path: Path,
+def rows_of(
+    table: TextTable,
     problems: FileProblems,
     tumour_content: float | Mapping[str, float] | None,
     error_rate: float | None,
     genotype_prior: str,
 ) -> Rows:
-    """Read and check one file, a table in one of the layouts of `pyclone_pgsm.inputs.read_counts.layout`.
+    """Check one table in one of the layouts of `pyclone_pgsm.inputs.read_counts.layout`.
 
     The options are those of `pyclone_pgsm.read_tables`, with each distribution replaced by its mean.
     """
-    table = read_columns(path, _STYLE, problems)
     given = {"tumour_content": tumour_content, "error_rate": error_rate}
     overridden = [name for name, value in given.items() if isinstance(value, float)]
     note_header_problems(table, genotype_prior, overridden, problems)
     cells = Cells(table, problems)
     named_after_file = "sample_id" not in cells
     mutations = _ids(cells, "mutation_id")
-    samples = _one_sample(path, cells) if named_after_file else _ids(cells, "sample_id")
+    samples = _one_sample(cells) if named_after_file else _ids(cells, "sample_id")
     numbers: dict[str, NDArray] = {
         name: cells.read(name, read, np.int64, _FAULTY) for name, read in _WHOLE.items() if name in cells
     }
@@ -120,7 +119,7 @@ def read_rows(
         if "tumour_content" in cells
         else list(dict.fromkeys(samples.texts[code] for code in np.unique(samples.codes[np.isnan(content)]))),
         annotations={
-            kept_as: Column([one_line(text) for text in table.columns[name].texts], table.columns[name].codes)
+            kept_as: table.columns[name].edited(one_line)
             for kept_as, name in columns_by_part(table.columns, ANNOTATIONS).items()
         },
     )
@@ -140,8 +139,8 @@ def _ids(cells: Cells, name: str) -> Column:
     return cells.column(name)
 
 
-def _one_sample(path: Path, cells: Cells) -> Column:
-    name = sample_name(path)
+def _one_sample(cells: Cells) -> Column:
+    name = sample_name(Path(cells.problems.file))
     if CONTROL.search(name) or not name.isprintable():
         cells.problems.add(
             f"the sample is named after the file, and {name!r} cannot be a name; rename the file"

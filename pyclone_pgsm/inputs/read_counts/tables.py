@@ -8,12 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.inputs.columns import columns_of_frame, read_columns
 from pyclone_pgsm.inputs.observations import LeftOut, Observations
 from pyclone_pgsm.inputs.problems import FileProblems, count, listed
 from pyclone_pgsm.inputs.read_counts.joining import lay_out
-from pyclone_pgsm.inputs.read_counts.rows import Rows, read_rows
+from pyclone_pgsm.inputs.read_counts.rows import STYLE, Rows, rows_of
 from pyclone_pgsm.inputs.text import read_each
 from pyclone_pgsm.inputs.tumour_content import ContentOption, checked_means
 from pyclone_pgsm.inputs.values import ERROR_RATE, checked
@@ -74,11 +76,34 @@ def read_tables(
     given = [paths] if isinstance(paths, str | Path) else list(paths)
     for path in given:
         check_kind("paths", path, str | Path, expected)
-    if not given:
+    return read_sources(
+        [(str(path), Path(path)) for path in given], tumour_content, error_rate, genotype_prior
+    )
+
+
+def read_sources(
+    sources: Sequence[tuple[str, Path | pd.DataFrame]],
+    tumour_content: ContentOption,
+    error_rate: float | None,
+    genotype_prior: str,
+) -> tuple[Observations, list[LeftOut]]:
+    """Read one tumour from files and data frames, each with its name in messages; see `read_tables`."""
+    if not sources:
         raise UsageError("no input table given")
     options = checked_means(tumour_content), checked("error rate", error_rate, ERROR_RATE), genotype_prior
-    found = [FileProblems(str(path)) for path in given]
-    files = read_each(found, lambda place: read_rows(Path(given[place]), found[place], *options))
+    found = [FileProblems(name) for name, _ in sources]
+
+    def read(place: int) -> Rows:
+        source, problems = sources[place][1], found[place]
+        if isinstance(source, Path):
+            table = read_columns(source, STYLE, problems)
+        else:
+            table = columns_of_frame(source, STYLE, problems)
+            if not len(source):
+                problems.add("the data frame has no rows")
+        return rows_of(table, problems, *options)
+
+    files = read_each(found, read)
     observations, left_out = lay_out(_distinct_samples(files, found), found, genotype_prior)
     samples = observations.sample_ids
     if isinstance(tumour_content, Mapping) and not set(tumour_content) <= set(samples):

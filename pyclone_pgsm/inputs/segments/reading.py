@@ -120,20 +120,19 @@ def _read_file(
     path: Path, cn_format: str | None, sample_id: str | None, totals_do: bool, problems: FileProblems
 ) -> Segments:
     table = read_columns(path, STYLE, problems)
-    header = table.header_line or None
     layout = recognise(table.names, cn_format)
     if layout is None:
-        raise problems.give_up(why_not_recognised(table.names, cn_format), header)
+        raise problems.give_up(why_not_recognised(table.names, cn_format), table.header_line)
     cells = SegmentCells(table, problems, layout.columns(table.names))
     if not (layout.has_alleles or totals_do):
-        raise problems.give_up(why_totals_are_not_enough(layout, cells.column_of["total"]), header)
+        raise problems.give_up(why_totals_are_not_enough(layout, cells.column_of["total"]), table.header_line)
     samples = cells.column("sample") if "sample" in cells else Column.of_one("", len(cells))
     if "sample" in cells and sample_id is None:
         cells.read("sample", _sample_name, object)
     frame = _frame(cells, layout, samples)
     forward = (frame["start"] <= frame["end"]).to_numpy()
     if not problems and not forward.any():
-        problems.add("every segment ends before it starts", header, cells.column_of["end"])
+        problems.add("every segment ends before it starts", table.header_line, cells.column_of["end"])
     raise_any(problems)
     wanted = _wanted(samples, sample_id, problems)
     if sample_id is not None:
