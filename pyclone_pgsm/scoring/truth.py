@@ -1,78 +1,84 @@
 """Comparing a result with a known truth."""
 
-import zlib
-from collections.abc import Iterable, Sequence
+import math
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from pyclone_pgsm.errors import InputError, Problem, UsageError
+from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.inputs.cells import Cells
+from pyclone_pgsm.inputs.columns import Style, read_columns
+from pyclone_pgsm.inputs.problems import FileProblems, raise_any
+from pyclone_pgsm.inputs.values import Real
 from pyclone_pgsm.scoring.dream import score_1b, score_1c, score_2a
 from pyclone_pgsm.scoring.metrics import adjusted_rand, coverage, pair_precision_recall, rmse, v_measure
 
 CLUSTER_COLUMNS = ("cluster", "truth_cluster")
 PREVALENCE_COLUMNS = ("ccf", "empirical_prevalence", "nominal_prevalence")
+INTERVAL_COLUMNS = ("cellular_prevalence_lower", "cellular_prevalence_upper")
 OUTLIER = "-1"
 """Cluster of mutations that belong to none."""
 FOUND_COLUMNS = ("mutation_id", "sample_id", "cluster_id", "cellular_prevalence")
 
-
-def _fault(path: Path, message: str) -> InputError:
-    return InputError([Problem(str(path), message)])
-
-
-def _read(path: Path, columns: Sequence[str]) -> pd.DataFrame:
-    try:
-        table = pd.read_csv(path, sep="\t", dtype={"mutation_id": str, "sample_id": str})
-    except (EOFError, zlib.error):
-        raise _fault(path, "the gzip compression breaks off: the file is cut short") from None
-    except OSError as problem:
-        raise _fault(path, problem.strerror or str(problem)) from None
-    except (ValueError, UnicodeDecodeError) as problem:
-        raise _fault(path, f"not a tab-separated table: {problem}") from None
-    missing = [name for name in columns if name not in table.columns]
-    if missing:
-        raise _fault(path, f"no column {', '.join(missing)}")
-    for name in ("cellular_prevalence", *PREVALENCE_COLUMNS):
-        if name in table.columns and not pd.api.types.is_numeric_dtype(table[name]):
-            raise _fault(path, f"column {name}: expected numbers")
-    return table
+_ANY_NUMBER = Real(-math.inf, math.inf, "a number")
+_NUMBERS = {
+    **dict.fromkeys(("cellular_prevalence", "cluster_assignment_prob"), _ANY_NUMBER),
+    **dict.fromkeys((*PREVALENCE_COLUMNS, *INTERVAL_COLUMNS), _ANY_NUMBER),
+    "ccf": Real(0.0, 1.0, "a prevalence from 0 to 1"),
+}
+_STYLE = Style("a table of clusters", {*FOUND_COLUMNS, *CLUSTER_COLUMNS, *_NUMBERS}.__contains__)
 
 
-def _first_of(names: Iterable[str], table: pd.DataFrame) -> str | None:
-    return next((name for name in names if name in table.columns), None)
+def _read(path: Path, required: Sequence[str]) -> tuple[Cells, pd.DataFrame]:
+    """Return the cells of a table, and its columns: numbers, NaN where there is none, and texts."""
+    problems = FileProblems(str(path))
+    table = read_columns(path, _STYLE, problems)
+    for name in required:
+        if name not in table.columns:
+            problems.add("this column is missing", table.header_line, name)
+    raise_any(problems)
+    cells = Cells(table, problems)
+    columns = {
+        name: cells.read(name, _NUMBERS[name], float, math.nan, may_miss=True)
+        if name in _NUMBERS
+        else cells.read(name, str, object)
+        for name in table.columns
+    }
+    raise_any(problems)
+    return cells, pd.DataFrame(columns)
 
 
 def read_truth(path: Path) -> pd.DataFrame:
     """Read a truth; return the columns mutation_id and cluster, and sample_id and ccf if it has them."""
-    table = _read(path, ["mutation_id"])
-    cluster, prevalence = _first_of(CLUSTER_COLUMNS, table), _first_of(PREVALENCE_COLUMNS, table)
+    cells, table = _read(path, ["mutation_id"])
+    cluster, prevalence = (
+        next((name for name in names if name in table), None)
+        for names in (CLUSTER_COLUMNS, PREVALENCE_COLUMNS)
+    )
     if cluster is None:
-        raise _fault(path, f"no column {' or '.join(CLUSTER_COLUMNS)}")
+        message = f"a column {' or '.join(CLUSTER_COLUMNS)} is expected"
+        raise cells.problems.give_up(message, cells.table.header_line)
+    cells.note(cells.is_empty(cluster), cluster, lambda row: "expected the true cluster, -1 for an outlier")
+    first = table.groupby("mutation_id")[cluster].transform("first")
+    cells.note(
+        (table[cluster] != first).to_numpy(),
+        cluster,
+        lambda row: f"an earlier row has this mutation in cluster {first[row]}; expected one cluster",
+    )
+    if "sample_id" in table:
+        repeated = table.duplicated(["mutation_id", "sample_id"]).to_numpy()
+        message = "a second row for this mutation in this sample; keep one"
+        cells.note(repeated, "mutation_id", lambda row: message)
+    raise_any(cells.problems)
     renamed = table.rename(columns={cluster: "cluster"} | ({prevalence: "ccf"} if prevalence else {}))
-    refused = {cluster: (renamed["cluster"].isna(), "expected the true cluster, -1 for an outlier")}
-    if "sample_id" in renamed:
-        repeated = renamed.duplicated(["mutation_id", "sample_id"])
-        refused["mutation_id"] = (repeated, "a second row for this mutation in this sample; keep one")
-    if prevalence == "ccf":
-        outside = renamed["ccf"].notna() & ~renamed["ccf"].between(0.0, 1.0)
-        refused["ccf"] = (outside, "expected a prevalence from 0 to 1")
-    problems = [
-        Problem(str(path), message, row + 2, column, str(table[column].iloc[row]))
-        for column, (bad, message) in refused.items()
-        for row in np.flatnonzero(bad).tolist()
-    ]
-    if problems:
-        raise InputError(problems)
-    if (renamed.groupby("mutation_id")["cluster"].nunique() > 1).any():
-        raise _fault(path, "a mutation has different clusters in different rows")
     return renamed[[name for name in ("mutation_id", "sample_id", "cluster", "ccf") if name in renamed]]
 
 
 def read_found(path: Path) -> pd.DataFrame:
     """Read a table like mutations.tsv, of this program or of PyClone-VI."""
-    return _read(path, FOUND_COLUMNS)
+    return _read(path, FOUND_COLUMNS)[1]
 
 
 def score(truth: pd.DataFrame, found: pd.DataFrame) -> dict[str, float]:
@@ -117,9 +123,8 @@ def score(truth: pd.DataFrame, found: pd.DataFrame) -> dict[str, float]:
         if len(both):
             scores["rmse"] = rmse(both["ccf"], both["cellular_prevalence"])
             scores["dream_1c"] = _by_cluster(both)
-        lower, upper = "cellular_prevalence_lower", "cellular_prevalence_upper"
-        if len(both) and lower in both and upper in both:
-            scores["coverage"] = coverage(both["ccf"], both[lower], both[upper])
+        if len(both) and set(INTERVAL_COLUMNS) <= set(both):
+            scores["coverage"] = coverage(both["ccf"], *(both[name] for name in INTERVAL_COLUMNS))
     return scores
 
 

@@ -92,8 +92,12 @@ def test_a_truth_that_cannot_be_is_refused(tmp_path: Path) -> None:
     header = "mutation_id\tsample_id\tcluster\tccf\n"
     for rows, message in (
         ("m\tS\t1\t0.5\nm\tS\t1\t0.5\n", "row 3, column mutation_id: 'm': a second row"),
-        ("m\tS\t\t0.5\n", "row 2, column cluster: 'nan': expected the true cluster"),
-        ("m\tS\t1\t7\n", r"row 2, column ccf: '7(\.0)?': expected a prevalence from 0 to 1"),
+        ("m\tS\t\t0.5\n", "row 2, column cluster: '': expected the true cluster"),
+        (
+            "m\tS\t1\t0.5\nm\tR\t2\t0.5\n",
+            "row 3, column cluster: '2': an earlier row has this mutation in cluster 1",
+        ),
+        ("m\tS\t1\t7\n", r"row 2, column ccf: '7': out of range; expected a prevalence from 0 to 1"),
     ):
         path = tmp_path / "truth.tsv"
         path.write_text(header + rows)

@@ -90,10 +90,10 @@ def test_wrong_files(benchmark: ModuleType, tmp_path: Path, capsys: pytest.Captu
     found = write(tmp_path / "m.tsv", FOUND)
     foreign = write(tmp_path / "f.tsv", {**FOUND, "mutation_id": ["x", "x", "y", "y"]})
     for arguments, message in (
-        ([tmp_path / "none.tsv", found], "none.tsv: No such file or directory"),
-        ([truth, truth], "t.truth.tsv: no column cluster_id, cellular_prevalence"),
-        ([no_cluster, found], "n.truth.tsv: no column cluster or truth_cluster"),
-        ([contradictory, found], "c.truth.tsv: a mutation has different clusters in different rows"),
+        ([tmp_path / "none.tsv", found], "none.tsv: no such file"),
+        ([truth, truth], "t.truth.tsv, row 1, column cluster_id: this column is missing"),
+        ([no_cluster, found], "n.truth.tsv, row 1: a column cluster or truth_cluster is expected"),
+        ([contradictory, found], "column cluster: '1': an earlier row has this mutation in cluster 0"),
         ([truth, foreign], "truth and result have no mutation in common"),
     ):
         assert benchmark.main(["score", *map(str, arguments)]) == 2
