@@ -216,9 +216,7 @@ def _read_segments(
         if sample is None:
             part, notes = _named(part, samples)
         parts.append(part)
-    segments = combined(parts)
-    _check_doubles(segments, samples)
-    return segments, notes
+    return combined(parts), notes
 
 
 def _named(segments: Segments, samples: Sequence[str]) -> tuple[Segments, list[str]]:
@@ -264,17 +262,6 @@ def _sample_of(name: str, samples: Sequence[str]) -> str | None:
 def _begins(text: str, beginning: str) -> bool:
     """Whether a name equals another, or continues it with a dot, a dash or the like."""
     return text.startswith(beginning) and not text[len(beginning) :][:1].isalnum()
-
-
-def _check_doubles(segments: Segments, samples: Sequence[str]) -> None:
-    """Raise UsageError if two files have segments of the same chromosome of a sample."""
-    of = segments.table[["sample_id", "chrom", "file"]].drop_duplicates().astype(object)
-    double = of[of.duplicated(["sample_id", "chrom"]) & of["sample_id"].isin(samples)]
-    for sample, chrom, file in double.itertuples(index=False):
-        raise UsageError(
-            f"{file}: segments of chromosome {chrom} of sample {sample!r} stand in another file, too; keep one, or "
-            "write `segments` SAMPLE=FILE"
-        )
 
 
 def _shared_segments(segments: Segments) -> list[str]:

@@ -26,14 +26,9 @@ def columns_by_part(
 
 
 class Cells:
-    """The columns of one file with R rows, addressed by part.
+    """The columns of one file with R rows, addressed by part; problems found in them are noted.
 
-    Parameters
-    ----------
-    column_of : dict of str to str, optional
-        Maps parts ("chrom", "total", ...) to column names in the header; by default parts are named like columns.
-    problems : FileProblems
-        Receives the problems found.
+    ``column_of`` maps parts ("chrom", "total", ...) to column names; by default parts are named like columns.
     """
 
     def __init__(
@@ -76,17 +71,10 @@ class Cells:
     ) -> NDArray:
         """Return the (R, *shape) values of a column.
 
-        Parameters
-        ----------
-        read : callable
-            Converts a text to its value, or raises ValueError with a message on what is wrong.
-        otherwise : optional
-            Value of texts that cannot be read, and of all rows if the part has no column. If None, these are the text
-            itself and "".
-        may_miss : bool
-            Whether texts for a missing value are accepted without a problem.
-        matters : (R,) bool, optional
-            Rows in which problems are noted; by default all.
+        ``read`` converts a text to its value, or raises ValueError with a message on what is wrong, which is noted in
+        the rows that ``matters``, (R,) bool, selects. ``otherwise`` is the value of texts that cannot be read, and of
+        all rows if the part has no column; if it is None, these are the text itself and "". With ``may_miss``, texts
+        for a missing value are no problem.
         """
         if part not in self:
             return np.full((len(self), *shape), "" if otherwise is None else otherwise, dtype=dtype)

@@ -143,25 +143,11 @@ def last_positions(chroms: pd.Series, positions: pd.Series) -> dict[str, int]:
 def normal_copies(
     chroms: Sequence[str], positions: ArrayLike, sex: Sex | None, build: Build | None
 ) -> NDArray[np.int64]:
-    """Return the copies of each position in the cells of a healthy person.
+    """Return (R,) the copies of each position, on a harmonised chromosome, in the cells of a healthy person.
 
     There are two copies of the autosomes and of the pseudo-autosomal regions of X and Y. Outside these regions, a man
-    has one X and one Y, a woman two X and no Y.
-
-    Parameters
-    ----------
-    chroms : sequence of R str
-        Harmonised chromosomes; a categorical Series avoids a loop over rows.
-    positions : (R,) array_like of int
-        Counted from 1.
-    sex, build : str or None
-        None if unknown.
-
-    Returns
-    -------
-    (R,) int64
-        The copies; -1 where they depend on an unknown sex or build, 0 for the mitochondrion and for contigs that are
-        not chromosomes, whose copies cannot be given.
+    has one X and one Y, a woman two X and no Y. The result is -1 where it depends on an unknown sex or build, and 0 for
+    the mitochondrion and for contigs that are not chromosomes, whose copies cannot be given.
     """
     column = pd.Series(chroms, dtype="category").cat
     names, codes = list(column.categories), column.codes.to_numpy()

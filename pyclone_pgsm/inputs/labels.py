@@ -25,25 +25,10 @@ def read_labels(path: Path, names: Sequence[str] | None = None) -> NDArray[np.in
     Clusters are read, as any text, from the column ``cluster_id``, ``cluster`` or ``label``. Observations are
     identified by the column ``mutation_id`` or, if `names` are given, else by the first column unless it has the
     clusters. They may be in any order, and in several rows that agree. Without such a column each row is one
-    observation, in order.
+    observation, in order. Without `names`, order and number of the observations are those of the file.
 
-    Parameters
-    ----------
-    path : Path
-        A table with a header, separated by tabs, commas or semicolons; or the cluster column alone.
-    names : sequence of str or None
-        Distinct names of the T observations. None: their order and number are those of the file.
-
-    Returns
-    -------
-    (T,) int32
-        Blocks 0, 1, .. in order of first appearance.
-
-    Raises
-    ------
-    InputError
-        Lists every wrong row (its cluster is missing or contradicts another row, or its observation is unknown), and
-        observations without a row.
+    The result is (T,), the blocks 0, 1, .. in order of first appearance. InputError lists every wrong row (its cluster
+    is missing or contradicts another row, or its observation is unknown), and observations without a row.
     """
     problems = FileProblems(str(path))
     table = read_columns(path, _STYLE, problems)

@@ -37,26 +37,10 @@ _INFINITE = f"infinite; expected {EXPECTED}"
 
 
 def read_matrix(path: Path | str, id_column: str | None = None, ignore: Collection[str] = ()) -> Matrix:
-    """Read a table of numbers.
+    """Read a table of numbers, without the columns in `ignore`; InputError lists everything wrong in the file.
 
-    Parameters
-    ----------
-    path : Path or str
-        Text with or without a header, with any usual separator, plain or gzip-compressed; an NPY file with one or two
-        dimensions; or a Parquet file.
-    id_column : str or None
-        Name of the column of row names. By default this is the first column if its name is empty or typical of an id
-        (``id``, ``index``, ``.._id``), or if all its values are text rather than numbers.
-    ignore : collection of str
-        Names of columns to leave out.
-
-    Raises
-    ------
-    InputError
-        Lists everything wrong in the file: missing, infinite or non-numeric values, rows that differ in width from the
-        first, duplicate names, no rows, no such file, or not a table.
-    UsageError
-        If a given column does not exist.
+    The column of row names is by default the first one if its name is empty or typical of an id (``id``, ``index``,
+    ``.._id``), or if all its values are text rather than numbers.
     """
     path = Path(path)
     problems = FileProblems(str(path))

@@ -92,12 +92,8 @@ def patient_of_files(
 def read_sheet(path: Path) -> list[Patient]:
     """Read the patients of a sample sheet, in order of their first rows.
 
-    Without a column ``patient_id`` there is a single patient without a name.
-
-    Raises
-    ------
-    InputError
-        Lists everything wrong in the sheet. The files it names are not checked.
+    Without a column ``patient_id`` there is a single patient without a name. InputError lists everything wrong in the
+    sheet; the files it names are not checked.
     """
     problems = FileProblems(str(path))
     table = read_columns(path, _STYLE, problems)

@@ -47,13 +47,7 @@ ContentOption = Content | Mapping[str, Content] | None
 
 
 def checked_means(option: ContentOption) -> float | dict[str, float] | None:
-    """Return the option with each distribution replaced by its mean.
-
-    Raises
-    ------
-    UsageError
-        If a number or distribution is not valid for a tumour content.
-    """
+    """Return the option with each distribution replaced by its mean; raise UsageError if one is not valid."""
     check_uncertain(option)
     if not isinstance(option, Mapping):
         return checked("tumour content", _mean(option), TUMOUR_CONTENT)
@@ -102,13 +96,7 @@ def _number(text: str) -> float:
 
 
 def parse_tumour_content(texts: Sequence[str] | None) -> ContentOption:
-    """Parse the values of ``--tumour-content``, each FLOAT, MEAN±SD (or MEAN+-SD), or SAMPLE= and one of these.
-
-    Raises
-    ------
-    UsageError
-        If a text is none of these, a sample is named twice, or a value for all samples is not the only one.
-    """
+    """Parse the values of ``--tumour-content``, each FLOAT, MEAN±SD (or MEAN+-SD), or SAMPLE= and one of these."""
     by_sample: dict[str, Content] = {}
     everywhere: Content | None = None
     for text in texts or ():

@@ -126,10 +126,7 @@ def is_no_value(text: str) -> bool:
 def finite_number(text: str, expected: str) -> float:
     """Return the number that a text spells; one too large for a float becomes infinity.
 
-    Raises
-    ------
-    ValueError
-        If the text is not a number, or is infinity: "no value", "infinite" or "not a number..", and what is expected.
+    ValueError says "no value", "infinite" or "not a number..", and what is expected.
     """
     if _NUMBER.fullmatch(text):
         return float(text)
@@ -149,13 +146,7 @@ def finite_number(text: str, expected: str) -> float:
 
 
 def checked(what: str, value: float | None, share: Share) -> float | None:
-    """Check a share given as an option and return it; None stays None.
-
-    Raises
-    ------
-    UsageError
-        If it is not a number, or is out of range.
-    """
+    """Return a share given as an option, or None; raise UsageError if it is not a number, or is out of range."""
     if value is None:
         return None
     if isinstance(value, bool) or not isinstance(value, RealNumber):

@@ -220,7 +220,7 @@ def test_segments_that_cannot_be_matched(tmp_path: Path) -> None:
     calls = paths["calls_vcf"]
 
     def message(*segments: Path | SegmentFile) -> str:
-        with pytest.raises(UsageError) as caught:
+        with pytest.raises((UsageError, InputError)) as caught:
             prepare(one_patient(calls, *segments), PrepareOptions())
         return str(caught.value).replace(f"{tmp_path}/", "")
 
@@ -240,7 +240,7 @@ def test_segments_that_cannot_be_matched(tmp_path: Path) -> None:
     )
     twice = message(paths["R1_tsv"], SegmentFile(paths["R1_txt"], "R1"), SegmentFile(paths["x_tsv"], "R2"))
     assert (
-        "segments of chromosome 1 of sample 'R1' stand in another file, too; keep one, or write `segments`"
+        "R1.txt: segments of chromosome 1 of sample 'R1' stand in R1.tsv, too; keep one, or write `segments` SAMPLE="
         in twice
     )
     given = (SegmentFile(paths["x_tsv"], "R1"), SegmentFile(paths["R1_tsv"], "R2"))

@@ -40,21 +40,8 @@ def read_variants(
     ``alt``. Kind and compression are detected from the content. Several files may contain the same sample (for example
     SNVs and indels). A mutation without a row in a sample has no data there: no counts are filled in.
 
-    Parameters
-    ----------
-    files : sequence of str, Path or VariantFile
-        The files, and which of their samples to read under which names.
-    tumour_samples : sequence of str
-        Names of tumour samples in the files. They have no effect on files that contain none of them.
-    all_filters : bool
-        Use mutations regardless of FILTER; by default only those that pass.
-
-    Raises
-    ------
-    InputError
-        Lists everything wrong in all files.
-    UsageError
-        If no file is given, or a named tumour sample is in no file.
+    ``tumour_samples`` are names of tumour samples in the files, of which at least one must have each. With
+    ``all_filters``, mutations are used regardless of FILTER. InputError lists everything wrong in all files.
     """
     given = [file if isinstance(file, VariantFile) else VariantFile(Path(file)) for file in files]
     if not given:

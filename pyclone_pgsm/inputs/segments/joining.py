@@ -53,40 +53,16 @@ def join(
 ) -> tuple[pd.DataFrame, list[LeftOut]]:
     """Give each mutation the copy numbers of the segment it lies in.
 
-    Parameters
-    ----------
-    variants : Variants
-        N mutations in samples.
-    segments : Segments
-        Segments of the same samples; those of other samples are ignored. Segments without a sample name are taken as
-        those of the only sample of the mutations.
-    sexes, tumour_content : mapping of sample to value, or one value for all samples, optional
-    build : str, optional
-        Sex, share of cancer cells and genome build. Sex and share are by default those stated in the files of the
-        segments, and an unknown share is 1. The build is by default inferred from the files of segments and mutations.
-    fill_gaps : "diploid", optional
-        Give mutations in no segment the normal copies of their chromosome.
-    genotype_prior : str
-        Name of the genotype prior that will be used. Priors that use only totals, or no copy numbers of the tumour, do
-        not need alleles: a total is then returned as ``major_cn``.
+    Segments of other samples are ignored; those without a sample name are of the only sample of the mutations. Sex and
+    tumour content, of each sample or of all, are by default those stated in the files of the segments, and an unknown
+    content is 1; the build is inferred from the files of segments and mutations. ``fill_gaps`` gives mutations in no
+    segment the normal copies of their chromosome. Genotype priors that use only totals, or no copy numbers of the
+    tumour, do not need alleles: a total is then returned as ``major_cn``.
 
-    Returns
-    -------
-    table : DataFrame
-        The columns ``mutation_id sample_id ref_counts alt_counts major_cn minor_cn normal_cn tumour_content chrom pos
-        ref alt gene``; if any mutation lies in a segment with two states, also ``subclonal_major_cn subclonal_minor_cn
-        subclonal_fraction``, empty (NA) where there is one state. The index is that of each row among the given
-        mutations.
-    left_out : list of LeftOut
-        The mutations that were left out or changed (for example in filled gaps), in the order of the mutations.
-
-    Raises
-    ------
-    UsageError
-        If there are no mutations, no sample has segments, shares of all cells are given without a matching tumour
-        content, or mutations, segments and samples are of different genome builds.
-    InputError
-        If no mutation is left.
+    The table has the columns ``mutation_id sample_id ref_counts alt_counts major_cn minor_cn normal_cn tumour_content
+    chrom pos ref alt gene``; if any mutation lies in a segment with two states, also ``subclonal_major_cn
+    subclonal_minor_cn subclonal_fraction``, empty (NA) where there is one state. Its index is that of each row among
+    the given mutations. The second result lists the mutations that were left out or changed, in their order.
     """
     given = variants.table
     if not len(given):

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 import pandas as pd
 
+from pyclone_pgsm.errors import InputError, Problem
 from pyclone_pgsm.inputs.genome import Build, Sex
 from pyclone_pgsm.inputs.observations import LeftOut
 
@@ -106,11 +107,25 @@ class Segments:
 
 
 def combined(parts: Sequence[Segments]) -> Segments:
-    """Combine segments that were read separately."""
+    """Combine segments that were read separately; InputError if two files have a chromosome of the same sample."""
     frame = pd.concat(
         [part.table.astype({"file": object, "sample_id": object, "chrom": object}) for part in parts],
         ignore_index=True,
     )
+    files = frame.loc[frame["sample_id"] != "", ["file", "sample_id", "chrom"]].drop_duplicates()
+    first = files.groupby(["sample_id", "chrom"])["file"].transform("first")
+    doubles = files.assign(first=first)[files["file"] != first].drop_duplicates("file")
+    if len(doubles):
+        raise InputError(
+            [
+                Problem(
+                    file,
+                    f"segments of chromosome {chrom} of sample {sample!r} stand in {before}, too; keep one, or write "
+                    "`segments` SAMPLE=FILE",
+                )
+                for file, sample, chrom, before in doubles.itertuples(index=False)
+            ]
+        )
     return Segments(
         frame.astype(COLUMNS),
         [item for part in parts for item in part.left_out],

@@ -61,28 +61,13 @@ def read_segments(
     *,
     genotype_prior: str = "major",
 ) -> Segments:
-    """Read copy-number segments of any of the `FORMATS`.
+    """Read copy-number segments of any of the `FORMATS`, by default recognised from the header of each file.
 
-    Parameters
-    ----------
-    paths : sequence of str or Path, or one
-        Files of segments, possibly with files of the purity that a caller fitted. The latter need not be given if they
-        are beside the segments under the caller's usual names (`pyclone_pgsm.inputs.segments.purity`).
-    cn_format : str, optional
-        Format of all files; by default it is recognised from the header of each.
-    sample_id : str, optional
-        The sample of the segments. Files that name no sample, or only one, are taken as those of this sample; from
-        files of several samples, only its rows are used.
-    genotype_prior : str
-        Name of the genotype prior that will be used. Files with total copy numbers only are refused unless it uses only
-        totals, or no copy numbers of the tumour.
-
-    Raises
-    ------
-    InputError
-        Lists everything wrong in all files.
-    UsageError
-        If no file of segments is given, or the format is not one of `FORMATS`.
+    The files may include those of the purity that a caller fitted, which are also read if they are beside the segments
+    under the caller's usual names (`pyclone_pgsm.inputs.segments.purity`). Files that name no sample, or only one, are
+    taken as those of ``sample_id``; from files of several samples, only its rows are used. Files with total copy
+    numbers only are refused unless the genotype prior uses only totals, or no copy numbers of the tumour. InputError
+    lists everything wrong in all files.
     """
     given = [Path(paths)] if isinstance(paths, str | Path) else [Path(path) for path in paths]
     if not given:
@@ -104,7 +89,6 @@ def read_segments(
 
     files = read_each(found, read)
     parts = {place: each for place, each in files if isinstance(each, Segments)}
-    _note_doubles(parts, found)
     if not any(found):
         _assign({place: each for place, each in files if isinstance(each, Fit)}, parts, found)
     raise_any(*found)
@@ -293,18 +277,3 @@ def _assign(fits: dict[int, Fit], read: dict[int, Segments], found: Sequence[Fil
         given = {name: value for name, value in vars(fit).items() if value is not None}
         part = read[owners[0]]
         read[owners[0]] = replace(part, hints=[replace(hint, **given) for hint in part.hints])
-
-
-def _note_doubles(read: dict[int, Segments], found: Sequence[FileProblems]) -> None:
-    """Note samples for which two files have segments of the same chromosome."""
-    seen: dict[tuple[str, str], str] = {}
-    for place, segments in read.items():
-        of = segments.table[["sample_id", "chrom"]].drop_duplicates()
-        pairs = [(str(sample), str(chrom)) for sample, chrom in zip(of["sample_id"], of["chrom"]) if sample]
-        double = next((pair for pair in pairs if pair in seen), None)
-        if double is not None:
-            sample, chrom = double
-            found[place].add(
-                f"segments of chromosome {chrom} of sample {sample!r} stand in {seen[double]}, too; keep one"
-            )
-        seen |= dict.fromkeys(pairs, found[place].file)

@@ -63,14 +63,9 @@ def states_of_tumour(
 ) -> States:
     """Determine the states of N loci.
 
-    Parameters
-    ----------
-    first, second : (N, 2) int64
-        Major and minor copies of the states in the segments; arbitrary where the share is 0.
-    shares : (N, 2) float64
-        Their shares of the tumour cells. Totals above 1 are scaled to 1.
-    others : (N,) float64, optional
-        Share of the tumour cells in further states, none of them larger than ``shares``; none by default.
+    ``first`` and ``second`` are (N, 2) major and minor copies of the states in the segments, arbitrary where the share
+    is 0; ``shares`` (N, 2) are their shares of the tumour cells, with totals above 1 scaled to 1; ``others`` (N,) those
+    of further states, none of them larger.
     """
     normal = np.stack([normal_cn - normal_cn // 2, normal_cn // 2], axis=1)
     states = np.stack([first, second, normal], axis=1)
