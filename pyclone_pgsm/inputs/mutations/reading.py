@@ -1,11 +1,10 @@
 """Reader of all files of mutation calls, which it combines into one table."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from pandas.api.types import union_categoricals
 
 from pyclone_pgsm.errors import UsageError
@@ -15,7 +14,6 @@ from pyclone_pgsm.inputs.mutations.model import (
     VariantFile,
     Variants,
     mutation_id,
-    mutation_ids,
 )
 from pyclone_pgsm.inputs.mutations.naming import samples_of_file
 from pyclone_pgsm.inputs.mutations.tables import EXPECTED, MAF, PLAIN, read_table
@@ -86,34 +84,28 @@ def _read_file(
 
 def _check_alleles(read: Mapping[str, Variants], found: Sequence[FileProblems]) -> None:
     """Note files without alleles whose mutations cannot be told apart, or not be compared with those of other files."""
-    seen: dict[tuple[str, str, int], tuple[str, int]] = {}
-    with_alleles = next((file for file, variants in read.items() if _tells_alleles(variants.table)), None)
-    for problems in found:
-        file, table = problems.file, read[problems.file].table
-        if _tells_alleles(table):
-            continue
-        if with_alleles is not None:
-            problems.add(
+    problems_of = {problems.file: problems for problems in found}
+    has_alleles = {
+        file: bool(of.table["ref"].iat[0] or of.table["alt"].iat[0]) for file, of in read.items()
+    }
+    with_alleles = next((file for file, has in has_alleles.items() if has), None)
+    without = [file for file, has in has_alleles.items() if not has]
+    if with_alleles is not None:
+        for file in without:
+            problems_of[file].add(
                 f"mutations without alleles (no columns ref and alt), but those of {with_alleles} have them: the same "
                 "mutation cannot be found in both. Give the alleles everywhere, or nowhere"
             )
-            continue
-        columns = (table[name].tolist() for name in ("sample_id", "chrom", "pos", "row"))
-        for sample_id, chrom, pos, row in zip(*columns):
-            before, before_row = seen.setdefault((sample_id, chrom, pos), (file, row))
-            if (before, before_row) != (file, row):
-                where = f"row {before_row}" + (f" of {before}" if before != file else "")
-                problems.add_one_of(
-                    "position",
-                    f"a second mutation at this position in sample {sample_id!r}; the first is {where}. Without "
-                    "alleles the two cannot be told apart: keep one, or add the columns ref and alt",
-                    row,
-                    value=mutation_id(chrom, pos, "", ""),
-                )
-
-
-def _tells_alleles(table: pd.DataFrame) -> bool:
-    return bool(table["ref"].iat[0] or table["alt"].iat[0])
+    elif without:
+        table = pd.concat([read[file].table for file in without])
+        for row, first in _repeated(table, ["sample_id", "chrom", "pos"]):
+            problems_of[row.file].add_one_of(
+                "position",
+                f"a second mutation at this position in sample {row.sample_id!r}; the first is {_place(first, row)}. "
+                "Without alleles the two cannot be told apart: keep one, or add the columns ref and alt",
+                row.row,
+                value=mutation_id(row.chrom, row.pos, "", ""),
+            )
 
 
 def _put_together(read: Mapping[str, Variants], names: list[str]) -> Variants:
@@ -122,11 +114,15 @@ def _put_together(read: Mapping[str, Variants], names: list[str]) -> Variants:
     for name in ("chrom", "sample_id"):  # concatenation turns differing categories into texts
         table[name] = union_categoricals([part.table[name] for part in parts])
     table = table.astype({"file": pd.CategoricalDtype(list(read))})[list(COLUMNS)]
-    repeated, second = _repeated(table)
-    left_out = [item for part in parts for item in part.left_out] + repeated
+    left_out = [item for part in parts for item in part.left_out]
+    for row, first in _repeated(table, _MUTATION):
+        same = (row.ref_counts, row.alt_counts) == (first.ref_counts, first.alt_counts)
+        reason = f"this mutation stands already in {_place(first, row)}, with {'the same' if same else 'other'} counts"
+        name = mutation_id(row.chrom, row.pos, row.ref, row.alt)
+        left_out.append(LeftOut(row.file, row.row, name, row.sample_id, reason))
     order = {file: place for place, file in enumerate(read)}
     return Variants(
-        table=table[~second].reset_index(drop=True),
+        table=table.drop_duplicates(_MUTATION, ignore_index=True),
         left_out=sorted(left_out, key=lambda item: (order[item.file], item.row or 0)),
         builds={file: build for part in parts for file, build in part.builds.items()},
         unfiltered=[file for part in parts for file in part.unfiltered],
@@ -134,19 +130,15 @@ def _put_together(read: Mapping[str, Variants], names: list[str]) -> Variants:
     )
 
 
-def _repeated(table: pd.DataFrame) -> tuple[list[LeftOut], NDArray[np.bool_]]:
-    """Find repeated mutations of a sample: return why each but the first is left out, and a mask (R,) of their rows."""
-    second = table.duplicated(_MUTATION).to_numpy()
-    involved = table[table.duplicated(_MUTATION, keep=False)]
-    columns = [involved[name].tolist() for name in ("file", "row", "sample_id", "ref_counts", "alt_counts")]
-    first: dict[tuple[str, str], tuple[str, int, tuple[int, int]]] = {}
-    left_out = []
-    for name, file, row, sample_id, *counts in zip(mutation_ids(involved), *columns):
-        here = (file, row, tuple(counts))
-        before, before_row, before_counts = first.setdefault((name, sample_id), here)
-        if (before, before_row) != (file, row):
-            where = f"row {before_row}" + (f" of {before}" if before != file else "")
-            same = "the same" if before_counts == tuple(counts) else "other"
-            reason = f"this mutation stands already in {where}, with {same} counts"
-            left_out.append(LeftOut(file, row, name, sample_id, reason))
-    return left_out, second
+def _repeated(table: pd.DataFrame, key: list[str]) -> Iterator[tuple[Any, Any]]:
+    """Yield each row that agrees with an earlier one in the columns ``key``, and the first such row."""
+    first: dict[tuple[Any, ...], Any] = {}
+    for row in table[table.duplicated(key, keep=False)].itertuples():
+        before = first.setdefault(tuple(getattr(row, name) for name in key), row)
+        if before is not row:
+            yield row, before
+
+
+def _place(first: Any, row: Any) -> str:
+    """Return the place of an earlier row for messages about another row."""
+    return f"row {first.row}" + (f" of {first.file}" if first.file != row.file else "")
