@@ -51,12 +51,12 @@ class Cells:
         """Return the distinct texts of a part; none if it has no column."""
         return list(dict.fromkeys(self.column(part).texts)) if part in self else []
 
-    def note(self, rows: NDArray[np.bool_], part: str, message: Callable[[int], str]) -> None:
-        """Note a problem in some rows; ``message`` makes its text from the row 0..R-1."""
-        column = self.column(part)
+    def note(self, rows: NDArray[np.bool_], part: str, message: str | Callable[[int], str]) -> None:
+        """Note a problem in some rows; ``message`` is its text, or makes it from the row 0..R-1."""
         for row in self.problems.keep_first(np.flatnonzero(rows).tolist()):
-            line = int(self.table.lines[row])
-            self.problems.add(message(row), line, self.column_of[part], column.text_of(row))
+            text = message if isinstance(message, str) else message(row)
+            line, value = int(self.table.lines[row]), self.column(part).text_of(row)
+            self.problems.add(text, line, self.column_of[part], value)
 
     def read(
         self,

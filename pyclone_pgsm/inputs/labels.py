@@ -4,11 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.cells import Cells
 from pyclone_pgsm.inputs.columns import Style, read_columns
-from pyclone_pgsm.inputs.problems import FileProblems, raise_any
+from pyclone_pgsm.inputs.problems import FileProblems, listed, raise_any
 from pyclone_pgsm.labels import canonical
 
 CLUSTER_COLUMNS = ("cluster_id", "cluster", "label")
@@ -40,7 +41,7 @@ def read_labels(path: Path, names: Sequence[str] | None = None) -> NDArray[np.in
     column = table.columns[where]
     cells = Cells(table, problems)
     is_empty = column.map(lambda text: text.lower() in _NO_CLUSTER, bool)
-    cells.note(is_empty, where, lambda row: "a cluster is expected")
+    cells.note(is_empty, where, "a cluster is expected")
     raise_any(problems)
     if ID_COLUMN in table.columns:
         labels = _by_name(cells, ID_COLUMN, where, names)
@@ -60,23 +61,21 @@ def read_labels(path: Path, names: Sequence[str] | None = None) -> NDArray[np.in
 def _by_name(cells: Cells, id_column: str, where: str, names: Sequence[str] | None) -> list[str]:
     """Return the cluster of each observation, in the order of `names`, or else of first appearance."""
     ids, clusters = (cells.column(name).map(str, object) for name in (id_column, where))
-    first_row: dict[str, int] = {}
-    for row, name in enumerate(ids):
-        first_row.setdefault(name, row)
-    first = np.array([first_row[name] for name in ids])
-    known = first_row.keys() if names is None else set(names)
-    is_unknown = np.array([name not in known for name in ids])
-    cells.note(is_unknown, id_column, lambda row: "not one of the observations")
+    rows = pd.DataFrame({"cluster": clusters, "line": cells.table.lines}, index=ids)
+    first = rows[~rows.index.duplicated()]
+    before = first.loc[ids]
+    wanted = first.index if names is None else pd.Index(names)
+    is_known = rows.index.isin(wanted)
+    cells.note(~is_known, id_column, "not one of the observations")
     cells.note(
-        ~is_unknown & (clusters != clusters[first]),
+        is_known & (clusters != before["cluster"].to_numpy()),
         where,
         lambda row: (
-            f"row {cells.table.lines[first[row]]} has {ids[row]} in cluster {clusters[first[row]]}; one is expected"
+            f"row {before['line'].iat[row]} has {ids[row]} in cluster {before['cluster'].iat[row]}; one is expected"
         ),
     )
-    wanted = list(first_row) if names is None else names
-    missing = [name for name in wanted if name not in first_row]
-    if missing:
-        shown = ", ".join(missing[:_SHOWN_NAMES]) + (", ..." if len(missing) > _SHOWN_NAMES else "")
-        cells.problems.add(f"no row for {len(missing)} of the {len(wanted)} observations: {shown}")
-    return [clusters[first_row[name]] for name in wanted if name in first_row]
+    if missing := wanted[~wanted.isin(first.index)].tolist():
+        cells.problems.add(
+            f"no row for {len(missing)} of the {len(wanted)} observations: {listed(missing, _SHOWN_NAMES)}"
+        )
+    return first["cluster"].reindex(wanted).dropna().tolist()

@@ -25,13 +25,15 @@ from pyclone_pgsm.inputs.matrix_text import (
     numbered_names,
     read_text,
 )
-from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, input_error, raise_any
+from pyclone_pgsm.inputs.problems import FileProblems, input_error, raise_any
+from pyclone_pgsm.inputs.values import Name
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 NO_NUMBERS = "an array of {} is not one of numbers; expected floats or integers"
 _NPY, _PARQUET, _ZIP = b"\x93NUMPY", b"PAR1", b"PK\x03\x04"
+_ROW_NAME = Name("name")
 _NO_VALUE = f"no value; expected {EXPECTED}{NO_MISSING}"
 _INFINITE = f"infinite; expected {EXPECTED}"
 
@@ -81,15 +83,12 @@ def _note_row_name_problems(table: Matrix, problems: FileProblems) -> None:
     """Note row names that are empty, contain control characters, or occur twice."""
     first: dict[str, int] = {}
     for name, row in zip(table.row_names, table.rows.tolist()):
-        if not name:
-            message = "empty; every row needs a name"
-        elif CONTROL.search(name):
-            message = "a name may not contain tabs, line breaks or other control characters"
-        elif first.setdefault(name, row) != row:
-            message = f"row {first[name]} has this name, too; names of rows are distinct"
-        else:
-            continue
-        problems.add_one_of("name", message, row, value=name)
+        try:
+            _ROW_NAME(name)
+            if first.setdefault(name, row) != row:
+                raise ValueError(f"row {first[name]} has this name, too; names of rows are distinct")
+        except ValueError as fault:
+            problems.add_one_of("name", str(fault), row, value=name)
 
 
 # --- arrays -------------------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import numpy as np
 import pandas as pd
 
 from pyclone_pgsm.errors import UsageError
@@ -19,10 +18,10 @@ from pyclone_pgsm.inputs.cells import Cells
 from pyclone_pgsm.inputs.columns import Style, other_spelling, read_columns
 from pyclone_pgsm.inputs.genome import Sex
 from pyclone_pgsm.inputs.mutations import VariantFile
-from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, raise_any
+from pyclone_pgsm.inputs.problems import FileProblems, raise_any
 from pyclone_pgsm.inputs.read_counts.layout import MEANS
 from pyclone_pgsm.inputs.tumour_content import Content, Uncertain, parse_tumour_content
-from pyclone_pgsm.inputs.values import TUMOUR_CONTENT
+from pyclone_pgsm.inputs.values import TUMOUR_CONTENT, Name
 
 REQUIRED = ("sample_id", "mutations", "segments")
 OPTIONAL = ("patient_id", "tumour_content", "sex", "tumour_sample")
@@ -111,22 +110,26 @@ def read_sheet(path: Path) -> list[Patient]:
     for name, read in _READERS.items():
         columns[name] = cells.read(name, read, object, "", may_miss=True)
         if name in _NEVER_EMPTY and name in cells:
-            cells.note(cells.is_empty(name), name, lambda row: "empty; every row needs it")
+            cells.note(cells.is_empty(name), name, "empty; every row needs it")
     rows = pd.DataFrame(columns, dtype=object)
-    for row in np.flatnonzero(rows.duplicated(["patient_id", "sample_id"])).tolist():
-        message = (
-            "this sample has a row already; several files of a sample go into one cell, separated by ';'"
-        )
-        problems.add(message, int(table.lines[row]), "sample_id", str(columns["sample_id"][row]))
-    if "sex" in cells:
-        first: dict[str, Sex] = {}
-        pairs = zip(columns["patient_id"], columns["sex"])
-        differs = np.array([bool(sex) and first.setdefault(patient, sex) != sex for patient, sex in pairs])
-        other = "another sex than in an earlier row of this patient; expected one sex per patient"
-        cells.note(differs, "sex", lambda row: other)
+    cells.note(
+        rows.duplicated(["patient_id", "sample_id"]).to_numpy(),
+        "sample_id",
+        "this sample has a row already; several files of a sample go into one cell, separated by ';'",
+    )
+    sexes = rows["sex"].where(rows["sex"] != "")
+    first_sex = sexes.groupby(rows["patient_id"]).transform("first")
+    cells.note(
+        (sexes.notna() & (sexes != first_sex)).to_numpy(),
+        "sex",
+        "another sex than in an earlier row of this patient; expected one sex per patient",
+    )
     num_files = rows["segments"].map(len).groupby(rows["patient_id"]).transform("sum").to_numpy()
-    no_segments = "empty; mutations need copy numbers: name the file of segments"
-    cells.note((num_files == 0) & cells.is_empty("segments"), "segments", lambda row: no_segments)
+    cells.note(
+        (num_files == 0) & cells.is_empty("segments"),
+        "segments",
+        "empty; mutations need copy numbers: name the file of segments",
+    )
     raise_any(problems)
     patients = rows.groupby("patient_id", sort=False)
     return [_patient(str(name), list(of.itertuples()), path.parent) for name, of in patients]
@@ -140,12 +143,6 @@ def _folder_name(text: str) -> str:
             f"too long for the name of a folder, in which the results of the patient are to go; expected at most "
             f"{_LONGEST_FOLDER} bytes"
         )
-    return text
-
-
-def _sample_name(text: str) -> str:
-    if CONTROL.search(text):
-        raise ValueError("a sample_id may not contain tabs, line breaks or other control characters")
     return text
 
 
@@ -177,7 +174,7 @@ def _sex(text: str) -> Sex:
 
 _READERS: dict[str, Callable[[str], Any]] = {
     "patient_id": _folder_name,
-    "sample_id": _sample_name,
+    "sample_id": Name("sample_id"),
     "mutations": _files,
     "segments": _files,
     "tumour_content": _content,

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from numbers import Real as RealNumber
 
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.inputs.problems import CONTROL
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2}([,' ]\d{3})+", re.ASCII)
@@ -116,6 +117,21 @@ SUBCLONAL_FRACTION = Share(
     "subclonal columns, where there is one state)",
 )
 ERROR_RATE = Share(0.5, False, "the probability of a wrong base in a read: above 0, below 0.5", LEAST_SHARE)
+
+
+@dataclass(frozen=True)
+class Name:
+    """Reader of names, such as a ``sample_id``."""
+
+    what: str
+
+    def __call__(self, text: str) -> str:
+        """Read one cell; ValueError says what is wrong with it."""
+        if not text:
+            raise ValueError(f"empty; every row needs a {self.what}")
+        if CONTROL.search(text):
+            raise ValueError(f"a {self.what} may not contain tabs, line breaks or other control characters")
+        return text
 
 
 def is_no_value(text: str) -> bool:

@@ -145,7 +145,7 @@ def test_without_names_every_row_is_an_observation(tmp_path: Path) -> None:
     [
         (
             "mutation_id\tcluster_id\na\t1\nb\t2\nd\t2\n",
-            [": no row for 1 of the 4 observations: c"],
+            [": no row for 1 of the 4 observations: 'c'"],
         ),
         (
             "mutation_id\tcluster_id\na\t1\nb\t2\nA\t1\nc\t2\nd\t2\n",
@@ -193,7 +193,10 @@ def test_many_missing_and_unknown_observations_are_counted(tmp_path: Path) -> No
     with pytest.raises(InputError) as caught:
         read_labels(path, [f"y{i}" for i in range(6000)])
     lines = str(caught.value).split("\n")
-    assert lines[0] == f"{path}: no row for 6000 of the 6000 observations: y0, y1, y2, y3, y4, ..."
+    assert (
+        lines[0]
+        == f"{path}: no row for 6000 of the 6000 observations: 'y0', 'y1', 'y2', 'y3', 'y4' and 5995 more"
+    )
     assert lines[1] == f"{path}, row 2, column mutation_id: 'x0': not one of the observations"
     assert lines[-1] == "... and 4981 more problems"
 

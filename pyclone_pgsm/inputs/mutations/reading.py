@@ -85,9 +85,7 @@ def _read_file(
 def _check_alleles(read: Mapping[str, Variants], found: Sequence[FileProblems]) -> None:
     """Note files without alleles whose mutations cannot be told apart, or not be compared with those of other files."""
     problems_of = {problems.file: problems for problems in found}
-    has_alleles = {
-        file: bool(of.table["ref"].iat[0] or of.table["alt"].iat[0]) for file, of in read.items()
-    }
+    has_alleles = {file: bool(of.table["ref"].iat[0] or of.table["alt"].iat[0]) for file, of in read.items()}
     with_alleles = next((file for file, has in has_alleles.items() if has), None)
     without = [file for file, has in has_alleles.items() if not has]
     if with_alleles is not None:

@@ -93,7 +93,11 @@ def read_table(
     cells = Cells(table, problems, columns_by_part(table.columns, kind.names))
     _note_missing_columns(cells, kind)
     if "sample_id" in cells:
-        cells.read("sample_id", _sample_name, object)
+        cells.note(
+            cells.column("sample_id").map(str.__len__, int) == 0,
+            "sample_id",
+            "empty; every row needs the name of a sample",
+        )
     raise_any(problems)
     names = cells.distinct("sample_id") or [file_stem(file.path)]
     chosen = choose_samples(file, tumour_samples, names, names, problems)
@@ -127,12 +131,6 @@ def _note_missing_columns(cells: Cells, kind: CallTable) -> None:
     if len(alleles := [part for part in _ALLELES if part not in cells]) == 1:
         message = "this column is missing; give both ref and alt, or none of them"
         cells.problems.add(message, cells.table.header_line, alleles[0])
-
-
-def _sample_name(text: str) -> str:
-    if not text:
-        raise ValueError("empty; every row needs the name of a sample")
-    return text
 
 
 def _count(text: str) -> int:

@@ -180,9 +180,7 @@ def of_battenberg(cells: SegmentCells) -> pd.DataFrame:
     share, second_share = cells.share("fraction"), cells.share("second_fraction")
     has_two = (second_minor != UNKNOWN) & ~(second_share == 0)
     lacks_share = has_two & (np.isnan(share) | np.isnan(second_share) | (share + second_share == 0))
-    cells.note(
-        lacks_share, "fraction", lambda row: "no share of the cells for one of two states; expected 0 to 1"
-    )
+    cells.note(lacks_share, "fraction", "no share of the cells for one of two states; expected 0 to 1")
     together = np.where(has_two, share + second_share, 1.0)
     has_second = has_two & (second_share > 0)
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -204,10 +202,10 @@ def of_hatchet(cells: SegmentCells) -> pd.DataFrame:
     raise_any(cells.problems)
     held = {part: cells.share(part) for part in ("u_normal", *(f"u_{clone}" for clone in clones))}
     for part, shares in held.items():
-        cells.note(np.isnan(shares), part, lambda row: "no value; expected a share of cells: 0 to 1")
+        cells.note(np.isnan(shares), part, "no value; expected a share of cells: 0 to 1")
     normal = held.pop("u_normal")
     of_all = np.stack(list(held.values()), axis=1)
-    cells.note(normal == 1, "u_normal", lambda row: "no tumour cells in this sample; leave out its rows")
+    cells.note(normal == 1, "u_normal", "no tumour cells in this sample; leave out its rows")
     together = normal + of_all.sum(axis=1)
     cells.note(
         (np.abs(together - 1) > _MOST_AMISS) & (normal < 1),

@@ -14,7 +14,7 @@ from pyclone_pgsm.errors import InputError, UsageError
 from pyclone_pgsm.inputs.columns import Column, read_columns
 from pyclone_pgsm.inputs.genome import builds_that_fit, chromosome, last_positions
 from pyclone_pgsm.inputs.observations import PRIORS_WITHOUT_COPY_NUMBERS, LeftOut
-from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, listed, raise_any
+from pyclone_pgsm.inputs.problems import FileProblems, listed, raise_any
 from pyclone_pgsm.inputs.segments.alleles import REAL, of_states
 from pyclone_pgsm.inputs.segments.cells import MOST_OF_ALL, NORMAL_COPIES, POSITION, UNKNOWN, SegmentCells
 from pyclone_pgsm.inputs.segments.formats import (
@@ -28,6 +28,7 @@ from pyclone_pgsm.inputs.segments.formats import (
 from pyclone_pgsm.inputs.segments.model import COLUMNS, FAR, STATES, Hint, Segments, combined
 from pyclone_pgsm.inputs.segments.purity import Fit, fit_beside, is_fit, names_beside, read_fit
 from pyclone_pgsm.inputs.text import read_each
+from pyclone_pgsm.inputs.values import Name
 
 _PURITY = "purity"
 """Additional column with the purity of each row's sample, if the file gives it."""
@@ -112,7 +113,7 @@ def _read_file(
         raise problems.give_up(why_totals_are_not_enough(layout, cells.column_of["total"]), table.header_line)
     samples = cells.column("sample") if "sample" in cells else Column.of_one("", len(cells))
     if "sample" in cells and sample_id is None:
-        cells.read("sample", _sample_name, object)
+        cells.read("sample", Name("sample"), object)
     frame = _frame(cells, layout, samples)
     forward = (frame["start"] <= frame["end"]).to_numpy()
     if not problems and not forward.any():
@@ -144,12 +145,6 @@ def _frame(cells: SegmentCells, layout: Layout, samples: Column) -> pd.DataFrame
     )
     frame = frame.astype(COLUMNS)
     return frame.assign(**{_PURITY: 1 - cells.share("u_normal")}) if "u_normal" in cells else frame
-
-
-def _sample_name(text: str) -> str:
-    if not text or CONTROL.search(text):
-        raise ValueError("empty, or with control characters; expected the name of a sample")
-    return text
 
 
 def _wanted(samples: Column, sample_id: str | None, problems: FileProblems) -> NDArray[np.bool_]:

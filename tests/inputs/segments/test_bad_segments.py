@@ -51,7 +51,7 @@ def error_in(tmp_path: Path, content: str | bytes, name: str = "s.tsv", **option
         (
             ASCAT,
             '"" 1 1 9 2 1',
-            "column sample: '': empty, or with control characters; expected the name of a sample",
+            "column sample: '': empty; every row needs a sample",
         ),
         (ASCAT, "S 1 9 1 2 1", "s.tsv, row 1, column endpos: every segment ends before it starts"),
         (ASCAT, "S 1 1 9 2", "s.tsv, row 2: 5 fields found, 6 expected as in the header"),
