@@ -119,18 +119,14 @@ def _note_duplicates(joined: _Joined, found: Sequence[FileProblems]) -> None:
     for place, rows in enumerate(joined.files):
         problems = problems_of[rows.file]
         for row in problems.keep_first(np.flatnonzero(repeated & (joined.file == place)).tolist()):
-            _note_duplicate(joined, row, int(first[row]), problems)
-
-
-def _note_duplicate(joined: _Joined, row: int, first: int, problems: FileProblems) -> None:
-    rows, before = joined.file_of(row), joined.file_of(first)
-    sample = joined.sample_ids[joined.sample[row]]
-    where = f"row {joined.lines[first]}" + (f" of {before.file}" if before is not rows else "")
-    message = f"a second row for this mutation in sample {sample!r}; the first is {where}. Keep one"
-    if rows.named_after_file and before is rows:
-        message += " (a table of several samples needs a column sample_id)"
-    mutation = joined.mutation_ids[joined.mutation[row]]
-    problems.add(message, int(joined.lines[row]), "mutation_id", mutation)
+            before = joined.file_of(first[row])
+            where = f"row {joined.lines[first[row]]}" + (f" of {before.file}" if before is not rows else "")
+            sample = joined.sample_ids[joined.sample[row]]
+            message = f"a second row for this mutation in sample {sample!r}; the first is {where}. Keep one"
+            if rows.named_after_file and before is rows:
+                message += " (a table of several samples needs a column sample_id)"
+            mutation = joined.mutation_ids[joined.mutation[row]]
+            problems.add(message, int(joined.lines[row]), "mutation_id", mutation)
 
 
 def _arrays(joined: _Joined, genotype_prior: str) -> tuple[Observations, list[LeftOut]]:
@@ -182,24 +178,22 @@ def _cells_without_copies(joined: _Joined, has_copies: NDArray[np.bool_]) -> lis
 
 
 def _mutations_without_data(
-    joined: _Joined,
-    kept: NDArray[np.bool_],
-    has_reads: NDArray[np.bool_],
-    has_copies: NDArray[np.bool_],
+    joined: _Joined, kept: NDArray[np.bool_], has_reads: NDArray[np.bool_], has_copies: NDArray[np.bool_]
 ) -> list[LeftOut]:
-    first = _first_rows(joined.mutation, len(kept))
-    without_copies, without_reads = np.zeros((2, len(kept)), dtype=bool)
-    without_copies[joined.mutation[~has_copies]] = True
-    without_reads[joined.mutation[has_copies & ~has_reads]] = True
+    rows = pd.DataFrame(
+        {
+            "mutation": joined.mutation,
+            "row": np.arange(len(joined.lines)),
+            "without_reads": has_copies & ~has_reads,
+            "without_copies": ~has_copies,
+        }
+    )[~kept[joined.mutation]]
+    lost = rows.groupby("mutation").agg({"row": "first", "without_reads": "any", "without_copies": "any"})
     left_out = []
-    for mutation in np.flatnonzero(~kept):
-        row = first[mutation]
-        why = []
-        if without_reads[mutation]:
-            why.append("no reads")
-        if without_copies[mutation]:
-            why.append(f"no copy of the locus in the tumour ({joined.file_of(row).copies_column} 0)")
-        reason = f"no data in any sample: {' or '.join(why)}"
+    for mutation, row, without_reads, without_copies in lost.itertuples():
+        no_copies = f"no copy of the locus in the tumour ({joined.file_of(row).copies_column} 0)"
+        why = " or ".join(["no reads"] * without_reads + [no_copies] * without_copies)
+        reason = f"no data in any sample: {why}"
         left_out.append(joined.left_out(row, joined.mutation_ids[mutation], "", reason))
     return left_out
 
