@@ -4,11 +4,11 @@ Each suspicion is a sentence for the user; it changes nothing. The thresholds ar
 can give, so ordinary data raise none.
 """
 
-import itertools
 from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.sparse.csgraph import connected_components
 
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.problems import listed
@@ -107,12 +107,8 @@ def _two_patients(observations: Observations) -> list[str]:
 def _groups(seen: NDArray[np.bool_]) -> list[list[int]]:
     """Partition samples into groups without common mutations; (T, D) ``seen`` says which mutations a sample has."""
     counts = seen.astype(np.float32)
-    groups: list[list[int]] = []
-    for sample, linked in enumerate(counts.T @ counts > 0):
-        joined = [group for group in groups if linked[group].any()]
-        groups = [group for group in groups if group not in joined]
-        groups.append(sorted([sample, *itertools.chain(*joined)]))
-    return sorted(groups)
+    num_groups, group = connected_components(counts.T @ counts > 0)
+    return [np.flatnonzero(group == each).tolist() for each in range(num_groups)]
 
 
 def _is_large(seen: NDArray[np.bool_], group: list[int], least_samples: int) -> bool:

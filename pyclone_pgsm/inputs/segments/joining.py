@@ -68,12 +68,14 @@ def join(
     if not len(given):
         raise UsageError("there are no mutations to join with the segments")
     samples = list(given["sample_id"].cat.remove_unused_categories().cat.categories)
+    if len(samples) == 1 and all(not hint.sample_id for hint in segments.hints):
+        segments = segments.named({hint.file: samples[0] for hint in segments.hints})
     rows = rows_by_sample(segments, samples)
     known = {
         sample: Sample(
-            value_for(sexes, sample, segments, rows[sample], "sex"),
+            value_for(sexes, sample, segments, "sex"),
             build or build_of(variants, segments, rows[sample], sample),
-            value_for(tumour_content, sample, segments, rows[sample], "purity"),
+            value_for(tumour_content, sample, segments, "purity"),
         )
         for sample in samples
     }

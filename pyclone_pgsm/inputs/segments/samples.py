@@ -28,8 +28,6 @@ def rows_by_sample(segments: Segments, samples: Sequence[str]) -> dict[str, NDAr
     """
     groups = segments.table.groupby("sample_id", observed=True).indices
     rows = {str(name): np.asarray(of) for name, of in groups.items()}
-    if list(rows) == [""] and len(samples) == 1:
-        return {samples[0]: rows[""]}
     missing = [sample for sample in samples if sample not in rows]
     if len(missing) == len(samples) or (missing and "" in rows):
         has = listed([name for name in rows if name]) or "no sample that has a name"
@@ -39,7 +37,7 @@ def rows_by_sample(segments: Segments, samples: Sequence[str]) -> dict[str, NDAr
     return {sample: rows.get(sample, nothing) for sample in samples}
 
 
-def value_for(option: object, sample: str, segments: Segments, rows: NDArray[np.int64], what: str) -> Any:
+def value_for(option: object, sample: str, segments: Segments, what: str) -> Any:
     """Return the value of an option (one value, or one per sample) for a sample, or else that of its files of segments.
 
     The result is None if neither gives one, or if the files disagree.
@@ -47,10 +45,7 @@ def value_for(option: object, sample: str, segments: Segments, rows: NDArray[np.
     value = option.get(sample) if isinstance(option, Mapping) else option
     if value is not None:
         return value
-    used = segments.table.iloc[rows]
-    files, samples = set(used["file"].unique()), set(used["sample_id"].unique())
-    hints = (hint for hint in segments.hints if hint.file in files and hint.sample_id in samples)
-    found = {getattr(hint, what) for hint in hints} - {None}
+    found = {getattr(hint, what) for hint in segments.hints if hint.sample_id == sample} - {None}
     return found.pop() if len(found) == 1 else None
 
 
