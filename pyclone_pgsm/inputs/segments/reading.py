@@ -2,15 +2,13 @@
 
 import re
 from collections.abc import Sequence
-from contextlib import suppress
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pyclone_pgsm.errors import InputError, UsageError
+from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.columns import Column, read_columns
 from pyclone_pgsm.inputs.genome import builds_that_fit, chromosome, last_positions
 from pyclone_pgsm.inputs.observations import PRIORS_WITHOUT_COPY_NUMBERS, LeftOut
@@ -81,19 +79,45 @@ def read_segments(
     has_fit = [is_fit(path) for path in given]
     if all(has_fit):
         raise UsageError("only files with the purity of samples are given, no copy-number segments")
+    fits = _fits_of(given, has_fit, found)
     totals_do = looks_at_no_alleles(genotype_prior)
 
-    def read(place: int) -> Segments | Fit:
+    def read(place: int) -> Segments | None:
         if has_fit[place]:
-            return read_fit(given[place], found[place])
-        return _read_file(given[place], cn_format, sample_id, totals_do, found[place])
+            return None
+        fit = read_fit(Path(fits[place].file), fits[place]) if place in fits else Fit()
+        return _read_file(given[place], cn_format, sample_id, totals_do, fit, found[place])
 
-    files = read_each(found, read)
-    parts = {place: each for place, each in files if isinstance(each, Segments)}
-    if not any(found):
-        _assign({place: each for place, each in files if isinstance(each, Fit)}, parts, found)
-    raise_any(*found)
-    return combined(list(parts.values()))
+    parts = [part for _, part in read_each(found, read) if part is not None]
+    raise_any(*found, *(fit for fit in fits.values() if fit not in found))
+    return combined(parts)
+
+
+def _fits_of(
+    given: Sequence[Path], has_fit: Sequence[bool], found: Sequence[FileProblems]
+) -> dict[int, FileProblems]:
+    """Return the problems of the file with the fit of each file of segments, by its place, if there is one.
+
+    A fit that is given belongs to the segments that its name indicates, or else to the only ones. For others, the
+    folder of the segments is searched.
+    """
+    segments = [place for place, is_fit in enumerate(has_fit) if not is_fit]
+    fits = {}
+    for place in np.flatnonzero(has_fit).tolist():
+        owners = [each for each in segments if given[place].name in names_beside(given[each].name)]
+        if not owners and len(segments) == sum(has_fit) == 1:
+            owners = segments
+        if len(owners) == 1:
+            fits[owners[0]] = found[place]
+        else:
+            found[place].add(
+                "which segments does this purity belong to? Their file is expected to have the name that the caller "
+                "gives it, or to be the only one"
+            )
+    for place in segments:
+        if place not in fits and (beside := fit_beside(given[place])) is not None:
+            fits[place] = FileProblems(str(beside))
+    return fits
 
 
 def looks_at_no_alleles(genotype_prior: str) -> bool:
@@ -102,7 +126,12 @@ def looks_at_no_alleles(genotype_prior: str) -> bool:
 
 
 def _read_file(
-    path: Path, cn_format: str | None, sample_id: str | None, totals_do: bool, problems: FileProblems
+    path: Path,
+    cn_format: str | None,
+    sample_id: str | None,
+    totals_do: bool,
+    fit: Fit,
+    problems: FileProblems,
 ) -> Segments:
     table = read_columns(path, STYLE, problems)
     layout = recognise(table.names, cn_format)
@@ -127,7 +156,7 @@ def _read_file(
     frame = frame[used].reset_index(drop=True)
     if layout.has_rows_for_states and "fraction" in cells:
         frame = _states_together(frame, problems)
-    hints = _hints(frame, layout, problems.file, _companion(path, problems), _ploidy(cells))
+    hints = _hints(frame, layout, problems.file, fit, _ploidy(cells))
     return Segments(frame[list(COLUMNS)], left_out, hints)
 
 
@@ -221,21 +250,6 @@ def _states_together(frame: pd.DataFrame, problems: FileProblems) -> pd.DataFram
     return together
 
 
-def _companion(path: Path, problems: FileProblems) -> Fit:
-    fit, beside = Fit(), fit_beside(path)
-    if beside is None:
-        return fit
-    own = FileProblems(str(beside))
-    with suppress(InputError):
-        fit = read_fit(beside, own)
-    for problem in own.in_order():
-        problems.add(
-            f"in {beside.name}, which belongs to this file: {problem.message}", None, None, problem.value
-        )
-    raise_any(problems)
-    return fit
-
-
 def _hints(frame: pd.DataFrame, layout: Layout, file: str, fit: Fit, ploidy: float | None) -> list[Hint]:
     hints = []
     for sample, of in frame.groupby("sample_id", observed=True, sort=False):
@@ -254,21 +268,3 @@ def _hints(frame: pd.DataFrame, layout: Layout, file: str, fit: Fit, ploidy: flo
             )
         )
     return hints
-
-
-def _assign(fits: dict[int, Fit], read: dict[int, Segments], found: Sequence[FileProblems]) -> None:
-    """Assign each given fit to its segments: by its name, or because there is only one file."""
-    names = [Path(problems.file).name for problems in found]
-    for place, fit in fits.items():
-        owners = [each for each in read if names[place] in names_beside(names[each])]
-        if not owners and len(read) == 1 and len(fits) == 1:
-            owners = list(read)
-        if len(owners) != 1:
-            found[place].add(
-                "which segments does this purity belong to? Their file is expected to have the name that the caller "
-                "gives it, or to be the only one"
-            )
-            continue
-        given = {name: value for name, value in vars(fit).items() if value is not None}
-        part = read[owners[0]]
-        read[owners[0]] = replace(part, hints=[replace(hint, **given) for hint in part.hints])

@@ -123,18 +123,18 @@ def test_missing_purity(tmp_path: Path) -> None:
     [
         (
             PURPLE.replace("0.81", "81"),
-            "'81': in S.purple.purity.tsv, which belongs to this file: out of range; expected ",
+            "S.purple.purity.tsv, row 2, column purity: '81': out of range; expected ",
         ),
-        (PURPLE.replace("3.1", "x"), "'x': in S.purple.purity.tsv, which belongs to this file: not a number"),
+        (PURPLE.replace("3.1", "x"), "S.purple.purity.tsv, row 2, column ploidy: 'x': not a number"),
         (
             PURPLE + PURPLE.split("\n")[1] + "\n",
-            "in S.purple.purity.tsv, which belongs to this file: one row is expected",
+            "S.purple.purity.tsv: one row is expected",
         ),
         (
             tabs("ploidy gender", "2 MALE"),
-            "which belongs to this file: a column purity or cellularity is expected",
+            "S.purple.purity.tsv, row 1: a column purity or cellularity is expected",
         ),
-        ("", "in S.purple.purity.tsv, which belongs to this file: the file is empty"),
+        ("", "S.purple.purity.tsv: the file is empty"),
     ],
 )
 def test_bad_fit(tmp_path: Path, fit: str, expected: str) -> None:
