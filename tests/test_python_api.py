@@ -27,6 +27,7 @@ from pyclone_pgsm import (
     open_trace,
     read_tables,
 )
+from pyclone_pgsm.analyses.reading import read_counts
 from pyclone_pgsm.analyses.tumour import TumourAnalysis
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.errors import InputError, OutputError, TraceError, UsageError
@@ -96,6 +97,28 @@ def test_data_frames_and_files_are_the_same(table: Path, result: Result) -> None
     assert len(apart.mutations) == len(result.mutations)
     halves = [rows for _, rows in frame.groupby("sample_id")]
     pd.testing.assert_frame_equal(analyze(halves, MODEL, settings=SHORT).mutations, apart.mutations)
+
+
+def test_types_of_columns_of_data_frames() -> None:
+    """Numbers are those that the frame shows, whatever their type, and missing values are empty."""
+    frame = pd.DataFrame(
+        {
+            "mutation_id": pd.Series([1, 2], dtype="category"),
+            "sample_id": pd.array(["S", "S"], dtype="string"),
+            "ref_counts": pd.array([9, 8], dtype="Int64"),
+            "alt_counts": [1.0, 2.0],
+            "major_cn": pd.Series(["1", 1], dtype=object),
+            "minor_cn": 1,
+            "normal_cn": 2,
+            "tumour_content": np.float32(0.8),
+            "gene": ["TP53", None],
+        }
+    )
+    observations = read_counts(frame).observations
+    assert (observations.mutation_ids, observations.sample_ids) == (["1", "2"], ["S"])
+    assert observations.alt_counts.ravel().tolist() == [1, 2]
+    assert observations.tumour_content.ravel().tolist() == [0.8, 0.8]
+    assert observations.annotations == {"gene": ["TP53", ""]}
 
 
 def test_the_first_of_two_rows_is_named_as_in_its_data_frame(table: Path) -> None:

@@ -86,8 +86,8 @@ class Column:
         if series.dtype == object:  # as text, because pandas takes 1, 1.0 and True for the same
             series = series.map(str, na_action="ignore")
         codes, distinct = pd.factorize(series, use_na_sentinel=False)
-        texts = ["" if pd.isna(value) else str(value).strip() for value in distinct]
-        return cls(texts, codes.astype(np.int32))
+        texts = pd.Series(distinct).astype(str).where(pd.notna(distinct), "").str.strip()
+        return cls(texts.tolist(), codes.astype(np.int32))
 
     def text_of(self, row: int) -> str:
         """Return the text of row 0..R-1."""
