@@ -133,8 +133,9 @@ def test_tumour_content_that_differs_between_rows(tmp_path: Path) -> None:
     ]
     path = table(tmp_path, *rows, header=HEADER + "\ttumour_content")
     message = (
-        f"the tumour content of 'R1' differs between its mutations: 0.8 in row 2 of {path} and 2 more rows; 0.75 in "
-        f"row 4 of {path}. A sample has one tumour content; check the column, or set it with --tumour-content"
+        f"the tumour content of 'R1' differs between its mutations: 0.8 (3 rows, the first is row 2 of {path}); 0.75 "
+        f"(1 row, the first is row 4 of {path}). A sample has one tumour content; check the column, or set it with "
+        "--tumour-content"
     )
     assert read_tables(path)[0].content_varies == [message]
     assert validate(path)[1] == f"pyclone-pgsm: warning: {message}\n"

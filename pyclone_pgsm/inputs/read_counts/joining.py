@@ -229,13 +229,12 @@ def _varying_contents(joined: _Joined) -> list[str]:
     for sample in samples[samples.duplicated()].unique().tolist():
         here = np.flatnonzero(joined.sample == sample)
         values, first, times = np.unique(content[here], return_index=True, return_counts=True)
-        parts = []
-        for place in np.argsort(first)[:_SHOWN_CONTENTS]:
-            row = here[first[place]]
-            more = f" and {count(times[place] - 1, 'more row')}" if times[place] > 1 else ""
-            parts.append(
-                f"{values[place]:.10g} in row {joined.lines[row]} of {joined.file_of(row).file}{more}"
-            )
+        shown = np.argsort(first)[:_SHOWN_CONTENTS]
+        parts = [
+            f"{values[place]:.10g} ({count(int(times[place]), 'row')}, the first is row {joined.lines[row]} of "
+            f"{joined.file_of(row).file})"
+            for place, row in zip(shown, here[first[shown]])
+        ]
         if len(values) > len(parts):
             parts.append(count(len(values) - len(parts), "more value"))
         sentences.append(

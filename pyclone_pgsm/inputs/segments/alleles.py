@@ -224,9 +224,7 @@ def _note_other_purity(cells: SegmentCells, normal: NDArray[np.float64]) -> None
     """Note rows whose share of normal cells differs from that in the first row of the sample."""
     if "sample" not in cells or not len(cells):
         return
-    codes = cells.column("sample").codes
-    _, first, of_row = np.unique(codes, return_index=True, return_inverse=True)
-    of_sample = normal[first[of_row.reshape(-1)]]
+    of_sample = pd.Series(normal).groupby(cells.column("sample").codes).transform("first").to_numpy()
     cells.note(
         np.abs(normal - of_sample) > _MOST_AMISS,
         "u_normal",
