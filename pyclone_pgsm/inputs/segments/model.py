@@ -69,11 +69,6 @@ class Segments:
     hints: list[Hint] = field(default_factory=list)
     """One for each file and sample."""
 
-    @property
-    def sample_ids(self) -> list[str]:
-        """The samples, in the order of their first segment."""
-        return list(dict.fromkeys(hint.sample_id for hint in self.hints))
-
     def named(self, names: Mapping[str, str]) -> Segments:
         """Return the same segments, with those of each file in ``names`` assigned to the sample of the given name."""
         by_row = self.table["file"].astype(object).map(names)

@@ -78,7 +78,7 @@ def test_files(name: str, cn_format: str, size: int, samples: int, first: tuple,
     segments = read_segments(data(name))
     assert len(segments.table) == size
     assert {hint.format for hint in segments.hints} == {cn_format}
-    assert len(segments.sample_ids) == samples
+    assert len(segments.hints) == samples
     assert row(segments, 0) == first
     assert last is None or row(segments, -1)[1:4] == last
 

@@ -43,7 +43,7 @@ def test_same_segments(tmp_path: Path, name: str) -> None:
     assert segments.table["fraction"].tolist() == shares
     first_row = 1 if name == "ascat caveman" else 2
     assert segments.table["row"].tolist() == [first_row, first_row + 1, first_row + 2]
-    assert segments.sample_ids == [
+    assert [hint.sample_id for hint in segments.hints] == [
         "S" if content.count("\tS\t") + content.count("\nS\t") + content.count(",S,") == 3 else ""
     ]
 
@@ -249,16 +249,16 @@ def test_totals_where_they_do(tmp_path: Path) -> None:
 def test_samples_of_a_file(tmp_path: Path) -> None:
     content = tabs("sample chr startpos endpos nMajor nMinor", "A 1 1 9 1 1", "B 1 1 9 2 0", "A 2 1 9 3 0")
     segments = read(tmp_path, content)
-    assert segments.sample_ids == ["A", "B"]
+    assert [hint.sample_id for hint in segments.hints] == ["A", "B"]
     assert segments.table["sample_id"].tolist() == ["A", "B", "A"]
     of_b = read(tmp_path, content, sample_id="B")
-    assert (of_b.sample_ids, copies(of_b)) == (["B"], [(2, 0)])
+    assert ([hint.sample_id for hint in of_b.hints], copies(of_b)) == (["B"], [(2, 0)])
 
 
 @pytest.mark.parametrize("name", ["pcgr", "ascat segments.txt"])
 def test_sample_named_by_the_caller(tmp_path: Path, name: str) -> None:
     segments = read(tmp_path, FILES[name][1], sample_id="tumour")
-    assert segments.sample_ids == ["tumour"]
+    assert [hint.sample_id for hint in segments.hints] == ["tumour"]
     assert set(segments.table["sample_id"]) == {"tumour"}
 
 
@@ -268,7 +268,7 @@ def test_rename_by_file(tmp_path: Path) -> None:
         written(tmp_path, FILES["facets suite"][1], "b.tsv"),
     )
     segments = read_segments([one, two]).named({str(one): "A"})
-    assert segments.sample_ids == ["A", "S"]
+    assert [hint.sample_id for hint in segments.hints] == ["A", "S"]
     assert segments.table["sample_id"].tolist() == ["A"] * 3 + ["S"] * 3
     apart = combined([read_segments(one).named({str(one): "A"}), read_segments(two)])
     assert apart.table.equals(segments.table)
