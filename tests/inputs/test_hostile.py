@@ -362,7 +362,8 @@ def test_row_and_column_of_a_vcf_are_named(tmp_path: Path) -> None:
             told = command_on(tmp_path, "m.vcf", with_cell(CONTENTS["m.vcf"], 3, 9, counts))
             assert told.code == 2, value
             assert told.message.startswith(f"m.vcf, row 4, column S: '{value[:20]}"), value
-            assert f"': AD: {why}; expected a number of reads" in told.message
+            assert f"': AD: {why}" in told.message
+            assert "; expected a number of reads" in told.message
     for value in [*NO_POSITION, "0", "1e3"]:
         told = command_on(tmp_path, "m.vcf", with_cell(CONTENTS["m.vcf"], 3, 1, value))
         assert told.code == 2, value
