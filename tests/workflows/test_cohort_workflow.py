@@ -45,7 +45,7 @@ def test_sheet_of_a_patient_says_what_the_cohorts_says(script: Import, tmp_path:
         "patient_id,sample_id,mutations,segments,tumour_content,sex,tumour_sample\n"
         '"P 1",R1,"a,1.vcf;b.vcf",s1.tsv;s1.purity.tsv,0.8±0.05,F,TUMOR\n'
         '"P 1",R2,"a,1.vcf",/abs/s2.tsv,0.1234567890123,female,\n'
-        "P2,R1,c.maf,,NA,,\n",
+        "P2,R1,c.maf,s.tsv,NA,,\n",
         encoding="utf-8",
     )
     cohort = sheet.read_cohort(tmp_path / "cohort.csv")
