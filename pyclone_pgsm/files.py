@@ -8,6 +8,7 @@ was left by a process that died; it is removed at the next write into its folder
 
 import errno
 import os
+import shlex
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
@@ -179,6 +180,21 @@ def unfinished(path: Path) -> Path:
 def finished(path: Path) -> Path:
     """Return the final name of a file: the inverse of :func:`unfinished`; other names stay unchanged."""
     return path.with_name(f"{path.stem.removesuffix(UNFINISHED)}{path.suffix}")
+
+
+def how_to_continue(trace: Path, likelihood: str | None) -> str:
+    """Return the commands that continue an interrupted trace and make its tables, for a message.
+
+    `likelihood` is that of the trace if its code is in a file, else None.
+    """
+    end = finished(trace)
+    code = f" --likelihood {shlex.quote(likelihood)}" if likelihood else ""
+    folder = shlex.quote(str(end.parent)) if end.name == "trace.h5" else "FOLDER"
+    text = (
+        f"go on with pyclone-pgsm resume {shlex.quote(str(trace))}{code}, then make the tables with "
+        f"pyclone-pgsm summarize {shlex.quote(str(end))} -o {folder}{code}"
+    )
+    return text if end == trace else f"{text} --force; the older results are unchanged"
 
 
 def take_place(path: Path, target: Path) -> None:

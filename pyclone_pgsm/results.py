@@ -23,7 +23,7 @@ from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.analyses.pages import REPORT, page_content, uncollected
 from pyclone_pgsm.analyses.plan import Plan
 from pyclone_pgsm.analyses.results import check_criterion, memory_of
-from pyclone_pgsm.analyses.run import Interrupted, Progress, fill_folder, start
+from pyclone_pgsm.analyses.run import Progress, fill_folder, start
 from pyclone_pgsm.analyses.run_json import run_report
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.exports import Answer, ExportOptions, check_output, export, find_format
@@ -40,6 +40,7 @@ from pyclone_pgsm.posterior.traces import traces_of
 from pyclone_pgsm.priors import DirichletProcess, Prior
 from pyclone_pgsm.ranges import check_kind, check_path
 from pyclone_pgsm.sampling.settings import Settings
+from pyclone_pgsm.stopping import Interrupted
 from pyclone_pgsm.trace import RunOptions, Trace
 
 if TYPE_CHECKING:

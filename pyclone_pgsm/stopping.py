@@ -22,6 +22,10 @@ class Stopped(BaseException):
     """A signal requests the end of the command. (Libraries catch KeyboardInterrupt and report something else.)"""
 
 
+class Interrupted(Exception):
+    """A signal or Ctrl-C stopped chains; the message says that their trace is kept, and how to continue it."""
+
+
 class _Handler:
     """Raises :class:`Stopped` at the first signal, and not again while the command cleans up (:data:`PATIENCE`)."""
 

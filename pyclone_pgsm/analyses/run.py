@@ -1,7 +1,6 @@
 """Running chains: start them, resume them, or fill a whole output folder. The command line only parses and prints."""
 
 import os
-import shlex
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -19,6 +18,7 @@ from pyclone_pgsm.analyses.tumour import ModelOptions as ModelOptions
 from pyclone_pgsm.errors import OutputError, TraceError, UsageError
 from pyclone_pgsm.files import (
     finished,
+    how_to_continue,
     make_folder,
     remove,
     remove_leftovers,
@@ -27,6 +27,7 @@ from pyclone_pgsm.files import (
     unfinished,
 )
 from pyclone_pgsm.likelihoods.foreign import blamed
+from pyclone_pgsm.likelihoods.registry import is_likelihood_file
 from pyclone_pgsm.locks import writing
 from pyclone_pgsm.posterior.convergence import monitor_of
 from pyclone_pgsm.posterior.states import Thresholds
@@ -35,26 +36,12 @@ from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.sampling.chains import Segment, effective_threads, run_chains, run_until_converged
 from pyclone_pgsm.sampling.convergence import End, next_check
 from pyclone_pgsm.sampling.settings import Settings
-from pyclone_pgsm.stopping import Stopped, stopped_by_signals
+from pyclone_pgsm.stopping import Interrupted, Stopped, stopped_by_signals
 from pyclone_pgsm.trace import RunOptions, Trace, TraceWriter, create_trace, extend_trace, finish_trace
 from pyclone_pgsm.trace.tumour import TumourData
 
 Progress = Callable[[int, int, int, int], None]
 """Called with a chain, the iterations it has done, those it is to do, and its number of clusters."""
-
-
-class Interrupted(Exception):
-    """The run was stopped by Ctrl-C or a signal; the trace is kept.
-
-    Attributes
-    ----------
-    trace : Path or None
-        Its file, if known.
-    """
-
-    def __init__(self, trace: Path | None = None) -> None:
-        super().__init__()
-        self.trace = trace
 
 
 def _run(path: Path, plan: Plan, threads: int | None, progress: Progress | None) -> None:
@@ -88,7 +75,7 @@ def _run(path: Path, plan: Plan, threads: int | None, progress: Progress | None)
         writer.flush()
     model.forget()
     if interrupted or (settings.until_converged and end is None):
-        raise Interrupted(path)
+        raise KeyboardInterrupt
     if end is not None:
         finish_trace(path, _ended(options, end))
 
@@ -141,7 +128,7 @@ def _sample(plan: Plan, out: Path, threads: int | None, command: str, progress: 
     with writing(path):
         create_trace(path, plan.data, plan.options, command, plan.states)
         try:
-            with _resumable(path):
+            with _resumable(path, plan.options.model.likelihood):
                 _run(path, plan, threads, progress)
         except UsageError:
             with Trace(path) as trace:
@@ -153,16 +140,16 @@ def _sample(plan: Plan, out: Path, threads: int | None, command: str, progress: 
 
 
 @contextmanager
-def _resumable(path: Path) -> Iterator[None]:
-    """Let errors and interruptions during work on a trace report that the trace is kept."""
+def _resumable(path: Path, likelihood: str) -> Iterator[None]:
+    """Let errors and interruptions during work on a trace report that it is kept, and how to continue it."""
+    code = likelihood if is_likelihood_file(likelihood) else None
     try:
         yield
     except (Stopped, KeyboardInterrupt):
-        raise Interrupted(path if path.exists() else finished(path)) from None
+        kept = path if path.exists() else finished(path)
+        raise Interrupted(f"the trace is kept: {how_to_continue(kept, code)}") from None
     except OutputError as problem:
-        raise OutputError(
-            f"{problem}; {path} is kept: go on with pyclone-pgsm resume {shlex.quote(str(path))}"
-        ) from problem
+        raise OutputError(f"{problem}; {path} is kept: {how_to_continue(path, code)}") from problem
 
 
 def plan_tumour(
@@ -220,8 +207,9 @@ def resume(
             options = prolonged(trace, iterations, max_iterations, max_time)
             at_once = effective_threads(threads, len(trace.chains))
             plan = None if options is None else _continued(trace, options, at_once)
+            code = trace.options.model.likelihood
         remove_leftovers(Path(os.path.realpath(path)).parent)
-        with _resumable(path):
+        with _resumable(path, code):
             if plan is not None:
                 extend_trace(path, plan.options)
                 _run(path, plan, threads, progress)
@@ -276,13 +264,14 @@ def fill_folder(
     with writing(folder / "trace.h5"):
         trace = _sample(plan, folder / "trace.h5", threads, command, progress)
         timings = {"chains": time.perf_counter() - plan.started}
-        with _resumable(trace), replacing_together():
+        likelihood = plan.options.model.likelihood
+        with _resumable(trace, likelihood), replacing_together():
             result = write_results(
                 trace,
                 folder,
                 timings=timings,
                 memory=plan.memory,
-                likelihood=plan.options.model.likelihood,
+                likelihood=likelihood,
                 **results,
             )
             take_place(trace, folder / "trace.h5")

@@ -1,19 +1,16 @@
 """Messages for a user's mistakes, and the exit codes of commands."""
 
 import re
-import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import NoReturn
 
 import typer
 
 from pyclone_pgsm.errors import PycloneError
-from pyclone_pgsm.files import finished
 from pyclone_pgsm.jit.second_process import stop_precompiling
-from pyclone_pgsm.stopping import EXIT_CODE, Stopped, is_asked_to_stop
+from pyclone_pgsm.stopping import EXIT_CODE, Interrupted, Stopped, is_asked_to_stop
 
 OPTIONS = {"criterion": "consensus", "parameters": "param"}
 """Options whose name differs from that of the library's parameter."""
@@ -33,10 +30,11 @@ def fail(message: str) -> NoReturn:
 
 
 @contextmanager
-def mistakes_reported(trace: Path | None = None, where: str | None = None) -> Iterator[None]:
+def mistakes_reported(where: str | None = None, kept: str = "") -> Iterator[None]:
     """Turn errors into messages and exit codes.
 
-    `trace` is the trace on which the command works, and `where` the beginning of messages, such as a patient's name.
+    `where` is the beginning of messages, such as a patient's name. `kept` says which trace is kept, and how to continue
+    it, if the command is interrupted before the chains begin or after they end.
     """
     beginning = f"{where}: " if where else ""
     try:
@@ -52,28 +50,20 @@ def mistakes_reported(trace: Path | None = None, where: str | None = None) -> It
     except MemoryError:
         message = "run fewer chains at a time (--threads 1), or on a larger machine"
         fail(f"{beginning}the memory does not suffice: {message}")
+    except Interrupted as stop:
+        _fail_interrupted(str(stop))
     except (KeyboardInterrupt, Stopped):
-        fail_interrupted(trace if trace is not None and trace.is_file() else None)
-    except Exception as problem:
-        if type(problem).__name__ != "Interrupted" and not is_asked_to_stop():
+        _fail_interrupted(kept)
+    except Exception:
+        if not is_asked_to_stop():
             raise
-        fail_interrupted(getattr(problem, "trace", None) or trace)
+        _fail_interrupted(kept)
 
 
-def fail_interrupted(trace: Path | None) -> NoReturn:
-    """Print how to continue, if there is a trace, and exit with code 130."""
+def _fail_interrupted(kept: str) -> NoReturn:
+    """Exit with code 130, and say what is kept, if anything is."""
     stop_precompiling()
-    message = "interrupted"
-    if trace is not None:
-        end = finished(trace)
-        folder = shlex.quote(str(end.parent)) if end.name == "trace.h5" else "FOLDER"
-        message += (
-            f"; the trace is kept: go on with pyclone-pgsm resume {shlex.quote(str(trace))}, "
-            f"then make the tables with pyclone-pgsm summarize {shlex.quote(str(end))} -o {folder}"
-        )
-        if end != trace:
-            message += " --force; the older results are unchanged"
-    print(f"pyclone-pgsm: {message}", file=sys.stderr)
+    print(f"pyclone-pgsm: interrupted{kept and '; '}{kept}", file=sys.stderr)
     raise typer.Exit(EXIT_CODE)
 
 

@@ -18,6 +18,7 @@ from pyclone_pgsm.cli.options import (
 from pyclone_pgsm.cli.parsing import given_options, parse_formats, parse_number, result_options
 from pyclone_pgsm.cli.progress import progress_bars, say
 from pyclone_pgsm.errors import OutputError, UsageError
+from pyclone_pgsm.files import finished, how_to_continue
 
 FileLikelihood = Annotated[
     str | None,
@@ -50,9 +51,9 @@ def resume(
     likelihood: FileLikelihood = None,
 ) -> None:
     """Continue the chains of a trace that stopped or was killed; the result is that of an uninterrupted run."""
-    with mistakes_reported(trace):
+    kept = f"the trace is kept: {how_to_continue(trace, likelihood)}" if trace.is_file() else ""
+    with mistakes_reported(kept=kept):
         from pyclone_pgsm.analyses import run as analysis
-        from pyclone_pgsm.files import finished
         from pyclone_pgsm.inputs.problems import count
         from pyclone_pgsm.posterior.convergence import verdict_line, verdict_of
         from pyclone_pgsm.trace import Trace

@@ -78,7 +78,10 @@ def test_trace_that_may_not_grow(
     if when == "start":
         assert list(path.parent.iterdir()) == []
         return
-    assert ended.err.endswith(f"; {path} is kept: go on with pyclone-pgsm resume {path}\n")
+    assert ended.err.endswith(
+        f"; {path} is kept: go on with pyclone-pgsm resume {path}, then make the tables with "
+        f"pyclone-pgsm summarize {path} -o FOLDER\n"
+    )
     with Trace(path) as trace:
         trace.check()
     assert [each.name for each in path.parent.iterdir()] == ["t.h5"]

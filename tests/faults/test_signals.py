@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -15,6 +17,7 @@ from nursery import Nursery, leftovers
 from small_runs import bits
 
 PACKAGE = "pyclone_pgsm"
+PLUGIN = Path(__file__).parents[2] / "examples" / "poisson_gamma" / "pyclone_pgsm_poisson_gamma.py"
 SIMULATE = ["simulate", "-o", "old_simulated", "--mutations", "6", "--samples", "2", "--clusters", "2"]
 ANALYZE = ["analyze", "tumour.tsv", "-o", "old_analysis", *SHORT, "--no-plots"]
 CLUSTER = ["cluster", "points.csv", "-o", "old_clusters", *MATRIX, "--no-plots"]
@@ -98,6 +101,34 @@ def test_replaced_results_stay_until_the_new_are_whole(
             assert (folder / out / name).read_bytes() == (whole / name).read_bytes()
     assert bits(whole / "trace.h5") == kept
     assert leftovers(whole) == []
+
+
+def test_hint_names_the_file_of_a_likelihood(nursery: Nursery, tmp_path: Path) -> None:
+    """The commands that the message gives continue a run whose likelihood is the code of a file."""
+    (tmp_path / "counts.csv").write_text("a,b\n1,2\n2,1\n9,8\n8,9\n1,1\n9,9\n")
+    plugin = Path(shutil.copy(PLUGIN, tmp_path / "my plugin.py"))
+    command = [
+        "cluster",
+        "counts.csv",
+        "-o",
+        "out",
+        *SHORT[:-2],
+        "--likelihood",
+        f"{plugin.name}:PoissonGamma",
+    ]
+    at = [f"{PACKAGE}.analyses.run:write_results", 1, signal.SIGTERM]
+    ended = nursery.run(*command, "--no-plots", folder=str(tmp_path), at=at)
+    assert ended.code == 130
+    hint = re.fullmatch(
+        r"pyclone-pgsm: interrupted; the trace is kept: go on with pyclone-pgsm (resume .*), then make the tables "
+        r"with pyclone-pgsm (summarize .*)\n",
+        ended.err,
+    )
+    assert hint is not None, ended.err
+    for words in map(shlex.split, hint.groups()):
+        ended = nursery.run(*words, folder=str(tmp_path))
+        assert (ended.code, ended.err) == (0, ""), words
+    assert (tmp_path / "out" / "assignments.tsv").exists()
 
 
 def test_stopped_while_the_program_is_imported() -> None:
