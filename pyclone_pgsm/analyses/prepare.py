@@ -18,7 +18,7 @@ from pyclone_pgsm.inputs.columns import columns_of_frame
 from pyclone_pgsm.inputs.genome import BUILDS, Build, Sex
 from pyclone_pgsm.inputs.mutations import Variants, read_variants
 from pyclone_pgsm.inputs.mutations.naming import ROLES
-from pyclone_pgsm.inputs.observations import LeftOut, Observations
+from pyclone_pgsm.inputs.observations import LeftOut, Observations, count_left_out
 from pyclone_pgsm.inputs.problems import FileProblems, listed
 from pyclone_pgsm.inputs.read_counts.joining import lay_out
 from pyclone_pgsm.inputs.read_counts.rows import STYLE, rows_of
@@ -101,7 +101,7 @@ class Prepared:
             f"{sample}: {len(rows)} mutations, tumour content {rows['tumour_content'].iat[0]:g}"
             for sample, rows in of_sample
         ]
-        return [*lines, f"{len(self.left_out)} left out or changed ({LEFT_OUT})"]
+        return [*lines, f"{count_left_out(len(self.left_out))} ({LEFT_OUT})"]
 
 
 def prepare(patient: Patient, options: PrepareOptions) -> Prepared:

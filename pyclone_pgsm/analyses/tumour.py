@@ -13,7 +13,7 @@ from pyclone_pgsm.analyses.lines import cluster_lines
 from pyclone_pgsm.analyses.protocol import Analysis, Footprint
 from pyclone_pgsm.analyses.tables import cluster_table, left_out_table, mutation_table
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.inputs.observations import Observations, count_left_out
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.inputs.tumour_content import ContentOption, checked_means, uncertain
 from pyclone_pgsm.likelihoods.pyclone.likelihood import CHUNKS
@@ -247,7 +247,7 @@ def _summary_lines(summary: Summary, left_out: int) -> list[str]:
     if summary.outlier_prob is not None:
         title += f", {count(summary.num_outliers, 'outlier')} (cluster -1)"
     if left_out:
-        title += f"; {left_out} left out or changed (left_out.tsv)"
+        title += f"; {count_left_out(left_out)} (left_out.tsv)"
     sizes = summary.cluster_size.tolist()
     marks = dict.fromkeys(absent_everywhere(summary.cluster_prob_present), "absent: probably artefacts")
     return [

@@ -26,6 +26,11 @@ class LeftOut(NamedTuple):
     reason: str
 
 
+def count_left_out(number: int) -> str:
+    """Say how many things were left out or changed; every command counts and words it like this."""
+    return f"{number:,} left out or changed"
+
+
 @dataclass(frozen=True)
 class Observations:
     """Read counts and copy numbers of T mutations in D samples.

@@ -372,7 +372,9 @@ def test_validate(two_regions: dict[str, Path]) -> None:
     calls, first, second = two_regions.values()
     done = call("validate", calls, "-c", f"R1={first}", "-c", f"R2={second}", "--sex", "male")
     lines = done.stdout.splitlines()
-    assert lines[0] == "2 samples, 31 mutations, 62 of 62 mutation-sample pairs with data, 0 left out"
+    assert (
+        lines[0] == "2 samples, 31 mutations, 62 of 62 mutation-sample pairs with data, 0 left out or changed"
+    )
     assert any(line.startswith("R1: 2 segments (generic)") for line in lines)
 
 
@@ -585,7 +587,7 @@ def test_a_cohort_with_other_commands(cohort: Path, tmp_path: Path) -> None:
     ]  # fmt: skip
     done = call("validate", "--samples", cohort)
     assert done.stdout.splitlines()[:2] == [
-        "patient P1", "1 sample, 15 mutations, 15 of 15 mutation-sample pairs with data, 0 left out",
+        "patient P1", "1 sample, 15 mutations, 15 of 15 mutation-sample pairs with data, 0 left out or changed",
     ]  # fmt: skip
     mistake = refused("validate", "--samples", cohort, "--tumour-content", "R9=0.5")
     assert "--tumour-content is given for 'R9', which is no sample of" in mistake

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 import os
+import re
 import shutil
 import subprocess
 from dataclasses import fields
@@ -593,8 +594,11 @@ def test_validate_tells_what_is_left_out(tmp_path):
     assert done.exit_code == 0
     assert f"{table}, row 3: b S1: " in done.stdout
     out = tmp_path / "out"
-    call("analyze", table, "-o", out, *SHORT, "--no-plots")
-    assert "\tb\t" in (out / "left_out.tsv").read_text()
+    analyzed = call("analyze", table, "-o", out, *SHORT, "--no-plots").stdout
+    left_out = (out / "left_out.tsv").read_text()
+    assert "\tb\t" in left_out
+    for said in (done.stdout, analyzed):  # the same number in both commands: one for each row of the table
+        assert re.findall(r"(\d+) left out or changed", said) == [str(left_out.count("\n") - 1)]
 
 
 def test_simulate(tmp_path):

@@ -277,7 +277,7 @@ def test_what_has_no_data(write: Any) -> None:
         ),
     ]
     assert count_summary(observations, left_out) == [
-        "3 samples, 3 mutations, 3 of 9 mutation-sample pairs with data, 3 left out",
+        "3 samples, 3 mutations, 3 of 9 mutation-sample pairs with data, 7 left out or changed",
         "S1: 1 mutation with data, median depth 15, tumour content 1",
         "S2: 2 mutations with data, median depth 7.5, tumour content 1",
         "S3: 0 mutations with data",
@@ -355,6 +355,6 @@ def test_annotation_on_several_lines(tmp_path: Path) -> None:
 def test_summary_of_varying_tumour_content(write: Any) -> None:
     path = write(LONG + "\ttumour_content", "m1\tS1\t9\t5\t1\t1\t2\t0.8", "m2\tS1\t1\t1\t1\t1\t2\t0.6")
     assert count_summary(*read_tables([path])) == [
-        "1 sample, 2 mutations, 2 of 2 mutation-sample pairs with data, 0 left out",
+        "1 sample, 2 mutations, 2 of 2 mutation-sample pairs with data, 0 left out or changed",
         "S1: 2 mutations with data, median depth 8, tumour content 0.6 to 0.8",
     ]

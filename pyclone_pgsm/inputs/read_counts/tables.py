@@ -12,7 +12,7 @@ import pandas as pd
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.columns import columns_of_frame, read_columns
-from pyclone_pgsm.inputs.observations import LeftOut, Observations
+from pyclone_pgsm.inputs.observations import LeftOut, Observations, count_left_out
 from pyclone_pgsm.inputs.problems import FileProblems, count, listed
 from pyclone_pgsm.inputs.read_counts.joining import lay_out
 from pyclone_pgsm.inputs.read_counts.rows import STYLE, Rows, rows_of
@@ -118,11 +118,11 @@ def count_summary(observations: Observations, left_out: Sequence[LeftOut]) -> li
     ``left_out`` is the second result of `read_tables`.
     """
     has_data = observations.has_data
-    mutations_left_out = {item.mutation_id for item in left_out} - {"", *observations.mutation_ids}
     lines = [
         f"{count(observations.num_samples, 'sample')}, "
         f"{count(observations.num_mutations, 'mutation')}, "
-        f"{has_data.sum():,} of {has_data.size:,} mutation-sample pairs with data, {len(mutations_left_out):,} left out"
+        f"{has_data.sum():,} of {has_data.size:,} mutation-sample pairs with data, "
+        f"{count_left_out(len(left_out))}"
     ]
     for place, sample in enumerate(observations.sample_ids):
         used = has_data[:, place]
