@@ -107,6 +107,8 @@ class Result:
         What to consider before trusting the result.
     notes : list of str
         How the result differs from the tables in its folder.
+    command : str
+        The commands that made the result, one a line.
     """
 
     summary: Summary | MixtureSummary
@@ -122,6 +124,7 @@ class Result:
             trace.check_likelihood()
             trace.check()
             self.options: RunOptions = trace.options
+            self.command = trace.command
             self._found = source.found or summarize(
                 trace, source.criterion, source.burn_in, source.thresholds
             )
@@ -262,7 +265,7 @@ class Result:
         check_new(path, force)
         criterion, burn_in = self._source.criterion, self._source.burn_in
         with self._trace() as trace:
-            run = run_report(trace, self._found, criterion, burn_in, {}, memory_of(trace))
+            run = run_report(trace, self._found, criterion, burn_in, {}, memory_of(trace), self.command)
             content = page_content(trace, self._found, self._tables, run, burn_in)
         with uncollected():
             from pyclone_pgsm.report import write_report
@@ -345,6 +348,10 @@ def open_trace(
     burn_in = stored.get("burn_in") if burn_in is None else burn_in
     result = Result(Source(path, criterion, burn_in, thresholds, likelihood))
     result.notes = notes
+    if stored.get("command", "").startswith(
+        result.command
+    ):  # otherwise the trace was changed after the tables
+        result.command = stored["command"]
     return result
 
 
@@ -408,7 +415,7 @@ def _how_summarised(path: Path) -> dict[str, Any]:
         run = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError) as problem:
         raise TraceError(f"{path}: cannot be read: {problem}: give the trace beside it instead") from None
-    kinds: dict[str, Any] = {"consensus": str, "burn_in": int, "iterations": int}
+    kinds: dict[str, Any] = {"command": str, "consensus": str, "burn_in": int, "iterations": int}
     kinds |= dict.fromkeys(Thresholds._fields, float | int)
     known = None
     if isinstance(run, dict):

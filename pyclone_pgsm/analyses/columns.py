@@ -7,11 +7,12 @@ TUMOUR_FILES = {
     "mutations.tsv": "one row for each mutation and sample",
     "clusters.tsv": "one row for each cluster and sample",
     "left_out.tsv": "one row for each thing left out or changed; written even if empty",
-    "run.json": "command, version, seed, options, counts, diagnostics, whether the chains have converged, `moves` (of "
-    "each move, in the saved iterations of all chains after the burn-in, how often it was `tried`, `changed` the "
-    "partition, `split`: left more clusters, `merged`: left fewer), weights of the chains, warnings, seconds, "
-    "`memory_estimate_mb` (what the run was expected to need at its peak, and its parts), versions of the libraries. "
-    "A number that is infinite or undefined is null, and `null_because` beside it has the reason",
+    "run.json": "`command` (if there were several, as for merged chains, all in their order, one a line), version, "
+    "seed, options, counts, diagnostics, whether the chains have converged, `moves` (of each move, in the saved "
+    "iterations of all chains after the burn-in, how often it was `tried`, `changed` the partition, `split`: left "
+    "more clusters, `merged`: left fewer), weights of the chains, warnings, seconds, `memory_estimate_mb` (what the "
+    "run was expected to need at its peak, and its parts), versions of the libraries. A number that is infinite or "
+    "undefined is null, and `null_because` beside it has the reason",
     "trace.h5": "all saved iterations of all chains",
     "report.html": "one self-contained page",
     "plots/": "pictures",

@@ -66,6 +66,7 @@ def write_results(
     memory: Estimate | None = None,
     likelihood: str | None = None,
     pages: Sequence[str] = (),
+    command: str = "",
 ) -> Result[Any]:
     """Summarise a trace in the tables, ``run.json`` and the pictures of an output folder.
 
@@ -90,6 +91,8 @@ def write_results(
         The trace's likelihood if its code is in a file (see :class:`~pyclone_pgsm.trace.Trace`).
     pages : sequence of {"report", "mqc"}
         Names in :data:`~pyclone_pgsm.analyses.pages.PAGES`; other existing pages are removed.
+    command : str
+        Command line of the summary, for ``run.json``, if it is not the one that made the trace.
 
     Raises
     ------
@@ -115,7 +118,8 @@ def write_results(
             timings["plots"] = time.perf_counter() - started
         if memory is None:
             memory = memory_of(trace)
-        report = run_report(trace, result, criterion, burn_in, timings, memory)
+        commands = "\n".join(filter(None, [trace.command, command]))
+        report = run_report(trace, result, criterion, burn_in, timings, memory, commands)
         started = time.perf_counter()
         write_pages(trace, result, tables, report, burn_in, folder, pages)
         report["seconds"]["pages"] = round(time.perf_counter() - started, 3)

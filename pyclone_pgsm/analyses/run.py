@@ -170,6 +170,7 @@ def resume(
     threads: int | None = None,
     progress: Progress | None = None,
     likelihood: str | None = None,
+    command: str = "",
 ) -> int:
     """Continue the chains of a trace; the result is identical, bit by bit, to that of an uninterrupted run.
 
@@ -186,6 +187,8 @@ def resume(
         Limit in seconds, likewise. None: as in the trace if the chains were interrupted; no limit if they had stopped.
     likelihood : str or None
         The trace's likelihood if its code is in a file (see :class:`~pyclone_pgsm.trace.Trace`).
+    command : str
+        Command line, stored in the trace after the earlier ones if the chains continue.
 
     Returns
     -------
@@ -211,7 +214,7 @@ def resume(
         remove_leftovers(Path(os.path.realpath(path)).parent)
         with _resumable(path, code):
             if plan is not None:
-                extend_trace(path, plan.options)
+                extend_trace(path, plan.options, command)
                 _run(path, plan, threads, progress)
         take_place(path, finished(path))
         with Trace(finished(path), likelihood) as trace:

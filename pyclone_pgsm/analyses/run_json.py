@@ -111,15 +111,16 @@ def run_report(
     burn_in: int | None,
     timings: dict[str, float],
     memory: Estimate,
+    command: str,
 ) -> dict[str, Any]:
-    """Return the content of ``run.json``."""
+    """Return the content of ``run.json``; `command` are the commands that made the result, one a line."""
     options = trace.options
     analysis = ANALYSES[trace.data.kind]
     rows = kept_rows(trace, burn_in)
     report = {
         "program": "pyclone-pgsm",
         "version": __version__,
-        "command": trace.command,
+        "command": command,
         "seed": options.settings.seed,
         "options": json.loads(options.to_json()),
         "consensus": criterion or DEFAULT_CRITERION,

@@ -7,7 +7,7 @@ import typer
 
 from pyclone_pgsm.cli.mistakes import mistakes_reported
 from pyclone_pgsm.cli.options import CONCLUSION_OPTIONS, WRITING_OPTIONS, grouped, output_option, taking
-from pyclone_pgsm.cli.parsing import refuse_ineffective, split_sample
+from pyclone_pgsm.cli.parsing import command_line, refuse_ineffective, split_sample
 from pyclone_pgsm.cli.traces import FileLikelihood
 
 FORMAT_NAMES = (
@@ -40,6 +40,8 @@ def report(
         opened = open_trace(
             result, consensus=given["consensus"], burn_in=given["burn_in"], likelihood=likelihood
         )
+        if given["consensus"] is not None or given["burn_in"] is not None:
+            opened.command += f"\n{command_line()}"
         make_folder(out.parent)
         opened.report(out, force=given["force"])
         if not given["quiet"]:

@@ -15,7 +15,7 @@ from pyclone_pgsm.cli.options import (
     some,
     taking,
 )
-from pyclone_pgsm.cli.parsing import given_options, parse_formats, parse_number, result_options
+from pyclone_pgsm.cli.parsing import command_line, given_options, parse_formats, parse_number, result_options
 from pyclone_pgsm.cli.progress import progress_bars, say
 from pyclone_pgsm.errors import OutputError, UsageError
 from pyclone_pgsm.files import finished, how_to_continue
@@ -73,6 +73,7 @@ def resume(
                 threads=given["threads"],
                 progress=progress,
                 likelihood=likelihood,
+                command=command_line(),
             )
         with Trace(finished(trace), likelihood) as opened:
             verdict = verdict_of(opened)
@@ -99,7 +100,7 @@ def merge(
         refuse_inputs([out], traces)
         check_new(out, context.params["force"])
         make_folder(out.parent)
-        chains = merge_traces(traces, out)
+        chains = merge_traces(traces, out, command_line())
         if not context.params["quiet"]:
             print(f"{count(chains, 'chain')} written to {out}")
 
@@ -132,7 +133,7 @@ def summarize(
                 )
         check_folder(out, given["force"], [name for name in names if name != "trace.h5"])
         result = analysis.write_results(
-            trace, out, burn_in=given["burn_in"], likelihood=likelihood, **results
+            trace, out, burn_in=given["burn_in"], likelihood=likelihood, command=command_line(), **results
         )
         if not given["quiet"]:
             say(result, out, left_out)

@@ -1,6 +1,7 @@
 """Sections that the pages for all kinds of data share, and parts of other sections."""
 
 import math
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -74,12 +75,16 @@ def _known(pairs: Iterable[tuple[str, Any]]) -> list[tuple[str, str]]:
 
 
 def _how_to_repeat(command: str) -> str:
-    """Show the command that was run, or the call from Python."""
+    """Show the command that was run, or the call from Python, or all of them if there were several, one a line."""
     if not command:
         return ""
-    is_of_shell = command.startswith("pyclone-pgsm ")
-    heading = "To repeat it, run in the same folder" if is_of_shell else "Run from Python with"
-    words = " ".join(f"<span>{escaped(word)}</span>" for word in command.split(" "))
+    if "\npyclone-pgsm " in command:
+        heading = "The result was made by these commands, in this order"
+    elif command.startswith("pyclone-pgsm "):
+        heading = "To repeat it, run in the same folder"
+    else:
+        heading = "Run from Python with"
+    words = re.sub("[^ \n]+", lambda word: f"<span>{escaped(word[0])}</span>", command)
     return f"<p>{heading}:</p><pre><code>{words}</code></pre>"
 
 

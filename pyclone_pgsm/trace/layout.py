@@ -1,6 +1,6 @@
 """The trace: an HDF5 file that holds the data, the settings and every saved iteration of every chain.
 
-    /config             attributes: format, version, command, options (JSON), seed
+    /config             attributes: format, version, command (all that made the trace, one a line), options (JSON), seed
     /data               enough to go on without the input files: ids, counts, copy numbers and what was left out of a
                         tumour; names and values of any other matrix
     /chains/<k>/        labels [iterations, T], iteration, num_clusters, concentration, log_joint, seconds, and one

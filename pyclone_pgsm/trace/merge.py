@@ -17,11 +17,11 @@ from pyclone_pgsm.trace.schema import datasets_of_chain
 from pyclone_pgsm.trace.writer import append, create_chain, new_file, write_config, write_state
 
 
-def merge_traces(paths: Sequence[Path], out: Path) -> int:
+def merge_traces(paths: Sequence[Path], out: Path, command: str = "") -> int:
     """Merge the chains of several runs on the same data into one trace, and return their number.
 
-    TraceError if a trace cannot be read, its data or options differ from those of the first, or a seed occurs twice;
-    OutputError if the new trace cannot be written.
+    `command` is stored after the commands of the traces. TraceError if a trace cannot be read, its data or options
+    differ from those of the first, or a seed occurs twice; OutputError if the new trace cannot be written.
     """
     if not paths:
         raise TraceError("no trace to merge")
@@ -32,12 +32,13 @@ def merge_traces(paths: Sequence[Path], out: Path) -> int:
     # one trace cannot store counts of different moves, or of a version without counts
     moves = counted.pop() if len(counted) == 1 else ()
     with writing(out), replacing(out) as temporary:
-        count = _write_merged(paths, temporary, moves)
+        count = _write_merged(paths, temporary, moves, command)
     return count
 
 
-def _write_merged(paths: Sequence[Path], out: Path, moves: tuple[str, ...]) -> int:
+def _write_merged(paths: Sequence[Path], out: Path, moves: tuple[str, ...], command: str) -> int:
     seen: dict[int, Path] = {}
+    commands: list[str] = []
     count = longest = 0
     with Trace(paths[0]) as first, new_file(out) as merged:
         first.data.write(merged.create_group("data"))
@@ -47,6 +48,7 @@ def _write_merged(paths: Sequence[Path], out: Path, moves: tuple[str, ...]) -> i
                 trace.check()
                 _check_same(paths[0], first.options, first.data, path, trace)
                 _note_seeds(path, set(trace.seeds), seen)
+                commands.append(trace.command)
                 longest = max(longest, trace.options.settings.lengths[0])
                 for k in range(len(trace.chains)):
                     _copy_chain(trace, k, chains, str(count), replace(trace.options, moves=moves))
@@ -54,7 +56,7 @@ def _write_merged(paths: Sequence[Path], out: Path, moves: tuple[str, ...]) -> i
         settings = replace(first.options.settings, chains=count, iterations=longest)
         # whether chains have converged is checked again for all together
         options = replace(first.options, settings=settings, moves=moves, stopped=None)
-        write_config(merged, options, first.command, first.version)
+        write_config(merged, options, "\n".join(filter(None, [*commands, command])), first.version)
     return count
 
 

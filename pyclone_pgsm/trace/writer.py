@@ -100,10 +100,15 @@ def write_config(file: h5py.File, options: RunOptions, command: str, version: st
     config = file.create_group("config")
     config.attrs["format"] = FORMAT
     config.attrs["version"] = version
-    config.attrs["command"] = command.encode("utf-8", "backslashreplace").decode()
+    config.attrs["command"] = _storable(command)
     config.attrs["options"] = options.to_json()
     config.attrs["seed"] = options.settings.seed
     config.attrs["description"] = layout.__doc__ or ""
+
+
+def _storable(text: str) -> str:
+    """Write what UTF-8 lacks, such as bytes of a file's name that are no text, as escapes."""
+    return text.encode("utf-8", "backslashreplace").decode()
 
 
 def create_chain(chains: h5py.Group, name: str, data: Dataset, options: RunOptions, seed: int) -> h5py.Group:
@@ -229,14 +234,18 @@ class TraceWriter:
         self.interval = max(self.interval, (self.last - started) / FLUSH_SHARE)
 
 
-def extend_trace(path: Path, options: RunOptions) -> None:
+def extend_trace(path: Path, options: RunOptions, command: str = "") -> None:
     """Prepare a trace for more iterations: store the new number, and remove rows after each chain's state.
+
+    `command` is the command that adds the iterations; it is stored after the earlier ones.
 
     The last rows of a chain can be later than its state if its number of iterations was not a multiple of the rebuild
     interval; they are sampled again, with the same result.
     """
     with replacing(path) as temporary, changed_file(temporary, path) as file:
-        file["config"].attrs["options"] = options.to_json()
+        config = file["config"].attrs
+        config["options"] = options.to_json()
+        config["command"] = "\n".join(filter(None, [config["command"], _storable(command)]))
         for chain in file["chains"].values():
             keep = int(np.searchsorted(chain["iteration"][:], chain["state"].attrs["iteration"], "right"))
             for name in set(chain) - {"state"}:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import html
 import io
 import json
 import os
 import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -18,7 +20,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
-from small_runs import run, run_matrix, tumour
+from small_runs import run, run_matrix, tumour, write_tumour
 from typer.testing import CliRunner
 
 from pyclone_pgsm.analyses.results import write_results
@@ -205,6 +207,52 @@ def test_command(folder: Path, tmp_path: Path) -> None:
     assert read(out).headings == read(folder / "report.html").headings
     assert runner.invoke(cli.app, ["report", str(folder), "-o", str(out)]).exit_code == 2
     assert runner.invoke(cli.app, ["report", str(folder), "-o", str(out), "--force"]).exit_code == 0
+
+
+def test_all_commands_of_a_result(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """After resume, merge and summarize the page has the commands that together give the result."""
+    table = write_tumour(tmp_path)
+    place = tmp_path / "a folder"
+    short = f"--iterations 12 --burn-in 6 --chains 1 --grid-size 21 --quiet -o '{place}"
+
+    def done(command: str) -> None:
+        words = shlex.split(command)
+        monkeypatch.setattr(sys, "argv", words)
+        assert CliRunner().invoke(cli.app, words[1:]).exit_code == 0, command
+
+    def told(page: Path) -> tuple[str, list[str]]:
+        found = re.search(
+            r"<h2>What was run</h2>\n<p>(.*?):</p><pre><code>(.*?)</code></pre>", page.read_text(), re.DOTALL
+        )
+        assert found is not None
+        return found[1], html.unescape(re.sub("<.*?>", "", found[2])).split("\n")
+
+    alone = f"pyclone-pgsm analyze {table} --no-plots {short}/alone'"
+    done(alone)
+    assert told(place / "alone" / "report.html") == ("To repeat it, run in the same folder", [alone])
+    commands = [
+        f"pyclone-pgsm run {table} {short}/a.h5'",
+        f"pyclone-pgsm resume '{place}/a.h5' --iterations 16 --quiet",
+        f"pyclone-pgsm run {table} --seed 2 {short}/b.h5' --iterations 16",
+        f"pyclone-pgsm merge '{place}/a.h5' '{place}/b.h5' -o '{place}/out/trace.h5' --quiet",
+        f"pyclone-pgsm summarize '{place}/out/trace.h5' -o '{place}/out' --consensus map --no-plots --quiet",
+    ]
+    for command in commands:
+        done(command)
+    several = "The result was made by these commands, in this order"
+    assert told(place / "out" / "report.html") == (several, commands)
+    assert json.loads((place / "out" / "run.json").read_text())["command"] == "\n".join(commands)
+    done(f"pyclone-pgsm report '{place}/out' -o '{place}/same.html'")
+    assert told(place / "same.html") == (several, commands)
+    other = f"pyclone-pgsm report '{place}/out' -o '{place}/other.html' --burn-in 8"
+    done(other)
+    assert told(place / "other.html") == (several, [*commands, other])
+    done(f"pyclone-pgsm report '{place}/out/trace.h5' -o '{place}/trace.html'")
+    assert told(place / "trace.html") == (several, commands[:4])
+    again = f"pyclone-pgsm resume '{place}/out/trace.h5' --iterations 20 --quiet"
+    done(again)
+    done(f"pyclone-pgsm report '{place}/out' -o '{place}/longer.html'")
+    assert told(place / "longer.html") == (several, [*commands[:4], again])
 
 
 # --- in a browser -------------------------------------------------------------------------------------------
