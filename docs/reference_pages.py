@@ -1,15 +1,14 @@
-"""Pages of the reference that are made from the package: commands and their options, tables and their columns."""
+"""The page of the reference that is made from the package: commands and their options."""
 
 from __future__ import annotations
 
 import html
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
 import typer
 
-from pyclone_pgsm.analyses import columns
 from pyclone_pgsm.cli.app import app
 from pyclone_pgsm.cli.examples import EXAMPLES
 
@@ -17,10 +16,6 @@ from pyclone_pgsm.cli.examples import EXAMPLES
 def _table(head: tuple[str, ...], rows: list[tuple[str, ...]]) -> str:
     lines = [head, ("---",) * len(head), *rows]
     return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines)
-
-
-def _described(names: Mapping[str, str], head: str) -> str:
-    return _table((head, "content"), [(f"`{name}`", text) for name, text in names.items()])
 
 
 def _default(parameter: Any) -> str:
@@ -75,14 +70,5 @@ def commands() -> str:
     return "\n\n".join(_command_section(name, command) for name, command in group.commands.items())
 
 
-GENERATED: dict[str, Callable[[], str]] = {
-    "commands": commands,
-    "tumour-files": lambda: _described(columns.TUMOUR_FILES, "file"),
-    "matrix-files": lambda: _described(columns.MATRIX_FILES, "file"),
-    "mutation-columns": lambda: _described(columns.MUTATION_COLUMNS, "column"),
-    "cluster-columns": lambda: _described(columns.CLUSTER_COLUMNS, "column"),
-    "left-out-columns": lambda: _described(columns.LEFT_OUT_COLUMNS, "column"),
-    "assignment-columns": lambda: _described(columns.ASSIGNMENT_COLUMNS, "column"),
-    "mixture-columns": lambda: _described(columns.MIXTURE_COLUMNS, "column"),
-}
+GENERATED: dict[str, Callable[[], str]] = {"commands": commands}
 """What a line ``<!-- NAME -->`` of a page stands for."""

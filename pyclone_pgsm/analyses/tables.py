@@ -1,4 +1,4 @@
-"""The tables of the output folder. Their columns (:mod:`pyclone_pgsm.analyses.columns`) have fixed names."""
+"""The tables of the output folder. Their columns have fixed names, which docs/reference/tables.md describes."""
 
 from collections.abc import Sequence
 from pathlib import Path

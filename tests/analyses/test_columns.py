@@ -1,7 +1,8 @@
-"""The descriptions of tables and their columns name what is written, in its order."""
+"""The page of tables names the files and columns that are written, in their order."""
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,11 +10,19 @@ import pytest
 from small_runs import run
 
 from pyclone_pgsm import Settings, cluster, open_trace
-from pyclone_pgsm.analyses import columns
 from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.analyses.matrix import MatrixAnalysis
 from pyclone_pgsm.analyses.tumour import TumourAnalysis
 from pyclone_pgsm.inputs.read_counts.layout import ANNOTATIONS
+
+PAGE = Path(__file__).parents[2] / "docs" / "reference" / "tables.md"
+
+
+def described(heading: str) -> list[str]:
+    """The names in the first cells of the table below a heading of the page."""
+    _, _, section = PAGE.read_text(encoding="utf-8").partition(f"\n## {heading}\n")
+    rows = re.findall(r"^\| (`.*?`) \|", section.partition("\n## ")[0], re.M)
+    return re.findall("`(.*?)`", ", ".join(rows))
 
 
 @pytest.fixture(scope="module")
@@ -30,28 +39,26 @@ def header(path: Path) -> list[str]:
 
 def test_tumour(tumour: Path) -> None:
     optional = ["outlier_prob", *ANNOTATIONS]
-    always = [name for name in columns.MUTATION_COLUMNS if name not in optional]
-    assert list(columns.MUTATION_COLUMNS) == [*always, *optional]
+    always = [name for name in described("`mutations.tsv`") if name not in optional]
+    assert described("`mutations.tsv`") == [*always, *optional]
     written = header(tumour / "mutations.tsv")
     assert written[: len(always)] == always
     assert set(written[len(always) :]) <= set(optional)
-    assert header(tumour / "clusters.tsv") == list(columns.CLUSTER_COLUMNS)
-    assert header(tumour / "left_out.tsv") == list(columns.LEFT_OUT_COLUMNS)
+    assert header(tumour / "clusters.tsv") == described("`clusters.tsv`")
+    assert header(tumour / "left_out.tsv") == described("`left_out.tsv`")
 
 
 def test_mixture(tmp_path: Path) -> None:
     rows = np.random.default_rng(1).normal(size=(12, 2))
     cluster(rows, settings=Settings(iterations=20, chains=1), trace=tmp_path / "trace.h5")
     result = open_trace(tmp_path / "trace.h5")
-    assert list(result.mutations) == list(columns.ASSIGNMENT_COLUMNS)
-    assert list(result.clusters)[: len(columns.MIXTURE_COLUMNS)] == list(columns.MIXTURE_COLUMNS)
-    assert len(result.clusters.columns) > len(columns.MIXTURE_COLUMNS)
+    assert list(result.mutations) == described("`assignments.tsv`")
+    first = described("`clusters.tsv` of `cluster`")
+    assert list(result.clusters)[: len(first)] == first
+    assert len(result.clusters.columns) > len(first)
 
 
 def test_files() -> None:
-    assert {"plots/", "report.html"} <= set(columns.TUMOUR_FILES) & set(columns.MATRIX_FILES)
-    for told, written in (
-        (columns.TUMOUR_FILES, TumourAnalysis.files),
-        (columns.MATRIX_FILES, MatrixAnalysis.files),
-    ):
-        assert set(written) - {"plots"} <= set(told)
+    pages = ["report.html", "plots/"]
+    assert described("The folder of `analyze`") == [*TumourAnalysis.files, *pages]
+    assert described("The folder of `cluster`") == [*MatrixAnalysis.files, *pages]
