@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import pandas as pd
 
 from pyclone_pgsm.analyses.kinds import ANALYSES
-from pyclone_pgsm.analyses.pages import REPORT, page_content, uncollected
+from pyclone_pgsm.analyses.pages import PAGES, write_pages
 from pyclone_pgsm.analyses.plan import Plan
 from pyclone_pgsm.analyses.results import check_criterion, memory_of
 from pyclone_pgsm.analyses.run import Progress, fill_folder, start
@@ -261,16 +261,13 @@ class Result:
             The file exists and `force` is False, or it cannot be written.
         """
         check_path("path", path)
-        path = self.path.parent / REPORT if path is None else Path(path)
+        path = self.path.parent / PAGES["report"] if path is None else Path(path)
         check_new(path, force)
         criterion, burn_in = self._source.criterion, self._source.burn_in
         with self._trace() as trace:
             run = run_report(trace, self._found, criterion, burn_in, {}, memory_of(trace), self.command)
-            content = page_content(trace, self._found, self._tables, run, burn_in)
-        with uncollected():
-            from pyclone_pgsm.report import write_report
-
-            write_report(self._analysis.page(content), path, self.path.resolve().parent.name)
+            title = self.path.resolve().parent.name
+            write_pages(trace, self._found, self._tables, run, burn_in, title, {"report": path})
         return path
 
     def __repr__(self) -> str:

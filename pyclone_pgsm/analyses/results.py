@@ -121,7 +121,10 @@ def write_results(
         commands = "\n".join(filter(None, [trace.command, command]))
         report = run_report(trace, result, criterion, burn_in, timings, memory, commands)
         started = time.perf_counter()
-        write_pages(trace, result, tables, report, burn_in, folder, pages)
+        for file in PAGES.values():  # of an older result
+            remove(folder / file)
+        files = {name: folder / PAGES[name] for name in pages}
+        write_pages(trace, result, tables, report, burn_in, folder.resolve().name, files)
         report["seconds"]["pages"] = round(time.perf_counter() - started, 3)
         with replacing(folder / "run.json") as temporary:
             temporary.write_text(json.dumps(report, indent=2, allow_nan=False) + "\n")

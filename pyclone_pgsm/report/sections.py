@@ -1,11 +1,9 @@
 """Sections that the pages for all kinds of data share, and parts of other sections."""
 
-import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.posterior.summarize import RHAT_WARNING
 from pyclone_pgsm.report.content import Content, Section, escaped, general, number, packed
 from pyclone_pgsm.report.drawings import chain_pictures, coclustering_picture
@@ -19,18 +17,7 @@ def warnings(content: Content) -> Section:
     """Section with the warnings, and whether the chains converged."""
     found = content.result.warnings
     listed = "".join(f"<li>{escaped(each)}</li>" for each in found)
-    rhat = content.result.largest_rhat
-    chains = count(len(content.traces.log_joint), "chain")
-    if content.run.get("converged") is not None:
-        verdict = "The chains converged." if content.run["converged"] else "The chains did not converge."
-    elif math.isnan(rhat):
-        verdict = "There are too few draws to tell whether the chains agree."
-    elif rhat <= RHAT_WARNING:
-        who = f"The {chains}" if len(content.traces.log_joint) > 1 else "The two halves of the chain"
-        verdict = f"{who} agree: the largest R-hat is {rhat:.3f}, below {RHAT_WARNING}."
-    else:
-        verdict = f"The largest R-hat of the {chains} is {rhat:.3f}; "
-        verdict += f"values below {RHAT_WARNING} indicate agreement."
+    verdict = "The chains converged." if content.run["converged"] else "The chains did not converge."
     state = "bad" if found else "good"
     listed = f'<ul class="warnings">{listed}</ul>' if found else "<p>No warnings.</p>"
     body = f'<div class="box {state}"><p>{escaped(verdict)}</p>{listed}</div>'
@@ -40,21 +27,19 @@ def warnings(content: Content) -> Section:
 def what_was_run(content: Content) -> Section:
     """Section with the options, version and seed of the run, and how to repeat it."""
     run = content.run
-    options = run.get("options", {})
-    settings = _with_reasons(options.get("settings", {}))
-    model = _with_reasons(options.get("model", {}))
+    settings = _with_reasons(run["options"]["settings"])
+    model = _with_reasons(run["options"]["model"])
     rows = [
-        *((name, run.get(name)) for name in ("version", "seed", "consensus")),
-        *((name, settings.get(name)) for name in ("chains", "iterations")),
-        ("burn-in", run.get("burn_in")),
+        *((name, run[name]) for name in ("version", "seed", "consensus")),
+        *((name, settings[name]) for name in ("chains", "iterations")),
+        ("burn-in", run["burn_in"]),
         *((name.replace("_", " "), _short(value)) for name, value in model.items()),
     ]
     others = [
         (name.replace("_", " "), value) for name, value in settings.items() if name not in ("chains", "seed")
     ]
-    others += [("partition prior", _short(options.get("prior", {})))]
-    others += [("versions", ", ".join(f"{name} {text}" for name, text in run.get("versions", {}).items()))]
-    repeat = _how_to_repeat(run.get("command") or "")
+    others += [("partition prior", _short(run["options"]["prior"])), ("versions", _short(run["versions"]))]
+    repeat = _how_to_repeat(run["command"])
     brief = "; ".join(f"{name} <b>{value}</b>" for name, value in _known(rows))
     columns = [Column("option"), Column("value")]
     cells = (("", pair) for pair in _known(others))
