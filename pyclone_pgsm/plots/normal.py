@@ -158,11 +158,10 @@ def _draw_clusters(
     """Draw the rows in two of the columns, the clusters' ellipses, and the numbers of the clusters `numbered`."""
     coordinates = data.values[:, pair]
     points.draw_points(axes, data, *coordinates.T)
-    centres = points.medians(data, coordinates)
     if parameters is not None:
-        centres = parameters["mean"][:, pair]
-        points.draw_ellipses(axes, data, centres, parameters["covariance"][:, pair][:, :, pair])
-    points.number_clusters(axes, data, centres, numbered)
+        covariances = parameters["covariance"][:, pair][:, :, pair]
+        points.draw_ellipses(axes, data, parameters["mean"][:, pair], covariances)
+    style.number_clusters(axes, numbered, data.labels, *coordinates.T)
 
 
 # --- one column ---------------------------------------------------------------------------------------------

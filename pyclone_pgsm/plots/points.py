@@ -1,13 +1,11 @@
 """Parts shared by the pictures of mixtures: rows of a matrix as points, axes of any scale, and clusters' ellipses."""
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgba_array
-from matplotlib.patheffects import withStroke
 from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.inputs.problems import count
@@ -134,23 +132,7 @@ def draw_ellipses(
     axes.add_collection(lines, autolim=False)
 
 
-def number_clusters(
-    axes: Axes, data: Clustered, places: NDArray[np.float64], clusters: NDArray[np.int64]
-) -> None:
-    """Write the numbers of some clusters beside their `places` (K, 2)."""
-    halo = [withStroke(linewidth=2, foreground="white")]
-    font: dict[str, Any] = {"fontsize": style.SMALL, "fontweight": "bold", "color": style.INK}
-    beside: dict[str, Any] = {"textcoords": "offset points", "xytext": (3, 3), "annotation_clip": True}
-    for k in clusters:
-        axes.annotate(str(k), places[k], path_effects=halo, zorder=3, **beside, **font)
-
-
 def column_scales(values: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return (D,) standard deviations of the columns, infinite where zero up to rounding."""
     deviation = values.std(axis=0)
     return np.where(deviation > 1e-12 * np.abs(values).max(axis=0), deviation, np.inf)
-
-
-def medians(data: Clustered, points: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return (K, n) medians of each cluster's points (T, n)."""
-    return np.array([np.median(points[data.labels == k], axis=0) for k in range(len(data.sizes))])

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.patheffects import withStroke
 from numpy.typing import NDArray
 
 from pyclone_pgsm.plots import appearance, style
@@ -22,17 +21,6 @@ LOWEST_END = 0.6
 """Smallest end of an axis of variant allele frequencies."""
 NUMBERED_FROM = 2.0
 """Size in inches of the smallest panels with numbers of clusters."""
-NUMBER_GAPS = (3.0, 6.0, 10.0, 16.0, 24.0, 34.0, 46.0, 60.0, 76.0, 94.0, 114.0)
-"""Distances, in points, between a number and the middle of its cluster, in the order in which they are tried."""
-TIED_FROM = 10.0
-"""Above this distance, in points, a thin line connects the number to the middle of its cluster."""
-AROUND = np.array(
-    [
-        *((1, 1), (-1, 1), (1, -1), (-1, -1), (0, 1), (0, -1), (1, 0), (-1, 0)),
-        *((1, 0.5), (-1, 0.5), (1, -0.5), (-1, -0.5), (0.5, 1), (-0.5, 1), (0.5, -1), (-0.5, -1)),
-    ]
-)
-"""Directions from the middle of a cluster to its number, in the order in which they are tried."""
 
 
 @dataclass(frozen=True)
@@ -166,68 +154,11 @@ def _draw_points(axes: Axes, summary: Summary, x: NDArray[np.float64], y: NDArra
 
 
 def _number_clusters(axes: Axes, summary: Summary, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
-    """Number the clusters that have their own colours, beside the medians of their points.
-
-    Each number is put at the nearest place around the median where it hides no point and no other number, with a line
-    to the median if that is far. If there is no such place, the number is left out.
-    """
+    """Number the clusters that have their own colours and points in the panel."""
     known = ~np.isnan(x + y)
-    points = axes.transData.transform(np.column_stack([x[known], y[known]])) * 72 / axes.figure.dpi
-    frame = axes.transAxes.transform([(0, 0), (1, 1)]) * 72 / axes.figure.dpi
-    halo = [withStroke(linewidth=2, foreground="white")]
-    taken: list[NDArray[np.float64]] = []
-    for k, colour in enumerate(appearance.cluster_colours(summary.cluster_size)):
-        members = (summary.labels == k)[known]
-        if colour in appearance.GREYS or not members.any():
-            continue
-        size = np.array([style.text_width([str(k)], style.SMALL) * 72, 0.75 * style.SMALL])
-        centre = np.median(points[members], axis=0)
-        found = _free_place(centre, size / 2, points, taken, frame)
-        if found is None:
-            continue
-        place, gap = found
-        taken.append(np.concatenate([place, size / 2]))
-        if gap > TIED_FROM:
-            ends = axes.transData.inverted().transform(np.array([centre, place]) * axes.figure.dpi / 72)
-            axes.plot(*ends.T, color=colour, linewidth=0.8, zorder=1.45)
-        axes.annotate(
-            str(k),
-            (place[0], place[1]),
-            xycoords="figure points",
-            ha="center",
-            va="center_baseline",
-            fontsize=style.SMALL,
-            fontweight="bold",
-            color=style.INK,
-            path_effects=halo,
-        )
-
-
-def _free_place(
-    centre: NDArray[np.float64],
-    half: NDArray[np.float64],
-    points: NDArray[np.float64],
-    taken: list[NDArray[np.float64]],
-    frame: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], float] | None:
-    """Return the nearest place where a number hides no point and no other number, and its gap; None if none is free."""
-    for gap in NUMBER_GAPS:
-        for place in centre + AROUND * (half + gap):
-            is_inside = (place - half >= frame[0]).all() and (place + half <= frame[1]).all()
-            if is_inside and not _hides(place, half + 1, points, taken):
-                return place, gap
-    return None
-
-
-def _hides(
-    place: NDArray[np.float64],
-    half: NDArray[np.float64],
-    points: NDArray[np.float64],
-    taken: list[NDArray[np.float64]],
-) -> bool:
-    """Whether a number would hide a point or another number."""
-    on_number = any((np.abs(other[:2] - place) < half + other[2:]).all() for other in taken)
-    return on_number or bool((np.abs(points - place) < half + 1).all(axis=1).any())
+    labels, colours = summary.labels[known], appearance.cluster_colours(summary.cluster_size)
+    numbered = [k for k in np.unique(labels) if k >= 0 and colours[k] not in appearance.GREYS]
+    style.number_clusters(axes, numbered, labels, x[known], y[known])
 
 
 # --- one sample ---------------------------------------------------------------------------------------------

@@ -19,8 +19,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.lines import Line2D
+from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
+from scipy.spatial import KDTree
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.files import make_folder, write_file
@@ -47,6 +49,17 @@ GOLDEN = (5**0.5 - 1) / 2
 """Its multiples, modulo 1, spread points evenly across a row."""
 ROWS_WIDTH = 5.0
 """Width in inches of a row of points."""
+NUMBER_GAPS = (3.0, 6.0, 10.0, 16.0, 24.0, 34.0, 46.0, 60.0, 76.0, 94.0, 114.0)
+"""Distances, in points, between a number and the middle of its cluster, in the order in which they are tried."""
+NEAR = 3
+"""A thin line connects the number to the middle of its cluster beyond so many of the distances."""
+AROUND = np.array(
+    [
+        *((1, 1), (-1, 1), (1, -1), (-1, -1), (0, 1), (0, -1), (1, 0), (-1, 0)),
+        *((1, 0.5), (-1, 0.5), (1, -0.5), (-1, -0.5), (0.5, 1), (-0.5, 1), (0.5, -1), (-0.5, -1)),
+    ]
+)
+"""Directions from the middle of a cluster to its number, in the order in which they are tried."""
 RASTER_FROM = 1000
 """Number of points from which they are rasterised, also in a PDF."""
 
@@ -139,6 +152,52 @@ def draw_points(
         )
     if len(x) >= RASTER_FROM:
         axes.set_rasterization_zorder(1.9)
+
+
+def number_clusters(
+    axes: Axes,
+    clusters: Sequence[int],
+    labels: NDArray[np.int64],
+    x: NDArray[np.float64],
+    y: NDArray[np.float64],
+) -> None:
+    """Number clusters beside the medians of their points at (x, y), given the cluster of each in `labels`.
+
+    Each number is put at the nearest place around the median where it hides no point and no other number, with a line
+    to the median if that is far. If there is no such place, the number is left out.
+    """
+    if not len(clusters):
+        return
+    scale = 72 / axes.figure.dpi
+    points = axes.transData.transform(np.column_stack([x, y])) * scale
+    low, high = axes.transAxes.transform([(0, 0), (1, 1)]) * scale
+    half = np.array([text_width([str(k) for k in clusters], SMALL) * 72, 0.75 * SMALL]) / 2
+    room, taken = KDTree(points / (half + 2)), np.empty((0, 2))
+    for k in clusters:
+        centre = np.median(points[labels == k], axis=0)
+        places = np.concatenate([centre + AROUND * (half + gap) for gap in NUMBER_GAPS])
+        free = ((places - half >= low) & (places + half <= high)).all(axis=1)
+        free &= room.query(places / (half + 2), p=np.inf)[0] > 1
+        free &= (np.abs(places[:, None] - taken) > 2 * half + 1).any(axis=2).all(axis=1)
+        if not free.any():
+            continue
+        place = places[free.argmax()]
+        taken = np.vstack([taken, place])
+        is_far = free.argmax() >= NEAR * len(AROUND)
+        axes.annotate(
+            str(k),
+            centre,
+            place,
+            "figure points",
+            ha="center",
+            va="center_baseline",
+            fontsize=SMALL,
+            fontweight="bold",
+            color=INK,
+            path_effects=[withStroke(linewidth=2, foreground="white")],
+            arrowprops={"arrowstyle": "-", "color": INK, "linewidth": 0.6, "shrinkB": 0} if is_far else None,
+            zorder=3,
+        )
 
 
 # --- names --------------------------------------------------------------------------------------------------

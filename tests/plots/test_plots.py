@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from matplotlib.collections import LineCollection
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
+from matplotlib.text import Text
 from PIL import Image
 
 from pyclone_pgsm.analyses.results import PICTURES
@@ -413,7 +414,7 @@ def test_numbers_of_clusters_hide_no_point_where_there_is_room():
         axes = figure.axes[0]
         figure.canvas.draw()
         renderer = figure.canvas.get_renderer()
-        boxes = [text.get_window_extent(renderer) for text in axes.texts]
+        boxes = [Text.get_window_extent(text, renderer) for text in axes.texts]
         assert len(boxes) == 4
         points = axes.transData.transform(np.concatenate([line.get_xydata() for line in axes.lines]))
         hidden = sum(box.contains(*point) for box in boxes for point in points)
@@ -431,7 +432,7 @@ def test_numbers_of_clusters_hide_no_point_in_a_dense_panel():
         figure = prevalence_scatter(replace(summary, mean=mean))
         axes = figure.axes[0]
         figure.canvas.draw()
-        boxes = [text.get_window_extent(figure.canvas.get_renderer()) for text in axes.texts]
+        boxes = [Text.get_window_extent(text, figure.canvas.get_renderer()) for text in axes.texts]
         points = axes.transData.transform(mean)
         assert not any(box.contains(*point) for box in boxes for point in points)
         assert not any(a.overlaps(b) for i, a in enumerate(boxes) for b in boxes[:i])
