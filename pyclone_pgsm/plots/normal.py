@@ -22,8 +22,6 @@ from pyclone_pgsm.plots.points import Clustered
 Parameters = Mapping[str, NDArray[np.float64]]
 Density = Callable[[NDArray[np.float64]], NDArray[np.float64]]
 
-PANEL, TOP = 4.6, style.HEADER + 0.05
-"""Side of the panel of two columns, and room above it, in inches."""
 CELLS = 200
 """Number of points along each axis of the grid on which densities are drawn."""
 SHARES = (0.99, 0.95, 0.8, 0.5)
@@ -46,43 +44,35 @@ def cluster_points(
 ) -> Figure:
     """The rows as points coloured by cluster.
 
-    Parameters
-    ----------
-    data : Clustered
-    parameters : mapping or None
-        Posterior of the K Normal clusters: "mean" (K, D), "covariance" (K, D, D). None: no ellipses.
-    density : callable or None
-        Posterior predictive density (n,) of new rows (n, D), drawn for one and two columns.
+    `parameters` are the posterior of the K Normal clusters, "mean" (K, D) and "covariance" (K, D, D), for ellipses.
+    `density` is the posterior predictive density (n,) of new rows (n, D), drawn for one and two columns.
     """
     num_columns = data.values.shape[1]
     if num_columns == 1:
         return _rows(data, parameters, density)
-    if num_columns == 2:
-        return _plane(data, parameters, density)
-    return _components(data, parameters)
-
-
-# --- two columns --------------------------------------------------------------------------------------------
-
-
-def _plane(data: Clustered, parameters: Parameters | None, density: Density | None) -> Figure:
-    ends = _axis_ends(data, parameters)
-    left = points.tick_width(ends[1]) + 0.45
-    handles, labels = style.cluster_legend(data.sizes)
-    legend_width, legend_height = style.legend_size(labels)
     subtitle = str(data) + points.thinned(data)
+    if num_columns > 2:
+        subtitle += f"; principal components of {num_columns:,} scaled columns"
+        data, parameters = _components(data, parameters)
+        density = None
     if parameters is not None:
         subtitle += "; ellipses: 2 standard deviations"
     if density is not None:
         subtitle += "; shaded: predictive density"
-    width = max(left + PANEL + 0.15 + legend_width, style.title_width(subtitle))
-    figure = style.new_figure(width, TOP + max(PANEL, legend_height) + 0.5, "Clusters", subtitle)
-    axes = _plane_axes(figure, data, ends, left)
-    if density is not None:
-        _shade(axes, data, density, ends, FAINT)
-    _draw_clusters(axes, data, parameters, [0, 1], np.flatnonzero(~appearance.minor_clusters(data.sizes)))
-    style.draw_legend(figure, handles, labels, left + PANEL + 0.15, TOP)
-    return figure
+    ends = _axis_ends(data, parameters)
+    numbered = np.flatnonzero(~appearance.minor_clusters(data.sizes))
+
+    def draw(axes: Axes, pair: list[int]) -> None:
+        coordinates = data.values[:, pair]
+        if density is not None:
+            _shade(axes, data, density, ends, FAINT)
+        points.draw_points(axes, data, *coordinates.T)
+        if parameters is not None:
+            covariances = parameters["covariance"][:, pair][:, :, pair]
+            points.draw_ellipses(axes, data, parameters["mean"][:, pair], covariances)
+        style.number_clusters(axes, numbered, data.labels, *coordinates.T)
+
+    return _pairs("Clusters", subtitle, data, ends, style.cluster_legend(data.sizes), draw)
 
 
 def density_map(data: Clustered, density: Density, parameters: Parameters | None = None) -> Figure:
@@ -91,28 +81,43 @@ def density_map(data: Clustered, density: Density, parameters: Parameters | None
     The arguments are those of :func:`cluster_points`. The ellipses are not drawn, but the axes have room for them.
     """
     ends = _axis_ends(data, parameters)
-    left = points.tick_width(ends[1]) + 0.45
     subtitle = f"{data}; shaded: regions of highest density"
     if len(data.labels) > MAX_DOTS:
         subtitle += f"; dots: {MAX_DOTS:,} of the rows"
-    figure = style.new_figure(left + PANEL + 1.25, TOP + PANEL + 0.5, "Predictive density", subtitle)
-    axes = _plane_axes(figure, data, ends, left)
-    _shade(axes, data, density, ends, STRONG)
-    dots = data.values[points.drawn_rows(data.labels, MAX_DOTS)].T
-    axes.plot(*dots, "o", markersize=1.2, markeredgewidth=0, color=style.INK, alpha=0.6, zorder=1.5)
-    handles = [Patch(color=colour) for colour in STRONG]
-    axes.legend(
-        handles[::-1],
-        [f"{100 * share:.0f} % of the rows" for share in SHARES[::-1]],
-        loc="upper left",
-        bbox_to_anchor=(1.01, 1.0),
-        fontsize=style.SMALL,
-        labelcolor=style.INK,
-        frameon=False,
-        borderaxespad=0,
-        handlelength=1.2,
-    )
-    return figure
+
+    def draw(axes: Axes, pair: list[int]) -> None:
+        _shade(axes, data, density, ends, STRONG)
+        dots = data.values[points.drawn_rows(data.labels, MAX_DOTS)].T
+        axes.plot(*dots, "o", markersize=1.2, markeredgewidth=0, color=style.INK, alpha=0.6, zorder=1.5)
+
+    regions = [
+        (Patch(color=colour), f"{100 * share:.0f} % of the rows") for colour, share in zip(STRONG, SHARES)
+    ]
+    handles, labels = zip(*reversed(regions))
+    return _pairs("Predictive density", subtitle, data, ends, (handles, labels), draw)
+
+
+def _pairs(
+    title: str,
+    subtitle: str,
+    data: Clustered,
+    ends: list[tuple[float, float]],
+    legend: style.Legend,
+    draw: Callable[[Axes, list[int]], None],
+) -> Figure:
+    """Make a triangle of panels, one for each pair of columns; `draw` fills the panel of a pair."""
+    left = max(points.tick_width(each) for each in ends[1:]) + 0.45
+    side = style.panel_side(len(ends))
+
+    def panel(axes: Axes, j: int, i: int) -> None:
+        points.value_axis(axes, "x", ends[j])
+        points.value_axis(axes, "y", ends[i])
+        draw(axes, [j, i])
+        if j == 0:
+            axes.yaxis.set_label_coords(-(left - 0.2) / side, 0.5)
+
+    names = style.short_names(data.column_names, int(max(32, 12 * side)))
+    return style.triangle(title, subtitle, names, legend, panel, left=left, below=0.5)
 
 
 def _axis_ends(data: Clustered, parameters: Parameters | None) -> list[tuple[float, float]]:
@@ -139,29 +144,6 @@ def _shade(
     for level, colour in zip(levels, colours):
         if heights.min() < level < heights.max():
             axes.contourf(x, y, heights, [level, np.inf], colors=[colour], zorder=0.5)
-
-
-def _plane_axes(figure: Figure, data: Clustered, ends: list[tuple[float, float]], left: float) -> Axes:
-    axes = style.add_axes(figure, left, TOP, PANEL, PANEL)
-    points.value_axis(axes, "x", ends[0])
-    points.value_axis(axes, "y", ends[1])
-    names = style.short_names(data.column_names, int(12 * PANEL))
-    axes.set_xlabel(names[0])
-    axes.set_ylabel(names[1])
-    axes.yaxis.set_label_coords(-(left - 0.25) / PANEL, 0.5)
-    return axes
-
-
-def _draw_clusters(
-    axes: Axes, data: Clustered, parameters: Parameters | None, pair: list[int], numbered: NDArray[np.int64]
-) -> None:
-    """Draw the rows in two of the columns, the clusters' ellipses, and the numbers of the clusters `numbered`."""
-    coordinates = data.values[:, pair]
-    points.draw_points(axes, data, *coordinates.T)
-    if parameters is not None:
-        covariances = parameters["covariance"][:, pair][:, :, pair]
-        points.draw_ellipses(axes, data, parameters["mean"][:, pair], covariances)
-    style.number_clusters(axes, numbered, data.labels, *coordinates.T)
 
 
 # --- one column ---------------------------------------------------------------------------------------------
@@ -257,37 +239,14 @@ def principal_directions(values: NDArray[np.float64]) -> tuple[NDArray[np.float6
     return directions[:, :number], shares[:number]
 
 
-def _components(data: Clustered, parameters: Parameters | None) -> Figure:
-    """Draw a triangle of panels, one for each pair of principal components."""
+def _components(data: Clustered, parameters: Parameters | None) -> tuple[Clustered, Parameters | None]:
+    """Return the rows and the clusters' parameters in the principal components."""
     directions, shares = principal_directions(data.values)
     centre = data.values.mean(axis=0)
-    placed = replace(
-        data,
-        values=(data.values - centre) @ directions,
-        column_names=[
-            f"component {j + 1} ({100 * share:.0f} % of variance)" for j, share in enumerate(shares)
-        ],
-    )
-    subtitle = (
-        f"{data}{points.thinned(data)}; principal components of {data.values.shape[1]:,} scaled columns"
-    )
+    names = [f"component {j + 1} ({100 * share:.0f} % of variance)" for j, share in enumerate(shares)]
     if parameters is not None:
-        subtitle += "; ellipses: 2 standard deviations"
         parameters = {
             "mean": (parameters["mean"] - centre) @ directions,
             "covariance": directions.T @ parameters["covariance"] @ directions,
         }
-    ends = _axis_ends(placed, parameters)
-    left = max(points.tick_width(each) for each in ends[1:]) + 0.45
-    coloured = np.flatnonzero(~np.isin(appearance.cluster_colours(data.sizes), appearance.GREYS))
-
-    def draw(axes: Axes, j: int, i: int) -> None:
-        """Draw two of the components, and number the clusters that have their own colours."""
-        points.value_axis(axes, "x", ends[j])
-        points.value_axis(axes, "y", ends[i])
-        _draw_clusters(axes, placed, parameters, [j, i], coloured)
-        if j == 0:
-            axes.yaxis.set_label_coords(-(left - 0.2) / style.panel_side(len(shares)), 0.5)
-
-    legend = style.cluster_legend(data.sizes)
-    return style.triangle("Clusters", subtitle, placed.column_names, legend, draw, left=left, below=0.4)
+    return replace(data, values=(data.values - centre) @ directions, column_names=names), parameters

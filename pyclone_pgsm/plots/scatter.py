@@ -157,8 +157,8 @@ def _number_clusters(axes: Axes, summary: Summary, x: NDArray[np.float64], y: ND
     """Number the clusters that have their own colours and points in the panel."""
     known = ~np.isnan(x + y)
     labels, colours = summary.labels[known], appearance.cluster_colours(summary.cluster_size)
-    numbered = [k for k in np.unique(labels) if k >= 0 and colours[k] not in appearance.GREYS]
-    style.number_clusters(axes, numbered, labels, x[known], y[known])
+    coloured = np.flatnonzero(np.isin(colours, appearance.PALETTE))
+    style.number_clusters(axes, np.intersect1d(coloured, labels), labels, x[known], y[known])
 
 
 # --- one sample ---------------------------------------------------------------------------------------------

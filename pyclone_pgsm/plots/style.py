@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 from matplotlib import font_manager, rc_context
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.backends.backend_agg import FigureCanvasAgg, RendererAgg
@@ -38,6 +39,8 @@ from pyclone_pgsm.plots.appearance import (
     outliers_label,
 )
 
+Legend = tuple[Sequence[Artist], Sequence[str]]
+"""Handles and labels."""
 DPI = 150
 INK, SOFT, RULE = "#222222", "#666666", "#d9d9d9"
 TEXT, SMALL, TITLE = 8.0, 7.0, 11.0
@@ -88,8 +91,8 @@ def point_style(colour: str, diameter: float) -> dict[str, Any]:
     }
 
 
-def cluster_legend(sizes: NDArray[np.int64], outliers: int = 0) -> tuple[list[Line2D], list[str]]:
-    """Return handles and labels for the largest clusters, in the order of their ids, the rest, and the outliers."""
+def cluster_legend(sizes: NDArray[np.int64], outliers: int = 0) -> Legend:
+    """Return the legend for the largest clusters, in the order of their ids, the rest, and the outliers."""
     colours = cluster_colours(sizes)
     named = named_clusters(sizes, MAX_NAMED)
     entries = [(colours[k], cluster_label(k, sizes[k])) for k in named]
@@ -108,7 +111,7 @@ def legend_size(labels: Sequence[str]) -> tuple[float, float]:
 
 
 def draw_legend(
-    figure: Figure, handles: list[Line2D], labels: list[str], left: float, top: float, **options: Any
+    figure: Figure, handles: Sequence[Artist], labels: Sequence[str], left: float, top: float, **options: Any
 ) -> None:
     """Draw a legend at a position in inches from the upper left corner; `options` are for `Figure.legend`."""
     width, height = figure.get_size_inches()
@@ -156,7 +159,7 @@ def draw_points(
 
 def number_clusters(
     axes: Axes,
-    clusters: Sequence[int],
+    clusters: NDArray[np.int64],
     labels: NDArray[np.int64],
     x: NDArray[np.float64],
     y: NDArray[np.float64],
@@ -178,7 +181,7 @@ def number_clusters(
         places = np.concatenate([centre + AROUND * (half + gap) for gap in NUMBER_GAPS])
         free = ((places - half >= low) & (places + half <= high)).all(axis=1)
         free &= room.query(places / (half + 2), p=np.inf)[0] > 1
-        free &= (np.abs(places[:, None] - taken) > 2 * half + 1).any(axis=2).all(axis=1)
+        free &= np.all(np.any(np.abs(places[:, None] - taken) > 2 * half + 1, axis=2), axis=1)
         if not free.any():
             continue
         place = places[free.argmax()]
@@ -271,7 +274,7 @@ def triangle(
     title: str,
     subtitle: str,
     names: Sequence[str],
-    legend: tuple[list[Line2D], list[str]],
+    legend: Legend,
     draw: Callable[[Axes, int, int], None],
     *,
     left: float,
