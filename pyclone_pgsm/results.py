@@ -70,10 +70,10 @@ class Plots:
 
 
 class Source(NamedTuple):
-    """A trace, and how it is summarised: None for ``criterion`` and ``burn_in`` are the defaults.
+    """A trace, and how it is summarised; `criterion` and `burn_in` None are the defaults of the program and of the run.
 
-    ``found`` is the summary, if it exists already; ``folder`` is a temporary one that is removed with the result. For
-    ``likelihood`` see :class:`~pyclone_pgsm.trace.Trace`.
+    `likelihood` is that of the trace if its code is in a file, `found` the summary if it exists already, and `folder` a
+    temporary one that is removed with the result.
     """
 
     trace: Path
@@ -373,11 +373,10 @@ def run_plan(
     command: str = "",
     progress: Progress | None = None,
 ) -> Source:
-    """Run the chains of a plan.
+    """Run the chains of a plan; the arguments are those of :class:`Source` and :func:`pyclone_pgsm.analyses.run.start`.
 
     Results are written to the folder `out`, or only the trace to the file `trace`. If both are None, a temporary folder
-    is made, and removed with the result. For other parameters see :class:`Source` and
-    :func:`pyclone_pgsm.analyses.run.start`.
+    is made, and removed with the result. Ctrl-C raises KeyboardInterrupt.
     """
     check_kind("progress", progress, Callable | None, "a function")
     how: dict[str, Any] = {"threads": threads, "command": command, "progress": progress}

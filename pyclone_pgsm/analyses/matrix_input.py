@@ -34,10 +34,7 @@ def mixture_settings(settings: Settings, num_observations: int) -> Settings:
 def as_numbers(what: str, X: ArrayLike) -> NDArray[np.float64]:
     """Return an array of numbers as writable floats, because kernels would be compiled again for a read-only array.
 
-    Raises
-    ------
-    UsageError
-        X does not consist of numbers; the message begins with `what`, the name of X.
+    If X does not consist of numbers, the UsageError begins with `what`, the name of X.
     """
     try:
         values = np.asarray(X)
@@ -49,13 +46,7 @@ def as_numbers(what: str, X: ArrayLike) -> NDArray[np.float64]:
 
 
 def as_matrix(X: ArrayLike) -> DataMatrix:
-    """Return any matrix with names: its own column names if it has any, and numbers otherwise.
-
-    Raises
-    ------
-    UsageError
-        X is not a matrix of numbers.
-    """
+    """Return any matrix with names: its own column names if it has any, and numbers otherwise."""
     values = as_numbers("the data", X)
     if values.ndim != 2 or values.size == 0:
         raise UsageError(f"the data must be a matrix of rows by columns, not of shape {values.shape}")
@@ -76,12 +67,7 @@ def stored_options(likelihood: str, parameters: Mapping[str, Any], data: DataMat
 def standardise(data: DataMatrix) -> tuple[DataMatrix, dict[str, list[float]]]:
     """Scale columns to mean 0 and standard deviation 1; return also their previous means and standard deviations.
 
-    Raises
-    ------
-    UsageError
-        All values of a column are equal.
-    DataValueError
-        A value is so far from the others that these would become equal.
+    Refused are columns of equal values, and a value so far from the others that these would become equal.
     """
     # largest power of 2 up to each column's largest value: dividing by it is exact, and squares cannot overflow
     scale = np.ldexp(1.0, np.frexp(np.abs(data.values).max(axis=0))[1] - 1)

@@ -5,7 +5,7 @@ what the chains and the summary need. T is the number of observations.
 """
 
 import math
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.errors import UsageError
@@ -20,20 +20,12 @@ PROGRAM = 300 * MEGABYTE
 PICTURES = 90 * MEGABYTE
 
 
-@dataclass(frozen=True)
-class Estimate:
-    """Bytes that the parts of a run need at its peak.
+class Estimate(NamedTuple):
+    """Bytes that the parts of a run need at its peak: program, data and tables of the likelihood are needed throughout.
 
-    Attributes
-    ----------
-    program, data, tables : int
-        Needed throughout: the program; the data; the tables of the likelihood.
-    blocks, particles : int
-        Statistics of the blocks of all chains that run at the same time, and of the blocks of their particles.
-    labels : int
-        Partitions that wait to be written, or are read for the summary.
-    summary : int
-        Parameters of the clusters while they are averaged, and pictures.
+    `blocks` and `particles` are the statistics of the blocks of all chains that run at the same time, and of their
+    particles' blocks; `labels` partitions that wait to be written, or are read for the summary; `summary` is for the
+    parameters of the clusters while they are averaged, and for pictures.
     """
 
     program: int
@@ -52,7 +44,7 @@ class Estimate:
 
     def in_megabytes(self) -> dict[str, int]:
         """Return the parts and the total, for ``run.json``."""
-        sizes = {"total": self.total, **vars(self)}
+        sizes = {"total": self.total, **self._asdict()}
         return {name: -(-size // MEGABYTE) for name, size in sizes.items()}
 
 
@@ -97,7 +89,7 @@ def check_memory(needed: Estimate) -> None:
     there = available()
     if there is None or needed.total <= there:
         return
-    part, size = max(vars(needed).items(), key=lambda item: item[1])
+    part, size = max(needed._asdict().items(), key=lambda item: item[1])
     what, remedy = _PARTS[part]
     raise UsageError(
         f"this run needs about {shown(needed.total)} of memory, {shown(size)} of it for {what}, and {shown(there)} "

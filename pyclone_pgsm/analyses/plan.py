@@ -33,20 +33,9 @@ from pyclone_pgsm.trace.schema import datasets_of_chain
 
 @dataclass(frozen=True)
 class Plan:
-    """A run that is ready to start or to continue.
+    """A run that is ready to start or to continue, with resolved settings and the state from which each chain starts.
 
-    Attributes
-    ----------
-    data : Dataset
-    options : RunOptions
-        Options with resolved settings.
-    model : Model
-    states : list of ChainState
-        State from which each chain starts.
-    memory : Estimate
-        Memory that the run will need.
-    started : float
-        ``time.perf_counter`` when planning began.
+    `started` is the ``time.perf_counter`` when planning began.
     """
 
     data: Dataset
@@ -64,26 +53,10 @@ def make_plan(
     start_labels: ArrayLike | None = None,
     threads: int | None = None,
 ) -> Plan:
-    """Make the model and the first state of every chain.
+    """Make the model and the first state of every chain, and find the mistakes in data and options.
 
-    Parameters
-    ----------
-    data : Dataset
-    settings : Settings
-    prior : Prior
-    start_labels : (T,) array of int or None
-        Partition from which the chains start, instead of ``settings.init``.
-    threads : int or None
-        Chains that run at the same time, for the memory estimate; None: one for each processor.
-
-    Raises
-    ------
-    UsageError
-        Options are invalid, the start has more clusters than the prior allows, or there is too little memory.
-    DataValueError
-        The likelihood does not allow a value.
-    InputError
-        The file with the start is invalid.
+    Chains start from the partition `start_labels` (T,) if it is given, in place of ``settings.init``. `threads` is how
+    many run at the same time, for the memory estimate; None: one for each processor.
     """
     started, names = time.perf_counter(), data.names
     settings = settings.resolve(len(names))

@@ -69,22 +69,10 @@ class PrepareOptions:
 
 @dataclass(frozen=True)
 class Prepared:
-    """Mutations joined with segments.
+    """Mutations joined with segments: a `table` of PyClone-VI's columns and ``chrom pos ref alt gene``.
 
-    Attributes
-    ----------
-    table : DataFrame
-        PyClone-VI's columns, and ``chrom pos ref alt gene``.
-    left_out : list of LeftOut
-        What was left out or changed.
-    notes : list of str
-        Lines on what was read and decided.
-    warnings : list of str
-        Lines on what the user should check.
-    tumour_content : float, Uncertain, mapping of sample to one of these, or None
-        As given by option and sample sheet, for samples in the table.
-    variants : Variants
-        The mutations before the join.
+    `notes` are lines on what was read and decided, `warnings` lines on what the user should check. `tumour_content` is
+    as given by option and sample sheet, for samples in the table. `variants` are the mutations before the join.
     """
 
     table: pd.DataFrame

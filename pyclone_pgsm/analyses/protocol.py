@@ -27,16 +27,10 @@ Summary = TypeVar("Summary", contravariant=True)
 
 
 class Footprint(NamedTuple):
-    """Memory that data of one kind need.
+    """Memory that data of one kind need: bytes of the `data` and of the `tables` of the likelihood.
 
-    Attributes
-    ----------
-    data, tables : int
-        Bytes of the data, and of the tables of the likelihood.
-    stat_size : int
-        Numbers in the statistic of a block, for the package's own likelihoods.
-    described : int
-        Numbers that describe a cluster while the parameters of the clusters are averaged.
+    `stat_size` is how many numbers the statistic of a block has, for the package's own likelihoods, and `described` how
+    many describe a cluster while the parameters of the clusters are averaged.
     """
 
     data: int
@@ -48,11 +42,7 @@ class Footprint(NamedTuple):
 class Analysis(Protocol[Data, Summary]):
     """Presentation of results for data of one kind, and the memory that the data need.
 
-    Attributes
-    ----------
-    kind : str
-    files : tuple of str
-        Names of the files of an output folder, except its pages and pictures.
+    `files` are the names of the files of an output folder, except its pages and pictures.
     """
 
     kind: ClassVar[str]

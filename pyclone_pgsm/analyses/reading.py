@@ -25,18 +25,9 @@ Tables = Table | Sequence[Table] | Mapping[str, pd.DataFrame]
 
 @dataclass(frozen=True)
 class Reading:
-    """Data of one tumour, as read.
+    """Data of one tumour, as read; `content` is the tumour content that options and sample sheet give.
 
-    Attributes
-    ----------
-    observations : Observations
-    left_out : list of LeftOut
-    content : float, Uncertain, mapping of sample to one of these, or None
-        Tumour content as given by options and sample sheet.
-    notes : list of str
-        Lines that the user may want to know.
-    warnings : list of str
-        Lines on what the user should check.
+    `notes` are lines that the user may want to know, `warnings` lines on what the user should check.
     """
 
     observations: Observations
@@ -53,19 +44,10 @@ def read_counts(
     error_rate: float | None = None,
     genotype_prior: str = "major",
 ) -> Reading:
-    """Read one tumour from tables of read counts.
+    """Read one tumour from tables of read counts: paths, data frames, or a mapping of sample to data frame.
 
-    Parameters
-    ----------
-    tables : path or DataFrame, sequence of these, or mapping of sample to DataFrame
-        Data frames need a column ``sample_id``, unless they are in a mapping.
-    tumour_content, error_rate, genotype_prior
-        As in :func:`pyclone_pgsm.inputs.read_counts.tables.read_tables`.
-
-    Raises
-    ------
-    InputError, UsageError
-        Tables or options are invalid.
+    Data frames outside a mapping need a column ``sample_id``. The options are those of
+    :func:`pyclone_pgsm.inputs.read_counts.tables.read_tables`.
     """
     observations, left_out = read_sources(_sources(tables), tumour_content, error_rate, genotype_prior)
     unknown = observations.content_unknown

@@ -97,26 +97,11 @@ def start(
     command: str = "",
     progress: Progress | None = None,
 ) -> None:
-    """Run the chains of a plan, and write their trace.
+    """Run the chains of a plan, and write their trace to `out`, with the `command` that made it.
 
-    Parameters
-    ----------
-    plan : Plan
-    out : Path
-        The trace. If it exists, the new one is written under another name (:func:`pyclone_pgsm.files.unfinished`), and
-        replaces it when all chains have ended.
-    threads : int or None
-        Chains that run at the same time; None: one for each processor. This does not affect the result.
-    command : str
-        Command line, stored in the trace.
-    progress : callable or None
-
-    Raises
-    ------
-    Interrupted
-        The user pressed Ctrl-C, or SIGTERM was received; the trace contains the iterations done.
-    OutputError
-        The trace cannot be written, or another process is writing it.
+    If `out` exists, the new trace is written under another name (:func:`pyclone_pgsm.files.unfinished`), and replaces
+    it when all chains have ended. `threads` is how many run at the same time (None: one for each processor), which does
+    not affect the result. `Interrupted` is raised at Ctrl-C or SIGTERM; the trace then has the iterations done.
     """
     with writing(out):
         take_place(_sample(plan, out, threads, command, progress), out)
@@ -194,12 +179,6 @@ def resume(
     -------
     int
         The number of iterations that every chain now has.
-
-    Raises
-    ------
-    UsageError
-        Fewer iterations are requested than the trace should have.
-    TraceError, OutputError, Interrupted
     """
     if not path.exists():
         raise TraceError(f"{path}: there is no such file")
@@ -250,18 +229,9 @@ def fill_folder(
     progress: Progress | None = None,
     **results: Unpack[ResultOptions],
 ) -> Result[Any]:
-    """Run the chains of a plan and write an output folder.
+    """Run the chains of a plan and write an output folder; see :func:`start` and `write_results` for the arguments.
 
     An older trace, tables and pictures are kept until all new ones are complete, and are then replaced together.
-
-    Parameters
-    ----------
-    plan, threads, command, progress
-        See :func:`start`.
-    folder : Path
-        Made if it does not exist.
-    **results
-        See :func:`~pyclone_pgsm.analyses.results.write_results`.
     """
     make_folder(folder)
     with writing(folder / "trace.h5"):

@@ -29,18 +29,9 @@ def coclustering_heatmap(
 ) -> Figure:
     """Heat map of the posterior probabilities that two observations share a cluster, ordered by consensus cluster.
 
-    Parameters
-    ----------
-    names : sequence of str
-        Length T.
-    labels : (T,) int64
-        Clusters 0..K-1, -1 for outliers.
-    contents : str
-        Description of the observations, as in "500 rows in 8 clusters".
-    item_index : (n,) int
-        Observations to show, at most about 1,500.
-    matrix : (n, n) float
-        Probability for each pair of these.
+    Of all observations, in clusters 0..K-1 or outliers (-1), `names` and `labels` (T,) are given, and `contents`
+    describes them, as in "500 rows in 8 clusters". The map shows those of `item_index` (n,), at most about 1,500, with
+    the probability for each pair in `matrix` (n, n).
     """
     sizes = np.bincount(labels[labels >= 0])
     order = _order(labels[item_index], matrix)

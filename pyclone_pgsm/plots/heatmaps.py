@@ -61,19 +61,9 @@ def cluster_means(data: Clustered, parameters: Mapping[str, NDArray[np.float64]]
 
 @dataclass(frozen=True)
 class Frame:
-    """Layout of a heat map with one row per cluster, in inches.
+    """Layout of a heat map with one row per cluster, in inches: the columns begin at `left`, their names are `below`.
 
-    Attributes
-    ----------
-    data : Clustered
-    shown : (k,) int64
-        The clusters that have rows.
-    labels, names : list of str
-        Labels of the rows, and names of the columns (none if there are too many).
-    left, width : float
-        Position and width of the columns.
-    below : float
-        Room for the columns' names.
+    `shown` (k,) are the clusters that have rows, with `labels`; there are no `names` if the columns are too many.
     """
 
     data: Clustered

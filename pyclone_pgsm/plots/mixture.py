@@ -29,27 +29,12 @@ def mixture_pictures(
     traces: Traces,
     density: Density | None,
 ) -> dict[str, Callable[[], Figure]]:
-    """Return the functions that draw the pictures of a mixture, by name.
+    """Return the functions that draw the pictures of a mixture, by name; "normal" and "bernoulli" have specific ones.
 
-    Parameters
-    ----------
-    likelihood : str
-        Name of the likelihood; "normal" and "bernoulli" have specific pictures.
-    data : Clustered
-        No cluster is empty.
-    names : sequence of str
-        Names of the rows.
-    probabilities : (T,) float64
-        Posterior probability of each row's cluster.
-    parameters : mapping of str to array
-        Posterior of the clusters' parameters. normal: "mean" (K, D) and "covariance" (K, D, D); bernoulli: "theta"
-        (K, D); not used for other likelihoods.
-    coclustering : tuple
-        Rows (n,) and the probability (n, n) that two of them share a cluster.
-    traces : Traces
-    density : callable or None
-        Posterior predictive density (n,), not its logarithm, of new rows (n, D). Used only with one or two columns, and
-        not for bernoulli.
+    `names` and `probabilities` (T,) are those of the rows and of their clusters, none of which is empty. `parameters`
+    are the posterior of the clusters' parameters: "mean" (K, D) and "covariance" (K, D, D) of normal, "theta" (K, D) of
+    bernoulli. `coclustering` are rows (n,) and the probabilities (n, n) that two of them share a cluster. `density` is
+    the posterior predictive density (n,), not its logarithm, of new rows (n, D); it is used for one or two columns.
     """
     pictures: dict[str, Callable[[], Figure]] = {}
     if likelihood == "bernoulli":

@@ -207,19 +207,10 @@ def _draw_bars(axes: Axes, parameters: Parameters, shown: NDArray[np.int64]) -> 
 
 
 def principal_directions(values: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the first principal components of the columns, after scaling these to a standard deviation of 1.
+    """Return the first principal components of T rows by D columns (D > 1), scaled to a standard deviation of 1.
 
-    Parameters
-    ----------
-    values : (T, D) float64
-        At least two columns.
-
-    Returns
-    -------
-    directions : (D, n) float64
-        The components of a row x are x @ directions, up to a constant; n is from 2 to `MAX_COMPONENTS`.
-    shares : (n,) float64
-        Share of each component in the variance of all scaled columns.
+    The result are the directions (D, n), such that x @ directions are the components of a row x up to a constant, with
+    n from 2 to `MAX_COMPONENTS`, and the share (n,) of each in the variance of all scaled columns.
     """
     scale = points.column_scales(values)
     T, D = values.shape

@@ -23,16 +23,7 @@ DARKER = 0.7
 
 @dataclass(frozen=True)
 class Clustered:
-    """A matrix of T rows and D columns whose rows are in K clusters.
-
-    Attributes
-    ----------
-    values : (T, D) float64
-    labels : (T,) int64
-        Cluster 0..K-1 of each row.
-    column_names : list of str
-        Length D.
-    """
+    """A matrix `values` (T, D) whose rows have `labels` (T,), the clusters 0..K-1."""
 
     values: NDArray[np.float64]
     labels: NDArray[np.int64]

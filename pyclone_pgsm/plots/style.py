@@ -393,13 +393,7 @@ def _isotonic(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def save(figure: Figure, path: Path) -> None:
-    """Write a figure, atomically and reproducibly, in the format of the path's suffix.
-
-    Raises
-    ------
-    OutputError
-        The file cannot be written.
-    """
+    """Write a figure, atomically and reproducibly, in the format of the path's suffix."""
     name = path.suffix[1:]
     options: dict[str, Any] = {"pil_kwargs": {"compress_level": 4}} if name == "png" else {}
     image = BytesIO()
@@ -414,16 +408,9 @@ def save(figure: Figure, path: Path) -> None:
 def write_pictures(
     folder: Path, pictures: Mapping[str, Callable[[], Figure]], formats: Sequence[str]
 ) -> list[Path]:
-    """Draw pictures, given by name, into a folder, which is created if necessary.
+    """Draw pictures, given by name, into a folder, and return the files ``<picture>.<format>``, picture by picture.
 
-    The formats are "png", "pdf" and "svg". Returns the files, ``<picture>.<format>``, picture by picture.
-
-    Raises
-    ------
-    UsageError
-        A format is unknown.
-    OutputError
-        A file cannot be written.
+    The formats are "png", "pdf" and "svg"; any other is a UsageError before anything is written.
     """
     for suffix in formats:
         if suffix not in _METADATA:

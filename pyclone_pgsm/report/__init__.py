@@ -17,13 +17,7 @@ POLICY = (
 
 
 def write_report(page: Page, path: Path, title: str) -> None:
-    """Write the page; `title` is the name of the result, a tumour or a file.
-
-    Raises
-    ------
-    OutputError
-        The page cannot be written.
-    """
+    """Write the page; `title` is the name of the result, a tumour or a file."""
     from bokeh.resources import Resources
 
     from pyclone_pgsm.report.figures import OPACITY, OUTLIER

@@ -23,18 +23,8 @@ ZERO_WIDTH = "\u200b"
 class Content:
     """Data of a finished analysis from which its page is made.
 
-    Attributes
-    ----------
-    result : Result
-    data : Dataset
-        Data as saved in the trace.
-    tables : mapping of str to DataFrame
-        Tables of the output folder, by file name.
-    files : mapping of str to bytes
-        Contents of the files that can be downloaded from the page, by name.
-    run : mapping
-        Content of ``run.json``.
-    traces : Traces
+    `data` are those of the trace, `tables` those of the output folder by file name, `files` the contents of the files
+    that can be downloaded from the page, and `run` is the content of ``run.json``.
     """
 
     result: Result[Any]
@@ -54,22 +44,10 @@ class Section(NamedTuple):
 
 
 class Page(NamedTuple):
-    """A complete page.
+    """A complete page: the result in brief, and its sections, the most important first.
 
-    Attributes
-    ----------
-    summary : str
-        The result in brief.
-    sections : list of Section
-        The most important first.
-    pictures : list of dict
-        Figures for BokehJS.
-    data : dict
-        Data for ``page.js``.
-    files : dict of str to str
-        Files to download, packed.
-    numbers : dict of str to dict
-        Numbers for MultiQC, for each sample and for the whole result (``""``).
+    `pictures` are figures for BokehJS, `data` is for ``page.js``, and `files` are to download, packed. `numbers` are for
+    MultiQC, of each sample and of the whole result (``""``).
     """
 
     summary: str

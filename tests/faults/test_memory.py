@@ -118,9 +118,9 @@ def test_a_run_is_refused_before_anything_is_made(tmp_path: Path, monkeypatch: p
 def test_the_remedy_fits_the_part(monkeypatch: pytest.MonkeyPatch, part: str, remedy: str) -> None:
     monkeypatch.setattr(memory, "available", lambda: 8 * GIGABYTE)
     small = Estimate(1, 1, 1, 1, 1, 1, 1)
-    check_memory(replace(small, **{part: 7 * GIGABYTE}))
+    check_memory(small._replace(**{part: 7 * GIGABYTE}))
     with pytest.raises(UsageError) as raised:
-        check_memory(replace(small, **{part: 9 * GIGABYTE}))
+        check_memory(small._replace(**{part: 9 * GIGABYTE}))
     assert str(raised.value).startswith("this run needs about 9.0 GB of memory, 9.0 GB of it for ")
     assert "and 8.0 GB are available: " in str(raised.value)
     assert remedy in str(raised.value)
