@@ -46,8 +46,8 @@ class Section(NamedTuple):
 class Page(NamedTuple):
     """A complete page: the result in brief, and its sections, the most important first.
 
-    `pictures` are figures for BokehJS, `data` is for ``page.js``, and `files` are to download, packed. `numbers` are for
-    MultiQC, of each sample and of the whole result (``""``).
+    `pictures` are figures for BokehJS, `data` is for ``page.js``, and `files` are to download, packed. `numbers` are
+    for MultiQC, of each sample and of the whole result (``""``).
     """
 
     summary: str
