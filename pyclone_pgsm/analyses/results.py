@@ -68,35 +68,14 @@ def write_results(
     pages: Sequence[str] = (),
     command: str = "",
 ) -> Result[Any]:
-    """Summarise a trace in the tables, ``run.json`` and the pictures of an output folder.
+    """Summarise a trace in the tables, ``run.json``, pages and pictures of an output folder.
 
-    Parameters
-    ----------
-    trace_path : Path
-    folder : Path
-        Made if it does not exist; files in it are replaced when all new ones are complete.
-    criterion : str or None
-        Criterion of the consensus partition; None: the default.
-    burn_in : int or None
-        Iterations to skip; None: the burn-in of the run.
-    thresholds : Thresholds
-        Thresholds of presence and clonality, for a tumour.
-    formats : sequence of {"png", "pdf", "svg"}
-    plots : bool
-    timings : dict of str to float
-        Seconds of earlier steps, for ``run.json``.
-    memory : Estimate or None
-        Memory of the run, for ``run.json``; None: estimated with one thread for each processor.
-    likelihood : str or None
-        The trace's likelihood if its code is in a file (see :class:`~pyclone_pgsm.trace.Trace`).
-    pages : sequence of {"report", "mqc"}
-        Names in :data:`~pyclone_pgsm.analyses.pages.PAGES`; other existing pages are removed.
-    command : str
-        Command line of the summary, for ``run.json``, if it is not the one that made the trace.
-
-    Raises
-    ------
-    TraceError, OutputError, UsageError
+    The folder is made if it does not exist; files in it are replaced when all new ones are complete, and those of older
+    results are removed. `criterion` and `burn_in` None are the default criterion of the consensus partition and the
+    burn-in of the run. `pages` are names in :data:`~pyclone_pgsm.analyses.pages.PAGES`. `likelihood` is that of the
+    trace if its code is in a file (see :class:`~pyclone_pgsm.trace.Trace`). For ``run.json`` are `timings`, the seconds
+    of earlier steps, `memory`, that of the run (None: estimated with one thread for each processor), and `command`, the
+    command line of the summary, if it is not the one that made the trace.
     """
     check_criterion(criterion)
     timings = dict(timings or {})

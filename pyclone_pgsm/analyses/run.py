@@ -157,28 +157,15 @@ def resume(
     likelihood: str | None = None,
     command: str = "",
 ) -> int:
-    """Continue the chains of a trace; the result is identical, bit by bit, to that of an uninterrupted run.
+    """Continue the chains of a trace, and return the number of iterations that every chain now has.
 
-    Parameters
-    ----------
-    path : Path
-        The trace. If it has an unfinished name (:func:`pyclone_pgsm.files.unfinished`), it replaces the older trace at
-        the end.
-    iterations : int, "auto" or None
-        New total number of iterations; "auto": until the chains have converged; None: as in the trace.
-    max_iterations : int or None
-        Limit of chains that run until they have converged. None: as in the trace, or twice that if they reached it.
-    max_time : float or None
-        Limit in seconds, likewise. None: as in the trace if the chains were interrupted; no limit if they had stopped.
-    likelihood : str or None
-        The trace's likelihood if its code is in a file (see :class:`~pyclone_pgsm.trace.Trace`).
-    command : str
-        Command line, stored in the trace after the earlier ones if the chains continue.
+    The result is identical, bit by bit, to that of an uninterrupted run. A trace with an unfinished name
+    (:func:`pyclone_pgsm.files.unfinished`) replaces the older trace at the end.
 
-    Returns
-    -------
-    int
-        The number of iterations that every chain now has.
+    `iterations` is the new total, or "auto": until the chains have converged. None: as in the trace. `max_iterations`
+    and `max_time`, in seconds, limit chains that run until they have converged. None: as in the trace; if they had
+    stopped there, twice the iterations, and no limit of time. `likelihood` is that of the trace if its code is in a
+    file (see :class:`~pyclone_pgsm.trace.Trace`). `command` is stored in the trace after the earlier ones.
     """
     if not path.exists():
         raise TraceError(f"{path}: there is no such file")
