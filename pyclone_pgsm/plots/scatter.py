@@ -5,6 +5,7 @@ cluster.
 """
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -99,23 +100,11 @@ def _pairs(summary: Summary, quantity: _Quantity, samples: NDArray[np.int64], su
 
     figure = style.triangle(quantity.title, subtitle, names, legend, draw, left=left, below=0.5)
     middle = ((len(samples) - 1) * (panel + style.GAP) - style.GAP) / 2
-    _axis_name(figure, quantity.name, left + middle, figure.get_figheight() - 0.1, 0)
-    _axis_name(figure, quantity.name, 0.22, style.HEADER + 0.05 + middle, 90)
-    return figure
-
-
-def _axis_name(figure: Figure, name: str, left: float, top: float, rotation: float) -> None:
     width, height = figure.get_size_inches()
-    figure.text(
-        left / width,
-        1 - top / height,
-        name,
-        fontsize=style.TEXT,
-        color=style.SOFT,
-        ha="center",
-        va="center",
-        rotation=rotation,
-    )
+    look: dict[str, Any] = {"fontsize": style.TEXT, "color": style.SOFT, "ha": "center", "va": "center"}
+    figure.supxlabel(quantity.name, x=(left + middle) / width, y=0.1 / height, **look)
+    figure.supylabel(quantity.name, x=0.22 / width, y=1 - (style.HEADER + 0.05 + middle) / height, **look)
+    return figure
 
 
 def _draw_pair(axes: Axes, summary: Summary, quantity: _Quantity, across: int, up: int) -> None:
