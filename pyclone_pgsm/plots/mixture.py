@@ -70,21 +70,12 @@ def cluster_sizes(data: Clustered, probabilities: NDArray[np.float64]) -> Figure
 
     bars = style.add_axes(figure, left, top, width, height)
     style.cluster_rows(bars, labels)
-    bars.barh(rows, sizes[shown], height=0.72, color=colours)
+    drawn = bars.barh(rows, sizes[shown], height=0.72, color=colours)
     bars.set_xlim(0, sizes.max())
     style.number_ticks(bars.xaxis, 4, integer=True)
     bars.grid(True, axis="x", color=style.RULE, linewidth=0.6)
-    for row, size in zip(rows, sizes[shown]):
-        bars.annotate(
-            f"{size:,}",
-            (size, row),
-            textcoords="offset points",
-            xytext=(3, 0),
-            va="center",
-            fontsize=style.SMALL,
-            color=style.INK,
-            annotation_clip=False,
-        )
+    written = [f"{size:,}" for size in sizes[shown]]
+    bars.bar_label(drawn, written, padding=3, fontsize=style.SMALL, color=style.INK, annotation_clip=False)
     bars.set_xlabel("rows")
 
     certainty = style.add_axes(figure, left + width + gap, top, width, height)
