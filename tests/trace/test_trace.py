@@ -10,15 +10,19 @@ from pathlib import Path
 import h5py
 import numpy as np
 import pytest
-from small_runs import FIXED, LEFT_OUT, bits, edited, run, shorten, tumour
+from small_runs import FIXED, LEFT_OUT, bits, edited, matrix, run, shorten, tumour
 
 from pyclone_pgsm.analyses import run as analysis
-from pyclone_pgsm.errors import OutputError, TraceError
+from pyclone_pgsm.analyses.plan import make_plan
+from pyclone_pgsm.errors import OutputError, TraceError, UsageError
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.tumour_content import Uncertain
+from pyclone_pgsm.likelihoods.matrix import MatrixOptions
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.sampling.chain import Records
+from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import FORMAT, Trace, TraceWriter, merge_traces
+from pyclone_pgsm.trace.matrix import MatrixData
 from pyclone_pgsm.tumour.base_measure import weight_names
 from pyclone_pgsm.tumour.model import content_choice
 
@@ -520,3 +524,12 @@ def test_trace_that_cannot_be_written(tmp_path):
         run(tmp_path / "file" / "t.h5")
     with pytest.raises(OutputError, match="cannot be written"):
         run(tmp_path / "nowhere" / "t.h5")
+
+
+def test_no_parameter_has_the_name_of_another_series(monkeypatch):
+    data = MatrixData(matrix(), MatrixOptions("normal", {}))
+    model = data.make_model()
+    model.hyperparameters = ("seconds",)
+    monkeypatch.setattr(MatrixData, "make_model", lambda _: model)
+    with pytest.raises(UsageError, match="`parameters` seconds: cannot be inferred, as a trace has a series"):
+        make_plan(data, Settings(iterations=20), DirichletProcess())
