@@ -85,8 +85,7 @@ def compile_summary(is_tumour: bool) -> Iterator[None]:
     """Call the kernels of a summary, for a tumour including those of the prevalences; yield after each call."""
     import numpy as np
 
-    from pyclone_pgsm.posterior.consensus import assignment_probability, coclustering, consensus
-    from pyclone_pgsm.posterior.matching import match_clusters
+    from pyclone_pgsm.posterior.consensus import consensus
     from pyclone_pgsm.posterior.prevalence import block_posteriors, cluster_prevalences, mutation_prevalences
     from pyclone_pgsm.posterior.reads import reads_given_clusters
     from pyclone_pgsm.tumour.grid import deduplicate, prevalence_grid
@@ -101,14 +100,8 @@ def compile_summary(is_tumour: bool) -> Iterator[None]:
         yield
         _, density = cluster_prevalences(blocks, draws, labels, GRID_SIZE)
         yield
-        match_clusters(draws, labels)
-        yield
         reads_given_clusters([(deduplicate(_two_reads()), 100.0)], labels, density, grid, "major")
         yield
-    assignment_probability(draws, labels)
-    yield
-    coclustering(draws, np.arange(4))
-    yield
     consensus(draws, rng=np.random.default_rng(0))
 
 

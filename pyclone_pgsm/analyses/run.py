@@ -171,12 +171,11 @@ def resume(
         raise TraceError(f"{path}: there is no such file")
     with writing(path), writing(finished(path)):
         with Trace(path, likelihood) as trace:
-            trace.check_likelihood()
+            code = trace.check_likelihood()
             trace.check()
             options = prolonged(trace, iterations, max_iterations, max_time)
             at_once = effective_threads(threads, len(trace.chains))
             plan = None if options is None else _continued(trace, options, at_once)
-            code = trace.options.model.likelihood
         remove_leftovers(Path(os.path.realpath(path)).parent)
         with _resumable(path, code):
             if plan is not None:

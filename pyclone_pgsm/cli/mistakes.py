@@ -2,7 +2,7 @@
 
 import re
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import NoReturn
 
@@ -30,11 +30,11 @@ def fail(message: str) -> NoReturn:
 
 
 @contextmanager
-def mistakes_reported(where: str | None = None, kept: str = "") -> Iterator[None]:
+def mistakes_reported(where: str | None = None, kept: Callable[[], str] = str) -> Iterator[None]:
     """Turn errors into messages and exit codes.
 
-    `where` is the beginning of messages, such as a patient's name. `kept` says which trace is kept, and how to continue
-    it, if the command is interrupted before the chains begin or after they end.
+    `where` is the beginning of messages, such as a patient's name. `kept` is called if the command is interrupted
+    before the chains begin or after they end; it says which trace is kept, and how to continue it.
     """
     beginning = f"{where}: " if where else ""
     try:
@@ -53,11 +53,11 @@ def mistakes_reported(where: str | None = None, kept: str = "") -> Iterator[None
     except Interrupted as stop:
         _fail_interrupted(str(stop))
     except (KeyboardInterrupt, Stopped):
-        _fail_interrupted(kept)
+        _fail_interrupted(kept())
     except Exception:
         if not is_asked_to_stop():
             raise
-        _fail_interrupted(kept)
+        _fail_interrupted(kept())
 
 
 def _fail_interrupted(kept: str) -> NoReturn:

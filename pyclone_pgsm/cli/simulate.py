@@ -31,7 +31,8 @@ SIMULATION_OPTIONS = grouped(
         "genotypes": (
             str,
             "by-mutation",
-            "Whether a mutation has one genotype, or one drawn for each sample, as analyze assumes.",
+            "Whether a mutation has one genotype, or one drawn for each sample, as analyze assumes; needs mixed copy "
+            "numbers.",
             "by-mutation|by-sample",
         ),
         "missing": (float, 0.0, "Share of rows that are missing."),

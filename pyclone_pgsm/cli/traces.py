@@ -51,7 +51,10 @@ def resume(
     likelihood: FileLikelihood = None,
 ) -> None:
     """Continue the chains of a trace that stopped or was killed; the result is that of an uninterrupted run."""
-    kept = f"the trace is kept: {how_to_continue(trace, likelihood)}" if trace.is_file() else ""
+
+    def kept() -> str:
+        return f"the trace is kept: {how_to_continue(trace, likelihood)}" if trace.is_file() else ""
+
     with mistakes_reported(kept=kept):
         from pyclone_pgsm.analyses import run as analysis
         from pyclone_pgsm.inputs.problems import count

@@ -50,16 +50,36 @@ class MixtureSummary:
         return len(self.cluster_size)
 
 
-def _mean_and_variance(
-    values: NDArray[np.float64], weights: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the weighted mean and variance (K, ..) of values (n, K, ..) with weights (n, K)."""
-    weights = weights.reshape(*weights.shape, *[1] * (values.ndim - 2))
-    total = weights.sum(axis=0)
-    with np.errstate(invalid="ignore"):  # infinite values have a mean, but no variance
-        mean = np.where(weights > 0.0, weights * values, 0.0).sum(axis=0) / total
-        squares = np.where(weights > 0.0, weights * (values - mean) ** 2, 0.0).sum(axis=0)
-    return mean, squares / total
+class _Moments:
+    """Weighted mean and variance (K, ..) of values that are added one after the other, as all would need much memory.
+
+    Deviations are taken from the `first` values, since squares of large numbers would lose digits.
+    """
+
+    def __init__(self, first: NDArray[np.float64]) -> None:
+        self.first = first
+        self.count: NDArray[np.float64] | float = 0.0
+        self.total = np.zeros_like(first)
+        self.deviation = np.zeros_like(first)
+        self.squares = np.zeros_like(first)
+
+    def add(self, values: NDArray[np.float64], weights: NDArray[np.float64]) -> None:
+        """Add values (K, ..) with (K,) weights."""
+        weights = weights.reshape(-1, *[1] * (values.ndim - 1))
+        self.count = self.count + weights
+        with np.errstate(invalid="ignore"):  # infinite values have a mean, but no variance
+            deviation = values - self.first
+            self.total += np.where(weights > 0.0, weights * values, 0.0)
+            self.deviation += np.where(weights > 0.0, weights * deviation, 0.0)
+            self.squares += np.where(weights > 0.0, weights * deviation**2, 0.0)
+
+    @property
+    def mean(self) -> NDArray[np.float64]:
+        return self.total / self.count
+
+    @property
+    def variance(self) -> NDArray[np.float64]:
+        return np.maximum(self.squares / self.count - (self.deviation / self.count) ** 2, 0.0)
 
 
 def block_shares(partition: NDArray[Any], labels: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -82,8 +102,7 @@ def cluster_parameters(
     Each of the canonical `partitions` (M, T) was saved with the hyperparameters of its likelihood, all of one class;
     `labels` (T,) are the consensus clusters 0..K-1.
     """
-    found: dict[str, list[NDArray[np.float64]]] = {}
-    weights = []
+    moments: dict[str, _Moments] = {}
     for likelihood, partition in zip(likelihoods, partitions):
         if not hasattr(likelihood, "cluster_parameters"):
             return {}
@@ -94,17 +113,15 @@ def cluster_parameters(
         }
         ranked = np.argsort(-shares, axis=1, kind="stable").T
         for tied in ranked[: (shares > 0.0).sum(axis=1).max()]:
-            weights.append(shares[np.arange(len(shares)), tied])
-            blocks = np.where(weights[-1] > 0.0, tied, ranked[0]).tolist()
+            weights = shares[np.arange(len(shares)), tied]
+            blocks = np.where(weights > 0.0, tied, ranked[0]).tolist()
             for name in of_block[blocks[0]]:
-                found.setdefault(name, []).append(np.array([of_block[b][name] for b in blocks], float))
-    moments = {
-        name: _mean_and_variance(
-            np.square(values) if name.endswith(SD) else np.array(values), np.array(weights)
-        )
-        for name, values in found.items()
-    }
+                values = np.array([of_block[b][name] for b in blocks], float)
+                values = values**2 if name.endswith(SD) else values
+                moments.setdefault(name, _Moments(values)).add(values, weights)
     return {
-        name: np.sqrt(mean + moments[name.removesuffix(SD)][1]) if name.endswith(SD) else mean
-        for name, (mean, _) in moments.items()
+        name: np.sqrt(found.mean + moments[name.removesuffix(SD)].variance)
+        if name.endswith(SD)
+        else found.mean
+        for name, found in moments.items()
     }

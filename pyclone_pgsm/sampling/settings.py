@@ -107,7 +107,7 @@ class Settings:
     close_moves : int or None
         Number of merge-split moves per iteration with anchors in close blocks
         (:mod:`pyclone_pgsm.samplers.close_blocks`), for samplers that have split-merge moves, and of exchanges
-        between blocks, for models that have them. None: chosen by :meth:`resolve`; in old traces, none.
+        between blocks, for models that have them. None: chosen by :meth:`resolve`.
     particles : int
         N of the particle Gibbs kernel.
     resample_threshold : float or None
@@ -327,7 +327,7 @@ class Settings:
 
     @property
     def proposal(self) -> str:
-        """Name of the anchor proposal; for settings that were not resolved, as in old traces, the former default."""
+        """Name of the anchor proposal; for settings that were not resolved, that of the paper."""
         return self.anchor_proposal or ("cluster" if self.anchors == 2 else "uniform")
 
     @property

@@ -78,7 +78,12 @@ def read_truth(path: Path) -> pd.DataFrame:
 
 def read_found(path: Path) -> pd.DataFrame:
     """Read a table like mutations.tsv, of this program or of PyClone-VI."""
-    return _read(path, FOUND_COLUMNS)[1]
+    cells, table = _read(path, FOUND_COLUMNS)
+    cells.note(
+        cells.is_empty("cluster_id"), "cluster_id", lambda row: "expected a cluster, -1 for an outlier"
+    )
+    raise_any(cells.problems)
+    return table
 
 
 def score(truth: pd.DataFrame, found: pd.DataFrame) -> dict[str, float]:

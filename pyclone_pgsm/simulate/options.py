@@ -17,8 +17,11 @@ CLUSTER_SIZES = ("dirichlet", "equal")
 CLONES = "clones"
 PREVALENCE_PRIORS = (CLONES, "learned", "uniform")
 GENOTYPES = BY_MUTATION, BY_SAMPLE = "by-mutation", "by-sample"
-EFFECTS: Effects = dict.fromkeys(("clonal", "absent"), ("prevalence_prior", (CLONES,)))
-"""Options of clones."""
+EFFECTS: Effects = {
+    **dict.fromkeys(("clonal", "absent"), ("prevalence_prior", (CLONES,))),
+    "genotypes": ("copy_numbers", ("mixed",)),
+}
+"""Options of clones, and of copy numbers with several genotypes."""
 LATER = {"subclonal": 0.0, "artefacts": 0.0, "prevalence_prior": CLONES, "genotypes": BY_MUTATION}
 """Options added later, noted only if they differ from these defaults, which all earlier simulations had."""
 
@@ -44,7 +47,7 @@ class SimulationOptions:
         are on the X chromosome of a male, where normal cells have one copy.
     genotypes : {"by-mutation", "by-sample"}
         Whether a mutation has one genotype, or one drawn independently for each sample, as the model of ``analyze``
-        assumes.
+        assumes. It needs ``mixed`` copy numbers; mutations on segments with an event of a subclone keep one.
     missing : float
         Share of (mutation, sample) pairs without a row, exact up to rounding. Every mutation keeps a row, so it is at
         most (D - 1)/D.

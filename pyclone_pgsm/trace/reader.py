@@ -99,20 +99,20 @@ class Trace:
                 self._read()
                 self._likelihood = self._trusted_likelihood(likelihood)
                 self._model: Model | None = None
-        except TraceError:
+        except (TraceError, MemoryError):
             self.close()
             raise
 
     def _read(self) -> None:
         file = self._file
         structure.check_structure(file)
-        structure.check_members(file, "", ("config", "data", "chains"))
         config = structure.group_of(file, "", "config")
         version = structure.text_attribute(config, "config", "format")
         if version != FORMAT:
             raise TraceError(
                 f"{self.path}: a trace of format {shown(version)}; this version reads {FORMAT!r}"
             )
+        structure.check_members(file, "", ("config", "data", "chains"))
         self._read_config(config)
         self._read_data(structure.group_of(file, "", "data"))
         chains = structure.group_of(file, "", "chains")
@@ -177,7 +177,7 @@ class Trace:
         """Turn all problems with the content of the file, at the path `where`, into :class:`TraceError`."""
         try:
             yield
-        except TraceError:
+        except (TraceError, MemoryError):
             raise
         except Exception as problem:
             reason = f"{problem} is missing" if isinstance(problem, KeyError) else problem

@@ -12,9 +12,11 @@ the union of the blocks and all other blocks, the density
     p(w, phi_a, phi_b) ∝ (w (1 - w))^delta h(phi_a) h(phi_b) L(y_i | phi_a) L(y_j | phi_b)
                          prod over the other members k of [w L(y_k | phi_a) + (1 - w) L(y_k | phi_b)].
 
-A move draws w and phi given the present allocation, makes Metropolis steps that leave this density invariant, and
-draws the allocation given the new w and phi. The anchors are drawn independently of the partition, so the move needs no
-further correction.
+A move draws w ~ Beta(|a| + delta, |b| + delta) and phi, independent of each other given the present allocation, makes
+Metropolis steps for this density, and draws the allocation given the new w and phi. The anchors are drawn independently
+of the partition, so the move needs no further correction. The steps are reversible, because each changes a coordinate
+drawn at random: so a move may be given up for any condition on w and phi that is applied to its start and to its end
+alike. With a fixed order of the coordinates it might not.
 
 Shapes: D samples, n other members.
 """
@@ -31,11 +33,10 @@ from pyclone_pgsm.partition import fill_block
 
 STEPS = 200  # Metropolis steps of a move
 MOST_MEMBERS = 50_000  # larger pairs are left alone: a step takes time in proportion to their members
-TESTED = 64  # number of members that tell whether two blocks overlap
-LEAST_OVERLAP = 0.5  # expected number of misallocated members below which two blocks count as separate
-SMALLEST_TOTAL = (
-    1e-200  # blocks are left alone, and proposals rejected, where a member fits neither better than this
-)
+NUM_TESTED = 64  # members that tell whether two blocks overlap
+LEAST_OVERLAP = 1.0  # expected number of misallocated members below which two blocks count as separate
+SMALLEST_TOTAL = 1e-200  # a pair is left alone, and a proposal rejected, if any member has a smaller total
+SMALLEST_SHARE = 1e-300  # likewise for the share of the first block
 
 
 class Pair(NamedTuple):
@@ -149,16 +150,15 @@ def component(mixture, s, k):
 def is_separate(likelihood, share, points, tested, n):
     """Whether so few of n members are expected in the wrong block, judged by those tested, that a move is no use.
 
-    This depends on the share and prevalences only, not on the allocation. So moves that start or end where it holds can
-    be omitted.
+    Members without data, like outliers, do not count: they fit both blocks, however far apart.
     """
     mixture = make_mixture(likelihood, share, points, tested)
-    wrong = 0.0
+    misallocated = 0.0
     for k in range(len(tested)):
         total = mixture.totals[k]
-        if total > SMALLEST_TOTAL:
-            wrong += component(mixture, 0, k) / total * (component(mixture, 1, k) / total)
-    return wrong * n / len(tested) < LEAST_OVERLAP
+        if total > SMALLEST_TOTAL and likelihood.index[tested[k]].max() >= 0:
+            misallocated += 2.0 * (component(mixture, 0, k) / total) * (component(mixture, 1, k) / total)
+    return misallocated * n / len(tested) < LEAST_OVERLAP
 
 
 @inner(nogil=True)
@@ -168,14 +168,20 @@ def log_uniform(lowest, highest, rng):
 
 
 @inner(nogil=True)
+def is_possible(share):
+    return SMALLEST_SHARE < share < 1.0
+
+
+@inner(nogil=True)
 def propose_share(mixture, proposed, delta, rng):
     """Propose w on the scale of its log odds; return the log ratio of the density's factors that are not totals."""
     w, n = mixture.share[0], len(mixture.totals)
-    log_odds = math.log(w / (1.0 - w)) + log_uniform(4.0 / math.sqrt(n + 1.0), 4.0, rng) * rng.normal()
-    new = 1.0 / (1.0 + math.exp(-log_odds))
-    proposed.share[0] = new
-    if not 0.0 < new < 1.0:
+    step = log_uniform(4.0 / math.sqrt(n + 1.0), 4.0, rng) * rng.normal()
+    odds = w / (1.0 - w) * math.exp(step)
+    new = odds / (1.0 + odds)
+    if not is_possible(new):
         return -np.inf
+    proposed.share[0] = new
     return (1.0 + delta) * math.log(new / w * (1.0 - new) / (1.0 - w))
 
 
@@ -216,7 +222,7 @@ def log_ratio_of_totals(new, old):
 
 @inner(nogil=True)
 def copy_mixture(source, target, d):
-    """Copy the share, and what depends on the prevalences in sample d (none if d = D)."""
+    """Copy the share, the totals, and unless d = D what depends on the prevalences in sample d."""
     target.share[0] = source.share[0]
     target.totals[:] = source.totals
     if d < source.points.shape[1]:
@@ -277,10 +283,10 @@ def exchange_pair(likelihood, partition, pair, delta, rng):
     for s in range(2):
         for d in range(D):
             points[s, d] = draw_point(likelihood, partition.stats[pair.slots[s]], d, rng.random())
-    tested = np.empty(min(n, TESTED), np.int64)
+    tested = np.empty(min(n, NUM_TESTED), np.int64)
     for k in range(len(tested)):
         tested[k] = pair.members[int(rng.random() * n)]
-    if not 0.0 < share < 1.0 or is_separate(likelihood, share, points, tested, n):
+    if not is_possible(share) or is_separate(likelihood, share, points, tested, n):
         return 0
     mixture = make_mixture(likelihood, share, points, pair.members)
     if mixture.totals.min() < SMALLEST_TOTAL:
@@ -302,8 +308,9 @@ def exchange(likelihood, partition, delta, times, rng):
     partition : Partition
         Changed in place.
     delta : float
-        See above.
+        Of the prior, see :func:`delta_of_prior`.
     times : int
+        Number of pairs of anchors.
     rng : numpy.random.Generator
 
     Returns
@@ -319,7 +326,7 @@ def exchange(likelihood, partition, delta, times, rng):
     return changed
 
 
-def shape_of_sizes(log_tau2: NDArray[np.float64]) -> float | None:
+def delta_of_prior(log_tau2: NDArray[np.float64]) -> float | None:
     """Return delta if tau2(n) ∝ Gamma(n + delta) for all n, otherwise None.
 
     `log_tau2` is (T + 1,), with T at least 2; its first element is not used.

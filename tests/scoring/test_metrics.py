@@ -11,7 +11,7 @@ import pytest
 
 from pyclone_pgsm.errors import InputError
 from pyclone_pgsm.scoring import metrics
-from pyclone_pgsm.scoring.truth import read_truth
+from pyclone_pgsm.scoring.truth import read_found, read_truth
 
 
 def test_contingency() -> None:
@@ -107,3 +107,10 @@ def test_a_truth_that_cannot_be_is_refused(tmp_path: Path) -> None:
     broken.write_bytes(gzip.compress((header * 100).encode())[:-12])
     with pytest.raises(InputError, match="the gzip compression breaks off"):
         read_truth(broken)
+
+
+def test_a_result_without_a_cluster_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "mutations.tsv"
+    path.write_text("mutation_id\tsample_id\tcluster_id\tcellular_prevalence\nm\tS\t\t0.5\n")
+    with pytest.raises(InputError, match="row 2, column cluster_id: '': expected a cluster"):
+        read_found(path)

@@ -81,13 +81,18 @@ class Configuration:
     def from_dict(cls, fields: dict[str, Any]) -> Configuration:
         """From fields of the settings, ``components`` and ``every``; one split-merge move an iteration, of the paper's.
 
-        Anchors are cluster-informed; more than two are uniform.
+        Anchors are cluster-informed; more than two are uniform. The sampler ``gibbs`` has no such move.
         """
-        fields = {"moves": 1, "close_moves": 0, **fields}
+        has_moves = fields.get("sampler") != "gibbs"
+        if has_moves:
+            fields = {"moves": 1, "close_moves": 0, **fields}
+        fields = dict(fields)
         components, every = fields.pop("components", None), fields.pop("every", None)
         prior: Prior = DirichletProcess() if components is None else FiniteDirichlet(components)
         settings = Settings(iterations=ENDLESS, burn_in=ENDLESS // 2, thin=ENDLESS // 2, chains=1, **fields)
-        return cls(replace(settings, anchor_proposal=settings.proposal), prior, every)
+        if has_moves:
+            settings = replace(settings, anchor_proposal=settings.proposal)
+        return cls(settings, prior, every)
 
 
 def run_chain(

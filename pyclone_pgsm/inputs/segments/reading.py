@@ -2,13 +2,14 @@
 
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.errors import InputError, UsageError
 from pyclone_pgsm.inputs.columns import Column, read_columns
 from pyclone_pgsm.inputs.genome import builds_that_fit, chromosome, last_positions
 from pyclone_pgsm.inputs.observations import PRIORS_WITHOUT_COPY_NUMBERS, LeftOut
@@ -85,7 +86,12 @@ def read_segments(
     def read(place: int) -> Segments | None:
         if has_fit[place]:
             return None
-        fit = read_fit(Path(fits[place].file), fits[place]) if place in fits else Fit()
+        fit = Fit()
+        if place in fits:
+            with suppress(InputError):  # raised below, together with what is wrong in the segments
+                fit = read_fit(Path(fits[place].file), fits[place])
+            if fits[place] and fits[place] not in found:
+                fits[place].add(f"this file was read because it is beside {given[place].name}")
         return _read_file(given[place], cn_format, sample_id, totals_do, fit, found[place])
 
     parts = [part for _, part in read_each(found, read) if part is not None]
@@ -102,12 +108,14 @@ def _fits_of(
     folder of the segments is searched.
     """
     segments = [place for place, is_fit in enumerate(has_fit) if not is_fit]
-    fits = {}
+    fits: dict[int, FileProblems] = {}
     for place in np.flatnonzero(has_fit).tolist():
         owners = [each for each in segments if given[place].name in names_beside(given[each].name)]
         if not owners and len(segments) == sum(has_fit) == 1:
             owners = segments
-        if len(owners) == 1:
+        if len(owners) == 1 and owners[0] in fits:
+            found[place].add(f"{fits[owners[0]].file} is given for the same segments; leave one of them out")
+        elif len(owners) == 1:
             fits[owners[0]] = found[place]
         else:
             found[place].add(

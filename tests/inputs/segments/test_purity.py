@@ -105,6 +105,27 @@ def test_fits_given_by_the_user(tmp_path: Path) -> None:
         read_segments([one, two, other])
 
 
+def test_two_fits_for_the_same_segments(tmp_path: Path) -> None:
+    path = write(tmp_path, "S.copynumber.caveman.csv", FILES["ascat caveman"][1])
+    fit = "rho,0.67\nPloidy,4\nGenderChr,Y\nGenderChrFound,N\n"
+    fits = [write(tmp_path, f"S.samplestatistics.{ending}", fit) for ending in ("txt", "csv")]
+    with pytest.raises(InputError, match=r"S\.samplestatistics\.csv: .*\.txt is given for the same segments"):
+        read_segments([path, *fits])
+
+
+def test_faults_of_fit_and_segments_are_told_together(tmp_path: Path) -> None:
+    path = write(
+        tmp_path, "S.purple.cnv.somatic.tsv", FILES["purple 3"][1].replace("chr1", "chrNone", 1) + "x\n"
+    )
+    write(tmp_path, "S.purple.purity.tsv", "")
+    with pytest.raises(InputError) as caught:
+        read_segments(path)
+    told = str(caught.value)
+    assert "S.purple.purity.tsv: the file is empty" in told
+    assert "read because it is beside S.purple.cnv.somatic.tsv" in told
+    assert "S.purple.cnv.somatic.tsv, row " in told
+
+
 def test_only_a_fit(tmp_path: Path) -> None:
     with pytest.raises(
         UsageError, match="only files with the purity of samples are given, no copy-number segments"
