@@ -106,6 +106,7 @@ class Trace:
     def _read(self) -> None:
         file = self._file
         structure.check_structure(file)
+        structure.check_members(file, "", ("config",), file)
         config = structure.group_of(file, "", "config")
         version = structure.text_attribute(config, "config", "format")
         if version != FORMAT:

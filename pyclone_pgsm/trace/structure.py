@@ -8,7 +8,7 @@ damaged file.
 
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from io import BufferedRandom, BufferedReader
 from pathlib import Path
 from typing import Any
@@ -164,7 +164,7 @@ def float_attribute(item: h5py.Group | h5py.Dataset, where: str, name: str, leng
     return tuple(map(float, value))
 
 
-def check_members(group: h5py.Group, where: str, needed: Sequence[str], known: Sequence[str] = ()) -> None:
+def check_members(group: h5py.Group, where: str, needed: Sequence[str], known: Iterable[str] = ()) -> None:
     """Raise :class:`Fault` unless a group has these members, and no others."""
     found = set(group)
     for name in needed:

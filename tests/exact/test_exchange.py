@@ -26,8 +26,8 @@ from pyclone_pgsm.priors import PitmanYor
 from pyclone_pgsm.tumour import exchange as exchange_module
 from pyclone_pgsm.tumour.exchange import delta_of_prior, exchange
 
-REPLICATES = 120_000  # of the faults that show least
-FEW_REPLICATES = 15_000  # of other faults, and of sound moves, which have 200 steps instead of 10
+REPLICATES = 120_000
+FEW_REPLICATES = 15_000  # of moves with 200 steps, instead of 10
 MOVES = 12  # in small data most pairs of anchors are in one block, or in blocks that count as separate
 
 Steps = Callable[..., NDArray[np.int64]]
@@ -140,11 +140,9 @@ def faulty_steps() -> Steps:
 @pytest.mark.parametrize("fault", list(FAULTS)[len(CONSTANTS) :])
 def test_a_fault_of_exchanges_is_caught(fault: str) -> None:
     number = 1 + list(FAULTS).index(fault)
-    if fault in ("anchors left out", "ends of moves not tested"):
-        p = p_value("one_sample", "at_most_three", faulty_steps(), number, REPLICATES)
-    else:
-        p = p_value("base_of_two_samples", "at_most_three", faulty_steps(), number)
-    assert p < 1e-6
+    shows_with_one_sample = fault in ("anchors left out", "ends of moves not tested")
+    name = "one_sample" if shows_with_one_sample else "base_of_two_samples"
+    assert p_value(name, "at_most_three", faulty_steps(), number, REPLICATES) < 1e-6
 
 
 def test_with_all_faults_off_the_same_code_is_exact() -> None:
