@@ -32,7 +32,8 @@ from pyclone_pgsm.likelihoods.pyclone.prevalences import draw_point
 from pyclone_pgsm.partition import fill_block
 
 STEPS = 200  # Metropolis steps of a move
-MOST_MEMBERS = 50_000  # larger pairs are left alone: a step takes time in proportion to their members
+LEAST_MEMBERS = 500  # smaller pairs are left alone: Gibbs sweeps do as well there in the same time
+MOST_MEMBERS = 50_000  # and so are larger ones: a step takes time in proportion to their members
 NUM_TESTED = 64  # members that tell whether two blocks overlap
 LEAST_OVERLAP = 1.0  # expected number of misallocated members below which two blocks count as separate
 SMALLEST_TOTAL = 1e-200  # a pair is left alone, and a proposal rejected, if any member has a smaller total
@@ -79,7 +80,7 @@ class Mixture(NamedTuple):
 
 @inner(nogil=True)
 def draw_pair(partition, rng):
-    """Draw two anchors uniformly; the pair has no members if they are in one block or the blocks are too large."""
+    """Draw two anchors uniformly; the pair has no members if they are in one block, or too few or too many to move."""
     labels, sizes = partition.labels, partition.sizes
     anchors = np.empty(2, np.int64)
     slots = np.empty(2, np.int64)
@@ -87,7 +88,7 @@ def draw_pair(partition, rng):
         anchors[s] = int(rng.random() * len(labels))
         slots[s] = labels[anchors[s]]
     n = sizes[slots[0]] + sizes[slots[1]] - 2
-    if slots[0] == slots[1] or n > MOST_MEMBERS:
+    if slots[0] == slots[1] or not LEAST_MEMBERS <= n <= MOST_MEMBERS:
         n = 0
     members = np.empty(n, np.int64)
     filled = 0

@@ -46,7 +46,7 @@ from pyclone_pgsm.tumour.base_measure import (
     log_prior_density,
     weight_names,
 )
-from pyclone_pgsm.tumour.exchange import delta_of_prior, exchange
+from pyclone_pgsm.tumour.exchange import LEAST_MEMBERS, delta_of_prior, exchange
 from pyclone_pgsm.tumour.given_prevalences import ReadsGivenPrevalences, distinct_cells
 from pyclone_pgsm.tumour.grid import (
     BYTES_PER_POINT,
@@ -346,8 +346,7 @@ class PyCloneModel(Model):
         rng: np.random.Generator,
     ) -> tuple[int, int]:
         """Make the moves of :mod:`~pyclone_pgsm.tumour.exchange`; none if the prior does not allow them."""
-        delta = delta_of_prior(prior.log_tau2) if self.num_observations > 1 else None
-        if delta is None:
+        if self.num_observations < LEAST_MEMBERS or (delta := delta_of_prior(prior.log_tau2)) is None:
             return 0, 0
         return times, int(compiled_for(exchange, PyClone)(likelihood, partition, delta, times, rng))
 

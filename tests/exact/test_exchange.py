@@ -19,12 +19,10 @@ from enumeration import chi_square_p_value
 from numpy.typing import NDArray
 from test_other_moves import PRIORS, posterior_under
 
-from pyclone_pgsm.jit.compiling import compiled_for
-from pyclone_pgsm.likelihoods.pyclone import PyClone
 from pyclone_pgsm.partition import PartitionPrior, build_partition, canonical_labels
 from pyclone_pgsm.priors import PitmanYor
 from pyclone_pgsm.tumour import exchange as exchange_module
-from pyclone_pgsm.tumour.exchange import delta_of_prior, exchange
+from pyclone_pgsm.tumour.exchange import delta_of_prior
 
 REPLICATES = 120_000
 FEW_REPLICATES = 15_000  # of moves with 200 steps, instead of 10
@@ -51,10 +49,19 @@ def make_steps(build: Any, move: Any) -> Steps:
     return numba.njit(nogil=True)(steps)
 
 
+SMALL_PAIRS = {"small pairs are not left alone": Fault("LEAST_MEMBERS = 500", "LEAST_MEMBERS = 1")}
+
+
 @cache
 def sound_steps() -> Steps:
-    """With the very functions that the chains run."""
-    return make_steps(*(compiled_for(function, PyClone) for function in (build_partition, exchange)))
+    """With the source as it is, except that the small cases are not too small."""
+    return steps_with(SMALL_PAIRS)
+
+
+def steps_with(faults: dict[str, Fault]) -> Steps:
+    inner = ("propose_share", "propose_points", "metropolis_step", "allocate_members", "exchange_pair")
+    build = numba.njit(nogil=True)(build_partition)
+    return make_steps(build, with_faults(exchange_module, "exchange", faults, (), inner))
 
 
 def pitman_yor(case: Case) -> PartitionPrior:
@@ -75,9 +82,8 @@ def p_value(
     posterior = posterior_under(case, prior)
     delta = delta_of_prior(prior.log_tau2)
     assert delta is not None
-    arguments: tuple[Any, ...] = (rng,) if fault is None else (rng, fault)
     starts = posterior.draw(replicates, rng)
-    codes, changed = (steps or sound_steps())(case.likelihood, starts, delta, arguments)
+    codes, changed = (steps or sound_steps())(case.likelihood, starts, delta, (rng, fault))
     assert changed > 500
     return chi_square_p_value(posterior.count(codes), posterior.probabilities)
 
@@ -97,7 +103,7 @@ def test_exchanges_from_the_posterior_are_the_posterior(name: str, prior: str) -
     assert p_value(name, prior) > 1e-4
 
 
-CONSTANTS = {
+CONSTANTS = SMALL_PAIRS | {
     "few steps": Fault("STEPS = 200", "STEPS = 10"),
     "few blocks count as separate": Fault("LEAST_OVERLAP = 1.0", "LEAST_OVERLAP = 0.2"),
 }
@@ -132,9 +138,7 @@ FAULTS = CONSTANTS | {
 
 @cache
 def faulty_steps() -> Steps:
-    inner = ("propose_share", "propose_points", "metropolis_step", "allocate_members", "exchange_pair")
-    build = numba.njit(nogil=True)(build_partition)
-    return make_steps(build, with_faults(exchange_module, "exchange", FAULTS, (), inner))
+    return steps_with(FAULTS)
 
 
 @pytest.mark.parametrize("fault", list(FAULTS)[len(CONSTANTS) :])
