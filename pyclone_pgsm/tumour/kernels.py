@@ -215,6 +215,29 @@ def log_sum_exp(terms):
     return top + math.log(total)
 
 
+# These loops are not array expressions, which would take three seconds to compile.
+
+
+@inner(nogil=True)
+def add_weight(table, log_weight):
+    """Add the log prior weight of a genotype, unless it is 0."""
+    if log_weight != 0.0:
+        for i in range(len(table)):
+            for k in range(table.shape[1]):
+                table[i, k] += log_weight
+
+
+@inner(nogil=True)
+def subtract_top(row):
+    """Subtract the largest value from all values, and return it."""
+    top = row[0]
+    for k in range(1, len(row)):
+        top = max(top, row[k])
+    for k in range(len(row)):
+        row[k] -= top
+    return top
+
+
 @inner(nogil=True)
 def divide_by_first(table):
     """Replace table[psi], psi > 0, by exp(table[psi] - table[0])."""
@@ -286,8 +309,7 @@ def fill_group(xi, ref, alt, states, tumour_content, error_rate, grid, s):
             variant_share(states[psi], tumour_content, error_rate, block, mean[:size], complement[:size])
             fill_moments(alt_table[psi], alts, mean[:size], complement[:size], s)
             fill_moments(ref_table[psi], refs, complement[:size], mean[:size], s)
-            if states[psi, 7] != 0.0:
-                alt_table[psi] += states[psi, 7]
+            add_weight(alt_table[psi], states[psi, 7])
         mix(xi[:, first : first + size], alt_at, ref_at, alt_table[:, :, :size], ref_table[:, :, :size])
 
 
@@ -340,6 +362,4 @@ def fill_grid(
             fill_group(xi[rows], ref[rows], alt[rows], psi, tumour_content[g], error_rate[g], grid, s)
         for u in range(rows.start, rows.stop):
             constant = log_deep_constant(alt[u], ref[u], s) if is_deep else log_constant(alt[u], ref[u], s)
-            top = xi[u].max()
-            xi[u] -= top
-            xi_max[u] = top + constant - math.log(len(psi))
+            xi_max[u] = subtract_top(xi[u]) + constant - math.log(len(psi))
