@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.jit.compiling import inner
 from pyclone_pgsm.likelihoods.pyclone.prevalences import draw_point
 from pyclone_pgsm.partition import fill_block
+from pyclone_pgsm.samplers.split_merge import closure_of_pair
 
 STEPS = 200  # Metropolis steps of a move
 LEAST_MEMBERS = 500  # smaller pairs are left alone: Gibbs sweeps do as well there in the same time
@@ -81,26 +82,19 @@ class Mixture(NamedTuple):
 @inner(nogil=True)
 def draw_pair(partition, rng):
     """Draw two anchors uniformly; the pair has no members if they are in one block, or too few or too many to move."""
-    labels, sizes = partition.labels, partition.sizes
-    anchors = np.empty(2, np.int64)
-    slots = np.empty(2, np.int64)
-    for s in range(2):
-        anchors[s] = int(rng.random() * len(labels))
-        slots[s] = labels[anchors[s]]
-    n = sizes[slots[0]] + sizes[slots[1]] - 2
-    if slots[0] == slots[1] or not LEAST_MEMBERS <= n <= MOST_MEMBERS:
+    T = len(partition.labels)
+    anchors = np.array([int(rng.random() * T), int(rng.random() * T)])
+    closure, slots, num_blocks = closure_of_pair(partition, anchors)
+    n = len(closure) - 2
+    if num_blocks == 1 or not LEAST_MEMBERS <= n <= MOST_MEMBERS:
         n = 0
     members = np.empty(n, np.int64)
-    filled = 0
-    for i in range(len(labels)):
-        if (
-            filled < n
-            and (labels[i] == slots[0] or labels[i] == slots[1])
-            and i != anchors[0]
-            and i != anchors[1]
-        ):
-            members[filled] = i
-            filled += 1
+    if n > 0:
+        filled = 0
+        for i in closure:
+            if i != anchors[0] and i != anchors[1]:
+                members[filled] = i
+                filled += 1
     return Pair(slots, anchors, members)
 
 
