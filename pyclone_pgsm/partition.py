@@ -165,6 +165,15 @@ def fill_block(likelihood, stat, members):
     likelihood.add_many(stat, members)
 
 
+@inner(**LEAF)
+def fill_log_predictives(likelihood, stats, slots, i, cutoffs, log_p):
+    """Compute log L(y_i | b) of the blocks in some slots; any value below its cutoff may be the result instead.
+
+    Compiled code of this function is shared by all callers, that of the likelihood's method is not.
+    """
+    likelihood.log_predictives(stats, slots, i, cutoffs, log_p)
+
+
 def build_partition(likelihood, labels):
     """Build a partition with canonical labels and freshly computed statistics, which depends on `labels` only.
 

@@ -88,7 +88,7 @@ def make_plan(
         data.options,
         model.hyperparameters,
         rebuild_interval(model, data.num_columns),
-        moves=names_of_moves(settings, len(names)),
+        moves=names_of_moves(settings, len(names), model.has_exchanges),
     )
     others = datasets_of_chain(data, replace(options, hyperparameters=()))
     for name in sorted(others.keys() & set(map(dataset_name, model.hyperparameters))):

@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 import numba
-from numba import config
+from numba import config, types
 from numba.core.bytecode import FunctionIdentity
 
 from pyclone_pgsm.jit.code_cache import cache_code, distrusted, say_once, take_lock
@@ -48,9 +48,10 @@ KERNELS = (
 PACKAGE = Path(__file__).parent.parent
 
 LEAF = {"nogil": True, "_nrt": False}
-"""Options of :func:`inner` for functions that neither create arrays nor call functions that do: references are not
-counted. Counting takes two atomic instructions per array and call, often more than the arithmetic. (With these options
-numba refuses to compile an allocation.)"""
+"""Options of :func:`inner` for functions that create no arrays: references are not counted. Counting takes two atomic
+instructions per array and call, often more than the arithmetic. (With these options numba refuses to compile an
+allocation.) Only such a function may call one that returns arrays: any other caller would release them once too
+often."""
 ALLOCATING = {"nogil": True, "_nrt": True}
 """Options of an inner function that may create arrays, whatever the options of its caller."""
 INNER: dict[str, Any] = {
@@ -77,6 +78,13 @@ class _Inner:
 
     def __init__(self, function: Callable[..., Any], options: dict[str, Any]) -> None:
         self._for_kernels = numba.njit(**options, **INNER)(function)
+        find_template = self._for_kernels.get_call_template
+
+        def find_template_for_any_value(arguments: Any, keywords: Any) -> Any:
+            return find_template([types.unliteral(kind) for kind in arguments], keywords)
+
+        # numba would compile the function again for each constant that is an argument
+        self._for_kernels.get_call_template = find_template_for_any_value
         self._options = options
         functools.update_wrapper(self, function)
 

@@ -41,6 +41,8 @@ class Model(Protocol):
         it is fastest if neighbours have equal data or share memory.
     outliers : (T,) bool or None
         The current outliers. None: the model has no outliers.
+    has_exchanges : bool
+        Whether :meth:`exchange` makes moves.
     """
 
     hyperparameters: tuple[str, ...] = ()
@@ -49,6 +51,7 @@ class Model(Protocol):
     num_observations: int
     order: NDArray[np.int64]
     outliers: NDArray[np.bool_] | None = None
+    has_exchanges: bool = False
 
     def initial_values(self) -> Values:
         """Return the values of the hyperparameters at the start of a chain."""
@@ -104,13 +107,12 @@ class Model(Protocol):
         partition: Partition,
         times: int,
         rng: np.random.Generator,
-    ) -> tuple[int, int]:
-        """Make moves that reallocate the members of two blocks given parameters of these, drawn for this purpose.
+    ) -> int:
+        """Make `times` moves that reallocate the members of two blocks given parameters of these, drawn for this.
 
-        Changes the partition in place. Returns the number of moves, `times` if the model has them, and how many of
-        these changed the partition.
+        Changes the partition in place. Returns how many moves changed it.
         """
-        return 0, 0
+        return 0
 
     def given(self, outliers: NDArray[np.bool_]) -> Model:
         """Return the same model with other outliers."""

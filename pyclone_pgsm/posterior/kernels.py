@@ -20,7 +20,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.jit.compiling import compiled, inner
+from pyclone_pgsm.jit.compiling import LEAF, compiled, inner
 
 OVERLAP, CLUSTER, BLOCK, PLACED = range(4)
 UNPLACED = -1
@@ -62,7 +62,7 @@ def price(sums, draws, adjusted):
     return 0.5 * index + (1.0 - index) * block / pairs
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def put(table, blocks, w, k, value, step):
     """Add an item of weight w, which is in `blocks`, to cluster k; a negative weight removes it."""
     overlap = 0.0
@@ -84,7 +84,7 @@ def put(table, blocks, w, k, value, step):
     table.size[k] += w
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def overlap_gains(table, blocks, w, own, columns, value, out):
     """Compute what an item would add to the overlap sum in each cluster; in its own, what it adds there now."""
     out[:columns] = 0.0

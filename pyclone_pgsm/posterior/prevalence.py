@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.jit.compiling import compiled, inner
+from pyclone_pgsm.jit.compiling import LEAF, compiled, inner
 from pyclone_pgsm.likelihoods.pyclone import PyClone
 from pyclone_pgsm.likelihoods.pyclone.statistic import part_of
 from pyclone_pgsm.posterior.mixture import block_shares
@@ -66,7 +66,7 @@ class Moments(NamedTuple):
     peaks: NDArray[np.int64]
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def _trim(window):
     """Return the first and the last + 1 point of the window without negligible mass at its ends."""
     lo = 0
@@ -128,13 +128,13 @@ def block_posteriors(partitions: Iterable[tuple[PyClone, NDArray[Any]]]) -> Bloc
     )
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def _edge(k, last):
     """Return the left end of grid point k's cell, in grid steps: cells end half-way between points, and at 0 and 1."""
     return min(max(k - 0.5, 0.0), last)
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def _shortest_interval(mass, lo, hi, share):
     """Find the shortest interval with `share` of a distribution on the grid points lo..hi-1, between 0 and 1.
 
@@ -174,7 +174,7 @@ def _shortest_interval(mass, lo, hi, share):
     return best_left / last, best_right / last
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def _mass_above(mass, lo, hi, threshold):
     """Return the mass above a prevalence; the mass of the cell that contains it is split."""
     last = len(mass) - 1.0
@@ -186,13 +186,13 @@ def _mass_above(mass, lo, hi, threshold):
     return total
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def _density(mass, k):
     """Return the density at grid point k, whose cell is half as wide at the ends of the grid."""
     return 2.0 * mass[k] if k == 0 or k == len(mass) - 1 else mass[k]
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def _count_peaks(mass, lo, hi):
     """Count the pieces of the 95 % highest density region with a mass of at least `SMALLEST_PEAK`."""
     highest = 0.0

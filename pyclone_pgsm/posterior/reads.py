@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.jit.compiling import compiled, inner
+from pyclone_pgsm.jit.compiling import LEAF, compiled, inner
 from pyclone_pgsm.tumour.grid import LocusTable, states_of_rows
 from pyclone_pgsm.tumour.kernels import ROUNDING, log_deep, log_deep_constant, variant_share
 
@@ -49,7 +49,7 @@ class ReadsGivenClusters(NamedTuple):
     multiplicity_prob: NDArray[np.float64]
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def tail_over_first(b, n, alpha, beta, odds):
     """Return P(B >= b) / P(B = b) for a beta-binomial, or for a binomial with these odds if alpha is infinite.
 
@@ -75,7 +75,7 @@ def tail_over_first(b, n, alpha, beta, odds):
     return total
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def tails(b, r, mean, complement, s):
     """Return log P(B = b), P(B <= b) and P(B >= b); the tail away from the mean is summed and gives the other."""
     n = b + r
@@ -90,7 +90,7 @@ def tails(b, r, mean, complement, s):
     return log_mass, lower, upper
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def mutant_copies(state, prevalence):
     """Return the number of mutant copies in most of the cells with the mutation (see `variant_share`)."""
     if state[5] == 0.0:

@@ -11,7 +11,8 @@ import math
 
 import numpy as np
 
-from pyclone_pgsm.jit.compiling import inner
+from pyclone_pgsm.jit.compiling import ALLOCATING, inner
+from pyclone_pgsm.partition import fill_log_predictives
 from pyclone_pgsm.samplers.gibbs import LARGEST_EXPONENT
 from pyclone_pgsm.samplers.split_merge import closure_of
 
@@ -32,7 +33,7 @@ def other_blocks(partition, slot, other_slot):
 def log_predictives_of(likelihood, partition, slots, i):
     """Return log L(y_i | y_b) of the blocks in `slots`."""
     log_p = np.empty(len(slots))
-    likelihood.log_predictives(partition.stats, slots, i, np.full(len(slots), -np.inf), log_p)
+    fill_log_predictives(likelihood, partition.stats, slots, i, np.full(len(slots), -np.inf), log_p)
     return log_p
 
 
@@ -68,7 +69,7 @@ def close_anchors(likelihood, partition, rng):
     return np.array([first, members[int(rng.random() * len(members))]])
 
 
-@inner(nogil=True)
+@inner(**ALLOCATING)
 def log_anchor_odds(likelihood, partition, first, second_slot, others, sizes):
     """Return log h(s | split) - log h(s | merged).
 

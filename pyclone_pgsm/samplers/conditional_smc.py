@@ -167,7 +167,7 @@ def run_particles(likelihood, targets, path, settings, one_merged, blocks, works
     return chosen, particles.blocks[chosen, 0], particles.blocks[chosen, 1]
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def start_blocks(likelihood, pool, sigma):
     """Make the blocks of the first anchor, of the second, and of both."""
     empty_pool(pool)

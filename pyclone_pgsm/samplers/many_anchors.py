@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pyclone_pgsm.jit.compiling import inner
+from pyclone_pgsm.jit.compiling import LEAF, inner
 from pyclone_pgsm.partition import close_slot, copy_row, fill_block, open_slot, with_free_slots
 from pyclone_pgsm.samplers.particle_blocks import (
     compute_log_joins,
@@ -97,7 +97,7 @@ def with_number(particles, num, reference):
     )
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def shuffle(rng, values, first, last):
     """Put ``values[first:last]`` into a random order."""
     for t in range(last - 1, first, -1):
@@ -141,7 +141,7 @@ def closure_of_anchors(rng, labels, anchors, num_slots):
     return sigma, slots, num_blocks, number
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def predict_joins(likelihood, log_tau2, particles, pool, i):
     """Compute ``pool.log_join`` of all blocks of all particles."""
     pool.log_join[:] = np.nan
@@ -152,7 +152,7 @@ def predict_joins(likelihood, log_tau2, particles, pool, i):
     compute_log_joins(likelihood, pool, count, i)
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def open_block(likelihood, log_tau2, pool, i):
     """Take an empty block from the pool, which particles may open with observation i."""
     fresh = take_block(pool)
@@ -212,7 +212,7 @@ def resample_if_uneven(rng, settings, particles, is_last, weights, pool):
     return compact(particles, pool)
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def weigh_choices(particles, p, fresh, log_open, anneal, pool, log_step, log_gamma):
     """Compute what each choice of particle p, a block to join or a new one, adds to its weight; return their number.
 
@@ -245,7 +245,7 @@ def weigh_choices(particles, p, fresh, log_open, anneal, pool, log_step, log_gam
     return choices
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def add_child(particles, p, choice, fresh, pool, children, new_num):
     """Give child `new_num` the blocks of its parent p, and a new one if that is its choice."""
     k = particles.num_blocks[p]
@@ -316,7 +316,7 @@ def propose(rng, scheme, particles, reference_choice, fresh, log_open, anneal, c
     return with_number(children, new_num, new_reference)
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def put_blocks(partition, sigma, slots, num_before, particles, chosen, path, pool):
     """Copy the blocks of the particle `chosen`, and the allocations along its path, into the partition."""
     s = particles.blocks.shape[1]

@@ -9,7 +9,7 @@ import numpy as np
 from numba.extending import register_jitable
 
 from pyclone_pgsm.jit.compiling import LEAF, inner
-from pyclone_pgsm.partition import copy_row, log_size_ratio
+from pyclone_pgsm.partition import copy_row, fill_log_predictives, log_size_ratio
 
 
 class BlockPool(NamedTuple):
@@ -109,15 +109,9 @@ def request_log_join(pool, log_tau2, block, count, negligible):
 
 
 @inner(**LEAF)
-def fill_results(likelihood, pool, count, i):
-    """Compute log L(y_i | b) of the first `count` blocks of ``slots``; compiled once for all callers."""
-    likelihood.log_predictives(pool.stats, pool.slots[:count], i, pool.cutoffs, pool.results)
-
-
-@inner(**LEAF)
 def compute_log_joins(likelihood, pool, count, i):
     """Compute log_join = log tau2(|b| + 1) / tau2(|b|) L(y_i | b) of the requested blocks; return the smallest."""
-    fill_results(likelihood, pool, count, i)
+    fill_log_predictives(likelihood, pool.stats, pool.slots[:count], i, pool.cutoffs, pool.results)
     smallest = np.inf
     for k in range(count):
         block = pool.slots[k]
@@ -131,7 +125,7 @@ def predict(likelihood, pool, block, i):
     """Return log L(y_i | b) of one block."""
     pool.slots[0] = block
     pool.cutoffs[0] = -np.inf
-    fill_results(likelihood, pool, 1, i)
+    fill_log_predictives(likelihood, pool.stats, pool.slots[:1], i, pool.cutoffs, pool.results)
     return pool.results[0]
 
 

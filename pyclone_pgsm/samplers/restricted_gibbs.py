@@ -13,7 +13,7 @@ way, to the current split. See :mod:`pyclone_pgsm.samplers.split_proposals` for 
 
 import numpy as np
 
-from pyclone_pgsm.jit.compiling import inner
+from pyclone_pgsm.jit.compiling import LEAF, inner
 from pyclone_pgsm.partition import log_size_ratio, with_free_slots
 from pyclone_pgsm.samplers.split_proposals import SLOTS, begin, choose_side, conclude
 
@@ -21,7 +21,7 @@ from pyclone_pgsm.samplers.split_proposals import SLOTS, begin, choose_side, con
 @inner(nogil=True)
 def split_at_random(likelihood, stats, split, rng):
     """Draw the side of each observation except the anchors with probability 1/2, and make the blocks."""
-    sigma, sides, slots, sizes = split
+    sigma, sides, slots, sizes, _, _ = split
     members = np.empty((2, len(sigma)), np.int64)
     for side in range(2):
         members[side, 0] = sigma[side]
@@ -36,7 +36,7 @@ def split_at_random(likelihood, stats, split, rng):
         likelihood.add_many(stats[slots[side]], members[side, : sizes[side]])
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def scan(likelihood, log_tau2, stats, split, wanted, least, rng):
     """Make a restricted Gibbs scan, which changes the split, and return the log probability of its choices.
 
@@ -47,16 +47,14 @@ def scan(likelihood, log_tau2, stats, split, wanted, least, rng):
     least : float
         Stop if the log probability falls below this: any value below it then serves as the result.
     """
-    sigma, sides, slots, sizes = split
-    log_join = np.empty(2)
-    cuts = np.full(1, -np.inf)
+    sigma, sides, slots, sizes, log_join, cutoffs = split
     log_q = 0.0
     for t in range(2, len(sigma)):
         i = sigma[t]
         own = sides[t]
         other = 1 - own
         log_join[own] = likelihood.log_predictive_without(stats[slots[own]], i)
-        likelihood.log_predictives(stats, slots[other : other + 1], i, cuts, log_join[other : other + 1])
+        likelihood.log_predictives(stats, slots[other : other + 1], i, cutoffs, log_join[other : other + 1])
         log_join[own] += log_size_ratio(log_tau2, sizes[own] - 1)
         log_join[other] += log_size_ratio(log_tau2, sizes[other])
         side, log_p = choose_side(log_join, wanted[t], rng)
@@ -102,4 +100,5 @@ def restricted_gibbs(likelihood, prior, partition, anchors, scans, rng):
         wanted[:] = -1
     launch(likelihood, prior.log_tau2, partition.stats, split, scans, rng)
     log_q = scan(likelihood, prior.log_tau2, partition.stats, split, wanted, least, rng)
-    return conclude(likelihood, prior, partition, anchors, False, attempt, log_q)
+    before, after = conclude(likelihood, prior, partition, anchors, False, attempt, log_q)
+    return partition, before, after

@@ -9,15 +9,13 @@ The product of these probabilities is q(split | sigma). For a merge, q is the pr
 the current split. See :mod:`pyclone_pgsm.samplers.split_proposals` for the acceptance probability.
 """
 
-import numpy as np
-
-from pyclone_pgsm.jit.compiling import inner
-from pyclone_pgsm.partition import log_size_ratio, with_free_slots
+from pyclone_pgsm.jit.compiling import LEAF, inner
+from pyclone_pgsm.partition import fill_log_predictives, log_size_ratio, with_free_slots
 from pyclone_pgsm.samplers.close_blocks import close_anchors
 from pyclone_pgsm.samplers.split_proposals import SLOTS, begin, choose_side, conclude
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def allocate_in_sequence(likelihood, log_tau2, stats, split, drawn, least, rng):
     """Make the blocks of the split and return log q(split | sigma).
 
@@ -28,17 +26,15 @@ def allocate_in_sequence(likelihood, log_tau2, stats, split, drawn, least, rng):
     least : float
         Stop if log q falls below this: any value below it then serves as the result.
     """
-    sigma, sides, slots, sizes = split
+    sigma, sides, slots, sizes, log_join, cutoffs = split
     for side in range(2):
         likelihood.clear(stats[slots[side]])
         likelihood.add(stats[slots[side]], sigma[side])
         sizes[side] = 1
-    log_join = np.empty(2)
-    cuts = np.full(2, -np.inf)
     log_q = 0.0
     for t in range(2, len(sigma)):
         i = sigma[t]
-        likelihood.log_predictives(stats, slots, i, cuts, log_join)
+        fill_log_predictives(likelihood, stats, slots, i, cutoffs, log_join)
         for side in range(2):
             log_join[side] += log_size_ratio(log_tau2, sizes[side])
         side, log_p = choose_side(log_join, -1 if drawn else sides[t], rng)
@@ -53,13 +49,15 @@ def allocate_in_sequence(likelihood, log_tau2, stats, split, drawn, least, rng):
 
 @inner(nogil=True)
 def split_or_merge(likelihood, prior, partition, anchors, are_close, rng):
-    """Make the move from two anchors; `are_close` says whether they were drawn by ``close_anchors``."""
-    partition = with_free_slots(partition, SLOTS)
+    """Make the move from two anchors; return the number of blocks with an anchor before and after it.
+
+    :data:`~.split_proposals.SLOTS` slots must be free; `are_close` says whether ``close_anchors`` drew the anchors.
+    """
     attempt = begin(likelihood, prior, partition, anchors, are_close, rng)
     are_together = attempt.slots[0] == attempt.slots[1]
     if attempt.is_hopeless:
         num_blocks = 1 if are_together else 2
-        return partition, num_blocks, num_blocks
+        return num_blocks, num_blocks
     log_q = allocate_in_sequence(
         likelihood, prior.log_tau2, partition.stats, attempt.split, are_together, attempt.least, rng
     )
@@ -87,7 +85,9 @@ def sams(likelihood, prior, partition, anchors, rng):
     num_blocks_before, num_blocks_after : int
         Number of blocks that contain an anchor (1 or 2).
     """
-    return split_or_merge(likelihood, prior, partition, anchors, False, rng)
+    partition = with_free_slots(partition, SLOTS)
+    before, after = split_or_merge(likelihood, prior, partition, anchors, False, rng)
+    return partition, before, after
 
 
 def close_sams(likelihood, prior, partition, times, rng):
@@ -106,7 +106,8 @@ def close_sams(likelihood, prior, partition, times, rng):
     for _ in range(times):
         anchors = close_anchors(likelihood, partition, rng)
         if anchors[0] != anchors[1]:
-            partition, before, after = split_or_merge(likelihood, prior, partition, anchors, True, rng)
+            partition = with_free_slots(partition, SLOTS)
+            before, after = split_or_merge(likelihood, prior, partition, anchors, True, rng)
             num_split += after > before
             num_merged += after < before
     return partition, num_split, num_merged

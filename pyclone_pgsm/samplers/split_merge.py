@@ -7,7 +7,7 @@ invariant: the particle Gibbs kernel of Algorithm 3 (:mod:`~pyclone_pgsm.sampler
 
 import numpy as np
 
-from pyclone_pgsm.jit.compiling import inner
+from pyclone_pgsm.jit.compiling import LEAF, inner
 from pyclone_pgsm.partition import close_slot, copy_row, fill_block, open_slot, with_free_slots
 from pyclone_pgsm.samplers.conditional_smc import Path, conditional_smc, sample_permutation
 from pyclone_pgsm.samplers.resampling import BOTH_KINDS, OPTIMAL
@@ -98,7 +98,7 @@ def path_of(labels, sigma):
     return Path(sigma, sides)
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def merge_blocks(partition, slots, closure):
     """Move all members of the blocks in these different slots, the closure, to the first slot.
 
@@ -111,7 +111,7 @@ def merge_blocks(partition, slots, closure):
         close_slot(partition, slots[b])
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def put_split(partition, path, new_path, pool, blocks):
     """Copy the drawn allocations, and their two blocks of the pool, into the partition."""
     labels, sigma = partition.labels, path.sigma

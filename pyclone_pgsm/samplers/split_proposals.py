@@ -22,7 +22,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from pyclone_pgsm.jit.compiling import inner
+from pyclone_pgsm.jit.compiling import LEAF, inner
 from pyclone_pgsm.partition import close_slot, copy_row, open_slot
 from pyclone_pgsm.samplers.close_blocks import log_anchor_odds, other_blocks
 from pyclone_pgsm.samplers.conditional_smc import sample_permutation
@@ -44,18 +44,28 @@ class Split(NamedTuple):
         Slots with the statistics of the two blocks.
     sizes : (2,) int64
         Number of observations in each.
+    log_weights, cutoffs : (2,) float64
+        Workspace for the weights of the two blocks when an observation is allocated; no weight is negligible.
     """
 
     sigma: np.ndarray
     sides: np.ndarray
     slots: np.ndarray
     sizes: np.ndarray
+    log_weights: np.ndarray
+    cutoffs: np.ndarray
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def free_slot(partition, number):
     """Return the slot that the `number`-th call of ``open_slot``, counted from 0, would open."""
     return partition.active[partition.counter[0] + number]
+
+
+@inner(nogil=True)
+def make_split(sigma, sides, slots):
+    """Return a split whose blocks are yet to be made."""
+    return Split(sigma, sides, slots, np.zeros(2, np.int64), np.empty(2), np.full(2, -np.inf))
 
 
 @inner(nogil=True)
@@ -68,16 +78,17 @@ def draw_split(partition, anchors, closure, rng):
     sides = path_of(partition.labels, sigma).sides
     sides[1] = 1
     slots = np.array([free_slot(partition, 0), free_slot(partition, 1)])
-    return Split(sigma, sides, slots, np.zeros(2, np.int64))
+    return make_split(sigma, sides, slots)
 
 
 @inner(nogil=True)
 def empty_split():
     """Return a placeholder for a split that will not be used."""
-    return Split(np.empty(0, np.int64), np.empty(0, np.int8), np.empty(0, np.int64), np.empty(0, np.int64))
+    none = np.empty(0, np.int64)
+    return make_split(none, np.empty(0, np.int8), none)
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def choose_side(log_weights, wanted, rng):
     """Draw a side in proportion to its weight, or take `wanted` unless -1; return it and its log probability."""
     best = max(log_weights[0], log_weights[1])
@@ -88,7 +99,7 @@ def choose_side(log_weights, wanted, rng):
     return side, log_weights[side] - log_sum
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def log_split_odds(likelihood, prior, stats, num_others, slots, sizes, merged):
     """Return log pi(split) / pi(merged); -inf if the prior rules out that many blocks, so that a merge is accepted.
 
@@ -127,7 +138,7 @@ def make_merged_block(likelihood, partition, slots, closure):
     return merged
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def accept_split(partition, slot, split):
     """Put the two new blocks into use and free the slot of the old one."""
     for side in range(2):
@@ -194,16 +205,16 @@ def begin(likelihood, prior, partition, anchors, are_close, rng):
     return Attempt(slots, closure, others, merged, split, log_u, least, is_hopeless)
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def conclude(likelihood, prior, partition, anchors, are_close, attempt, log_q):
-    """Accept or reject the attempted move, given log q of its split; returns what the move returns."""
+    """Accept or reject the attempted move, given log q of its split; return the number of blocks before and after."""
     slots, closure, others, merged, split, log_u, least, _ = attempt
     if slots[0] != slots[1]:
         if log_q <= least:
-            return partition, 2, 2
+            return 2, 2
         copy_row(partition.stats, merged, partition.stats, slots[0])
         merge_blocks(partition, slots, closure)
-        return partition, 2, 1
+        return 2, 1
     log_odds = log_split_odds(
         likelihood, prior, partition.stats, len(others), split.slots, split.sizes, merged
     )
@@ -211,6 +222,6 @@ def conclude(likelihood, prior, partition, anchors, are_close, attempt, log_q):
         second_slot = split.slots[1 if split.sigma[0] == anchors[0] else 0]
         log_odds += log_anchor_odds(likelihood, partition, anchors[0], second_slot, others, split.sizes)
     if log_u >= log_odds - log_q:
-        return partition, 1, 1
+        return 1, 1
     accept_split(partition, slots[0], split)
-    return partition, 1, 2
+    return 1, 2

@@ -99,7 +99,7 @@ def sequential_split_merge(
 
 
 def close_split_merge(model: Model, settings: Settings, likelihood: Any, proposal: AnchorProposal) -> Step:
-    """Make the step of SAMS with anchors in close blocks, and of exchanges between blocks if the model has them."""
+    """Make the step of SAMS with anchors in close blocks."""
     likelihood_class = type(likelihood)
     moves = compiled_for(close_sams, likelihood_class)
     times = settings.close_moves or 0
@@ -109,9 +109,19 @@ def close_split_merge(model: Model, settings: Settings, likelihood: Any, proposa
     ) -> tuple[Partition, MoveInfo]:
         await_precompiled(close_sams, likelihood_class)
         partition, num_split, num_merged = moves(likelihood, prior, partition, times, rng)
-        num_exchanges, num_exchanged = model.exchange(likelihood, prior, partition, times, rng)
-        num_changed = num_split + num_merged + num_exchanged
-        return partition, MoveInfo(times + num_exchanges, num_changed, num_split, num_merged)
+        return partition, MoveInfo(times, num_split + num_merged, num_split, num_merged)
+
+    return step
+
+
+def exchange_members(model: Model, settings: Settings, likelihood: Any, proposal: AnchorProposal) -> Step:
+    """Make the step of exchanges of members between two blocks, as many as moves of close blocks."""
+    times = settings.close_moves or 0
+
+    def step(
+        likelihood: Any, prior: PartitionPrior, partition: Partition, rng: np.random.Generator
+    ) -> tuple[Partition, MoveInfo]:
+        return partition, MoveInfo(times, model.exchange(likelihood, prior, partition, times, rng), 0, 0)
 
     return step
 
@@ -151,22 +161,28 @@ MOVES: dict[str, Callable[[Model, Settings, Any, AnchorProposal], Step]] = {
     "gibbs": gibbs,
     "pgsm": particle_gibbs,
     "close": close_split_merge,
+    "exchange": exchange_members,
     "sams": sequential_split_merge,
     "restricted-gibbs": restricted_gibbs_split_merge,
 }
-"""Functions that make the step of each move: those of :data:`~pyclone_pgsm.sampling.settings.SAMPLERS`, and ``close``.
+"""Functions that make the step of each move: those of :data:`~pyclone_pgsm.sampling.settings.SAMPLERS`,
+``close`` and ``exchange``.
 
 They take the model, the resolved settings, a likelihood of the class that the steps will use, and the anchor proposal
 of the chain.
 """
 
 
-def names_of_moves(settings: Settings, num_observations: int) -> tuple[str, ...]:
-    """Return the moves of an iteration in order; only "gibbs" if there are fewer observations than anchors."""
+def names_of_moves(settings: Settings, num_observations: int, has_exchanges: bool) -> tuple[str, ...]:
+    """Return the moves of an iteration in order; only "gibbs" if there are fewer observations than anchors.
+
+    `has_exchanges` is an attribute of the model.
+    """
     if num_observations < settings.anchors or settings.sampler == "gibbs":
         return ("gibbs",)
     *before, last = settings.steps
-    return (*before, "close", last) if settings.close_moves else (*before, last)
+    added = ("close", "exchange") if has_exchanges else ("close",)
+    return (*before, *added, last) if settings.close_moves else (*before, last)
 
 
 def make_steps(model: Model, settings: Settings, values: Values, anchors: AnchorProposal) -> list[Step]:
@@ -177,5 +193,5 @@ def make_steps(model: Model, settings: Settings, values: Values, anchors: Anchor
     likelihood = model.likelihood(values)
     return [
         MOVES[name](model, settings, likelihood, anchors)
-        for name in names_of_moves(settings, model.num_observations)
+        for name in names_of_moves(settings, model.num_observations, model.has_exchanges)
     ]

@@ -143,7 +143,7 @@ class Trace:
         prior, T = self.options.prior, len(self.data.names)
         if prior.get("name") == "custom" and len(prior["log_tau2"]) != T + 1:
             raise Fault("config.options.prior.log_tau2", f"has {len(prior['log_tau2'])} numbers, not {T + 1}")
-        moves = names_of_moves(self.options.settings, T)
+        moves = names_of_moves(self.options.settings, T, "exchange" in self.options.moves)
         if self.options.moves not in ((), moves):
             raise Fault("config.options.moves", f"are not those of the settings, {', '.join(moves)}")
 

@@ -24,7 +24,7 @@ from pyclone_pgsm.trace.structure import LARGEST_INT, read
 from pyclone_pgsm.trace.values import Fault, Values, refuse, shown, within
 from pyclone_pgsm.tumour.model import watched_cells
 
-FORMAT = "pyclone-pgsm trace 3"
+FORMAT = "pyclone-pgsm trace 4"
 LABEL_TYPES = ("uint8", "uint16", "uint32")
 NUMBERED = "blocks are numbered from 0 by first appearance"
 FLAG = Values(

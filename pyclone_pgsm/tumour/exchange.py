@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.jit.compiling import inner
+from pyclone_pgsm.jit.compiling import ALLOCATING, LEAF, inner
 from pyclone_pgsm.likelihoods.pyclone.prevalences import draw_point
 from pyclone_pgsm.partition import fill_block
 from pyclone_pgsm.samplers.split_merge import closure_of_pair
@@ -98,7 +98,7 @@ def draw_pair(partition, rng):
     return Pair(slots, anchors, members)
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def fill_factors(likelihood, members, d, point, factors):
     """Compute L(y_kd | phi) of the members at one grid point, relative to its largest value on the grid."""
     for k in range(len(members)):
@@ -106,7 +106,7 @@ def fill_factors(likelihood, members, d, point, factors):
         factors[k] = likelihood.likelihood[row, point] if row >= 0 else 1.0
 
 
-@inner(nogil=True, error_model="numpy")
+@inner(**LEAF, error_model="numpy")
 def fill_totals(share, factors, totals):
     """Compute the totals of :class:`Mixture`."""
     D, n = factors.shape[1:]
@@ -132,7 +132,7 @@ def make_mixture(likelihood, share, points, members):
     return Mixture(np.array([share]), points.copy(), factors, totals)
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def component(mixture, s, k):
     """Return the term of component s in the total of member k."""
     term = mixture.share[0] if s == 0 else 1.0 - mixture.share[0]
@@ -156,18 +156,18 @@ def is_separate(likelihood, share, points, tested, n):
     return misallocated * n / len(tested) < LEAST_OVERLAP
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def log_uniform(lowest, highest, rng):
     """Draw a number whose logarithm is uniform."""
     return lowest * (highest / lowest) ** rng.random()
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def is_possible(share):
     return SMALLEST_SHARE < share < 1.0
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def propose_share(mixture, proposed, delta, rng):
     """Propose w on the scale of its log odds; return the log ratio of the density's factors that are not totals."""
     w, n = mixture.share[0], len(mixture.totals)
@@ -180,7 +180,7 @@ def propose_share(mixture, proposed, delta, rng):
     return (1.0 + delta) * math.log(new / w * (1.0 - new) / (1.0 - w))
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def propose_points(likelihood, pair, mixture, proposed, d, rng):
     """Propose both prevalences in sample d; return the log ratio of the density's factors that are not totals."""
     G = likelihood.xi.shape[1]
@@ -200,7 +200,7 @@ def propose_points(likelihood, pair, mixture, proposed, d, rng):
     return log_ratio
 
 
-@inner(nogil=True, error_model="numpy")
+@inner(**LEAF, error_model="numpy")
 def log_ratio_of_totals(new, old):
     """Return log prod_k new_k / old_k; -inf if a new one is too small."""
     log_ratio = 0.0
@@ -215,7 +215,7 @@ def log_ratio_of_totals(new, old):
     return log_ratio + math.log(ratio)
 
 
-@inner(nogil=True)
+@inner(**ALLOCATING)
 def copy_mixture(source, target, d):
     """Copy the share, the totals, and unless d = D what depends on the prevalences in sample d."""
     target.share[0] = source.share[0]
@@ -226,7 +226,7 @@ def copy_mixture(source, target, d):
             target.factors[s, d, :] = source.factors[s, d]
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def metropolis_step(likelihood, pair, delta, mixture, proposed, rng):
     """Change the share or the prevalences in one sample; `proposed` equals `mixture` before and after."""
     D = likelihood.index.shape[1]

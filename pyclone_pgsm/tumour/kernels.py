@@ -19,7 +19,7 @@ import math
 
 import numpy as np
 
-from pyclone_pgsm.jit.compiling import compiled, inner
+from pyclone_pgsm.jit.compiling import LEAF, compiled, inner
 
 DEEPEST_TABLE = 1 << 15  # reads; above, cancellation would cost more than about 1e-11 nats
 BLOCK_BYTES = 1 << 18  # size of the tables for a block of grid points: fits in the second-level cache
@@ -32,7 +32,7 @@ ROUNDING = 1e-9  # tolerance in comparisons of prevalences and shares
 HALF_LOG_2PI = 0.5 * math.log(2.0 * math.pi)
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def stirling_error(x):
     """Return log Gamma(x) - [(x - 1/2) log x - x + (1/2) log 2 pi], for x > 0."""
     if x < 10.0:
@@ -43,7 +43,7 @@ def stirling_error(x):
     return y * (1 / 12 - z * (1 / 360 - z * (1 / 1260 - z * tail)))
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def log_constant(b, r, s):
     """Return log P(b | n) - T_b(mean) - T_r(1 - mean), which does not depend on the mean."""
     b, r = float(b), float(r)
@@ -59,7 +59,7 @@ def log_constant(b, r, s):
     return value
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def log_deep_constant(b, r, s):
     """Return log P(b | n) - `log_deep`, which does not depend on the mean."""
     b, r = float(b), float(r)
@@ -73,7 +73,7 @@ def log_deep_constant(b, r, s):
     return value
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def log_deep(b, r, mean, complement, s):
     """Return the part of log P(b | n, mean, s) that depends on the mean, without cancellation at any depth.
 
@@ -95,7 +95,7 @@ def log_deep(b, r, mean, complement, s):
     return value
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def allele_shares(mutant, copies, error_rate):
     """Return the shares of reads with and without the mutation, from cells with `mutant` of `copies` copies."""
     if copies == 0.0:
@@ -106,7 +106,7 @@ def allele_shares(mutant, copies, error_rate):
     )
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def variant_share(state, tumour_content, error_rate, prevalence, mean, complement):
     """Fill mean = xi(psi, x_k, t), the share of variant reads, and complement = 1 - mean.
 
@@ -203,7 +203,7 @@ def distinct(counts):
     return values[:found], where
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def log_sum_exp(terms):
     top = terms[0]
     for value in terms[1:]:
@@ -218,7 +218,7 @@ def log_sum_exp(terms):
 # These loops are not array expressions, which would take three seconds to compile.
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def add_weight(table, log_weight):
     """Add the log prior weight of a genotype, unless it is 0."""
     if log_weight != 0.0:
@@ -227,7 +227,7 @@ def add_weight(table, log_weight):
                 table[i, k] += log_weight
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def subtract_top(row):
     """Subtract the largest value from all values, and return it."""
     top = row[0]
@@ -238,7 +238,7 @@ def subtract_top(row):
     return top
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def divide_by_first(table):
     """Replace table[psi], psi > 0, by exp(table[psi] - table[0])."""
     for psi in range(1, len(table)):
@@ -247,7 +247,7 @@ def divide_by_first(table):
                 table[psi, i, k] = math.exp(table[psi, i, k] - table[0, i, k])
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def largest_excess(table):
     """Return max(0, largest table[psi] - table[0])."""
     excess = 0.0

@@ -175,6 +175,7 @@ class PyCloneModel(Model):
         weights = [] if self._components is None else weight_names(sample_ids)
         self.hyperparameters: tuple[str, ...] = (*choices, *weights)
         self.num_observations = len(table.index)
+        self.has_exchanges = self.num_observations >= LEAST_MEMBERS
         # for each part, the positions of its precision, error rate and tumour content among the hyperparameters
         self._sources = [
             (
@@ -344,11 +345,12 @@ class PyCloneModel(Model):
         partition: Partition,
         times: int,
         rng: np.random.Generator,
-    ) -> tuple[int, int]:
-        """Make the moves of :mod:`~pyclone_pgsm.tumour.exchange`; none if the prior does not allow them."""
-        if self.num_observations < LEAST_MEMBERS or (delta := delta_of_prior(prior.log_tau2)) is None:
-            return 0, 0
-        return times, int(compiled_for(exchange, PyClone)(likelihood, partition, delta, times, rng))
+    ) -> int:
+        """Make the moves of :mod:`~pyclone_pgsm.tumour.exchange`; none changes anything if the prior rules them out."""
+        delta = delta_of_prior(prior.log_tau2)
+        if delta is None:
+            return 0
+        return int(compiled_for(exchange, PyClone)(likelihood, partition, delta, times, rng))
 
     def watched(self, likelihood: PyClone, partition: Partition) -> NDArray[np.float32]:
         """Return the posterior means, given the partition, of the prevalences of :func:`watched_cells`, (W,).

@@ -352,7 +352,7 @@ def test_anchor_proposal_follows_the_number_of_anchors(settings, proposal):
 @pytest.mark.parametrize(
     ("sampler", "expected"),
     [
-        ("mixed", ["gibbs", "close", "pgsm"]),
+        ("mixed", ["gibbs", "close", "exchange", "pgsm"]),
         ("gibbs", ["gibbs"]),
         ("pgsm", ["pgsm"]),
         ("mixed-sams", ["gibbs", "sams"]),
@@ -365,7 +365,7 @@ def test_steps_of_an_iteration(sampler, expected, monkeypatch):
         monkeypatch.setitem(moves.MOVES, name, lambda *_, name=name: name)
     settings = Settings(sampler=sampler, sweeps=2, moves=3, close_moves=2 if sampler == "mixed" else None)
     for T in (1, 2, 40):
-        model = SimpleNamespace(num_observations=T, likelihood=lambda _: None)
+        model = SimpleNamespace(num_observations=T, has_exchanges=True, likelihood=lambda _: None)
         steps = moves.make_steps(model, settings, (), None)
         assert steps == (expected if T > 1 else ["gibbs"])
 

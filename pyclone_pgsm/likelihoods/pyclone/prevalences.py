@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.jit.compiling import compiled_for, inner
+from pyclone_pgsm.jit.compiling import LEAF, compiled_for, inner
 from pyclone_pgsm.likelihoods.pyclone.likelihood import PyClone
 from pyclone_pgsm.likelihoods.pyclone.statistic import part_of
 from pyclone_pgsm.partition import Partition
@@ -32,7 +32,7 @@ def points_of_blocks(likelihood, uniform, partition):
     return points
 
 
-@inner(nogil=True)
+@inner(**LEAF)
 def draw_point(likelihood, stat, d, uniform):
     """Return the grid point at which the posterior's distribution function exceeds a uniform draw."""
     part = part_of(0, d, likelihood.xi.shape[1], likelihood.low.shape[1])
