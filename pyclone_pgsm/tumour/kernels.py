@@ -299,18 +299,18 @@ def fill_group(xi, ref, alt, states, tumour_content, error_rate, grid, s):
     num_states = len(states)
     width = BLOCK_BYTES // (8 * num_states * (len(alts) + len(refs)))
     width = min(max(width, NARROWEST_BLOCK), WIDEST_BLOCK, len(grid))
-    alt_table = np.empty((num_states, len(alts), width))
-    ref_table = np.empty((num_states, len(refs), width))
-    mean, complement = np.empty(width), np.empty(width)
     for first in range(0, len(grid), width):
         block = grid[first : first + width]
         size = len(block)
+        mean, complement = np.empty(size), np.empty(size)
+        alt_table = np.empty((num_states, len(alts), size))
+        ref_table = np.empty((num_states, len(refs), size))
         for psi in range(num_states):
-            variant_share(states[psi], tumour_content, error_rate, block, mean[:size], complement[:size])
-            fill_moments(alt_table[psi], alts, mean[:size], complement[:size], s)
-            fill_moments(ref_table[psi], refs, complement[:size], mean[:size], s)
+            variant_share(states[psi], tumour_content, error_rate, block, mean, complement)
+            fill_moments(alt_table[psi], alts, mean, complement, s)
+            fill_moments(ref_table[psi], refs, complement, mean, s)
             add_weight(alt_table[psi], states[psi, 7])
-        mix(xi[:, first : first + size], alt_at, ref_at, alt_table[:, :, :size], ref_table[:, :, :size])
+        mix(xi[:, first : first + size], alt_at, ref_at, alt_table, ref_table)
 
 
 @inner(nogil=True)
