@@ -39,23 +39,23 @@ def log_predictives_of(likelihood, partition, slots, i):
 
 @inner(nogil=True)
 def close_anchors(likelihood, partition, rng):
-    """Draw an ordered pair of anchors, (2,) int64, from h(s | c); both are the same if there is no second one."""
+    """Draw an ordered pair of anchors from h(s | c); both are the same if there is no second one."""
     slot = np.int64(partition.active[int(rng.random() * partition.counter[0])])
     members = closure_of(partition.labels, slot, slot, partition.sizes[slot])
     place = int(rng.random() * len(members))
     first = members[place]
     if rng.random() < 0.5:
         if len(members) == 1:
-            return np.array([first, first])
+            return first, first
         other_place = int(rng.random() * (len(members) - 1))
-        return np.array([first, members[other_place + (other_place >= place)]])
+        return first, members[other_place + (other_place >= place)]
     others = other_blocks(partition, slot, slot)
     if len(others) == 0:
-        return np.array([first, first])
+        return first, first
     log_p = log_predictives_of(likelihood, partition, others, first)
     largest = log_p.max()
     if largest == -np.inf:
-        return np.array([first, first])
+        return first, first
     total = 0.0
     for b in range(len(others)):
         log_p[b] = math.exp(log_p[b] - largest)
@@ -66,7 +66,7 @@ def close_anchors(likelihood, partition, rng):
         remainder -= log_p[chosen]
         chosen += 1
     members = closure_of(partition.labels, others[chosen], others[chosen], partition.sizes[others[chosen]])
-    return np.array([first, members[int(rng.random() * len(members))]])
+    return first, members[int(rng.random() * len(members))]
 
 
 @inner(**ALLOCATING)

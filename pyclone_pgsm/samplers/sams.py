@@ -9,6 +9,8 @@ The product of these probabilities is q(split | sigma). For a merge, q is the pr
 the current split. See :mod:`pyclone_pgsm.samplers.split_proposals` for the acceptance probability.
 """
 
+import numpy as np
+
 from pyclone_pgsm.jit.compiling import LEAF, inner
 from pyclone_pgsm.partition import fill_log_predictives, log_size_ratio, with_free_slots
 from pyclone_pgsm.samplers.close_blocks import close_anchors
@@ -102,9 +104,10 @@ def close_sams(likelihood, prior, partition, times, rng):
     num_split, num_merged : int
         Number of moves that split a block, and of moves that merged two.
     """
+    anchors = np.empty(2, np.int64)
     num_split = num_merged = 0
     for _ in range(times):
-        anchors = close_anchors(likelihood, partition, rng)
+        anchors[0], anchors[1] = close_anchors(likelihood, partition, rng)
         if anchors[0] != anchors[1]:
             partition = with_free_slots(partition, SLOTS)
             before, after = split_or_merge(likelihood, prior, partition, anchors, True, rng)

@@ -77,7 +77,8 @@ def draw_split(partition, anchors, closure, rng):
     sigma = sample_permutation(rng, anchors, closure)
     sides = path_of(partition.labels, sigma).sides
     sides[1] = 1
-    slots = np.array([free_slot(partition, 0), free_slot(partition, 1)])
+    first = partition.counter[0]
+    slots = partition.active[first : first + 2].copy()
     return make_split(sigma, sides, slots)
 
 
