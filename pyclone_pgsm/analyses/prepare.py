@@ -147,7 +147,7 @@ def observe(
     for problems in found:
         is_here = (given["file"] == problems.file).to_numpy()
         table = columns_of_frame(prepared.table[is_here], STYLE, problems, given["row"].to_numpy()[is_here])
-        rows.append(rows_of(table, problems, None, rate, "major"))
+        rows.append(rows_of(table, None, rate, "major"))
     observations, left_out = lay_out(rows, found, genotype_prior)
     return observations, [*prepared.left_out, *left_out]
 

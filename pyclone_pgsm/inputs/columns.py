@@ -1,10 +1,7 @@
-"""Reader of text tables: columns, with the line of the file on which each row begins.
+"""Reader of text tables, which returns a `pyclone_pgsm.inputs.table.Table`.
 
 `pyclone_pgsm.inputs.text` undoes compression, encoding and line ends; this module detects separator, header, comments
 and quoting. A `Style` describes what differs between kinds of tables.
-
-A column is stored as codes into its distinct texts. Counts, copy numbers and samples repeat, so later steps process
-each distinct text only once, and a million rows are read in about a second.
 """
 
 from __future__ import annotations
@@ -17,13 +14,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.problems import FileProblems, input_error
+from pyclone_pgsm.inputs.table import Column, Table
 from pyclone_pgsm.inputs.text import open_text
 
 SEPARATORS = "\t,;"
@@ -65,60 +63,7 @@ class Style:
     """A kind of table without a header that loose styles also accept."""
 
 
-@dataclass(frozen=True)
-class Column:
-    """One column of R rows."""
-
-    texts: list[str]
-    """The distinct texts, without surrounding white space, in order of first appearance. A text that occurs with
-    different surrounding white space is listed more than once."""
-    codes: NDArray[np.int32]
-    """(R,) index of each row's text in ``texts``."""
-
-    @classmethod
-    def of_one(cls, text: str, num_rows: int) -> Column:
-        """Return a column with the same text in all rows."""
-        return cls([text], np.zeros(num_rows, np.int32))
-
-    @classmethod
-    def of_series(cls, series: pd.Series) -> Column:
-        """Return a column of a data frame; missing values become empty texts."""
-        if series.dtype == object:  # as text, because pandas takes 1, 1.0 and True for the same
-            series = series.map(str, na_action="ignore")
-        codes, distinct = pd.factorize(series, use_na_sentinel=False)
-        texts = pd.Series(distinct).astype(str).where(pd.notna(distinct), "").str.strip()
-        return cls(texts.tolist(), codes.astype(np.int32))
-
-    def text_of(self, row: int) -> str:
-        """Return the text of row 0..R-1."""
-        return self.texts[self.codes[row]]
-
-    def edited(self, function: Callable[[str], str]) -> Column:
-        """Return the column with the function's value in place of each text."""
-        return Column(list(map(function, self.texts)), self.codes)
-
-    def map(self, function: Callable[[str], Any], dtype: type) -> NDArray:
-        """Return (R,) the function's value for each row's text; it is called once for each distinct text."""
-        return np.array([function(text) for text in self.texts], dtype=dtype)[self.codes]
-
-
-@dataclass(frozen=True)
-class TextTable:
-    """A table of R rows as text, of a file or a data frame."""
-
-    header_line: int | None
-    """Line of the file with the column names, counted from 1; None if there is none."""
-    names: list[str]
-    """All column names of the header."""
-    commented_names: list[str]
-    """Names in the last comment above the header, which may have been meant as the header."""
-    columns: dict[str, Column]
-    """The wanted columns, by name."""
-    lines: NDArray[np.int64]
-    """(R,) lines of the file on which the rows begin, counted from 1; rows of the data frame, counted from 0."""
-
-
-def read_columns(path: Path, style: Style, problems: FileProblems) -> TextTable:
+def read_columns(path: Path, style: Style, problems: FileProblems) -> Table:
     """Read the wanted columns of a table, plain or gzip-compressed.
 
     The separator (tab, comma or semicolon) is the one that yields most wanted column names in the header. Lines that
@@ -150,13 +95,13 @@ def read_columns(path: Path, style: Style, problems: FileProblems) -> TextTable:
         else:
             without = f"{style.headerless.title} without a header" if style.headerless else ""
             note_uneven(uneven, len(names), "the header" if header_line else without, problems)
-    columns = {name: encoders[place].column() for name, place in places.items()}
-    return TextTable(header_line, names, commented_names, columns, np.array(lines, dtype=np.int64))
+    columns = {name: encoders[place].column(name) for name, place in places.items()}
+    return Table(problems, header_line, names, commented_names, columns, np.array(lines, dtype=np.int64))
 
 
 def columns_of_frame(
     frame: pd.DataFrame, style: Style, problems: FileProblems, lines: NDArray[np.int64] | None = None
-) -> TextTable:
+) -> Table:
     """Return the wanted columns of a data frame; note wanted names that occur twice.
 
     ``lines`` are its rows in messages, by default counted from 0.
@@ -164,13 +109,15 @@ def columns_of_frame(
     names = [str(name) for name in frame.columns]
     _note_duplicates(names, style.is_wanted, None, problems)
     columns = {
-        name: Column.of_series(frame.iloc[:, names.index(name)]) for name in names if style.is_wanted(name)
+        name: Column.of_series(name, frame.iloc[:, names.index(name)])
+        for name in names
+        if style.is_wanted(name)
     }
-    return TextTable(None, names, [], columns, np.arange(len(frame)) if lines is None else lines)
+    return Table(problems, None, names, [], columns, np.arange(len(frame)) if lines is None else lines)
 
 
 _Start = tuple[int | None, list[str], list[str], Iterator[Record]]
-"""The first three attributes of a `TextTable`, and its rows."""
+"""``header_line``, ``names`` and ``commented_names`` of a `Table`, and its rows."""
 
 
 def _start(text: Iterator[str], style: Style, problems: FileProblems) -> _Start:
@@ -353,9 +300,9 @@ class _Encoder:
     def extend(self, texts: Sequence[str]) -> None:
         self._chunks.append(np.fromiter(map(self._code_of.__getitem__, texts), np.int32, len(texts)))
 
-    def column(self) -> Column:
+    def column(self, name: str) -> Column:
         codes = np.concatenate([np.empty(0, np.int32), *self._chunks])
-        return Column([text.strip() for text in self._code_of], codes)
+        return Column(name, [text.strip() for text in self._code_of], codes)
 
 
 def other_spelling(names: Sequence[str], spellings: Sequence[str]) -> str | None:

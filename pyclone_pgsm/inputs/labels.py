@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pyclone_pgsm.inputs.cells import Cells
 from pyclone_pgsm.inputs.columns import Style, read_columns
 from pyclone_pgsm.inputs.problems import FileProblems, listed, raise_any
+from pyclone_pgsm.inputs.table import Table
 from pyclone_pgsm.labels import canonical
 
 CLUSTER_COLUMNS = ("cluster_id", "cluster", "label")
@@ -39,14 +39,13 @@ def read_labels(path: Path, names: Sequence[str] | None = None) -> NDArray[np.in
         message = f"one of the columns {', '.join(CLUSTER_COLUMNS)} is expected; the header has "
         raise problems.give_up(message + ", ".join(filter(None, table.names)), table.header_line)
     column = table.columns[where]
-    cells = Cells(table, problems)
     is_empty = column.map(lambda text: text.lower() in _NO_CLUSTER, bool)
-    cells.note(is_empty, where, "a cluster is expected")
+    table.note(is_empty, where, "a cluster is expected")
     raise_any(problems)
     if ID_COLUMN in table.columns:
-        labels = _by_name(cells, ID_COLUMN, where, names)
+        labels = _by_name(table, ID_COLUMN, where, names)
     elif names is not None and table.names[0] != where:
-        labels = _by_name(cells, table.names[0], where, names)
+        labels = _by_name(table, table.names[0], where, names)
     else:
         labels = column.map(str, object).tolist()
         if names is not None and len(names) != len(labels):
@@ -58,16 +57,16 @@ def read_labels(path: Path, names: Sequence[str] | None = None) -> NDArray[np.in
     return canonical(labels).astype(np.int32)
 
 
-def _by_name(cells: Cells, id_column: str, where: str, names: Sequence[str] | None) -> list[str]:
+def _by_name(table: Table, id_column: str, where: str, names: Sequence[str] | None) -> list[str]:
     """Return the cluster of each observation, in the order of `names`, or else of first appearance."""
-    ids, clusters = (cells.column(name).map(str, object) for name in (id_column, where))
-    rows = pd.DataFrame({"cluster": clusters, "line": cells.table.lines}, index=ids)
+    ids, clusters = (table.columns[name].map(str, object) for name in (id_column, where))
+    rows = pd.DataFrame({"cluster": clusters, "line": table.lines}, index=ids)
     first = rows[~rows.index.duplicated()]
     before = first.loc[ids]
     wanted = first.index if names is None else pd.Index(names)
     is_known = rows.index.isin(wanted)
-    cells.note(~is_known, id_column, "not one of the observations")
-    cells.note(
+    table.note(~is_known, id_column, "not one of the observations")
+    table.note(
         is_known & (clusters != before["cluster"].to_numpy()),
         where,
         lambda row: (
@@ -75,7 +74,7 @@ def _by_name(cells: Cells, id_column: str, where: str, names: Sequence[str] | No
         ),
     )
     if missing := wanted[~wanted.isin(first.index)].tolist():
-        cells.problems.add(
+        table.problems.add(
             f"no row for {len(missing)} of the {len(wanted)} observations: {listed(missing, _SHOWN_NAMES)}"
         )
     return first["cluster"].reindex(wanted).dropna().tolist()

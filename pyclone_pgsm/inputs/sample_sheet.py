@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs.cells import Cells
 from pyclone_pgsm.inputs.columns import Style, other_spelling, read_columns
 from pyclone_pgsm.inputs.genome import Sex
 from pyclone_pgsm.inputs.mutations import VariantFile
@@ -98,35 +97,34 @@ def read_sheet(path: Path) -> list[Patient]:
     table = read_columns(path, _STYLE, problems)
     for name in REQUIRED:
         if name not in table.columns:
-            problems.add("this column is missing; expected is " + _STYLE.expected, table.header_line, name)
+            table.note_header("this column is missing; expected is " + _STYLE.expected, name)
     others = [name for name in table.names if name not in REQUIRED + OPTIONAL]
     for name, spellings in _SPELLINGS.items():
         meant = None if name in table.names else other_spelling(others, spellings)
         if meant is not None:
-            problems.add(f"rename this column to {name}", table.header_line, meant)
+            table.note_header(f"rename this column to {name}", meant)
     raise_any(problems)
-    cells = Cells(table, problems)
     columns = {}
     for name, read in _READERS.items():
-        columns[name] = cells.read(name, read, object, "", may_miss=True)
-        if name in _NEVER_EMPTY and name in cells:
-            cells.note(cells.is_empty(name), name, "empty; every row needs it")
+        columns[name] = table.read(name, read, object, "", may_miss=True)
+        if name in _NEVER_EMPTY and name in table:
+            table.note(table.is_empty(name), name, "empty; every row needs it")
     rows = pd.DataFrame(columns, dtype=object)
-    cells.note(
+    table.note(
         rows.duplicated(["patient_id", "sample_id"]).to_numpy(),
         "sample_id",
         "this sample has a row already; several files of a sample go into one cell, separated by ';'",
     )
     sexes = rows["sex"].where(rows["sex"] != "")
     first_sex = sexes.groupby(rows["patient_id"]).transform("first")
-    cells.note(
+    table.note(
         (sexes.notna() & (sexes != first_sex)).to_numpy(),
         "sex",
         "another sex than in an earlier row of this patient; expected one sex per patient",
     )
     num_files = rows["segments"].map(len).groupby(rows["patient_id"]).transform("sum").to_numpy()
-    cells.note(
-        (num_files == 0) & cells.is_empty("segments"),
+    table.note(
+        (num_files == 0) & table.is_empty("segments"),
         "segments",
         "empty; mutations need copy numbers: name the file of segments",
     )

@@ -8,9 +8,9 @@ import numpy as np
 import pandas as pd
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs.cells import Cells
 from pyclone_pgsm.inputs.columns import Style, read_columns
 from pyclone_pgsm.inputs.problems import FileProblems, raise_any
+from pyclone_pgsm.inputs.table import Table
 from pyclone_pgsm.inputs.values import Real
 from pyclone_pgsm.scoring.dream import score_1b, score_1c, score_2a
 from pyclone_pgsm.scoring.metrics import adjusted_rand, coverage, pair_precision_recall, rmse, v_measure
@@ -31,23 +31,22 @@ _NUMBERS = {
 _STYLE = Style("a table of clusters", {*FOUND_COLUMNS, *CLUSTER_COLUMNS, *_NUMBERS}.__contains__)
 
 
-def _read(path: Path, required: Sequence[str]) -> tuple[Cells, pd.DataFrame]:
-    """Return the cells of a table, and its columns: numbers, NaN where there is none, and texts."""
+def _read(path: Path, required: Sequence[str]) -> tuple[Table, pd.DataFrame]:
+    """Return a table as text, and its columns: numbers, NaN where there is none, and texts."""
     problems = FileProblems(str(path))
     table = read_columns(path, _STYLE, problems)
     for name in required:
         if name not in table.columns:
-            problems.add("this column is missing", table.header_line, name)
+            table.note_header("this column is missing", name)
     raise_any(problems)
-    cells = Cells(table, problems)
     columns = {
-        name: cells.read(name, _NUMBERS[name], float, math.nan, may_miss=True)
+        name: table.read(name, _NUMBERS[name], float, math.nan, may_miss=True)
         if name in _NUMBERS
-        else cells.read(name, str, object)
+        else table.read(name, str, object)
         for name in table.columns
     }
     raise_any(problems)
-    return cells, pd.DataFrame(columns)
+    return table, pd.DataFrame(columns)
 
 
 def read_truth(path: Path) -> pd.DataFrame:
@@ -59,7 +58,7 @@ def read_truth(path: Path) -> pd.DataFrame:
     )
     if cluster is None:
         message = f"a column {' or '.join(CLUSTER_COLUMNS)} is expected"
-        raise cells.problems.give_up(message, cells.table.header_line)
+        raise cells.problems.give_up(message, cells.header_line)
     cells.note(cells.is_empty(cluster), cluster, lambda row: "expected the true cluster, -1 for an outlier")
     first = table.groupby("mutation_id")[cluster].transform("first")
     cells.note(

@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 
 from pyclone_pgsm.inputs import values
-from pyclone_pgsm.inputs.cells import Cells, columns_by_part
 from pyclone_pgsm.inputs.columns import Style, read_columns
 from pyclone_pgsm.inputs.genome import Build, chromosome, harmonise_build
 from pyclone_pgsm.inputs.mutations.model import (
@@ -28,6 +27,7 @@ from pyclone_pgsm.inputs.mutations.naming import choose_samples, file_stem
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.problems import FileProblems, raise_any
 from pyclone_pgsm.inputs.read_counts.layout import GENE_NAMES
+from pyclone_pgsm.inputs.table import Table, columns_by_part
 
 EXPECTED = "a VCF, a MAF, or a table with chrom, pos, ref, alt, sample_id, ref_counts and alt_counts"
 _ALLELES = ("ref", "alt")
@@ -90,47 +90,47 @@ def read_table(
     """Read one table. Without a column of samples it holds a single sample, named after the file."""
     known = {name for names in kind.names.values() for name in names}
     table = read_columns(file.path, Style(EXPECTED, lambda name: name.lower() in known), problems)
-    cells = Cells(table, problems, columns_by_part(table.columns, kind.names))
-    _note_missing_columns(cells, kind)
-    if "sample_id" in cells:
-        cells.note(
-            cells.column("sample_id").map(str.__len__, int) == 0,
+    table = Table.by_part(table, columns_by_part(table.columns, kind.names))
+    _note_missing_columns(table, kind)
+    if "sample_id" in table:
+        table.note(
+            table.columns["sample_id"].map(str.__len__, int) == 0,
             "sample_id",
             "empty; every row needs the name of a sample",
         )
     raise_any(problems)
-    names = cells.distinct("sample_id") or [file_stem(file.path)]
+    names = table.distinct("sample_id") or [file_stem(file.path)]
     chosen = choose_samples(file, tumour_samples, names, names, problems)
     raise_any(problems)
-    rows = _rows(cells, chosen, all_filters)
+    rows = _rows(table, chosen, all_filters)
     raise_any(problems)
     used = rows["why_not"] == ""
     left_out = _left_out(rows[~used], problems.file)
     if not used.any():
         raise problems.give_up(why_nothing(len(rows), "rows", left_out), table.header_line)
     kept = rows[used].drop(columns="why_not").reset_index(drop=True)
-    build = _build(cells.distinct("build"))
-    no_filter = all(text in PASSING_FILTERS - {"PASS"} for text in cells.distinct("filter"))
+    build = _build(table.distinct("build"))
+    no_filter = all(text in PASSING_FILTERS - {"PASS"} for text in table.distinct("filter"))
     return Variants(
         table=kept.astype(TYPES).assign(file=problems.file),
         left_out=left_out,
         builds={problems.file: build} if build else {},
-        unfiltered=[problems.file] if "filter" in cells and no_filter else [],
+        unfiltered=[problems.file] if "filter" in table and no_filter else [],
         names=names,
     )
 
 
-def _note_missing_columns(cells: Cells, kind: CallTable) -> None:
+def _note_missing_columns(table: Table, kind: CallTable) -> None:
     """Note required columns that are missing."""
     for part in kind.required:
-        if part not in cells:
+        if part not in table:
             message = "this column is missing"
             if part in ("ref_counts", "alt_counts"):
                 message += f"; {kind.without_counts}"
-            cells.problems.add(message, cells.table.header_line, kind.names[part][0])
-    if len(alleles := [part for part in _ALLELES if part not in cells]) == 1:
+            table.note_header(message, kind.names[part][0])
+    if len(alleles := [part for part in _ALLELES if part not in table]) == 1:
         message = "this column is missing; give both ref and alt, or none of them"
-        cells.problems.add(message, cells.table.header_line, alleles[0])
+        table.note_header(message, alleles[0])
 
 
 def _count(text: str) -> int:
@@ -142,36 +142,36 @@ def _why_filtered(text: str) -> str:
     return not_passed(failed) if failed else ""
 
 
-def _rows(cells: Cells, chosen: Mapping[str, str], all_filters: bool) -> pd.DataFrame:
+def _rows(table: Table, chosen: Mapping[str, str], all_filters: bool) -> pd.DataFrame:
     """Return the rows of the chosen samples, each with the reason why it is not used ("" if it is)."""
-    if "sample_id" in cells:
-        sample_ids = cells.column("sample_id").map(lambda name: chosen.get(name, ""), object)
+    if "sample_id" in table:
+        sample_ids = table.columns["sample_id"].map(lambda name: chosen.get(name, ""), object)
     else:
-        sample_ids = np.full(len(cells), next(iter(chosen.values())), dtype=object)
-    why_not = cells.read("filter", lambda text: "" if all_filters else _why_filtered(text), object)
+        sample_ids = np.full(len(table), next(iter(chosen.values())), dtype=object)
+    why_not = table.read("filter", lambda text: "" if all_filters else _why_filtered(text), object)
     matters = (sample_ids != "") & (why_not == "")
-    ref = cells.read("ref", allele, object, matters=matters)
-    alt = cells.read("alt", allele, object, matters=matters)
-    if "other_alt" in cells:
+    ref = table.read("ref", allele, object, matters=matters)
+    alt = table.read("alt", allele, object, matters=matters)
+    if "other_alt" in table:
         alt = np.where(
-            alt == ref, cells.read("other_alt", allele, object, matters=matters & (alt == ref)), alt
+            alt == ref, table.read("other_alt", allele, object, matters=matters & (alt == ref)), alt
         )
-    ref_counts = cells.read("ref_counts", _count, object, matters=matters)
-    alt_counts = cells.read("alt_counts", _count, object, matters=matters)
+    ref_counts = table.read("ref_counts", _count, object, matters=matters)
+    alt_counts = table.read("alt_counts", _count, object, matters=matters)
     reasons = [
         why_not,
-        np.where(ref_counts == _NO_COUNT, f"{cells.column_of['ref_counts']} has no value", ""),
-        np.where(alt_counts == _NO_COUNT, f"{cells.column_of['alt_counts']} has no value", ""),
-        [why_no_mutation(*pair) if "ref" in cells else "" for pair in zip(ref, alt)],
+        np.where(ref_counts == _NO_COUNT, f"{table.columns['ref_counts'].name} has no value", ""),
+        np.where(alt_counts == _NO_COUNT, f"{table.columns['alt_counts'].name} has no value", ""),
+        [why_no_mutation(*pair) if "ref" in table else "" for pair in zip(ref, alt)],
     ]
     rows = pd.DataFrame(
         {
-            "row": cells.table.lines,
-            "chrom": cells.read("chrom", chromosome, object, matters=matters),
-            "pos": cells.read("pos", _POSITION, object, matters=matters),
+            "row": table.lines,
+            "chrom": table.read("chrom", chromosome, object, matters=matters),
+            "pos": table.read("pos", _POSITION, object, matters=matters),
             "ref": ref,
             "alt": alt,
-            "gene": cells.read("gene", lambda text: " ".join(text.split()), object),
+            "gene": table.read("gene", lambda text: " ".join(text.split()), object),
             "sample_id": sample_ids,
             "ref_counts": ref_counts,
             "alt_counts": alt_counts,

@@ -11,9 +11,10 @@
 import difflib
 from collections.abc import Sequence
 
-from pyclone_pgsm.inputs.columns import TextTable, other_spelling
+from pyclone_pgsm.inputs.columns import other_spelling
 from pyclone_pgsm.inputs.observations import SUBCLONAL
-from pyclone_pgsm.inputs.problems import FileProblems, listed
+from pyclone_pgsm.inputs.problems import listed
+from pyclone_pgsm.inputs.table import Table
 
 REQUIRED = ("mutation_id", "ref_counts", "alt_counts", "major_cn", "minor_cn", "normal_cn")
 OPTIONAL = ("sample_id", "var_counts", "tumour_content", "error_rate", "total_cn", *SUBCLONAL)
@@ -65,9 +66,7 @@ def uses_total_only(names: Sequence[str], genotype_prior: str) -> bool:
     return genotype_prior == "total" and "total_cn" in names and not {"major_cn", "minor_cn"} <= set(names)
 
 
-def note_header_problems(
-    table: TextTable, genotype_prior: str, overridden: Sequence[str], problems: FileProblems
-) -> None:
+def note_header_problems(table: Table, genotype_prior: str, overridden: Sequence[str]) -> None:
     """Note missing columns, and columns that would be ignored because of their spelling.
 
     ``overridden`` are those of ``tumour_content`` and ``error_rate`` that options replace in every sample.
@@ -80,22 +79,22 @@ def note_header_problems(
     missing = [name for name in REQUIRED if name in required and name not in table.names]
     near = {name: _near_miss(name, table.names) for name in missing}
     if len(missing) == len(required) and not any(near.values()):
-        problems.add(_not_a_header(table), table.header_line)
+        table.note_header(_not_a_header(table))
         return
     for name in missing:
         message = _missing(name, near[name], table.names)
         if name == missing[-1]:
             message += f". The header has {listed(table.names, _SHOWN_NAMES, _LONGEST_NAME)}"
-        problems.add(message, table.header_line, name)
+        table.note_header(message, name)
     if present := [name for name in SUBCLONAL if name in table.names]:
         together = f"{', '.join(SUBCLONAL)} go together, and {present[0]} is here"
         for name in SUBCLONAL:
             if name not in present:
-                problems.add(f"this column is missing; {together}", table.header_line, name)
+                table.note_header(f"this column is missing; {together}", name)
     for name in ("sample_id", "tumour_content", "error_rate"):
         meant = None if name in table.names or name in overridden else _other_spelling(name, table.names)
         if meant is not None:
-            problems.add(f"rename this column to {name}{_OR_ELSE[name]}", table.header_line, meant)
+            table.note_header(f"rename this column to {name}{_OR_ELSE[name]}", meant)
 
 
 _OR_ELSE = {
@@ -105,7 +104,7 @@ _OR_ELSE = {
 }
 
 
-def _not_a_header(table: TextTable) -> str:
+def _not_a_header(table: Table) -> str:
     message = (
         "none of the expected columns is here. Expected is a header with mutation_id, sample_id, ref_counts, "
         "alt_counts, major_cn, minor_cn and normal_cn; "

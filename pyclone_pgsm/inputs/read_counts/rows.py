@@ -9,16 +9,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs import values
-from pyclone_pgsm.inputs.cells import Cells, columns_by_part
-from pyclone_pgsm.inputs.columns import Column, Style, TextTable
+from pyclone_pgsm.inputs.columns import Style
 from pyclone_pgsm.inputs.observations import SUBCLONAL
-from pyclone_pgsm.inputs.problems import CONTROL, FileProblems
+from pyclone_pgsm.inputs.problems import CONTROL
 from pyclone_pgsm.inputs.read_counts.layout import (
     ANNOTATIONS,
     is_read,
     note_header_problems,
     uses_total_only,
 )
+from pyclone_pgsm.inputs.table import Column, Table, columns_by_part
 
 DEFAULT_TUMOUR_CONTENT = 1.0
 DEFAULT_ERROR_RATE = float("nan")  # not specified: the model infers it
@@ -71,8 +71,7 @@ def sample_name(path: Path) -> str:
 
 
 def rows_of(
-    table: TextTable,
-    problems: FileProblems,
+    table: Table,
     tumour_content: float | Mapping[str, float] | None,
     error_rate: float | None,
     genotype_prior: str,
@@ -83,32 +82,31 @@ def rows_of(
     """
     given = {"tumour_content": tumour_content, "error_rate": error_rate}
     overridden = [name for name, value in given.items() if isinstance(value, float)]
-    note_header_problems(table, genotype_prior, overridden, problems)
-    cells = Cells(table, problems)
-    named_after_file = "sample_id" not in cells
-    mutations = _ids(cells, "mutation_id")
-    samples = _one_sample(cells) if named_after_file else _ids(cells, "sample_id")
+    note_header_problems(table, genotype_prior, overridden)
+    named_after_file = "sample_id" not in table
+    mutations = _ids(table, "mutation_id")
+    samples = _one_sample(table) if named_after_file else _ids(table, "sample_id")
     numbers: dict[str, NDArray] = {
-        name: cells.read(name, read, np.int64, _FAULTY) for name, read in _WHOLE.items() if name in cells
+        name: table.read(name, read, np.int64, _FAULTY) for name, read in _WHOLE.items() if name in table
     }
-    _merge_variant_counts(numbers, cells)
+    _merge_variant_counts(numbers, table)
     total_only = uses_total_only(table.names, genotype_prior)
     if total_only:
         numbers["major_cn"] = numbers["total_cn"]
         numbers["minor_cn"] = np.zeros_like(numbers["total_cn"])
     else:
-        _note_minor_above_major(numbers, "minor_cn", "major_cn", cells)
-    numbers |= _second_states(cells)
+        _note_minor_above_major(numbers, "minor_cn", "major_cn", table)
+    numbers |= _second_states(table)
     if genotype_prior == "total":
-        _note_other_total(numbers, cells)
+        _note_other_total(numbers, table)
     content = _of_each_sample(tumour_content, samples)
     rate = _of_each_sample(error_rate, samples)
     numbers["tumour_content"] = _share(
-        cells, "tumour_content", values.TUMOUR_CONTENT, content, DEFAULT_TUMOUR_CONTENT
+        table, "tumour_content", values.TUMOUR_CONTENT, content, DEFAULT_TUMOUR_CONTENT
     )
-    numbers["error_rate"] = _share(cells, "error_rate", values.ERROR_RATE, rate, DEFAULT_ERROR_RATE)
+    numbers["error_rate"] = _share(table, "error_rate", values.ERROR_RATE, rate, DEFAULT_ERROR_RATE)
     return Rows(
-        file=problems.file,
+        file=table.problems.file,
         lines=table.lines,
         mutations=mutations,
         samples=samples,
@@ -116,7 +114,7 @@ def rows_of(
         copies_column="total_cn" if total_only else "major_cn",
         named_after_file=named_after_file,
         content_unknown=[]
-        if "tumour_content" in cells
+        if "tumour_content" in table
         else list(dict.fromkeys(samples.texts[code] for code in np.unique(samples.codes[np.isnan(content)]))),
         annotations={
             kept_as: table.columns[name].edited(one_line)
@@ -125,30 +123,30 @@ def rows_of(
     )
 
 
-def _ids(cells: Cells, name: str) -> Column:
-    if name not in cells:
-        return Column.of_one("", len(cells))
-    cells.read(name, values.Name(name), object)
-    return cells.column(name)
+def _ids(table: Table, name: str) -> Column:
+    if name not in table:
+        return Column.of_one(name, "", len(table))
+    table.read(name, values.Name(name), object)
+    return table.columns[name]
 
 
-def _one_sample(cells: Cells) -> Column:
-    name = sample_name(Path(cells.problems.file))
+def _one_sample(table: Table) -> Column:
+    name = sample_name(Path(table.problems.file))
     if CONTROL.search(name) or not name.isprintable():
-        cells.problems.add(
+        table.problems.add(
             f"the sample is named after the file, and {name!r} cannot be a name; rename the file"
         )
-    return Column.of_one(name, len(cells))
+    return Column.of_one("sample_id", name, len(table))
 
 
 def _share(
-    cells: Cells, name: str, reader: values.Share, given: NDArray[np.float64], default: float
+    table: Table, name: str, reader: values.Share, given: NDArray[np.float64], default: float
 ) -> NDArray[np.float64]:
     """Return the given values; where they are NaN, those of the column, or the default if there is no such column."""
     is_open = np.isnan(given)
-    if name not in cells:
+    if name not in table:
         return np.where(is_open, default, given)
-    return np.where(is_open, cells.read(name, reader, np.float64, _FAULTY, matters=is_open), given)
+    return np.where(is_open, table.read(name, reader, np.float64, _FAULTY, matters=is_open), given)
 
 
 def _of_each_sample(option: float | Mapping[str, float] | None, samples: Column) -> NDArray[np.float64]:
@@ -158,7 +156,7 @@ def _of_each_sample(option: float | Mapping[str, float] | None, samples: Column)
     return np.full(len(samples.codes), np.nan if option is None else option)
 
 
-def _merge_variant_counts(numbers: dict[str, NDArray], cells: Cells) -> None:
+def _merge_variant_counts(numbers: dict[str, NDArray], table: Table) -> None:
     """Rename ``var_counts`` to ``alt_counts``; if a table has both, they must agree."""
     if "var_counts" not in numbers:
         return
@@ -166,29 +164,29 @@ def _merge_variant_counts(numbers: dict[str, NDArray], cells: Cells) -> None:
     alt = numbers.setdefault("alt_counts", variant)
 
     def message(row: int) -> str:
-        text = cells.column("alt_counts").text_of(row)
+        text = table.columns["alt_counts"].text_of(row)
         return f"alt_counts is {text}; the two mean the same, so keep one"
 
-    cells.note((alt != variant) & (alt != _FAULTY) & (variant != _FAULTY), "var_counts", message)
+    table.note((alt != variant) & (alt != _FAULTY) & (variant != _FAULTY), "var_counts", message)
 
 
-def _note_minor_above_major(numbers: dict[str, NDArray], minor: str, major: str, cells: Cells) -> None:
+def _note_minor_above_major(numbers: dict[str, NDArray], minor: str, major: str, table: Table) -> None:
     def message(row: int) -> str:
-        return f"larger than {major}, which is {cells.column(major).text_of(row)}; expected at most that"
+        return f"larger than {major}, which is {table.columns[major].text_of(row)}; expected at most that"
 
     if {major, minor} <= numbers.keys():
-        cells.note((numbers[minor] > numbers[major]) & (numbers[major] != _FAULTY), minor, message)
+        table.note((numbers[minor] > numbers[major]) & (numbers[major] != _FAULTY), minor, message)
 
 
-def _note_other_total(numbers: dict[str, NDArray], cells: Cells) -> None:
+def _note_other_total(numbers: dict[str, NDArray], table: Table) -> None:
     """Note a total that is not the sum of the alleles' copies, in rows with one state: it would be ignored."""
-    if not {"total_cn", "major_cn", "minor_cn"} <= set(cells.column_of):
+    if not {"total_cn", "major_cn", "minor_cn"} <= table.columns.keys():
         return
     total, major, minor = (numbers[name] for name in ("total_cn", "major_cn", "minor_cn"))
     is_known = (
         (np.minimum(major, minor) != _FAULTY) & (total != _FAULTY) & (numbers["subclonal_major_cn"] == 0)
     )
-    cells.note(
+    table.note(
         is_known & (total != major + minor),
         "total_cn",
         lambda row: (
@@ -197,26 +195,26 @@ def _note_other_total(numbers: dict[str, NDArray], cells: Cells) -> None:
     )
 
 
-def _second_states(cells: Cells) -> dict[str, NDArray]:
+def _second_states(table: Table) -> dict[str, NDArray]:
     """Return the columns of a second copy-number state, 0 where they are empty or missing."""
-    if not all(name in cells for name in SUBCLONAL):
-        return {name: np.zeros(len(cells), kind) for name, kind in SUBCLONAL.items()}
-    is_empty = {name: cells.is_empty(name) for name in SUBCLONAL}
+    if not all(name in table for name in SUBCLONAL):
+        return {name: np.zeros(len(table), kind) for name, kind in SUBCLONAL.items()}
+    is_empty = {name: table.is_empty(name) for name in SUBCLONAL}
     has_second = ~np.logical_and.reduce(list(is_empty.values()))
 
     def message(row: int) -> str:
         given = next(name for name in SUBCLONAL if not is_empty[name][row])
         return (
-            f"no value, but {given} is {cells.column(given).text_of(row)}; expected all of "
+            f"no value, but {given} is {table.columns[given].text_of(row)}; expected all of "
             f"{', '.join(SUBCLONAL)}, or none where there is one state"
         )
 
     numbers = {}
     for name, kind in SUBCLONAL.items():
-        found = cells.read(name, _SECOND[name], kind, _FAULTY, may_miss=True)
+        found = table.read(name, _SECOND[name], kind, _FAULTY, may_miss=True)
         numbers[name] = np.where(has_second, found, 0)
-        cells.note(is_empty[name] & has_second, name, message)
-    _note_minor_above_major(numbers, "subclonal_minor_cn", "subclonal_major_cn", cells)
+        table.note(is_empty[name] & has_second, name, message)
+    _note_minor_above_major(numbers, "subclonal_minor_cn", "subclonal_major_cn", table)
     return numbers
 
 

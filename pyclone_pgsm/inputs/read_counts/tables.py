@@ -101,7 +101,7 @@ def read_sources(
             table = columns_of_frame(source, STYLE, problems)
             if not len(source):
                 problems.add("the data frame has no rows")
-        return rows_of(table, problems, *options)
+        return rows_of(table, *options)
 
     files = read_each(found, read)
     observations, left_out = lay_out(_distinct_samples(files, found), found, genotype_prior)

@@ -146,12 +146,12 @@ def of_real_pair(cells: SegmentCells, *, is_ordered: bool = False) -> pd.DataFra
     """
     first, second = cells.real_copies("major"), cells.real_copies("minor")
     if is_ordered:
-        major_texts = cells.column("major")
+        major_texts = cells.columns["major"]
         cells.note(
             nearest(second) > np.where(np.isnan(first), np.inf, nearest(first)),
             "minor",
             lambda row: (
-                f"larger than {cells.column_of['major']}, which is {major_texts.text_of(row)}; expected at most "
+                f"larger than {cells.columns['major'].name}, which is {major_texts.text_of(row)}; expected at most "
                 "that"
             ),
         )
@@ -198,7 +198,7 @@ def of_hatchet(cells: SegmentCells) -> pd.DataFrame:
     clones = [clone for clone in HATCHET_CLONES if f"cn_{clone}" in cells or f"u_{clone}" in cells]
     for part in (f"{kind}_{clone}" for clone in clones for kind in ("cn", "u")):
         if part not in cells:
-            cells.problems.add("this column is missing", cells.table.header_line, part)
+            cells.note_header("this column is missing", part)
     raise_any(cells.problems)
     held = {part: cells.share(part) for part in ("u_normal", *(f"u_{clone}" for clone in clones))}
     for part, shares in held.items():
@@ -224,7 +224,7 @@ def _note_other_purity(cells: SegmentCells, normal: NDArray[np.float64]) -> None
     """Note rows whose share of normal cells differs from that in the first row of the sample."""
     if "sample" not in cells or not len(cells):
         return
-    of_sample = pd.Series(normal).groupby(cells.column("sample").codes).transform("first").to_numpy()
+    of_sample = pd.Series(normal).groupby(cells.columns["sample"].codes).transform("first").to_numpy()
     cells.note(
         np.abs(normal - of_sample) > _MOST_AMISS,
         "u_normal",

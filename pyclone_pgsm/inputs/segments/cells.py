@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -9,9 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs import values
-from pyclone_pgsm.inputs.cells import Cells
-from pyclone_pgsm.inputs.columns import Headerless, Style, TextTable
-from pyclone_pgsm.inputs.problems import FileProblems
+from pyclone_pgsm.inputs.columns import Headerless, Style
+from pyclone_pgsm.inputs.table import Table
 
 UNKNOWN = -1
 """A copy number that the file does not give."""
@@ -69,16 +69,12 @@ def style(expected: str, known: Collection[str]) -> Style:
     return Style(expected, lambda name: plain(name) in known, is_loose=True, headerless=_CAVEMAN)
 
 
-class SegmentCells(Cells):
-    """The columns of a file of segments as numbers, -1 or NaN where a cell is empty or the column is missing.
+@dataclass(frozen=True)
+class SegmentCells(Table):
+    """The columns of a file of segments as numbers, -1 or NaN where a cell is empty or the column is missing."""
 
-    ``above_one`` gives, for each part that has any, the rows, (R,) bool, in which a share of cells above 1 was taken as
-    1.
-    """
-
-    def __init__(self, table: TextTable, problems: FileProblems, column_of: dict[str, str]) -> None:
-        super().__init__(table, problems, column_of)
-        self.above_one: dict[str, NDArray[np.bool_]] = {}
+    above_one: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
+    """For each part that has any, the rows, (R,) bool, in which a share of cells above 1 was taken as 1."""
 
     def copies(self, part: str) -> NDArray[np.int64]:
         """Return (R,) whole copy numbers."""

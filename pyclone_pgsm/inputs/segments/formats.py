@@ -10,11 +10,11 @@ from functools import partial
 
 import pandas as pd
 
-from pyclone_pgsm.inputs.cells import columns_by_part
 from pyclone_pgsm.inputs.problems import listed
 from pyclone_pgsm.inputs.segments import alleles
 from pyclone_pgsm.inputs.segments.alleles import HATCHET_CLONES
 from pyclone_pgsm.inputs.segments.cells import SegmentCells, plain, style
+from pyclone_pgsm.inputs.table import columns_by_part
 
 _CHROM = ("chrom", "chr", "chromosome", "seqnames", "contig", "chromosomeindex")
 _START = ("start", "startpos", "startposition", "startpositionbp", "locstart", "chromstart")

@@ -17,10 +17,11 @@ from pathlib import Path
 
 from pyclone_pgsm.errors import InputError
 from pyclone_pgsm.inputs import values
-from pyclone_pgsm.inputs.columns import TextTable, read_columns
+from pyclone_pgsm.inputs.columns import read_columns
 from pyclone_pgsm.inputs.genome import Sex
 from pyclone_pgsm.inputs.problems import FileProblems
 from pyclone_pgsm.inputs.segments.cells import plain, style
+from pyclone_pgsm.inputs.table import Table
 from pyclone_pgsm.inputs.text import open_text
 
 
@@ -95,7 +96,7 @@ def read_fit(path: Path, problems: FileProblems) -> Fit:
     names = _plain_names(table)
     is_sequenza = "ploidyestimate" in names  # lower bound, estimate, upper bound
     if not names & _PURITY:
-        problems.add("a column purity or cellularity is expected", table.header_line)
+        table.note_header("a column purity or cellularity is expected")
     elif len(table.lines) != (3 if is_sequenza else 1):
         problems.add(f"{'three rows are' if is_sequenza else 'one row is'} expected below the header")
     if problems:
@@ -110,7 +111,7 @@ def read_fit(path: Path, problems: FileProblems) -> Fit:
     )
 
 
-def _plain_names(table: TextTable) -> set[str]:
+def _plain_names(table: Table) -> set[str]:
     return {plain(name) for name in table.names}
 
 

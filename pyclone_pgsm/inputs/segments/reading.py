@@ -10,7 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import InputError, UsageError
-from pyclone_pgsm.inputs.columns import Column, read_columns
+from pyclone_pgsm.inputs.columns import read_columns
 from pyclone_pgsm.inputs.genome import builds_that_fit, chromosome, last_positions
 from pyclone_pgsm.inputs.observations import PRIORS_WITHOUT_COPY_NUMBERS, LeftOut
 from pyclone_pgsm.inputs.problems import FileProblems, listed, raise_any
@@ -26,6 +26,7 @@ from pyclone_pgsm.inputs.segments.formats import (
 )
 from pyclone_pgsm.inputs.segments.model import COLUMNS, FAR, STATES, Hint, Segments, combined
 from pyclone_pgsm.inputs.segments.purity import Fit, fit_beside, is_fit, names_beside, read_fit
+from pyclone_pgsm.inputs.table import Column
 from pyclone_pgsm.inputs.text import read_each
 from pyclone_pgsm.inputs.values import Name
 
@@ -145,16 +146,18 @@ def _read_file(
     layout = recognise(table.names, cn_format)
     if layout is None:
         raise problems.give_up(why_not_recognised(table.names, cn_format), table.header_line)
-    cells = SegmentCells(table, problems, layout.columns(table.names))
+    cells = SegmentCells.by_part(table, layout.columns(table.names))
     if not (layout.has_alleles or totals_do):
-        raise problems.give_up(why_totals_are_not_enough(layout, cells.column_of["total"]), table.header_line)
-    samples = cells.column("sample") if "sample" in cells else Column.of_one("", len(cells))
+        raise problems.give_up(
+            why_totals_are_not_enough(layout, cells.columns["total"].name), table.header_line
+        )
+    samples = cells.columns["sample"] if "sample" in cells else Column.of_one("sample", "", len(cells))
     if "sample" in cells and sample_id is None:
         cells.read("sample", Name("sample"), object)
     frame = _frame(cells, layout, samples)
     forward = (frame["start"] <= frame["end"]).to_numpy()
     if not problems and not forward.any():
-        problems.add("every segment ends before it starts", table.header_line, cells.column_of["end"])
+        table.note_header("every segment ends before it starts", cells.columns["end"].name)
     raise_any(problems)
     wanted = _wanted(samples, sample_id, problems)
     if sample_id is not None:
@@ -172,7 +175,7 @@ def _frame(cells: SegmentCells, layout: Layout, samples: Column) -> pd.DataFrame
     """Return the rows of the file in the columns of `Segments.table`, `REAL` and possibly `_PURITY`."""
     frame = layout.read(cells).assign(
         file=cells.problems.file,
-        row=cells.table.lines,
+        row=cells.lines,
         sample_id=samples.map(str, object),
         chrom=cells.read("chrom", chromosome, object),
         start=cells.read("start", POSITION, np.int64, UNKNOWN) + (1 if layout.zero_based else 0),
@@ -212,9 +215,9 @@ def _left_out(
     copies = zip(*(far[name].tolist() for name in (*REAL, "major_cn", "minor_cn")))
     reasons += [(row, _how_rounded(*of_row)) for row, of_row in zip(far.index.tolist(), copies)]
     for part, above in cells.above_one.items():
-        name, texts = cells.column_of[part], cells.column(part)
+        column = cells.columns[part]
         reasons += [
-            (row, f"{name} {texts.text_of(row)} of the segment is above 1, and taken as 1")
+            (row, f"{column.name} {column.text_of(row)} of the segment is above 1, and taken as 1")
             for row in np.flatnonzero(above & used).tolist()
         ]
     reasons.sort(key=lambda item: item[0])
