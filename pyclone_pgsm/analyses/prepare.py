@@ -9,19 +9,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from pyclone_pgsm.analyses.tables import left_out_table, write_table
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.files import check_new, make_folder, refuse_inputs, replacing, replacing_together
-from pyclone_pgsm.inputs.columns import columns_of_frame
 from pyclone_pgsm.inputs.genome import BUILDS, Build, Sex
 from pyclone_pgsm.inputs.mutations import Variants, read_variants
 from pyclone_pgsm.inputs.mutations.naming import ROLES
-from pyclone_pgsm.inputs.observations import LeftOut, Observations, count_left_out
+from pyclone_pgsm.inputs.observations import SUBCLONAL, LeftOut, Observations, count_left_out
 from pyclone_pgsm.inputs.problems import FileProblems, listed
 from pyclone_pgsm.inputs.read_counts.joining import lay_out
-from pyclone_pgsm.inputs.read_counts.rows import STYLE, rows_of
 from pyclone_pgsm.inputs.read_counts.suspicions import content_taken_as_one
 from pyclone_pgsm.inputs.sample_sheet import Patient, SegmentFile
 from pyclone_pgsm.inputs.segments import Segments, combined, join, read_segments, sample_stem
@@ -142,13 +141,17 @@ def observe(
     """
     given = prepared.variants.table.loc[prepared.table.index]
     rate = checked("error rate", error_rate, ERROR_RATE)
+    second_states = prepared.table.reindex(columns=list(SUBCLONAL)).fillna(0).astype(SUBCLONAL)
+    rows = prepared.table.astype({"sample_id": object, "chrom": object, "pos": str}).assign(
+        file=given["file"].astype(object),
+        row=given["row"],
+        error_rate=np.nan if rate is None else rate,
+        copies_column="major_cn",
+        named_after_file=False,
+        **second_states,
+    )
     found = [FileProblems(file) for file in given["file"].cat.categories]
-    rows = []
-    for problems in found:
-        is_here = (given["file"] == problems.file).to_numpy()
-        table = columns_of_frame(prepared.table[is_here], STYLE, problems, given["row"].to_numpy()[is_here])
-        rows.append(rows_of(table, None, rate, "major"))
-    observations, left_out = lay_out(rows, found, genotype_prior)
+    observations, left_out = lay_out([rows], found, genotype_prior)
     return observations, [*prepared.left_out, *left_out]
 
 

@@ -99,13 +99,8 @@ def read_columns(path: Path, style: Style, problems: FileProblems) -> Table:
     return Table(problems, header_line, names, commented_names, columns, np.array(lines, dtype=np.int64))
 
 
-def columns_of_frame(
-    frame: pd.DataFrame, style: Style, problems: FileProblems, lines: NDArray[np.int64] | None = None
-) -> Table:
-    """Return the wanted columns of a data frame; note wanted names that occur twice.
-
-    ``lines`` are its rows in messages, by default counted from 0.
-    """
+def columns_of_frame(frame: pd.DataFrame, style: Style, problems: FileProblems) -> Table:
+    """Return the wanted columns of a data frame; note wanted names that occur twice."""
     names = [str(name) for name in frame.columns]
     _note_duplicates(names, style.is_wanted, None, problems)
     columns = {
@@ -113,7 +108,7 @@ def columns_of_frame(
         for name in names
         if style.is_wanted(name)
     }
-    return Table(problems, None, names, [], columns, np.arange(len(frame)) if lines is None else lines)
+    return Table(problems, None, names, [], columns, np.arange(len(frame)))
 
 
 _Start = tuple[int | None, list[str], list[str], Iterator[Record]]

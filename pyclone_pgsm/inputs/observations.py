@@ -12,6 +12,7 @@ SUBCLONAL: dict[str, type[np.number]] = {
     "subclonal_fraction": np.float64,
 }
 """Columns of a second copy-number state, and their types."""
+DEFAULT_TUMOUR_CONTENT = 1.0
 PRIORS_WITHOUT_COPY_NUMBERS = frozenset({"ab", "bb", "no-zygosity"})
 """Genotype priors that do not use the tumour's copy numbers."""
 

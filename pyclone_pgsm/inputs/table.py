@@ -7,7 +7,7 @@ and column.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -48,10 +48,6 @@ class Column:
     def text_of(self, row: int) -> str:
         """Return the text of row 0..R-1."""
         return self.texts[self.codes[row]]
-
-    def edited(self, function: Callable[[str], str]) -> Column:
-        """Return the column with the function's value in place of each text."""
-        return Column(self.name, list(map(function, self.texts)), self.codes)
 
     def map(self, function: Callable[[str], Any], dtype: type) -> NDArray:
         """Return (R,) the function's value for each row's text; it is called once for each distinct text."""
@@ -152,3 +148,17 @@ def columns_by_part(
         part: [spelled[each] for each in map(plain, of) if each in spelled] for part, of in spellings.items()
     }
     return {part: columns[0] for part, columns in found.items() if columns}
+
+
+def repeated(rows: pd.DataFrame, key: list[str]) -> Iterator[tuple[Any, Any]]:
+    """Yield each row that agrees with an earlier one in the columns ``key``, and the first such row."""
+    first: dict[tuple[Any, ...], Any] = {}
+    for row in rows[rows.duplicated(key, keep=False)].itertuples():
+        before = first.setdefault(tuple(getattr(row, name) for name in key), row)
+        if before is not row:
+            yield row, before
+
+
+def place(first: Any, row: Any) -> str:
+    """Return the place of an earlier row, with columns ``file`` and ``row``, for messages about another row."""
+    return f"row {first.row}" + (f" of {first.file}" if first.file != row.file else "")

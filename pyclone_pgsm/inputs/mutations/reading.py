@@ -1,8 +1,7 @@
 """Reader of all files of mutation calls, which it combines into one table."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 from pandas.api.types import union_categoricals
@@ -20,6 +19,7 @@ from pyclone_pgsm.inputs.mutations.tables import EXPECTED, MAF, PLAIN, read_tabl
 from pyclone_pgsm.inputs.mutations.vcf import read_vcf
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.problems import FileProblems, raise_any
+from pyclone_pgsm.inputs.table import place, repeated
 from pyclone_pgsm.inputs.text import open_text, read_each
 
 _MUTATION = ["chrom", "pos", "ref", "alt", "sample_id"]
@@ -96,10 +96,10 @@ def _check_alleles(read: Mapping[str, Variants], found: Sequence[FileProblems]) 
             )
     elif without:
         table = pd.concat([read[file].table for file in without])
-        for row, first in _repeated(table, ["sample_id", "chrom", "pos"]):
+        for row, first in repeated(table, ["sample_id", "chrom", "pos"]):
             problems_of[row.file].add_one_of(
                 "position",
-                f"a second mutation at this position in sample {row.sample_id!r}; the first is {_place(first, row)}. "
+                f"a second mutation at this position in sample {row.sample_id!r}; the first is {place(first, row)}. "
                 "Without alleles the two cannot be told apart: keep one, or add the columns ref and alt",
                 row.row,
                 value=mutation_id(row.chrom, row.pos, "", ""),
@@ -113,9 +113,9 @@ def _put_together(read: Mapping[str, Variants], names: list[str]) -> Variants:
         table[name] = union_categoricals([part.table[name] for part in parts])
     table = table.astype({"file": pd.CategoricalDtype(list(read))})[list(COLUMNS)]
     left_out = [item for part in parts for item in part.left_out]
-    for row, first in _repeated(table, _MUTATION):
+    for row, first in repeated(table, _MUTATION):
         same = (row.ref_counts, row.alt_counts) == (first.ref_counts, first.alt_counts)
-        reason = f"this mutation stands already in {_place(first, row)}, with {'the same' if same else 'other'} counts"
+        reason = f"this mutation stands already in {place(first, row)}, with {'the same' if same else 'other'} counts"
         name = mutation_id(row.chrom, row.pos, row.ref, row.alt)
         left_out.append(LeftOut(row.file, row.row, name, row.sample_id, reason))
     order = {file: place for place, file in enumerate(read)}
@@ -126,17 +126,3 @@ def _put_together(read: Mapping[str, Variants], names: list[str]) -> Variants:
         unfiltered=[file for part in parts for file in part.unfiltered],
         names=names,
     )
-
-
-def _repeated(table: pd.DataFrame, key: list[str]) -> Iterator[tuple[Any, Any]]:
-    """Yield each row that agrees with an earlier one in the columns ``key``, and the first such row."""
-    first: dict[tuple[Any, ...], Any] = {}
-    for row in table[table.duplicated(key, keep=False)].itertuples():
-        before = first.setdefault(tuple(getattr(row, name) for name in key), row)
-        if before is not row:
-            yield row, before
-
-
-def _place(first: Any, row: Any) -> str:
-    """Return the place of an earlier row for messages about another row."""
-    return f"row {first.row}" + (f" of {first.file}" if first.file != row.file else "")

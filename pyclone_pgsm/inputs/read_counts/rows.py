@@ -2,26 +2,23 @@
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs import values
 from pyclone_pgsm.inputs.columns import Style
 from pyclone_pgsm.inputs.observations import SUBCLONAL
-from pyclone_pgsm.inputs.problems import CONTROL
+from pyclone_pgsm.inputs.problems import CONTROL, FileProblems
 from pyclone_pgsm.inputs.read_counts.layout import (
     ANNOTATIONS,
     is_read,
     note_header_problems,
     uses_total_only,
 )
-from pyclone_pgsm.inputs.table import Column, Table, columns_by_part
-
-DEFAULT_TUMOUR_CONTENT = 1.0
-DEFAULT_ERROR_RATE = float("nan")  # not specified: the model infers it
+from pyclone_pgsm.inputs.table import Table, columns_by_part
 
 _WHOLE = {
     "ref_counts": values.READS,
@@ -37,31 +34,9 @@ _SECOND: dict[str, Callable[[str], float]] = {
     "subclonal_minor_cn": values.COPIES,
     "subclonal_fraction": values.SUBCLONAL_FRACTION,
 }
+_SHARES = {"tumour_content": values.TUMOUR_CONTENT, "error_rate": values.ERROR_RATE}
 _FAULTY = -1
 STYLE = Style("a table of read counts as text", is_read)
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The rows of one file: R mutations in samples. A missing id is an empty text."""
-
-    file: str
-    """Path as the user gave it, or name of a data frame."""
-    lines: NDArray[np.int64]
-    mutations: Column
-    samples: Column
-    numbers: dict[str, NDArray]
-    """(R,) ``ref_counts alt_counts major_cn minor_cn normal_cn subclonal_major_cn subclonal_minor_cn`` as int64,
-    ``tumour_content error_rate subclonal_fraction`` as float64. Values that could not be read are -1; those of a second
-    copy-number state are 0 where there is one state."""
-    copies_column: str
-    """The column from which ``major_cn`` was read."""
-    named_after_file: bool
-    """Whether the file holds one sample that is named after it."""
-    content_unknown: list[str]
-    """Samples whose tumour content is given neither by a column nor by an option."""
-    annotations: dict[str, Column] = field(default_factory=dict)
-    """Columns to keep, under their normalised names."""
 
 
 def sample_name(path: Path) -> str:
@@ -75,22 +50,41 @@ def rows_of(
     tumour_content: float | Mapping[str, float] | None,
     error_rate: float | None,
     genotype_prior: str,
-) -> Rows:
-    """Check one table in one of the layouts of `pyclone_pgsm.inputs.read_counts.layout`.
+) -> pd.DataFrame:
+    """Check one table in one of the layouts of `pyclone_pgsm.inputs.read_counts.layout`, and return its rows.
 
     The options are those of `pyclone_pgsm.read_tables`, with each distribution replaced by its mean.
+
+    The columns are ``file row mutation_id sample_id`` (a missing id is an empty text), ``ref_counts alt_counts major_cn
+    minor_cn normal_cn`` and the three of a second copy-number state (0 where there is one state), ``tumour_content
+    error_rate`` (NaN if neither a column nor an option gives it), the `ANNOTATIONS` that the table has,
+    ``copies_column`` (the one from which ``major_cn`` was read) and ``named_after_file`` (whether the table holds one
+    sample, which is named after the file). Columns and values that could not be read are noted as problems.
     """
     given = {"tumour_content": tumour_content, "error_rate": error_rate}
     overridden = [name for name, value in given.items() if isinstance(value, float)]
     note_header_problems(table, genotype_prior, overridden)
+    total_only = uses_total_only(table.names, genotype_prior)
     named_after_file = "sample_id" not in table
-    mutations = _ids(table, "mutation_id")
-    samples = _one_sample(table) if named_after_file else _ids(table, "sample_id")
+    texts = pd.DataFrame(
+        {
+            "file": table.problems.file,
+            "copies_column": "total_cn" if total_only else "major_cn",
+            "mutation_id": table.read("mutation_id", values.Name("mutation_id"), object),
+            "sample_id": _own_name(table.problems)
+            if named_after_file
+            else table.read("sample_id", values.Name("sample_id"), object),
+        }
+        | {
+            kept_as: table.columns[name].map(one_line, object)
+            for kept_as, name in columns_by_part(table.columns, ANNOTATIONS).items()
+        },
+        dtype=object,
+    )
     numbers: dict[str, NDArray] = {
         name: table.read(name, read, np.int64, _FAULTY) for name, read in _WHOLE.items() if name in table
     }
     _merge_variant_counts(numbers, table)
-    total_only = uses_total_only(table.names, genotype_prior)
     if total_only:
         numbers["major_cn"] = numbers["total_cn"]
         numbers["minor_cn"] = np.zeros_like(numbers["total_cn"])
@@ -99,61 +93,33 @@ def rows_of(
     numbers |= _second_states(table)
     if genotype_prior == "total":
         _note_other_total(numbers, table)
-    content = _of_each_sample(tumour_content, samples)
-    rate = _of_each_sample(error_rate, samples)
-    numbers["tumour_content"] = _share(
-        table, "tumour_content", values.TUMOUR_CONTENT, content, DEFAULT_TUMOUR_CONTENT
-    )
-    numbers["error_rate"] = _share(table, "error_rate", values.ERROR_RATE, rate, DEFAULT_ERROR_RATE)
-    return Rows(
-        file=table.problems.file,
-        lines=table.lines,
-        mutations=mutations,
-        samples=samples,
-        numbers=numbers,
-        copies_column="total_cn" if total_only else "major_cn",
-        named_after_file=named_after_file,
-        content_unknown=[]
-        if "tumour_content" in table
-        else list(dict.fromkeys(samples.texts[code] for code in np.unique(samples.codes[np.isnan(content)]))),
-        annotations={
-            kept_as: table.columns[name].edited(one_line)
-            for kept_as, name in columns_by_part(table.columns, ANNOTATIONS).items()
-        },
-    )
+    for name, reader in _SHARES.items():
+        numbers[name] = _share(table, name, reader, given[name], texts["sample_id"])
+    return texts.assign(row=table.lines, named_after_file=named_after_file, **numbers)
 
 
-def _ids(table: Table, name: str) -> Column:
-    if name not in table:
-        return Column.of_one(name, "", len(table))
-    table.read(name, values.Name(name), object)
-    return table.columns[name]
-
-
-def _one_sample(table: Table) -> Column:
-    name = sample_name(Path(table.problems.file))
+def _own_name(problems: FileProblems) -> str:
+    """Return the name of the sample of a file that holds only one."""
+    name = sample_name(Path(problems.file))
     if CONTROL.search(name) or not name.isprintable():
-        table.problems.add(
-            f"the sample is named after the file, and {name!r} cannot be a name; rename the file"
-        )
-    return Column.of_one("sample_id", name, len(table))
+        problems.add(f"the sample is named after the file, and {name!r} cannot be a name; rename the file")
+    return name
 
 
 def _share(
-    table: Table, name: str, reader: values.Share, given: NDArray[np.float64], default: float
+    table: Table,
+    name: str,
+    reader: values.Share,
+    option: float | Mapping[str, float] | None,
+    sample_ids: pd.Series,
 ) -> NDArray[np.float64]:
-    """Return the given values; where they are NaN, those of the column, or the default if there is no such column."""
-    is_open = np.isnan(given)
-    if name not in table:
-        return np.where(is_open, default, given)
-    return np.where(is_open, table.read(name, reader, np.float64, _FAULTY, matters=is_open), given)
-
-
-def _of_each_sample(option: float | Mapping[str, float] | None, samples: Column) -> NDArray[np.float64]:
-    """Return (R,) the option's value for the sample of each row, NaN where it has none."""
+    """Return the option's value for the sample of each row; where it has none, that of the column, or else NaN."""
     if isinstance(option, Mapping):
-        return samples.map(lambda sample: option.get(sample, np.nan), np.float64)
-    return np.full(len(samples.codes), np.nan if option is None else option)
+        given = sample_ids.map(option).to_numpy(np.float64)
+    else:
+        given = np.full(len(table), np.nan if option is None else option)
+    is_open = np.isnan(given)
+    return np.where(is_open, table.read(name, reader, np.float64, np.nan, matters=is_open), given)
 
 
 def _merge_variant_counts(numbers: dict[str, NDArray], table: Table) -> None:

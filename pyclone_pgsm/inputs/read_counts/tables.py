@@ -15,7 +15,7 @@ from pyclone_pgsm.inputs.columns import columns_of_frame, read_columns
 from pyclone_pgsm.inputs.observations import LeftOut, Observations, count_left_out
 from pyclone_pgsm.inputs.problems import FileProblems, count, listed
 from pyclone_pgsm.inputs.read_counts.joining import lay_out
-from pyclone_pgsm.inputs.read_counts.rows import STYLE, Rows, rows_of
+from pyclone_pgsm.inputs.read_counts.rows import STYLE, rows_of
 from pyclone_pgsm.inputs.text import read_each
 from pyclone_pgsm.inputs.tumour_content import ContentOption, checked_means
 from pyclone_pgsm.inputs.values import ERROR_RATE, checked
@@ -93,7 +93,7 @@ def read_sources(
     options = checked_means(tumour_content), checked("error rate", error_rate, ERROR_RATE), genotype_prior
     found = [FileProblems(name) for name, _ in sources]
 
-    def read(place: int) -> Rows:
+    def read(place: int) -> pd.DataFrame:
         source, problems = sources[place][1], found[place]
         if isinstance(source, Path):
             table = read_columns(source, STYLE, problems)
@@ -138,19 +138,20 @@ def count_summary(observations: Observations, left_out: Sequence[LeftOut]) -> li
     return lines
 
 
-def _distinct_samples(files: Sequence[tuple[int, Rows]], found: Sequence[FileProblems]) -> list[Rows]:
+def _distinct_samples(
+    files: Sequence[tuple[int, pd.DataFrame]], found: Sequence[FileProblems]
+) -> list[pd.DataFrame]:
     """Return the files, but note and omit those whose sample, named after the file, has the name of an earlier one."""
-    distinct: list[Rows] = []
+    distinct: list[pd.DataFrame] = []
     named: dict[str, str] = {}
     for place, rows in files:
-        sample = rows.samples.texts[0] if rows.named_after_file else ""
-        if sample in named:
-            found[place].add(
-                f"the sample is named after the file, {sample!r}, and so is that of {named[sample]!r}; "
-                "rename one of the two files, or add a column sample_id"
-            )
-            continue
-        if rows.named_after_file:
-            named[sample] = rows.file
+        if rows["named_after_file"].any():
+            sample, file = str(rows["sample_id"].iat[0]), found[place].file
+            if named.setdefault(sample, file) != file:
+                found[place].add(
+                    f"the sample is named after the file, {sample!r}, and so is that of {named[sample]!r}; "
+                    "rename one of the two files, or add a column sample_id"
+                )
+                continue
         distinct.append(rows)
     return distinct

@@ -25,8 +25,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.errors import InputError, Problem, UsageError
 from pyclone_pgsm.inputs.genome import Build, Sex, normal_copies
 from pyclone_pgsm.inputs.mutations.model import Variants, mutation_ids
-from pyclone_pgsm.inputs.observations import LeftOut
-from pyclone_pgsm.inputs.read_counts.rows import DEFAULT_TUMOUR_CONTENT
+from pyclone_pgsm.inputs.observations import DEFAULT_TUMOUR_CONTENT, LeftOut
 from pyclone_pgsm.inputs.segments.exclusions import FillGaps, exclusions_of
 from pyclone_pgsm.inputs.segments.intervals import NONE, Found
 from pyclone_pgsm.inputs.segments.model import Segments
