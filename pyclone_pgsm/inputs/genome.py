@@ -20,6 +20,12 @@ Build = Literal["GRCh37", "GRCh38"]
 Sex = Literal["female", "male"]
 
 BUILDS: tuple[Build, ...] = ("GRCh37", "GRCh38")
+SEXES: dict[str, Sex] = {
+    **dict.fromkeys(("male", "m", "xy"), "male"),
+    **dict.fromkeys(("female", "f", "xx"), "female"),
+}
+"""How files of any kind write the sex, in lower case."""
+
 AUTOSOMES = tuple(str(number) for number in range(1, 23))
 CHROMOSOMES = (*AUTOSOMES, "X", "Y", "MT")
 

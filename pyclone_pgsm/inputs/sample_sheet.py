@@ -6,7 +6,7 @@ names are relative to the folder of the sheet.
 """
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ import pandas as pd
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.columns import Style, other_spelling, read_columns
-from pyclone_pgsm.inputs.genome import Sex
+from pyclone_pgsm.inputs.genome import SEXES, Sex
 from pyclone_pgsm.inputs.mutations import VariantFile
 from pyclone_pgsm.inputs.problems import FileProblems, raise_any
 from pyclone_pgsm.inputs.read_counts.layout import MEANS
@@ -24,11 +24,6 @@ from pyclone_pgsm.inputs.values import TUMOUR_CONTENT, Name
 
 REQUIRED = ("sample_id", "mutations", "segments")
 OPTIONAL = ("patient_id", "tumour_content", "sex", "tumour_sample")
-
-SEXES: dict[str, Sex] = {
-    **dict.fromkeys(("male", "m", "xy"), "male"),
-    **dict.fromkeys(("female", "f", "xx"), "female"),
-}
 
 _SPELLINGS = {
     "patient_id": ("patientid", "patient", "subjectid", "subject", "caseid", "case", "donorid", "donor"),
@@ -77,14 +72,18 @@ def patient_of_files(
     mutations: Sequence[tuple[str | None, Path]], segments: Sequence[tuple[str | None, Path]]
 ) -> Patient:
     """Return one tumour from its files, each with its sample; None if the file or its name indicates the sample."""
+    variants = _variant_files((path, sample, None) for sample, path in mutations)
+    return Patient("", variants, tuple(SegmentFile(path, sample) for sample, path in segments))
+
+
+def _variant_files(given: Iterable[tuple[Path, str | None, str | None]]) -> tuple[VariantFile, ...]:
+    """Return the files, each once, of any paths with a sample and its name in the file."""
     samples: dict[Path, dict[str, str | None]] = {}
-    for sample, path in mutations:
-        samples.setdefault(path, {}).update({sample: None} if sample else {})
-    return Patient(
-        "",
-        tuple(VariantFile(path, of_file) for path, of_file in samples.items()),
-        tuple(SegmentFile(path, sample) for sample, path in segments),
-    )
+    for path, sample, name_in_file in given:
+        of_file = samples.setdefault(path, {})
+        if sample:
+            of_file[sample] = name_in_file
+    return tuple(VariantFile(path, of_file) for path, of_file in samples.items())
 
 
 def read_sheet(path: Path) -> list[Patient]:
@@ -185,13 +184,13 @@ _NEVER_EMPTY = ("patient_id", "sample_id", "mutations")
 
 def _patient(name: str, rows: Sequence[Any], folder: Path) -> Patient:
     """Return the patient of these rows, in which empty cells are ""."""
-    samples: dict[Path, dict[str, str | None]] = {}
-    for row in rows:
-        for file in row.mutations:
-            samples.setdefault(folder / file, {})[row.sample_id] = row.tumour_sample or None
     return Patient(
         name=name,
-        mutations=tuple(VariantFile(path, of_file) for path, of_file in samples.items()),
+        mutations=_variant_files(
+            (folder / file, row.sample_id, row.tumour_sample or None)
+            for row in rows
+            for file in row.mutations
+        ),
         segments=tuple(SegmentFile(folder / file, row.sample_id) for row in rows for file in row.segments),
         tumour_content={row.sample_id: row.tumour_content for row in rows if row.tumour_content},
         sexes={row.sample_id: row.sex for row in rows if row.sex},

@@ -92,23 +92,18 @@ def ordered(first: NDArray[np.int64], second: NDArray[np.int64]) -> tuple[NDArra
 
 def of_pair(cells: SegmentCells) -> pd.DataFrame:
     """Read alleles from two columns in either order; where unknown, use the total from a column ``total``."""
-    major, minor = ordered(cells.copies("major"), cells.copies("minor"))
-    return one_state(*with_totals(major, minor, cells.copies("total")), cells.share("fraction"))
+    pair = with_totals(cells.copies("major"), cells.copies("minor"), cells.copies("total"))
+    return one_state(*pair, cells.share("fraction"))
 
 
 def with_totals(
-    major: NDArray[np.int64], minor: NDArray[np.int64], total: NDArray[np.int64]
+    first: NDArray[np.int64], second: NDArray[np.int64], total: NDArray[np.int64]
 ) -> tuple[NDArray, NDArray]:
-    """Replace alleles that are unknown by the total; totals of 0 and 1 determine both alleles."""
+    """Return two alleles as (major, minor); if unknown, as (total, unknown). Totals of 0 and 1 determine both."""
+    major, minor = ordered(first, second)
     taken = np.where(minor == UNKNOWN, total, major)
     certain = (minor == UNKNOWN) & (total >= 0) & (total <= 1)
     return taken, np.where(certain, 0, minor)
-
-
-def of_total(cells: SegmentCells) -> pd.DataFrame:
-    """Read total copy numbers only."""
-    unknown = np.full(len(cells), UNKNOWN, dtype=np.int64)
-    return one_state(*with_totals(unknown, unknown, cells.copies("total")))
 
 
 def of_total_and_minor(cells: SegmentCells) -> pd.DataFrame:
@@ -122,7 +117,7 @@ def of_total_and_minor(cells: SegmentCells) -> pd.DataFrame:
         lambda row: f"larger than the total copy number, {total[row]}; expected at most that",
     )
     rest = np.where(known & ~too_large, total - minor, UNKNOWN)
-    return one_state(*with_totals(*ordered(rest, minor), total))
+    return one_state(*with_totals(rest, minor, total))
 
 
 def rounded(
@@ -175,22 +170,20 @@ def of_total_and_frequency(cells: SegmentCells) -> pd.DataFrame:
 
 def of_battenberg(cells: SegmentCells) -> pd.DataFrame:
     """Read Battenberg's solution A: one state, or two whose shares make up all tumour cells."""
-    major, minor = ordered(cells.copies("major"), cells.copies("minor"))
-    second_major, second_minor = ordered(cells.copies("second_major"), cells.copies("second_minor"))
+    first = np.stack(ordered(cells.copies("major"), cells.copies("minor")), axis=1)
+    second = np.stack(ordered(cells.copies("second_major"), cells.copies("second_minor")), axis=1)
     share, second_share = cells.share("fraction"), cells.share("second_fraction")
-    has_two = (second_minor != UNKNOWN) & ~(second_share == 0)
+    has_two = (second[:, 1] != UNKNOWN) & ~(second_share == 0)
     lacks_share = has_two & (np.isnan(share) | np.isnan(second_share) | (share + second_share == 0))
     cells.note(lacks_share, "fraction", "no share of the cells for one of two states; expected 0 to 1")
-    together = np.where(has_two, share + second_share, 1.0)
-    has_second = has_two & (second_share > 0)
+    shares = np.where(has_two, [share, second_share], [[1.0], [0.0]]).T
+    return of_states(np.stack([first, second], axis=1), _of_tumour(shares))
+
+
+def _of_tumour(shares: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Scale (R, K) shares of cells to those of the tumour cells, which are all in these states; 0 if unknown."""
     with np.errstate(invalid="ignore", divide="ignore"):
-        return one_state(major, minor).assign(
-            fraction=np.where(has_two, share / together, 1.0),
-            subclonal_major_cn=np.where(has_two, second_major, UNKNOWN),
-            subclonal_minor_cn=np.where(has_two, second_minor, UNKNOWN),
-            subclonal_fraction=np.where(has_second, second_share / together, np.nan),
-            num_states=np.where(has_second, 2, 1),
-        )
+        return np.nan_to_num(shares / shares.sum(axis=1, keepdims=True))
 
 
 def of_hatchet(cells: SegmentCells) -> pd.DataFrame:
@@ -215,9 +208,7 @@ def of_hatchet(cells: SegmentCells) -> pd.DataFrame:
     _note_other_purity(cells, normal)
     pairs = [cells.numbers(f"cn_{clone}", pair_of_copies, np.int64, shape=(2,)) for clone in clones]
     states = np.stack([np.stack(ordered(pair[:, 0], pair[:, 1]), axis=1) for pair in pairs], axis=1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        shares = of_all / of_all.sum(axis=1, keepdims=True)
-    return of_states(states, np.nan_to_num(shares))
+    return of_states(states, _of_tumour(of_all))
 
 
 def _note_other_purity(cells: SegmentCells, normal: NDArray[np.float64]) -> None:

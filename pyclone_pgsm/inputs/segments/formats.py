@@ -54,7 +54,7 @@ class Layout:
     @property
     def has_alleles(self) -> bool:
         """Whether the file has more than total copy numbers."""
-        return self.read is not alleles.of_total
+        return bool(self.required.keys() - {"total", *_CNVKIT})
 
     @property
     def parts(self) -> dict[str, tuple[str, ...]]:
@@ -152,7 +152,7 @@ LAYOUTS = (
         "cnvkit",
         "CNVkit call.cns",
         {**_CNVKIT, "total": ("cn",)},
-        alleles.of_total,
+        alleles.of_pair,
         zero_based=True,
     ),
     Layout(
@@ -225,7 +225,7 @@ LAYOUTS = (
         "generic",
         "chrom start end total_cn",
         {"total": _TOTAL},
-        alleles.of_total,
+        alleles.of_pair,
         optional={"normal": ("normalcn", "normaltotalcn")},
     ),
 )

@@ -18,7 +18,7 @@ from pathlib import Path
 from pyclone_pgsm.errors import InputError
 from pyclone_pgsm.inputs import values
 from pyclone_pgsm.inputs.columns import read_columns
-from pyclone_pgsm.inputs.genome import Sex
+from pyclone_pgsm.inputs.genome import SEXES, Sex
 from pyclone_pgsm.inputs.problems import FileProblems
 from pyclone_pgsm.inputs.segments.cells import plain, style
 from pyclone_pgsm.inputs.table import Table
@@ -46,15 +46,17 @@ _BESIDE = (
 _PURITY = frozenset({"purity", "cellularity"})
 _PLOIDY = frozenset({"ploidy", "ploidyestimate"})
 _SEX = frozenset({"gender", "sex"})
-_SEXES: dict[str, Sex] = {"male": "male", "female": "female", "m": "male", "f": "female"}
 
 _STYLE = style("the purity and ploidy of a sample", _PURITY | _PLOIDY | _SEX)
 _COPIES = values.Real(0.0, values.LARGEST_COPY_NUMBER, "a ploidy: a number, 0 or more")
+_SEX_BY_Y: dict[str, Sex] = {"Y": "male", "N": "female"}
+"""Sex by whether ASCAT found a chromosome Y."""
+_NORMAL = values.Real(0.0, 1.0, "a share of cells: 0 to 1")
 
 _FIT_NAME = re.compile(r"purity|cellularity|confints|params|samplestatistics", re.IGNORECASE)
 _RHO = re.compile(r"^rho[\s,]", re.MULTILINE)
 _ASCAT = re.compile(r"^(rho|Ploidy|GenderChr|GenderChrFound)[\s,]+(\S+)\s*$", re.MULTILINE)
-_TITAN = re.compile(r"^(Normal contamination|Average tumour ploidy) estimate:\s*(\S+)\s*$", re.MULTILINE)
+_TITAN = re.compile(r"^(?:Average tumour )?(Normal contamination|ploidy) estimate:\s*(\S+)\s*$", re.MULTILINE)
 
 
 def names_beside(name: str) -> list[str]:
@@ -88,63 +90,49 @@ def is_fit(path: Path) -> bool:
 def read_fit(path: Path, problems: FileProblems) -> Fit:
     """Read one file of the kinds above; note invalid values, and tables of more than one sample."""
     text = open_text(path, problems, _STYLE.expected).read()
+    line = None
     if _TITAN.search(text):
-        return _of_titan(dict(_TITAN.findall(text)), problems)
-    if _RHO.search(text):
-        return _of_ascat(dict(_ASCAT.findall(text)), problems)
-    table = read_columns(path, _STYLE, problems)
-    names = _plain_names(table)
-    is_sequenza = "ploidyestimate" in names  # lower bound, estimate, upper bound
-    if not names & _PURITY:
-        table.note_header("a column purity or cellularity is expected")
-    elif len(table.lines) != (3 if is_sequenza else 1):
-        problems.add(f"{'three rows are' if is_sequenza else 'one row is'} expected below the header")
-    if problems:
-        return Fit()
-    row = 1 if is_sequenza else 0
-    texts = {name: column.text_of(row) for name, column in table.columns.items()}
-    line = int(table.lines[row])
-    return Fit(
-        purity=_number(values.TUMOUR_CONTENT, *_cell(texts, _PURITY), line, problems),
-        ploidy=_number(_COPIES, *_cell(texts, _PLOIDY), line, problems),
-        sex=_SEXES.get(_cell(texts, _SEX)[1].lower()),
-    )
+        texts = dict(_TITAN.findall(text))
+    elif _RHO.search(text):
+        texts = dict(_ASCAT.findall(text))
+    else:
+        texts, line = _row_of_table(read_columns(path, _STYLE, problems))
+
+    def number(read: values.Share | values.Real, names: frozenset[str]) -> float | None:
+        name, found = _cell(texts, names)
+        try:
+            return None if values.is_no_value(found) else read(found)
+        except ValueError as fault:
+            problems.add(str(fault), line, name, found)
+            return None
+
+    purity = number(values.TUMOUR_CONTENT, _PURITY | {"rho"})
+    if (normal := number(_NORMAL, frozenset({"normalcontamination"}))) is not None and normal < 1:
+        purity = 1 - normal
+    sex = SEXES.get(_cell(texts, _SEX)[1].lower())
+    if texts.get("GenderChr") == "Y":
+        sex = _SEX_BY_Y.get(texts.get("GenderChrFound", ""))
+    return Fit(purity, number(_COPIES, _PLOIDY), sex)
 
 
 def _plain_names(table: Table) -> set[str]:
     return {plain(name) for name in table.names}
 
 
-def _of_titan(found: dict[str, str], problems: FileProblems) -> Fit:
-    name = "Normal contamination"
-    normal = _number(
-        values.Real(0.0, 1.0, "a share of cells: 0 to 1"), name, found.get(name, ""), None, problems
-    )
-    ploidy = _number(_COPIES, "ploidy", found.get("Average tumour ploidy", ""), None, problems)
-    return Fit(None if normal is None or normal == 1 else 1 - normal, ploidy)
-
-
-def _of_ascat(found: dict[str, str], problems: FileProblems) -> Fit:
-    sex: dict[tuple[str | None, str | None], Sex] = {("Y", "Y"): "male", ("Y", "N"): "female"}
-    return Fit(
-        purity=_number(values.TUMOUR_CONTENT, "rho", found.get("rho", ""), None, problems),
-        ploidy=_number(_COPIES, "Ploidy", found.get("Ploidy", ""), None, problems),
-        sex=sex.get((found.get("GenderChr"), found.get("GenderChrFound"))),
-    )
+def _row_of_table(table: Table) -> tuple[dict[str, str], int | None]:
+    """Return the texts of the row with the estimates, by name of their column, and its line; none after problems."""
+    names = _plain_names(table)
+    is_sequenza = "ploidyestimate" in names  # lower bound, estimate, upper bound
+    if not names & _PURITY:
+        table.note_header("a column purity or cellularity is expected")
+    elif len(table) != (3 if is_sequenza else 1):
+        table.problems.add(f"{'three rows are' if is_sequenza else 'one row is'} expected below the header")
+    if table.problems:
+        return {}, None
+    row = 1 if is_sequenza else 0
+    return {name: column.text_of(row) for name, column in table.columns.items()}, int(table.lines[row])
 
 
 def _cell(texts: dict[str, str], names: frozenset[str]) -> tuple[str, str]:
-    """Return name and text of the first column with one of these plain names."""
+    """Return name and text of the first cell with one of these plain names."""
     return next(((name, text) for name, text in texts.items() if plain(name) in names), ("", ""))
-
-
-def _number(
-    read: values.Share | values.Real, name: str, text: str, line: int | None, problems: FileProblems
-) -> float | None:
-    if values.is_no_value(text):
-        return None
-    try:
-        return read(text)
-    except ValueError as fault:
-        problems.add(str(fault), line, name, text)
-        return None
