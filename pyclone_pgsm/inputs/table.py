@@ -32,11 +32,6 @@ class Column:
     """(R,) index of each row's text in ``texts``."""
 
     @classmethod
-    def of_one(cls, name: str, text: str, num_rows: int) -> Column:
-        """Return a column with the same text in all rows."""
-        return cls(name, [text], np.zeros(num_rows, np.int32))
-
-    @classmethod
     def of_series(cls, name: str, series: pd.Series) -> Column:
         """Return a column of a data frame; missing values become empty texts."""
         if series.dtype == object:  # as text, because pandas takes 1, 1.0 and True for the same

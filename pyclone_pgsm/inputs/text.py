@@ -77,14 +77,14 @@ def open_lines(path: Path, problems: FileProblems) -> Iterator[TextIO]:
         yield io.TextIOWrapper(file, encoding="utf-8-sig", errors="replace", newline=None)
 
 
-def read_each(found: Sequence[FileProblems], read: Callable[[int], T]) -> list[tuple[int, T]]:
-    """Read several files in turn; return the index of each one that could be read, and the result of ``read``.
+def read_each(found: Sequence[FileProblems], read: Callable[[int], T]) -> dict[str, T]:
+    """Read several files in turn; return the result of ``read``, by file, of each one that could be read.
 
-    If a file is given twice, only the first is read, and this is noted. ``read`` raises InputError if nothing can be
-    read.
+    ``read`` takes the index of a file, and raises InputError if nothing can be read. If a file is given twice, only the
+    first is read, and this is noted.
     """
     first: dict[str, str] = {}
-    results = []
+    results = {}
     for place, problems in enumerate(found):
         try:
             real = os.path.realpath(problems.file)
@@ -95,7 +95,7 @@ def read_each(found: Sequence[FileProblems], read: Callable[[int], T]) -> list[t
             continue
         first[real] = problems.file
         with suppress(InputError):
-            results.append((place, read(place)))
+            results[problems.file] = read(place)
     return results
 
 

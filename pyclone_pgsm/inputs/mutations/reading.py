@@ -45,10 +45,7 @@ def read_variants(
     if not given:
         raise UsageError("no file of mutations given")
     found = [FileProblems(str(file.path)) for file in given]
-    places = read_each(
-        found, lambda place: _read_file(given[place], tumour_samples, all_filters, found[place])
-    )
-    read = {found[place].file: variants for place, variants in places}
+    read = read_each(found, lambda place: _read_file(given[place], tumour_samples, all_filters, found[place]))
     names = list(dict.fromkeys(name for variants in read.values() for name in variants.names))
     unknown = [name for name in tumour_samples if name not in names]
     if unknown and not any(found):  # a file that could not be read may have this sample

@@ -92,6 +92,7 @@ def read_sources(
         raise UsageError("no input table given")
     options = checked_means(tumour_content), checked("error rate", error_rate, ERROR_RATE), genotype_prior
     found = [FileProblems(name) for name, _ in sources]
+    file_of: dict[str, str] = {}  # by the sample that is named after it
 
     def read(place: int) -> pd.DataFrame:
         source, problems = sources[place][1], found[place]
@@ -101,10 +102,18 @@ def read_sources(
             table = columns_of_frame(source, STYLE, problems)
             if not len(source):
                 problems.add("the data frame has no rows")
-        return rows_of(table, *options)
+        rows = rows_of(table, *options)
+        if rows["named_after_file"].any():
+            sample = str(rows["sample_id"].iat[0])
+            if file_of.setdefault(sample, problems.file) != problems.file:
+                raise problems.give_up(
+                    f"the sample is named after the file, {sample!r}, and so is that of {file_of[sample]!r}; rename "
+                    "one of the two files, or add a column sample_id"
+                )
+        return rows
 
-    files = read_each(found, read)
-    observations, left_out = lay_out(_distinct_samples(files, found), found, genotype_prior)
+    files = list(read_each(found, read).values())
+    observations, left_out = lay_out(files, found, genotype_prior)
     samples = observations.sample_ids
     if isinstance(tumour_content, Mapping) and not set(tumour_content) <= set(samples):
         unknown = ", ".join(repr(sample) for sample in tumour_content if sample not in samples)
@@ -136,22 +145,3 @@ def count_summary(observations: Observations, left_out: Sequence[LeftOut]) -> li
             line += f", {subclonal} with subclonal copy number"
         lines.append(line)
     return lines
-
-
-def _distinct_samples(
-    files: Sequence[tuple[int, pd.DataFrame]], found: Sequence[FileProblems]
-) -> list[pd.DataFrame]:
-    """Return the files, but note and omit those whose sample, named after the file, has the name of an earlier one."""
-    distinct: list[pd.DataFrame] = []
-    named: dict[str, str] = {}
-    for place, rows in files:
-        if rows["named_after_file"].any():
-            sample, file = str(rows["sample_id"].iat[0]), found[place].file
-            if named.setdefault(sample, file) != file:
-                found[place].add(
-                    f"the sample is named after the file, {sample!r}, and so is that of {named[sample]!r}; "
-                    "rename one of the two files, or add a column sample_id"
-                )
-                continue
-        distinct.append(rows)
-    return distinct

@@ -26,7 +26,6 @@ from pyclone_pgsm.inputs.segments.formats import (
 )
 from pyclone_pgsm.inputs.segments.model import COLUMNS, FAR, STATES, Hint, Segments, combined
 from pyclone_pgsm.inputs.segments.purity import Fit, fit_beside, is_fit, names_beside, read_fit
-from pyclone_pgsm.inputs.table import Column
 from pyclone_pgsm.inputs.text import read_each
 from pyclone_pgsm.inputs.values import Name
 
@@ -95,7 +94,7 @@ def read_segments(
                 fits[place].add(f"this file was read because it is beside {given[place].name}")
         return _read_file(given[place], cn_format, sample_id, totals_do, fit, found[place])
 
-    parts = [part for _, part in read_each(found, read) if part is not None]
+    parts = [part for part in read_each(found, read).values() if part is not None]
     raise_any(*found, *(fit for fit in fits.values() if fit not in found))
     return combined(parts)
 
@@ -151,9 +150,7 @@ def _read_file(
         raise problems.give_up(
             why_totals_are_not_enough(layout, cells.columns["total"].name), table.header_line
         )
-    samples = cells.columns["sample"] if "sample" in cells else Column.of_one("sample", "", len(cells))
-    if "sample" in cells and sample_id is None:
-        cells.read("sample", Name("sample"), object)
+    samples = cells.read("sample", Name("sample") if sample_id is None else str, object)
     frame = _frame(cells, layout, samples)
     forward = (frame["start"] <= frame["end"]).to_numpy()
     if not problems and not forward.any():
@@ -171,12 +168,12 @@ def _read_file(
     return Segments(frame[list(COLUMNS)], left_out, hints)
 
 
-def _frame(cells: SegmentCells, layout: Layout, samples: Column) -> pd.DataFrame:
+def _frame(cells: SegmentCells, layout: Layout, samples: NDArray) -> pd.DataFrame:
     """Return the rows of the file in the columns of `Segments.table`, `REAL` and possibly `_PURITY`."""
     frame = layout.read(cells).assign(
         file=cells.problems.file,
         row=cells.lines,
-        sample_id=samples.map(str, object),
+        sample_id=samples,
         chrom=cells.read("chrom", chromosome, object),
         start=cells.read("start", POSITION, np.int64, UNKNOWN) + (1 if layout.zero_based else 0),
         end=cells.read("end", POSITION, np.int64, UNKNOWN),
@@ -187,14 +184,14 @@ def _frame(cells: SegmentCells, layout: Layout, samples: Column) -> pd.DataFrame
     return frame.assign(**{_PURITY: 1 - cells.share("u_normal")}) if "u_normal" in cells else frame
 
 
-def _wanted(samples: Column, sample_id: str | None, problems: FileProblems) -> NDArray[np.bool_]:
+def _wanted(samples: NDArray, sample_id: str | None, problems: FileProblems) -> NDArray[np.bool_]:
     """Return a mask of the rows of the requested sample; all rows if the file has only one sample."""
-    names = list(dict.fromkeys(samples.texts))
+    names = list(dict.fromkeys(samples))
     if sample_id is None or len(names) <= 1:
-        return np.ones(len(samples.codes), dtype=bool)
+        return np.ones(len(samples), dtype=bool)
     if sample_id not in names:
         raise problems.give_up(f"no segments of sample {sample_id!r}; the samples are {listed(names)}")
-    return samples.map(sample_id.__eq__, bool)
+    return np.asarray(samples == sample_id)
 
 
 def _ploidy(cells: SegmentCells) -> float | None:
