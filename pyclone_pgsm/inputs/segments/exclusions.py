@@ -1,10 +1,9 @@
 """Reasons why a mutation has no copy numbers, or other ones than its segment: the texts of ``left_out.tsv``."""
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.observations import LeftOut
@@ -15,67 +14,62 @@ from pyclone_pgsm.inputs.segments.states import MOST_NOT_MODELLED, States
 FillGaps = Literal["diploid"]
 
 
-class Exclusions:
-    """The reason why each of N mutations is left out or changed: the first that applies."""
+class Rule(NamedTuple):
+    """A reason to leave out mutations, or to report that they are changed."""
 
-    def __init__(self, size: int) -> None:
-        self.is_kept = np.ones(size, dtype=bool)
-        self._reasons = np.full(size, "", dtype=object)
-
-    def add(
-        self, rows: NDArray[np.bool_], reason: str | Callable[[int], str], *, is_kept: bool = False
-    ) -> None:
-        """Set the reason, which may depend on the row, of those rows that have none yet."""
-        new = rows & (self._reasons == "")
-        self._reasons[new] = (
-            reason if isinstance(reason, str) else [reason(row) for row in np.flatnonzero(new).tolist()]
-        )
-        self.is_kept &= ~new | is_kept
-
-    def left_out(self, given: pd.DataFrame, names: Sequence[str]) -> list[LeftOut]:
-        """Return an entry for each row with a reason."""
-        places = np.flatnonzero(self._reasons != "")
-        columns = (given[name].iloc[places].tolist() for name in ("file", "row", "sample_id"))
-        return [
-            LeftOut(file, row, names[place], sample, self._reasons[place])
-            for place, file, row, sample in zip(places.tolist(), *columns)
-        ]
+    applies: NDArray[np.bool_]
+    """(N,) the mutations it applies to."""
+    reason: str | Callable[[int], str]
+    """The text, or a function that makes it from the index of a mutation."""
+    is_kept: bool = False
+    """Whether the mutations are kept."""
 
 
-def exclusions_of(
+def exclude(
     found: Found,
+    names: Sequence[str],
     known: Mapping[str, Sample],
     normal_cn: NDArray[np.int64],
     states: States,
     fill_gaps: FillGaps | None,
-) -> Exclusions:
-    """Return why each mutation is left out or changed."""
-    exclusions = Exclusions(len(found.given))
-    exclusions.add(~found.has_segments[found.sample], "there are no copy-number segments of this sample")
-    exclusions.add(
-        (found.given["chrom"] == "MT").to_numpy(),
-        "on the mitochondrion: a cell has many, and no segment tells how many; it cannot be modelled",
-    )
+) -> tuple[NDArray[np.bool_], list[LeftOut]]:
+    """Return (N,) whether each mutation is kept, and what is left out or changed, by the first rule that applies."""
     in_gap = found.segment == NONE
-    if fill_gaps is None:
-        exclusions.add(in_gap, "in no copy-number segment of the sample")
-    _add_normal(exclusions, found, known, normal_cn)
-    exclusions.add(in_gap, "in no copy-number segment of the sample: taken as diploid", is_kept=True)
-    exclusions.add(
-        found.rival != NONE,
-        lambda row: (
-            "two segments with different copy numbers hold it: "
-            f"{found.where(found.segment[row])} and {found.where(found.rival[row])}"
+    in_none = "in no copy-number segment of the sample"
+    rules = [
+        Rule(~found.has_segments[found.sample], "there are no copy-number segments of this sample"),
+        Rule(
+            (found.given["chrom"] == "MT").to_numpy(),
+            "on the mitochondrion: a cell has many, and no segment tells how many; it cannot be modelled",
         ),
-    )
-    _add_unknown(exclusions, found, states)
-    return exclusions
+        Rule(in_gap & (fill_gaps is None), in_none),
+        *_without_normal_copies(found, known, normal_cn),
+        Rule(in_gap, f"{in_none}: taken as diploid", is_kept=True),
+        Rule(
+            found.rival != NONE,
+            lambda row: (
+                "two segments with different copy numbers hold it: "
+                f"{found.where(found.segment[row])} and {found.where(found.rival[row])}"
+            ),
+        ),
+        *_without_states(found, states),
+    ]
+    first = np.select([rule.applies for rule in rules], range(len(rules)), NONE)
+    kept = np.array([rule.is_kept for rule in rules] + [True])[first]  # the last is for NONE, -1
+    left_out = []
+    rows = np.flatnonzero(first != NONE)
+    fields = (found.given[name].iloc[rows].tolist() for name in ("file", "row", "sample_id"))
+    for place, file, row, sample_id in zip(rows.tolist(), *fields):
+        reason = rules[first[place]].reason
+        text = reason if isinstance(reason, str) else reason(place)
+        left_out.append(LeftOut(file, row, names[place], sample_id, text))
+    return kept, left_out
 
 
-def _add_normal(
-    exclusions: Exclusions, found: Found, known: Mapping[str, Sample], normal_cn: NDArray[np.int64]
-) -> None:
-    """Exclude mutations where normal cells have no copies, or an unknown number."""
+def _without_normal_copies(
+    found: Found, known: Mapping[str, Sample], normal_cn: NDArray[np.int64]
+) -> list[Rule]:
+    """Return the rules for mutations where normal cells have no copies, or an unknown number."""
     chroms = found.given["chrom"].tolist()
 
     def doubtful(row: int) -> str:
@@ -95,12 +89,14 @@ def _add_normal(
         return f"normal cells of a {'woman' if sex == 'female' else 'man'} have no chromosome {chrom}"
 
     said = found.take("normal_cn") != NONE
-    exclusions.add((normal_cn == 0) & said, "normal cells have no copy of it, as the segments say")
-    exclusions.add(normal_cn <= 0, doubtful)
+    return [
+        Rule((normal_cn == 0) & said, "normal cells have no copy of it, as the segments say"),
+        Rule(normal_cn <= 0, doubtful),
+    ]
 
 
-def _add_unknown(exclusions: Exclusions, found: Found, states: States) -> None:
-    """Handle mutations in segments without the copies of each allele, or with more than two states."""
+def _without_states(found: Found, states: States) -> list[Rule]:
+    """Return the rules for segments without the copies of each allele, or with more than two states."""
     totals = found.take("major_cn")
 
     def unknown(row: int) -> str:
@@ -120,6 +116,8 @@ def _add_unknown(exclusions: Exclusions, found: Found, states: States) -> None:
             return f"{text}, and more than {share} them in none of the two largest"
         return f"{text}: the two largest are taken for all; at most {share} the cells are in others"
 
-    exclusions.add((states.minor < 0) | (states.second_minor < 0), unknown)
-    exclusions.add(states.too_many, several)
-    exclusions.add(states.not_modelled > 0, several, is_kept=True)
+    return [
+        Rule((states.minor < 0) | (states.second_minor < 0), unknown),
+        Rule(states.too_many, several),
+        Rule(states.not_modelled > 0, several, is_kept=True),
+    ]

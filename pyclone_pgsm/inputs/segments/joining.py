@@ -26,7 +26,7 @@ from pyclone_pgsm.errors import InputError, Problem, UsageError
 from pyclone_pgsm.inputs.genome import Build, Sex, normal_copies
 from pyclone_pgsm.inputs.mutations.model import Variants, mutation_ids
 from pyclone_pgsm.inputs.observations import DEFAULT_TUMOUR_CONTENT, LeftOut
-from pyclone_pgsm.inputs.segments.exclusions import FillGaps, exclusions_of
+from pyclone_pgsm.inputs.segments.exclusions import FillGaps, exclude
 from pyclone_pgsm.inputs.segments.intervals import NONE, Found
 from pyclone_pgsm.inputs.segments.model import Segments
 from pyclone_pgsm.inputs.segments.reading import looks_at_no_alleles
@@ -82,10 +82,8 @@ def join(
     found = Found.of(given, segments, rows)
     normal_cn = _normal_copies(found, known)
     states = _states(found, known, normal_cn, genotype_prior)
-    exclusions = exclusions_of(found, known, normal_cn, states, fill_gaps)
-    kept = exclusions.is_kept
     names = mutation_ids(given)
-    left_out = exclusions.left_out(given, names)
+    kept, left_out = exclude(found, names, known, normal_cn, states, fill_gaps)
     if not kept.any():
         raise _nothing_left(given, left_out)
     return _table(found, names, kept, known, normal_cn, states), left_out
