@@ -81,9 +81,8 @@ def read_columns(path: Path, style: Style, problems: FileProblems) -> Table:
     lines: array[int] = array("q")
     encoders = {place: _Encoder() for place in places.values()}
     if encoders:
-        uneven: list[tuple[int, int]] = []
         takers = {place: encoder.extend for place, encoder in encoders.items()}
-        collect(_even(rows, len(names), lines, uneven), takers)
+        lines, uneven = collect(rows, len(names), takers)
         if not lines and not uneven and not problems:
             problems.add("the table has no rows below the header", header_line)
         if uneven and not lines and all(found == len(names) + 1 for _, found in uneven):
@@ -247,24 +246,35 @@ def _without_blank_end(fields: list[str], width: int) -> list[str]:
 # --- rows ---------------------------------------------------------------------------------------------------
 
 
-def collect(rows: Iterator[list[str]], takers: Mapping[int, Callable[[Sequence[str]], None]]) -> None:
-    """Pass the texts of some columns, given by index, to the function of each column, in chunks of rows."""
-    while chunk := list(itertools.islice(rows, _CHUNK)):
+def collect(
+    rows: Iterable[Record],
+    width: int,
+    takers: Mapping[int, Callable[[Sequence[str]], None]],
+    may_be_empty: bool = False,
+) -> tuple[array[int], list[tuple[int, int]]]:
+    """Pass the texts of some columns, given by index, to the function of each column, in chunks of rows.
+
+    Return the lines of these rows, and line and width of the others, which do not have the right width. Blank lines
+    are skipped, and rows of empty fields, too, unless these ``may_be_empty``.
+    """
+    lines: array[int] = array("q")
+    uneven: list[tuple[int, int]] = []
+
+    def even() -> Iterator[list[str]]:
+        for line, fields in rows:
+            is_used = fields and (may_be_empty or fields[0] or "".join(fields).strip())
+            if is_used and len(fields) == width:
+                lines.append(line)
+                yield fields
+            elif is_used:
+                uneven.append((line, len(fields)))
+
+    even_rows = even()
+    while chunk := list(itertools.islice(even_rows, _CHUNK)):
         fields = list(zip(*chunk))
         for place, take in takers.items():
             take(fields[place])
-
-
-def _even(
-    rows: Iterator[Record], width: int, lines: array[int], uneven: list[tuple[int, int]]
-) -> Iterator[list[str]]:
-    """Yield rows of the right width, appending their lines to ``lines``; line and width of others go to ``uneven``."""
-    for line, fields in rows:
-        if len(fields) == width and (fields[0] or "".join(fields).strip()):
-            lines.append(line)
-            yield fields
-        elif "".join(fields).strip():
-            uneven.append((line, len(fields)))
+    return lines, uneven
 
 
 def note_uneven(uneven: Sequence[tuple[int, int]], width: int, like: str, problems: FileProblems) -> None:

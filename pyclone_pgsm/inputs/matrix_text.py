@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import itertools
 import re
-from array import array
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -262,8 +261,6 @@ def _all_finite(texts: Sequence[str]) -> NDArray[np.float64] | None:
 
 
 def _read_body(rows: Iterator[Record], layout: _Layout, problems: FileProblems) -> Matrix:
-    lines: array[int] = array("q")
-    uneven: list[tuple[int, int]] = []
     texts: list[str] = []
     columns = {place: _Numbers() for place in layout.places}
     place_of_texts = 0 if layout.perhaps_ids else layout.ids
@@ -272,7 +269,9 @@ def _read_body(rows: Iterator[Record], layout: _Layout, problems: FileProblems) 
     }
     if place_of_texts is not None:
         takers[place_of_texts] = texts.extend
-    collect(_even(rows, len(layout.names), lines, uneven), takers)
+    if len(layout.names) == 1:
+        rows = _with_empty_rows(rows)
+    lines, uneven = collect(rows, len(layout.names), takers, may_be_empty=True)
     texts = [text.strip() for text in texts]
     note_uneven(uneven, len(layout.names), "the header" if layout.has_header else "the first row", problems)
 
@@ -301,24 +300,16 @@ def _read_body(rows: Iterator[Record], layout: _Layout, problems: FileProblems) 
     )
 
 
-def _even(
-    rows: Iterator[Record], width: int, lines: array[int], uneven: list[tuple[int, int]]
-) -> Iterator[list[str]]:
-    """Yield rows of the right width, appending their lines to ``lines``; line and width of others go to ``uneven``.
-
-    Blank lines are skipped, but in a table of one column those above another row are empty fields.
-    """
-    blank: list[int] = []
+def _with_empty_rows(rows: Iterator[Record]) -> Iterator[Record]:
+    """Yield the rows of a table of one column, in which blank lines above another row are empty fields."""
+    blank: list[Record] = []
     for line, fields in rows:
-        if len(fields) == width:
-            lines.extend([*blank, line])
-            yield from [[""]] * len(blank)
+        if fields:
+            yield from blank
+            yield line, fields
             blank.clear()
-            yield fields
-        elif fields:
-            uneven.append((line, len(fields)))
-        elif width == 1:
-            blank.append(line)
+        else:
+            blank.append((line, [""]))
 
 
 def _note_faults(
