@@ -155,12 +155,10 @@ def normal_copies(
     has one X and one Y, a woman two X and no Y. The result is -1 where it depends on an unknown sex or build, and 0 for
     the mitochondrion and for contigs that are not chromosomes, whose copies cannot be given.
     """
-    column = pd.Series(chroms, dtype="category").cat
-    names, codes = list(column.categories), column.codes.to_numpy()
-    at = np.asarray(positions, dtype=np.int64)
-    copies = np.array([2 if name in AUTOSOMES else 0 for name in names], dtype=np.int64)[codes]
-    for chrom in set(names) & {"X", "Y"}:
-        here = np.flatnonzero(codes == names.index(chrom))
+    names, at = pd.Series(chroms, dtype="category"), np.asarray(positions, dtype=np.int64)
+    copies = np.where(names.isin(AUTOSOMES), 2, 0)
+    for chrom in ("X", "Y"):
+        here = (names == chrom).to_numpy()
         copies[here] = _copies_of_sex_chromosome(chrom, at[here], sex, build)
     return copies
 

@@ -134,10 +134,6 @@ def _note_missing_columns(table: Table, kind: CallTable) -> None:
         table.note_header(message, alleles[0])
 
 
-def _count(text: str) -> int:
-    return _NO_COUNT if values.is_no_value(text) else values.READS(text)
-
-
 def _why_filtered(text: str) -> str:
     failed = [name for name in text.replace(",", ";").split(";") if name.strip() not in PASSING_FILTERS]
     return not_passed(failed) if failed else ""
@@ -157,8 +153,10 @@ def _rows(table: Table, chosen: Mapping[str, str], all_filters: bool) -> pd.Data
         alt = np.where(
             alt == ref, table.read("other_alt", allele, object, matters=matters & (alt == ref)), alt
         )
-    ref_counts = table.read("ref_counts", _count, object, matters=matters)
-    alt_counts = table.read("alt_counts", _count, object, matters=matters)
+    ref_counts, alt_counts = (
+        table.read(part, values.READS, np.int64, _NO_COUNT, may_miss=True, matters=matters)
+        for part in ("ref_counts", "alt_counts")
+    )
     reasons = [
         why_not,
         np.where(ref_counts == _NO_COUNT, f"{table.columns['ref_counts'].name} has no value", ""),

@@ -40,7 +40,7 @@ class Layout:
     title: str
     """Name in messages."""
     required: Mapping[str, tuple[str, ...]]
-    read: Callable[[SegmentCells], pd.DataFrame]
+    read: Callable[[SegmentCells], pd.DataFrame] = alleles.of_pair
     """Converts cells to the columns that `pyclone_pgsm.inputs.segments.alleles.one_state` describes."""
     place: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _PLACE)
     optional: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
@@ -103,14 +103,12 @@ LAYOUTS = (
             "minor": ("Corrected_MinorCN",),
             "total": ("Corrected_Copy_Number",),
         },
-        alleles.of_pair,
         optional=_TITAN_SHARE,
     ),
     Layout(
         "titan",
         "TitanCNA segments",
         {"major": ("major_cn",), "minor": ("minor_cn",), **_TITAN},
-        alleles.of_pair,
         optional={**_TITAN_SHARE, "total": ("copyNumber",)},
     ),
     Layout(
@@ -135,31 +133,18 @@ LAYOUTS = (
         alleles.of_total_and_minor,
         optional={"sample": (*_SAMPLE, "sid", "id")},
     ),
-    Layout(
-        "sequenza",
-        "Sequenza segments.txt",
-        {"total": ("CNt",), "major": ("A",), "minor": ("B",)},
-        alleles.of_pair,
-    ),
+    Layout("sequenza", "Sequenza segments.txt", {"total": ("CNt",), "major": ("A",), "minor": ("B",)}),
     Layout(
         "cnvkit",
         "CNVkit call.cns with allele-specific copy numbers",
         {**_CNVKIT, "total": ("cn",), "major": ("cn1",), "minor": ("cn2",)},
-        alleles.of_pair,
         zero_based=True,
     ),
-    Layout(
-        "cnvkit",
-        "CNVkit call.cns",
-        {**_CNVKIT, "total": ("cn",)},
-        alleles.of_pair,
-        zero_based=True,
-    ),
+    Layout("cnvkit", "CNVkit call.cns", {**_CNVKIT, "total": ("cn",)}, zero_based=True),
     Layout(
         "ascat",
         "ASCAT segments.txt",
         {"major": ("nMajor",), "minor": ("nMinor",)},
-        alleles.of_pair,
         place={"chrom": _CHROM, "start": ("startpos",), "end": ("endpos",)},
     ),
     Layout(
@@ -172,7 +157,6 @@ LAYOUTS = (
         "ascat",
         "ASCAT segments for scarHRD",
         {"total": ("total_cn",), "major": ("A_cn",), "minor": ("B_cn",)},
-        alleles.of_pair,
         optional={"ploidy": ("ploidy",)},
     ),
     Layout(
@@ -190,7 +174,6 @@ LAYOUTS = (
             "minor": ("minor_cn",),
             "fraction": ("cellular_prevalence",),
         },
-        alleles.of_pair,
         of_all_cells=True,
         has_rows_for_states=True,
     ),
@@ -198,7 +181,6 @@ LAYOUTS = (
         "mutationtimer",
         "MutationTimeR segments",
         {"major": ("major_cn",), "minor": ("minor_cn",), "fraction": ("clonal_frequency",)},
-        alleles.of_pair,
         of_all_cells=True,
         has_rows_for_states=True,
     ),
@@ -206,7 +188,6 @@ LAYOUTS = (
         "pcgr",
         "PCGR cna.tsv",
         {"major": ("nMajor",), "minor": ("nMinor",)},
-        alleles.of_pair,
         place={"chrom": ("chromosome",), "start": ("start",), "end": ("end",)},
     ),
     Layout(
@@ -225,7 +206,6 @@ LAYOUTS = (
         "generic",
         "chrom start end total_cn",
         {"total": _TOTAL},
-        alleles.of_pair,
         optional={"normal": ("normalcn", "normaltotalcn")},
     ),
 )
