@@ -308,9 +308,3 @@ class _Encoder:
     def column(self, name: str) -> Column:
         codes = np.concatenate([np.empty(0, np.int32), *self._chunks])
         return Column(name, [text.strip() for text in self._code_of], codes)
-
-
-def other_spelling(names: Sequence[str], spellings: Sequence[str]) -> str | None:
-    """Return the name that has one of these spellings, the first if possible, of lower-case letters and no plural s."""
-    plain = {re.sub("[^a-z]", "", name.lower()).removesuffix("s"): name for name in reversed(names)}
-    return next((plain[spelling] for spelling in spellings if spelling in plain), None)

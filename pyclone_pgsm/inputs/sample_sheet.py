@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 import pandas as pd
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs.columns import Style, other_spelling, read_columns
+from pyclone_pgsm.inputs.columns import Style, read_columns
 from pyclone_pgsm.inputs.genome import SEXES, Sex
 from pyclone_pgsm.inputs.mutations import VariantFile
 from pyclone_pgsm.inputs.problems import FileProblems, raise_any
 from pyclone_pgsm.inputs.read_counts.layout import MEANS
+from pyclone_pgsm.inputs.table import columns_by_part, letters
 from pyclone_pgsm.inputs.tumour_content import Content, Uncertain, parse_tumour_content
 from pyclone_pgsm.inputs.values import TUMOUR_CONTENT, Name
 
@@ -98,9 +99,8 @@ def read_sheet(path: Path) -> list[Patient]:
         if name not in table.columns:
             table.note_header("this column is missing; expected is " + _STYLE.expected, name)
     others = [name for name in table.names if name not in REQUIRED + OPTIONAL]
-    for name, spellings in _SPELLINGS.items():
-        meant = None if name in table.names else other_spelling(others, spellings)
-        if meant is not None:
+    for name, meant in columns_by_part(others, _SPELLINGS, letters).items():
+        if name not in table.names:
             table.note_header(f"rename this column to {name}", meant)
     raise_any(problems)
     columns = {}

@@ -7,6 +7,7 @@ and column.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Self
@@ -143,6 +144,11 @@ def columns_by_part(
         part: [spelled[each] for each in map(plain, of) if each in spelled] for part, of in spellings.items()
     }
     return {part: columns[0] for part, columns in found.items() if columns}
+
+
+def letters(name: str) -> str:
+    """Reduce a column name to lower-case letters without a plural s, so that different spellings compare equal."""
+    return re.sub("[^a-z]", "", name.lower()).removesuffix("s")
 
 
 def repeated(rows: pd.DataFrame, key: list[str]) -> Iterator[tuple[Any, Any]]:

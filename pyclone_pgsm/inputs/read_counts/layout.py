@@ -11,10 +11,9 @@
 import difflib
 from collections.abc import Sequence
 
-from pyclone_pgsm.inputs.columns import other_spelling
 from pyclone_pgsm.inputs.observations import SUBCLONAL
 from pyclone_pgsm.inputs.problems import listed
-from pyclone_pgsm.inputs.table import Table
+from pyclone_pgsm.inputs.table import Table, columns_by_part, letters
 
 REQUIRED = ("mutation_id", "ref_counts", "alt_counts", "major_cn", "minor_cn", "normal_cn")
 OPTIONAL = ("sample_id", "var_counts", "tumour_content", "error_rate", "total_cn", *SUBCLONAL)
@@ -49,7 +48,7 @@ MEANS = {
         "errorrate", "errrate", "sequencingerrorrate", "sequencingerror", "seqerror", "epsilon", "ep",
     ),
 }  # fmt: skip
-"""Other spellings of each column, the likeliest first (:func:`~pyclone_pgsm.inputs.columns.other_spelling`)."""
+"""Other spellings of each column, the likeliest first (:func:`~pyclone_pgsm.inputs.table.letters`)."""
 
 _SHOWN_NAMES, _LONGEST_NAME = 12, 40
 
@@ -77,7 +76,9 @@ def note_header_problems(table: Table, genotype_prior: str, overridden: Sequence
     if "var_counts" in table.names:
         required.discard("alt_counts")
     missing = [name for name in REQUIRED if name in required and name not in table.names]
-    near = {name: _near_miss(name, table.names) for name in missing}
+    spare = [name for name in table.names if name not in REQUIRED and name not in OPTIONAL]
+    meant = columns_by_part(spare, MEANS, letters)
+    near = {name: meant.get(name) or _near_miss(name, spare) for name in missing}
     if len(missing) == len(required) and not any(near.values()):
         table.note_header(_not_a_header(table))
         return
@@ -92,9 +93,8 @@ def note_header_problems(table: Table, genotype_prior: str, overridden: Sequence
             if name not in present:
                 table.note_header(f"this column is missing; {together}", name)
     for name in ("sample_id", "tumour_content", "error_rate"):
-        meant = None if name in table.names or name in overridden else _other_spelling(name, table.names)
-        if meant is not None:
-            table.note_header(f"rename this column to {name}{_OR_ELSE[name]}", meant)
+        if name in meant and name not in table.names and name not in overridden:
+            table.note_header(f"rename this column to {name}{_OR_ELSE[name]}", meant[name])
 
 
 _OR_ELSE = {
@@ -125,15 +125,7 @@ def _missing(name: str, near: str | None, names: Sequence[str]) -> str:
     return message
 
 
-def _near_miss(column: str, names: Sequence[str]) -> str | None:
-    spelled = _other_spelling(column, names)
-    if spelled is not None:
-        return spelled
-    spare = {name.lower(): name for name in names if name not in REQUIRED and name not in OPTIONAL}
-    close = difflib.get_close_matches(column, list(spare), n=1, cutoff=0.8)
-    return spare[close[0]] if close else None
-
-
-def _other_spelling(column: str, names: Sequence[str]) -> str | None:
-    spare = [name for name in names if name not in REQUIRED and name not in OPTIONAL]
-    return other_spelling(spare, MEANS[column])
+def _near_miss(column: str, spare: Sequence[str]) -> str | None:
+    plain = {name.lower(): name for name in spare}
+    close = difflib.get_close_matches(column, list(plain), n=1, cutoff=0.8)
+    return plain[close[0]] if close else None
