@@ -7,14 +7,13 @@ of their beginnings, and positions are then found by binary search.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pyclone_pgsm.inputs.segments.model import STATES, Segments
+from pyclone_pgsm.inputs.segments.model import STATES
 
 NONE = -1
 """No segment, or no contradicting segment."""
@@ -71,22 +70,22 @@ class Found:
     """(N,) row of another segment that contains it but contradicts the first; -1 if there is none."""
 
     @classmethod
-    def of(cls, given: pd.DataFrame, segments: Segments, rows: Mapping[str, NDArray[np.int64]]) -> Found:
-        """Find the segments of all mutations; ``rows`` are the segments of each sample."""
-        table, samples = segments.table, list(rows)
-        sample = _codes(given["sample_id"], samples)
+    def of(cls, given: pd.DataFrame, table: pd.DataFrame, samples: list[str]) -> Found:
+        """Find the segments of all mutations, in a `Segments.table`."""
+        sample, owner = _codes(given["sample_id"], samples), _codes(table["sample_id"], samples)
         chroms = list(dict.fromkeys([*table["chrom"].cat.categories, *given["chrom"].cat.categories]))
-        used = np.concatenate(list(rows.values()))
-        sizes = np.array([len(of) for of in rows.values()])
-        group = np.repeat(np.arange(len(samples)), sizes) * len(chroms) + _codes(table["chrom"], chroms)[used]
+        used = np.flatnonzero(owner >= 0)
+        group = (owner * len(chroms) + _codes(table["chrom"], chroms))[used]
+        content = np.asarray(table.groupby(SAYS, dropna=False, sort=False).ngroup(), dtype=np.int64)
         holder, rival = holders(
             group * SPAN + table["start"].to_numpy()[used],
             group * SPAN + table["end"].to_numpy()[used],
-            table.groupby(SAYS, dropna=False, sort=False).ngroup().to_numpy()[used],
+            content[used],
             (sample * len(chroms) + _codes(given["chrom"], chroms)) * SPAN + given["pos"].to_numpy(),
         )
         used = np.append(used, NONE)  # so that index -1 gives -1
-        return cls(given, table, samples, sizes > 0, sample, used[holder], used[rival])
+        has_segments = np.isin(np.arange(len(samples)), owner)
+        return cls(given, table, samples, has_segments, sample, used[holder], used[rival])
 
     def take(self, name: str, otherwise: float = NONE) -> NDArray:
         """Return (N,) values of a column of the segments, ``otherwise`` where there is no segment."""

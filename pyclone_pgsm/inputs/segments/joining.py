@@ -34,7 +34,7 @@ from pyclone_pgsm.inputs.segments.samples import (
     Sample,
     build_of,
     check_same_build,
-    rows_by_sample,
+    check_samples,
     value_for,
 )
 from pyclone_pgsm.inputs.segments.states import EXCESS, States, states_of_tumour
@@ -69,17 +69,17 @@ def join(
     samples = list(given["sample_id"].cat.remove_unused_categories().cat.categories)
     if len(samples) == 1 and all(not hint.sample_id for hint in segments.hints):
         segments = segments.named({hint.file: samples[0] for hint in segments.hints})
-    rows = rows_by_sample(segments, samples)
+    check_samples(segments, samples)
     known = {
         sample: Sample(
             value_for(sexes, sample, segments, "sex"),
-            build or build_of(variants, segments, rows[sample], sample),
+            build or build_of(variants, segments, sample),
             value_for(tumour_content, sample, segments, "purity"),
         )
         for sample in samples
     }
     check_same_build(known)
-    found = Found.of(given, segments, rows)
+    found = Found.of(given, segments.table, samples)
     normal_cn = _normal_copies(found, known)
     states = _states(found, known, normal_cn, genotype_prior)
     names = mutation_ids(given)

@@ -3,9 +3,6 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.genome import BUILDS, LENGTHS, Build, Sex, builds_that_fit, last_positions
 from pyclone_pgsm.inputs.mutations.model import Variants
@@ -21,20 +18,14 @@ class Sample(NamedTuple):
     tumour_content: float | None
 
 
-def rows_by_sample(segments: Segments, samples: Sequence[str]) -> dict[str, NDArray[np.int64]]:
-    """Return the rows of the segments of each sample of the mutations; none for a sample without segments.
-
-    Raises UsageError if no sample has segments, or if some have none and some segments name no sample.
-    """
-    groups = segments.table.groupby("sample_id", observed=True).indices
-    rows = {str(name): np.asarray(of) for name, of in groups.items()}
-    missing = [sample for sample in samples if sample not in rows]
-    if len(missing) == len(samples) or (missing and "" in rows):
-        has = listed([name for name in rows if name]) or "no sample that has a name"
-        unnamed = "; some do not say of which sample they are" if "" in rows else ""
+def check_samples(segments: Segments, samples: Sequence[str]) -> None:
+    """Raise UsageError if no sample of the mutations has segments, or if some have none and some segments no sample."""
+    names = sorted(segments.table["sample_id"].unique())
+    missing = [sample for sample in samples if sample not in names]
+    if len(missing) == len(samples) or (missing and "" in names):
+        has = listed([name for name in names if name]) or "no sample that has a name"
+        unnamed = "; some do not say of which sample they are" if "" in names else ""
         raise UsageError(f"no copy-number segments of {listed(missing)}: those given are of {has}{unnamed}")
-    nothing = np.empty(0, dtype=np.int64)
-    return {sample: rows.get(sample, nothing) for sample in samples}
 
 
 def value_for(option: object, sample: str, segments: Segments, what: str) -> Any:
@@ -49,10 +40,10 @@ def value_for(option: object, sample: str, segments: Segments, what: str) -> Any
     return found.pop() if len(found) == 1 else None
 
 
-def build_of(variants: Variants, segments: Segments, rows: NDArray[np.int64], sample: str) -> Build | None:
+def build_of(variants: Variants, segments: Segments, sample: str) -> Build | None:
     """Return the genome build of a sample, if known; raise UsageError if mutations and segments fit no single build."""
     given = variants.table[variants.table["sample_id"] == sample]
-    of_sample = segments.table.iloc[rows]
+    of_sample = segments.table[segments.table["sample_id"] == sample]
     last_mutations = last_positions(given["chrom"], given["pos"])
     last_segments = last_positions(of_sample["chrom"], of_sample["end"])
     _check_mixed(sample, "mutations", last_mutations)
