@@ -140,10 +140,9 @@ def result_options(context: typer.Context) -> ResultOptions:
 
 def default_folder(data: Path, ending: str = "_pyclone_pgsm") -> Path:
     """Return the default output folder, named after the first file of the data."""
-    stem = data.name
-    for suffix in (".gz", ".bgz", ".vcf", ".maf", ".tsv", ".csv", ".txt", ".npy", ".parquet"):
-        stem = stem.removesuffix(suffix)
-    return Path(stem + ending)
+    from pyclone_pgsm.inputs.text import file_stem
+
+    return Path(file_stem(data) + ending)
 
 
 def split_sample(text: str) -> tuple[str | None, str]:

@@ -47,9 +47,16 @@ _FOREIGN_TEXT = {
     b"<html": "a web page; download the table itself",
 }
 
+_COMPRESSED = re.compile(r"(?<=.)\.(gz|bgz)$", re.IGNORECASE)
+_ENDINGS = re.compile(r"(?<=.)\.(vcf|maf|tsv|csv|txt|npy|parquet)$", re.IGNORECASE)
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 _CELL_END = re.compile(rb"[\t,;]")
 _NEVER_IN_TEXT = re.compile(rb"[\x00-\x08\x0e-\x19\x1c-\x1f]")
+
+
+def file_stem(path: Path) -> str:
+    """Return the name of a file without folder and without the endings for compression and format."""
+    return _ENDINGS.sub("", _COMPRESSED.sub("", path.name))
 
 
 def open_text(path: Path, problems: FileProblems, expected: str = "a table of read counts as text") -> TextIO:

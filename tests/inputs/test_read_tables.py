@@ -358,3 +358,10 @@ def test_summary_of_varying_tumour_content(write: Any) -> None:
         "1 sample, 2 mutations, 2 of 2 mutation-sample pairs with data, 0 left out or changed",
         "S1: 2 mutations with data, median depth 8, tumour content 0.6 to 0.8",
     ]
+
+
+@pytest.mark.parametrize("name", ["S1.tsv", "S1.csv.gz", "S1.TSV.bgz"])
+def test_a_sample_is_named_after_its_file(name: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text("mutation_id\tref_counts\tvar_counts\tnormal_cn\tminor_cn\tmajor_cn\nm\t9\t1\t2\t1\t1\n")
+    assert read_tables([path])[0].sample_ids == ["S1"]

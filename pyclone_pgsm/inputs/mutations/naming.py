@@ -1,22 +1,13 @@
 """Tumour samples of a file, and their names. They are never guessed from the order of columns."""
 
-import re
 from collections.abc import Sequence
-from pathlib import Path
 
 from pyclone_pgsm.inputs.mutations.model import VariantFile
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, listed
+from pyclone_pgsm.inputs.text import file_stem
 
 ROLES = frozenset({"TUMOR", "TUMOUR", "DNA_TUMOR"})
 """Names that Strelka, VarScan2, MuSE, SomaticSniper, RADIA and vcf2maf give to the tumour sample of every patient."""
-
-_ENDINGS = re.compile(r"(?<=.)\.(vcf|maf|tsv|csv|txt)$", re.IGNORECASE)
-_COMPRESSED = re.compile(r"(?<=.)\.(gz|bgz)$", re.IGNORECASE)
-
-
-def file_stem(path: Path) -> str:
-    """Return the name of a file without folder and without the endings for compression and format."""
-    return _ENDINGS.sub("", _COMPRESSED.sub("", path.name))
 
 
 def choose_samples(

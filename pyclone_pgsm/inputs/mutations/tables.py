@@ -23,12 +23,13 @@ from pyclone_pgsm.inputs.mutations.model import (
     why_no_mutation,
     why_nothing,
 )
-from pyclone_pgsm.inputs.mutations.naming import choose_samples, file_stem
+from pyclone_pgsm.inputs.mutations.naming import choose_samples
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.problems import FileProblems, raise_any
 from pyclone_pgsm.inputs.read_counts.layout import GENE_NAMES
 from pyclone_pgsm.inputs.read_counts.rows import one_line
 from pyclone_pgsm.inputs.table import Table, columns_by_part
+from pyclone_pgsm.inputs.text import file_stem
 
 EXPECTED = "a VCF, a MAF, or a table with chrom, pos, ref, alt, sample_id, ref_counts and alt_counts"
 _ALLELES = ("ref", "alt")

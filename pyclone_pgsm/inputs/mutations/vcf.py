@@ -35,7 +35,7 @@ from pyclone_pgsm.inputs.mutations.model import (
     why_no_mutation,
     why_nothing,
 )
-from pyclone_pgsm.inputs.mutations.naming import choose_samples, file_stem
+from pyclone_pgsm.inputs.mutations.naming import choose_samples
 from pyclone_pgsm.inputs.mutations.vcf_header import (
     COLUMNS,
     FIXED,
@@ -46,7 +46,7 @@ from pyclone_pgsm.inputs.mutations.vcf_header import (
 )
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.problems import FileProblems, raise_any
-from pyclone_pgsm.inputs.text import open_lines
+from pyclone_pgsm.inputs.text import file_stem, open_lines
 
 _MISSING = "."
 _NO_TEXT = "\ufffd"

@@ -1,6 +1,5 @@
 """Reader of one input file: its rows as typed columns, with each value checked."""
 
-import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
@@ -19,6 +18,7 @@ from pyclone_pgsm.inputs.read_counts.layout import (
     uses_total_only,
 )
 from pyclone_pgsm.inputs.table import Table, columns_by_part
+from pyclone_pgsm.inputs.text import file_stem
 
 _WHOLE = {
     "ref_counts": values.READS,
@@ -37,12 +37,6 @@ _SECOND: dict[str, Callable[[str], float]] = {
 _SHARES = {"tumour_content": values.TUMOUR_CONTENT, "error_rate": values.ERROR_RATE}
 _FAULTY = -1
 STYLE = Style("a table of read counts as text", is_read)
-
-
-def sample_name(path: Path) -> str:
-    """Return the name of a file without folder, ``.gz`` and ``.tsv``, ``.csv`` or ``.txt``."""
-    without_gz = re.sub(r"(?<=.)\.gz$", "", path.name, flags=re.IGNORECASE)
-    return re.sub(r"(?<=.)\.(tsv|csv|txt)$", "", without_gz, flags=re.IGNORECASE)
 
 
 def rows_of(
@@ -100,7 +94,7 @@ def rows_of(
 
 def _own_name(problems: FileProblems) -> str:
     """Return the name of the sample of a file that holds only one."""
-    name = sample_name(Path(problems.file))
+    name = file_stem(Path(problems.file))
     if CONTROL.search(name) or not name.isprintable():
         problems.add(f"the sample is named after the file, and {name!r} cannot be a name; rename the file")
     return name
