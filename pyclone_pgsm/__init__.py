@@ -4,7 +4,6 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from pyclone_pgsm.analyses.tumour import ModelOptions as ModelOptions
     from pyclone_pgsm.analysis import analyze as analyze
     from pyclone_pgsm.arviz import to_arviz as to_arviz
     from pyclone_pgsm.clustering import Clustering as Clustering
@@ -16,12 +15,13 @@ if TYPE_CHECKING:
     from pyclone_pgsm.results import Result as Result
     from pyclone_pgsm.results import open_trace as open_trace
     from pyclone_pgsm.sampling.settings import Settings as Settings
+    from pyclone_pgsm.tumour.options import ModelOptions as ModelOptions
 
 __version__ = "0.1.0"
 
 _WHERE = {
     "Clustering": "pyclone_pgsm.clustering",
-    "ModelOptions": "pyclone_pgsm.analyses.tumour",
+    "ModelOptions": "pyclone_pgsm.tumour.options",
     "PycloneError": "pyclone_pgsm.errors",
     "Result": "pyclone_pgsm.results",
     "Settings": "pyclone_pgsm.sampling.settings",

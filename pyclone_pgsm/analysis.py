@@ -18,14 +18,14 @@ from pyclone_pgsm.analyses.reading import (
 )
 from pyclone_pgsm.analyses.results import check_criterion, check_folder
 from pyclone_pgsm.analyses.run import Progress, plan_tumour
-from pyclone_pgsm.analyses.tumour import ModelOptions, TumourAnalysis
+from pyclone_pgsm.analyses.tumour import TumourAnalysis
 from pyclone_pgsm.inputs.genome import Build, Sex
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds, checked_thresholds
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.ranges import check_kind, check_path
 from pyclone_pgsm.results import Result, checked_plan, run_plan
 from pyclone_pgsm.sampling.settings import Settings
-from pyclone_pgsm.tumour.options import TUMOUR
+from pyclone_pgsm.tumour.options import TUMOUR, ModelOptions
 
 
 class SegmentWords(TypedDict, total=False):

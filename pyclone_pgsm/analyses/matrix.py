@@ -20,7 +20,7 @@ from pyclone_pgsm.posterior.mixture import SD, MixtureSummary
 from pyclone_pgsm.posterior.predictive import has_predictive
 from pyclone_pgsm.posterior.summarize import Result
 from pyclone_pgsm.trace import Trace
-from pyclone_pgsm.trace.dataset import ModelOptions
+from pyclone_pgsm.trace.dataset import Options
 from pyclone_pgsm.trace.matrix import MatrixData
 
 if TYPE_CHECKING:
@@ -46,7 +46,7 @@ class MatrixAnalysis(Analysis[MatrixData, MixtureSummary]):
             return Footprint(T * D * 8 * copies, 8 * D * D, (D + 1) * (D + 2) // 2 + D + 5, D * D)
         return Footprint(T * D * 8 * 3, 8 * 6 * T, 2 + 2 * D, D)
 
-    def named_options(self, options: ModelOptions) -> str:
+    def named_options(self, options: Options) -> str:
         """The likelihood and its parameters."""
         model = options.to_dict()
         given = [f"`parameters` {name}={reprlib.repr(value)}" for name, value in model["parameters"].items()]

@@ -14,7 +14,7 @@ import pandas as pd
 
 from pyclone_pgsm.posterior.summarize import Result
 from pyclone_pgsm.trace import Trace
-from pyclone_pgsm.trace.dataset import ModelOptions
+from pyclone_pgsm.trace.dataset import Options
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -51,7 +51,7 @@ class Analysis(Protocol[Data, Summary]):
     def footprint(self, data: Data) -> Footprint:
         """Estimate the memory that the data need."""
 
-    def named_options(self, options: ModelOptions) -> str:
+    def named_options(self, options: Options) -> str:
         """Return the options that determine the likelihood, with their values, for a message."""
 
     def tables(self, trace: Trace, summary: Summary) -> dict[str, pd.DataFrame]:

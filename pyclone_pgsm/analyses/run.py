@@ -14,7 +14,6 @@ from pyclone_pgsm.analyses.plan import Plan, density_explained, make_plan
 from pyclone_pgsm.analyses.prolong import prolonged
 from pyclone_pgsm.analyses.reading import Reading
 from pyclone_pgsm.analyses.results import write_results
-from pyclone_pgsm.analyses.tumour import ModelOptions as ModelOptions
 from pyclone_pgsm.errors import OutputError, TraceError, UsageError
 from pyclone_pgsm.files import (
     finished,
@@ -39,6 +38,7 @@ from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.stopping import Interrupted, Stopped, stopped_by_signals
 from pyclone_pgsm.trace import RunOptions, Trace, TraceWriter, create_trace, extend_trace, finish_trace
 from pyclone_pgsm.trace.tumour import TumourData
+from pyclone_pgsm.tumour.options import ModelOptions as ModelOptions
 
 Progress = Callable[[int, int, int, int], None]
 """Called with a chain, the iterations it has done, those it is to do, and its number of clusters."""

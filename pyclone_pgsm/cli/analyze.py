@@ -44,12 +44,12 @@ from pyclone_pgsm.cli.tumours import (
 from pyclone_pgsm.errors import OutputError, UsageError
 
 if TYPE_CHECKING:
-    from pyclone_pgsm.analyses.run import ModelOptions
+    from pyclone_pgsm.tumour.options import ModelOptions
 
 
 def _model_options(context: typer.Context) -> ModelOptions:
-    from pyclone_pgsm.analyses.tumour import EFFECTS, ModelOptions
     from pyclone_pgsm.tumour.model import PER_SAMPLE
+    from pyclone_pgsm.tumour.options import EFFECTS, ModelOptions
 
     given, precision = context.params, context.params["precision"]
     refuse_ineffective(context, EFFECTS)
@@ -121,7 +121,7 @@ def validate(context: typer.Context, inputs: Inputs = None) -> None:
     """Read and check the input only; print what would be left out, and why."""
     given = context.params
     with mistakes_reported():
-        from pyclone_pgsm.analyses.run import ModelOptions
+        from pyclone_pgsm.tumour.options import ModelOptions
 
         ModelOptions(given["genotype_prior"])
         found = tumours(inputs, given)

@@ -6,7 +6,7 @@ from pyclone_pgsm.trace.tumour import TumourData
 from pyclone_pgsm.tumour.options import TUMOUR, TumourOptions
 
 Dataset = TumourData | MatrixData
-ModelOptions = TumourOptions | MatrixOptions
+Options = TumourOptions | MatrixOptions
 
 
 def kind_of(likelihood: str) -> type[TumourData] | type[MatrixData]:

@@ -11,7 +11,7 @@ import numpy as np
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.priors import Prior, prior_from_dict
 from pyclone_pgsm.sampling.settings import Settings
-from pyclone_pgsm.trace.dataset import ModelOptions, kind_of
+from pyclone_pgsm.trace.dataset import Options, kind_of
 from pyclone_pgsm.trace.values import Fault, check_keys, is_number, shown
 from pyclone_pgsm.tumour.options import TUMOUR
 
@@ -40,7 +40,7 @@ class RunOptions:
 
     settings: Settings
     prior: dict[str, Any]
-    model: ModelOptions
+    model: Options
     hyperparameters: tuple[str, ...]
     rebuild: int
     stopped: str | None = None
@@ -133,7 +133,7 @@ def _check_prior(values: Any) -> None:
         raise Fault("prior", str(problem)) from None
 
 
-def _read_model(values: Any) -> ModelOptions:
+def _read_model(values: Any) -> Options:
     if not (isinstance(values, dict) and isinstance(values.get("likelihood"), str)):
         raise Fault("model", f"{shown(values)} names no likelihood")
     return kind_of(values["likelihood"]).read_options(values)

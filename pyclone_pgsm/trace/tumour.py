@@ -5,17 +5,16 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
 import h5py
 import numpy as np
 
+from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs import values as columns
 from pyclone_pgsm.inputs.observations import PRIORS_WITHOUT_COPY_NUMBERS, LeftOut, Observations
 from pyclone_pgsm.inputs.read_counts.layout import ANNOTATIONS
-from pyclone_pgsm.inputs.tumour_content import LARGEST_SD
 from pyclone_pgsm.likelihoods.model import Model
 from pyclone_pgsm.trace.hyperparameters import HYPERPARAMETERS, values_of
 from pyclone_pgsm.trace.structure import check_members, group_of, read, read_texts, write_array, write_texts
@@ -24,22 +23,20 @@ from pyclone_pgsm.trace.values import (
     Values,
     check_keys,
     check_names,
-    is_number,
     of_share,
     of_whole,
     refuse,
     shown,
     within,
 )
-from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
-from pyclone_pgsm.tumour.grid import DENSITIES, prevalence_grid
-from pyclone_pgsm.tumour.model import PER_SAMPLE, PREVALENCE_PRIORS
+from pyclone_pgsm.tumour.grid import prevalence_grid
 from pyclone_pgsm.tumour.options import TumourOptions
 
 CELL_ENDS = re.compile("[\t\n\r\0]")
 """Characters that a cell of a table cannot contain."""
 
-LARGEST_GRID = 10_001
+OPTIONAL = ("prevalence_prior", "tumour_content", "outlier_prob")
+"""Options of the model that a trace may lack."""
 BINOMIAL = 10.0
 """A precision above this many times the median depth is equivalent to the binomial."""
 
@@ -57,42 +54,6 @@ MATRICES: dict[str, Values] = {
     "subclonal_fraction": of_share(columns.SUBCLONAL_FRACTION, 0.0),
 }
 """Datasets of ``/data`` with one row for each mutation and one column for each sample."""
-
-
-def _is_share(value: object) -> bool:
-    return is_number(value) and 0.0 < value < 1.0
-
-
-def _is_precision(value: object) -> bool:
-    return value is None or value == PER_SAMPLE or value == math.inf or (is_number(value) and value > 0)
-
-
-def _is_grid_size(value: object) -> bool:
-    return type(value) is int and 2 <= value <= LARGEST_GRID
-
-
-def _is_content(value: object) -> bool:
-    return isinstance(value, dict) and all(map(_is_uncertain, value.values()))
-
-
-def _is_uncertain(pair: object) -> bool:
-    if not (isinstance(pair, list) and len(pair) == 2 and all(map(is_number, pair))):
-        return False
-    mean, sd = pair
-    return 0.0 < mean <= 1.0 and 0.0 < sd <= LARGEST_SD
-
-
-MODEL_OPTIONS: dict[str, tuple[Callable[[Any], bool], str]] = {
-    "genotype_prior": (lambda value: value in GENOTYPE_PRIORS, f"one of {', '.join(GENOTYPE_PRIORS)}"),
-    "density": (lambda value: value in DENSITIES, f"one of {', '.join(DENSITIES)}"),
-    "precision": (_is_precision, f"null, {PER_SAMPLE!r} or a positive number"),
-    "grid_size": (_is_grid_size, f"a whole number between 2 and {LARGEST_GRID}"),
-    "prevalence_prior": (lambda value: value in PREVALENCE_PRIORS, f"one of {', '.join(PREVALENCE_PRIORS)}"),
-    "tumour_content": (_is_content, "an object of a mean and a standard deviation for each sample"),
-    "outlier_prob": (_is_share, "a number above 0 and below 1"),
-}
-"""For each option of the model: whether a value is allowed, and which are expected. The last three may be missing."""
-OPTIONAL = ("prevalence_prior", "tumour_content", "outlier_prob")
 
 
 @dataclass(frozen=True)
@@ -183,12 +144,16 @@ class TumourData:
     @classmethod
     def read_options(cls, values: dict[str, Any]) -> TumourOptions:
         """Return the options of the model, from JSON."""
-        needed = [name for name in MODEL_OPTIONS if name not in OPTIONAL]
-        check_keys("model", values, ("likelihood", *MODEL_OPTIONS), needed)
-        for name, (can_be, expected) in MODEL_OPTIONS.items():
-            if name in values and not can_be(values[name]):
-                raise Fault(f"model.{name}", f"{shown(values[name])}; expected {expected}")
-        return TumourOptions.from_dict(values)
+        names = [each.name for each in fields(TumourOptions)]
+        check_keys("model", values, ("likelihood", *names), [name for name in names if name not in OPTIONAL])
+        contents = values.get("tumour_content", {})
+        if not (isinstance(contents, dict) and all(map(_is_pair, contents.values()))):
+            expected = "an object of a mean and a standard deviation for each sample"
+            raise Fault("model.tumour_content", f"{shown(contents)}; expected {expected}")
+        try:
+            return TumourOptions.from_dict(values)
+        except UsageError as problem:
+            raise Fault("model", str(problem)) from None
 
     @classmethod
     def read(cls, group: h5py.Group, options: TumourOptions) -> TumourData:
@@ -200,6 +165,10 @@ class TumourData:
         lines = read_texts(group, "data", "left_out")
         left_out = [_left_out(place, text) for place, text in enumerate(lines)]
         return cls(observations, left_out, options, read_texts(group, "data", "warnings"))
+
+
+def _is_pair(value: object) -> bool:
+    return isinstance(value, list) and len(value) == 2
 
 
 def _read_observations(group: h5py.Group, grid_size: int) -> Observations:

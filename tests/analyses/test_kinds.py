@@ -62,7 +62,7 @@ def test_nothing_else_asks_for_the_kind() -> None:
     "options",
     [
         TumourOptions("major", "binomial", None, 101),
-        TumourOptions("ab", "beta-binomial", 200.0, 51, "learned", {"S1": Uncertain(0.7, 0.1)}, 0.05),
+        TumourOptions("ab", "beta-binomial", 200.0, 51, {"S1": Uncertain(0.7, 0.1)}, 0.05, "learned"),
     ],
 )
 def test_options_of_a_tumour_survive_a_trace(options: TumourOptions) -> None:

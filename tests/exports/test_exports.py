@@ -13,13 +13,13 @@ import pytest
 from small_runs import run, tumour
 from typer.testing import CliRunner
 
-from pyclone_pgsm.analyses.tumour import ModelOptions
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.cli import handover
 from pyclone_pgsm.errors import InputError, OutputError, UsageError
 from pyclone_pgsm.exports import FORMATS
 from pyclone_pgsm.results import Result, open_trace
 from pyclone_pgsm.scoring.truth import score
+from pyclone_pgsm.tumour.options import ModelOptions
 
 BASES = "ACGT"
 

@@ -14,7 +14,6 @@ from typer.testing import CliRunner
 from pyclone_pgsm.analyses import memory
 from pyclone_pgsm.analyses.matrix import MatrixAnalysis
 from pyclone_pgsm.analyses.memory import Estimate, check_memory, estimate
-from pyclone_pgsm.analyses.tumour import ModelOptions
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.likelihoods.bernoulli import Bernoulli
@@ -24,6 +23,7 @@ from pyclone_pgsm.machine import available
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace.matrix import MatrixData
 from pyclone_pgsm.trace.tumour import TumourData
+from pyclone_pgsm.tumour.options import ModelOptions
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from small_runs import matrix, run_matrix, tumour, write_tumour

@@ -12,7 +12,6 @@ import pytest
 from typer.testing import CliRunner
 
 from pyclone_pgsm.analyses.matrix_input import standardise
-from pyclone_pgsm.analyses.tumour import ModelOptions
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.errors import DataValueError, InputError, OutputError, UsageError
 from pyclone_pgsm.files import make_folder
@@ -29,6 +28,7 @@ from pyclone_pgsm.sampling import chain
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.simulate.options import SimulationOptions
 from pyclone_pgsm.trace import Trace
+from pyclone_pgsm.tumour.options import ModelOptions
 
 sys.path.insert(0, str(Path(__file__).parents[1]))
 from small_runs import many_segments, run_matrix, write_tumour

@@ -12,6 +12,7 @@ from scipy.stats import truncnorm
 sys.path.insert(0, str(Path(__file__).parents[1] / "exact"))
 from cases import observations, pyclone_model
 
+from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.likelihoods.choice import Visits
@@ -208,13 +209,19 @@ def test_a_sample_without_data() -> None:
 
 
 def test_the_binomial_has_no_precision_of_a_sample() -> None:
-    model = TumourOptions("major", "binomial", PER_SAMPLE, 11).make_model(three_samples())
-    assert model.hyperparameters == ("error_rate",)
+    with pytest.raises(
+        UsageError, match="`precision` infer-per-sample: has no effect with `density` binomial"
+    ):
+        TumourOptions("major", "binomial", PER_SAMPLE, 11)
+    model = TumourOptions("major", "binomial", None, 11, prevalence_prior="uniform")
+    assert model.make_model(three_samples()).hyperparameters == ("error_rate",)
 
 
 def test_infinite_precision_is_the_binomial() -> None:
     limit, binomial = (
-        TumourOptions("major", density, precision, 51).make_model(three_samples()).likelihood((1e-3,))
+        TumourOptions("major", density, precision, 51, prevalence_prior="uniform")
+        .make_model(three_samples())
+        .likelihood((1e-3,))
         for density, precision in (("beta-binomial", np.inf), ("binomial", None))
     )
     for a, b in zip(limit, binomial, strict=True):

@@ -17,7 +17,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.analyses.tumour import ModelOptions
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.posterior.consensus import consensus
 from pyclone_pgsm.posterior.prevalence import block_posteriors, cluster_prevalences
@@ -28,6 +27,7 @@ from pyclone_pgsm.scoring.metrics import adjusted_rand
 from pyclone_pgsm.simulate.tumour import draw_alt_counts
 from pyclone_pgsm.tumour.base_measure import DIRICHLET, SHAPE
 from pyclone_pgsm.tumour.model import PRECISION
+from pyclone_pgsm.tumour.options import ModelOptions
 
 SHARES = (0.5, 0.8, 0.95)
 SETTINGS = Settings(iterations=800, burn_in=300, chains=1, moves=4, thin=5)
