@@ -16,11 +16,12 @@ from pyclone_pgsm.analyses.reading import (
     read_counts,
     read_joined,
 )
-from pyclone_pgsm.analyses.results import check_criterion, check_folder
+from pyclone_pgsm.analyses.results import check_folder
 from pyclone_pgsm.analyses.run import Progress, plan_tumour
 from pyclone_pgsm.analyses.tumour import TumourAnalysis
 from pyclone_pgsm.inputs.genome import Build, Sex
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds, checked_thresholds
+from pyclone_pgsm.posterior.summarize import check_criterion
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.ranges import check_kind, check_path
 from pyclone_pgsm.results import Result, checked_plan, run_plan
@@ -135,7 +136,8 @@ def analyze(
     if out is not None:
         check_folder(Path(out), force, TumourAnalysis.files, files)
     plan = plan_tumour(reading, model, settings, prior, threads)
-    source = run_plan(
+    return run_plan(
+        Result,
         plan,
         criterion=criterion,
         thresholds=thresholds,
@@ -144,7 +146,6 @@ def analyze(
         command="pyclone_pgsm.analyze",
         progress=progress,
     )
-    return Result(source)
 
 
 def _read(

@@ -32,7 +32,7 @@ from pyclone_pgsm.analyses.matrix import MatrixAnalysis
 from pyclone_pgsm.analyses.matrix_input import as_matrix, as_numbers, mixture_settings, stored_options
 from pyclone_pgsm.analyses.plan import make_plan
 from pyclone_pgsm.analyses.precompile import compile_ahead
-from pyclone_pgsm.analyses.results import check_criterion, check_folder
+from pyclone_pgsm.analyses.results import check_folder
 from pyclone_pgsm.analyses.run import Progress
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.files import check_new
@@ -42,6 +42,7 @@ from pyclone_pgsm.posterior.matrix import predictive
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.predictive import cluster_probabilities
 from pyclone_pgsm.posterior.rows import draw_rows, gather, read_partitions
+from pyclone_pgsm.posterior.summarize import check_criterion
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.ranges import check_kind, check_path
 from pyclone_pgsm.results import Result, checked_plan, run_plan
@@ -51,7 +52,6 @@ from pyclone_pgsm.trace.matrix import MatrixData
 
 KEPT_DRAWS = 1000
 KEPT_BYTES = 100 << 20  # largest size of the labels of kept partitions
-PREDICTIVE_DRAWS = 240
 
 
 class Clustering(Result):
@@ -91,13 +91,13 @@ class Clustering(Result):
         self.settings: Settings = self.options.settings
         self.chain_weights: NDArray[np.float64] = self._found.chain_weights
         most = max(20, min(KEPT_DRAWS, KEPT_BYTES // len(summary.labels)))
-        rows = draw_rows(trace, self._source.burn_in, most, self.chain_weights)
+        rows = draw_rows(trace, self._found.burn_in, most, self.chain_weights)
         self.draws: NDArray[Any] = read_partitions(trace, rows)
         options = trace.options
         names = (*options.first_prior.hyperparameters, *options.hyperparameters)
         self.hyperparameters = {name: gather(trace, rows, name) for name in names}
         self.chains = trace.chains
-        self._predictive = predictive(trace, self.chain_weights, most=PREDICTIVE_DRAWS)
+        self._predictive = predictive(trace, self.chain_weights)
 
     def __repr__(self) -> str:
         return f"Clustering({count(len(self.labels), 'row')} in {count(self.num_clusters, 'cluster')})"
@@ -251,7 +251,8 @@ def cluster(
     compile_ahead(likelihood, settings, threads)
     rows = MatrixData(data, stored_options(likelihood, parameters, data))
     plan = make_plan(rows, settings, prior, start_labels, threads)
-    source = run_plan(
+    return run_plan(
+        Clustering,
         plan,
         criterion=criterion,
         trace=trace,
@@ -260,4 +261,3 @@ def cluster(
         command="pyclone_pgsm.cluster",
         progress=progress,
     )
-    return Clustering(source)

@@ -15,14 +15,13 @@ import weakref
 from collections.abc import Callable, Iterable
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import pandas as pd
 
 from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.analyses.pages import PAGES, write_pages
 from pyclone_pgsm.analyses.plan import Plan
-from pyclone_pgsm.analyses.results import check_criterion, memory_of
 from pyclone_pgsm.analyses.run import Progress, fill_folder, start
 from pyclone_pgsm.analyses.run_json import run_report
 from pyclone_pgsm.errors import TraceError, UsageError
@@ -36,7 +35,6 @@ from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds, checke
 from pyclone_pgsm.posterior.summarize import SUMMARISERS, summarize
 from pyclone_pgsm.posterior.summarize import Result as Found
 from pyclone_pgsm.posterior.summary import Summary
-from pyclone_pgsm.posterior.traces import traces_of
 from pyclone_pgsm.priors import DirichletProcess, Prior
 from pyclone_pgsm.ranges import check_kind, check_path
 from pyclone_pgsm.sampling.settings import Settings
@@ -47,6 +45,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 TRACE, RUN = "trace.h5", "run.json"
+R = TypeVar("R", bound="Result")
 
 
 class Plots:
@@ -69,22 +68,6 @@ class Plots:
         return self._pictures[name]
 
 
-class Source(NamedTuple):
-    """A trace, and how it is summarised; `criterion` and `burn_in` None are the defaults of the program and of the run.
-
-    `likelihood` is that of the trace if its code is in a file, `found` the summary if it exists already, and `folder` a
-    temporary one that is removed with the result.
-    """
-
-    trace: Path
-    criterion: str | None = None
-    burn_in: int | None = None
-    thresholds: Thresholds = DEFAULT_THRESHOLDS
-    likelihood: str | None = None
-    found: Found[Any] | None = None
-    folder: Path | None = None
-
-
 class Result:
     """A finished analysis of a tumour or of any other data.
 
@@ -93,7 +76,16 @@ class Result:
 
     Parameters
     ----------
-    source : Source
+    path : Path
+        The trace.
+    likelihood : str or None
+        That of the trace if its code is in a file.
+    found : summary or None
+        The summary if it exists already; else it is made with the next three.
+    criterion, burn_in, thresholds
+        See :func:`open_trace`.
+    folder : Path or None
+        A temporary folder that is removed with the result.
 
     Attributes
     ----------
@@ -113,24 +105,29 @@ class Result:
 
     summary: Summary | MixtureSummary
 
-    def __init__(self, source: Source) -> None:
+    def __init__(
+        self,
+        path: Path,
+        likelihood: str | None = None,
+        found: Found[Any] | None = None,
+        *,
+        criterion: str | None = None,
+        burn_in: int | None = None,
+        thresholds: Thresholds = DEFAULT_THRESHOLDS,
+        folder: Path | None = None,
+    ) -> None:
         self.notes: list[str] = []
-        check_criterion(source.criterion)
-        self.path = source.trace
-        self._source = source
-        if source.folder is not None:
-            weakref.finalize(self, shutil.rmtree, source.folder, True)
-        with Trace(source.trace, source.likelihood) as trace:
-            trace.check_likelihood()
-            trace.check()
+        self.path = path
+        self._likelihood = likelihood
+        self._is_temporary = folder is not None
+        if folder is not None:
+            weakref.finalize(self, shutil.rmtree, folder, True)
+        with Trace(path, likelihood) as trace:
             self.options: RunOptions = trace.options
             self.command = trace.command
-            self._found = source.found or summarize(
-                trace, source.criterion, source.burn_in, source.thresholds
-            )
+            self._found = found or summarize(trace, criterion, burn_in, thresholds)
             self._analysis = ANALYSES[trace.data.kind]
             self._tables = self._analysis.tables(trace, self._found.summary)
-            self._traces = traces_of(trace, source.burn_in)
             self.summary = self._found.summary
             self.warnings: list[str] = self._found.warnings
             self._read(trace)
@@ -168,18 +165,18 @@ class Result:
         return pd.DataFrame(self._found.diagnostics)
 
     def _trace(self) -> Trace:
-        if self._source.folder is not None and not self.path.exists():
+        if self._is_temporary and not self.path.exists():
             raise TraceError(
                 f"{self.path}: this trace was temporary and went with the result that this one is a copy of: keep it "
                 "with `out`"
             )
-        return Trace(self.path, self._source.likelihood)
+        return Trace(self.path, self._likelihood)
 
     @cached_property
     def plot(self) -> Plots:
         """The pictures: ``result.plot.cluster_prevalences()`` and so on."""
         with self._trace() as trace:
-            return Plots(self._analysis.pictures(trace, self._found, self._traces, self._source.burn_in))
+            return Plots(self._analysis.pictures(trace, self._found))
 
     def export(
         self,
@@ -263,11 +260,10 @@ class Result:
         check_path("path", path)
         path = self.path.parent / PAGES["report"] if path is None else Path(path)
         check_new(path, force)
-        criterion, burn_in = self._source.criterion, self._source.burn_in
         with self._trace() as trace:
-            run = run_report(trace, self._found, criterion, burn_in, {}, memory_of(trace), self.command)
+            run = run_report(trace, self._found, self.command, {})
             title = self.path.resolve().parent.name
-            write_pages(trace, self._found, self._tables, run, burn_in, title, {"report": path})
+            write_pages(trace, self._found, self._tables, run, title, {"report": path})
         return path
 
     def __repr__(self) -> str:
@@ -276,9 +272,7 @@ class Result:
 
     def _repr_html_(self) -> str:
         warnings = "".join(f"<li>{html.escape(warning)}</li>" for warning in self.warnings)
-        worst = max(
-            (each.rhat for each in self._found.diagnostics if not math.isnan(each.rhat)), default=math.nan
-        )
+        worst = self._found.largest_rhat
         convergence = "too few draws for R-hat" if math.isnan(worst) else f"largest R-hat {worst:.3f}"
         return (
             f"<p><b>{html.escape(repr(self))}</b>; {convergence}</p>"
@@ -343,7 +337,7 @@ def open_trace(
         thresholds = Thresholds(**{name: stored[name] for name in Thresholds._fields if name in stored})
     criterion = consensus or stored.get("consensus")
     burn_in = stored.get("burn_in") if burn_in is None else burn_in
-    result = Result(Source(path, criterion, burn_in, thresholds, likelihood))
+    result = Result(path, likelihood, criterion=criterion, burn_in=burn_in, thresholds=thresholds)
     result.notes = notes
     if stored.get("command", "").startswith(
         result.command
@@ -363,6 +357,7 @@ def checked_plan(settings: Settings | None, prior: Prior | None) -> tuple[Settin
 
 
 def run_plan(
+    kind: type[R],
     plan: Plan,
     *,
     criterion: str | None = None,
@@ -372,11 +367,12 @@ def run_plan(
     threads: int | None = None,
     command: str = "",
     progress: Progress | None = None,
-) -> Source:
-    """Run the chains of a plan; the arguments are those of :class:`Source` and :func:`pyclone_pgsm.analyses.run.start`.
+) -> R:
+    """Run the chains of a plan and return their result, of the class `kind`.
 
-    Results are written to the folder `out`, or only the trace to the file `trace`. If both are None, a temporary folder
-    is made, and removed with the result. Ctrl-C raises KeyboardInterrupt.
+    `threads`, `command` and `progress` are those of :func:`pyclone_pgsm.analyses.run.start`. Results are written to the
+    folder `out`, or only the trace to the file `trace`. If both are None, a temporary folder is made, and removed with
+    the result. Ctrl-C raises KeyboardInterrupt.
     """
     check_kind("progress", progress, Callable | None, "a function")
     how: dict[str, Any] = {"threads": threads, "command": command, "progress": progress}
@@ -400,7 +396,8 @@ def run_plan(
         if isinstance(problem, Interrupted):
             raise KeyboardInterrupt from None
         raise
-    return Source(path, criterion, None, thresholds, plan.options.model.likelihood, found, folder)
+    likelihood = plan.options.model.likelihood
+    return kind(path, likelihood, found, criterion=criterion, thresholds=thresholds, folder=folder)
 
 
 def _how_summarised(path: Path) -> dict[str, Any]:

@@ -26,7 +26,6 @@ from pyclone_pgsm.trace.matrix import MatrixData
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from pyclone_pgsm.posterior.traces import Traces
     from pyclone_pgsm.report.content import Content, Page
 
 PICTURED_DRAWS = 12  # partitions over which the picture of the density is averaged
@@ -56,15 +55,13 @@ class MatrixAnalysis(Analysis[MatrixData, MixtureSummary]):
         """Rows and clusters."""
         return {"assignments.tsv": assignment_table(summary), "clusters.tsv": mixture_table(summary)}
 
-    def pictures(
-        self, trace: Trace, result: Result[MixtureSummary], traces: Traces, burn_in: int | None
-    ) -> dict[str, Callable[[], Figure]]:
+    def pictures(self, trace: Trace, result: Result[MixtureSummary]) -> dict[str, Callable[[], Figure]]:
         """Clusters, their sizes and means, the density, co-clustering, chains."""
         from pyclone_pgsm.plots.mixture import mixture_pictures
         from pyclone_pgsm.plots.points import Clustered
 
         summary = result.summary
-        found = predictive(trace, result.chain_weights, burn_in, PICTURED_DRAWS)
+        found = predictive(trace, result.chain_weights, result.burn_in, PICTURED_DRAWS)
 
         def density(points: NDArray[np.float64]) -> NDArray[np.float64]:
             return np.exp(found.log_density(points))
@@ -76,7 +73,7 @@ class MatrixAnalysis(Analysis[MatrixData, MixtureSummary]):
             summary.assignment_prob,
             summary.parameters,
             (result.coclustered, result.coclustering),
-            traces,
+            result.traces,
             density if has_predictive(found.likelihood_at_medians) else None,
         )
 

@@ -13,7 +13,6 @@ from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.analyses.tables import table_text
 from pyclone_pgsm.files import write_file
 from pyclone_pgsm.posterior.summarize import Result
-from pyclone_pgsm.posterior.traces import traces_of
 from pyclone_pgsm.trace import Trace
 
 PAGES: dict[str, str] = {"report": "report.html", "mqc": "pyclone_pgsm_mqc.json"}
@@ -25,7 +24,6 @@ def write_pages(
     result: Result[Any],
     tables: Mapping[str, pd.DataFrame],
     run: Mapping[str, Any],
-    burn_in: int | None,
     title: str,
     pages: Mapping[str, Path],
 ) -> None:
@@ -38,7 +36,7 @@ def write_pages(
 
     analysis = ANALYSES[trace.data.kind]
     texts = {name: table_text(tables[name]).encode() for name in (analysis.files[0], "clusters.tsv")}
-    content = Content(result, trace.data, tables, texts, run, traces_of(trace, burn_in))
+    content = Content(result, trace.data, tables, texts, run)
     page = analysis.page(content)
     if "report" in pages:
         write_report(page, pages["report"], title)

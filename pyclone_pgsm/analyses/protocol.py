@@ -19,7 +19,6 @@ from pyclone_pgsm.trace.dataset import Options
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from pyclone_pgsm.posterior.traces import Traces
     from pyclone_pgsm.report.content import Content, Page
 
 Data = TypeVar("Data", contravariant=True)
@@ -57,9 +56,7 @@ class Analysis(Protocol[Data, Summary]):
     def tables(self, trace: Trace, summary: Summary) -> dict[str, pd.DataFrame]:
         """Return the tables of a result, by file name."""
 
-    def pictures(
-        self, trace: Trace, result: Result[Summary], traces: Traces, burn_in: int | None
-    ) -> dict[str, Callable[[], Figure]]:
+    def pictures(self, trace: Trace, result: Result[Summary]) -> dict[str, Callable[[], Figure]]:
         """Return the functions that draw the pictures of a result, by name; they no longer read the trace."""
 
     def page(self, content: Content) -> Page:

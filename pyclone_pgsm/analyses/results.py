@@ -7,19 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from pyclone_pgsm.analyses.kinds import ANALYSES
-from pyclone_pgsm.analyses.memory import Estimate, estimate
+from pyclone_pgsm.analyses.memory import Estimate
 from pyclone_pgsm.analyses.pages import PAGES, write_pages
 from pyclone_pgsm.analyses.run_json import run_report
 from pyclone_pgsm.analyses.tables import write_table
 from pyclone_pgsm.errors import OutputError
 from pyclone_pgsm.files import check_new, make_folder, refuse_inputs, remove, replacing, replacing_together
-from pyclone_pgsm.likelihoods.foreign import blamed
-from pyclone_pgsm.posterior.consensus import CRITERIA
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.posterior.summarize import Result, summarize
-from pyclone_pgsm.posterior.traces import traces_of
-from pyclone_pgsm.ranges import check_choice
-from pyclone_pgsm.sampling.chains import effective_threads
 from pyclone_pgsm.trace import Trace
 
 PICTURES = (
@@ -35,11 +30,6 @@ PICTURES = (
     "density",
 )
 """Names of all pictures."""
-
-
-def check_criterion(criterion: str | None) -> None:
-    """Raise UsageError for an unknown criterion of the consensus partition; None is the default."""
-    check_choice("criterion", criterion, CRITERIA, may_be_none=True)
 
 
 def check_folder(folder: Path, force: bool, names: Sequence[str], inputs: Sequence[Path] = ()) -> None:
@@ -77,14 +67,10 @@ def write_results(
     of earlier steps, `memory`, that of the run (None: estimated with one thread for each processor), and `command`, the
     command line of the summary, if it is not the one that made the trace.
     """
-    check_criterion(criterion)
     timings = dict(timings or {})
     started = time.perf_counter()
     with replacing_together(), Trace(trace_path, likelihood) as trace:
-        trace.check_likelihood()
-        trace.check()
-        with blamed(trace.options.model.likelihood):
-            result = summarize(trace, criterion, burn_in, thresholds)
+        result = summarize(trace, criterion, burn_in, thresholds)
         timings["summarize"] = time.perf_counter() - started
         make_folder(folder)
         _remove_pictures(folder / "plots")
@@ -93,36 +79,25 @@ def write_results(
             write_table(table, folder / name)
         if plots:
             started = time.perf_counter()
-            _draw(trace, result, folder / "plots", burn_in, formats)
+            _draw(trace, result, folder / "plots", formats)
             timings["plots"] = time.perf_counter() - started
-        if memory is None:
-            memory = memory_of(trace)
         commands = "\n".join(filter(None, [trace.command, command]))
-        report = run_report(trace, result, criterion, burn_in, timings, memory, commands)
+        report = run_report(trace, result, commands, timings, memory)
         started = time.perf_counter()
         for file in PAGES.values():  # of an older result
             remove(folder / file)
         files = {name: folder / PAGES[name] for name in pages}
-        write_pages(trace, result, tables, report, burn_in, folder.resolve().name, files)
+        write_pages(trace, result, tables, report, folder.resolve().name, files)
         report["seconds"]["pages"] = round(time.perf_counter() - started, 3)
         with replacing(folder / "run.json") as temporary:
             temporary.write_text(json.dumps(report, indent=2, allow_nan=False) + "\n")
     return result
 
 
-def memory_of(trace: Trace) -> Estimate:
-    """Estimate the memory of the run of a trace with one thread for each processor."""
-    settings = trace.options.settings
-    return estimate(trace.data, settings, effective_threads(None, settings.chains))
-
-
-def _draw(
-    trace: Trace, result: Result[Any], folder: Path, burn_in: int | None, formats: Sequence[str]
-) -> list[Path]:
+def _draw(trace: Trace, result: Result[Any], folder: Path, formats: Sequence[str]) -> list[Path]:
     from pyclone_pgsm.plots.style import write_pictures as write
 
-    traces = traces_of(trace, burn_in)
-    return write(folder, ANALYSES[trace.data.kind].pictures(trace, result, traces, burn_in), formats)
+    return write(folder, ANALYSES[trace.data.kind].pictures(trace, result), formats)
 
 
 def write_pictures(
@@ -134,14 +109,11 @@ def write_pictures(
     likelihood: str | None = None,
 ) -> list[Path]:
     """Draw the pictures of a trace, and return their files; for parameters see :func:`write_results`."""
-    check_criterion(criterion)
     with replacing_together(), Trace(trace_path, likelihood) as trace:
-        trace.check_likelihood()
-        trace.check()
         result = summarize(trace, criterion, burn_in)
         make_folder(folder)
         _remove_pictures(folder)
-        return _draw(trace, result, folder, burn_in, formats)
+        return _draw(trace, result, folder, formats)
 
 
 def _remove_pictures(folder: Path) -> None:

@@ -3,7 +3,7 @@
 import json
 import math
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from typing import Any
 
@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm import __version__
 from pyclone_pgsm.analyses.kinds import ANALYSES
-from pyclone_pgsm.analyses.memory import Estimate
+from pyclone_pgsm.analyses.memory import Estimate, estimate
 from pyclone_pgsm.posterior.convergence import Diagnostic
 from pyclone_pgsm.posterior.rows import kept_rows
-from pyclone_pgsm.posterior.summarize import DEFAULT_CRITERION, Result
+from pyclone_pgsm.posterior.summarize import Result
+from pyclone_pgsm.sampling.chains import effective_threads
 from pyclone_pgsm.sampling.convergence import COCLUSTERING_LIMIT, ESS_LIMIT, RHAT_LIMIT, Verdict
 from pyclone_pgsm.sampling.moves import COUNTS
 from pyclone_pgsm.sampling.settings import start_of
@@ -107,24 +108,27 @@ def _moves(trace: Trace, rows: list[NDArray[np.int64]]) -> dict[str, dict[str, i
 def run_report(
     trace: Trace,
     result: Result[Any],
-    criterion: str | None,
-    burn_in: int | None,
-    timings: dict[str, float],
-    memory: Estimate,
     command: str,
+    timings: Mapping[str, float],
+    memory: Estimate | None = None,
 ) -> dict[str, Any]:
-    """Return the content of ``run.json``; `command` are the commands that made the result, one a line."""
+    """Return the content of ``run.json``.
+
+    `command` are the commands that made the result, one a line, `timings` the seconds that its steps took. `memory` is
+    that of the run; None: estimated with one thread for each processor.
+    """
     options = trace.options
     analysis = ANALYSES[trace.data.kind]
-    rows = kept_rows(trace, burn_in)
+    rows = kept_rows(trace, result.burn_in)
+    memory = memory or estimate(trace.data, options.settings, effective_threads(None, len(trace.chains)))
     report = {
         "program": "pyclone-pgsm",
         "version": __version__,
         "command": command,
         "seed": options.settings.seed,
         "options": json.loads(options.to_json()),
-        "consensus": criterion or DEFAULT_CRITERION,
-        "burn_in": trace.burn_in if burn_in is None else burn_in,
+        "consensus": result.criterion,
+        "burn_in": result.burn_in,
         **analysis.choices(result.summary),
         "counts": {
             **analysis.counts(trace, result.summary),

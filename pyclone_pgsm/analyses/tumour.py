@@ -29,7 +29,6 @@ from pyclone_pgsm.tumour.table_cache import CACHED_BYTES
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from pyclone_pgsm.posterior.traces import Traces
     from pyclone_pgsm.report.content import Content, Page
 
 VISITED = 60
@@ -80,13 +79,11 @@ class TumourAnalysis(Analysis[TumourData, Summary]):
             "left_out.tsv": left_out_table(trace.data.left_out),
         }
 
-    def pictures(
-        self, trace: Trace, result: Result[Summary], traces: Traces, burn_in: int | None
-    ) -> dict[str, Callable[[], Figure]]:
+    def pictures(self, trace: Trace, result: Result[Summary]) -> dict[str, Callable[[], Figure]]:
         """Prevalences, reads, co-clustering, chains."""
         from pyclone_pgsm.plots.tumour import tumour_pictures
 
-        return tumour_pictures(result.summary, (result.coclustered, result.coclustering), traces)
+        return tumour_pictures(result.summary, (result.coclustered, result.coclustering), result.traces)
 
     def page(self, content: Content) -> Page:
         from pyclone_pgsm.report.tumour_page import tumour_page

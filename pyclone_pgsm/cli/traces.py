@@ -151,8 +151,9 @@ def plot(
 ) -> None:
     """Draw only the pictures of a trace."""
     with mistakes_reported():
-        from pyclone_pgsm.analyses.results import check_criterion, write_pictures
+        from pyclone_pgsm.analyses.results import write_pictures
         from pyclone_pgsm.files import remove_leftovers
+        from pyclone_pgsm.posterior.summarize import check_criterion
 
         given = context.params
         formats = parse_formats(given["formats"])

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.labels import canonical
-from pyclone_pgsm.posterior.consensus import coclustering, consensus
+from pyclone_pgsm.likelihoods.foreign import blamed
+from pyclone_pgsm.posterior.consensus import CRITERIA, coclustering, consensus
 from pyclone_pgsm.posterior.convergence import Diagnostic, diagnose, verdict_line, verdict_of
 from pyclone_pgsm.posterior.expected_loss import expected_loss
 from pyclone_pgsm.posterior.matching import join_singletons
@@ -25,7 +26,9 @@ from pyclone_pgsm.posterior.rows import (
 )
 from pyclone_pgsm.posterior.stacking import weigh_chains
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
+from pyclone_pgsm.posterior.traces import Traces, traces_of
 from pyclone_pgsm.posterior.tumour import summarise_tumour
+from pyclone_pgsm.ranges import check_choice
 from pyclone_pgsm.sampling.convergence import Verdict
 from pyclone_pgsm.sampling.diagnostics import FEWEST_DRAWS
 from pyclone_pgsm.trace import Trace
@@ -79,6 +82,10 @@ class Result(Generic[S_co]):
         Share of each chain in the result (see :mod:`pyclone_pgsm.posterior.stacking`).
     convergence : Verdict
         Whether the chains have converged, and the quantities that decide it.
+    traces : Traces
+        Traced quantities of all saved iterations.
+    criterion : str
+        Criterion of the consensus partition.
     """
 
     summary: S_co
@@ -88,6 +95,13 @@ class Result(Generic[S_co]):
     warnings: list[str]
     chain_weights: NDArray[np.float64]
     convergence: Verdict
+    traces: Traces
+    criterion: str
+
+    @property
+    def burn_in(self) -> int:
+        """Number of iterations of each chain that were skipped."""
+        return self.convergence.burn_in
 
     @property
     def largest_rhat(self) -> float:
@@ -134,24 +148,36 @@ def _doubts_of_chains(
     return warnings
 
 
+def check_criterion(criterion: str | None) -> None:
+    """Raise UsageError for an unknown criterion of the consensus partition; None is the default."""
+    check_choice("criterion", criterion, CRITERIA, may_be_none=True)
+
+
 def summarize(
     trace: Trace,
     criterion: str | None = None,
     burn_in: int | None = None,
     thresholds: Thresholds = DEFAULT_THRESHOLDS,
 ) -> Result[Any]:
-    """Summarise a trace: consensus clusters, their prevalences or parameters, and diagnostics.
+    """Check and summarise a trace: consensus clusters, their prevalences or parameters, and diagnostics.
 
     The criterion is one of :data:`~pyclone_pgsm.posterior.consensus.CRITERIA`, by default :data:`DEFAULT_CRITERION`;
     the first `burn_in` iterations are skipped, by default those of the run. The thresholds are the prevalences above
     which a mutation of a tumour is present, and clonal.
 
     TraceError if there is no iteration after the burn-in, the trace is damaged, or its likelihood is not found or is
-    defined in a file that the user did not name; UsageError if the burn-in or the thresholds are out of range.
+    defined in a file that the user did not name; UsageError if the criterion is unknown, the burn-in or the thresholds
+    are out of range, or the code of a likelihood's file fails.
     """
+    check_criterion(criterion)
     thresholds.check()
-    criterion = criterion or DEFAULT_CRITERION
     trace.check_likelihood()
+    trace.check()
+    with blamed(trace.options.model.likelihood):
+        return _summarise(trace, criterion or DEFAULT_CRITERION, burn_in, thresholds)
+
+
+def _summarise(trace: Trace, criterion: str, burn_in: int | None, thresholds: Thresholds) -> Result[Any]:
     summariser = SUMMARISERS[trace.data.kind]
     kept = kept_rows(trace, burn_in)
     diagnostics = diagnose(trace, kept)
@@ -173,7 +199,17 @@ def summarize(
         *doubts,
     ]
     together = coclustering(draws.partitions, items)
-    return Result(summary, diagnostics, items, together, warnings, weights, verdict)
+    return Result(
+        summary,
+        diagnostics,
+        items,
+        together,
+        warnings,
+        weights,
+        verdict,
+        traces_of(trace, verdict.burn_in),
+        criterion,
+    )
 
 
 def _read_draws(trace: Trace, rows: list[NDArray[np.int64]]) -> Draws:

@@ -14,7 +14,6 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pyclone_pgsm.posterior.summarize import Result
-from pyclone_pgsm.posterior.traces import Traces
 
 ZERO_WIDTH = "\u200b"
 
@@ -32,7 +31,6 @@ class Content:
     tables: Mapping[str, pd.DataFrame]
     files: Mapping[str, bytes]
     run: Mapping[str, Any]
-    traces: Traces
 
 
 class Section(NamedTuple):

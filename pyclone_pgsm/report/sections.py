@@ -96,7 +96,7 @@ def chains_section(content: Content) -> Section:
     found = table("diagnostics", caption, columns, rows)
     drawn = "".join(
         f"<figure><figcaption>{escaped(name)}</figcaption>{picture}</figure>"
-        for name, picture in chain_pictures(content.traces)
+        for name, picture in chain_pictures(content.result.traces)
     )
     text = '<p>One colour per chain; the dashed line marks the end of the burn-in.</p><div class="grid">'
     return Section("chains", "Chains and diagnostics", f"{found}{text}{drawn}</div>")
