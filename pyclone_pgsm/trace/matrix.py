@@ -105,12 +105,12 @@ class MatrixData:
     @classmethod
     def read(cls, group: h5py.Group, options: MatrixOptions) -> MatrixData:
         """Read and check the data in a group."""
-        check_members(group, "data", ("row_names", "column_names", "values"))
-        row_names, column_names = (read_texts(group, "data", name) for name in ("row_names", "column_names"))
+        check_members(group, ("row_names", "column_names", "values"))
+        row_names, column_names = (read_texts(group, name) for name in ("row_names", "column_names"))
         check_names("data/row_names", row_names)
         check_names("data/column_names", column_names, distinct=False)
         number = Values("float64", lambda values: np.ones(values.shape, bool), "a number")
-        values = read(group, "data", "values", number, (len(row_names), len(column_names)))
+        values = read(group, "values", number, (len(row_names), len(column_names)))
         if values.size == 0:
             raise Fault("data/values", "holds no number")
         for name, numbers in (options.standardised or {}).items():

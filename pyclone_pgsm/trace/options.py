@@ -78,9 +78,11 @@ class RunOptions:
         settings = _read_settings(values["settings"])
         _check_prior(values["prior"])
         model = _read_model(values["model"])
-        hyperparameters = values["hyperparameters"]
-        if not _are_names(hyperparameters):
-            raise Fault("hyperparameters", f"{shown(hyperparameters)} is no list of names")
+        for name in ("hyperparameters", "moves"):
+            listed = values.setdefault(name, [])
+            if not (isinstance(listed, list) and all(isinstance(each, str) for each in listed)):
+                raise Fault(name, f"{shown(listed)} is no list of names")
+            values[name] = tuple(listed)
         rebuild = values["rebuild"]
         if type(rebuild) is not int or not 1 <= rebuild <= LARGEST_REBUILD:
             raise Fault(
@@ -89,14 +91,7 @@ class RunOptions:
         stopped = values.get("stopped")
         if stopped is not None and stopped not in STOPPED:
             raise Fault("stopped", f"{shown(stopped)}; expected null or one of {', '.join(STOPPED)}")
-        moves = values.get("moves", [])
-        if not _are_names(moves):
-            raise Fault("moves", f"{shown(moves)} is no list of names")
-        return cls(settings, values["prior"], model, tuple(hyperparameters), rebuild, stopped, tuple(moves))
-
-
-def _are_names(values: Any) -> bool:
-    return isinstance(values, list) and all(isinstance(name, str) for name in values)
+        return cls(**{**values, "settings": settings, "model": model})
 
 
 def _plain(value: Any) -> Any:

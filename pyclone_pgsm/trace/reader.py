@@ -106,33 +106,34 @@ class Trace:
     def _read(self) -> None:
         file = self._file
         structure.check_structure(file)
-        structure.check_members(file, "", ("config",), file)
-        config = structure.group_of(file, "", "config")
-        version = structure.text_attribute(config, "config", "format")
+        if "config" not in file:
+            raise Fault("config", "is missing")
+        config = structure.group_of(file, "config")
+        version = structure.text_attribute(config, "format")
         if version != FORMAT:
             raise TraceError(
                 f"{self.path}: a trace of format {shown(version)}; this version reads {FORMAT!r}"
             )
-        structure.check_members(file, "", ("config", "data", "chains"))
+        structure.check_members(file, ("config", "data", "chains"))
         self._read_config(config)
-        self._read_data(structure.group_of(file, "", "data"))
-        chains = structure.group_of(file, "", "chains")
+        self._read_data(structure.group_of(file, "data"))
+        chains = structure.group_of(file, "chains")
         names = [str(k) for k in range(min(self.options.settings.chains, len(chains) + 1))]
-        structure.check_members(chains, "chains", names)
+        structure.check_members(chains, names)
         self.seeds: list[int] = []
         self.chains = [self._read_chain(chains, name) for name in names]
 
     def _read_config(self, config: h5py.Group) -> None:
-        self.command = structure.text_attribute(config, "config", "command")
-        self.version = structure.text_attribute(config, "config", "version")
-        structure.check_members(config, "config", ())
-        text = structure.text_attribute(config, "config", "options")
+        self.command = structure.text_attribute(config, "command")
+        self.version = structure.text_attribute(config, "version")
+        structure.check_members(config, ())
+        text = structure.text_attribute(config, "options")
         try:
             self.options = RunOptions.from_json(text)
         except Fault as fault:
             where = ".".join(filter(None, ("config.options", fault.where)))
             raise Fault(where, fault.reason) from None
-        seed = structure.whole_attribute(config, "config", "seed")
+        seed = structure.whole_attribute(config, "seed")
         if seed != self.options.settings.seed:
             raise Fault("config.seed", f"is {seed}, but that of the options is {self.options.settings.seed}")
 
@@ -149,18 +150,18 @@ class Trace:
 
     def _read_chain(self, chains: h5py.Group, name: str) -> ChainTrace:
         where = f"chains/{name}"
-        chain = structure.group_of(chains, "chains", name)
+        chain = structure.group_of(chains, name)
         datasets = schema.datasets_of_chain(self.data, self.options)
-        structure.check_members(chain, where, (*datasets, "state"))
-        self.seeds.append(structure.whole_attribute(chain, where, "seed"))
+        structure.check_members(chain, (*datasets, "state"))
+        self.seeds.append(structure.whole_attribute(chain, "seed"))
         rows: int | None = None
         found = {}
         for series, kind in datasets.items():
             if series in (LABELS, OUTLIERS, WATCHED):
                 kinds = LABEL_TYPES if series == LABELS else (kind.dtype,)
-                rows = structure.dataset_of(chain, where, series, kinds, (rows, *kind.shape)).shape[0]
+                rows = structure.dataset_of(chain, series, kinds, (rows, *kind.shape)).shape[0]
             else:
-                found[series] = structure.read(chain, where, series, kind, (rows, *kind.shape))
+                found[series] = structure.read(chain, series, kind, (rows, *kind.shape))
         schema.check_iterations(f"{where}/iteration", found["iteration"], self.options)
         schema.check_concentration(
             f"{where}/concentration", found["concentration"], found.get("discount"), self.options.first_prior
@@ -190,13 +191,11 @@ class Trace:
     def _trusted_likelihood(self, likelihood: str | None) -> str | None:
         """Return the name of the likelihood, or the file that the user named; None if its file was not named."""
         spec = self.options.model.likelihood
-        if not is_likelihood_file(spec):
-            if likelihood not in (None, spec):
-                raise TraceError(f"{self.path}: `likelihood` {likelihood!r}: the trace is of {spec!r}")
-            return spec
         if likelihood is None:
-            return None
-        if not is_likelihood_file(likelihood) or likelihood.rpartition(":")[2] != spec.rpartition(":")[2]:
+            return None if is_likelihood_file(spec) else spec
+        are_files = is_likelihood_file(spec) and is_likelihood_file(likelihood)
+        may_be_same = are_files and likelihood.rpartition(":")[2] == spec.rpartition(":")[2]
+        if likelihood != spec and not may_be_same:
             raise TraceError(f"{self.path}: `likelihood` {likelihood!r}: the trace is of {spec!r}")
         source = self.options.model.to_dict().get("source")
         if source is not None and file_digest(likelihood) != source:
@@ -323,11 +322,11 @@ class Trace:
 
     def _read_state(self, k: int) -> ChainState:
         options, where = self.options, f"chains/{k}/state"
-        group = structure.group_of(self._file["chains"][str(k)], f"chains/{k}", "state")
-        structure.check_members(group, where, schema.members_of_state(options))
+        group = structure.group_of(self._file["chains"][str(k)], "state")
+        structure.check_members(group, schema.members_of_state(options))
         T = len(self.data.names)
         label = Values("int32", within(0, T, below=True), f"the number of a block, below {T}")
-        labels = structure.read(group, where, "labels", label, (T,))
+        labels = structure.read(group, "labels", label, (T,))
         schema.check_canonical(f"{where}/labels", labels[None, :], np.zeros(1, int))
         prior = options.first_prior
         blocks, most = int(labels.max()) + 1, prior.max_blocks(T)
@@ -335,16 +334,16 @@ class Trace:
             raise Fault(f"{where}/labels", f"has {blocks} blocks, but the prior allows {most} at most")
         outliers = None
         if options.model.has_outliers:
-            outliers = structure.read(group, where, OUTLIERS, schema.FLAG, (T,))
+            outliers = structure.read(group, OUTLIERS, schema.FLAG, (T,))
         proposal = options.settings.proposal
         anchors = ANCHOR_PROPOSALS[proposal](T)
-        anchors.restore(schema.read_anchors(group, where, proposal, T))
-        iteration = structure.whole_attribute(group, where, "iteration")
+        anchors.restore(schema.read_anchors(group, proposal, T))
+        iteration = structure.whole_attribute(group, "iteration")
         saved = len(self.chains[k].iteration)
         if iteration > options.settings.lengths[0] or iteration // options.settings.thin > saved:
             raise Fault(f"{where}.iteration", f"is {iteration}, but {saved} iterations are saved")
-        prior_values = structure.float_attribute(group, where, "prior", len(prior.hyperparameters))
-        values = structure.float_attribute(group, where, "hyperparameters", len(options.hyperparameters))
+        prior_values = structure.float_attribute(group, "prior", len(prior.hyperparameters))
+        values = structure.float_attribute(group, "hyperparameters", len(options.hyperparameters))
         for name, value in zip(options.hyperparameters, values):
             self.data.allowed_values(name).check(
                 f"{where}.hyperparameters ({shown(name)})", np.array([value])
@@ -355,9 +354,9 @@ class Trace:
             labels,
             schema.check_prior_values(f"{where}.prior", prior, prior_values),
             values,
-            schema.read_generator(where, structure.text_attribute(group, where, "random_generator")),
+            schema.read_generator(group),
             anchors,
-            schema.read_visits(group, where),
+            schema.read_visits(group),
             outliers,
         )
 

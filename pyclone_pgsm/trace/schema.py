@@ -20,7 +20,7 @@ from pyclone_pgsm.sampling.moves import COUNTS
 from pyclone_pgsm.trace.dataset import Dataset
 from pyclone_pgsm.trace.hyperparameters import dataset_name, describe
 from pyclone_pgsm.trace.options import MOVES_COUNTED, OUTLIERS, VISITS, WATCHED, RunOptions
-from pyclone_pgsm.trace.structure import LARGEST_INT, read
+from pyclone_pgsm.trace.structure import LARGEST_INT, path_of, read, text_attribute
 from pyclone_pgsm.trace.values import Fault, Values, refuse, shown, within
 from pyclone_pgsm.tumour.model import watched_cells
 
@@ -118,24 +118,15 @@ def check_num_clusters(
         raise Fault(where, f"[{rows[row]}] is {num_clusters[row]}, but there are {counted[row]} clusters")
 
 
-def read_generator(where: str, text: str) -> np.random.Generator:
-    """Return the random generator of a state; :class:`Fault` if the text is invalid."""
-    path = f"{where}.random_generator"
-    try:
-        state = json.loads(text)
-        numbers = [state["state"]["state"], state["state"]["inc"], state["has_uint32"], state["uinteger"]]
-        limits = (2**128, 2**128, 2, 2**32)
-        is_right = (
-            state["bit_generator"] == "PCG64"
-            and all(type(number) is int and 0 <= number < most for number, most in zip(numbers, limits))
-            and numbers[1] % 2 == 1
-        )
-    except (ValueError, KeyError, TypeError, RecursionError):
-        is_right = False
-    if not is_right:
-        raise Fault(path, f"{shown(text)} is no state of the generator PCG64")
+def read_generator(group: h5py.Group) -> np.random.Generator:
+    """Return the random generator of a state; :class:`Fault` if numpy cannot make it of the text."""
+    text = text_attribute(group, "random_generator")
     generator = np.random.PCG64()
-    generator.state = state
+    try:
+        generator.state = json.loads(text)
+    except (ValueError, KeyError, TypeError, OverflowError, RecursionError):
+        path = f"{path_of(group)}.random_generator"
+        raise Fault(path, f"{shown(text)} is no state of the generator PCG64") from None
     return np.random.Generator(generator)
 
 
@@ -153,15 +144,13 @@ def check_concentration(
     refuse(where, ~(concentration > least), "is no concentration that the prior can have")
 
 
-def read_anchors(
-    group: h5py.Group, where: str, proposal: str, num_observations: int
-) -> dict[str, NDArray[Any]]:
+def read_anchors(group: h5py.Group, proposal: str, num_observations: int) -> dict[str, NDArray[Any]]:
     """Read the arrays of an anchor proposal's state, checked so that the proposal can be restored from them."""
-    T = num_observations
+    T, where = num_observations, path_of(group)
     if proposal == "uniform":
         return {}
     label = Values("int32", within(0, LARGEST_INT), "the number of a block")
-    labels = read(group, where, "anchor_labels", label, (T,))
+    labels = read(group, "anchor_labels", label, (T,))
     found: dict[str, NDArray[Any]] = {"anchor_labels": labels}
     if proposal == "balanced":
         return found
@@ -170,23 +159,23 @@ def read_anchors(
         raise Fault(f"{where}/anchor_labels", "are not 0, 1, .. without a gap")
     if proposal == "cluster":
         finite = Values("float64", np.isfinite, "a finite number")
-        scores = read(group, where, "anchor_scores", finite, (None, None))
+        scores = read(group, "anchor_scores", finite, (None, None))
         if scores.shape not in ((0, 0), (blocks, blocks)):
             raise Fault(f"{where}/anchor_scores", f"has the shape {scores.shape}, not {(blocks, blocks)}")
         return found | {"anchor_scores": scores}
     places = Values("int32", within(0, blocks, below=True), f"the number of a block, below {blocks}")
-    found["anchor_blocks"] = read(group, where, "anchor_blocks", places, (None,))
+    found["anchor_blocks"] = read(group, "anchor_blocks", places, (None,))
     most = len(found["anchor_blocks"])
     starts = Values("int64", within(0, most), f"a place in anchor_blocks, at most {most}")
-    start = found["anchor_start"] = read(group, where, "anchor_start", starts, (T + 1,))
+    start = found["anchor_start"] = read(group, "anchor_start", starts, (T + 1,))
     if start[0] != 0 or start[-1] != most or (np.diff(start) < 0).any():
         raise Fault(f"{where}/anchor_start", f"does not increase from 0 to {most}")
     return found
 
 
-def read_visits(group: h5py.Group, where: str) -> NDArray[np.int64]:
+def read_visits(group: h5py.Group) -> NDArray[np.int64]:
     """Read how often a chain visited each value of its hyperparameters in the burn-in; empty after it."""
-    return read(group, where, VISITS, Values("int64", within(0, LARGEST_INT), "a number of visits"), (None,))
+    return read(group, VISITS, Values("int64", within(0, LARGEST_INT), "a number of visits"), (None,))
 
 
 def check_moves(where: str, moves: NDArray[np.int32]) -> None:

@@ -8,7 +8,7 @@ damaged file.
 
 import hashlib
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Collection, Sequence
 from io import BufferedRandom, BufferedReader
 from pathlib import Path
 from typing import Any
@@ -32,20 +32,9 @@ LARGEST_INT = 2**63 - 1
 CHUNK_BYTES = 1 << 20  # in datasets that are written
 
 
-def _children(group: h5py.Group, where: str) -> Iterator[tuple[str, h5py.Group | h5py.Dataset]]:
-    """Yield paths and objects of a group; raise Fault if one is a link to somewhere else."""
-    for name in group:
-        path = f"{where}/{name}" if where else str(name)
-        try:
-            link = group.get(name, getlink=True)
-        except TypeError:
-            link = None
-        if not isinstance(link, h5py.HardLink):
-            raise Fault(path, "is a link to another place; a trace holds everything itself")
-        item = group[name]
-        if not isinstance(item, h5py.Group | h5py.Dataset):
-            raise Fault(path, "is neither a group nor a dataset")
-        yield path, item
+def path_of(item: h5py.Group | h5py.Dataset) -> str:
+    """Return the path of a group or dataset in its file, for messages; "" for the file itself."""
+    return str(item.name).strip("/")
 
 
 def check_structure(file: h5py.File) -> None:
@@ -55,10 +44,16 @@ def check_structure(file: h5py.File) -> None:
     length, filters other than HDF5's own, and datasets with fewer chunks than their shape requires.
     """
     seen: set[int] = set()
-    groups: list[tuple[str, Any]] = [("", file)]
+    groups = [file]
     while groups:
-        where, group = groups.pop()
-        for path, item in _children(group, where):
+        group = groups.pop()
+        for name in group:
+            path = f"{path_of(group)}/{name}".lstrip("/")
+            if not isinstance(group.get(name, getlink=True), h5py.HardLink):
+                raise Fault(path, "is a link to another place; a trace holds everything itself")
+            item = group[name]
+            if not isinstance(item, h5py.Group | h5py.Dataset):
+                raise Fault(path, "is neither a group nor a dataset")
             place = h5py.h5o.get_info(item.id).addr
             if place in seen:
                 raise Fault(path, "is a second name of something else in this file")
@@ -66,7 +61,7 @@ def check_structure(file: h5py.File) -> None:
             if isinstance(item, h5py.Dataset):
                 _check_storage(path, item)
             elif path.count("/") + 1 < DEEPEST:
-                groups.append((path, item))
+                groups.append(item)
             else:
                 raise Fault(path, "is a group where no group is expected")
 
@@ -119,9 +114,9 @@ def _sha256(file: BufferedReader | BufferedRandom) -> str:
     return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def attribute(item: h5py.Group | h5py.Dataset, where: str, name: str) -> Any:
+def attribute(item: h5py.Group | h5py.Dataset, name: str) -> Any:
     """Read an attribute: a text, a number or an array of numbers."""
-    path = f"{where}.{name}"
+    path = f"{path_of(item)}.{name}"
     if name not in item.attrs:
         raise Fault(path, "is missing")
     found = item.attrs.get_id(name)
@@ -130,106 +125,101 @@ def attribute(item: h5py.Group | h5py.Dataset, where: str, name: str) -> Any:
     if found.dtype.kind == "O" and (h5py.check_string_dtype(found.dtype) is None or found.shape != ()):
         raise Fault(path, "is no text")
     value = item.attrs[name]
-    if isinstance(value, bytes):
-        try:
-            return value.decode("utf-8")
-        except UnicodeDecodeError:
-            raise Fault(path, "is no UTF-8 text") from None
-    if isinstance(value, str) and any("\ud800" <= letter <= "\udfff" for letter in value):
-        raise Fault(path, "is no UTF-8 text")
-    return value
+    try:
+        if isinstance(value, str):
+            value.encode()  # fails for halves of surrogate pairs
+        return value.decode() if isinstance(value, bytes) else value
+    except UnicodeError:
+        raise Fault(path, "is no UTF-8 text") from None
 
 
-def text_attribute(item: h5py.Group | h5py.Dataset, where: str, name: str) -> str:
+def text_attribute(item: h5py.Group | h5py.Dataset, name: str) -> str:
     """Read an attribute that must be a text."""
-    value = attribute(item, where, name)
+    value = attribute(item, name)
     if not isinstance(value, str):
-        raise Fault(f"{where}.{name}", f"{shown(value)} is no text")
+        raise Fault(f"{path_of(item)}.{name}", f"{shown(value)} is no text")
     return value
 
 
-def whole_attribute(item: h5py.Group | h5py.Dataset, where: str, name: str) -> int:
+def whole_attribute(item: h5py.Group | h5py.Dataset, name: str) -> int:
     """Read an attribute that must be a whole number, at least 0."""
-    value = attribute(item, where, name)
+    value = attribute(item, name)
     if not isinstance(value, np.integer) or not 0 <= int(value) <= LARGEST_INT:
-        raise Fault(f"{where}.{name}", f"{shown(value)}; expected a whole number from 0")
+        raise Fault(f"{path_of(item)}.{name}", f"{shown(value)}; expected a whole number from 0")
     return int(value)
 
 
-def float_attribute(item: h5py.Group | h5py.Dataset, where: str, name: str, length: int) -> tuple[float, ...]:
+def float_attribute(item: h5py.Group | h5py.Dataset, name: str, length: int) -> tuple[float, ...]:
     """Read an attribute that must be an array of `length` numbers."""
-    value = np.asarray(attribute(item, where, name))
+    value = np.asarray(attribute(item, name))
     if value.dtype != np.float64 or value.shape != (length,):
-        raise Fault(f"{where}.{name}", f"{shown(value.tolist())}; expected {length} numbers")
+        raise Fault(f"{path_of(item)}.{name}", f"{shown(value.tolist())}; expected {length} numbers")
     return tuple(map(float, value))
 
 
-def check_members(group: h5py.Group, where: str, needed: Sequence[str], known: Iterable[str] = ()) -> None:
+def check_members(group: h5py.Group, needed: Collection[str]) -> None:
     """Raise :class:`Fault` unless a group has these members, and no others."""
     found = set(group)
+    where = f"{path_of(group)}/".lstrip("/")
     for name in needed:
         if name not in found:
-            raise Fault(f"{where}/{name}".lstrip("/"), "is missing")
-    for name in sorted(found - set(needed) - set(known)):
-        raise Fault(f"{where}/{name}".lstrip("/"), "is not known to this version")
+            raise Fault(where + name, "is missing")
+    for name in sorted(found - set(needed)):
+        raise Fault(where + name, "is not known to this version")
 
 
-def group_of(parent: h5py.Group, where: str, name: str) -> h5py.Group:
+def group_of(parent: h5py.Group, name: str) -> h5py.Group:
     """Return a member that must be a group."""
     item = parent[name]
     if not isinstance(item, h5py.Group):
-        raise Fault(f"{where}/{name}".lstrip("/"), "is no group")
+        raise Fault(path_of(item), "is no group")
     return item
 
 
 def dataset_of(
-    group: h5py.Group, where: str, name: str, kinds: Sequence[str], shape: tuple[int | None, ...]
+    group: h5py.Group, name: str, kinds: Sequence[str], shape: tuple[int | None, ...]
 ) -> h5py.Dataset:
     """Return a dataset, which must have one of these types and this shape (None: any length), without reading it."""
-    path = f"{where}/{name}"
     item = group[name]
     if not isinstance(item, h5py.Dataset):
-        raise Fault(path, "is no dataset")
+        raise Fault(path_of(item), "is no dataset")
     if item.dtype.kind not in "biuf" or item.dtype not in [np.dtype(kind) for kind in kinds]:
-        raise Fault(path, f"is of the type {item.dtype}, not {' or '.join(kinds)}")
+        raise Fault(path_of(item), f"is of the type {item.dtype}, not {' or '.join(kinds)}")
     if len(item.shape) != len(shape) or any(
         length is not None and length != found for length, found in zip(shape, item.shape)
     ):
         expected = ", ".join("any" if length is None else str(length) for length in shape)
-        raise Fault(path, f"has the shape {item.shape}, not ({expected})")
+        raise Fault(path_of(item), f"has the shape {item.shape}, not ({expected})")
     return item
 
 
-def read(
-    group: h5py.Group, where: str, name: str, kind: Values, shape: tuple[int | None, ...]
-) -> NDArray[Any]:
+def read(group: h5py.Group, name: str, kind: Values, shape: tuple[int | None, ...]) -> NDArray[Any]:
     """Read and check the values of a dataset."""
-    values = content(dataset_of(group, where, name, (kind.dtype,), shape), f"{where}/{name}")
-    kind.check(f"{where}/{name}", values)
+    values = content(dataset_of(group, name, (kind.dtype,), shape))
+    kind.check(f"{path_of(group)}/{name}", values)
     return values
 
 
-def content(dataset: h5py.Dataset, where: str) -> NDArray[Any]:
+def content(dataset: h5py.Dataset) -> NDArray[Any]:
     """Read a whole dataset; raise Fault if HDF5 finds it damaged."""
     try:
         return dataset[:]
     except (OSError, RuntimeError, ValueError) as problem:
-        raise Fault(where, f"cannot be read: {problem}") from problem
+        raise Fault(path_of(dataset), f"cannot be read: {problem}") from problem
 
 
-def read_texts(group: h5py.Group, where: str, name: str, length: int | None = None) -> list[str]:
+def read_texts(group: h5py.Group, name: str, length: int | None = None) -> list[str]:
     """Read the texts of a dataset with one dimension."""
-    path = f"{where}/{name}"
     item = group[name]
     is_dataset = isinstance(item, h5py.Dataset)
     if not is_dataset or h5py.check_string_dtype(item.dtype) is None or len(item.shape) != 1:
-        raise Fault(path, "is no list of texts")
+        raise Fault(path_of(item), "is no list of texts")
     if length is not None and item.shape != (length,):
-        raise Fault(path, f"has {item.shape[0]} texts, not {length}")
+        raise Fault(path_of(item), f"has {item.shape[0]} texts, not {length}")
     try:
-        return [text.decode("utf-8") for text in content(item, path).tolist()]
+        return [text.decode("utf-8") for text in content(item).tolist()]
     except UnicodeDecodeError:
-        raise Fault(path, "is no UTF-8 text") from None
+        raise Fault(path_of(item), "is no UTF-8 text") from None
 
 
 def write_texts(group: h5py.Group, name: str, texts: Sequence[str]) -> None:

@@ -159,12 +159,12 @@ class TumourData:
     def read(cls, group: h5py.Group, options: TumourOptions) -> TumourData:
         """Read and check the data in a group."""
         texts = ("mutation_ids", "sample_ids", "annotations", "left_out", "warnings")
-        check_members(group, "data", (*texts, *MATRICES, "grid"))
+        check_members(group, (*texts, *MATRICES, "grid"))
         observations = _read_observations(group, options.grid_size)
         _check_observations(observations, options.genotype_prior)
-        lines = read_texts(group, "data", "left_out")
+        lines = read_texts(group, "left_out")
         left_out = [_left_out(place, text) for place, text in enumerate(lines)]
-        return cls(observations, left_out, options, read_texts(group, "data", "warnings"))
+        return cls(observations, left_out, options, read_texts(group, "warnings"))
 
 
 def _is_pair(value: object) -> bool:
@@ -172,22 +172,18 @@ def _is_pair(value: object) -> bool:
 
 
 def _read_observations(group: h5py.Group, grid_size: int) -> Observations:
-    mutation_ids, sample_ids = (read_texts(group, "data", name) for name in ("mutation_ids", "sample_ids"))
+    mutation_ids, sample_ids = (read_texts(group, name) for name in ("mutation_ids", "sample_ids"))
     shape = len(mutation_ids), len(sample_ids)
-    annotations = group_of(group, "data", "annotations")
+    annotations = group_of(group, "annotations")
     points = Values("float64", within(0.0, 1.0), "a prevalence")
-    if not np.array_equal(read(group, "data", "grid", points, (grid_size,)), prevalence_grid(grid_size)):
+    if not np.array_equal(read(group, "grid", points, (grid_size,)), prevalence_grid(grid_size)):
         raise Fault("data/grid", f"is not the grid of {grid_size} prevalences from 0 to 1")
-    matrices: dict[str, Any] = {
-        name: read(group, "data", name, kind, shape) for name, kind in MATRICES.items()
-    }
+    matrices: dict[str, Any] = {name: read(group, name, kind, shape) for name, kind in MATRICES.items()}
     return Observations(
         mutation_ids,
         sample_ids,
         **matrices,
-        annotations={
-            str(name): read_texts(annotations, "data/annotations", name, shape[0]) for name in annotations
-        },
+        annotations={str(name): read_texts(annotations, name, shape[0]) for name in annotations},
     )
 
 
