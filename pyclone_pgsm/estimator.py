@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
@@ -276,13 +276,8 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         check_is_fitted(self)
         return validate_data(self, X, dtype=np.float64, reset=False)
 
-    def _plain_values(self, names: Iterable[str]) -> dict[str, Any]:
-        """Return parameters as Python numbers: a search over an array passes numpy's, which a trace cannot hold."""
-        values = ((name, getattr(self, name)) for name in names)
-        return {name: value.item() if isinstance(value, np.generic) else value for name, value in values}
-
     def _make_prior(self) -> Prior:
-        options = self._plain_values(PRIOR_DEFAULTS)
+        options = {name: getattr(self, name) for name in PRIOR_DEFAULTS}
         if isinstance(self.prior, str):
             return make_prior(self.prior, **options)
         for name, default in PRIOR_DEFAULTS.items():
@@ -298,4 +293,5 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         for name in further:
             if name not in FURTHER_SETTINGS:
                 raise UsageError(f"settings has {name!r}; it may have {', '.join(FURTHER_SETTINGS)}")
-        return Settings(**self._plain_values(OWN_SETTINGS), seed=seed, **further)
+        own = {name: getattr(self, name) for name in OWN_SETTINGS}
+        return Settings(**own, seed=seed, **further)
