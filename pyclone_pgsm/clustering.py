@@ -29,13 +29,11 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.analyses.matrix import MatrixAnalysis
-from pyclone_pgsm.analyses.matrix_input import as_matrix, as_numbers, mixture_settings, stored_options
-from pyclone_pgsm.analyses.plan import make_plan
-from pyclone_pgsm.analyses.precompile import compile_ahead
+from pyclone_pgsm.analyses.matrix_input import as_matrix, as_numbers
 from pyclone_pgsm.analyses.results import check_folder
-from pyclone_pgsm.analyses.run import Progress
+from pyclone_pgsm.analyses.run import Progress, plan_matrix
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.files import check_new
+from pyclone_pgsm.files import check_file
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.likelihoods.matrix import find_table_likelihood
 from pyclone_pgsm.posterior.matrix import predictive
@@ -48,7 +46,6 @@ from pyclone_pgsm.ranges import check_kind, check_path
 from pyclone_pgsm.results import Result, checked_plan, run_plan
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import Trace
-from pyclone_pgsm.trace.matrix import MatrixData
 
 KEPT_DRAWS = 1000
 KEPT_BYTES = 100 << 20  # largest size of the labels of kept partitions
@@ -244,13 +241,12 @@ def cluster(
     if out is not None:
         check_folder(Path(out), force, MatrixAnalysis.files)
     if trace is not None:
-        check_new(Path(trace), force)
+        check_file(Path(trace), force)
     data = as_matrix(X)
-    settings = mixture_settings(settings, len(data.values))
     find_table_likelihood(likelihood, parameters)
-    compile_ahead(likelihood, settings, threads)
-    rows = MatrixData(data, stored_options(likelihood, parameters, data))
-    plan = make_plan(rows, settings, prior, start_labels, threads)
+    plan = plan_matrix(
+        data, likelihood, parameters, settings, prior, start_labels=start_labels, threads=threads
+    )
     return run_plan(
         Clustering,
         plan,

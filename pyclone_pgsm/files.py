@@ -73,10 +73,8 @@ class _Batch:
             target = Path(os.path.realpath(path))
             if target in self.parts or target in self.moves:
                 continue
-            try:
+            with _told(path):
                 path.unlink(missing_ok=True)
-            except OSError as problem:
-                raise OutputError(f"{path}: cannot be replaced: {problem.strerror or problem}") from problem
         self.folders.clear()
 
     def close(self) -> None:
@@ -218,6 +216,14 @@ def check_new(path: Path, force: bool) -> None:
     if not existing.is_dir() or not os.access(existing, os.W_OK | os.X_OK):
         problem = "Permission denied" if existing.is_dir() else "Not a directory"
         raise OutputError(f"{folder}: the folder cannot be made: {problem}")
+
+
+def check_file(path: Path, force: bool, inputs: Iterable[Path] = ()) -> None:
+    """Raise OutputError if an output is a folder, would replace an input, or exists and `force` is False."""
+    if path.is_dir():
+        raise OutputError(f"{path} is a folder: give the name of a file with -o")
+    refuse_inputs([path], inputs)
+    check_new(path, force)
 
 
 def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:

@@ -27,7 +27,7 @@ from pyclone_pgsm.analyses.run_json import run_report
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.exports import Answer, ExportOptions, check_output, export, find_format
 from pyclone_pgsm.exports.answer import DEFAULT_ERROR_RATE, DEFAULT_PATIENT
-from pyclone_pgsm.files import check_new
+from pyclone_pgsm.files import check_file
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.posterior.convergence import common_iterations
 from pyclone_pgsm.posterior.mixture import MixtureSummary
@@ -259,7 +259,7 @@ class Result:
         """
         check_path("path", path)
         path = self.path.parent / PAGES["report"] if path is None else Path(path)
-        check_new(path, force)
+        check_file(path, force)
         with self._trace() as trace:
             run = run_report(trace, self._found, self.command, {})
             title = self.path.resolve().parent.name

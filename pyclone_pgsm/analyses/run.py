@@ -3,14 +3,18 @@
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypedDict, Unpack
 
+from numpy.typing import ArrayLike
+
+from pyclone_pgsm.analyses.matrix_input import mixture_settings, stored_options
 from pyclone_pgsm.analyses.memory import check_memory, estimate
 from pyclone_pgsm.analyses.plan import Plan, density_explained, make_plan
+from pyclone_pgsm.analyses.precompile import compile_ahead
 from pyclone_pgsm.analyses.prolong import prolonged
 from pyclone_pgsm.analyses.reading import Reading
 from pyclone_pgsm.analyses.results import write_results
@@ -26,6 +30,7 @@ from pyclone_pgsm.files import (
     unfinished,
 )
 from pyclone_pgsm.likelihoods.foreign import blamed
+from pyclone_pgsm.likelihoods.matrix import DataMatrix
 from pyclone_pgsm.likelihoods.registry import is_likelihood_file
 from pyclone_pgsm.locks import writing
 from pyclone_pgsm.posterior.convergence import monitor_of
@@ -37,6 +42,7 @@ from pyclone_pgsm.sampling.convergence import End, next_check
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.stopping import Interrupted, Stopped, stopped_by_signals
 from pyclone_pgsm.trace import RunOptions, Trace, TraceWriter, create_trace, extend_trace, finish_trace
+from pyclone_pgsm.trace.matrix import MatrixData
 from pyclone_pgsm.trace.tumour import TumourData
 from pyclone_pgsm.tumour.options import ModelOptions as ModelOptions
 
@@ -144,6 +150,27 @@ def plan_tumour(
     options = replace(model, tumour_content=reading.content).resolve(reading.observations)
     data = TumourData(reading.observations, reading.left_out, options, reading.warnings)
     return make_plan(data, settings, prior, threads=threads)
+
+
+def plan_matrix(
+    data: DataMatrix,
+    likelihood: str,
+    parameters: Mapping[str, Any],
+    settings: Settings,
+    prior: Prior,
+    *,
+    start_labels: ArrayLike | None = None,
+    standardised: dict[str, list[float]] | None = None,
+    threads: int | None = None,
+) -> Plan:
+    """Make the plan of a matrix's run; see :func:`~pyclone_pgsm.analyses.plan.make_plan`.
+
+    `standardised` are the previous means and standard deviations of columns that were standardised.
+    """
+    settings = mixture_settings(settings, len(data.values))
+    compile_ahead(likelihood, settings, threads)
+    options = replace(stored_options(likelihood, parameters, data), standardised=standardised)
+    return make_plan(MatrixData(data, options), settings, prior, start_labels, threads)
 
 
 def resume(

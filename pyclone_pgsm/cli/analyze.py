@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pyclone_pgsm.analyses.precompile import compile_ahead
-from pyclone_pgsm.cli.mistakes import mistakes_reported, require_convergence
+from pyclone_pgsm.cli.mistakes import require_convergence
 from pyclone_pgsm.cli.options import (
     CHAIN_OPTIONS,
     DENSITY_OPTIONS,
@@ -41,7 +41,7 @@ from pyclone_pgsm.cli.tumours import (
     tumours,
     warn,
 )
-from pyclone_pgsm.errors import OutputError, UsageError
+from pyclone_pgsm.errors import UsageError
 
 if TYPE_CHECKING:
     from pyclone_pgsm.tumour.options import ModelOptions
@@ -82,16 +82,15 @@ def analyze(
 ) -> None:
     """Cluster the mutations of a tumour: read, run the chains, write clusters, prevalences, tables and pictures."""
     given = context.params
-    with mistakes_reported():
-        settings, prior = sampling_plan(context)
-        compile_ahead("pyclone", settings, given["threads"])
-        from pyclone_pgsm.analyses import run as analysis
-        from pyclone_pgsm.analyses.results import check_folder
-        from pyclone_pgsm.analyses.tumour import TumourAnalysis
+    settings, prior = sampling_plan(context)
+    compile_ahead("pyclone", settings, given["threads"])
+    from pyclone_pgsm.analyses import run as analysis
+    from pyclone_pgsm.analyses.results import check_folder
+    from pyclone_pgsm.analyses.tumour import TumourAnalysis
 
-        model = _model_options(context)
-        results = result_options(context)
-        found = tumours(inputs, given)
+    model = _model_options(context)
+    results = result_options(context)
+    found = tumours(inputs, given)
 
     def work(tumour: Tumour, folder: Path) -> Path | None:
         reading = read(tumour, given)
@@ -120,11 +119,10 @@ def analyze(
 def validate(context: typer.Context, inputs: Inputs = None) -> None:
     """Read and check the input only; print what would be left out, and why."""
     given = context.params
-    with mistakes_reported():
-        from pyclone_pgsm.tumour.options import ModelOptions
+    from pyclone_pgsm.tumour.options import ModelOptions
 
-        ModelOptions(given["genotype_prior"])
-        found = tumours(inputs, given)
+    ModelOptions(given["genotype_prior"])
+    found = tumours(inputs, given)
 
     def work(tumour: Tumour, folder: Path) -> None:
         from pyclone_pgsm.inputs.read_counts.tables import count_summary
@@ -151,34 +149,30 @@ def run(
 ) -> None:
     """Run the chains only, and write their trace."""
     given = context.params
-    with mistakes_reported():
-        settings, prior = sampling_plan(context)
-        compile_ahead("pyclone", settings, given["threads"])
-        from pyclone_pgsm.analyses import run as analysis
-        from pyclone_pgsm.files import check_new, make_folder, refuse_inputs
-        from pyclone_pgsm.inputs.problems import count
-        from pyclone_pgsm.locks import writing
-        from pyclone_pgsm.posterior.convergence import verdict_line, verdict_of
-        from pyclone_pgsm.trace import Trace
-        from pyclone_pgsm.tumour.options import TUMOUR
+    settings, prior = sampling_plan(context)
+    compile_ahead("pyclone", settings, given["threads"])
+    from pyclone_pgsm.analyses import run as analysis
+    from pyclone_pgsm.files import check_file, make_folder
+    from pyclone_pgsm.inputs.problems import count
+    from pyclone_pgsm.locks import writing
+    from pyclone_pgsm.posterior.convergence import verdict_line, verdict_of
+    from pyclone_pgsm.trace import Trace
+    from pyclone_pgsm.tumour.options import TUMOUR
 
-        model = _model_options(context)
-        found = tumours(inputs, given)
+    model = _model_options(context)
+    found = tumours(inputs, given)
 
     def work(tumour: Tumour, place: Path) -> Path | None:
         trace = place / "trace.h5" if tumour.name else place
         reading = read(tumour, given)
-        if trace.is_dir():
-            raise OutputError(f"{trace} is a folder: give the name of a file with -o")
-        check_new(trace, given["force"])
-        refuse_inputs([trace], [*tumour.files, Path(settings.start)])
+        check_file(trace, given["force"], [*tumour.files, Path(settings.start)])
         threads = given["threads"]
         plan = analysis.plan_tumour(reading, model, settings, prior, threads)
         make_folder(trace.parent)
         if not given["quiet"]:
             warn(reading.warnings, tumour.name)
         with writing(trace), progress_bars(given["quiet"], settings.chains) as progress:
-            check_new(trace, given["force"])  # another run may have made it in the meantime
+            check_file(trace, given["force"])  # another run may have made it in the meantime
             analysis.start(plan, trace, threads=threads, command=command_line(), progress=progress)
         with Trace(trace, TUMOUR) as opened:
             verdict = verdict_of(opened)
@@ -202,11 +196,10 @@ def prepare(
 ) -> None:
     """Join mutations with segments: write table.tsv, which analyze reads, and left_out.tsv."""
     given = context.params
-    with mistakes_reported():
-        from pyclone_pgsm.analyses.prepare import check_folder, write_prepared
+    from pyclone_pgsm.analyses.prepare import check_folder, write_prepared
 
-        prepare_options(given)
-        found = tumours(inputs, given)
+    prepare_options(given)
+    found = tumours(inputs, given)
 
     def work(tumour: Tumour, folder: Path) -> None:
         check_folder(folder, given["force"], tumour.files)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pyclone_pgsm.analyses.precompile import compile_ahead
-from pyclone_pgsm.cli.mistakes import mistakes_reported, require_convergence, with_options
+from pyclone_pgsm.cli.mistakes import require_convergence, with_options
 from pyclone_pgsm.cli.options import (
     CHAIN_OPTIONS,
     PRIOR_OPTIONS,
@@ -85,55 +83,57 @@ def cluster(
     """Cluster the rows of any table of numbers: read, run the chains, and write clusters, parameters and pictures."""
     given = context.params
     folder = out or default_folder(data)
-    with mistakes_reported():
-        from pyclone_pgsm.analyses import matrix_input
-        from pyclone_pgsm.analyses import run as analysis
-        from pyclone_pgsm.analyses.matrix import MatrixAnalysis
-        from pyclone_pgsm.analyses.plan import make_plan
-        from pyclone_pgsm.analyses.results import check_folder
-        from pyclone_pgsm.errors import DataValueError
-        from pyclone_pgsm.inputs.matrix import data_error, read_matrix
-        from pyclone_pgsm.likelihoods.matrix import DataMatrix, find_table_likelihood
-        from pyclone_pgsm.trace.matrix import MatrixData
+    from pyclone_pgsm.analyses import run as analysis
+    from pyclone_pgsm.analyses.matrix import MatrixAnalysis
+    from pyclone_pgsm.analyses.matrix_input import standardise
+    from pyclone_pgsm.analyses.results import check_folder
+    from pyclone_pgsm.errors import DataValueError
+    from pyclone_pgsm.inputs.matrix import data_error, read_matrix
+    from pyclone_pgsm.likelihoods.matrix import DataMatrix, find_table_likelihood
 
-        parameters = parse_parameters(given["param"])
-        find_table_likelihood(likelihood, parameters)
-        settings, prior = sampling_plan(context)
-        results = result_options(context)
-        matrix = read_matrix(data, given["id_column"], given["ignore"] or ())
-        rows = DataMatrix(matrix.row_names, matrix.column_names, matrix.values)
-        columns = None
-        try:
-            if given["standardise"]:
-                rows, columns = matrix_input.standardise(rows)
-            options = replace(matrix_input.stored_options(likelihood, parameters, rows), standardised=columns)
-            settings = matrix_input.mixture_settings(settings, len(rows.values))
-            compile_ahead(likelihood, settings, given["threads"])
-            check_folder(folder, given["force"], MatrixAnalysis.files, [data, Path(settings.start)])
-            with progress_bars(given["quiet"], settings.chains) as progress:
-                plan = make_plan(MatrixData(rows, options), settings, prior, threads=given["threads"])
-                result = analysis.fill_folder(
-                    plan,
-                    folder,
-                    threads=given["threads"],
-                    command=command_line(),
-                    progress=progress,
-                    **results,
-                )
-        except DataValueError as fault:
-            raise data_error(matrix, fault) from None
-        if not given["quiet"]:
-            say(result, folder)
+    parameters = parse_parameters(given["param"])
+    find_table_likelihood(likelihood, parameters)
+    settings, prior = sampling_plan(context)
+    results = result_options(context)
+    matrix = read_matrix(data, given["id_column"], given["ignore"] or ())
+    rows = DataMatrix(matrix.row_names, matrix.column_names, matrix.values)
+    columns = None
+    try:
+        if given["standardise"]:
+            rows, columns = standardise(rows)
+        check_folder(folder, given["force"], MatrixAnalysis.files, [data, Path(settings.start)])
+        with progress_bars(given["quiet"], settings.chains) as progress:
+            plan = analysis.plan_matrix(
+                rows,
+                likelihood,
+                parameters,
+                settings,
+                prior,
+                standardised=columns,
+                threads=given["threads"],
+            )
+            result = analysis.fill_folder(
+                plan,
+                folder,
+                threads=given["threads"],
+                command=command_line(),
+                progress=progress,
+                **results,
+            )
+    except DataValueError as fault:
+        raise data_error(matrix, fault) from None
+    if not given["quiet"]:
+        say(result, folder)
     require_convergence(given["require_convergence"], [] if result.convergence.converged else [str(folder)])
 
 
+@taking()
 def likelihoods() -> None:
     """List the likelihoods that cluster can use, plugins included, with their parameters."""
-    with mistakes_reported():
-        from pyclone_pgsm.likelihoods.registry import installed_likelihoods
+    from pyclone_pgsm.likelihoods.registry import installed_likelihoods
 
-        for info in installed_likelihoods():
-            print("\n".join(_lines(info)))
+    for info in installed_likelihoods():
+        print("\n".join(_lines(info)))
 
 
 def _lines(info: LikelihoodInfo) -> list[str]:

@@ -5,7 +5,6 @@ from typing import Annotated
 
 import typer
 
-from pyclone_pgsm.cli.mistakes import mistakes_reported
 from pyclone_pgsm.cli.options import CONCLUSION_OPTIONS, WRITING_OPTIONS, grouped, output_option, taking
 from pyclone_pgsm.cli.parsing import command_line, refuse_ineffective, split_sample
 from pyclone_pgsm.cli.traces import FileLikelihood
@@ -27,25 +26,18 @@ def report(
     likelihood: FileLikelihood = None,
 ) -> None:
     """Write the report of a result, one self-contained HTML page."""
-    with mistakes_reported():
-        from pyclone_pgsm.errors import OutputError
-        from pyclone_pgsm.files import check_new, make_folder, refuse_inputs
-        from pyclone_pgsm.results import open_trace
+    from pyclone_pgsm.files import check_file, make_folder
+    from pyclone_pgsm.results import open_trace
 
-        given = context.params
-        if out.is_dir():
-            raise OutputError(f"{out} is a folder: give the name of a file with -o")
-        check_new(out, given["force"])
-        refuse_inputs([out], [result, result / "trace.h5"])
-        opened = open_trace(
-            result, consensus=given["consensus"], burn_in=given["burn_in"], likelihood=likelihood
-        )
-        if given["consensus"] is not None or given["burn_in"] is not None:
-            opened.command += f"\n{command_line()}"
-        make_folder(out.parent)
-        opened.report(out, force=given["force"])
-        if not given["quiet"]:
-            print("\n".join([*opened.notes, f"written: {out}"]))
+    given = context.params
+    check_file(out, given["force"], [result, result / "trace.h5"])
+    opened = open_trace(result, consensus=given["consensus"], burn_in=given["burn_in"], likelihood=likelihood)
+    if given["consensus"] is not None or given["burn_in"] is not None:
+        opened.command += f"\n{command_line()}"
+    make_folder(out.parent)
+    opened.report(out, force=given["force"])
+    if not given["quiet"]:
+        print("\n".join([*opened.notes, f"written: {out}"]))
 
 
 EXPORT_OPTIONS = grouped(
@@ -82,33 +74,32 @@ def export(
 ) -> None:
     """Write a result in the format of another tool, and list what the format cannot represent."""
     given = context.params
-    with mistakes_reported():
-        from pyclone_pgsm.exports import EFFECTS, check_output, find_format
-        from pyclone_pgsm.files import refuse_inputs
-        from pyclone_pgsm.results import open_trace
+    from pyclone_pgsm.exports import EFFECTS, check_output, find_format
+    from pyclone_pgsm.files import refuse_inputs
+    from pyclone_pgsm.results import open_trace
 
-        source, drivers, force = given["source"], given["drivers"], given["force"]
-        sample, file = split_sample(source) if source is not None else (None, None)
-        path = None if file is None else Path(file)
-        chosen = find_format(format)
-        refuse_ineffective(context, EFFECTS)
-        check_output(chosen, out, force)
-        written = [out / name for name in chosen.files] or [out]
-        refuse_inputs(written, filter(None, (path, drivers, result, result / "trace.h5")))
-        names = _lines(drivers) if drivers else []
-        opened = open_trace(result, consensus=given["consensus"], burn_in=given["burn_in"])
-        notes = opened.export(
-            format,
-            out,
-            patient=given["patient"],
-            primary=given["primary"],
-            source=path,
-            source_sample=sample,
-            drivers=names,
-            force=force,
-        )
-        if not given["quiet"]:
-            print("\n".join([*opened.notes, *notes, f"written: {', '.join(map(str, written))}"]))
+    source, drivers, force = given["source"], given["drivers"], given["force"]
+    sample, file = split_sample(source) if source is not None else (None, None)
+    path = None if file is None else Path(file)
+    chosen = find_format(format)
+    refuse_ineffective(context, EFFECTS)
+    check_output(chosen, out, force)
+    written = [out / name for name in chosen.files] or [out]
+    refuse_inputs(written, filter(None, (path, drivers, result, result / "trace.h5")))
+    names = _lines(drivers) if drivers else []
+    opened = open_trace(result, consensus=given["consensus"], burn_in=given["burn_in"])
+    notes = opened.export(
+        format,
+        out,
+        patient=given["patient"],
+        primary=given["primary"],
+        source=path,
+        source_sample=sample,
+        drivers=names,
+        force=force,
+    )
+    if not given["quiet"]:
+        print("\n".join([*opened.notes, *notes, f"written: {', '.join(map(str, written))}"]))
 
 
 def _lines(path: Path) -> list[str]:
@@ -126,6 +117,7 @@ def _lines(path: Path) -> list[str]:
     return found
 
 
+@taking()
 def score(
     result: Annotated[
         Path,
@@ -141,11 +133,10 @@ def score(
     ],
 ) -> None:
     """Compare a result with a known truth: clusters, prevalences, intervals."""
-    with mistakes_reported():
-        from pyclone_pgsm.scoring.truth import read_found, read_truth
-        from pyclone_pgsm.scoring.truth import score as compare
+    from pyclone_pgsm.scoring.truth import read_found, read_truth
+    from pyclone_pgsm.scoring.truth import score as compare
 
-        table = result / "mutations.tsv" if result.is_dir() else result
-        scores = compare(read_truth(truth), read_found(table))
-        for name, value in scores.items():
-            print(f"{name}\t{value:.6g}")
+    table = result / "mutations.tsv" if result.is_dir() else result
+    scores = compare(read_truth(truth), read_found(table))
+    for name, value in scores.items():
+        print(f"{name}\t{value:.6g}")

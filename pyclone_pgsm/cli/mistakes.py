@@ -39,6 +39,8 @@ def mistakes_reported(where: str | None = None, kept: Callable[[], str] = str) -
     beginning = f"{where}: " if where else ""
     try:
         yield
+    except typer.Exit:
+        raise
     except PycloneError as mistake:
         if where is None:  # otherwise the command continues with other patients
             stop_precompiling()

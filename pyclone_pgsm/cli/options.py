@@ -8,20 +8,26 @@ from typing import Annotated, Any, get_args
 
 import typer
 
+from pyclone_pgsm.cli.mistakes import mistakes_reported
+
 MODEL, PRIOR, CHAINS, OUTPUT = "Tumour model", "Partition prior", "Chains", "Output"
 Options = dict[str, tuple[Any, Any]]
 """Annotation and default of each option of a group, by parameter name."""
 
 
 def taking(*groups: Options) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Decorate a command so that it also takes the options of these groups; it finds them in ``context.params``."""
+    """Decorate a command so that it also takes the options of these groups, which it finds in ``context.params``.
+
+    Its errors become messages and exit codes (:func:`~pyclone_pgsm.cli.mistakes.mistakes_reported`).
+    """
 
     def decorate(function: Callable[..., None]) -> Callable[..., None]:
         own = inspect.signature(function, eval_str=True)
 
         @wraps(function)
         def command(**given: Any) -> None:
-            function(**{name: given[name] for name in own.parameters})
+            with mistakes_reported():
+                function(**{name: given[name] for name in own.parameters})
 
         shared = [
             inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=annotation)

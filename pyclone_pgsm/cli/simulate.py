@@ -6,7 +6,6 @@ from typing import Annotated
 
 import typer
 
-from pyclone_pgsm.cli.mistakes import mistakes_reported
 from pyclone_pgsm.cli.options import CHAIN_OPTIONS, WRITING_OPTIONS, grouped, output_option, some, taking
 from pyclone_pgsm.cli.parsing import refuse_ineffective
 
@@ -70,14 +69,13 @@ def simulate(
 ) -> None:
     """Simulate data with a known truth: NAME.tsv, NAME.truth.tsv and NAME.json."""
     given = context.params
-    with mistakes_reported():
-        from pyclone_pgsm.simulate.options import EFFECTS, SimulationOptions
-        from pyclone_pgsm.simulate.writing import write_simulation
+    from pyclone_pgsm.simulate.options import EFFECTS, SimulationOptions
+    from pyclone_pgsm.simulate.writing import write_simulation
 
-        chosen = {field.name: given[field.name] for field in fields(SimulationOptions)}
-        chosen |= {"purity": given["purity"] or 0.8, "precision": given["precision"] or float("inf")}
-        options = SimulationOptions(**chosen)
-        refuse_ineffective(context, EFFECTS)
-        paths = write_simulation(out, options, given["seed"], name=given["name"], force=given["force"])
-        if not given["quiet"]:
-            print("\n".join(map(str, paths)))
+    chosen = {field.name: given[field.name] for field in fields(SimulationOptions)}
+    chosen |= {"purity": given["purity"] or 0.8, "precision": given["precision"] or float("inf")}
+    options = SimulationOptions(**chosen)
+    refuse_ineffective(context, EFFECTS)
+    paths = write_simulation(out, options, given["seed"], name=given["name"], force=given["force"])
+    if not given["quiet"]:
+        print("\n".join(map(str, paths)))

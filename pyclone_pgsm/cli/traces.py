@@ -95,17 +95,15 @@ def merge(
     out: Annotated[Path, output_option("The merged trace.", "TRACE")],
 ) -> None:
     """Merge chains of separate runs into one trace."""
-    with mistakes_reported():
-        from pyclone_pgsm.files import check_new, make_folder, refuse_inputs
-        from pyclone_pgsm.inputs.problems import count
-        from pyclone_pgsm.trace import merge_traces
+    from pyclone_pgsm.files import check_file, make_folder
+    from pyclone_pgsm.inputs.problems import count
+    from pyclone_pgsm.trace import merge_traces
 
-        refuse_inputs([out], traces)
-        check_new(out, context.params["force"])
-        make_folder(out.parent)
-        chains = merge_traces(traces, out, command_line())
-        if not context.params["quiet"]:
-            print(f"{count(chains, 'chain')} written to {out}")
+    check_file(out, context.params["force"], traces)
+    make_folder(out.parent)
+    chains = merge_traces(traces, out, command_line())
+    if not context.params["quiet"]:
+        print(f"{count(chains, 'chain')} written to {out}")
 
 
 @taking(SUMMARY_OPTIONS, STATE_OPTIONS, some(CHAIN_OPTIONS, "burn_in"), WRITING_OPTIONS)
@@ -116,30 +114,27 @@ def summarize(
     likelihood: FileLikelihood = None,
 ) -> None:
     """Write the tables and pictures of a trace."""
-    with mistakes_reported():
-        from pyclone_pgsm.analyses import run as analysis
-        from pyclone_pgsm.analyses.kinds import ANALYSES
-        from pyclone_pgsm.analyses.results import check_folder
-        from pyclone_pgsm.trace import Trace
+    from pyclone_pgsm.analyses import run as analysis
+    from pyclone_pgsm.analyses.kinds import ANALYSES
+    from pyclone_pgsm.analyses.results import check_folder
+    from pyclone_pgsm.trace import Trace
 
-        given = context.params
-        results = result_options(context)
-        with Trace(trace, likelihood) as opened:
-            opened.check_likelihood()
-            left_out = len(opened.data.left_out)
-            names = ANALYSES[opened.data.kind].files
-            likelihood_name = opened.options.model.likelihood
-        for name in sorted(given_options(context) & STATE_OPTIONS.keys()):
-            if "mutations.tsv" not in names:
-                raise UsageError(
-                    f"`{name}` {given[name]:g}: is for tumours; {trace} is of {likelihood_name!r}"
-                )
-        check_folder(out, given["force"], [name for name in names if name != "trace.h5"])
-        result = analysis.write_results(
-            trace, out, burn_in=given["burn_in"], likelihood=likelihood, command=command_line(), **results
-        )
-        if not given["quiet"]:
-            say(result, out, left_out)
+    given = context.params
+    results = result_options(context)
+    with Trace(trace, likelihood) as opened:
+        opened.check_likelihood()
+        left_out = len(opened.data.left_out)
+        names = ANALYSES[opened.data.kind].files
+        likelihood_name = opened.options.model.likelihood
+    for name in sorted(given_options(context) & STATE_OPTIONS.keys()):
+        if "mutations.tsv" not in names:
+            raise UsageError(f"`{name}` {given[name]:g}: is for tumours; {trace} is of {likelihood_name!r}")
+    check_folder(out, given["force"], [name for name in names if name != "trace.h5"])
+    result = analysis.write_results(
+        trace, out, burn_in=given["burn_in"], likelihood=likelihood, command=command_line(), **results
+    )
+    if not given["quiet"]:
+        say(result, out, left_out)
 
 
 @taking(some(SUMMARY_OPTIONS, "consensus", "formats"), some(CHAIN_OPTIONS, "burn_in"), WRITING_OPTIONS)
@@ -150,21 +145,18 @@ def plot(
     likelihood: FileLikelihood = None,
 ) -> None:
     """Draw only the pictures of a trace."""
-    with mistakes_reported():
-        from pyclone_pgsm.analyses.results import write_pictures
-        from pyclone_pgsm.files import remove_leftovers
-        from pyclone_pgsm.posterior.summarize import check_criterion
+    from pyclone_pgsm.analyses.results import write_pictures
+    from pyclone_pgsm.files import remove_leftovers
+    from pyclone_pgsm.posterior.summarize import check_criterion
 
-        given = context.params
-        formats = parse_formats(given["formats"])
-        check_criterion(given["consensus"])
-        if out.exists() and not out.is_dir():
-            raise OutputError(f"{out} is a file: give a folder with -o")
-        remove_leftovers(out)
-        if out.exists() and any(out.iterdir()) and not given["force"]:
-            raise OutputError(
-                f"{out} exists already and is not empty: use --force, or another folder with -o"
-            )
-        paths = write_pictures(trace, out, given["consensus"], given["burn_in"], formats, likelihood)
-        if not given["quiet"]:
-            print(f"{len(paths)} pictures written to {out}")
+    given = context.params
+    formats = parse_formats(given["formats"])
+    check_criterion(given["consensus"])
+    if out.exists() and not out.is_dir():
+        raise OutputError(f"{out} is a file: give a folder with -o")
+    remove_leftovers(out)
+    if out.exists() and any(out.iterdir()) and not given["force"]:
+        raise OutputError(f"{out} exists already and is not empty: use --force, or another folder with -o")
+    paths = write_pictures(trace, out, given["consensus"], given["burn_in"], formats, likelihood)
+    if not given["quiet"]:
+        print(f"{len(paths)} pictures written to {out}")
