@@ -20,8 +20,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import pandas as pd
 
 from pyclone_pgsm.analyses.kinds import ANALYSES
-from pyclone_pgsm.analyses.pages import PAGES, write_pages
 from pyclone_pgsm.analyses.plan import Plan
+from pyclone_pgsm.analyses.results import PAGES, write_pages
 from pyclone_pgsm.analyses.run import Progress, fill_folder, start
 from pyclone_pgsm.analyses.run_json import run_report
 from pyclone_pgsm.errors import TraceError, UsageError

@@ -90,7 +90,7 @@ class MatrixAnalysis(Analysis[MatrixData, MixtureSummary]):
             "clusters": summary.num_clusters,
         }
 
-    def lines(self, result: Result[MixtureSummary], left_out: int) -> list[str]:
+    def lines(self, result: Result[MixtureSummary]) -> list[str]:
         """Clusters with the first of their parameters that has one number for each column."""
         return _summary_lines(result.summary)
 

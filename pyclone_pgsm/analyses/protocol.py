@@ -69,5 +69,5 @@ class Analysis(Protocol[Data, Summary]):
         """Return the options of the summary, for ``run.json``; none by default."""
         return {}
 
-    def lines(self, result: Result[Summary], left_out: int) -> list[str]:
+    def lines(self, result: Result[Summary]) -> list[str]:
         """Return lines for the terminal: the clusters, and what else was inferred."""

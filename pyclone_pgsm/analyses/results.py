@@ -2,20 +2,32 @@
 
 import json
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.analyses.memory import Estimate
-from pyclone_pgsm.analyses.pages import PAGES, write_pages
 from pyclone_pgsm.analyses.run_json import run_report
-from pyclone_pgsm.analyses.tables import write_table
+from pyclone_pgsm.analyses.tables import table_text, write_table
 from pyclone_pgsm.errors import OutputError
-from pyclone_pgsm.files import check_new, make_folder, refuse_inputs, remove, replacing, replacing_together
+from pyclone_pgsm.files import (
+    check_new,
+    make_folder,
+    refuse_inputs,
+    remove,
+    replacing,
+    replacing_together,
+    write_file,
+)
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.posterior.summarize import Result, summarize
 from pyclone_pgsm.trace import Trace
+
+PAGES: dict[str, str] = {"report": "report.html", "mqc": "pyclone_pgsm_mqc.json"}
+"""File of each page of an output folder, the report and the table for MultiQC, by the name of the page."""
 
 PICTURES = (
     "cluster_prevalences",
@@ -62,7 +74,7 @@ def write_results(
 
     The folder is made if it does not exist; files in it are replaced when all new ones are complete, and those of older
     results are removed. `criterion` and `burn_in` None are the default criterion of the consensus partition and the
-    burn-in of the run. `pages` are names in :data:`~pyclone_pgsm.analyses.pages.PAGES`. `likelihood` is that of the
+    burn-in of the run. `pages` are names in :data:`PAGES`. `likelihood` is that of the
     trace if its code is in a file (see :class:`~pyclone_pgsm.trace.Trace`). For ``run.json`` are `timings`, the seconds
     of earlier steps, `memory`, that of the run (None: estimated with one thread for each processor), and `command`, the
     command line of the summary, if it is not the one that made the trace.
@@ -98,6 +110,33 @@ def _draw(trace: Trace, result: Result[Any], folder: Path, formats: Sequence[str
     from pyclone_pgsm.plots.style import write_pictures as write
 
     return write(folder, ANALYSES[trace.data.kind].pictures(trace, result), formats)
+
+
+def write_pages(
+    trace: Trace,
+    result: Result[Any],
+    tables: Mapping[str, pd.DataFrame],
+    run: Mapping[str, Any],
+    title: str,
+    pages: Mapping[str, Path],
+) -> None:
+    """Write pages to the files given by their names in `PAGES`; `run` is the content of ``run.json``."""
+    if not pages:
+        return
+    from pyclone_pgsm.report import write_report
+    from pyclone_pgsm.report.content import Content
+    from pyclone_pgsm.report.multiqc import multiqc
+
+    analysis = ANALYSES[trace.data.kind]
+    texts = {name: table_text(tables[name]).encode() for name in (analysis.files[0], "clusters.tsv")}
+    content = Content(result, trace.data, tables, texts, run)
+    page = analysis.page(content)
+    if "report" in pages:
+        write_report(page, pages["report"], title)
+    if "mqc" in pages:
+        numbers = multiqc(content, page.numbers, title)
+        text = json.dumps(numbers, indent=1, allow_nan=False, ensure_ascii=False)
+        write_file(pages["mqc"], (text + "\n").encode())
 
 
 def write_pictures(

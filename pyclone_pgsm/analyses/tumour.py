@@ -104,9 +104,9 @@ class TumourAnalysis(Analysis[TumourData, Summary]):
         """Thresholds of presence and clonality."""
         return summary.thresholds._asdict()
 
-    def lines(self, result: Result[Summary], left_out: int) -> list[str]:
+    def lines(self, result: Result[Summary]) -> list[str]:
         """Clusters with their prevalences, the trunk, and inferred parameters of samples and reads."""
-        return [*_summary_lines(result.summary, left_out), *_inferred_lines(result.diagnostics)]
+        return [*_summary_lines(result.summary, result.left_out), *_inferred_lines(result.diagnostics)]
 
 
 def _inferred_lines(diagnostics: Sequence[Diagnostic]) -> Iterator[str]:

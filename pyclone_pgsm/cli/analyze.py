@@ -108,7 +108,7 @@ def analyze(
                 **results,
             )
         if not given["quiet"]:
-            say(result, folder, len(reading.left_out), reading.notes)
+            say(result, folder, reading.notes)
         return None if result.convergence.converged else folder
 
     apart = each_tumour(found, out or folder_for(inputs, given), work, given["quiet"])

@@ -118,7 +118,7 @@ def sampling_plan(context: typer.Context) -> tuple[Settings, Prior]:
 
 def result_options(context: typer.Context) -> ResultOptions:
     """Return the options for writing results from the options of a command."""
-    from pyclone_pgsm.analyses.pages import PAGES
+    from pyclone_pgsm.analyses.results import PAGES
     from pyclone_pgsm.posterior.states import Thresholds
     from pyclone_pgsm.posterior.summarize import check_criterion
 

@@ -38,20 +38,20 @@ def progress_bars(quiet: bool, chains: int) -> Iterator[Callable[[int, int, int,
         yield update
 
 
-def say(result: Result[Any], where: Path, left_out: int = 0, notes: Sequence[str] = ()) -> None:
+def say(result: Result[Any], where: Path, notes: Sequence[str] = ()) -> None:
     """Print notes on the input, and the summary of a result."""
-    for line in [*notes, *summary_lines(result, left_out)]:
+    for line in [*notes, *summary_lines(result)]:
         print(line)
     print(f"written to {where}")
 
 
-def summary_lines(result: Result[Any], left_out: int) -> list[str]:
+def summary_lines(result: Result[Any]) -> list[str]:
     """Return lines for the terminal: data, clusters with sizes and parameters, convergence and warnings."""
     from pyclone_pgsm.analyses.kinds import ANALYSES
     from pyclone_pgsm.posterior.convergence import verdict_line
     from pyclone_pgsm.tumour.base_measure import is_weight
 
-    lines = ANALYSES[result.summary.kind].lines(result, left_out)
+    lines = ANALYSES[result.summary.kind].lines(result)
     known = [d for d in result.diagnostics if not math.isnan(d.rhat)]
     convergence = [f"{d.name} {d.rhat:.2f}" for d in known if not is_weight(d.name)]
     weights = [d.rhat for d in known if is_weight(d.name)]

@@ -123,7 +123,6 @@ def summarize(
     results = result_options(context)
     with Trace(trace, likelihood) as opened:
         opened.check_likelihood()
-        left_out = len(opened.data.left_out)
         names = ANALYSES[opened.data.kind].files
         likelihood_name = opened.options.model.likelihood
     for name in sorted(given_options(context) & STATE_OPTIONS.keys()):
@@ -134,7 +133,7 @@ def summarize(
         trace, out, burn_in=given["burn_in"], likelihood=likelihood, command=command_line(), **results
     )
     if not given["quiet"]:
-        say(result, out, left_out)
+        say(result, out)
 
 
 @taking(some(SUMMARY_OPTIONS, "consensus", "formats"), some(CHAIN_OPTIONS, "burn_in"), WRITING_OPTIONS)

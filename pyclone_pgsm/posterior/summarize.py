@@ -86,6 +86,8 @@ class Result(Generic[S_co]):
         Traced quantities of all saved iterations.
     criterion : str
         Criterion of the consensus partition.
+    left_out : int
+        Number of things of the input that were left out or changed.
     """
 
     summary: S_co
@@ -97,6 +99,7 @@ class Result(Generic[S_co]):
     convergence: Verdict
     traces: Traces
     criterion: str
+    left_out: int
 
     @property
     def burn_in(self) -> int:
@@ -209,6 +212,7 @@ def _summarise(trace: Trace, criterion: str, burn_in: int | None, thresholds: Th
         verdict,
         traces_of(trace, verdict.burn_in),
         criterion,
+        len(trace.data.left_out),
     )
 
 

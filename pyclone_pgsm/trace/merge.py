@@ -1,6 +1,7 @@
 """Merging the chains of several traces into one."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,6 @@ import h5py
 from pyclone_pgsm.errors import TraceError
 from pyclone_pgsm.files import replacing
 from pyclone_pgsm.locks import writing
-from pyclone_pgsm.trace.dataset import Dataset
 from pyclone_pgsm.trace.options import RunOptions
 from pyclone_pgsm.trace.reader import Trace
 from pyclone_pgsm.trace.schema import datasets_of_chain
@@ -25,45 +25,45 @@ def merge_traces(paths: Sequence[Path], out: Path, command: str = "") -> int:
     """
     if not paths:
         raise TraceError("no trace to merge")
-    counted = set()
-    for path in paths:  # invalid traces are rejected before anything is written
-        with Trace(path) as trace:
-            counted.add(trace.options.moves)
+    with ExitStack() as opened:
+        traces = [opened.enter_context(Trace(path)) for path in paths]
+        _check_mergeable(traces)
+        with writing(out), replacing(out) as temporary:
+            return _write_merged(traces, temporary, command)
+
+
+def _check_mergeable(traces: Sequence[Trace]) -> None:
+    seen: dict[int, Path] = {}
+    for trace in traces:
+        trace.check()
+        _check_same(traces[0], trace)
+        for seed in sorted(set(trace.seeds)):
+            if seed in seen:
+                raise TraceError(
+                    f"{trace.path}: its seed {seed} is also that of {seen[seed]}: run it with another `seed`"
+                )
+            seen[seed] = trace.path
+
+
+def _write_merged(traces: Sequence[Trace], out: Path, command: str) -> int:
+    first, count = traces[0], 0
+    counted = {trace.options.moves for trace in traces}
     # one trace cannot store counts of different moves, or of a version without counts
     moves = counted.pop() if len(counted) == 1 else ()
-    with writing(out), replacing(out) as temporary:
-        count = _write_merged(paths, temporary, moves, command)
-    return count
-
-
-def _write_merged(paths: Sequence[Path], out: Path, moves: tuple[str, ...], command: str) -> int:
-    seen: dict[int, Path] = {}
-    commands: list[str] = []
-    count = longest = 0
-    with Trace(paths[0]) as first, new_file(out) as merged:
+    with new_file(out) as merged:
         first.data.write(merged.create_group("data"))
         chains = merged.create_group("chains")
-        for path in paths:
-            with Trace(path) as trace:
-                trace.check()
-                _check_same(paths[0], first.options, first.data, path, trace)
-                _note_seeds(path, set(trace.seeds), seen)
-                commands.append(trace.command)
-                longest = max(longest, trace.options.settings.lengths[0])
-                for k in range(len(trace.chains)):
-                    _copy_chain(trace, k, chains, str(count), replace(trace.options, moves=moves))
-                    count += 1
+        for trace in traces:
+            for k in range(len(trace.chains)):
+                _copy_chain(trace, k, chains, str(count), replace(trace.options, moves=moves))
+                count += 1
+        longest = max(trace.options.settings.lengths[0] for trace in traces)
         settings = replace(first.options.settings, chains=count, iterations=longest)
         # whether chains have converged is checked again for all together
         options = replace(first.options, settings=settings, moves=moves, stopped=None)
-        write_config(merged, options, "\n".join(filter(None, [*commands, command])), first.version)
+        commands = [*(trace.command for trace in traces), command]
+        write_config(merged, options, "\n".join(filter(None, commands)), first.version)
     return count
-
-
-def _note_seeds(path: Path, seeds: Iterable[int], seen: dict[int, Path]) -> None:
-    for seed in sorted(seeds & seen.keys()):
-        raise TraceError(f"{path}: its seed {seed} is also that of {seen[seed]}: run it with another `seed`")
-    seen |= dict.fromkeys(seeds, path)
 
 
 def _copy_chain(trace: Trace, k: int, chains: h5py.Group, name: str, options: RunOptions) -> None:
@@ -94,10 +94,12 @@ def _must_agree(options: RunOptions) -> dict[str, Any]:
     }
 
 
-def _check_same(first: Path, options: RunOptions, data: Dataset, path: Path, trace: Trace) -> None:
-    if not data.has_same_values(trace.data):
-        raise TraceError(f"{path}: its data differ from those of {first}")
-    mine, its = _must_agree(options), _must_agree(trace.options)
+def _check_same(first: Trace, trace: Trace) -> None:
+    if not first.data.has_same_values(trace.data):
+        raise TraceError(f"{trace.path}: its data differ from those of {first.path}")
+    mine, its = _must_agree(first.options), _must_agree(trace.options)
     for name in mine | its:
         if mine.get(name) != its.get(name):
-            raise TraceError(f"{path}: {name} {its.get(name)!r} differs from {mine.get(name)!r} of {first}")
+            raise TraceError(
+                f"{trace.path}: {name} {its.get(name)!r} differs from {mine.get(name)!r} of {first.path}"
+            )

@@ -185,7 +185,7 @@ def test_run_in_a_thread(trace, tmp_path):
 def test_what_the_terminal_says(trace):
     with Trace(trace) as opened:
         result = summarize(opened)
-    lines = summary_lines(result, 3)
+    lines = summary_lines(replace(result, left_out=3))
     K = result.summary.num_clusters
     assert lines[0] == f"40 mutations in 2 samples: {K} clusters; 3 left out or changed (left_out.tsv)"
     assert lines[1].split() == ["cluster", "size", "S1", "S2"]
@@ -212,7 +212,7 @@ def test_terminal_without_trunk_and_with_a_cluster_that_is_nowhere(trace):
         cluster_prob_present=present,
         sample_ids=["S1", "S2"],
     )
-    lines = summary_lines(replace(result, summary=summary), 0)
+    lines = summary_lines(replace(result, summary=summary))
     assert "trunk: no cluster is clonal in every sample" in lines
     assert [line.endswith("  absent: probably artefacts") for line in lines[2:5]] == [False, True, False]
 
@@ -220,5 +220,5 @@ def test_terminal_without_trunk_and_with_a_cluster_that_is_nowhere(trace):
 def test_terminal_with_fixed_precision_says_nothing_of_it(tmp_path):
     with Trace(run(tmp_path / "t.h5", model=FIXED, iterations=20, burn_in=10)) as opened:
         result = summarize(opened)
-    assert not any("precision" in line for line in summary_lines(result, 0))
-    assert "left out" not in summary_lines(result, 0)[0]
+    assert not any("precision" in line for line in summary_lines(result))
+    assert "left out" not in summary_lines(replace(result, left_out=0))[0]

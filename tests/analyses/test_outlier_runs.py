@@ -79,7 +79,7 @@ def test_artefacts_are_found_and_make_no_clusters(trace: Path, tmp_path: Path) -
     report = json.loads((tmp_path / "run.json").read_text())
     assert report["options"]["model"]["outlier_prob"] == 0.05
     assert (report["counts"]["clusters"], report["counts"]["outliers"]) == (3, 6)
-    assert summary_lines(result, 2)[0] == (
+    assert summary_lines(replace(result, left_out=2))[0] == (
         "60 mutations in 3 samples: 3 clusters, 6 outliers (cluster -1); 2 left out or changed (left_out.tsv)"
     )
     assert len(list((tmp_path / "plots").iterdir())) == 6
@@ -136,7 +136,7 @@ def test_without_outliers_nothing_is_stored(tmp_path: Path) -> None:
     result = analysis.write_results(path, tmp_path / "out", plots=False)
     assert "outlier_prob" not in (tmp_path / "out" / "mutations.tsv").read_text()
     assert "outlier" not in (tmp_path / "out" / "run.json").read_text()
-    assert not any("outlier" in line for line in summary_lines(result, 0))
+    assert not any("outlier" in line for line in summary_lines(result))
 
 
 @pytest.mark.parametrize("settings", [{}, {"thin": 7, "sampler": "gibbs"}])
@@ -245,7 +245,10 @@ def test_all_are_outliers(tmp_path: Path) -> None:
     assert isinstance(result.summary, Summary)
     assert result.summary.labels.tolist() == [-1]
     assert result.summary.num_clusters == 0
-    assert summary_lines(result, 0)[0] == "1 mutation in 3 samples: 0 clusters, 1 outlier (cluster -1)"
+    assert (
+        summary_lines(replace(result, left_out=0))[0]
+        == "1 mutation in 3 samples: 0 clusters, 1 outlier (cluster -1)"
+    )
     assert len(pd.read_csv(tmp_path / "out" / "clusters.tsv", sep="\t")) == 0
     names = {path.stem for path in (tmp_path / "out" / "plots").iterdir()}
     assert names == {"prevalence_scatter", "vaf_scatter", "coclustering", "traces"}
