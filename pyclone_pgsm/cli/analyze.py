@@ -157,7 +157,6 @@ def run(
     from pyclone_pgsm.locks import writing
     from pyclone_pgsm.posterior.convergence import verdict_line, verdict_of
     from pyclone_pgsm.trace import Trace
-    from pyclone_pgsm.tumour.options import TUMOUR
 
     model = _model_options(context)
     found = tumours(inputs, given)
@@ -174,7 +173,7 @@ def run(
         with writing(trace), progress_bars(given["quiet"], settings.chains) as progress:
             check_file(trace, given["force"])  # another run may have made it in the meantime
             analysis.start(plan, trace, threads=threads, command=command_line(), progress=progress)
-        with Trace(trace, TUMOUR) as opened:
+        with Trace(trace) as opened:
             verdict = verdict_of(opened)
         if not given["quiet"]:
             print(verdict_line(verdict))

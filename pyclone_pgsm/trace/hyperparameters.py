@@ -10,15 +10,15 @@ from pyclone_pgsm.trace.values import Fault, Values, shown, within
 from pyclone_pgsm.tumour.base_measure import ABSENT, CLONAL
 from pyclone_pgsm.tumour.model import PRECISION, content_choice, error_rate_choice
 
-HYPERPARAMETERS: dict[str, tuple[str, tuple[bool, ...]]] = {
-    "discount": ("discount of the Pitman-Yor process", (False,)),
-    "precision": ("precision of the likelihood (inf: its limit)", (False, True)),
-    "error_rate": ("sequencing error rate", (False,)),
-    "tumour_content": ("share of cancer cells", (True,)),
-    ABSENT: ("weight of the component near 0 of the prevalences' prior", (True,)),
-    CLONAL: ("weight of the component near 1 of the prevalences' prior", (True,)),
+HYPERPARAMETERS = {
+    "discount": "discount of the Pitman-Yor process",
+    "precision": "precision of the likelihood (inf: its limit)",
+    "error_rate": "sequencing error rate",
+    "tumour_content": "share of cancer cells",
+    ABSENT: "weight of the component near 0 of the prevalences' prior",
+    CLONAL: "weight of the component near 1 of the prevalences' prior",
 }
-"""By kind: its description, and the forms of its name: ``kind`` (False), ``kind:SAMPLE`` (True), or both."""
+"""Descriptions of the kinds; the name of a hyperparameter is its kind, or ``kind:SAMPLE``."""
 
 
 def dataset_name(name: str) -> str:
@@ -31,11 +31,15 @@ def describe(name: str) -> str:
     kind, _, sample = name.partition(":")
     if kind not in HYPERPARAMETERS:
         return "inferred parameter of the likelihood"
-    return HYPERPARAMETERS[kind][0] + (f" of sample {sample}" if sample else "")
+    return HYPERPARAMETERS[kind] + (f" of sample {sample}" if sample else "")
 
 
 def values_of(name: str, num_mutations: int, contents: Mapping[str, Uncertain]) -> Values:
-    """Return the allowed values of a hyperparameter, given the tumour contents that are inferred."""
+    """Return the allowed values of a hyperparameter, given the tumour contents that are inferred.
+
+    :class:`Fault` for a name of another kind. Which names a model has is known when it is made
+    (:meth:`~pyclone_pgsm.trace.reader.Trace.model`).
+    """
     kind, _, sample = name.partition(":")
     if kind == "discount":
         return Values("float64", within(0.0, 1.0, below=True), "at least 0 and below 1")
@@ -45,10 +49,10 @@ def values_of(name: str, num_mutations: int, contents: Mapping[str, Uncertain]) 
         choices = PRECISION.values
     elif kind == "error_rate":
         choices = error_rate_choice(num_mutations).values
-    elif sample in contents:
+    elif kind == "tumour_content" and sample in contents:
         choices = content_choice(contents[sample]).values
     else:
-        raise Fault("config.options.hyperparameters", f"no tumour content of {shown(sample)} is inferred")
+        raise Fault("config.options.hyperparameters", f"{shown(name)} is no hyperparameter of this model")
     listed = ", ".join(f"{value:g}" for value in choices[:3])
     return Values(
         "float64",

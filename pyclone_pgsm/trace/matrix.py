@@ -74,15 +74,6 @@ class MatrixData:
             and np.array_equal(mine.values, its.values)
         )
 
-    def check_hyperparameters(self, names: tuple[str, ...]) -> None:
-        """Raise :class:`Fault` unless these are the parameters that are inferred."""
-        inferred = names_to_infer(self.options.parameters)
-        if names != inferred:
-            listed = ", ".join(map(shown, inferred)) or "none"
-            raise Fault(
-                "config.options.hyperparameters", f"are not the parameters that are inferred, {listed}"
-            )
-
     def allowed_values(self, hyperparameter: str) -> Values:
         """Return the allowed values of a hyperparameter."""
         if hyperparameter in names_to_infer(self.options.parameters):

@@ -140,7 +140,6 @@ class Trace:
     def _read_data(self, group: h5py.Group) -> None:
         kind: Any = kind_of(self.options.model.likelihood)
         self.data: Dataset = kind.read(group, self.options.model)
-        self.data.check_hyperparameters(self.options.hyperparameters)
         prior, T = self.options.prior, len(self.data.names)
         if prior.get("name") == "custom" and len(prior["log_tau2"]) != T + 1:
             raise Fault("config.options.prior.log_tau2", f"has {len(prior['log_tau2'])} numbers, not {T + 1}")

@@ -16,7 +16,7 @@ from pyclone_pgsm.inputs import values as columns
 from pyclone_pgsm.inputs.observations import PRIORS_WITHOUT_COPY_NUMBERS, LeftOut, Observations
 from pyclone_pgsm.inputs.read_counts.layout import ANNOTATIONS
 from pyclone_pgsm.likelihoods.model import Model
-from pyclone_pgsm.trace.hyperparameters import HYPERPARAMETERS, values_of
+from pyclone_pgsm.trace.hyperparameters import values_of
 from pyclone_pgsm.trace.structure import check_members, group_of, read, read_texts, write_array, write_texts
 from pyclone_pgsm.trace.values import (
     Fault,
@@ -98,23 +98,6 @@ class TumourData:
                 np.array_equal(getattr(mine, name), getattr(its, name), equal_nan=True) for name in MATRICES
             )
         )
-
-    def check_hyperparameters(self, names: tuple[str, ...]) -> None:
-        """Raise :class:`Fault` unless the names have known kinds and samples of the tumour."""
-        where = "config.options.hyperparameters"
-        samples = self.observations.sample_ids
-        for sample in self.options.tumour_content:
-            if sample not in samples:
-                raise Fault("config.options.model.tumour_content", f"{shown(sample)} is no sample")
-        first: set[str] = set()
-        for name in names:
-            kind, colon, sample = name.partition(":")
-            _, of_sample = HYPERPARAMETERS.get(kind, ("", ()))
-            if bool(colon) not in of_sample or (colon and sample not in samples):
-                raise Fault(where, f"{shown(name)} is no hyperparameter of this model")
-            if name in first:
-                raise Fault(where, f"{shown(name)} is there twice")
-            first.add(name)
 
     def allowed_values(self, hyperparameter: str) -> Values:
         """Return the allowed values of a hyperparameter."""
