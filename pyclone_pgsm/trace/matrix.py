@@ -13,7 +13,6 @@ from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.likelihoods.inferred import names_to_infer
 from pyclone_pgsm.likelihoods.matrix import DataMatrix, MatrixOptions
 from pyclone_pgsm.likelihoods.model import Model
-from pyclone_pgsm.likelihoods.registry import is_likelihood_file
 from pyclone_pgsm.trace.hyperparameters import values_of
 from pyclone_pgsm.trace.structure import check_members, read, read_texts, write_array, write_texts
 from pyclone_pgsm.trace.values import (
@@ -104,11 +103,6 @@ class MatrixData:
         values = read(group, "values", number, (len(row_names), len(column_names)))
         if values.size == 0:
             raise Fault("data/values", "holds no number")
-        for name, numbers in (options.standardised or {}).items():
-            if len(numbers) != len(column_names):
-                raise Fault(
-                    f"config.options.model.standardised.{name}", f"is not of {len(column_names)} numbers"
-                )
         return cls(DataMatrix(row_names, column_names, values), options)
 
 
@@ -124,23 +118,6 @@ def _check_options(values: dict[str, Any]) -> None:
             raise Fault(
                 "model.parameters", f"{shown(parameter)} is {shown(value)}; expected numbers or texts"
             )
-    source = values.get("source")
-    if "source" in values and not (
-        is_likelihood_file(name)
-        and isinstance(source, str)
-        and len(source) == 64
-        and set(source) <= set("0123456789abcdef")
-    ):
-        raise Fault("model.source", f"{shown(source)} is no SHA-256 digest of a likelihood's file")
-    if "standardised" in values:
-        _check_standardised(values["standardised"])
-
-
-def _check_standardised(values: Any) -> None:
-    check_keys("model.standardised", values, ("mean", "sd"), ("mean", "sd"))
-    for name, numbers in values.items():
-        if not (isinstance(numbers, list) and all(map(is_number, numbers))):
-            raise Fault(f"model.standardised.{name}", f"{shown(numbers)} is no list of numbers")
 
 
 def _is_parameter(value: object, depth: int = 0) -> bool:
