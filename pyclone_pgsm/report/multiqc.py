@@ -10,27 +10,20 @@ ABOUT = (
     "Clusters of mutations and their cellular prevalences, by "
     "<a href='https://pypi.org/project/pyclone-pgsm/'>pyclone-pgsm</a>: numbers of a tumour and of its samples."
 )
-COLUMNS: dict[str, dict[str, Any]] = {
-    "clusters": {"title": "Clusters", "description": "Clusters present in the sample", "format": "{:,.0f}"},
-    "mutations": {
-        "title": "Mutations",
-        "description": "Mutations with reads in the sample",
-        "format": "{:,.0f}",
-    },
-    "clonal": {
-        "title": "Clonal",
-        "description": "Share of the present mutations that are clonal",
-        "format": "{:,.2f}",
-        "min": 0,
-        "max": 1,
-    },
-    "depth": {"title": "Depth", "description": "Median reads of a mutation", "format": "{:,.0f}"},
-    "rhat": {
-        "title": "R-hat",
-        "description": "Largest R-hat of the traced quantities; should be below 1.05",
-        "format": "{:,.3f}",
-    },
-    "warnings": {"title": "Warnings", "description": "Warnings in the report", "format": "{:,.0f}"},
+
+
+def _column(title: str, description: str, decimals: int = 0, **others: float) -> dict[str, Any]:
+    """Return the header of a column, whose numbers have this many decimals."""
+    return {"title": title, "description": description, "format": f"{{:,.{decimals}f}}", **others}
+
+
+COLUMNS = {
+    "clusters": _column("Clusters", "Clusters present in the sample"),
+    "mutations": _column("Mutations", "Mutations with reads in the sample"),
+    "clonal": _column("Clonal", "Share of the present mutations that are clonal", 2, min=0, max=1),
+    "depth": _column("Depth", "Median reads of a mutation"),
+    "rhat": _column("R-hat", "Largest R-hat of the traced quantities; should be below 1.05", 3),
+    "warnings": _column("Warnings", "Warnings in the report"),
 }
 
 
