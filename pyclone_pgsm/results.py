@@ -76,14 +76,10 @@ class Result:
 
     Parameters
     ----------
-    path : Path
-        The trace.
-    likelihood : str or None
-        That of the trace if its code is in a file.
-    found : summary or None
-        The summary if it exists already; else it is made with the next three.
-    criterion, burn_in, thresholds
-        See :func:`open_trace`.
+    trace : Trace
+        An open trace.
+    found : pyclone_pgsm.posterior.summarize.Result
+        Its summary.
     folder : Path or None
         A temporary folder that is removed with the result.
 
@@ -105,32 +101,21 @@ class Result:
 
     summary: Summary | MixtureSummary
 
-    def __init__(
-        self,
-        path: Path,
-        likelihood: str | None = None,
-        found: Found[Any] | None = None,
-        *,
-        criterion: str | None = None,
-        burn_in: int | None = None,
-        thresholds: Thresholds = DEFAULT_THRESHOLDS,
-        folder: Path | None = None,
-    ) -> None:
+    def __init__(self, trace: Trace, found: Found[Any], folder: Path | None = None) -> None:
+        self.path = trace.path
+        self.options: RunOptions = trace.options
+        self.command = trace.command
+        self.summary = found.summary
+        self.warnings: list[str] = found.warnings
         self.notes: list[str] = []
-        self.path = path
-        self._likelihood = likelihood
+        self._found = found
+        self._likelihood = trace.check_likelihood()
+        self._analysis = ANALYSES[trace.data.kind]
+        self._tables = self._analysis.tables(trace, found.summary)
         self._is_temporary = folder is not None
+        self._read(trace)
         if folder is not None:
             weakref.finalize(self, shutil.rmtree, folder, True)
-        with Trace(path, likelihood) as trace:
-            self.options: RunOptions = trace.options
-            self.command = trace.command
-            self._found = found or summarize(trace, criterion, burn_in, thresholds)
-            self._analysis = ANALYSES[trace.data.kind]
-            self._tables = self._analysis.tables(trace, self._found.summary)
-            self.summary = self._found.summary
-            self.warnings: list[str] = self._found.warnings
-            self._read(trace)
 
     def _read(self, trace: Trace) -> None:
         """Read what a subclass needs from the trace in addition."""
@@ -325,19 +310,18 @@ def open_trace(
             )
         stored = _how_summarised(path / RUN)
         path = path / TRACE
-        with Trace(path, likelihood) as trace:
-            done = common_iterations(trace)
+    if thresholds is None:
+        thresholds = Thresholds(**{name: stored[name] for name in Thresholds._fields if name in stored})
+    with Trace(path, likelihood) as trace:
+        done = common_iterations(trace)
         if stored.get("iterations", done) != done:
             stored.pop("burn_in", None)
             notes.append(
                 f"the tables in {path.parent} are of {stored['iterations']:,} iterations, the trace now has {done:,}, "
                 "which are used here: update the tables with pyclone-pgsm summarize"
             )
-    if thresholds is None:
-        thresholds = Thresholds(**{name: stored[name] for name in Thresholds._fields if name in stored})
-    criterion = consensus or stored.get("consensus")
-    burn_in = stored.get("burn_in") if burn_in is None else burn_in
-    result = Result(path, likelihood, criterion=criterion, burn_in=burn_in, thresholds=thresholds)
+        burn_in = stored.get("burn_in") if burn_in is None else burn_in
+        result = Result(trace, summarize(trace, consensus or stored.get("consensus"), burn_in, thresholds))
     result.notes = notes
     if stored.get("command", "").startswith(
         result.command
@@ -390,31 +374,27 @@ def run_plan(
             found = fill_folder(plan, path.parent, **how)
         else:
             start(plan, path, **how)
+        with Trace(path, plan.options.model.likelihood) as opened:
+            found = found or summarize(opened, criterion, thresholds=thresholds)
+            return kind(opened, found, folder)
     except BaseException as problem:
         if folder is not None:
             shutil.rmtree(folder, ignore_errors=True)
         if isinstance(problem, Interrupted):
             raise KeyboardInterrupt from None
         raise
-    likelihood = plan.options.model.likelihood
-    return kind(path, likelihood, found, criterion=criterion, thresholds=thresholds, folder=folder)
 
 
 def _how_summarised(path: Path) -> dict[str, Any]:
     """Read from ``run.json`` how the result was summarised, and of how many iterations; empty if there is no file."""
     if not path.exists():
         return {}
+    kinds = {"command": str, "consensus": str, "burn_in": int, **dict.fromkeys(Thresholds._fields, float)}
     try:
         run = json.loads(path.read_text(encoding="utf-8"))
-    except (OSError, ValueError) as problem:
-        raise TraceError(f"{path}: cannot be read: {problem}: give the trace beside it instead") from None
-    kinds: dict[str, Any] = {"command": str, "consensus": str, "burn_in": int, "iterations": int}
-    kinds |= dict.fromkeys(Thresholds._fields, float | int)
-    known = None
-    if isinstance(run, dict):
-        convergence = run.get("convergence")
-        found = {**run, "iterations": convergence.get("iterations")} if isinstance(convergence, dict) else run
-        known = {name: found[name] for name in kinds if name in found}
-    if known is None or not all(isinstance(value, kinds[name]) for name, value in known.items()):
-        raise TraceError(f"{path}: is not what analyze writes: give the trace beside it instead")
-    return known
+        found = {name: kind(run[name]) for name, kind in kinds.items() if name in run}
+        return {**found, "iterations": int(run["convergence"]["iterations"])}
+    except (OSError, ValueError, TypeError, KeyError, OverflowError) as problem:
+        raise TraceError(
+            f"{path}: is not what analyze writes: {problem!r}: give the trace beside it instead"
+        ) from None
