@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.analyses.matrix import MatrixAnalysis
-from pyclone_pgsm.analyses.matrix_input import as_matrix, as_numbers
+from pyclone_pgsm.analyses.matrix_input import as_matrix, as_numbers, stored_options
 from pyclone_pgsm.analyses.results import check_folder
 from pyclone_pgsm.analyses.run import Progress, plan_matrix
 from pyclone_pgsm.errors import UsageError
@@ -46,6 +46,7 @@ from pyclone_pgsm.ranges import check_kind, check_path
 from pyclone_pgsm.results import Result, checked_plan, run_plan
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import Trace
+from pyclone_pgsm.trace.matrix import MatrixData
 
 KEPT_DRAWS = 1000
 KEPT_BYTES = 100 << 20  # largest size of the labels of kept partitions
@@ -244,9 +245,8 @@ def cluster(
         check_file(Path(trace), force)
     data = as_matrix(X)
     find_table_likelihood(likelihood, parameters)
-    plan = plan_matrix(
-        data, likelihood, parameters, settings, prior, start_labels=start_labels, threads=threads
-    )
+    rows = MatrixData(data, stored_options(likelihood, parameters, data))
+    plan = plan_matrix(rows, settings, prior, start_labels, threads)
     return run_plan(
         Clustering,
         plan,

@@ -55,13 +55,18 @@ def as_matrix(X: ArrayLike) -> DataMatrix:
     return DataMatrix([str(row) for row in range(1, T + 1)], columns, values)
 
 
-def stored_options(likelihood: str, parameters: Mapping[str, Any], data: DataMatrix) -> MatrixOptions:
+def stored_options(
+    likelihood: str,
+    parameters: Mapping[str, Any],
+    data: DataMatrix,
+    standardised: dict[str, list[float]] | None = None,
+) -> MatrixOptions:
     """Return a likelihood and its parameters as a trace stores them: a file by its absolute path and its digest."""
     parameters = with_inferred(likelihood, parameters, data)
     if not is_likelihood_file(likelihood):
-        return MatrixOptions(likelihood, parameters)
+        return MatrixOptions(likelihood, parameters, None, standardised)
     path, _, name = likelihood.rpartition(":")
-    return MatrixOptions(f"{Path(path).resolve()}:{name}", parameters, file_digest(likelihood))
+    return MatrixOptions(f"{Path(path).resolve()}:{name}", parameters, file_digest(likelihood), standardised)
 
 
 def standardise(data: DataMatrix) -> tuple[DataMatrix, dict[str, list[float]]]:

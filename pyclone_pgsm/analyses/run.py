@@ -3,7 +3,7 @@
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import Any, TypedDict, Unpack
 
 from numpy.typing import ArrayLike
 
-from pyclone_pgsm.analyses.matrix_input import mixture_settings, stored_options
+from pyclone_pgsm.analyses.matrix_input import mixture_settings
 from pyclone_pgsm.analyses.memory import check_memory, estimate
 from pyclone_pgsm.analyses.plan import Plan, density_explained, make_plan
 from pyclone_pgsm.analyses.precompile import compile_ahead
@@ -30,7 +30,6 @@ from pyclone_pgsm.files import (
     unfinished,
 )
 from pyclone_pgsm.likelihoods.foreign import blamed
-from pyclone_pgsm.likelihoods.matrix import DataMatrix
 from pyclone_pgsm.likelihoods.registry import is_likelihood_file
 from pyclone_pgsm.locks import writing
 from pyclone_pgsm.posterior.convergence import monitor_of
@@ -50,8 +49,8 @@ Progress = Callable[[int, int, int, int], None]
 """Called with a chain, the iterations it has done, those it is to do, and its number of clusters."""
 
 
-def _run(path: Path, plan: Plan, threads: int | None, progress: Progress | None) -> None:
-    """Advance the chains of a trace to their end, or until interrupted."""
+def _run(path: Path, plan: Plan, threads: int | None, progress: Progress | None) -> RunOptions:
+    """Advance the chains of a trace to their end, or until interrupted; return the options that it then has."""
     stop = threading.Event()
     model, options, settings = plan.model, plan.options, plan.options.settings
     writer = TraceWriter(path, options.traced)
@@ -83,7 +82,9 @@ def _run(path: Path, plan: Plan, threads: int | None, progress: Progress | None)
     if interrupted or (settings.until_converged and end is None):
         raise KeyboardInterrupt
     if end is not None:
-        finish_trace(path, _ended(options, end))
+        options = _ended(options, end)
+        finish_trace(path, options)
+    return options
 
 
 def _ended(options: RunOptions, end: End) -> RunOptions:
@@ -153,24 +154,16 @@ def plan_tumour(
 
 
 def plan_matrix(
-    data: DataMatrix,
-    likelihood: str,
-    parameters: Mapping[str, Any],
+    data: MatrixData,
     settings: Settings,
     prior: Prior,
-    *,
     start_labels: ArrayLike | None = None,
-    standardised: dict[str, list[float]] | None = None,
     threads: int | None = None,
 ) -> Plan:
-    """Make the plan of a matrix's run; see :func:`~pyclone_pgsm.analyses.plan.make_plan`.
-
-    `standardised` are the previous means and standard deviations of columns that were standardised.
-    """
-    settings = mixture_settings(settings, len(data.values))
-    compile_ahead(likelihood, settings, threads)
-    options = replace(stored_options(likelihood, parameters, data), standardised=standardised)
-    return make_plan(MatrixData(data, options), settings, prior, start_labels, threads)
+    """Make the plan of a matrix's run; see :func:`~pyclone_pgsm.analyses.plan.make_plan`."""
+    settings = mixture_settings(settings, len(data.names))
+    compile_ahead(data.options.likelihood, settings, threads)
+    return make_plan(data, settings, prior, start_labels, threads)
 
 
 def resume(
@@ -200,17 +193,17 @@ def resume(
         with Trace(path, likelihood) as trace:
             code = trace.check_likelihood()
             trace.check()
-            options = prolonged(trace, iterations, max_iterations, max_time)
+            options = trace.options
+            longer = prolonged(trace, iterations, max_iterations, max_time)
             at_once = effective_threads(threads, len(trace.chains))
-            plan = None if options is None else _continued(trace, options, at_once)
+            plan = None if longer is None else _continued(trace, longer, at_once)
         remove_leftovers(Path(os.path.realpath(path)).parent)
         with _resumable(path, code):
             if plan is not None:
                 extend_trace(path, plan.options, command)
-                _run(path, plan, threads, progress)
+                options = _run(path, plan, threads, progress)
         take_place(path, finished(path))
-        with Trace(finished(path), likelihood) as trace:
-            return trace.options.settings.lengths[0]
+    return options.settings.lengths[0]
 
 
 def _continued(trace: Trace, options: RunOptions, threads: int) -> Plan:

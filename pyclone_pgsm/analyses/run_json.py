@@ -22,6 +22,7 @@ from pyclone_pgsm.sampling.moves import COUNTS
 from pyclone_pgsm.sampling.settings import start_of
 from pyclone_pgsm.trace import Trace
 
+REASONS = {"nan": "undefined", "inf": "infinite", "-inf": "minus infinite"}
 DEPENDENCIES = ("numpy", "scipy", "pandas", "numba", "h5py", "matplotlib", "bokeh")
 
 
@@ -37,7 +38,7 @@ def without_special_numbers(value: Any) -> Any:
     """
     if isinstance(value, dict):
         found = {name: without_special_numbers(each) for name, each in value.items()}
-        reasons = {name: _reason(each) for name, each in value.items() if _is_special(each)}
+        reasons = {name: REASONS[str(each)] for name, each in value.items() if _is_special(each)}
         return found | ({"null_because": reasons} if reasons else {})
     if isinstance(value, list | tuple):
         return [without_special_numbers(each) for each in value]
@@ -46,12 +47,6 @@ def without_special_numbers(value: Any) -> Any:
 
 def _is_special(value: object) -> bool:
     return isinstance(value, float) and not math.isfinite(value)
-
-
-def _reason(value: float) -> str:
-    if math.isnan(value):
-        return "undefined"
-    return "infinite" if value > 0 else "minus infinite"
 
 
 def _diagnostic(diagnostic: Diagnostic, hyperparameters: Sequence[str]) -> dict[str, Any]:

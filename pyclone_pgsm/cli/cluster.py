@@ -85,11 +85,12 @@ def cluster(
     folder = out or default_folder(data)
     from pyclone_pgsm.analyses import run as analysis
     from pyclone_pgsm.analyses.matrix import MatrixAnalysis
-    from pyclone_pgsm.analyses.matrix_input import standardise
+    from pyclone_pgsm.analyses.matrix_input import standardise, stored_options
     from pyclone_pgsm.analyses.results import check_folder
     from pyclone_pgsm.errors import DataValueError
     from pyclone_pgsm.inputs.matrix import data_error, read_matrix
     from pyclone_pgsm.likelihoods.matrix import DataMatrix, find_table_likelihood
+    from pyclone_pgsm.trace.matrix import MatrixData
 
     parameters = parse_parameters(given["param"])
     find_table_likelihood(likelihood, parameters)
@@ -103,15 +104,8 @@ def cluster(
             rows, columns = standardise(rows)
         check_folder(folder, given["force"], MatrixAnalysis.files, [data, Path(settings.start)])
         with progress_bars(given["quiet"], settings.chains) as progress:
-            plan = analysis.plan_matrix(
-                rows,
-                likelihood,
-                parameters,
-                settings,
-                prior,
-                standardised=columns,
-                threads=given["threads"],
-            )
+            options = stored_options(likelihood, parameters, rows, columns)
+            plan = analysis.plan_matrix(MatrixData(rows, options), settings, prior, threads=given["threads"])
             result = analysis.fill_folder(
                 plan,
                 folder,

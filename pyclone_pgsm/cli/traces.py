@@ -146,11 +146,9 @@ def plot(
     """Draw only the pictures of a trace."""
     from pyclone_pgsm.analyses.results import write_pictures
     from pyclone_pgsm.files import remove_leftovers
-    from pyclone_pgsm.posterior.summarize import check_criterion
 
     given = context.params
     formats = parse_formats(given["formats"])
-    check_criterion(given["consensus"])
     if out.exists() and not out.is_dir():
         raise OutputError(f"{out} is a file: give a folder with -o")
     remove_leftovers(out)
