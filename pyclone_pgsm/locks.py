@@ -13,7 +13,7 @@ import socket
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -66,30 +66,23 @@ def _take(path: Path, lock: Path) -> int:
     """Lock the lock file, write this process into it as the holder, and return its descriptor."""
     for _ in range(ATTEMPTS):
         try:
-            file = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o666)
-        except OSError as problem:
-            raise _refused(path, lock, problem) from problem
-        is_free = False
-        try:
-            is_free = _try_lock(file, lock)
-            if not is_free:
-                raise OutputError(
-                    f"{path}: is being written by {_described(lock)}: wait for its end, or stop it"
+            with ExitStack() as undo:
+                file = os.open(
+                    lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o666
                 )
-            if _is_at(file, lock):
-                os.ftruncate(file, 0)
-                os.write(file, json.dumps(_myself()).encode())
-                return file
+                undo.callback(os.close, file)
+                if not _try_lock(file, lock):
+                    raise OutputError(
+                        f"{path}: is being written by {_described(lock)}: wait for its end, or stop it"
+                    )
+                if _is_at(file, lock):
+                    undo.callback(lock.unlink, missing_ok=True)
+                    os.ftruncate(file, 0)
+                    os.write(file, json.dumps(_myself()).encode())
+                    undo.pop_all()
+                    return file
         except OSError as problem:
-            if is_free:
-                with suppress(OSError):
-                    lock.unlink()
-            os.close(file)
             raise _refused(path, lock, problem) from problem
-        except BaseException:
-            os.close(file)
-            raise
-        os.close(file)
     raise OutputError(
         f"{path}: cannot be written: {lock} is made and removed by other processes all the time"
     )
