@@ -28,7 +28,7 @@ from pyclone_pgsm.cli.parsing import (
     result_options,
     sampling_plan,
 )
-from pyclone_pgsm.cli.progress import progress_bars, say
+from pyclone_pgsm.cli.progress import progress_bars, say, summary_lines
 from pyclone_pgsm.cli.tumours import (
     SEGMENT_OPTIONS,
     Inputs,
@@ -107,8 +107,7 @@ def analyze(
                 progress=progress,
                 **results,
             )
-        if not given["quiet"]:
-            say(result, folder, reading.notes)
+        say(given, *reading.notes, *summary_lines(result), f"written to {folder}")
         return None if result.convergence.converged else folder
 
     apart = each_tumour(found, out or folder_for(inputs, given), work, given["quiet"])
@@ -175,9 +174,7 @@ def run(
             analysis.start(plan, trace, threads=threads, command=command_line(), progress=progress)
         with Trace(trace) as opened:
             verdict = verdict_of(opened)
-        if not given["quiet"]:
-            print(verdict_line(verdict))
-            print(f"{count(settings.chains, 'chain')} written to {trace}")
+        say(given, verdict_line(verdict), f"{count(settings.chains, 'chain')} written to {trace}")
         return None if verdict.converged else trace
 
     require_convergence(given["require_convergence"], each_tumour(found, out, work, given["quiet"]))
@@ -210,7 +207,6 @@ def prepare(
         write_prepared(prepared, folder)
         if not given["quiet"]:
             warn(prepared.warnings, tumour.name)
-            for line in [*prepared.notes, *prepared.summary(), f"written to {folder}"]:
-                print(line)
+        say(given, *prepared.notes, *prepared.summary(), f"written to {folder}")
 
     each_tumour(found, out or folder_for(inputs, given, "_prepared"), work, given["quiet"])

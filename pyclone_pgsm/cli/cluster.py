@@ -24,7 +24,7 @@ from pyclone_pgsm.cli.parsing import (
     result_options,
     sampling_plan,
 )
-from pyclone_pgsm.cli.progress import progress_bars, say
+from pyclone_pgsm.cli.progress import progress_bars, say, summary_lines
 
 if TYPE_CHECKING:
     from pyclone_pgsm.likelihoods.registry import LikelihoodInfo
@@ -116,8 +116,7 @@ def cluster(
             )
     except DataValueError as fault:
         raise data_error(matrix, fault) from None
-    if not given["quiet"]:
-        say(result, folder)
+    say(given, *summary_lines(result), f"written to {folder}")
     require_convergence(given["require_convergence"], [] if result.convergence.converged else [str(folder)])
 
 

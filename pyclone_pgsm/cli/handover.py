@@ -7,6 +7,7 @@ import typer
 
 from pyclone_pgsm.cli.options import CONCLUSION_OPTIONS, WRITING_OPTIONS, grouped, output_option, taking
 from pyclone_pgsm.cli.parsing import command_line, refuse_ineffective, split_sample
+from pyclone_pgsm.cli.progress import say
 from pyclone_pgsm.cli.traces import FileLikelihood
 
 FORMAT_NAMES = (
@@ -36,8 +37,7 @@ def report(
         opened.command += f"\n{command_line()}"
     make_folder(out.parent)
     opened.report(out, force=given["force"])
-    if not given["quiet"]:
-        print("\n".join([*opened.notes, f"written: {out}"]))
+    say(given, *opened.notes, f"written: {out}")
 
 
 EXPORT_OPTIONS = grouped(
@@ -98,8 +98,7 @@ def export(
         drivers=names,
         force=force,
     )
-    if not given["quiet"]:
-        print("\n".join([*opened.notes, *notes, f"written: {', '.join(map(str, written))}"]))
+    say(given, *opened.notes, *notes, f"written: {', '.join(map(str, written))}")
 
 
 def _lines(path: Path) -> list[str]:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import math
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -38,11 +37,10 @@ def progress_bars(quiet: bool, chains: int) -> Iterator[Callable[[int, int, int,
         yield update
 
 
-def say(result: Result[Any], where: Path, notes: Sequence[str] = ()) -> None:
-    """Print notes on the input, and the summary of a result."""
-    for line in [*notes, *summary_lines(result)]:
-        print(line)
-    print(f"written to {where}")
+def say(given: Mapping[str, Any], *lines: object) -> None:
+    """Print lines, unless ``--quiet`` is among the options that are given."""
+    if not given["quiet"]:
+        print(*lines, sep="\n")
 
 
 def summary_lines(result: Result[Any]) -> list[str]:

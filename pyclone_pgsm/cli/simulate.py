@@ -8,6 +8,7 @@ import typer
 
 from pyclone_pgsm.cli.options import CHAIN_OPTIONS, WRITING_OPTIONS, grouped, output_option, some, taking
 from pyclone_pgsm.cli.parsing import refuse_ineffective
+from pyclone_pgsm.cli.progress import say
 
 SIMULATION_OPTIONS = grouped(
     None,
@@ -77,5 +78,4 @@ def simulate(
     options = SimulationOptions(**chosen)
     refuse_ineffective(context, EFFECTS)
     paths = write_simulation(out, options, given["seed"], name=given["name"], force=given["force"])
-    if not given["quiet"]:
-        print("\n".join(map(str, paths)))
+    say(given, *paths)

@@ -16,7 +16,7 @@ from pyclone_pgsm.cli.options import (
     taking,
 )
 from pyclone_pgsm.cli.parsing import command_line, given_options, parse_formats, parse_number, result_options
-from pyclone_pgsm.cli.progress import progress_bars, say
+from pyclone_pgsm.cli.progress import progress_bars, say, summary_lines
 from pyclone_pgsm.errors import OutputError, UsageError
 from pyclone_pgsm.files import finished, how_to_continue
 
@@ -80,9 +80,7 @@ def resume(
             )
         with Trace(finished(trace), likelihood) as opened:
             verdict = verdict_of(opened)
-        if not given["quiet"]:
-            print(verdict_line(verdict))
-            print(f"{count(chains, 'chain')} of {done:,} iterations in {trace}")
+        say(given, verdict_line(verdict), f"{count(chains, 'chain')} of {done:,} iterations in {trace}")
     require_convergence(given["require_convergence"], [] if verdict.converged else [str(trace)])
 
 
@@ -102,8 +100,7 @@ def merge(
     check_file(out, context.params["force"], traces)
     make_folder(out.parent)
     chains = merge_traces(traces, out, command_line())
-    if not context.params["quiet"]:
-        print(f"{count(chains, 'chain')} written to {out}")
+    say(context.params, f"{count(chains, 'chain')} written to {out}")
 
 
 @taking(SUMMARY_OPTIONS, STATE_OPTIONS, some(CHAIN_OPTIONS, "burn_in"), WRITING_OPTIONS)
@@ -132,8 +129,7 @@ def summarize(
     result = analysis.write_results(
         trace, out, burn_in=given["burn_in"], likelihood=likelihood, command=command_line(), **results
     )
-    if not given["quiet"]:
-        say(result, out)
+    say(given, *summary_lines(result), f"written to {out}")
 
 
 @taking(some(SUMMARY_OPTIONS, "consensus", "formats"), some(CHAIN_OPTIONS, "burn_in"), WRITING_OPTIONS)
@@ -155,5 +151,4 @@ def plot(
     if out.exists() and any(out.iterdir()) and not given["force"]:
         raise OutputError(f"{out} exists already and is not empty: use --force, or another folder with -o")
     paths = write_pictures(trace, out, given["consensus"], given["burn_in"], formats, likelihood)
-    if not given["quiet"]:
-        print(f"{len(paths)} pictures written to {out}")
+    say(given, f"{len(paths)} pictures written to {out}")
