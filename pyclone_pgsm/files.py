@@ -221,7 +221,7 @@ def check_new(path: Path, force: bool) -> None:
 def check_file(path: Path, force: bool, inputs: Iterable[Path] = ()) -> None:
     """Raise OutputError if an output is a folder, would replace an input, or exists and `force` is False."""
     if path.is_dir():
-        raise OutputError(f"{path} is a folder: give the name of a file with -o")
+        raise OutputError(f"{path} is a folder: give the name of a file")
     refuse_inputs([path], inputs)
     check_new(path, force)
 

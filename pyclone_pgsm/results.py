@@ -389,12 +389,17 @@ def _how_summarised(path: Path) -> dict[str, Any]:
     """Read from ``run.json`` how the result was summarised, and of how many iterations; empty if there is no file."""
     if not path.exists():
         return {}
-    kinds = {"command": str, "consensus": str, "burn_in": int, **dict.fromkeys(Thresholds._fields, float)}
+    kinds: dict[str, Any] = {"command": str, "consensus": str, "burn_in": int, "iterations": int}
+    kinds |= dict.fromkeys(Thresholds._fields, float | int)
     try:
         run = json.loads(path.read_text(encoding="utf-8"))
-        found = {name: kind(run[name]) for name, kind in kinds.items() if name in run}
-        return {**found, "iterations": int(run["convergence"]["iterations"])}
-    except (OSError, ValueError, TypeError, KeyError, OverflowError) as problem:
+        found = {name: run[name] for name in kinds if name in run}
+        found["iterations"] = run["convergence"]["iterations"]
+        for name, value in found.items():
+            if not isinstance(value, kinds[name]):
+                raise TypeError(f"{name} is {value!r}")
+    except (OSError, ValueError, TypeError, KeyError) as problem:
         raise TraceError(
             f"{path}: is not what analyze writes: {problem!r}: give the trace beside it instead"
         ) from None
+    return found

@@ -6,6 +6,7 @@ import copy
 import doctest
 import gc
 import html
+import json
 import pickle
 from pathlib import Path
 
@@ -32,6 +33,7 @@ from pyclone_pgsm.analyses.tumour import TumourAnalysis
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.errors import InputError, OutputError, TraceError, UsageError
 from pyclone_pgsm.posterior.states import Thresholds
+from pyclone_pgsm.results import _how_summarised
 from pyclone_pgsm.trace import Trace
 
 SHORT = Settings(iterations=60, chains=2)
@@ -352,3 +354,23 @@ def test_the_temporary_trace_goes_with_the_result(tmp_path: Path) -> None:
     assert not folder.exists()
     with pytest.raises(TraceError, match=r"this trace was temporary.*keep it with `out`"):
         again.report(tmp_path / "again.html")
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("burn_in", "12"),
+        ("consensus", 5),
+        ("command", ["analyze"]),
+        ("clonal_above", "0.9"),
+        ("convergence", 7),
+    ],
+)
+def test_a_run_json_of_other_types_is_refused(name: str, value: object, tmp_path: Path) -> None:
+    run = {"command": "analyze", "burn_in": 12, "convergence": {"iterations": 50}}
+    path = tmp_path / "run.json"
+    path.write_text(json.dumps(run))
+    assert _how_summarised(path) == {"command": "analyze", "burn_in": 12, "iterations": 50}
+    path.write_text(json.dumps(run | {name: value}))
+    with pytest.raises(TraceError, match="is not what analyze writes"):
+        _how_summarised(path)

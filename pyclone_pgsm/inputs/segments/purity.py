@@ -56,7 +56,7 @@ _NORMAL = values.Real(0.0, 1.0, "a share of cells: 0 to 1")
 _FIT_NAME = re.compile(r"purity|cellularity|confints|params|samplestatistics", re.IGNORECASE)
 _RHO = re.compile(r"^rho[\s,]", re.MULTILINE)
 _ASCAT = re.compile(r"^(rho|Ploidy|GenderChr|GenderChrFound)[\s,]+(\S+)\s*$", re.MULTILINE)
-_TITAN = re.compile(r"^(?:Average tumour )?(Normal contamination|ploidy) estimate:\s*(\S+)\s*$", re.MULTILINE)
+_TITAN = re.compile(r"^(Normal contamination|Average tumour ploidy) estimate:\s*(\S+)\s*$", re.MULTILINE)
 
 
 def names_beside(name: str) -> list[str]:
@@ -92,7 +92,7 @@ def read_fit(path: Path, problems: FileProblems) -> Fit:
     text = open_text(path, problems, _STYLE.expected).read()
     line = None
     if _TITAN.search(text):
-        texts = dict(_TITAN.findall(text))
+        texts = {name.removeprefix("Average tumour "): found for name, found in _TITAN.findall(text)}
     elif _RHO.search(text):
         texts = dict(_ASCAT.findall(text))
     else:

@@ -155,6 +155,10 @@ def test_missing_purity(tmp_path: Path) -> None:
             tabs("ploidy gender", "2 MALE"),
             "S.purple.purity.tsv, row 1: a column purity or cellularity is expected",
         ),
+        (
+            "ploidy estimate:\t2\n",
+            "S.purple.purity.tsv, row 1: the table has no rows below the header",
+        ),
         ("", "S.purple.purity.tsv: the file is empty"),
     ],
 )
