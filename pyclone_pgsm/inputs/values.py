@@ -174,3 +174,8 @@ def checked(what: str, value: float | None, share: Share) -> float | None:
     except ValueError as fault:
         raise UsageError(f"{what}: {float(value):g}: {fault}") from None
     return float(value)
+
+
+def one_line(text: str) -> str:
+    """Replace control characters and white space in an annotation by single spaces."""
+    return " ".join(CONTROL.sub(" ", text).split())

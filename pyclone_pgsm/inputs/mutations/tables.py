@@ -27,7 +27,6 @@ from pyclone_pgsm.inputs.mutations.naming import choose_samples
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.problems import FileProblems, raise_any
 from pyclone_pgsm.inputs.read_counts.layout import GENE_NAMES
-from pyclone_pgsm.inputs.read_counts.rows import one_line
 from pyclone_pgsm.inputs.table import Table, columns_by_part
 from pyclone_pgsm.inputs.text import file_stem
 
@@ -171,7 +170,7 @@ def _rows(table: Table, chosen: Mapping[str, str], all_filters: bool) -> pd.Data
             "pos": table.read("pos", _POSITION, object, matters=matters),
             "ref": ref,
             "alt": alt,
-            "gene": table.read("gene", one_line, object),
+            "gene": table.read("gene", values.one_line, object),
             "sample_id": sample_ids,
             "ref_counts": ref_counts,
             "alt_counts": alt_counts,

@@ -70,7 +70,7 @@ def rows_of(
             else table.read("sample_id", values.Name("sample_id"), object),
         }
         | {
-            kept_as: table.columns[name].map(one_line, object)
+            kept_as: table.columns[name].map(values.one_line, object)
             for kept_as, name in columns_by_part(table.columns, ANNOTATIONS).items()
         },
         dtype=object,
@@ -176,8 +176,3 @@ def _second_states(table: Table) -> dict[str, NDArray]:
         table.note(is_empty[name] & has_second, name, message)
     _note_minor_above_major(numbers, "subclonal_minor_cn", "subclonal_major_cn", table)
     return numbers
-
-
-def one_line(text: str) -> str:
-    """Replace control characters and white space in an annotation by single spaces."""
-    return " ".join(CONTROL.sub(" ", text).split())
