@@ -26,11 +26,11 @@ GRID_SIZES = (101, 201, 401, 801, 1601)
 """Grid sizes from which `choose_grid_size` chooses."""
 LARGE_CLUSTER = 0.25
 """Share of all mutations that belong to a large cluster."""
-DEVIATION = 0.6
-"""Posterior standard deviation of a prevalence times the square root of the number of reads that determine it."""
+KNOWN_PREVALENCE = 0.2
+"""Prevalence of this cluster."""
 STEP = 2.4
-"""Largest step of the grid, in such standard deviations. (At depth 1,000 with 1,000 mutations steps of 1 and 2 give the
-same log joint; at 4 clusters begin to split.)"""
+"""Largest step of the grid, in posterior standard deviations of this prevalence. (At depth 1,000 with 1,000 mutations
+steps of 1 and 2 give the same log joint; at 4 clusters begin to split.)"""
 BYTES_PER_POINT = 16
 """Bytes per distinct row and grid point, for xi and likelihood."""
 MAX_BYTES = 256 << 20
@@ -154,24 +154,29 @@ def split_by_sample(table: LocusTable) -> list[LocusTable]:
 def choose_grid_size(observations: Observations, num_rows: int, max_bytes: int = MAX_BYTES) -> int:
     """Choose the number of grid points according to the data: ``--grid-size auto``.
 
-    A grid is fine enough if its step is about twice the posterior standard deviation of the best-known
-    prevalence; on a coarser one, a cluster between two points splits. The best-known prevalence is that of a
-    large cluster in the best-covered sample. A cluster of m mutations at depth d has m d reads, which are
-    informative about one prevalence phi. In a pure diploid sample phi/2 of them show the variant, with
-    binomial standard deviation sqrt(phi/2 (1 - phi/2)/(m d)), and that of phi is twice as large:
-    sqrt(phi (2 - phi)/(m d)), or 0.6/sqrt(m d) at phi = 0.2. With a share LARGE_CLUSTER of the T mutations in
-    the cluster, and with d the largest median depth of a sample, the requirement is
+    A grid is fine enough if its step is about twice the posterior standard deviation of the best-known prevalence; on a
+    coarser one, a cluster between two points splits. The best-known prevalence phi is that of a large cluster in the
+    sample with most information. Of the d reads of a mutation on one copy a share u phi shows the variant, with
 
-        step <= STEP DEVIATION / sqrt(max(1, LARGE_CLUSTER T) d).
+        u = t / (t n_t + (1 - t) n_0)
 
-    The result is the smallest of `GRID_SIZES` with such a step, or the largest if none has one, but no more
-    points than let ``xi`` and ``likelihood`` of the `num_rows` distinct observations fit into `max_bytes`, except that
-    the first of `GRID_SIZES` is always allowed.
+    in a sample of tumour content t, with n_t and n_0 copies in tumour and normal cells. They have the Fisher
+    information d u / (phi (1 - u phi)) on phi. With I the sum over all mutations and a share LARGE_CLUSTER of them in
+    the cluster, or at least one mutation, the requirement at phi = KNOWN_PREVALENCE is
+
+        step <= STEP / sqrt(LARGE_CLUSTER I).
+
+    In a pure diploid sample this is STEP 0.6 / sqrt(LARGE_CLUSTER sum(d)). The result is the smallest of `GRID_SIZES`
+    with such a step, or the largest if none has one, but no more points than let ``xi`` and ``likelihood`` of the
+    `num_rows` distinct observations fit into `max_bytes`, except that the first of `GRID_SIZES` is always allowed.
     """
-    columns = zip(observations.depth.T, observations.has_data.T)
-    best_depth = max((float(np.median(depth[known])) for depth, known in columns if known.any()), default=1.0)
-    reads = max(1.0, LARGE_CLUSTER * observations.num_mutations) * best_depth
-    step = STEP * DEVIATION / math.sqrt(reads)
+    content, in_tumour = observations.tumour_content, observations.major_cn + observations.minor_cn
+    copies = content * in_tumour + (1.0 - content) * observations.normal_cn
+    slope = content / np.where(observations.has_data, copies, np.inf)
+    information = observations.depth * slope / (KNOWN_PREVALENCE * (1.0 - slope * KNOWN_PREVALENCE))
+    share = max(LARGE_CLUSTER, 1.0 / max(1, observations.num_mutations))
+    most = share * information.sum(axis=0).max(initial=0.0)
+    step = STEP / math.sqrt(most) if most > 0.0 else 1.0
     chosen = GRID_SIZES[0]
     for size in GRID_SIZES[1:]:
         if 1.0 / (chosen - 1) <= step or size * num_rows * BYTES_PER_POINT > max_bytes:

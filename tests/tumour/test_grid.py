@@ -450,8 +450,16 @@ def test_unusable_options(options: tuple, message: str) -> None:
     assert str(caught.value).startswith(message)
 
 
-def chosen(mutations: int, depths: list[int], num_rows: int = 10, **options: int) -> int:
-    data = observations([[Row(depth // 4, depth - depth // 4) if depth else None for depth in depths]])
+def chosen(
+    mutations: int,
+    depths: list[int],
+    num_rows: int = 10,
+    locus: Row = Row(0, 0),  # noqa: B008
+    **options: int,
+) -> int:
+    """The size for mutations at equal loci, with these depths in the samples."""
+    rows = [dataclasses.replace(locus, alt=depth // 4, ref=depth - depth // 4) for depth in depths]
+    data = observations([[row if row.alt + row.ref else None for row in rows]])
     repeated = {
         field.name: np.repeat(getattr(data, field.name), mutations, axis=0)
         for field in dataclasses.fields(data)
@@ -482,6 +490,18 @@ def test_grid_size_by_hand() -> None:
     assert chosen(1, [20_800]) == 201
     # The best-covered sample decides, and a sample without data says nothing.
     assert chosen(1200, [10, 100, 0]) == 201
+
+
+def test_grid_size_depends_on_tumour_content_and_copy_numbers() -> None:
+    # Of the reads of a mutation in a fifth of the tumour cells 10 % show the variant in a pure diploid sample, 1 % if a
+    # tenth of the cells are tumour cells, and 5 % with four copies in them. The information of a read is 2.78, 0.25 and
+    # 1.32: 300 of 1,200 mutations at depth 100 need steps of 0.0083, 0.028 and 0.012.
+    assert chosen(1200, [100], locus=Row(0, 0)) == 201
+    assert chosen(1200, [100], locus=Row(0, 0, tumour_content=0.1)) == 101
+    assert chosen(1200, [100], locus=Row(0, 0, major=2, minor=2)) == 101
+    # A step of 1/200 will do for 27 times as many mutations with a tumour content of a tenth.
+    assert chosen(33_000, [100], locus=Row(0, 0, tumour_content=0.1)) == 201
+    assert chosen(38_000, [100], locus=Row(0, 0, tumour_content=0.1)) == 401
 
 
 def test_grid_size_is_capped_by_memory() -> None:
