@@ -15,8 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import numba
-from one_step import make_steps
+from one_step import compile_inner, make_steps
 
 from pyclone_pgsm.partition import build_partition
 from pyclone_pgsm.samplers import conditional_smc, gibbs, many_anchors, particles, resampling
@@ -188,15 +187,16 @@ def with_faults(
     source = source.replace(signature[0], f"{signature[0]}, broken")
     namespace: dict[str, Any] = {"__name__": module.__name__}
     exec(compile(source, f"<{module.__name__} with faults>", "exec"), namespace)
-    return numba.njit(nogil=True)(namespace[function])
+    faulty: Callable[..., Any] = compile_inner(namespace[function])
+    return faulty
 
 
-@numba.njit(nogil=True)
+@compile_inner
 def no_sweep(likelihood, prior, partition, order, rng):  # type: ignore[no-untyped-def]
     return partition, 0
 
 
-@numba.njit(nogil=True)
+@compile_inner
 def no_move(  # type: ignore[no-untyped-def]
     likelihood, prior, partition, anchors, settings, one_merged, pool, rng
 ):
@@ -206,7 +206,7 @@ def no_move(  # type: ignore[no-untyped-def]
 @cache
 def faulty_sweeps() -> Callable[..., Any]:
     """Like :func:`one_step.sound_steps`, without moves; a sweep takes the number of its fault besides, 0 for none."""
-    build = numba.njit(nogil=True)(build_partition)
+    build = compile_inner(build_partition)
     return make_steps(build, with_faults(gibbs, "gibbs_sweep", GIBBS_FAULTS, inner=GIBBS_STEPS), no_move)
 
 
@@ -232,7 +232,7 @@ def faulty_moves() -> Callable[..., Any]:
         "resample_optimal",
         "draw_particle",
     )
-    build = numba.njit(nogil=True)(build_partition)
+    build = compile_inner(build_partition)
     move = with_faults(
         split_merge_module, "split_merge", SPLIT_MERGE_FAULTS, (conditional_smc, particles, resampling), inner
     )
@@ -242,11 +242,11 @@ def faulty_moves() -> Callable[..., Any]:
 @cache
 def faulty_moves_of_many() -> Callable[..., Any]:
     """The same for the split-merge move with many anchors."""
-    build = numba.njit(nogil=True)(build_partition)
+    build = compile_inner(build_partition)
     inner = ("propose", "weigh_choices", "compact", "resample_if_uneven")
     faulty = with_faults(many_anchors, "split_merge_many", MANY_FAULTS, inner=inner)
 
-    @numba.njit(nogil=True)
+    @compile_inner
     def move(  # type: ignore[no-untyped-def]
         likelihood, prior, partition, anchors, settings, one_merged, pool, rng, broken
     ):

@@ -15,7 +15,8 @@ import numba
 import numpy as np
 from enumeration import Posterior, chi_square_p_value
 
-from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.jit.compiling import compiled_for, inner
+from pyclone_pgsm.jit.linking import EntryCompiler
 from pyclone_pgsm.partition import PartitionPrior, build_partition, canonical_labels
 from pyclone_pgsm.priors import DirichletProcess, Prior
 from pyclone_pgsm.samplers.anchors import AnchorProposal, ClusterInformedAnchors, UniformAnchors
@@ -54,6 +55,18 @@ class Kernel:
                 f"pgsm({target},{anchors},N={self.particles},ess={self.threshold:g}{scheme}{number})"
             ] * self.moves
         return "+".join(names)
+
+
+def compile_inner(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a function that :func:`compile_steps` links into its loop: no machine code of its own."""
+    compiled: Callable[..., Any] = inner(nogil=True)(function)
+    return compiled
+
+
+def compile_steps(steps: Callable[..., Any]) -> Callable[..., Any]:
+    """Compile a loop over replicates."""
+    compiled: Callable[..., Any] = numba.njit(nogil=True, pipeline_class=EntryCompiler)(steps)
+    return compiled
 
 
 def make_steps(build: Any, sweep: Any, move: Any) -> Callable[..., Any]:
@@ -101,18 +114,18 @@ def make_steps(build: Any, sweep: Any, move: Any) -> Callable[..., Any]:
                 codes[r] = codes[r] * T + labels[i]
         return codes
 
-    return numba.njit(nogil=True)(steps)
+    return compile_steps(steps)
 
 
-compiled_split_merge_many = numba.njit(nogil=True)(split_merge_many)
+inner_split_merge_many = compile_inner(split_merge_many)
 
 
-@numba.njit(nogil=True)
+@compile_inner
 def move_many(  # type: ignore[no-untyped-def]
     likelihood, prior, partition, anchors, settings, one_merged, pool, rng
 ):
     """The kernel for many anchors, with the arguments of that for two."""
-    return compiled_split_merge_many(likelihood, prior, partition, anchors, settings, rng)
+    return inner_split_merge_many(likelihood, prior, partition, anchors, settings, rng)
 
 
 @cache

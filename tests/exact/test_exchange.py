@@ -10,13 +10,13 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 from broken import Fault, with_faults
 from cases import CASES, Case
 from enumeration import chi_square_p_value
 from numpy.typing import NDArray
+from one_step import compile_inner, compile_steps
 from test_other_moves import PRIORS, posterior_under
 
 from pyclone_pgsm.partition import PartitionPrior, build_partition, canonical_labels
@@ -46,7 +46,7 @@ def make_steps(build: Any, move: Any) -> Steps:
                 codes[r] = codes[r] * T + labels[i]
         return codes, changed
 
-    return numba.njit(nogil=True)(steps)
+    return compile_steps(steps)
 
 
 SMALL_PAIRS = {"small pairs are not left alone": Fault("LEAST_MEMBERS = 500", "LEAST_MEMBERS = 1")}
@@ -60,7 +60,7 @@ def sound_steps() -> Steps:
 
 def steps_with(faults: dict[str, Fault]) -> Steps:
     inner = ("propose_share", "propose_points", "metropolis_step", "allocate_members", "exchange_pair")
-    build = numba.njit(nogil=True)(build_partition)
+    build = compile_inner(build_partition)
     return make_steps(build, with_faults(exchange_module, "exchange", faults, (), inner))
 
 

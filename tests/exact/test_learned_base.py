@@ -172,7 +172,7 @@ def test_one_step_with_outliers(name: str, kind: str) -> None:
 @pytest.mark.parametrize(("name", "num_triangles"), [("one_sample", 2), ("two_samples", 2)])
 def test_a_chain_infers_everything_together(name: str, num_triangles: int) -> None:
     joint = joint_of(name, False, num_triangles, log_any_concentration)
-    settings = Settings(iterations=30_500, burn_in=500, seed=4, hyper_every=1, particles=5, moves=1)
+    settings = Settings(iterations=15_500, burn_in=500, seed=4, hyper_every=1, particles=5, moves=1)
     model = make_model(DATA[name]())
     state = start_chain(model, DirichletProcess(1.0), settings, 0)
     _, records, _ = advance(model, settings, state, 10, lambda _: False)

@@ -9,13 +9,13 @@ from collections.abc import Callable
 from functools import cache
 from typing import Any
 
-import numba
 import numpy as np
 import pytest
 from broken import Fault, with_faults
 from cases import CASES, Case
 from enumeration import Posterior, chi_square_p_value
 from numpy.typing import NDArray
+from one_step import compile_inner, compile_steps
 from scipy.special import gammaln
 
 from pyclone_pgsm.jit.compiling import compiled_for
@@ -52,7 +52,7 @@ def make_steps(build: Any, move: Any) -> Steps:
                 codes[r] = codes[r] * T + labels[i]
         return codes
 
-    return numba.njit(nogil=True)(steps)
+    return compile_steps(steps)
 
 
 @cache
@@ -226,7 +226,7 @@ FRAME = ("begin", "conclude")
 @cache
 def faulty_steps(move: int) -> Steps:
     """A move takes the number of its fault besides, 0 for none."""
-    build = numba.njit(nogil=True)(build_partition)
+    build = compile_inner(build_partition)
     if move == CLOSE:
         modules = (split_proposals_module, close_blocks_module)
         inner = (*FRAME, "split_or_merge", "log_anchor_odds")
