@@ -102,7 +102,7 @@ def compile_summary(is_tumour: bool) -> Iterator[None]:
         yield
         reads_given_clusters([(deduplicate(_two_reads()), 100.0)], labels, density, grid, "major")
         yield
-    consensus(draws, rng=np.random.default_rng(0))
+    consensus(draws, "mpear", rng=np.random.default_rng(0))
 
 
 def main() -> None:

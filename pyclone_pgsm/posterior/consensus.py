@@ -4,42 +4,34 @@ Losses: :mod:`pyclone_pgsm.posterior.expected_loss`; search: :mod:`pyclone_pgsm.
 """
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.posterior.consensus_search import COARSE, FINE, Search, explore, refine
-from pyclone_pgsm.posterior.expected_loss import checked, checked_labels, even, shared_blocks
+from pyclone_pgsm.posterior.expected_loss import even, shared_blocks
 
 CELLS = 100_000_000  # items times draws
-LOSSES = ("mpear", "vi", "binder")
-CRITERIA = (*LOSSES, "map")
+CRITERIA = ("mpear", "vi", "binder", "map")
 """Criteria for the partition of a result: a loss, or the draw with the largest joint density ("map")."""
 
 
 def consensus(
-    draws: ArrayLike,
-    criterion: str = "mpear",
+    draws: NDArray[np.integer],
+    criterion: str,
     *,
     rng: np.random.Generator,
     max_clusters: int | None = None,
-    max_draws: int = 1000,
     runs: int = 8,
 ) -> NDArray[np.int64]:
     """Find a partition (N,) with a small posterior expected loss, numbered by first appearance.
 
-    Labels of different `draws` (M, N) are unrelated. `rng` determines the order of the search. The partition has at
-    most `max_clusters` clusters; None: 8 more than the largest number of blocks in a draw. More than `max_draws` draws
-    are thinned evenly; they are also thinned to keep items times draws below 1e8, and blocks times clusters below 2e7
+    The `criterion` is "mpear", "vi" or "binder". Labels of different `draws` (M, N) are unrelated. `rng` determines the
+    order of the search. The partition has at most `max_clusters` clusters; None: 8 more than the largest number of
+    blocks in a draw. Draws are thinned evenly to keep items times draws below 1e8, and blocks times clusters below 2e7
     (only chains with hundreds of blocks come near). `runs` is the number of searches, which start alternately from an
-    empty partition and from a good draw. ValueError if an argument has the wrong shape, type or value.
+    empty partition and from a good draw.
     """
-    draws = checked(draws)
-    if criterion not in LOSSES:
-        raise ValueError(f"criterion must be one of {', '.join(LOSSES)}, not {criterion!r}")
-    if max_draws < 1 or runs < 1 or (max_clusters is not None and max_clusters < 1):
-        raise ValueError("max_draws, runs and max_clusters must be at least 1")
-    num_items = draws.shape[1]
-    draws = draws[even(len(draws), min(max_draws, max(1, CELLS // num_items)))]
+    draws = draws[even(len(draws), max(1, CELLS // draws.shape[1]))]
     if criterion == "mpear":
         extreme = _most_are_extreme(draws, max_clusters)
         if extreme is not None:
@@ -63,14 +55,13 @@ def _most_are_extreme(draws: NDArray[np.integer], max_clusters: int | None) -> N
     return None
 
 
-def assignment_probability(draws: ArrayLike, labels: ArrayLike) -> NDArray[np.float64]:
+def assignment_probability(draws: NDArray[np.integer], labels: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return (N,) posterior probabilities that each item belongs with the others of its cluster.
 
-    This is the share of the `draws` (M, N) in which the item shares a block with another member of its cluster in
-    `labels` (N,), averaged over these members. For the only item of a cluster, it is the share in which it is alone in
-    its block. ValueError if the shapes do not fit or the labels are not integers.
+    This is the share of the `draws` (M, N) in which the item shares a block with another member of its cluster 0, 1, ..
+    in `labels` (N,), averaged over these members. For the only item of a cluster, it is the share in which it is alone
+    in its block.
     """
-    draws, labels = checked(draws), checked_labels(labels, draws)
     together = np.zeros(len(labels), np.int64)
     alone = np.zeros(len(labels), np.int64)
     for block in map(canonical, draws):
@@ -81,12 +72,12 @@ def assignment_probability(draws: ArrayLike, labels: ArrayLike) -> NDArray[np.fl
     return np.where(others > 0, together / np.maximum(others, 1), alone) / len(draws)
 
 
-def coclustering(draws: ArrayLike, items: ArrayLike) -> NDArray[np.float64]:
+def coclustering(draws: NDArray[np.integer], items: NDArray[np.int64]) -> NDArray[np.float64]:
     """Return (n, n) shares of the `draws` (M, N) in which two of the `items` (n,) share a block.
 
-    Time and memory grow with the square of n. ValueError if the draws are not a non-empty matrix of integers.
+    Time and memory grow with the square of n.
     """
-    chosen = checked(draws)[:, np.asarray(items, np.int64)]
+    chosen = draws[:, items]
     shared = np.zeros((chosen.shape[1], chosen.shape[1]), np.int32)
     for draw in chosen:
         shared += draw[:, None] == draw

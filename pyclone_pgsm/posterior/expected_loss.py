@@ -19,47 +19,23 @@ the index of either of the two with itself is 1, and with any other partition 0.
 """
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from pyclone_pgsm.labels import canonical
 
 
-def expected_loss(draws: ArrayLike, labels: ArrayLike, criterion: str) -> float:
-    """Return the posterior expected loss of the partition `labels` (N,) given `draws` (M, N).
+def expected_loss(draws: NDArray[np.integer], labels: NDArray[np.int64], criterion: str) -> float:
+    """Return the posterior expected loss of the partition `labels` (N,), clusters 0, 1, .., given `draws` (M, N).
 
     The `criterion` is "vi", "binder" or "mpear". For "vi" the loss is exact, not its lower bound. For "mpear" it is
     minus the index of the posterior co-clustering probabilities, not of the mean index of the draws, and -1 where this
-    is 0/0 (all draws and the partition have one cluster, or all have only singletons). ValueError if the shapes do not
-    fit or the labels are not integers.
+    is 0/0 (all draws and the partition have one cluster, or all have only singletons).
     """
-    draws = checked(draws)
-    labels = checked_labels(labels, draws)
     value = values_of(criterion, len(labels))
     blocks, each = number_blocks(draws)[0], np.ones_like(labels)
     overlap = total_value(shared_blocks(blocks, labels), each, value) / len(draws)
     block = total_value(blocks, each, value) / len(draws)
     return loss_of(criterion, overlap, total_value(labels, each, value), block, len(labels))
-
-
-def checked(draws: ArrayLike) -> NDArray[np.integer]:
-    """Return the draws if they are a matrix of integers; else raise ValueError."""
-    draws = np.asarray(draws)
-    if draws.ndim != 2 or draws.size == 0:
-        raise ValueError(f"draws must be a matrix of draws by items, not empty; its shape is {draws.shape}")
-    if draws.dtype.kind not in "iu":
-        raise ValueError(f"draws must be integers, not {draws.dtype}")
-    return draws
-
-
-def checked_labels(labels: ArrayLike, draws: NDArray[np.integer]) -> NDArray[np.int64]:
-    labels = np.asarray(labels)
-    if labels.shape != draws.shape[1:]:
-        raise ValueError(
-            f"labels must have one value for each of {draws.shape[1]} items; the shape is {labels.shape}"
-        )
-    if labels.dtype.kind not in "iu":
-        raise ValueError(f"labels must be integers, not {labels.dtype}")
-    return canonical(labels)
 
 
 def even(number: int, keep: int) -> NDArray[np.int64] | slice:

