@@ -58,9 +58,7 @@ class MatrixAnalysis(Analysis[MatrixData, MixtureSummary]):
     def pictures(self, trace: Trace, result: Result[MixtureSummary]) -> dict[str, Callable[[], Figure]]:
         """Clusters, their sizes and means, the density, co-clustering, chains."""
         from pyclone_pgsm.plots.mixture import mixture_pictures
-        from pyclone_pgsm.plots.points import Clustered
 
-        summary = result.summary
         found = predictive(trace, result.chain_weights, result.burn_in, PICTURED_DRAWS)
 
         def density(points: NDArray[np.float64]) -> NDArray[np.float64]:
@@ -68,10 +66,8 @@ class MatrixAnalysis(Analysis[MatrixData, MixtureSummary]):
 
         return mixture_pictures(
             trace.options.model.likelihood,
-            Clustered(trace.matrix.values, summary.labels, summary.column_names),
-            summary.row_names,
-            summary.assignment_prob,
-            summary.parameters,
+            trace.matrix.values,
+            result.summary,
             (result.coclustered, result.coclustering),
             result.traces,
             density if has_predictive(found.likelihood_at_medians) else None,

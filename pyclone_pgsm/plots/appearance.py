@@ -6,9 +6,6 @@ from collections.abc import Sequence
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.inputs.problems import count
-from pyclone_pgsm.posterior.summary import Summary
-
 PALETTE = (
     "#0072B2",
     "#D55E00",
@@ -33,12 +30,6 @@ OUTLIER = "#4d4d4d"
 
 MAX_NAMED = 20
 """Largest number of clusters that a legend names; the others are only counted."""
-
-
-def contents(summary: Summary) -> str:
-    """Describe the contents of a picture, as in "500 mutations in 8 clusters, 3 outliers"."""
-    outliers = f", {count(summary.num_outliers, 'outlier')}" if summary.outlier_prob is not None else ""
-    return f"{count(len(summary.labels), 'mutation')} in {count(summary.num_clusters, 'cluster')}{outliers}"
 
 
 def by_size(sizes: NDArray[np.int64]) -> NDArray[np.int64]:

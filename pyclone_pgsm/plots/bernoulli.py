@@ -1,7 +1,5 @@
 """Picture of a mixture of Bernoulli distributions: data sorted by cluster, above the probabilities of each cluster."""
 
-from collections.abc import Mapping
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -19,7 +17,7 @@ from pyclone_pgsm.plots.heatmaps import (
     draw_scale,
     draw_strip,
 )
-from pyclone_pgsm.plots.points import Clustered
+from pyclone_pgsm.posterior.mixture import MixtureSummary
 
 HEIGHT = 4.0
 """Height of the data in inches."""
@@ -29,18 +27,16 @@ LINE = 0.13
 """Height of a cluster's number in inches; clusters with less room get none."""
 
 
-def data_heatmap(
-    data: Clustered, probabilities: NDArray[np.float64], parameters: Mapping[str, NDArray[np.float64]]
-) -> Figure:
-    """Heat map of binary data, rows sorted by cluster, above the clusters' posterior means of theta.
+def data_heatmap(values: NDArray[np.float64], summary: MixtureSummary) -> Figure:
+    """Heat map of binary data (T, D), rows sorted by cluster, above the clusters' posterior means of theta.
 
-    `probabilities` (T,) are those of each row's cluster; within a cluster, the most certain rows come first. In
-    `parameters`, "theta" (K, D) is the posterior mean of the probability of 1.
+    Within a cluster, the most certain rows come first. Parameter "theta" (K, D) is the posterior mean of the
+    probability of 1.
     """
-    sizes = data.sizes
+    sizes = summary.cluster_size
     shown = appearance.largest_clusters(sizes, MAX_CLUSTERS)
-    frame = Frame.of(data, shown)
-    subtitle = f"{data}; rows sorted by cluster, below the probability of 1 in each cluster"
+    frame = Frame.of(summary, shown)
+    subtitle = f"{summary.contents}; rows sorted by cluster, below the probability of 1 in each cluster"
     if len(shown) < len(sizes):
         subtitle += f", for the {len(shown)} largest"
     height = cluster_rows_height(len(shown))
@@ -49,15 +45,15 @@ def data_heatmap(
     width = max(frame.total_width, style.title_width(subtitle))
     figure = style.new_figure(width, total, "Data and clusters", subtitle)
 
-    order = np.lexsort([-probabilities, data.labels])
-    lines, clusters = _lines(data.values[order], data.labels[order])
+    order = np.lexsort([-summary.assignment_prob, summary.labels])
+    lines, clusters = _lines(values[order], summary.labels[order])
     axes = style.add_axes(figure, frame.left, top, frame.width, HEIGHT)
     theta = Scale("Blues", 0, 1, "probability of 1")
     image = draw_image(axes, lines, theta)
     draw_scale(figure, image, theta.name, frame.left + frame.width, top, 2 * BAR)
     draw_strip(frame.strip_axes(figure, top, HEIGHT), clusters, sizes)
     _part_clusters(axes, clusters)
-    draw_cluster_rows(figure, frame, top + HEIGHT + gap, height, parameters["theta"], theta)
+    draw_cluster_rows(figure, frame, top + HEIGHT + gap, height, summary.parameters["theta"], theta)
     return figure
 
 

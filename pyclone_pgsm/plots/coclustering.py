@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.plots import appearance, style
 from pyclone_pgsm.plots.heatmaps import STRIP, Scale, draw_image, draw_scale, draw_strip
+from pyclone_pgsm.posterior.mixture import MixtureSummary
+from pyclone_pgsm.posterior.summary import Summary
 
 MAX_ROW_NAMES = 45
 SMALLEST_SIDE, LARGEST_SIDE = 2.4, 5.2
@@ -21,19 +23,17 @@ DIGIT, LINE = 0.075, 0.11
 
 
 def coclustering_heatmap(
+    summary: Summary | MixtureSummary,
     names: Sequence[str],
-    labels: NDArray[np.int64],
-    contents: str,
     item_index: NDArray[np.int64],
     matrix: NDArray[np.floating],
 ) -> Figure:
     """Heat map of the posterior probabilities that two observations share a cluster, ordered by consensus cluster.
 
-    Of all observations, in clusters 0..K-1 or outliers (-1), `names` and `labels` (T,) are given, and `contents`
-    describes them, as in "500 rows in 8 clusters". The map shows those of `item_index` (n,), at most about 1,500, with
-    the probability for each pair in `matrix` (n, n).
+    `names` are those of all T observations. The map shows the ones of `item_index` (n,), at most about 1,500, with the
+    probability for each pair in `matrix` (n, n).
     """
-    sizes = np.bincount(labels[labels >= 0])
+    labels, sizes = summary.labels, summary.cluster_size
     order = _order(labels[item_index], matrix)
     items, matrix = item_index[order], matrix[np.ix_(order, order)]
     n = len(items)
@@ -42,7 +42,7 @@ def coclustering_heatmap(
     room = style.text_width(["cluster"], style.SMALL) + 0.45
     left = max(style.text_width(written, style.SMALL) + 0.5, room) if written else 0.65
     part = f"{n:,} of " if n < len(labels) else ""
-    subtitle = f"{part}{contents}, ordered by consensus cluster"
+    subtitle = f"{part}{summary.contents}, ordered by consensus cluster"
 
     top = style.HEADER + 0.1 + STRIP + 0.03
     figure = style.new_figure(left + side + 1.0, top + side + 0.35, "Posterior co-clustering", subtitle)

@@ -36,7 +36,7 @@ def cluster_densities(summary: Summary) -> Figure:
     left = style.text_width(labels, style.SMALL) + 0.3
     gap, title = 0.2, 0.55
 
-    subtitle = f"{appearance.contents(summary)}; each scaled to the same maximum; dots: means"
+    subtitle = f"{summary.contents}; each scaled to the same maximum; dots: means"
     if len(shown) < len(sizes):
         subtitle += f"; the {limit} largest"
     total = max(left + columns * (width + gap), style.title_width(subtitle))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,7 +12,8 @@ from matplotlib.image import AxesImage
 from numpy.typing import NDArray
 
 from pyclone_pgsm.plots import appearance, style
-from pyclone_pgsm.plots.points import Clustered, column_scales
+from pyclone_pgsm.plots.points import column_scales
+from pyclone_pgsm.posterior.mixture import MixtureSummary
 
 MAX_CLUSTERS = 60
 MAX_NAMES = 60
@@ -35,19 +35,19 @@ class Scale:
     name: str
 
 
-def cluster_means(data: Clustered, parameters: Mapping[str, NDArray[np.float64]]) -> Figure:
+def cluster_means(values: NDArray[np.float64], summary: MixtureSummary) -> Figure:
     """Heat map of the clusters' posterior means as deviations from the columns' means, in standard deviations.
 
-    `parameters` has "mean" (K, D).
+    `values` (T, D) are the data; the clusters have the parameter "mean" (K, D).
     """
-    means = (parameters["mean"] - data.values.mean(axis=0)) / column_scales(data.values)
-    shown = appearance.largest_clusters(data.sizes, MAX_CLUSTERS)
-    subtitle = f"{data}; deviation from the mean of each column, in its standard deviations"
-    if len(shown) < len(data.sizes):
+    means = (summary.parameters["mean"] - values.mean(axis=0)) / column_scales(values)
+    shown = appearance.largest_clusters(summary.cluster_size, MAX_CLUSTERS)
+    subtitle = f"{summary.contents}; deviation from the mean of each column, in its standard deviations"
+    if len(shown) < summary.num_clusters:
         subtitle += f"; the {len(shown)} largest"
     end = max(float(np.quantile(np.abs(means[shown]), 0.99)), 1e-9)
     scale = Scale("RdBu_r", -end, end, "standard deviations")
-    frame = Frame.of(data, shown)
+    frame = Frame.of(summary, shown)
     top, height = style.HEADER + 0.1, cluster_rows_height(len(shown))
     bar = max(BAR, min(height, 2 * BAR))
     total = top + max(height + frame.below, bar + 0.15)
@@ -66,7 +66,7 @@ class Frame:
     `shown` (k,) are the clusters that have rows, with `labels`; there are no `names` if the columns are too many.
     """
 
-    data: Clustered
+    summary: MixtureSummary
     shown: NDArray[np.int64]
     labels: list[str]
     names: list[str]
@@ -75,14 +75,14 @@ class Frame:
     below: float
 
     @classmethod
-    def of(cls, data: Clustered, shown: NDArray[np.int64]) -> Frame:
+    def of(cls, summary: MixtureSummary, shown: NDArray[np.int64]) -> Frame:
         """Return the frame for the clusters `shown`."""
-        num_columns = data.values.shape[1]
-        labels = [appearance.cluster_label(k, data.sizes[k]) for k in shown]
-        names = style.short_names(data.column_names) if num_columns <= MAX_NAMES else []
+        num_columns = len(summary.column_names)
+        labels = [appearance.cluster_label(k, summary.cluster_size[k]) for k in shown]
+        names = style.short_names(summary.column_names) if num_columns <= MAX_NAMES else []
         below = style.text_width(names, style.SMALL) + 0.25 if names else 0.4
         left = style.text_width(labels, style.SMALL) + STRIP + 0.4
-        return cls(data, shown, labels, names, left, float(np.clip(0.25 * num_columns, 1.6, 6.0)), below)
+        return cls(summary, shown, labels, names, left, float(np.clip(0.25 * num_columns, 1.6, 6.0)), below)
 
     def strip_axes(self, figure: Figure, top: float, height: float) -> Axes:
         """Add axes at the left of the rows, for the colours of their clusters."""
@@ -110,8 +110,8 @@ def draw_cluster_rows(
     if frame.names:
         axes.set_xticks(range(len(frame.names)), frame.names, rotation=90)
     else:
-        axes.set_xlabel(f"{frame.data.values.shape[1]:,} columns")
-    draw_strip(frame.strip_axes(figure, top, height), frame.shown, frame.data.sizes)
+        axes.set_xlabel(f"{len(frame.summary.column_names):,} columns")
+    draw_strip(frame.strip_axes(figure, top, height), frame.shown, frame.summary.cluster_size)
     return image
 
 

@@ -1,6 +1,7 @@
-"""Pictures of any mixture, from plain arrays; :func:`mixture_pictures` lists them."""
+"""Pictures of any mixture; :func:`mixture_pictures` lists them."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 
 import numpy as np
@@ -12,8 +13,8 @@ from pyclone_pgsm.plots.bernoulli import data_heatmap
 from pyclone_pgsm.plots.coclustering import coclustering_heatmap
 from pyclone_pgsm.plots.heatmaps import cluster_means
 from pyclone_pgsm.plots.normal import Density, cluster_points, density_map
-from pyclone_pgsm.plots.points import Clustered
 from pyclone_pgsm.plots.traces import chain_traces
+from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.traces import Traces
 
 MAX_ROWS = 60
@@ -21,43 +22,41 @@ MAX_ROWS = 60
 
 def mixture_pictures(
     likelihood: str,
-    data: Clustered,
-    names: Sequence[str],
-    probabilities: NDArray[np.float64],
-    parameters: Mapping[str, NDArray[np.float64]],
+    values: NDArray[np.float64],
+    summary: MixtureSummary,
     coclustering: tuple[NDArray[np.int64], NDArray[np.floating]],
     traces: Traces,
     density: Density | None,
 ) -> dict[str, Callable[[], Figure]]:
     """Return the functions that draw the pictures of a mixture, by name; "normal" and "bernoulli" have specific ones.
 
-    `names` and `probabilities` (T,) are those of the rows and of their clusters, none of which is empty. `parameters`
-    are the posterior of the clusters' parameters: "mean" (K, D) and "covariance" (K, D, D) of normal, "theta" (K, D) of
-    bernoulli. `coclustering` are rows (n,) and the probabilities (n, n) that two of them share a cluster. `density` is
-    the posterior predictive density (n,), not its logarithm, of new rows (n, D); it is used for one or two columns.
+    `values` (T, D) are the data. `coclustering` are rows (n,) and the probabilities (n, n) that two of them share a
+    cluster. `density` is the posterior predictive density (n,), not its logarithm, of new rows (n, D); it is used for
+    one or two columns.
     """
     pictures: dict[str, Callable[[], Figure]] = {}
     if likelihood == "bernoulli":
-        pictures["clusters"] = partial(data_heatmap, data, probabilities, parameters)
+        pictures["clusters"] = partial(data_heatmap, values, summary)
     else:
-        normal = parameters if likelihood == "normal" else None
-        num_columns = data.values.shape[1]
-        pictures["clusters"] = partial(cluster_points, data, normal, density)
+        num_columns, is_normal = values.shape[1], likelihood == "normal"
+        if not is_normal:  # the meaning of the parameters is not known
+            summary = replace(summary, parameters={})
+        pictures["clusters"] = partial(cluster_points, values, summary, density)
         if density is not None and num_columns == 2:
-            pictures["density"] = partial(density_map, data, density, normal)
-        if normal is not None and num_columns > 2:
-            pictures["cluster_means"] = partial(cluster_means, data, normal)
-    pictures["cluster_sizes"] = partial(cluster_sizes, data, probabilities)
-    pictures["coclustering"] = partial(coclustering_heatmap, names, data.labels, str(data), *coclustering)
+            pictures["density"] = partial(density_map, values, summary, density)
+        if is_normal and num_columns > 2:
+            pictures["cluster_means"] = partial(cluster_means, values, summary)
+    pictures["cluster_sizes"] = partial(cluster_sizes, summary)
+    pictures["coclustering"] = partial(coclustering_heatmap, summary, summary.row_names, *coclustering)
     pictures["traces"] = partial(chain_traces, traces)
     return pictures
 
 
-def cluster_sizes(data: Clustered, probabilities: NDArray[np.float64]) -> Figure:
-    """Size of each cluster, beside the distribution of the `probabilities` (T,) that its members belong to it."""
-    sizes = data.sizes
+def cluster_sizes(summary: MixtureSummary) -> Figure:
+    """Size of each cluster, beside the distribution of the probabilities that its members belong to it."""
+    sizes = summary.cluster_size
     shown = appearance.largest_clusters(sizes, MAX_ROWS)
-    subtitle = f"{data}; dots: medians, bars: all but the lowest and the highest 5 % of the rows"
+    subtitle = f"{summary.contents}; dots: medians, bars: all but the lowest and the highest 5 % of the rows"
     if len(shown) < len(sizes):
         subtitle += f"; the {len(shown)} largest"
     labels = [f"cluster {k}" for k in shown]
@@ -81,7 +80,7 @@ def cluster_sizes(data: Clustered, probabilities: NDArray[np.float64]) -> Figure
     certainty = style.add_axes(figure, left + width + gap, top, width, height)
     style.cluster_rows(certainty, [""] * len(shown))
     low, middle, high = np.array(
-        [np.quantile(probabilities[data.labels == k], [0.05, 0.5, 0.95]) for k in shown]
+        [np.quantile(summary.assignment_prob[summary.labels == k], [0.05, 0.5, 0.95]) for k in shown]
     ).T
     certainty.hlines(rows, low, high, colors=colours, linewidth=2)
     certainty.scatter(middle, rows, s=16, c=colours, linewidths=0, zorder=3, clip_on=False)

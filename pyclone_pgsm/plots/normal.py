@@ -5,7 +5,7 @@ more, in the first principal components. Clusters of a Normal mixture have an el
 two standard deviations, from their posterior mean and covariance.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from scipy.linalg import eigh
 
 from pyclone_pgsm.plots import appearance, points, style
-from pyclone_pgsm.plots.points import Clustered
+from pyclone_pgsm.posterior.mixture import MixtureSummary
 
-Parameters = Mapping[str, NDArray[np.float64]]
-Density = Callable[[NDArray[np.float64]], NDArray[np.float64]]
+Values = NDArray[np.float64]
+Density = Callable[[Values], Values]
 
 CELLS = 200
 """Number of points along each axis of the grid on which densities are drawn."""
@@ -39,68 +39,67 @@ SEEN_COLUMNS = 2000
 """With more columns, principal directions are computed from at most this many rows."""
 
 
-def cluster_points(
-    data: Clustered, parameters: Parameters | None = None, density: Density | None = None
-) -> Figure:
+def cluster_points(values: Values, summary: MixtureSummary, density: Density | None = None) -> Figure:
     """The rows as points coloured by cluster.
 
-    `parameters` are the posterior of the K Normal clusters, "mean" (K, D) and "covariance" (K, D, D), for ellipses.
-    `density` is the posterior predictive density (n,) of new rows (n, D), drawn for one and two columns.
+    `values` (T, D) are the data. The clusters have ellipses if their parameters are given: "mean" (K, D) and
+    "covariance" (K, D, D) of Normal clusters. `density` is the posterior predictive density (n,) of new rows (n, D),
+    drawn for one and two columns.
     """
-    num_columns = data.values.shape[1]
+    num_columns = values.shape[1]
     if num_columns == 1:
-        return _rows(data, parameters, density)
-    subtitle = str(data) + points.thinned(data)
+        return _rows(values, summary, density)
+    subtitle = summary.contents + points.thinned(summary)
     if num_columns > 2:
         subtitle += f"; principal components of {num_columns:,} scaled columns"
-        data, parameters = _components(data, parameters)
+        values, summary = _components(values, summary)
         density = None
-    if parameters is not None:
+    if summary.parameters:
         subtitle += "; ellipses: 2 standard deviations"
     if density is not None:
         subtitle += "; shaded: predictive density"
-    ends = _axis_ends(data, parameters)
-    numbered = np.flatnonzero(~appearance.minor_clusters(data.sizes))
+    ends = _axis_ends(values, summary)
+    numbered = np.flatnonzero(~appearance.minor_clusters(summary.cluster_size))
 
     def draw(axes: Axes, pair: list[int]) -> None:
-        coordinates = data.values[:, pair]
+        coordinates = values[:, pair]
         if density is not None:
-            _shade(axes, data, density, ends, FAINT)
-        points.draw_points(axes, data, *coordinates.T)
-        if parameters is not None:
-            covariances = parameters["covariance"][:, pair][:, :, pair]
-            points.draw_ellipses(axes, data, parameters["mean"][:, pair], covariances)
-        style.number_clusters(axes, numbered, data.labels, *coordinates.T)
+            _shade(axes, values, summary, density, ends, FAINT)
+        points.draw_points(axes, summary, *coordinates.T)
+        if summary.parameters:
+            covariances = summary.parameters["covariance"][:, pair][:, :, pair]
+            points.draw_ellipses(axes, summary, summary.parameters["mean"][:, pair], covariances)
+        style.number_clusters(axes, numbered, summary.labels, *coordinates.T)
 
-    return _pairs("Clusters", subtitle, data, ends, style.cluster_legend(data.sizes), draw)
+    return _pairs("Clusters", subtitle, summary, ends, style.cluster_legend(summary.cluster_size), draw)
 
 
-def density_map(data: Clustered, density: Density, parameters: Parameters | None = None) -> Figure:
+def density_map(values: Values, summary: MixtureSummary, density: Density) -> Figure:
     """Posterior predictive density of two columns, as regions of highest density.
 
     The arguments are those of :func:`cluster_points`. The ellipses are not drawn, but the axes have room for them.
     """
-    ends = _axis_ends(data, parameters)
-    subtitle = f"{data}; shaded: regions of highest density"
-    if len(data.labels) > MAX_DOTS:
+    ends = _axis_ends(values, summary)
+    subtitle = f"{summary.contents}; shaded: regions of highest density"
+    if len(values) > MAX_DOTS:
         subtitle += f"; dots: {MAX_DOTS:,} of the rows"
 
     def draw(axes: Axes, pair: list[int]) -> None:
-        _shade(axes, data, density, ends, STRONG)
-        dots = data.values[points.drawn_rows(data.labels, MAX_DOTS)].T
+        _shade(axes, values, summary, density, ends, STRONG)
+        dots = values[points.drawn_rows(summary.labels, MAX_DOTS)].T
         axes.plot(*dots, "o", markersize=1.2, markeredgewidth=0, color=style.INK, alpha=0.6, zorder=1.5)
 
     regions = [
         (Patch(color=colour), f"{100 * share:.0f} % of the rows") for colour, share in zip(STRONG, SHARES)
     ]
     handles, labels = zip(*reversed(regions))
-    return _pairs("Predictive density", subtitle, data, ends, (handles, labels), draw)
+    return _pairs("Predictive density", subtitle, summary, ends, (handles, labels), draw)
 
 
 def _pairs(
     title: str,
     subtitle: str,
-    data: Clustered,
+    summary: MixtureSummary,
     ends: list[tuple[float, float]],
     legend: style.Legend,
     draw: Callable[[Axes, list[int]], None],
@@ -116,31 +115,35 @@ def _pairs(
         if j == 0:
             axes.yaxis.set_label_coords(-(left - 0.2) / side, 0.5)
 
-    names = style.short_names(data.column_names, int(max(32, 12 * side)))
+    names = style.short_names(summary.column_names, int(max(32, 12 * side)))
     return style.triangle(title, subtitle, names, legend, panel, left=left, below=0.5)
 
 
-def _axis_ends(data: Clustered, parameters: Parameters | None) -> list[tuple[float, float]]:
+def _axis_ends(values: Values, summary: MixtureSummary) -> list[tuple[float, float]]:
     """Return the ends of the axis of each column, with room for the rows and most of the ellipses."""
-    if parameters is None:
-        return [points.limits(column) for column in data.values.T]
+    if not summary.parameters:
+        return [points.limits(column) for column in values.T]
+    mean, covariance = summary.parameters["mean"], summary.parameters["covariance"]
     return [
-        points.limits(
-            column, *points.spans(data, parameters["mean"][:, j], parameters["covariance"][:, j, j])
-        )
-        for j, column in enumerate(data.values.T)
+        points.limits(column, *points.spans(summary, mean[:, j], covariance[:, j, j]))
+        for j, column in enumerate(values.T)
     ]
 
 
 def _shade(
-    axes: Axes, data: Clustered, density: Density, ends: list[tuple[float, float]], colours: Sequence[str]
+    axes: Axes,
+    values: Values,
+    summary: MixtureSummary,
+    density: Density,
+    ends: list[tuple[float, float]],
+    colours: Sequence[str],
 ) -> None:
     """Shade the regions of highest density that contain the `SHARES` of the rows."""
     x, y = (np.linspace(*each, CELLS) for each in ends)
     places = np.stack(np.meshgrid(x, y), axis=-1).reshape(-1, 2)
     heights = density(places).reshape(CELLS, CELLS)
-    rows = points.drawn_rows(data.labels, SEEN_ROWS)
-    levels = np.quantile(density(data.values[rows]), 1 - np.array(SHARES))
+    rows = points.drawn_rows(summary.labels, SEEN_ROWS)
+    levels = np.quantile(density(values[rows]), 1 - np.array(SHARES))
     for level, colour in zip(levels, colours):
         if heights.min() < level < heights.max():
             axes.contourf(x, y, heights, [level, np.inf], colors=[colour], zorder=0.5)
@@ -149,38 +152,44 @@ def _shade(
 # --- one column ---------------------------------------------------------------------------------------------
 
 
-def _rows(data: Clustered, parameters: Parameters | None, density: Density | None) -> Figure:
+def _rows(values: Values, summary: MixtureSummary, density: Density | None) -> Figure:
     """Draw a stacked histogram and the density, above one line of points per cluster."""
-    sizes, values = data.sizes, data.values[:, 0]
+    sizes = summary.cluster_size
     shown = appearance.largest_clusters(sizes, MAX_ROWS)
-    subtitle = str(data) + points.thinned(data)
-    if parameters is not None:
+    subtitle = summary.contents + points.thinned(summary)
+    if summary.parameters:
         subtitle += "; bars: 2 standard deviations"
     if density is not None:
         subtitle += "; line: predictive density"
     if len(shown) < len(sizes):
         subtitle += f"; rows: the {len(shown)} largest"
     labels = [appearance.cluster_label(k, sizes[k]) for k in shown]
-    [ends] = _axis_ends(data, parameters)
+    [ends] = _axis_ends(values, summary)
+    column = values[:, 0]
     right = points.tick_width(ends) / 2 + 0.1
     figure, above, axes = style.histogram_above_rows("Clusters", subtitle, labels, 1.5, right)
-    _draw_histogram(above, data, ends, density)
+    _draw_histogram(above, column, summary, ends, density)
     row_of = np.full(len(sizes), np.nan)
     row_of[shown] = np.arange(len(shown))
-    jitter = np.arange(len(values)) * style.GOLDEN % 1 * 0.6 - 0.4
+    jitter = np.arange(len(column)) * style.GOLDEN % 1 * 0.6 - 0.4
     points.value_axis(axes, "x", ends)
-    points.draw_points(axes, data, values, row_of[data.labels] + jitter)
-    if parameters is not None:
-        _draw_bars(axes, parameters, shown)
-    [name] = style.short_names(data.column_names, int(12 * style.ROWS_WIDTH))
+    points.draw_points(axes, summary, column, row_of[summary.labels] + jitter)
+    if summary.parameters:
+        _draw_bars(axes, summary.parameters, shown)
+    [name] = style.short_names(summary.column_names, int(12 * style.ROWS_WIDTH))
     axes.set_xlabel(name)
     return figure
 
 
-def _draw_histogram(axes: Axes, data: Clustered, ends: tuple[float, float], density: Density | None) -> None:
-    values = data.values[:, 0]
+def _draw_histogram(
+    axes: Axes,
+    values: Values,
+    summary: MixtureSummary,
+    ends: tuple[float, float],
+    density: Density | None,
+) -> None:
     edges = np.linspace(*ends, 41 if len(values) < 1000 else 101)
-    groups = appearance.colour_groups(data.sizes, data.labels)
+    groups = appearance.colour_groups(summary.cluster_size, summary.labels)
     highest = style.draw_histogram(axes, groups, values, edges)
     if density is not None:
         x = np.linspace(*ends, 5 * CELLS)
@@ -194,7 +203,7 @@ def _draw_histogram(axes: Axes, data: Clustered, ends: tuple[float, float], dens
     axes.set_ylabel("rows")
 
 
-def _draw_bars(axes: Axes, parameters: Parameters, shown: NDArray[np.int64]) -> None:
+def _draw_bars(axes: Axes, parameters: dict[str, Values], shown: NDArray[np.int64]) -> None:
     """Draw the mean and 2 standard deviations of each cluster below its points."""
     mean = parameters["mean"][shown, 0]
     reach = 2 * np.sqrt(parameters["covariance"][shown, 0, 0])
@@ -230,14 +239,15 @@ def principal_directions(values: NDArray[np.float64]) -> tuple[NDArray[np.float6
     return directions[:, :number], shares[:number]
 
 
-def _components(data: Clustered, parameters: Parameters | None) -> tuple[Clustered, Parameters | None]:
-    """Return the rows and the clusters' parameters in the principal components."""
-    directions, shares = principal_directions(data.values)
-    centre = data.values.mean(axis=0)
+def _components(values: Values, summary: MixtureSummary) -> tuple[Values, MixtureSummary]:
+    """Return the rows and the clusters in the principal components."""
+    directions, shares = principal_directions(values)
+    centre = values.mean(axis=0)
     names = [f"component {j + 1} ({100 * share:.0f} % of variance)" for j, share in enumerate(shares)]
-    if parameters is not None:
+    parameters = summary.parameters
+    if parameters:
         parameters = {
             "mean": (parameters["mean"] - centre) @ directions,
             "covariance": directions.T @ parameters["covariance"] @ directions,
         }
-    return replace(data, values=(data.values - centre) @ directions, column_names=names), parameters
+    return (values - centre) @ directions, replace(summary, column_names=names, parameters=parameters)

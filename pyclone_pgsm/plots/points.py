@@ -1,15 +1,13 @@
 """Parts shared by the pictures of mixtures: rows of a matrix as points, axes of any scale, and clusters' ellipses."""
 
-from dataclasses import dataclass
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgba_array
 from numpy.typing import ArrayLike, NDArray
 
-from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.plots import appearance, style
+from pyclone_pgsm.posterior.mixture import MixtureSummary
 
 MAX_POINTS = 100_000
 """Largest number of rows drawn; of more, the same share of each cluster is drawn."""
@@ -19,24 +17,6 @@ TICKS = 6
 """Approximate number of ticks on an axis."""
 DARKER = 0.7
 """Factor from a cluster's colour to that of its outline."""
-
-
-@dataclass(frozen=True)
-class Clustered:
-    """A matrix `values` (T, D) whose rows have `labels` (T,), the clusters 0..K-1."""
-
-    values: NDArray[np.float64]
-    labels: NDArray[np.int64]
-    column_names: list[str]
-
-    @property
-    def sizes(self) -> NDArray[np.int64]:
-        """(K,) number of rows in each cluster."""
-        return np.bincount(self.labels)
-
-    def __str__(self) -> str:
-        rows, clusters = count(len(self.labels), "row"), count(len(self.sizes), "cluster")
-        return f"{rows} in {clusters}"
 
 
 # --- axes ---------------------------------------------------------------------------------------------------
@@ -84,31 +64,30 @@ def drawn_rows(labels: NDArray[np.int64], most: int) -> NDArray[np.int64]:
     return np.sort(ordered[np.linspace(0, len(labels) - 1, most).astype(np.int64)])
 
 
-def thinned(data: Clustered) -> str:
+def thinned(summary: MixtureSummary) -> str:
     """Return the part of a subtitle that says that not all rows are drawn, if so."""
-    return f"; {MAX_POINTS:,} rows drawn" if len(data.labels) > MAX_POINTS else ""
+    return f"; {MAX_POINTS:,} rows drawn" if len(summary.labels) > MAX_POINTS else ""
 
 
-def draw_points(axes: Axes, data: Clustered, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
-    """Draw the rows at (x, y), each (T,), in the order of :func:`~pyclone_pgsm.plots.appearance.colour_groups`."""
-    rows = drawn_rows(data.labels, MAX_POINTS)
-    labels, x, y = data.labels[rows], x[rows], y[rows]
-    groups = appearance.colour_groups(data.sizes, labels)
+def draw_points(axes: Axes, summary: MixtureSummary, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
+    """Draw the rows at (x, y), each (T,)."""
+    rows = drawn_rows(summary.labels, MAX_POINTS)
     diameter = float(np.clip(10 * len(rows) ** -0.22, 1.0, 6))
-    style.draw_points(axes, groups, x, y, diameter, dense=0.6)
+    groups = appearance.colour_groups(summary.cluster_size, summary.labels[rows])
+    style.draw_points(axes, groups, x[rows], y[rows], diameter, dense=0.6)
 
 
 def spans(
-    data: Clustered, means: NDArray[np.float64], variances: NDArray[np.float64]
+    summary: MixtureSummary, means: NDArray[np.float64], variances: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the ends, 2 sd from the mean, of the clusters that are not minor; `means` and `variances` are (K,)."""
-    large = ~appearance.minor_clusters(data.sizes)
+    large = ~appearance.minor_clusters(summary.cluster_size)
     reach = 2 * np.sqrt(variances[large])
     return means[large] - reach, means[large] + reach
 
 
 def draw_ellipses(
-    axes: Axes, data: Clustered, means: NDArray[np.float64], covariances: NDArray[np.float64]
+    axes: Axes, summary: MixtureSummary, means: NDArray[np.float64], covariances: NDArray[np.float64]
 ) -> None:
     """Draw 2-sd ellipses with `means` (K, 2) and `covariances` (K, 2, 2), bold for clusters with their own colours."""
     angle = np.linspace(0, 2 * np.pi, 91)[:-1]
@@ -116,7 +95,7 @@ def draw_ellipses(
     scale, direction = np.linalg.eigh(covariances)
     roots = direction * np.sqrt(np.maximum(scale, 0))[:, None, :]
     outlines = means[:, None, :] + circle @ roots.transpose(0, 2, 1)
-    colours = appearance.cluster_colours(data.sizes)
+    colours = appearance.cluster_colours(summary.cluster_size)
     widths = [0.7 if colour in appearance.GREYS else 1.2 for colour in colours]
     dark = DARKER * to_rgba_array(colours)[:, :3]
     lines = PolyCollection(list(outlines), facecolors="none", edgecolors=dark, linewidths=widths, zorder=2)

@@ -37,7 +37,7 @@ def _one_sample(summary: Summary) -> Figure:
     shown, rows, labels = appearance.cluster_rows_of(sizes, MAX_ROWS)
     left = style.text_width(labels, style.SMALL) + 0.3
     height = max(0.9, len(labels) * 0.19)
-    subtitle = f"{appearance.contents(summary)}; bars: 95 % intervals"
+    subtitle = f"{summary.contents}; bars: 95 % intervals"
     if len(shown) < len(sizes):
         subtitle += f"; the {MAX_ROWS} largest"
     figure = style.new_figure(left + 4.8, height + style.HEADER + 0.6, "Cluster prevalences", subtitle)
@@ -76,7 +76,7 @@ def _over_samples(summary: Summary) -> Figure:
     height = 3.7
 
     top = style.HEADER + 0.05
-    subtitle = f"{appearance.contents(summary)}; bars: 95 % intervals"
+    subtitle = f"{summary.contents}; bars: 95 % intervals"
     if len(sizes) > MAX_LINES:
         subtitle += f"; the {MAX_LINES} largest"
     figure = style.new_figure(left + width + right, top + height + below, "Cluster prevalences", subtitle)

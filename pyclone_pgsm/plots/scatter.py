@@ -70,7 +70,7 @@ def choose_samples(summary: Summary, max_pairs: int) -> NDArray[np.int64]:
 
 
 def _scatter(summary: Summary, quantity: _Quantity) -> Figure:
-    subtitle = appearance.contents(summary)
+    subtitle = summary.contents
     if len(summary.sample_ids) == 1:
         return _rows(summary, quantity, subtitle)
     samples = choose_samples(summary, MAX_PAIRS)

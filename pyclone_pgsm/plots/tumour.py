@@ -7,7 +7,6 @@ import numpy as np
 from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
-from pyclone_pgsm.plots import appearance
 from pyclone_pgsm.plots.coclustering import coclustering_heatmap
 from pyclone_pgsm.plots.densities import cluster_densities
 from pyclone_pgsm.plots.prevalences import cluster_prevalences
@@ -32,9 +31,6 @@ def tumour_pictures(
         pictures["cluster_densities"] = partial(cluster_densities, summary)
     pictures["prevalence_scatter"] = partial(prevalence_scatter, summary)
     pictures["vaf_scatter"] = partial(vaf_scatter, summary)
-    contents = appearance.contents(summary)
-    pictures["coclustering"] = partial(
-        coclustering_heatmap, summary.mutation_ids, summary.labels, contents, *coclustering
-    )
+    pictures["coclustering"] = partial(coclustering_heatmap, summary, summary.mutation_ids, *coclustering)
     pictures["traces"] = partial(chain_traces, traces)
     return pictures

@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.posterior.rows import build_blocks
 
 SD = "_sd"
@@ -48,6 +49,11 @@ class MixtureSummary:
     def num_clusters(self) -> int:
         """K."""
         return len(self.cluster_size)
+
+    @property
+    def contents(self) -> str:
+        """What was clustered, in words, as in "500 rows in 8 clusters"."""
+        return f"{count(len(self.labels), 'row')} in {count(self.num_clusters, 'cluster')}"
 
 
 class _Moments:

@@ -6,6 +6,7 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.posterior.states import Thresholds, trunk_state, trunks
 
 
@@ -114,3 +115,9 @@ class Summary:
     def num_outliers(self) -> int:
         """Number of mutations that belong to no cluster."""
         return int(np.sum(self.labels < 0))
+
+    @property
+    def contents(self) -> str:
+        """What was clustered, in words, as in "500 mutations in 8 clusters, 3 outliers"."""
+        outliers = f", {count(self.num_outliers, 'outlier')}" if self.outlier_prob is not None else ""
+        return f"{count(len(self.labels), 'mutation')} in {count(self.num_clusters, 'cluster')}{outliers}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -20,64 +21,60 @@ from pyclone_pgsm.plots.bernoulli import data_heatmap
 from pyclone_pgsm.plots.heatmaps import cluster_means
 from pyclone_pgsm.plots.mixture import cluster_sizes, mixture_pictures
 from pyclone_pgsm.plots.normal import cluster_points, density_map, principal_directions
-from pyclone_pgsm.plots.points import Clustered
 from pyclone_pgsm.plots.style import save, write_pictures
+from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.traces import Traces
 
 pytestmark = pytest.mark.filterwarnings("error")
 
 
-def write_pictures_of(
-    folder: Path,
-    likelihood: str,
-    data: Clustered,
-    *parts: Any,
-    density: Any = None,
-    formats: Sequence[str] = ("png",),
-) -> list[Path]:
-    """All pictures of a mixture in a folder."""
-    names = [str(row + 1) for row in range(len(data.labels))]
-    return write_pictures(folder, mixture_pictures(likelihood, data, names, *parts, density), formats)
+def make_summary(
+    labels: np.ndarray, columns: list[str], probabilities: np.ndarray, parameters: dict[str, np.ndarray]
+) -> MixtureSummary:
+    names = [str(row + 1) for row in range(len(labels))]
+    return MixtureSummary(names, columns, labels, probabilities, np.bincount(labels), parameters)
 
 
 class Example:
-    """T rows of K Normal clusters in D columns: data, parameters, density, probabilities."""
+    """T rows of K Normal clusters in D columns: values, summary, density."""
 
     def __init__(self, T: int, D: int, K: int, *, seed: int = 0) -> None:
         rng = np.random.default_rng(seed)
         labels = rng.permutation(np.concatenate([np.arange(K), rng.integers(K, size=T - K)]))
         mean, sd = 6 * rng.normal(size=(K, D)), 0.5 + rng.random((K, D))
         values = mean[labels] + sd[labels] * rng.normal(size=(T, D))
-        self.data = Clustered(values, labels, [f"column {j}" for j in range(D)])
+        self.values = values
         self.parameters = {"mean": mean, "covariance": np.stack([np.diag(s**2) for s in sd])}
-        self.probabilities = 1 - 0.3 * rng.random(T)
+        columns = [f"column {j}" for j in range(D)]
+        self.summary = make_summary(labels, columns, 1 - 0.3 * rng.random(T), self.parameters)
+        self.without_parameters = replace(self.summary, parameters={})
         items = np.sort(rng.choice(T, min(T, 50), replace=False))
         self.coclustering = items, (labels[items][:, None] == labels[items]).astype(float)
 
     def density(self, places: np.ndarray) -> np.ndarray:
-        parts = zip(self.data.sizes, self.parameters["mean"], self.parameters["covariance"])
+        parts = zip(self.summary.cluster_size, self.parameters["mean"], self.parameters["covariance"])
         total = sum(size * multivariate_normal(m, c).pdf(places).reshape(-1) for size, m, c in parts)
-        return total / len(self.data.labels)
+        return total / len(self.values)
 
-    def write(self, folder: Path, likelihood: str = "normal", **options: Any) -> list[Path]:
-        return write_pictures_of(
-            folder,
-            likelihood,
-            self.data,
-            self.probabilities,
-            self.parameters,
-            self.coclustering,
-            make_traces(),
-            **options,
-        )
+    def write(
+        self,
+        folder: Path,
+        likelihood: str = "normal",
+        density: Any = None,
+        formats: Sequence[str] = ("png",),
+    ) -> list[Path]:
+        """All pictures of the mixture in a folder."""
+        parts = self.values, self.summary, self.coclustering, make_traces()
+        return write_pictures(folder, mixture_pictures(likelihood, *parts, density), formats)
 
 
-def binary(T: int, D: int, K: int) -> tuple[Clustered, dict[str, np.ndarray]]:
+def binary(T: int, D: int, K: int, probabilities: Any = 1.0) -> tuple[np.ndarray, MixtureSummary]:
     rng = np.random.default_rng(1)
     labels = rng.permutation(np.concatenate([np.arange(K), rng.integers(K, size=T - K)]))
     theta = rng.random((K, D))
     values = (rng.random((T, D)) < theta[labels]).astype(float)
-    return Clustered(values, labels, [f"q{j}" for j in range(D)]), {"theta": theta}
+    probabilities = np.broadcast_to(probabilities, T)
+    return values, make_summary(labels, [f"q{j}" for j in range(D)], probabilities, {"theta": theta})
 
 
 def make_traces() -> Traces:
@@ -145,9 +142,9 @@ def test_all_pictures_are_written(
 
 
 def test_pictures_of_binary_data(tmp_path: Path) -> None:
-    data, theta = binary(30, 2, 3)
     together = np.arange(30), np.eye(30)
-    written = write_pictures_of(tmp_path, "bernoulli", data, np.ones(30), theta, together, make_traces())
+    pictures = mixture_pictures("bernoulli", *binary(30, 2, 3), together, make_traces(), None)
+    written = write_pictures(tmp_path, pictures, ("png",))
     names = ["clusters", "cluster_sizes", "coclustering", "traces"]
     assert [path.name for path in written] == [f"{name}.png" for name in names]
 
@@ -169,7 +166,8 @@ def test_unknown_formats_are_refused_before_anything_is_written(tmp_path: Path) 
 
 def test_many_points_are_pixels_in_a_pdf(tmp_path: Path) -> None:
     for rows, images in ((500, 0), (5000, 1)):
-        save(cluster_points(Example(rows, 2, 3).data), tmp_path / "x.pdf")
+        example = Example(rows, 2, 3)
+        save(cluster_points(example.values, example.without_parameters), tmp_path / "x.pdf")
         content = (tmp_path / "x.pdf").read_bytes()
         assert content.count(b"/Subtype /Image") - content.count(b"/SMask") == images
     assert len(content) < 500_000
@@ -181,7 +179,7 @@ def test_many_points_are_pixels_in_a_pdf(tmp_path: Path) -> None:
 @pytest.mark.parametrize(("rows", "columns"), [(1, 1), (1, 2), (1, 7), (2, 3)])
 def test_few_rows_all_alike(tmp_path: Path, rows: int, columns: int) -> None:
     example = Example(rows, columns, 1)
-    example.data.values[:] = 1e6
+    example.values[:] = 1e6
     example.parameters["mean"][:] = 1e6
     for path in example.write(tmp_path, density=example.density, formats=["png"]):
         assert path.exists()
@@ -190,22 +188,24 @@ def test_few_rows_all_alike(tmp_path: Path, rows: int, columns: int) -> None:
 @pytest.mark.parametrize(("columns", "clusters"), [(1, 70), (2, 2), (2, 40), (3, 2), (12, 70)])
 def test_nothing_is_drawn_beyond_the_edges(columns: int, clusters: int) -> None:
     example = Example(300, columns, clusters)
-    example.data.values[:, 0] *= 1e7
+    example.values[:, 0] *= 1e7
     example.parameters["mean"][:, 0] *= 1e7
     example.parameters["covariance"][:, 0, 0] *= 1e14
     names = [f"a_rather_long_name_of_a_column_{j}$" for j in range(columns)]
-    data = Clustered(example.data.values, example.data.labels, names)
-    check_edges(cluster_points(data, example.parameters))
-    check_edges(cluster_means(data, example.parameters))
-    check_edges(cluster_sizes(data, example.probabilities))
+    summary = replace(example.summary, column_names=names)
+    check_edges(cluster_points(example.values, summary))
+    check_edges(cluster_means(example.values, summary))
+    check_edges(cluster_sizes(summary))
     if columns == 2:
-        check_edges(density_map(data, lambda places: np.exp(-np.abs(places) @ [1e-8, 0.1])))
+        summary = replace(summary, parameters={})
+        check_edges(
+            density_map(example.values, summary, lambda places: np.exp(-np.abs(places) @ [1e-8, 0.1]))
+        )
 
 
 @pytest.mark.parametrize(("rows", "columns", "clusters"), [(3, 1, 1), (40, 6, 3), (900, 80, 70)])
 def test_no_binary_picture_goes_beyond_the_edges(rows: int, columns: int, clusters: int) -> None:
-    data, theta = binary(rows, columns, clusters)
-    check_edges(data_heatmap(data, np.ones(rows), theta))
+    check_edges(data_heatmap(*binary(rows, columns, clusters)))
 
 
 # --- what the pictures show ---------------------------------------------------------------------------------
@@ -213,9 +213,9 @@ def test_no_binary_picture_goes_beyond_the_edges(rows: int, columns: int, cluste
 
 def test_two_columns_show_every_row_and_every_ellipse() -> None:
     example = Example(200, 2, 4)
-    figure = cluster_points(example.data, example.parameters, example.density)
+    figure = cluster_points(example.values, example.summary, example.density)
     axes = figure.axes[0]
-    values = example.data.values
+    values = example.values
     np.testing.assert_array_equal(points_in(axes), values[np.lexsort(values.T)])
     [ellipses] = [item for item in axes.collections if isinstance(item, PolyCollection)]
     for path, mean, covariance in zip(
@@ -229,17 +229,17 @@ def test_two_columns_show_every_row_and_every_ellipse() -> None:
     assert subtitle(figure) == (
         "200 rows in 4 clusters; ellipses: 2 standard deviations; shaded: predictive density"
     )
-    assert subtitle(cluster_points(example.data)) == "200 rows in 4 clusters"
+    assert subtitle(cluster_points(example.values, example.without_parameters)) == "200 rows in 4 clusters"
 
 
 def test_shaded_regions_hold_their_parts_of_the_rows() -> None:
     example = Example(3000, 2, 2)
-    axes = density_map(example.data, example.density).axes[0]
+    axes = density_map(example.values, example.without_parameters, example.density).axes[0]
     regions = [item for item in axes.collections if not isinstance(item, PolyCollection | LineCollection)]
     assert len(regions) == 4
     for region, share in zip(regions, (0.99, 0.95, 0.8, 0.5)):
         [path] = region.get_paths()
-        inside = np.mean(path.contains_points(example.data.values))
+        inside = np.mean(path.contains_points(example.values))
         assert inside == pytest.approx(share, abs=0.02)
 
 
@@ -254,15 +254,15 @@ def test_axes_reach_for_ellipses_but_not_far() -> None:
 
 def test_one_column_has_a_histogram_a_density_and_rows() -> None:
     example = Example(400, 1, 3)
-    above, axes = cluster_points(example.data, example.parameters, example.density).axes
+    above, axes = cluster_points(example.values, example.summary, example.density).axes
     counted = max(patch.get_data().values.max() for patch in above.patches)
     edges = above.patches[0].get_data().edges
-    assert counted == np.histogram(example.data.values[:, 0], edges)[0].max()
+    assert counted == np.histogram(example.values[:, 0], edges)[0].max()
     x, y = above.lines[0].get_data()
     width = edges[1] - edges[0]
     np.testing.assert_allclose(y, example.density(x[:, None]) * 400 * width)
     drawn = np.sort(points_in(axes)[:, 0])
-    np.testing.assert_array_equal(drawn, np.sort(example.data.values[:, 0]))
+    np.testing.assert_array_equal(drawn, np.sort(example.values[:, 0]))
     [bars] = [item for item in axes.collections if isinstance(item, LineCollection)]
     ends = np.array(bars.get_segments())[:, :, 0]
     reach = 2 * np.sqrt(example.parameters["covariance"][:, 0, 0])
@@ -287,61 +287,63 @@ def test_principal_directions(shape: tuple[int, int]) -> None:
 
 def test_more_columns_show_components_and_projected_ellipses() -> None:
     example = Example(300, 6, 3)
-    figure = cluster_points(example.data, example.parameters)
+    figure = cluster_points(example.values, example.summary)
     assert len(figure.axes) == 6
-    directions, shares = principal_directions(example.data.values)
-    placed = (example.data.values - example.data.values.mean(axis=0)) @ directions
+    directions, shares = principal_directions(example.values)
+    placed = (example.values - example.values.mean(axis=0)) @ directions
     np.testing.assert_allclose(points_in(figure.axes[0]), placed[np.lexsort(placed[:, :2].T)][:, :2])
     assert figure.axes[3].get_xlabel() == f"component 1 ({100 * shares[0]:.0f} % of variance)"
     [ellipses] = [item for item in figure.axes[0].collections if isinstance(item, PolyCollection)]
     centre = ellipses.get_paths()[1].vertices[:-1].mean(axis=0)
-    expected = (example.parameters["mean"][1] - example.data.values.mean(axis=0)) @ directions[:, :2]
+    expected = (example.parameters["mean"][1] - example.values.mean(axis=0)) @ directions[:, :2]
     np.testing.assert_allclose(centre, expected)
 
 
 def test_means_are_in_standard_deviations() -> None:
     example = Example(100, 4, 3)
-    image = cluster_means(example.data, example.parameters).axes[0].images[0].get_array()
-    values = example.data.values
+    image = cluster_means(example.values, example.summary).axes[0].images[0].get_array()
+    values = example.values
     np.testing.assert_allclose(
         image, (example.parameters["mean"] - values.mean(axis=0)) / values.std(axis=0), rtol=1e-9
     )
 
 
 def test_binary_data_are_sorted_by_cluster_and_certainty() -> None:
-    data, theta = binary(80, 7, 3)
     probabilities = np.random.default_rng(0).random(80)
-    figure = data_heatmap(data, probabilities, theta)
-    order = np.lexsort([-probabilities, data.labels])
+    values, summary = binary(80, 7, 3, probabilities)
+    figure = data_heatmap(values, summary)
+    order = np.lexsort([-probabilities, summary.labels])
     images = [axes.images[0].get_array() for axes in figure.axes if axes.images]
-    np.testing.assert_array_equal(images[0], data.values[order])
-    assert any(image.shape == (3, 7) and np.array_equal(image, theta["theta"]) for image in images)
+    np.testing.assert_array_equal(images[0], values[order])
+    assert any(
+        image.shape == (3, 7) and np.array_equal(image, summary.parameters["theta"]) for image in images
+    )
     assert [text.get_text() for text in figure.axes[0].get_yticklabels()] == ["0", "1", "2"]
 
 
 def test_many_binary_rows_are_averaged_within_their_clusters() -> None:
-    data, theta = binary(5000, 4, 6)
-    lines = data_heatmap(data, np.ones(5000), theta).axes[0].images[0].get_array()
+    values, summary = binary(5000, 4, 6)
+    lines = data_heatmap(values, summary).axes[0].images[0].get_array()
     assert 385 < len(lines) < 410
     assert 0 < lines[0, 0] < 1
-    first = np.arange(5000)[data.labels == 0]
-    np.testing.assert_allclose(lines[0], data.values[first[:13]].mean(axis=0))
+    first = np.arange(5000)[summary.labels == 0]
+    np.testing.assert_allclose(lines[0], values[first[:13]].mean(axis=0))
 
 
 def test_sizes_and_certainty() -> None:
     example = Example(100, 2, 3)
-    bars, certainty = cluster_sizes(example.data, example.probabilities).axes
-    assert [bar.get_width() for bar in bars.patches] == example.data.sizes.tolist()
+    bars, certainty = cluster_sizes(example.summary).axes
+    assert [bar.get_width() for bar in bars.patches] == example.summary.cluster_size.tolist()
     [lines] = [item for item in certainty.collections if isinstance(item, LineCollection)]
     for k, segment in enumerate(lines.get_segments()):
-        expected = np.quantile(example.probabilities[example.data.labels == k], [0.05, 0.95])
+        expected = np.quantile(example.summary.assignment_prob[example.summary.labels == k], [0.05, 0.95])
         np.testing.assert_allclose(segment[:, 0], expected)
 
 
 def test_only_a_part_of_very_many_rows_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(points, "MAX_POINTS", 500)
     example = Example(5000, 2, 4)
-    figure = cluster_points(example.data)
+    figure = cluster_points(example.values, example.without_parameters)
     assert subtitle(figure) == "5,000 rows in 4 clusters; 500 rows drawn"
     assert len(points_in(figure.axes[0])) == 500
     labels = np.repeat([0, 1, 2], [8000, 1500, 500])
@@ -360,8 +362,7 @@ def test_coclustering_speaks_of_rows(tmp_path: Path, monkeypatch: pytest.MonkeyP
 
 def test_numbers_of_axes_are_readable() -> None:
     example = Example(50, 2, 2)
-    data = Clustered(example.data.values * [1e5, 1e-7], example.data.labels, ["x", "y"])
-    figure = cluster_points(data)
+    figure = cluster_points(example.values * [1e5, 1e-7], example.without_parameters)
     figure.canvas.draw()
     across, up = (
         [label.get_text() for label in axis.get_ticklabels()]
@@ -376,9 +377,9 @@ def test_clusters_without_colours_of_their_own_have_thin_ellipses() -> None:
     example = Example(600, 2, 20)
     [ellipses] = [
         item
-        for item in cluster_points(example.data, example.parameters).axes[0].collections
+        for item in cluster_points(example.values, example.summary).axes[0].collections
         if isinstance(item, PolyCollection)
     ]
-    grey = [colour in GREYS for colour in cluster_colours(example.data.sizes)]
+    grey = [colour in GREYS for colour in cluster_colours(example.summary.cluster_size)]
     assert sum(grey) == 8
     assert [width < 1 for width in ellipses.get_linewidths()] == grey
