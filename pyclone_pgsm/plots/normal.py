@@ -189,8 +189,7 @@ def _draw_histogram(
     density: Density | None,
 ) -> None:
     edges = np.linspace(*ends, 41 if len(values) < 1000 else 101)
-    groups = appearance.colour_groups(summary.cluster_size, summary.labels)
-    highest = style.draw_histogram(axes, groups, values, edges)
+    highest = style.draw_histogram(axes, summary.cluster_size, summary.labels, values, edges)
     if density is not None:
         x = np.linspace(*ends, 5 * CELLS)
         curve = density(x[:, None]) * len(values) * (edges[1] - edges[0])

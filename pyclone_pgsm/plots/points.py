@@ -73,8 +73,8 @@ def draw_points(axes: Axes, summary: MixtureSummary, x: NDArray[np.float64], y: 
     """Draw the rows at (x, y), each (T,)."""
     rows = drawn_rows(summary.labels, MAX_POINTS)
     diameter = float(np.clip(10 * len(rows) ** -0.22, 1.0, 6))
-    groups = appearance.colour_groups(summary.cluster_size, summary.labels[rows])
-    style.draw_points(axes, groups, x[rows], y[rows], diameter, dense=0.6)
+    sizes, labels = summary.cluster_size, summary.labels[rows]
+    style.draw_points(axes, sizes, labels, x[rows], y[rows], diameter, dense=0.6)
 
 
 def spans(

@@ -43,13 +43,12 @@ def _one_sample(summary: Summary) -> Figure:
     figure = style.new_figure(left + 4.8, height + style.HEADER + 0.6, "Cluster prevalences", subtitle)
     axes = style.add_axes(figure, left, style.HEADER + 0.05, 4.6, height)
 
-    colours = np.array(appearance.cluster_colours(sizes))[shown]
+    colours = np.array(appearance.cluster_colours(sizes))[shown].tolist()
     weights = _weights(sizes)[shown]
     mean = summary.cluster_mean[shown, 0]
     low, high = summary.cluster_lower[shown, 0], summary.cluster_upper[shown, 0]
-    bars = _segments(low, rows, high, rows)
     opacity = np.maximum(0.1, 0.8 / np.bincount(rows)[rows])  # of bars in one row
-    axes.add_collection(LineCollection(bars, colors=colours, linewidths=1 + 1.5 * weights, alpha=opacity))
+    axes.hlines(rows, low, high, colors=colours, linewidths=1 + 1.5 * weights, alpha=opacity)
     axes.scatter(mean, rows, s=14 + 30 * weights, c=colours, linewidths=0, zorder=3)
     style.cluster_rows(axes, labels)
     axes.hlines(rows, 0, 1, color=style.RULE, linewidth=0.5, zorder=0)
@@ -112,11 +111,9 @@ def _draw_lines(axes: Axes, summary: Summary) -> NDArray[np.float64]:
 
     owner = np.repeat(np.arange(len(order)), num_samples)
     points = x[order].ravel()
-    bars = _segments(
-        points, summary.cluster_lower[order].ravel(), points, summary.cluster_upper[order].ravel()
-    )
+    lower, upper = summary.cluster_lower[order].ravel(), summary.cluster_upper[order].ravel()
     widths = (0.8 + 1.2 * weights)[owner]
-    axes.add_collection(LineCollection(bars, colors=colours[owner], linewidths=widths, zorder=3))
+    axes.vlines(points, lower, upper, colors=colours[owner].tolist(), linewidths=widths, zorder=3)
     areas = (2 + 3.5 * weights[owner]) ** 2
     axes.scatter(points, mean[order].ravel(), s=areas, c=faint[owner], linewidths=0, zorder=3)
     return np.column_stack([x[:, -1], mean[:, -1]])
@@ -140,15 +137,10 @@ def _label_ends(
 ) -> None:
     """Write the clusters' names at x = `edge`, each with a thin line to the end of its line."""
     places = style.spread(ends[:, 1], 0.047, 0.03 if others else -0.01, 1.01)
-    leaders = _segments(ends[:, 0], ends[:, 1], np.full(len(ends), edge), places)
+    leaders = list(np.stack([ends, np.column_stack([np.full(len(ends), edge), places])], axis=1))
     axes.add_collection(LineCollection(leaders, colors=colours, linewidths=0.6, clip_on=False))
     offset: dict[str, Any] = {"textcoords": "offset points", "xytext": (3, 0), "annotation_clip": False}
     for place, label in zip(places, labels):
         axes.annotate(label, (edge, place), fontsize=style.SMALL, color=style.INK, va="center", **offset)
     if others is not None:
         axes.annotate(others, (edge, -0.03), fontsize=style.SMALL, color=style.SOFT, va="center", **offset)
-
-
-def _segments(x0: NDArray, y0: NDArray, x1: NDArray, y1: NDArray) -> list[NDArray[np.float64]]:
-    """Return the n lines from (x0, y0) to (x1, y1), each (2, 2)."""
-    return list(np.stack([np.column_stack([x0, y0]), np.column_stack([x1, y1])], axis=1))

@@ -138,8 +138,7 @@ def _say_no_reads(axes: Axes) -> None:
 def _draw_points(axes: Axes, summary: Summary, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
     """Draw the points, none for NaN, in the order of :func:`~pyclone_pgsm.plots.appearance.colour_groups`."""
     diameter = float(np.clip(9 * len(x) ** -0.2, 1.6, 6))
-    groups = appearance.colour_groups(summary.cluster_size, summary.labels)
-    style.draw_points(axes, groups, x, y, diameter, dense=0.65)
+    style.draw_points(axes, summary.cluster_size, summary.labels, x, y, diameter, dense=0.65)
 
 
 def _number_clusters(axes: Axes, summary: Summary, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
@@ -179,8 +178,7 @@ def _rows(summary: Summary, quantity: _Quantity, subtitle: str) -> Figure:
 def _draw_histogram(axes: Axes, summary: Summary, quantity: _Quantity) -> None:
     values = quantity.values[:, 0]
     edges = np.linspace(0, quantity.end, 51 if len(values) < 1000 else 101)
-    groups = appearance.colour_groups(summary.cluster_size, summary.labels)
-    highest = style.draw_histogram(axes, groups, values, edges)
+    highest = style.draw_histogram(axes, summary.cluster_size, summary.labels, values, edges)
     style.unit_axis(axes, "x", quantity.end)
     axes.tick_params(labelbottom=False)
     style.number_ticks(axes.yaxis, 4, integer=True)

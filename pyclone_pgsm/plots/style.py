@@ -5,7 +5,7 @@ any thread and do not affect the caller's use of matplotlib.
 """
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from io import BytesIO
 from pathlib import Path
@@ -33,6 +33,7 @@ from pyclone_pgsm.plots.appearance import (
     OUTLIER,
     cluster_colours,
     cluster_label,
+    colour_groups,
     distinct_names,
     named_clusters,
     others_label,
@@ -123,11 +124,16 @@ def draw_legend(
 
 def draw_histogram(
     axes: Axes,
-    groups: Iterable[tuple[str, NDArray[np.bool_]]],
+    sizes: NDArray[np.int64],
+    labels: NDArray[np.int64],
     values: NDArray[np.float64],
     edges: NDArray[np.float64],
 ) -> float:
-    """Draw a stacked histogram, muted colours on top and NaN left out, and return its height."""
+    """Draw a stacked histogram of the values of each colour, muted colours on top, and return its height.
+
+    `sizes` (K,) are those of all clusters, `labels` those of the values (n,); NaN is left out.
+    """
+    groups = colour_groups(sizes, labels)
     base = np.zeros(len(edges) - 1)
     for colour, members in sorted(groups, key=lambda group: group[0] in (OUTLIER, *GREYS)):
         top = base + np.histogram(values[members], edges)[0]
@@ -138,14 +144,18 @@ def draw_histogram(
 
 def draw_points(
     axes: Axes,
-    groups: Iterable[tuple[str, NDArray[np.bool_]]],
+    sizes: NDArray[np.int64],
+    labels: NDArray[np.int64],
     x: NDArray[np.float64],
     y: NDArray[np.float64],
     diameter: float,
     dense: float,
 ) -> None:
-    """Draw points at (x, y), none for NaN, one colour after another; `dense` is the opacity of more than 100 points."""
-    for colour, members in groups:
+    """Draw points at (x, y), none for NaN, one colour after another; `dense` is the opacity of more than 100 points.
+
+    `sizes` (K,) are those of all clusters, `labels` those of the points (n,).
+    """
+    for colour, members in colour_groups(sizes, labels):
         axes.plot(
             x[members],
             y[members],
