@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from pyclone_pgsm.analyses.tables import left_out_table, write_table
+from pyclone_pgsm.analyses.tables import left_out_table
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.files import check_new, make_folder, refuse_inputs, replacing, replacing_together
 from pyclone_pgsm.inputs.genome import BUILDS, Build, Sex
@@ -26,6 +26,7 @@ from pyclone_pgsm.inputs.sample_sheet import Patient, SegmentFile
 from pyclone_pgsm.inputs.segments import Segments, combined, join, read_segments, sample_stem
 from pyclone_pgsm.inputs.tumour_content import ContentOption, checked_means
 from pyclone_pgsm.inputs.values import ERROR_RATE, checked
+from pyclone_pgsm.tables import write_table
 from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
 
 TABLE, LEFT_OUT = "table.tsv", "left_out.tsv"

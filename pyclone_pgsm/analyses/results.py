@@ -11,7 +11,6 @@ import pandas as pd
 from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.analyses.memory import Estimate
 from pyclone_pgsm.analyses.run_json import run_report
-from pyclone_pgsm.analyses.tables import table_text, write_table
 from pyclone_pgsm.errors import OutputError
 from pyclone_pgsm.files import (
     check_new,
@@ -24,6 +23,7 @@ from pyclone_pgsm.files import (
 )
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.posterior.summarize import Result, summarize
+from pyclone_pgsm.tables import table_text, write_table
 from pyclone_pgsm.trace import Trace
 
 PAGES: dict[str, str] = {"report": "report.html", "mqc": "pyclone_pgsm_mqc.json"}

@@ -1,20 +1,16 @@
 """The tables of the output folder. Their columns have fixed names, which docs/reference/tables.md describes."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
-from pyclone_pgsm.files import replacing
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.states import statuses
 from pyclone_pgsm.posterior.summary import Summary
-
-DIGITS = "%.6g"
+from pyclone_pgsm.tables import long_table, of_thing
 
 
 def mutation_table(summary: Summary, annotations: dict[str, list[str]] | None = None) -> pd.DataFrame:
@@ -24,56 +20,50 @@ def mutation_table(summary: Summary, annotations: dict[str, list[str]] | None = 
     if there are none or the mutation has no cluster. Outliers have cluster -1; if the model has outliers, a column
     gives the probability that each mutation is one.
     """
-    T, D = summary.mean.shape
-    table: dict[str, Any] = {
-        "mutation_id": np.repeat(np.array(summary.mutation_ids, object), D),
-        "sample_id": np.tile(np.array(summary.sample_ids, object), T),
-        "cluster_id": np.repeat(summary.labels, D),
-        "cellular_prevalence": summary.mean.ravel(),
-        "cellular_prevalence_std": summary.std.ravel(),
-        "cluster_assignment_prob": np.repeat(summary.assignment_prob, D),
-        "cellular_prevalence_lower": summary.lower.ravel(),
-        "cellular_prevalence_upper": summary.upper.ravel(),
-        "variant_allele_frequency": summary.vaf.ravel(),
-        "prob_present": summary.prob_present.ravel(),
-        "prob_clonal": summary.prob_clonal.ravel(),
-        "second_cluster_id": _whole(np.repeat(summary.second_cluster, D), least=0),
-        "second_cluster_prob": np.repeat(summary.second_prob, D),
-        "multiplicity": _whole(summary.multiplicity.ravel(), least=1),
-        "multiplicity_prob": summary.multiplicity_prob.ravel(),
-        "fit": summary.fit.ravel(),
-        "peaks": summary.peaks.ravel(),
+    columns: dict[str, Any] = {
+        "mutation_id": of_thing(summary.mutation_ids),
+        "sample_id": summary.sample_ids,
+        "cluster_id": of_thing(summary.labels),
+        "cellular_prevalence": summary.mean,
+        "cellular_prevalence_std": summary.std,
+        "cluster_assignment_prob": of_thing(summary.assignment_prob),
+        "cellular_prevalence_lower": summary.lower,
+        "cellular_prevalence_upper": summary.upper,
+        "variant_allele_frequency": summary.vaf,
+        "prob_present": summary.prob_present,
+        "prob_clonal": summary.prob_clonal,
+        "second_cluster_id": of_thing(summary.second_cluster),
+        "second_cluster_prob": of_thing(summary.second_prob),
+        "multiplicity": summary.multiplicity,
+        "multiplicity_prob": summary.multiplicity_prob,
+        "fit": summary.fit,
+        "peaks": summary.peaks,
     }
     if summary.outlier_prob is not None:
-        table["outlier_prob"] = np.repeat(summary.outlier_prob, D)
-    for name, texts in (annotations or {}).items():
-        table[name] = np.repeat(np.array(texts, object), D)
-    return pd.DataFrame(table)
-
-
-def _whole(numbers: NDArray[np.int64], least: int) -> pd.arrays.IntegerArray:
-    """Return an integer column in which numbers below `least` are missing."""
-    return pd.arrays.IntegerArray(numbers, numbers < least)
+        columns["outlier_prob"] = of_thing(summary.outlier_prob)
+    columns |= {name: of_thing(texts) for name, texts in (annotations or {}).items()}
+    table = long_table(summary.mean.shape, columns)
+    for name, least in (("second_cluster_id", 0), ("multiplicity", 1)):
+        table[name] = table[name].astype("Int64").where(table[name] >= least)
+    return table
 
 
 def cluster_table(summary: Summary) -> pd.DataFrame:
     """Return one row for each cluster and sample."""
-    K, D = summary.cluster_mean.shape
-    return pd.DataFrame(
-        {
-            "cluster_id": np.repeat(np.arange(K), D),
-            "sample_id": np.tile(np.array(summary.sample_ids, object), K),
-            "size": np.repeat(summary.cluster_size, D),
-            "cellular_prevalence": summary.cluster_mean.ravel(),
-            "cellular_prevalence_std": summary.cluster_std.ravel(),
-            "cellular_prevalence_lower": summary.cluster_lower.ravel(),
-            "cellular_prevalence_upper": summary.cluster_upper.ravel(),
-            "prob_present": summary.cluster_prob_present.ravel(),
-            "prob_clonal": summary.cluster_prob_clonal.ravel(),
-            "status": statuses(summary.cluster_prob_present, summary.cluster_prob_clonal).ravel(),
-            "peaks": summary.cluster_peaks.ravel(),
-        }
-    )
+    columns = {
+        "cluster_id": of_thing(np.arange(summary.num_clusters)),
+        "sample_id": summary.sample_ids,
+        "size": of_thing(summary.cluster_size),
+        "cellular_prevalence": summary.cluster_mean,
+        "cellular_prevalence_std": summary.cluster_std,
+        "cellular_prevalence_lower": summary.cluster_lower,
+        "cellular_prevalence_upper": summary.cluster_upper,
+        "prob_present": summary.cluster_prob_present,
+        "prob_clonal": summary.cluster_prob_clonal,
+        "status": statuses(summary.cluster_prob_present, summary.cluster_prob_clonal),
+        "peaks": summary.cluster_peaks,
+    }
+    return long_table(summary.cluster_mean.shape, columns)
 
 
 def assignment_table(summary: MixtureSummary) -> pd.DataFrame:
@@ -113,15 +103,3 @@ def left_out_table(left_out: Sequence[LeftOut]) -> pd.DataFrame:
     """Return one row for each thing left out or changed."""
     table = pd.DataFrame(left_out, columns=list(LeftOut._fields))
     return table.astype({"row": "Int64"})
-
-
-def table_text(table: pd.DataFrame) -> str:
-    """Return a table as tab-separated text; missing values are empty."""
-    text: str = table.to_csv(sep="\t", index=False, float_format=DIGITS, lineterminator="\n")
-    return text
-
-
-def write_table(table: pd.DataFrame, path: Path) -> None:
-    """Write the :func:`table_text` of a table."""
-    with replacing(path) as temporary:
-        temporary.write_text(table_text(table), encoding="utf-8", newline="")

@@ -3,18 +3,17 @@
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pyclone_pgsm.files import replacing
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.posterior.summary import Summary
+from pyclone_pgsm.tables import long_table, write_table
 
-DIGITS = "%.6g"
 DEFAULT_PATIENT = "patient"
 DEFAULT_ERROR_RATE = 0.001
 
@@ -77,6 +76,11 @@ class Answer:
         """Return the (T,) texts of an annotation, "" where it is unknown."""
         return self.observations.annotations.get(name, [""] * self.observations.num_mutations)
 
+    def write_table(self, columns: Mapping[str, Any], path: Path, with_outliers: bool = False) -> None:
+        """Write the :func:`~pyclone_pgsm.tables.long_table` of the mutations that belong to a cluster, or of all."""
+        table = long_table(self.summary.mean.shape, columns, None if with_outliers else self.placed)
+        write_table(table, path, quoted=False)
+
     def counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return the (T, D) reads of the reference and of the variant, 0 where there are no data."""
         data = self.observations
@@ -108,28 +112,6 @@ class Format(NamedTuple):
     files: tuple[str, ...]
     write: Callable[[Answer, Path, ExportOptions], list[str]]
     needs_clusters: bool = True
-
-
-def write_table(table: pd.DataFrame, path: Path) -> None:
-    """Write a tab-separated table with a header."""
-    with replacing(path) as part:
-        table.to_csv(part, sep="\t", index=False, float_format=DIGITS, lineterminator="\n", quoting=3)
-
-
-def long_table(answer: Answer, rows: NDArray[np.int64], **columns: NDArray) -> pd.DataFrame:
-    """Return a table with one row for each of the mutations `rows` and each sample: their names and further columns.
-
-    The columns are given as (T, D), or as (T,) if all samples have the same values.
-    """
-    data = answer.observations
-    D = data.num_samples
-    table: dict[str, object] = {
-        "mutation_id": np.repeat(np.array(data.mutation_ids, object)[rows], D),
-        "sample_id": np.tile(np.array(data.sample_ids, object), len(rows)),
-    }
-    for name, values in columns.items():
-        table[name] = values[rows].ravel() if values.ndim == 2 else np.repeat(values[rows], D)
-    return pd.DataFrame(table)
 
 
 def note_exceptions(

@@ -12,12 +12,11 @@ from pyclone_pgsm.exports.answer import (
     ExportOptions,
     Format,
     is_driver,
-    long_table,
     note_drivers,
     note_exceptions,
-    write_table,
 )
 from pyclone_pgsm.files import write_file
+from pyclone_pgsm.tables import of_thing, write_table
 
 FREQ, CLUSTERS = "freq.txt", "clusters.txt"
 NO_UNCERTAINTY = "intervals and probabilities of clusters have no place in the format"
@@ -49,18 +48,17 @@ def _in_trunk(answer: Answer) -> tuple[NDArray[np.bool_], list[str]]:
 def _write_ctree(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     summary = answer.summary
     clonal, notes = _in_trunk(answer)
-    sizes = np.append(summary.cluster_size, 0)[summary.labels]
-    table = long_table(
-        answer,
-        answer.placed,
-        cluster=summary.labels,
-        nMuts=sizes,
-        **{"is.driver": in_r(is_driver(answer, options.drivers)), "is.clonal": in_r(clonal)},
-        CCF=answer.prevalence,
-    ).rename(columns={"mutation_id": "variantID"})
-    table["patientID"] = options.patient
-    order = ["patientID", "sample_id", "variantID", "cluster", "nMuts", "is.driver", "is.clonal", "CCF"]
-    write_table(table[order], out)
+    columns = {
+        "patientID": options.patient,
+        "sample_id": summary.sample_ids,
+        "variantID": of_thing(summary.mutation_ids),
+        "cluster": of_thing(summary.labels),
+        "nMuts": of_thing(np.append(summary.cluster_size, 0)[summary.labels]),
+        "is.driver": of_thing(in_r(is_driver(answer, options.drivers))),
+        "is.clonal": of_thing(in_r(clonal)),
+        "CCF": answer.prevalence,
+    }
+    answer.write_table(columns, out)
     return _notes(answer, *notes, *note_drivers(answer, options.drivers))
 
 
@@ -86,7 +84,7 @@ def _write_revolver(answer: Answer, out: Path, options: ExportOptions) -> list[s
             ],
         }
     )
-    write_table(table, out)
+    write_table(table, out, quoted=False)
     return _notes(answer, *notes, *note_drivers(answer, options.drivers))
 
 
@@ -101,7 +99,7 @@ def _write_clonevol(answer: Answer, out: Path, options: ExportOptions) -> list[s
     taken = [name for name in data.sample_ids if name in columns]
     for d, name in enumerate(data.sample_ids):
         columns[f"{name}.ccf" if taken else name] = 100.0 * answer.prevalence[order, d]
-    write_table(pd.DataFrame(columns), out)
+    write_table(pd.DataFrame(columns), out, quoted=False)
     notes = [f"columns of samples end in .ccf: a sample is called {taken[0]!r}"] if taken else []
     founding = (
         "cluster 1 is the one with the largest mean prevalence, which ClonEvol takes for the founding clone"

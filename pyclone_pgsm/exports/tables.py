@@ -4,7 +4,6 @@ from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.exports.answer import (
@@ -12,11 +11,10 @@ from pyclone_pgsm.exports.answer import (
     Answer,
     ExportOptions,
     Format,
-    long_table,
     note_exceptions,
-    write_table,
 )
 from pyclone_pgsm.files import replacing
+from pyclone_pgsm.tables import long_table, of_thing, write_table
 
 LOCI, CLUSTER = "loci.tsv", "cluster.tsv"
 PARQUET_FILES = ("mutations.parquet", "clusters.parquet", "left_out.parquet")
@@ -26,41 +24,38 @@ NO_INTERVALS = "intervals have no place in the format"
 def _write_pyclone(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     """Write ``loci.tsv``, with one row for each mutation and sample, and ``cluster.tsv``."""
     summary = answer.summary
-    loci = long_table(
-        answer,
-        answer.placed,
-        cluster_id=summary.labels,
-        cellular_prevalence=summary.mean,
-        cellular_prevalence_std=summary.std,
-        variant_allele_frequency=summary.vaf,
-    )
-    K, D = summary.cluster_mean.shape
-    clusters = pd.DataFrame(
-        {
-            "sample_id": np.repeat(np.array(summary.sample_ids, object), K),
-            "cluster_id": np.tile(np.arange(K), D),
-            "size": np.tile(summary.cluster_size, D),
-            "mean": summary.cluster_mean.T.ravel(),
-            "std": summary.cluster_std.T.ravel(),
-        }
-    )
-    write_table(loci, out / LOCI)
-    write_table(clusters, out / CLUSTER)
+    loci = {
+        "mutation_id": of_thing(summary.mutation_ids),
+        "sample_id": summary.sample_ids,
+        "cluster_id": of_thing(summary.labels),
+        "cellular_prevalence": summary.mean,
+        "cellular_prevalence_std": summary.std,
+        "variant_allele_frequency": summary.vaf,
+    }
+    answer.write_table(loci, out / LOCI)
+    clusters = {
+        "sample_id": of_thing(summary.sample_ids),
+        "cluster_id": np.arange(summary.num_clusters),
+        "size": summary.cluster_size,
+        "mean": summary.cluster_mean.T,
+        "std": summary.cluster_std.T,
+    }
+    write_table(long_table(summary.cluster_mean.T.shape, clusters), out / CLUSTER, quoted=False)
     return [*note_exceptions(answer, "no allele frequency, and the model's prevalence"), NO_INTERVALS]
 
 
 def _write_pyclone_vi(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     """Write one table, in which all mutations of a cluster have the prevalence of the cluster."""
     summary = answer.summary
-    table = long_table(
-        answer,
-        answer.placed,
-        cluster_id=summary.labels,
-        cellular_prevalence=answer.prevalence,
-        cellular_prevalence_std=summary.cluster_std[summary.labels],
-        cluster_assignment_prob=summary.assignment_prob,
-    )
-    write_table(table, out)
+    columns = {
+        "mutation_id": of_thing(summary.mutation_ids),
+        "sample_id": summary.sample_ids,
+        "cluster_id": of_thing(summary.labels),
+        "cellular_prevalence": answer.prevalence,
+        "cellular_prevalence_std": summary.cluster_std[summary.labels],
+        "cluster_assignment_prob": of_thing(summary.assignment_prob),
+    }
+    answer.write_table(columns, out)
     return [
         *note_exceptions(answer, OF_CLUSTER),
         "each mutation has the prevalence of its cluster, as PyClone-VI has it",

@@ -10,24 +10,15 @@ from pyclone_pgsm.exports.answer import (
     Answer,
     ExportOptions,
     Format,
-    long_table,
     note_exceptions,
     note_two_states,
-    write_table,
 )
 from pyclone_pgsm.files import write_file
+from pyclone_pgsm.tables import of_thing
 
 SSM, PARAMS = "tumour.ssm", "tumour.params.json"
 SSM_COLUMNS = ("id", "name", "var_reads", "total_reads", "var_read_prob")
 INPUT, CLUSTERS = "input.tsv", "clusters.tsv"
-CONIPHER_COLUMNS = (
-    "CASE_ID", "SAMPLE", "CHR", "POS", "REF", "ALT", "REF_COUNT", "VAR_COUNT", "DEPTH", "CLUSTER", "CCF_PHYLO",
-    "CCF_OBS", "MUT_COPY", "COPY_NUMBER_A", "COPY_NUMBER_B", "ACF", "PLOIDY",
-)  # fmt: skip
-METIENT_COLUMNS = (
-    "anatomical_site_index", "anatomical_site_label", "cluster_index", "character_index", "character_label", "ref",
-    "var", "var_read_prob", "site_category",
-)  # fmt: skip
 
 
 def _write_pairtree(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
@@ -72,39 +63,33 @@ def _write_phyclone(answer: Answer, out: Path, options: ExportOptions) -> list[s
     """
     data, summary = answer.observations, answer.summary
     ref, alt = answer.counts()
-    rows = np.arange(data.num_mutations)
-    reads = long_table(
-        answer,
-        rows,
-        ref_counts=ref,
-        alt_counts=alt,
-        major_cn=np.maximum(data.major_cn, 1),
-        minor_cn=data.minor_cn,
-        normal_cn=data.normal_cn,
-        tumour_content=data.tumour_content,
-        error_rate=np.where(np.isnan(data.error_rate), answer.error_rate, data.error_rate),
-    )
+    ids = {"mutation_id": of_thing(data.mutation_ids), "sample_id": data.sample_ids}
+    reads = ids | {
+        "ref_counts": ref,
+        "alt_counts": alt,
+        "major_cn": np.maximum(data.major_cn, 1),
+        "minor_cn": data.minor_cn,
+        "normal_cn": data.normal_cn,
+        "tumour_content": data.tumour_content,
+        "error_rate": np.where(np.isnan(data.error_rate), answer.error_rate, data.error_rate),
+    }
     labels = summary.labels.copy()
     labels[answer.outliers] = summary.num_clusters + np.arange(len(answer.outliers))
-    prevalence = np.where(np.isnan(answer.prevalence), summary.mean, answer.prevalence)
-    prob = np.zeros(len(labels)) if summary.outlier_prob is None else summary.outlier_prob
-    clusters = long_table(
-        answer,
-        rows,
-        cluster_id=labels,
-        cellular_prevalence=prevalence,
-        outlier_prob=prob,
-    )
-    chrom = np.array(answer.annotation("chrom"), object)
-    order = ["mutation_id", "cluster_id", "sample_id", "cellular_prevalence", "outlier_prob"]
+    clusters = {
+        "mutation_id": ids["mutation_id"],
+        "cluster_id": of_thing(labels),
+        "sample_id": data.sample_ids,
+        "cellular_prevalence": np.where(np.isnan(answer.prevalence), summary.mean, answer.prevalence),
+    }
+    chrom = answer.annotation("chrom")
     notes = []
     if all(chrom):
-        reads["chrom"] = clusters["chrom"] = np.repeat(chrom, data.num_samples)
-        order.insert(-1, "chrom")
+        reads["chrom"] = clusters["chrom"] = of_thing(chrom)
     else:
         notes.append("no column chrom: the chromosome of some mutations is not known")
-    write_table(reads, out / INPUT)
-    write_table(clusters[order], out / CLUSTERS)
+    clusters["outlier_prob"] = 0.0 if summary.outlier_prob is None else of_thing(summary.outlier_prob)
+    answer.write_table(reads, out / INPUT, with_outliers=True)
+    answer.write_table(clusters, out / CLUSTERS, with_outliers=True)
     if summary.outlier_prob is None:
         notes.append("outlier_prob is 0: the analysis had no outliers (--outlier-prob)")
     return [
@@ -138,25 +123,26 @@ def _write_conipher(answer: Answer, out: Path, options: ExportOptions) -> list[s
     samples = [name if name.startswith(case) else f"{case}_{name}" for name in data.sample_ids]
     if samples != data.sample_ids:
         notes.append(f"samples are named {case}_.., as CONIPHER wants their names to begin with CASE_ID")
-    table = long_table(
-        answer,
-        rows,
-        **{column: places[name] for column, name in zip(CONIPHER_COLUMNS[2:6], places)},
-        REF_COUNT=ref,
-        VAR_COUNT=alt,
-        DEPTH=ref + alt,
-        CLUSTER=answer.summary.labels + 1,
-        CCF_PHYLO=answer.prevalence,
-        CCF_OBS=seen / answer.mutant_copies,
-        MUT_COPY=seen,
-        COPY_NUMBER_A=data.major_cn,
-        COPY_NUMBER_B=data.minor_cn,
-        ACF=data.tumour_content,
-    )
-    table["CASE_ID"] = case
-    table["SAMPLE"] = np.tile(np.array(samples, object), len(rows))
-    table["PLOIDY"] = np.tile(answer.tumour_copies.mean(axis=0), len(rows))
-    write_table(table[list(CONIPHER_COLUMNS)], out)
+    columns = {
+        "CASE_ID": case,
+        "SAMPLE": samples,
+        "CHR": of_thing(places["chrom"]),
+        "POS": of_thing(places["pos"]),
+        "REF": of_thing(places["ref"]),
+        "ALT": of_thing(places["alt"]),
+        "REF_COUNT": ref,
+        "VAR_COUNT": alt,
+        "DEPTH": ref + alt,
+        "CLUSTER": of_thing(answer.summary.labels + 1),
+        "CCF_PHYLO": answer.prevalence,
+        "CCF_OBS": seen / answer.mutant_copies,
+        "MUT_COPY": seen,
+        "COPY_NUMBER_A": data.major_cn,
+        "COPY_NUMBER_B": data.minor_cn,
+        "ACF": data.tumour_content,
+        "PLOIDY": answer.tumour_copies.mean(axis=0),
+    }
+    answer.write_table(columns, out)
     return [
         *notes,
         *note_exceptions(answer, "0 reads, and CCF_OBS and MUT_COPY from the model's prevalence"),
@@ -167,7 +153,8 @@ def _write_conipher(answer: Answer, out: Path, options: ExportOptions) -> list[s
 
 def _write_metient(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     """Write the reads of each mutation at each anatomical site: every sample is a site, one is the primary tumour."""
-    rows, samples = answer.placed, answer.observations.sample_ids
+    data, labels = answer.observations, answer.summary.labels
+    samples = data.sample_ids
     primary = samples[0] if len(samples) == 1 else options.primary
     if primary is None:
         raise UsageError(
@@ -175,23 +162,23 @@ def _write_metient(answer: Answer, out: Path, options: ExportOptions) -> list[st
         )
     if primary not in samples:
         raise UsageError(f"`primary` {primary!r}: the samples are {', '.join(samples)}")
-    ref, alt = answer.counts()
-    table = long_table(
-        answer,
-        rows,
-        cluster_index=answer.summary.labels,
-        ref=ref,
-        var=alt,
-        var_read_prob=answer.variant_share,
-    ).rename(columns={"mutation_id": "character_label", "sample_id": "anatomical_site_label"})
-    table["anatomical_site_index"] = np.tile(np.arange(len(samples)), len(rows))
-    table["character_index"] = np.repeat(np.arange(len(rows)), len(samples))
-    table["site_category"] = np.where(table["anatomical_site_label"] == primary, "primary", "metastasis")
-    notes = []
-    if table["character_label"].str.contains(":").any():
-        table["character_label"] = table["character_label"].str.replace(":", "_")
+    names, notes = data.mutation_ids, []
+    if any(":" in names[t] for t in answer.placed):
+        names = [name.replace(":", "_") for name in names]
         notes.append("':' in names of mutations is '_': Metient's pictures cannot have it")
-    write_table(table[list(METIENT_COLUMNS)], out)
+    ref, alt = answer.counts()
+    columns = {
+        "anatomical_site_index": np.arange(len(samples)),
+        "anatomical_site_label": samples,
+        "cluster_index": of_thing(labels),
+        "character_index": of_thing(np.cumsum(labels >= 0) - 1),
+        "character_label": of_thing(names),
+        "ref": ref,
+        "var": alt,
+        "var_read_prob": answer.variant_share,
+        "site_category": ["primary" if name == primary else "metastasis" for name in samples],
+    }
+    answer.write_table(columns, out)
     return [
         *notes,
         *note_exceptions(answer, "0 reads"),

@@ -18,15 +18,13 @@ BYTES_PER_ROW = 600  # approximate memory for the numbers and texts of a row of 
 
 
 def _write_tables(simulation: Simulation, table: Path, truth: Path) -> None:
-    import pandas as pd
-
-    from pyclone_pgsm.analyses.tables import write_table
+    from pyclone_pgsm.tables import long_table, of_thing, write_table
 
     observations = simulation.observations
-    T, D = observations.has_data.shape
+    shape = observations.has_data.shape
     ids = {
-        "mutation_id": np.repeat(np.array(observations.mutation_ids, object), D),
-        "sample_id": np.tile(np.array(observations.sample_ids, object), T),
+        "mutation_id": of_thing(observations.mutation_ids),
+        "sample_id": observations.sample_ids,
     }
     numbers = (
         "ref_counts",
@@ -37,18 +35,18 @@ def _write_tables(simulation: Simulation, table: Path, truth: Path) -> None:
         "tumour_content",
         "error_rate",
     )
-    rows = {
+    columns = {
         **ids,
-        **{name: getattr(observations, name).ravel() for name in numbers},
-        **{name: np.repeat(np.array(texts, object), D) for name, texts in observations.annotations.items()},
+        **{name: getattr(observations, name) for name in numbers},
+        **{name: of_thing(texts) for name, texts in observations.annotations.items()},
     }
-    has_second = observations.subclonal_fraction.ravel() > 0
+    has_second = observations.subclonal_fraction > 0
     if has_second.any():
         for name in SUBCLONAL:
-            rows[name] = np.where(has_second, getattr(observations, name).ravel().astype(object), "")
-    write_table(pd.DataFrame(rows)[observations.has_data.ravel()], table)
-    true = {"cluster": np.repeat(simulation.cluster, D), "ccf": simulation.ccf.ravel()}
-    write_table(pd.DataFrame({**ids, **true}), truth)
+            columns[name] = np.where(has_second, getattr(observations, name).astype(object), "")
+    write_table(long_table(shape, columns)[observations.has_data.ravel()], table)
+    true = {"cluster": of_thing(simulation.cluster), "ccf": simulation.ccf}
+    write_table(long_table(shape, {**ids, **true}), truth)
 
 
 def write_simulation(

@@ -12,10 +12,11 @@ import pytest
 from small_runs import LEFT_OUT, run, tumour
 
 from pyclone_pgsm.analyses import run as analysis
-from pyclone_pgsm.analyses.tables import left_out_table, write_table
+from pyclone_pgsm.analyses.tables import left_out_table
 from pyclone_pgsm.errors import OutputError
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.posterior.summarize import Result
+from pyclone_pgsm.tables import write_table
 
 MUTATION_COLUMNS = [
     "mutation_id",

@@ -1,0 +1,54 @@
+"""Tables with a row for each mutation or cluster in each sample, and how tables are written."""
+
+import csv
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import ArrayLike, NDArray
+
+from pyclone_pgsm.files import replacing
+
+DIGITS = "%.6g"
+
+
+def long_table(
+    shape: tuple[int, ...], columns: Mapping[str, Any], things: NDArray[np.int64] | None = None
+) -> pd.DataFrame:
+    """Return a table with one row for each of T things, mutations or clusters, in each of D samples.
+
+    A column is (T, D), or what can be broadcast to this `shape`: (D,) if it depends on the sample only, (T, 1) if on
+    the thing only (:func:`of_thing`), or one value. The table has the `things` (n,), in this order; None: all of them.
+    """
+    chosen = slice(None) if things is None else things
+    arrays = {name: _as_array(values) for name, values in columns.items()}
+    return pd.DataFrame({name: np.broadcast_to(each, shape)[chosen].ravel() for name, each in arrays.items()})
+
+
+def of_thing(values: ArrayLike) -> NDArray:
+    """Return the (T, 1) column of (T,) values that each thing has in every sample."""
+    return _as_array(values)[:, np.newaxis]
+
+
+def _as_array(values: ArrayLike) -> NDArray:
+    return np.array(values, object) if isinstance(values, list) else np.asarray(values)
+
+
+def table_text(table: pd.DataFrame, quoted: bool = True) -> str:
+    """Return a table as tab-separated text; missing values are empty. Texts with a quotation mark are `quoted`."""
+    text: str = table.to_csv(
+        sep="\t",
+        index=False,
+        float_format=DIGITS,
+        lineterminator="\n",
+        quoting=csv.QUOTE_MINIMAL if quoted else csv.QUOTE_NONE,
+    )
+    return text
+
+
+def write_table(table: pd.DataFrame, path: Path, quoted: bool = True) -> None:
+    """Write the :func:`table_text` of a table."""
+    with replacing(path) as temporary:
+        temporary.write_text(table_text(table, quoted), encoding="utf-8", newline="")
