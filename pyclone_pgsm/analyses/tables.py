@@ -8,7 +8,6 @@ import pandas as pd
 
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.posterior.mixture import MixtureSummary
-from pyclone_pgsm.posterior.states import statuses
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.tables import long_table, of_thing
 
@@ -60,7 +59,7 @@ def cluster_table(summary: Summary) -> pd.DataFrame:
         "cellular_prevalence_upper": summary.cluster_upper,
         "prob_present": summary.cluster_prob_present,
         "prob_clonal": summary.cluster_prob_clonal,
-        "status": statuses(summary.cluster_prob_present, summary.cluster_prob_clonal),
+        "status": summary.cluster_status,
         "peaks": summary.cluster_peaks,
     }
     return long_table(summary.cluster_mean.shape, columns)
@@ -85,18 +84,19 @@ def mixture_table(summary: MixtureSummary) -> pd.DataFrame:
     equally many, else numbered. Other parameters are repeated in every row.
     """
     K, D = summary.num_clusters, len(summary.column_names)
-    table = {
-        "cluster_id": np.repeat(np.arange(K), D),
-        "dimension": np.tile(np.array(summary.column_names, object), K),
-        "size": np.repeat(summary.cluster_size, D),
+    columns = {
+        "cluster_id": of_thing(np.arange(K)),
+        "dimension": summary.column_names,
+        "size": of_thing(summary.cluster_size),
     }
     for name, values in summary.parameters.items():
         by_column = values.ndim > 1 and values.shape[1] == D
-        cells = values.reshape(K * D, -1) if by_column else np.repeat(values.reshape(K, -1), D, axis=0)
-        for j in range(cells.shape[1]):
-            end = summary.column_names[j] if cells.shape[1] == D else str(j + 1)
-            table[name if cells.shape[1] == 1 else f"{name}_{end}"] = cells[:, j]
-    return pd.DataFrame(table)
+        cells = values.reshape(K, D if by_column else 1, -1)
+        number = cells.shape[2]
+        for j in range(number):
+            end = summary.column_names[j] if number == D else str(j + 1)
+            columns[name if number == 1 else f"{name}_{end}"] = cells[:, :, j]
+    return long_table((K, D), columns)
 
 
 def left_out_table(left_out: Sequence[LeftOut]) -> pd.DataFrame:

@@ -16,7 +16,6 @@ from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.likelihoods.pyclone.likelihood import CHUNKS
 from pyclone_pgsm.likelihoods.pyclone.statistic import MOST_DEFERRED, SCALARS
 from pyclone_pgsm.posterior.convergence import Diagnostic, is_precision
-from pyclone_pgsm.posterior.states import absent_everywhere
 from pyclone_pgsm.posterior.summarize import Result
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.trace import Trace
@@ -145,7 +144,7 @@ def _summary_lines(summary: Summary, left_out: int) -> list[str]:
     if left_out:
         title += f"; {count_left_out(left_out)} (left_out.tsv)"
     sizes = summary.cluster_size.tolist()
-    marks = dict.fromkeys(absent_everywhere(summary.cluster_prob_present), "absent: probably artefacts")
+    marks = dict.fromkeys(summary.absent, "absent: probably artefacts")
     return [
         title,
         *cluster_lines(summary.sample_ids, sizes, cells, 18, "samples", marks),

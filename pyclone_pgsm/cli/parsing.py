@@ -119,7 +119,7 @@ def sampling_plan(context: typer.Context) -> tuple[Settings, Prior]:
 def result_options(context: typer.Context) -> ResultOptions:
     """Return the options for writing results from the options of a command."""
     from pyclone_pgsm.analyses.results import PAGES
-    from pyclone_pgsm.posterior.states import Thresholds
+    from pyclone_pgsm.posterior.states import Thresholds, checked_thresholds
     from pyclone_pgsm.posterior.summarize import check_criterion
 
     given = context.params
@@ -134,7 +134,7 @@ def result_options(context: typer.Context) -> ResultOptions:
         "pages": pages,
     }
     if "present_above" in given:
-        chosen["thresholds"] = Thresholds(given["present_above"], given["clonal_above"]).check()
+        chosen["thresholds"] = checked_thresholds(Thresholds(given["present_above"], given["clonal_above"]))
     return chosen
 
 

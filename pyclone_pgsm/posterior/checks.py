@@ -5,9 +5,10 @@ from collections.abc import Iterator, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.likelihoods.choice import Choice
-from pyclone_pgsm.posterior.states import SURE, absent_everywhere
+from pyclone_pgsm.posterior.states import SURE
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.tumour.model import ERROR_RATE, PRECISION, content_choice
 
@@ -79,10 +80,10 @@ def _misfits(summary: Summary) -> Iterator[str]:
 
 
 def _absent_clusters(summary: Summary) -> Iterator[str]:
-    for k in absent_everywhere(summary.cluster_prob_present):
-        size = int(summary.cluster_size[k])
+    for k in summary.absent:
+        size = count(int(summary.cluster_size[k]), "mutation")
         yield (
-            f"cluster {k} ({size:,} mutation{'' if size == 1 else 's'}) is absent from every sample: probably "
+            f"cluster {k} ({size}) is absent from every sample: probably "
             "artefacts; leave them out, or try --outlier-prob 0.05"
         )
 

@@ -25,7 +25,7 @@ from pyclone_pgsm.posterior.rows import (
     weighted_rows,
 )
 from pyclone_pgsm.posterior.stacking import weigh_chains
-from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
+from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds, checked_thresholds
 from pyclone_pgsm.posterior.traces import Traces, traces_of
 from pyclone_pgsm.posterior.tumour import summarise_tumour
 from pyclone_pgsm.ranges import check_choice
@@ -173,7 +173,7 @@ def summarize(
     are out of range, or the code of a likelihood's file fails.
     """
     check_criterion(criterion)
-    thresholds.check()
+    checked_thresholds(thresholds)
     trace.check_likelihood()
     trace.check()
     with blamed(trace.options.model.likelihood):

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.problems import count
-from pyclone_pgsm.posterior.states import Thresholds, trunk_state, trunks
+from pyclone_pgsm.posterior.states import CLONAL, SURE, Thresholds, statuses
 
 
 @dataclass(frozen=True)
@@ -97,19 +97,30 @@ class Summary:
         return len(self.cluster_size)
 
     @property
+    def cluster_status(self) -> NDArray[np.object_]:
+        """(K, D) names of the clusters' states (:func:`~pyclone_pgsm.posterior.states.statuses`)."""
+        return statuses(self.cluster_prob_present, self.cluster_prob_clonal)
+
+    @property
     def trunks(self) -> list[int]:
         """Clusters that are more probably than not clonal in every sample with data, the largest first."""
-        return trunks(self._clonal, self.cluster_size)
+        found = np.flatnonzero((self._clonal > 0.5).all(axis=1))
+        return found[np.argsort(-self.cluster_size[found], kind="stable")].tolist()
 
     @property
     def trunk_state(self) -> str:
         """Description of the first of :attr:`trunks`: ``clonal``, or ``probably clonal`` if that is uncertain."""
-        return trunk_state(self._clonal[self.trunks[0]])
+        return CLONAL if (self._clonal[self.trunks[0]] >= SURE).all() else f"probably {CLONAL}"
 
     @property
     def _clonal(self) -> NDArray[np.float64]:
         """`cluster_prob_clonal` of the samples in which some mutation has data: elsewhere it is only the prior's."""
         return self.cluster_prob_clonal[:, (self.depth > 0).any(axis=0)]
+
+    @property
+    def absent(self) -> list[int]:
+        """Clusters that are absent from every sample, probably artefacts."""
+        return np.flatnonzero((1.0 - self.cluster_prob_present >= SURE).all(axis=1)).tolist()
 
     @property
     def num_outliers(self) -> int:

@@ -10,7 +10,6 @@ from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.posterior.checks import doubtful
 from pyclone_pgsm.posterior.mixture import MixtureSummary
-from pyclone_pgsm.posterior.states import absent_everywhere, statuses
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.report.content import escaped, general, interval, number
 
@@ -82,11 +81,10 @@ def cluster_table(summary: Summary, data: Observations, colours: Sequence[str]) 
     columns += [Column("genes")] if any(genes) else []
     for name in summary.sample_ids:
         columns += [Column(f"prevalence in {name}", True), Column("status")]
-    state = statuses(summary.cluster_prob_present, summary.cluster_prob_clonal)
+    state = summary.cluster_status
     trunk = summary.trunks
-    absent = absent_everywhere(summary.cluster_prob_present)
     remarks = dict.fromkeys(trunk, "also clonal") | dict.fromkeys(trunk[:1], "trunk")
-    remarks |= dict.fromkeys(absent, "absent: probably artefacts")
+    remarks |= dict.fromkeys(summary.absent, "absent: probably artefacts")
 
     def cells(k: int) -> list[str]:
         row = [chooser(k, colours[k]), f"{summary.cluster_size[k]:,}", remarks.get(k, "")]

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
+from test_plots import make_summary
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.posterior.states import (
-    Thresholds,
-    absent_everywhere,
-    statuses,
-    trunk_state,
-    trunks,
-)
+from pyclone_pgsm.posterior.states import Thresholds, checked_thresholds, statuses
 
 
 def test_statuses():
@@ -25,18 +22,22 @@ def test_statuses():
 
 
 def test_trunk_is_the_largest_cluster_that_is_clonal_everywhere():
+    summary = make_summary(69, 2, 4)
     clonal = np.array([[0.9, 0.6], [0.51, 0.9], [0.99, 0.5], [0.0, 0.0]])
-    assert trunks(clonal, np.array([3, 7, 50, 9])) == [1, 0]
-    assert trunks(clonal[2:], np.array([50, 9])) == []
+    sizes = np.array([3, 7, 50, 9])
+    assert replace(summary, cluster_prob_clonal=clonal, cluster_size=sizes).trunks == [1, 0]
+    assert replace(summary, cluster_prob_clonal=clonal[2:], cluster_size=sizes[2:]).trunks == []
 
 
 def test_a_trunk_is_only_probably_clonal_where_a_status_is_uncertain():
-    assert trunk_state(np.array([0.8, 0.99])) == "clonal"
-    assert trunk_state(np.array([0.99, 0.79])) == "probably clonal"
+    summary = make_summary(9, 2, 1)
+    assert replace(summary, cluster_prob_clonal=np.array([[0.8, 0.99]])).trunk_state == "clonal"
+    assert replace(summary, cluster_prob_clonal=np.array([[0.99, 0.79]])).trunk_state == "probably clonal"
 
 
 def test_absent_everywhere():
-    assert absent_everywhere(np.array([[0.2, 0.1], [0.2, 0.21], [0.0, 0.0]])) == [0, 2]
+    present = np.array([[0.2, 0.1], [0.2, 0.21], [0.0, 0.0]])
+    assert replace(make_summary(9, 2, 3), cluster_prob_present=present).absent == [0, 2]
 
 
 @pytest.mark.parametrize(
@@ -52,8 +53,8 @@ def test_absent_everywhere():
 )
 def test_thresholds_that_cannot_be(thresholds, message):
     with pytest.raises(UsageError, match=message):
-        Thresholds(*thresholds).check()
+        checked_thresholds(Thresholds(*thresholds))
 
 
 def test_thresholds_that_can_be():
-    assert Thresholds(0.0, 0.999).check() == (0.0, 0.999)
+    assert checked_thresholds(Thresholds(0.0, 0.999)) == (0.0, 0.999)
