@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from pyclone_pgsm.posterior.rows import kept_rows, series_of
+from pyclone_pgsm.posterior.rows import kept_rows, quantities, series_of
 from pyclone_pgsm.ranges import check_path
 from pyclone_pgsm.sampling.convergence import summaries_of
 from pyclone_pgsm.sampling.monitor import SUMMARIES
@@ -50,9 +50,7 @@ def to_arviz(trace: Path | str, burn_in: int | None = None) -> Any:
         def table(name: str) -> np.ndarray:
             return np.array([series_of(opened.chains[k], name)[rows] for k, rows in chains])
 
-        options = opened.options
-        names = ("num_clusters", *options.first_prior.hyperparameters, *options.hyperparameters)
-        posterior = {name: table(name) for name in names}
+        posterior = {name: table(name) for name in quantities(opened) if name != "log_joint"}
         of_labels = np.array([[summaries_of(row) for row in opened.labels(k, rows)] for k, rows in chains])
         posterior |= {name: of_labels[:, :, j] for j, name in enumerate(SUMMARIES)}
         groups: dict[str, Any] = {"posterior": posterior, "sample_stats": {"lp": table("log_joint")}}

@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.plots import appearance, style
-from pyclone_pgsm.posterior.traces import LOGARITHMIC, Traces
+from pyclone_pgsm.posterior.traces import ALWAYS, LOGARITHMIC, Traces
 from pyclone_pgsm.sampling.diagnostics import FEWEST_DRAWS, split_rhat
 from pyclone_pgsm.tumour.base_measure import is_weight
 
 WIDTH, BESIDE, HEIGHT = 6.4, 0.9, 1.15
+TITLES = {"log_joint": "log joint", "num_clusters": "clusters"}
 BINS = 30
 MAX_HYPERPARAMETERS = 6
 MAX_IN_ROW = 8
@@ -29,38 +30,38 @@ def chain_traces(traces: Traces) -> Figure:
     The axes fit the values after the burn-in; values in the burn-in that lie outside are cut off. If there are many
     hyperparameters, those on which the chains agree the least are shown.
     """
-    num_chains, num_rows = traces.log_joint.shape
-    panels: list[tuple[str, NDArray]] = [
-        ("log joint", traces.log_joint),
-        ("clusters", traces.num_clusters),
-    ]
-    if traces.concentration is not None:
-        panels.append(("concentration", traces.concentration))
-    shown = _shown_hyperparameters(traces)
-    panels += [(name, traces.hyperparameters[name]) for name in shown]
+    num_chains, num_rows = traces.series["log_joint"].shape
+    always = [name for name in traces.series if name in ALWAYS]
+    hyperparameters = [name for name in traces.series if name not in ALWAYS]
+    shown = _least_agreed(traces, hyperparameters)
+    panels = [*always, *shown]
     subtitle = f"{count(num_chains, 'chain')} of {count(num_rows, 'saved iteration')}"
     if traces.burn_in:
         subtitle += f", the first {traces.burn_in:,} of them burn-in"
-    if len(shown) < len(traces.hyperparameters):
-        subtitle += f"; {len(shown)} of {len(traces.hyperparameters)} hyperparameters"
+    if len(shown) < len(hyperparameters):
+        subtitle += f"; {len(shown)} of {len(hyperparameters)} hyperparameters"
     left, gap, top = 1.0, 0.14, style.HEADER + (0.25 if num_chains <= MAX_IN_ROW else 0.39)
     figure = style.new_figure(
         left + WIDTH + 0.08 + BESIDE + 0.2, top + len(panels) * (HEIGHT + gap) + 0.4, "Chains", subtitle
     )
-    for i, (name, values) in enumerate(panels):
+    for i, name in enumerate(panels):
+        values = traces.series[name]
         axes = style.add_axes(figure, left, top + i * (HEIGHT + gap), WIDTH, HEIGHT)
         kind, _, sample = name.partition(":")
-        lines = [kind.replace("_", " "), *(style.short_names([sample], 16) if sample else [])]
+        lines = [
+            TITLES.get(kind, kind.replace("_", " ")),
+            *(style.short_names([sample], 16) if sample else []),
+        ]
         axes.set_ylabel("\n".join(lines), va="center")
         axes.yaxis.set_label_coords(-0.8 / WIDTH, 0.5)
         if kind in LOGARITHMIC:
             values = _logarithmic_axis(axes, values)
         else:
-            _linear_axis(axes, _kept(values, traces.burn_in), integer=name == "clusters")
+            _linear_axis(axes, _kept(values, traces.burn_in), integer=name == "num_clusters")
         axes.grid(True, axis="y", color=style.RULE, linewidth=0.6)
         _draw_chains(axes, traces, values)
         beside = style.add_axes(figure, left + WIDTH + 0.08, top + i * (HEIGHT + gap), BESIDE, HEIGHT)
-        _draw_histograms(beside, axes, _kept(values, traces.burn_in), integer=name == "clusters")
+        _draw_histograms(beside, axes, _kept(values, traces.burn_in), integer=name == "num_clusters")
         axes.tick_params(labelbottom=i == len(panels) - 1)
     axes.set_xlabel("iteration")
     beside.set_xlabel("after burn-in" if 0 < traces.burn_in < num_rows else "all", labelpad=14)
@@ -68,14 +69,13 @@ def chain_traces(traces: Traces) -> Figure:
     return figure
 
 
-def _shown_hyperparameters(traces: Traces) -> list[str]:
-    """Choose all hyperparameters, or those with the largest R-hat after the burn-in, weights of prevalences last."""
-    names = list(traces.hyperparameters)
+def _least_agreed(traces: Traces, names: list[str]) -> list[str]:
+    """Choose all of the names, or those with the largest R-hat after the burn-in, weights of prevalences last."""
     if len(names) <= MAX_HYPERPARAMETERS:
         return names
     disagreement = []
-    for values in traces.hyperparameters.values():
-        kept = _kept(values, traces.burn_in)
+    for name in names:
+        kept = _kept(traces.series[name], traces.burn_in)
         # only ranks matter to R-hat, and ranks are finite
         ranks = np.unique(kept, return_inverse=True)[1].reshape(kept.shape)
         disagreement.append(split_rhat(ranks) if kept.shape[1] >= FEWEST_DRAWS else 1.0)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.posterior.rows import gather, series_of
+from pyclone_pgsm.posterior.rows import gather, quantities, series_of
 from pyclone_pgsm.sampling.convergence import COCLUSTERING_LIMIT, ESS_LIMIT, RHAT_LIMIT, Rule, Verdict
 from pyclone_pgsm.sampling.diagnostics import FEWEST_DRAWS, effective_sample_size, split_rhat
 from pyclone_pgsm.sampling.monitor import Monitor
@@ -68,10 +68,8 @@ def diagnose(trace: Trace, rows: list[NDArray[np.int64]]) -> list[Diagnostic]:
     """Return the mean, interval, R-hat and effective sample size of every traced quantity."""
     found = []
     length = min(len(chosen) for chosen in rows)
-    for name in ("log_joint", "num_clusters", "concentration", *trace.options.traced):
+    for name in quantities(trace):
         pooled = gather(trace, rows, name)
-        if np.isnan(pooled).all():  # a prior without a concentration
-            continue
         is_hyperparameter = name in trace.options.hyperparameters
         grid = trace.data.allowed_values(name).grid if is_hyperparameter else ()
         if grid:
@@ -94,13 +92,12 @@ def diagnose(trace: Trace, rows: list[NDArray[np.int64]]) -> list[Diagnostic]:
 
 def monitor_of(trace: Trace) -> Monitor:
     """Return a monitor with all saved iterations of a trace."""
-    options = trace.options
-    names = (*options.first_prior.hyperparameters, *options.hyperparameters)
-    rule = Rule(frozenset(options.first_prior.hyperparameters), trace.data.immaterial_above)
-    monitor = Monitor(len(trace.data.names), len(trace.chains), names, rule)
+    names = quantities(trace)
+    rule = Rule(frozenset(trace.options.first_prior.hyperparameters), trace.data.immaterial_above)
+    monitor = Monitor(len(trace.data.names), len(trace.chains), names[2:], rule)
     for k, chain in enumerate(trace.chains):
         for rows in trace.blocks_of_rows(k):
-            series = {name: series_of(chain, name)[rows] for name in ("log_joint", "num_clusters", *names)}
+            series = {name: series_of(chain, name)[rows] for name in names}
             monitor.add_rows(k, chain.iteration[rows], series, trace.labels(k, rows), trace.watched(k, rows))
     return monitor
 

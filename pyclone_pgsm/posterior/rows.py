@@ -97,6 +97,12 @@ def outlier_share(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[np.flo
     return count / sum(map(len, rows))
 
 
+def quantities(trace: Trace) -> tuple[str, ...]:
+    """Return the names of all traced quantities."""
+    prior = trace.options.first_prior.hyperparameters
+    return ("log_joint", "num_clusters", *prior, *trace.options.hyperparameters)
+
+
 def series_of(chain: ChainTrace, name: str) -> NDArray[Any]:
     """Return (n,) values of a traced quantity in all rows of a chain."""
     found: NDArray[Any] = (

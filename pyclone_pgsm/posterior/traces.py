@@ -7,26 +7,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import TraceError
-from pyclone_pgsm.posterior.rows import series_of
+from pyclone_pgsm.posterior.rows import quantities, series_of
 from pyclone_pgsm.trace import Trace
 
+ALWAYS = ("log_joint", "num_clusters", "concentration")
+"""Quantities that pictures show in addition to hyperparameters of the likelihood."""
 LOGARITHMIC = ("precision", "error_rate")
 """Hyperparameters that are shown on a logarithmic axis."""
 
 
 @dataclass(frozen=True)
 class Traces:
-    """Traced quantities (C, I) in the I saved rows of each of C chains, of which the first `burn_in` are burn-in.
+    """Traced quantities in the I saved rows of each of C chains, of which the first `burn_in` are burn-in.
 
-    The concentration is None if the partition prior has none. The hyperparameters are those of the likelihood that are
-    inferred, for example ``precision`` (infinite for the binomial) or, for one sample, ``precision:SAMPLE``.
-    `iterations` (I,) has the iteration of each row.
+    `series` has the values (C, I) by name: those in :data:`ALWAYS`, but no concentration if the partition prior has
+    none, and the hyperparameters of the likelihood that are inferred, for example ``precision`` (infinite for the
+    binomial) or, for one sample, ``precision:SAMPLE``. `iterations` (I,) has the iteration of each row.
     """
 
-    log_joint: NDArray[np.float64]
-    num_clusters: NDArray[np.int64]
-    concentration: NDArray[np.float64] | None
-    hyperparameters: dict[str, NDArray[np.float64]]
+    series: dict[str, NDArray[Any]]
     burn_in: int
     iterations: NDArray[np.int64]
 
@@ -39,15 +38,6 @@ def traces_of(trace: Trace, burn_in: int | None) -> Traces:
     length = min(len(chain.iteration) for chain in chains)
     iterations = chains[0].iteration[:length]
     skip = trace.burn_in if burn_in is None else burn_in
-
-    def of_chains(name: str) -> NDArray[Any]:
-        return np.array([series_of(chain, name)[:length] for chain in chains])
-
-    return Traces(
-        log_joint=of_chains("log_joint"),
-        num_clusters=of_chains("num_clusters"),
-        concentration=of_chains("concentration") if trace.options.first_prior.hyperparameters else None,
-        hyperparameters={name: of_chains(name) for name in trace.options.hyperparameters},
-        burn_in=int(np.sum(iterations <= skip)),
-        iterations=iterations,
-    )
+    names = [name for name in quantities(trace) if name in (*ALWAYS, *trace.options.hyperparameters)]
+    series = {name: np.array([series_of(chain, name)[:length] for chain in chains]) for name in names}
+    return Traces(series, int(np.sum(iterations <= skip)), iterations)

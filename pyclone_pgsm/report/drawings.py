@@ -65,13 +65,8 @@ def coclustering_picture(labels: NDArray[np.int64], items: NDArray[np.int64], ma
 
 def chain_pictures(traces: Traces) -> list[tuple[str, str]]:
     """Return the names of traced quantities and a trace plot of each."""
-    series: dict[str, NDArray[Any]] = {
-        "log joint density": traces.log_joint,
-        "number of clusters": traces.num_clusters,
-    }
-    if traces.concentration is not None:
-        series["concentration"] = traces.concentration
-    series |= {name: values for name, values in traces.hyperparameters.items() if not is_weight(name)}
+    titles = {"log_joint": "log joint density", "num_clusters": "number of clusters"}
+    series = {titles.get(name, name): each for name, each in traces.series.items() if not is_weight(name)}
     return [(name, _course(name, values, traces)) for name, values in list(series.items())[:MOST_SERIES]]
 
 

@@ -79,14 +79,12 @@ def binary(T: int, D: int, K: int, probabilities: Any = 1.0) -> tuple[np.ndarray
 
 def make_traces() -> Traces:
     rng = np.random.default_rng(2)
-    return Traces(
-        log_joint=rng.normal(size=(2, 20)),
-        num_clusters=rng.integers(1, 5, (2, 20)),
-        concentration=rng.random((2, 20)),
-        hyperparameters={},
-        burn_in=10,
-        iterations=np.arange(1, 21),
-    )
+    series = {
+        "log_joint": rng.normal(size=(2, 20)),
+        "num_clusters": rng.integers(1, 5, (2, 20)),
+        "concentration": rng.random((2, 20)),
+    }
+    return Traces(series, burn_in=10, iterations=np.arange(1, 21))
 
 
 def subtitle(figure: Figure) -> str:

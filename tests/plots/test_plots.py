@@ -145,19 +145,19 @@ def make_traces(chains: int, rows: int, *, precision: bool = True, seed: int = 2
     noise = rng.normal(size=(3, chains, rows + 59))
     slow = np.array([[np.convolve(row, memory, "valid") for row in part] for part in noise]) * 0.44
     levels = np.array([50.0, 100, 200, 500, 1000, np.inf])
-    return Traces(
-        log_joint=-51234 - 9000 * settle + 8 * slow[0],
-        num_clusters=(9.5 + slow[1] + 300 * settle).astype(int),
-        concentration=np.exp(0.3 * slow[1]),
-        hyperparameters={
-            "precision": levels[np.clip(np.round(2.5 + slow[2]), 0, 5).astype(int)],
-            "error_rate": np.where(slow[1] > 0, 1e-4, 1e-3),
-        }
-        if precision
-        else {},
-        burn_in=rows // 2,
-        iterations=np.arange(1, rows + 1),
-    )
+    series = {
+        "log_joint": -51234 - 9000 * settle + 8 * slow[0],
+        "num_clusters": (9.5 + slow[1] + 300 * settle).astype(int),
+        "concentration": np.exp(0.3 * slow[1]),
+    }
+    if precision:
+        series["precision"] = levels[np.clip(np.round(2.5 + slow[2]), 0, 5).astype(int)]
+        series["error_rate"] = np.where(slow[1] > 0, 1e-4, 1e-3)
+    return Traces(series, burn_in=rows // 2, iterations=np.arange(1, rows + 1))
+
+
+def with_series(traces: Traces, **series: np.ndarray) -> Traces:
+    return replace(traces, series={**traces.series, **series})
 
 
 def texts(figure: Figure) -> list[str]:
@@ -344,7 +344,7 @@ def test_traces_of_any_burn_in(burn_in):
 
 def test_constant_traces_have_readable_axes():
     traces = make_traces(2, 20)
-    traces = replace(traces, concentration=np.ones((2, 20)), num_clusters=np.full((2, 20), 3))
+    traces = with_series(traces, concentration=np.ones((2, 20)), num_clusters=np.full((2, 20), 3))
     figure = chain_traces(traces)
     figure.canvas.draw()
     shown = [
@@ -359,16 +359,16 @@ def test_the_axes_of_traces_fit_what_follows_the_burn_in():
     traces = make_traces(3, 400)
     axes = chain_traces(traces).axes[0]
     low, high = axes.get_ylim()
-    kept = traces.log_joint[:, traces.burn_in :]
+    kept = traces.series["log_joint"][:, traces.burn_in :]
     assert low < kept.min()
     assert high > kept.max()
-    assert low > traces.log_joint[:, 0].max()
+    assert low > traces.series["log_joint"][:, 0].max()
 
 
 def test_an_infinite_precision_is_drawn_on_top_as_binomial():
     traces = make_traces(2, 60)
-    traces.hyperparameters["precision"][0, 5:9] = np.inf
-    traces.hyperparameters["precision"][1, 30] = np.inf
+    traces.series["precision"][0, 5:9] = np.inf
+    traces.series["precision"][1, 30] = np.inf
     figure = chain_traces(traces)
     axes = figure.axes[6]
     assert axes.get_ylabel() == "precision"
@@ -376,10 +376,8 @@ def test_an_infinite_precision_is_drawn_on_top_as_binomial():
     assert [label.get_text() for label in axes.get_yticklabels()][-1] == "binomial"
     top = axes.get_yticks()[-1]
     for c, line in enumerate(axes.lines):
-        np.testing.assert_array_equal(
-            line.get_ydata() == top, np.isinf(traces.hyperparameters["precision"][c])
-        )
-    all_binomial = chain_traces(replace(traces, hyperparameters={"precision": np.full((2, 60), np.inf)}))
+        np.testing.assert_array_equal(line.get_ydata() == top, np.isinf(traces.series["precision"][c]))
+    all_binomial = chain_traces(with_series(traces, precision=np.full((2, 60), np.inf)))
     assert all_binomial.axes[6].get_yticklabels()[-1].get_text() == "binomial"
     all_binomial.canvas.draw()
 
@@ -390,13 +388,13 @@ def test_hyperparameters_of_samples_have_panels_and_of_many_the_least_agreed_upo
     for d in (3, 7):
         values[f"precision:S{d}"][1] += 10
     values["precision:S3"][0, 40] = np.inf
-    figure = chain_traces(replace(make_traces(2, 60), hyperparameters=values))
+    figure = chain_traces(with_series(make_traces(2, 60, precision=False), **values))
     names = [axes.get_ylabel() for axes in figure.axes[6::2]]
     assert len(names) == 6
     assert {"precision\nS3", "precision\nS7"} <= set(names)
     assert "6 of 9 hyperparameters" in figure.texts[1].get_text()
     figure = chain_traces(
-        replace(make_traces(2, 60), hyperparameters={"precision:S0": values["precision:S0"]})
+        with_series(make_traces(2, 60, precision=False), **{"precision:S0": values["precision:S0"]})
     )
     assert figure.axes[6].get_ylabel() == "precision\nS0"
     assert "hyperparameters" not in figure.texts[1].get_text()

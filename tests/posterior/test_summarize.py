@@ -41,8 +41,9 @@ def chain(iterations: Any, log_joint: Any = None, precision: Any = None) -> Simp
 
 def fake(*chains: SimpleNamespace, burn_in: int = 2) -> Any:
     names = tuple(chains[0].hyperparameters)
+    prior = SimpleNamespace(hyperparameters=("concentration",))
     options = SimpleNamespace(
-        settings=SimpleNamespace(lengths=(10, burn_in)), hyperparameters=names, traced=names
+        settings=SimpleNamespace(lengths=(10, burn_in)), hyperparameters=names, first_prior=prior
     )
     data = SimpleNamespace(allowed_values=lambda name: values_of(name, 100, {"S1": Uncertain(0.7, 0.1)}))
     return SimpleNamespace(path="t.h5", chains=chains, options=options, burn_in=burn_in, data=data)
