@@ -8,11 +8,8 @@ from numpy.typing import NDArray
 from pyclone_pgsm.plots import appearance, style
 from pyclone_pgsm.plots.heatmaps import (
     BAR,
-    MAX_CLUSTERS,
     Frame,
     Scale,
-    cluster_rows_height,
-    draw_cluster_rows,
     draw_image,
     draw_scale,
     draw_strip,
@@ -33,15 +30,12 @@ def data_heatmap(values: NDArray[np.float64], summary: MixtureSummary) -> Figure
     Within a cluster, the most certain rows come first. Parameter "theta" (K, D) is the posterior mean of the
     probability of 1.
     """
-    sizes = summary.cluster_size
-    shown = appearance.largest_clusters(sizes, MAX_CLUSTERS)
-    frame = Frame.of(summary, shown)
+    frame = Frame(summary)
     subtitle = f"{summary.contents}; rows sorted by cluster, below the probability of 1 in each cluster"
-    if len(shown) < len(sizes):
-        subtitle += f", for the {len(shown)} largest"
-    height = cluster_rows_height(len(shown))
+    if len(frame.shown) < summary.num_clusters:
+        subtitle += f", for the {len(frame.shown)} largest"
     top, gap = style.HEADER + 0.1, 0.2
-    total = top + HEIGHT + gap + height + frame.below
+    total = top + HEIGHT + gap + frame.height + frame.below
     width = max(frame.total_width, style.title_width(subtitle))
     figure = style.new_figure(width, total, "Data and clusters", subtitle)
 
@@ -51,9 +45,9 @@ def data_heatmap(values: NDArray[np.float64], summary: MixtureSummary) -> Figure
     theta = Scale("Blues", 0, 1, "probability of 1")
     image = draw_image(axes, lines, theta)
     draw_scale(figure, image, theta.name, frame.left + frame.width, top, 2 * BAR)
-    draw_strip(frame.strip_axes(figure, top, HEIGHT), clusters, sizes)
+    draw_strip(frame.strip_axes(figure, top, HEIGHT), clusters, summary.cluster_size)
     _part_clusters(axes, clusters)
-    draw_cluster_rows(figure, frame, top + HEIGHT + gap, height, summary.parameters["theta"], theta)
+    frame.draw(figure, top + HEIGHT + gap, summary.parameters["theta"], theta)
     return figure
 
 

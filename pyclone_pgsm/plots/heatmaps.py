@@ -41,48 +41,40 @@ def cluster_means(values: NDArray[np.float64], summary: MixtureSummary) -> Figur
     `values` (T, D) are the data; the clusters have the parameter "mean" (K, D).
     """
     means = (summary.parameters["mean"] - values.mean(axis=0)) / column_scales(values)
-    shown = appearance.largest_clusters(summary.cluster_size, MAX_CLUSTERS)
+    frame = Frame(summary)
     subtitle = f"{summary.contents}; deviation from the mean of each column, in its standard deviations"
-    if len(shown) < summary.num_clusters:
-        subtitle += f"; the {len(shown)} largest"
-    end = max(float(np.quantile(np.abs(means[shown]), 0.99)), 1e-9)
+    if len(frame.shown) < summary.num_clusters:
+        subtitle += f"; the {len(frame.shown)} largest"
+    end = max(float(np.quantile(np.abs(means[frame.shown]), 0.99)), 1e-9)
     scale = Scale("RdBu_r", -end, end, "standard deviations")
-    frame = Frame.of(summary, shown)
-    top, height = style.HEADER + 0.1, cluster_rows_height(len(shown))
-    bar = max(BAR, min(height, 2 * BAR))
-    total = top + max(height + frame.below, bar + 0.15)
+    top = style.HEADER + 0.1
+    bar = max(BAR, min(frame.height, 2 * BAR))
+    total = top + max(frame.height + frame.below, bar + 0.15)
     figure = style.new_figure(
         max(frame.total_width, style.title_width(subtitle)), total, "Cluster means", subtitle
     )
-    image = draw_cluster_rows(figure, frame, top, height, means, scale)
+    image = frame.draw(figure, top, means, scale)
     draw_scale(figure, image, scale.name, frame.left + frame.width, top, bar)
     return figure
 
 
-@dataclass(frozen=True)
 class Frame:
-    """Layout of a heat map with one row per cluster, in inches: the columns begin at `left`, their names are `below`.
+    """Layout of a heat map with one row for each of the largest clusters, in inches, and the drawing of these rows.
 
-    `shown` (k,) are the clusters that have rows, with `labels`; there are no `names` if the columns are too many.
+    The columns begin at `left`, and their names are `below`. `shown` (k,) are the clusters that have rows, with
+    `labels`; there are no `names` if the columns are too many.
     """
 
-    summary: MixtureSummary
-    shown: NDArray[np.int64]
-    labels: list[str]
-    names: list[str]
-    left: float
-    width: float
-    below: float
-
-    @classmethod
-    def of(cls, summary: MixtureSummary, shown: NDArray[np.int64]) -> Frame:
-        """Return the frame for the clusters `shown`."""
+    def __init__(self, summary: MixtureSummary) -> None:
         num_columns = len(summary.column_names)
-        labels = [appearance.cluster_label(k, summary.cluster_size[k]) for k in shown]
-        names = style.short_names(summary.column_names) if num_columns <= MAX_NAMES else []
-        below = style.text_width(names, style.SMALL) + 0.25 if names else 0.4
-        left = style.text_width(labels, style.SMALL) + STRIP + 0.4
-        return cls(summary, shown, labels, names, left, float(np.clip(0.25 * num_columns, 1.6, 6.0)), below)
+        self.summary = summary
+        self.shown = appearance.largest_clusters(summary.cluster_size, MAX_CLUSTERS)
+        self.labels = [appearance.cluster_label(k, summary.cluster_size[k]) for k in self.shown]
+        self.names = style.short_names(summary.column_names) if num_columns <= MAX_NAMES else []
+        self.left = style.text_width(self.labels, style.SMALL) + STRIP + 0.4
+        self.width = float(np.clip(0.25 * num_columns, 1.6, 6.0))
+        self.height = len(self.shown) * (0.24 if len(self.shown) <= 12 else 0.16)
+        self.below = style.text_width(self.names, style.SMALL) + 0.25 if self.names else 0.4
 
     def strip_axes(self, figure: Figure, top: float, height: float) -> Axes:
         """Add axes at the left of the rows, for the colours of their clusters."""
@@ -93,26 +85,18 @@ class Frame:
         """Width of the figure, with the colour bar at the right."""
         return self.left + self.width + 1.0
 
-
-def cluster_rows_height(num_clusters: int) -> float:
-    """Return the height in inches of the rows of this number of clusters."""
-    return num_clusters * (0.24 if num_clusters <= 12 else 0.16)
-
-
-def draw_cluster_rows(
-    figure: Figure, frame: Frame, top: float, height: float, table: NDArray[np.float64], scale: Scale
-) -> AxesImage:
-    """Draw the rows of a `table` (K, D) of clusters, with their labels and colours and the columns' names."""
-    axes = style.add_axes(figure, frame.left, top, frame.width, height)
-    image = draw_image(axes, table[frame.shown], scale)
-    axes.set_yticks(range(len(frame.labels)), frame.labels)
-    axes.tick_params(axis="y", length=0, pad=2 + 72 * (STRIP + 0.05))
-    if frame.names:
-        axes.set_xticks(range(len(frame.names)), frame.names, rotation=90)
-    else:
-        axes.set_xlabel(f"{len(frame.summary.column_names):,} columns")
-    draw_strip(frame.strip_axes(figure, top, height), frame.shown, frame.summary.cluster_size)
-    return image
+    def draw(self, figure: Figure, top: float, table: NDArray[np.float64], scale: Scale) -> AxesImage:
+        """Draw the rows of a `table` (K, D) of clusters, with their labels and colours and the columns' names."""
+        axes = style.add_axes(figure, self.left, top, self.width, self.height)
+        image = draw_image(axes, table[self.shown], scale)
+        axes.set_yticks(range(len(self.labels)), self.labels)
+        axes.tick_params(axis="y", length=0, pad=2 + 72 * (STRIP + 0.05))
+        if self.names:
+            axes.set_xticks(range(len(self.names)), self.names, rotation=90)
+        else:
+            axes.set_xlabel(f"{len(self.summary.column_names):,} columns")
+        draw_strip(self.strip_axes(figure, top, self.height), self.shown, self.summary.cluster_size)
+        return image
 
 
 def draw_scale(figure: Figure, image: AxesImage, name: str, right: float, top: float, height: float) -> None:
