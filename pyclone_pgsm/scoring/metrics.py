@@ -2,6 +2,7 @@
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.special import entr
 
 
 def contingency(true: ArrayLike, found: ArrayLike) -> NDArray[np.int64]:
@@ -15,8 +16,7 @@ def contingency(true: ArrayLike, found: ArrayLike) -> NDArray[np.int64]:
 
 def entropy(counts: NDArray[np.int64]) -> float:
     """Return the entropy, in nats, of the shares given by counts."""
-    shares = counts[counts > 0] / counts.sum()
-    return float(-(shares * np.log(shares)).sum())
+    return float(entr(counts / counts.sum()).sum())
 
 
 def v_measure(true: ArrayLike, found: ArrayLike) -> float:
