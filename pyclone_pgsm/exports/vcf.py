@@ -58,7 +58,8 @@ def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
         found = [mutations.find(fields[0], fields[1], fields[3], alt) for alt in fields[4].split(",")]
         absent += all(t is None for t in found)
         written.append("\t".join(_annotated(answer, fields, found, columns)))
-    _save("\n".join(written) + "\n", out)
+    content = ("\n".join(written) + "\n").encode("latin-1")
+    write_file(out, _bgzip(content) if out.suffix in (".gz", ".bgz") else content)
     return [f"not in the result, and unchanged: {count(absent, 'record')} of {path}"] if absent else []
 
 
@@ -89,12 +90,6 @@ def _annotated(
             ]
         fields[column] = ":".join([values[place] for place in kept] + new)
     return fields
-
-
-def _save(text: str, out: Path) -> None:
-    """Write the VCF, in bgzip's format if its name ends in .gz or .bgz."""
-    content = text.encode("latin-1")
-    write_file(out, _bgzip(content) if out.suffix in (".gz", ".bgz") else content)
 
 
 def _bgzip(content: bytes) -> bytes:
