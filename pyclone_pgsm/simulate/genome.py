@@ -1,15 +1,12 @@
 """Positions of simulated mutations on the genome, and copy numbers of segments."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.genome import AUTOSOMES as NAMES
 from pyclone_pgsm.inputs.genome import LENGTHS
-from pyclone_pgsm.inputs.observations import SUBCLONAL
 
 MEGABASE = 1_000_000
 AUTOSOMES = tuple(LENGTHS["GRCh38"][name] // MEGABASE for name in NAMES)
@@ -32,41 +29,24 @@ def draw_loci(
     return chromosome, places - starts[chromosome] + 1
 
 
-@dataclass(frozen=True)
-class CopyNumbers:
-    """Copy numbers at T mutations before any event of a subclone, and their segments, each (T,)."""
-
-    major: NDArray[np.int64]
-    minor: NDArray[np.int64]
-    normal: NDArray[np.int64]
-    segment: NDArray[np.int64]
-
-    def columns(self, num_samples: int) -> dict[str, NDArray[Any]]:
-        """Return (T, D) copy-number columns of the observations, with a single state in every sample."""
-        shape = len(self.segment), num_samples
-        numbers = {"major_cn": self.major, "minor_cn": self.minor, "normal_cn": self.normal}
-        columns = {
-            name: np.repeat(each[:, np.newaxis], num_samples, axis=1) for name, each in numbers.items()
-        }
-        return columns | {name: np.zeros(shape, kind) for name, kind in SUBCLONAL.items()}
-
-
 def draw_copy_numbers(
     chromosome: NDArray[np.int64],
     position: NDArray[np.int64],
     megabases: Sequence[int],
     rng: np.random.Generator,
-) -> CopyNumbers:
-    """Draw copy numbers: each chromosome is cut into two segments, each with its own state."""
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Draw (T, 3) major, minor and normal copy numbers before any event of a subclone; return also the (T,) segments.
+
+    Each chromosome is cut into two segments, each with its own state.
+    """
     cut = rng.integers(1, np.array(megabases) * MEGABASE)
-    segment = (position > cut[chromosome]).astype(int)
-    copies = np.empty((len(megabases), 2, 2), np.int64)
+    part = (position > cut[chromosome]).astype(int)
+    states = np.empty((len(megabases), 2, 2), np.int64)
     for place in range(len(megabases)):
         table = AUTOSOME_STATES if place < len(AUTOSOMES) else X_STATES
-        copies[place] = rng.choice(np.array(list(table)), size=2, p=np.array(list(table.values())))
-    major, minor = copies[chromosome, segment].T
+        states[place] = rng.choice(np.array(list(table)), size=2, p=np.array(list(table.values())))
     normal = np.where(chromosome < len(AUTOSOMES), 2, 1)
-    return CopyNumbers(major, minor, normal, 2 * chromosome + segment)
+    return np.column_stack([states[chromosome, part], normal]), 2 * chromosome + part
 
 
 def draw_mutation_ids(

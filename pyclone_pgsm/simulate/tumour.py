@@ -24,11 +24,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.inputs.genome import CHROMOSOMES
-from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.inputs.observations import SUBCLONAL, Observations
 from pyclone_pgsm.simulate.genome import (
     AUTOSOMES,
     X_CHROMOSOME,
-    CopyNumbers,
     draw_copy_numbers,
     draw_loci,
     draw_mutation_ids,
@@ -65,13 +64,14 @@ class Simulation:
     """(D, 3) weights of the components of the learned base measure (near 0, near 1 and anywhere), if it was used."""
 
 
-def draw_genotypes(
-    major: NDArray[np.int64], minor: NDArray[np.int64], normal: NDArray[np.int64], rng: np.random.Generator
-) -> NDArray[np.int64]:
-    """Draw (T, 4) genotypes, uniformly from the states of the prior ``major``."""
-    genotype = np.empty((len(major), 4), np.int64)
-    copies, kind = np.unique(np.column_stack([major, minor, normal]), axis=0, return_inverse=True)
-    for k, numbers in enumerate(copies):
+def draw_genotypes(copies: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw (T, 4) genotypes, uniformly from the states of the prior ``major``.
+
+    `copies` (T, 3) are the major, minor and normal copy numbers.
+    """
+    genotype = np.empty((len(copies), 4), np.int64)
+    distinct, kind = np.unique(copies, axis=0, return_inverse=True)
+    for k, numbers in enumerate(distinct):
         members = np.flatnonzero(kind.reshape(-1) == k)
         states = np.array(genotype_states("major", *map(int, numbers)))
         genotype[members] = states[rng.integers(len(states), size=len(members))]
@@ -107,14 +107,20 @@ def draw_independent_prevalences(
 
 
 def _draw_events(
-    copies: CopyNumbers, options: SimulationOptions, rng: np.random.Generator
+    alleles: NDArray[np.int64],
+    segments: NDArray[np.int64],
+    options: SimulationOptions,
+    rng: np.random.Generator,
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Draw the (T, 2) events on the mutations' segments, 0 for none, and the (T,) clusters that have them."""
-    events, owner = np.zeros((len(copies.segment), 2), np.int64), np.zeros(len(copies.segment), np.int64)
-    for segment in np.unique(copies.segment):
-        members = np.flatnonzero(copies.segment == segment)
+    """Draw the (T, 2) events on the mutations' segments, 0 for none, and the (T,) clusters that have them.
+
+    `alleles` (T, 2) are the copies of the two alleles before the events.
+    """
+    events, owner = np.zeros((len(segments), 2), np.int64), np.zeros(len(segments), np.int64)
+    for segment in np.unique(segments):
+        members = np.flatnonzero(segments == segment)
         if rng.random() < options.subclonal:
-            events[members] = draw_event((copies.major[members[0]], copies.minor[members[0]]), rng)
+            events[members] = draw_event(alleles[members[0]], rng)
             owner[members] = rng.integers(1, options.clusters)
     return events, owner
 
@@ -149,16 +155,15 @@ def variant_share(
 
 
 def share_of_second_states(
-    drawn: SecondStates,
-    copies: NDArray[np.int64],
-    normal: NDArray[np.int64],
-    purity: NDArray,
-    error_rate: float,
+    drawn: SecondStates, copies: NDArray[np.int64], purity: NDArray, error_rate: float
 ) -> NDArray[np.float64]:
-    """Return (N, D) xi on segments with an event; `copies` (N,) are total copies in tumour cells without it."""
-    tumour = (1 - drawn.fraction) * copies[:, np.newaxis]
-    tumour += drawn.fraction * drawn.state.sum(axis=1)[:, np.newaxis]
-    mutant = purity * drawn.carriers / ((1 - purity) * normal[:, np.newaxis] + purity * tumour)
+    """Return (N, D) xi on segments with an event.
+
+    `copies` (N, 3) are the major, minor and normal copy numbers, the first two in tumour cells without the event.
+    """
+    tumour = (1 - drawn.fraction) * copies[:, :2].sum(axis=1, keepdims=True)
+    tumour += drawn.fraction * drawn.state.sum(axis=1, keepdims=True)
+    mutant = purity * drawn.carriers / ((1 - purity) * copies[:, 2:] + purity * tumour)
     return mutant * (1 - error_rate) + (1 - mutant) * error_rate
 
 
@@ -190,14 +195,10 @@ def simulate(options: SimulationOptions, rng: np.random.Generator) -> Simulation
     megabases = (*AUTOSOMES, X_CHROMOSOME) if mixed else AUTOSOMES
     chromosome, position = draw_loci(T, megabases, rng)
     if mixed:
-        copies = draw_copy_numbers(chromosome, position, megabases, rng)
+        copies, segments = draw_copy_numbers(chromosome, position, megabases, rng)
     else:
-        ones = np.ones(T, np.int64)
-        copies = CopyNumbers(ones, ones, 2 * ones, chromosome)
-    draws = [
-        draw_genotypes(copies.major, copies.minor, copies.normal, rng)
-        for _ in range(D if options.genotypes == BY_SAMPLE else 1)
-    ]
+        copies, segments = np.tile([1, 1, 2], (T, 1)), chromosome
+    draws = [draw_genotypes(copies, rng) for _ in range(D if options.genotypes == BY_SAMPLE else 1)]
     genotype = np.repeat(draws, D // len(draws), axis=0).swapaxes(0, 1)
     cluster = draw_clusters(options, rng)
     purity = options.by_sample("purity")
@@ -208,18 +209,20 @@ def simulate(options: SimulationOptions, rng: np.random.Generator) -> Simulation
         prevalence, weights = draw_independent_prevalences(options, rng)
     ccf = prevalence[cluster]
     share = variant_share(genotype, ccf, purity, options.error_rate)
-    columns: dict[str, Any] = copies.columns(D)
+    names = ("major_cn", "minor_cn", "normal_cn")
+    columns: dict[str, Any] = {name: np.repeat(copies[:, [c]], D, axis=1) for c, name in enumerate(names)}
+    columns |= {name: np.zeros((T, D), kind) for name, kind in SUBCLONAL.items()}
     if options.subclonal:
-        events, owner = _draw_events(copies, options, rng)
+        alleles = copies[:, :2]
+        events, owner = _draw_events(alleles, segments, options, rng)
         rows = np.flatnonzero(events.any(axis=1))
-        alleles = np.column_stack([copies.major, copies.minor])[rows]
         clusters = np.maximum(cluster[rows], 0)
-        drawn = draw_second_states(alleles, events[rows], owner[rows], clusters, prevalence, within, rng)
+        drawn = draw_second_states(
+            alleles[rows], events[rows], owner[rows], clusters, prevalence, within, rng
+        )
         genotype[rows] = 0
         ccf[rows] = drawn.ccf
-        share[rows] = share_of_second_states(
-            drawn, alleles.sum(axis=1), copies.normal[rows], purity, options.error_rate
-        )
+        share[rows] = share_of_second_states(drawn, copies[rows], purity, options.error_rate)
         _write_second_states(columns, rows, drawn)
     artefacts = cluster < 0
     genotype[artefacts] = 0
@@ -228,8 +231,7 @@ def simulate(options: SimulationOptions, rng: np.random.Generator) -> Simulation
     depth = 1 + rng.poisson(options.depth - 1, (T, D))
     alt = draw_alt_counts(depth, share, options.by_sample("precision"), rng)
     has_data = _draw_rows(options, rng)
-    names = [f"chr{name}" for name in CHROMOSOMES]
-    chrom = [names[number] for number in chromosome]
+    chrom = [f"chr{CHROMOSOMES[number]}" for number in chromosome]
     observations = Observations(
         mutation_ids=draw_mutation_ids(chrom, position, rng),
         sample_ids=[f"S{number}" for number in range(1, D + 1)],

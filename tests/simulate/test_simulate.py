@@ -157,8 +157,7 @@ def test_genotypes_are_those_of_the_prior() -> None:
     assert (simulation.genotype == simulation.genotype[:, :1]).all()
     of_samples = draw(**MIXED, genotypes="by-sample").genotype
     assert 0.1 < (of_samples != of_samples[:, :1]).any(axis=2)[:, 1].mean() < 0.9
-    same = [np.full(3000, copies) for copies in (2, 1, 2)]
-    drawn = draw_genotypes(*same, np.random.default_rng(0))
+    drawn = draw_genotypes(np.tile([2, 1, 2], (3000, 1)), np.random.default_rng(0))
     states, counts = np.unique(drawn, axis=0, return_counts=True)
     assert len(states) == 3
     assert (abs(counts - 1000) < 150).all()
@@ -302,10 +301,10 @@ def test_the_share_of_variant_reads_is_that_of_the_sampler() -> None:
     drawn = SecondStates(
         np.array([[2, 1]]), np.array([[0.4]]), np.array([[0.7]]), np.array([[0.4 * 2 + 0.3 * 1]])
     )
-    share = share_of_second_states(drawn, np.array([2]), np.array([2]), np.array([0.6]), 0.01)
+    share = share_of_second_states(drawn, np.array([[1, 1, 2]]), np.array([0.6]), 0.01)
     mutant = 0.6 * 1.1 / (0.4 * 2 + 0.6 * (0.6 * 2 + 0.4 * 3))
     assert share == pytest.approx(mutant * 0.99 + (1 - mutant) * 0.01)
-    exact = share_of_second_states(drawn, np.array([2]), np.array([2]), np.array([0.6]), 1e-12)
+    exact = share_of_second_states(drawn, np.array([[1, 1, 2]]), np.array([0.6]), 1e-12)
     state = TwoStates(2, 2, 3, first_mutant=2, other_mutant=1, share=0.4, is_strict=True, log_weight=0.0)
     mean, complement = np.empty(1), np.empty(1)
     share_of_the_sampler(np.array(state), 0.6, 1e-12, np.array([0.7]), mean, complement)

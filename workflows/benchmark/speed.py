@@ -249,11 +249,11 @@ def measure_grid() -> None:
 def whole_genome(rng: np.random.Generator) -> tuple[Observations, NDArray[np.int32]]:
     """A million mutations in one sample of purity 0.8 at depth 60; and their 10 true clusters."""
     T = MILLION
-    major, minor = np.array(FOUR_STATES)[rng.integers(len(FOUR_STATES), size=T)].T
-    normal = np.full(T, 2)
+    copies = np.column_stack([np.array(FOUR_STATES)[rng.integers(len(FOUR_STATES), size=T)], np.full(T, 2)])
+    major, minor, normal = copies.T
     cluster = rng.integers(10, size=T).astype(np.int32)
     prevalence = np.append(1.0, rng.random(9))
-    share = variant_share(draw_genotypes(major, minor, normal, rng), prevalence[cluster], 0.8, 0.001)
+    share = variant_share(draw_genotypes(copies, rng), prevalence[cluster], 0.8, 0.001)
     depth = rng.poisson(60, T)
     alt = draw_alt_counts(depth, share, np.inf, rng)
 
