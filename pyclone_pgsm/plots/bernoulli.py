@@ -36,8 +36,7 @@ def data_heatmap(values: NDArray[np.float64], summary: MixtureSummary) -> Figure
         subtitle += f", for the {len(frame.shown)} largest"
     top, gap = style.HEADER + 0.1, 0.2
     total = top + HEIGHT + gap + frame.height + frame.below
-    width = max(frame.total_width, style.title_width(subtitle))
-    figure = style.new_figure(width, total, "Data and clusters", subtitle)
+    figure = style.new_figure(frame.total_width, total, "Data and clusters", subtitle)
 
     order = np.lexsort([-summary.assignment_prob, summary.labels])
     lines, clusters = _lines(values[order], summary.labels[order])

@@ -39,7 +39,7 @@ def cluster_densities(summary: Summary) -> Figure:
     subtitle = f"{summary.contents}; each scaled to the same maximum; dots: means"
     if len(shown) < len(sizes):
         subtitle += f"; the {limit} largest"
-    total = max(left + columns * (width + gap), style.title_width(subtitle))
+    total = left + columns * (width + gap)
     figure = style.new_figure(
         total, style.HEADER + panel_rows * (height + title) + 0.17, "Cluster densities", subtitle
     )

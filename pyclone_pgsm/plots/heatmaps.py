@@ -50,9 +50,7 @@ def cluster_means(values: NDArray[np.float64], summary: MixtureSummary) -> Figur
     top = style.HEADER + 0.1
     bar = max(BAR, min(frame.height, 2 * BAR))
     total = top + max(frame.height + frame.below, bar + 0.15)
-    figure = style.new_figure(
-        max(frame.total_width, style.title_width(subtitle)), total, "Cluster means", subtitle
-    )
+    figure = style.new_figure(frame.total_width, total, "Cluster means", subtitle)
     image = frame.draw(figure, top, means, scale)
     draw_scale(figure, image, scale.name, frame.left + frame.width, top, bar)
     return figure

@@ -62,7 +62,7 @@ def cluster_sizes(summary: MixtureSummary) -> Figure:
     labels = [f"cluster {k}" for k in shown]
     left, gap, width = style.text_width(labels, style.SMALL) + 0.3, 0.75, 2.4
     top, height = style.HEADER + 0.05, max(0.7, len(shown) * 0.19)
-    total = max(left + 2 * width + gap + 0.25, style.title_width(subtitle))
+    total = left + 2 * width + gap + 0.25
     figure = style.new_figure(total, top + height + 0.55, "Cluster sizes and certainty", subtitle)
     colours = [appearance.cluster_colours(sizes)[k] for k in shown]
     rows = np.arange(len(shown))

@@ -243,16 +243,12 @@ def text_width(texts: Sequence[str], size: float) -> float:
     return max(renderer.get_text_width_height_descent(text, font, False)[0] for text in plain) / 72
 
 
-def title_width(subtitle: str) -> float:
-    """Return the smallest width in inches of a figure with this subtitle."""
-    return text_width([subtitle], TEXT) + 0.3
-
-
 # --- layout -------------------------------------------------------------------------------------------------
 
 
 def new_figure(width: float, height: float, title: str, subtitle: str) -> Figure:
-    """Make a white figure, its size in inches, on the Agg canvas, with a title and a subtitle."""
+    """Make a white figure, its size in inches, on the Agg canvas; it is wider if the subtitle needs that."""
+    width = max(width, text_width([subtitle], TEXT) + 0.3)
     figure = Figure(figsize=(width, height), dpi=DPI, facecolor="white")
     FigureCanvasAgg(figure)
     left = 0.15 / width
@@ -301,7 +297,7 @@ def triangle(
     in_corner = max(legend_width, legend_height) <= (side - 1) * step
     width = left + side * step + (0 if in_corner else legend_width)
     height = top + max(side * step, 0 if in_corner else legend_height) + below
-    figure = new_figure(max(width, title_width(subtitle)), height, title, subtitle)
+    figure = new_figure(width, height, title, subtitle)
     for i in range(1, len(names)):
         for j in range(i):
             axes = add_axes(figure, left + j * step, top + (i - 1) * step, panel, panel)
@@ -325,7 +321,7 @@ def histogram_above_rows(
     """
     left, top, gap = text_width(labels, SMALL) + 0.3, HEADER + 0.1, 0.15
     rows = max(0.5, len(labels) * (0.32 if len(labels) <= 12 else 0.19))
-    width = max(left + ROWS_WIDTH + right, title_width(subtitle))
+    width = left + ROWS_WIDTH + right
     figure = new_figure(width, top + histogram + gap + rows + 0.5, title, subtitle)
     above = add_axes(figure, left, top, ROWS_WIDTH, histogram)
     below = add_axes(figure, left, top + histogram + gap, ROWS_WIDTH, rows)
