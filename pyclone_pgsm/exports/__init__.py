@@ -1,23 +1,52 @@
 """Results in the formats of other tools; `FORMATS` contains them all."""
 
+from collections.abc import Callable
 from pathlib import Path
+from typing import NamedTuple
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.exports.answer import Answer, ExportOptions, Format
-from pyclone_pgsm.exports.clone_trees import CITUP, CLONEVOL, CTREE, REVOLVER
-from pyclone_pgsm.exports.maf import CBIOPORTAL, MAF
-from pyclone_pgsm.exports.tables import PARQUET, PYCLONE, PYCLONE_VI
-from pyclone_pgsm.exports.tree_builders import CONIPHER, METIENT, PAIRTREE, PHYCLONE
-from pyclone_pgsm.exports.vcf import VCF
+from pyclone_pgsm.exports import clone_trees, maf, tables, tree_builders, vcf
+from pyclone_pgsm.exports.answer import Answer, ExportOptions
 from pyclone_pgsm.files import check_new, make_folder, replacing_together
 from pyclone_pgsm.ranges import Effects, check_choice, check_effects
 
 __all__ = ["EFFECTS", "FORMATS", "Answer", "ExportOptions", "Format", "check_output", "export", "find_format"]
 
+
+class Format(NamedTuple):
+    """A format, the value of ``--format``, and how it is written.
+
+    `files` are the names of its files in the folder OUT; if empty, OUT is the only file. `write` returns lines on what
+    the format cannot represent. A result that has only outliers is rejected if `needs_clusters`.
+    """
+
+    name: str
+    files: tuple[str, ...]
+    write: Callable[[Answer, Path, ExportOptions], list[str]]
+    needs_clusters: bool = True
+
+
 _FORMATS = [
-    PYCLONE, PYCLONE_VI, PHYCLONE, PAIRTREE, CONIPHER, CTREE, REVOLVER, CLONEVOL, CITUP, METIENT, MAF, VCF, CBIOPORTAL,
-    PARQUET,
-]  # fmt: skip
+    Format("pyclone", (tables.LOCI, tables.CLUSTER), tables.write_pyclone, needs_clusters=False),
+    Format("pyclone-vi", (), tables.write_pyclone_vi),
+    Format(
+        "phyclone",
+        (tree_builders.INPUT, tree_builders.CLUSTERS),
+        tree_builders.write_phyclone,
+        needs_clusters=False,
+    ),
+    Format("pairtree", (tree_builders.SSM, tree_builders.PARAMS), tree_builders.write_pairtree),
+    Format("conipher", (), tree_builders.write_conipher),
+    Format("ctree", (), clone_trees.write_ctree),
+    Format("revolver", (), clone_trees.write_revolver),
+    Format("clonevol", (), clone_trees.write_clonevol),
+    Format("citup", (clone_trees.FREQ, clone_trees.CLUSTERS), clone_trees.write_citup),
+    Format("metient", (), tree_builders.write_metient),
+    Format("maf", (), maf.write_maf, needs_clusters=False),
+    Format("vcf", (), vcf.write_vcf, needs_clusters=False),
+    Format("cbioportal", (), maf.write_cbioportal, needs_clusters=False),
+    Format("parquet", tables.PARQUET_FILES, tables.write_parquet, needs_clusters=False),
+]
 FORMATS: dict[str, Format] = {each.name: each for each in _FORMATS}
 EFFECTS: Effects = {
     "patient": ("format", ("conipher", "ctree", "revolver")),

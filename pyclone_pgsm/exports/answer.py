@@ -1,6 +1,6 @@
 """The finished analysis from which formats are written, and functions that their writers share."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -99,19 +99,6 @@ class ExportOptions(NamedTuple):
     source: Path | None = None
     source_sample: str | None = None
     drivers: frozenset[str] = frozenset()
-
-
-class Format(NamedTuple):
-    """A format, the value of ``--format``, and how it is written.
-
-    `files` are the names of its files in the folder OUT; if empty, OUT is the only file. `write` returns lines on what
-    the format cannot represent. A result that has only outliers is rejected if `needs_clusters`.
-    """
-
-    name: str
-    files: tuple[str, ...]
-    write: Callable[[Answer, Path, ExportOptions], list[str]]
-    needs_clusters: bool = True
 
 
 def note_exceptions(

@@ -10,7 +10,6 @@ from pyclone_pgsm.exports.answer import (
     OF_CLUSTER,
     Answer,
     ExportOptions,
-    Format,
     is_driver,
     note_drivers,
     note_exceptions,
@@ -45,7 +44,7 @@ def _in_trunk(answer: Answer) -> tuple[NDArray[np.bool_], list[str]]:
     return np.isin(summary.labels, found[:1]), notes
 
 
-def _write_ctree(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
+def write_ctree(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     summary = answer.summary
     clonal, notes = _in_trunk(answer)
     columns = {
@@ -62,7 +61,7 @@ def _write_ctree(answer: Answer, out: Path, options: ExportOptions) -> list[str]
     return _notes(answer, *notes, *note_drivers(answer, options.drivers))
 
 
-def _write_revolver(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
+def write_revolver(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     rows, data = answer.placed, answer.observations
     clonal, notes = _in_trunk(answer)
     names = [name.translate(str.maketrans(":;", "__")) for name in data.sample_ids]
@@ -88,7 +87,7 @@ def _write_revolver(answer: Answer, out: Path, options: ExportOptions) -> list[s
     return _notes(answer, *notes, *note_drivers(answer, options.drivers))
 
 
-def _write_clonevol(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
+def write_clonevol(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     rows, data, labels = answer.placed, answer.observations, answer.summary.labels
     order = rows[np.argsort(labels[rows], kind="stable")]
     columns: dict[str, object] = {
@@ -107,16 +106,10 @@ def _write_clonevol(answer: Answer, out: Path, options: ExportOptions) -> list[s
     return _notes(answer, *notes, founding)
 
 
-def _write_citup(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
+def write_citup(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     rows = answer.placed
     values = ["\t".join(f"{value:.6g}" for value in row) for row in answer.prevalence[rows]]
     write_file(out / FREQ, ("\n".join(values) + "\n").encode())
     write_file(out / CLUSTERS, ("\n".join(map(str, answer.summary.labels[rows])) + "\n").encode())
     order = "names have no place in the format: rows and columns are in the order of mutations.tsv"
     return _notes(answer, order)
-
-
-CTREE = Format("ctree", (), _write_ctree)
-REVOLVER = Format("revolver", (), _write_revolver)
-CLONEVOL = Format("clonevol", (), _write_clonevol)
-CITUP = Format("citup", (FREQ, CLUSTERS), _write_citup)

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from pyclone_pgsm.errors import InputError, Problem
-from pyclone_pgsm.exports.answer import Answer, ExportOptions, Format
+from pyclone_pgsm.exports.answer import Answer, ExportOptions
 from pyclone_pgsm.exports.source import Mutations, given_source, samples_of
 from pyclone_pgsm.files import write_file
 from pyclone_pgsm.inputs.problems import FileProblems, count
@@ -93,7 +93,7 @@ def _annotate(
     return notes + ([f"columns of {path} replaced: {', '.join(replaced)}"] if replaced else [])
 
 
-def _write_maf(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
+def write_maf(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     summary = answer.summary
 
     def cells(t: int, d: int) -> Iterator[str]:
@@ -104,7 +104,7 @@ def _write_maf(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     return _annotate(answer, out, options, "maf", COLUMNS, cells)
 
 
-def _write_cbioportal(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
+def write_cbioportal(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     summary, data = answer.summary, answer.observations
     words = {CLONAL: "CLONAL", SUBCLONAL: "SUBCLONAL"}
     states = statuses(summary.prob_present, summary.prob_clonal)
@@ -130,7 +130,3 @@ def _write_cbioportal(answer: Answer, out: Path, options: ExportOptions) -> list
         *notes,
         "lower ends of intervals and clusters have no place among the ASCN columns (--format maf)",
     ]
-
-
-MAF = Format("maf", (), _write_maf, needs_clusters=False)
-CBIOPORTAL = Format("cbioportal", (), _write_cbioportal, needs_clusters=False)

@@ -10,7 +10,6 @@ from pyclone_pgsm.exports.answer import (
     OF_CLUSTER,
     Answer,
     ExportOptions,
-    Format,
     note_exceptions,
 )
 from pyclone_pgsm.files import replacing
@@ -21,7 +20,7 @@ PARQUET_FILES = ("mutations.parquet", "clusters.parquet", "left_out.parquet")
 NO_INTERVALS = "intervals have no place in the format"
 
 
-def _write_pyclone(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
+def write_pyclone(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     """Write ``loci.tsv``, with one row for each mutation and sample, and ``cluster.tsv``."""
     summary = answer.summary
     loci = {
@@ -44,7 +43,7 @@ def _write_pyclone(answer: Answer, out: Path, options: ExportOptions) -> list[st
     return [*note_exceptions(answer, "no allele frequency, and the model's prevalence"), NO_INTERVALS]
 
 
-def _write_pyclone_vi(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
+def write_pyclone_vi(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     """Write one table, in which all mutations of a cluster have the prevalence of the cluster."""
     summary = answer.summary
     columns = {
@@ -63,15 +62,10 @@ def _write_pyclone_vi(answer: Answer, out: Path, options: ExportOptions) -> list
     ]
 
 
-def _write_parquet(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
+def write_parquet(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     if find_spec("pyarrow") is None:
         raise UsageError("`format` parquet: needs pyarrow: pip install 'pyclone-pgsm[parquet]'")
     for name in PARQUET_FILES:
         with replacing(out / name) as part:
             answer.tables[name.replace(".parquet", ".tsv")].to_parquet(part, index=False, engine="pyarrow")
     return []
-
-
-PYCLONE = Format("pyclone", (LOCI, CLUSTER), _write_pyclone, needs_clusters=False)
-PYCLONE_VI = Format("pyclone-vi", (), _write_pyclone_vi)
-PARQUET = Format("parquet", PARQUET_FILES, _write_parquet, needs_clusters=False)

@@ -9,7 +9,6 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.exports.answer import (
     Answer,
     ExportOptions,
-    Format,
     note_exceptions,
     note_two_states,
 )
@@ -21,7 +20,7 @@ SSM_COLUMNS = ("id", "name", "var_reads", "total_reads", "var_read_prob")
 INPUT, CLUSTERS = "input.tsv", "clusters.tsv"
 
 
-def _write_pairtree(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
+def write_pairtree(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     """Write ``.ssm`` and ``.params.json``.
 
     ``var_read_prob`` is the probability that a read of a cell with the mutation shows it: mutant copies over the mean
@@ -55,7 +54,7 @@ def _write_pairtree(answer: Answer, out: Path, options: ExportOptions) -> list[s
     ]
 
 
-def _write_phyclone(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
+def write_phyclone(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     """Write PhyClone's input table, and the clusters from which it starts.
 
     Each mutation has a row for every sample, because PhyClone leaves out mutations that lack one. Each outlier is a
@@ -99,7 +98,7 @@ def _write_phyclone(answer: Answer, out: Path, options: ExportOptions) -> list[s
     ]
 
 
-def _write_conipher(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
+def write_conipher(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     """Write the input table of CONIPHER's tree building."""
     data, rows = answer.observations, answer.placed
     places = {name: np.array(answer.annotation(name), object) for name in ("chrom", "pos", "ref", "alt")}
@@ -151,7 +150,7 @@ def _write_conipher(answer: Answer, out: Path, options: ExportOptions) -> list[s
     ]
 
 
-def _write_metient(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
+def write_metient(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     """Write the reads of each mutation at each anatomical site: every sample is a site, one is the primary tumour."""
     data, labels = answer.observations, answer.summary.labels
     samples = data.sample_ids
@@ -184,9 +183,3 @@ def _write_metient(answer: Answer, out: Path, options: ExportOptions) -> list[st
         *note_exceptions(answer, "0 reads"),
         *note_two_states(answer, "var_read_prob is that of the mean copies of both states"),
     ]
-
-
-PAIRTREE = Format("pairtree", (SSM, PARAMS), _write_pairtree)
-PHYCLONE = Format("phyclone", (INPUT, CLUSTERS), _write_phyclone, needs_clusters=False)
-CONIPHER = Format("conipher", (), _write_conipher)
-METIENT = Format("metient", (), _write_metient)

@@ -8,7 +8,7 @@ import zlib
 from pathlib import Path
 
 from pyclone_pgsm.errors import InputError, Problem
-from pyclone_pgsm.exports.answer import Answer, ExportOptions, Format
+from pyclone_pgsm.exports.answer import Answer, ExportOptions
 from pyclone_pgsm.exports.source import Mutations, given_source, samples_of
 from pyclone_pgsm.files import write_file
 from pyclone_pgsm.inputs.mutations.vcf_header import FIXED, read_header
@@ -28,7 +28,7 @@ BLOCK = 65280  # bytes of a block of bgzip
 _DECLARED = tuple(line.partition(",")[0] + "," for line in HEADERS)
 
 
-def _write(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
+def write_vcf(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     path = given_source(options, "vcf", "VCF")
     problems = FileProblems(str(path))
     with unpacked(path, problems) as file:
@@ -104,6 +104,3 @@ def _block(content: bytes) -> bytes:
     size = struct.pack("<H", len(packed) + 25)
     head = bytes.fromhex("1f8b08040000000000ff060042430200") + size
     return head + packed + struct.pack("<II", zlib.crc32(content), len(content))
-
-
-VCF = Format("vcf", (), _write, needs_clusters=False)
