@@ -25,7 +25,6 @@ from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
 from scipy.spatial import KDTree
 
-from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.files import make_folder, write_file
 from pyclone_pgsm.plots.appearance import (
     GREYS,
@@ -416,11 +415,8 @@ def write_pictures(
 ) -> list[Path]:
     """Draw pictures, given by name, into a folder, and return the files ``<picture>.<format>``, picture by picture.
 
-    The formats are "png", "pdf" and "svg"; any other is a UsageError before anything is written.
+    The formats are "png", "pdf" and "svg".
     """
-    for suffix in formats:
-        if suffix not in _METADATA:
-            raise UsageError(f"picture format {suffix!r}: expected one of {', '.join(_METADATA)}")
     make_folder(folder)
     written = []
     for name, draw in pictures.items():

@@ -6,7 +6,6 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.errors import TraceError
 from pyclone_pgsm.posterior.rows import quantities, series_of
 from pyclone_pgsm.trace import Trace
 
@@ -30,14 +29,14 @@ class Traces:
     iterations: NDArray[np.int64]
 
 
-def traces_of(trace: Trace, burn_in: int | None) -> Traces:
-    """Return the traced quantities of all chains that have saved rows, cut to the length of the shortest."""
+def traces_of(trace: Trace, burn_in: int) -> Traces:
+    """Return the traced quantities of all chains that have saved rows, cut to the length of the shortest.
+
+    At least one chain must have rows.
+    """
     chains = [chain for chain in trace.chains if len(chain.iteration)]
-    if not chains:
-        raise TraceError(f"{trace.path}: no chain has a saved iteration: resume the trace")
     length = min(len(chain.iteration) for chain in chains)
     iterations = chains[0].iteration[:length]
-    skip = trace.burn_in if burn_in is None else burn_in
     names = [name for name in quantities(trace) if name in (*ALWAYS, *trace.options.hyperparameters)]
     series = {name: np.array([series_of(chain, name)[:length] for chain in chains]) for name in names}
-    return Traces(series, int(np.sum(iterations <= skip)), iterations)
+    return Traces(series, int(np.sum(iterations <= burn_in)), iterations)

@@ -14,7 +14,6 @@ from matplotlib.figure import Figure
 from PIL import Image
 from scipy.stats import multivariate_normal
 
-from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.plots import points
 from pyclone_pgsm.plots.appearance import GREYS, cluster_colours
 from pyclone_pgsm.plots.bernoulli import data_heatmap
@@ -153,13 +152,6 @@ def test_the_same_bytes_again(tmp_path: Path) -> None:
         [path.read_bytes() for path in example.write(tmp_path / name, "poisson")] for name in ("a", "b")
     )
     assert once == again
-
-
-def test_unknown_formats_are_refused_before_anything_is_written(tmp_path: Path) -> None:
-    example = Example(10, 2, 2)
-    with pytest.raises(UsageError, match=r"^picture format 'bmp': expected one of png, pdf, svg$"):
-        example.write(tmp_path / "plots", formats=["bmp"])
-    assert not (tmp_path / "plots").exists()
 
 
 def test_many_points_are_pixels_in_a_pdf(tmp_path: Path) -> None:
