@@ -10,11 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from pyclone_pgsm.errors import InputError, Problem
 from pyclone_pgsm.exports.answer import Answer, ExportOptions
 from pyclone_pgsm.exports.source import Mutations, given_source, samples_of
 from pyclone_pgsm.files import write_file
-from pyclone_pgsm.inputs.problems import FileProblems, count
+from pyclone_pgsm.inputs.problems import FileProblems, count, raise_any
 from pyclone_pgsm.inputs.text import open_text
 from pyclone_pgsm.posterior.states import CLONAL, SUBCLONAL, statuses
 
@@ -37,17 +36,16 @@ def _read(path: Path) -> tuple[list[str], list[str], list[list[str]]]:
         lines.pop()
     start = next((i for i, line in enumerate(lines) if not line.startswith("#")), len(lines))
     if start == len(lines):
-        raise InputError([Problem(str(path), "has no header; expected a MAF")])
+        raise problems.give_up("has no header; expected a MAF")
     header = lines[start].split("\t")
     for name in NEEDED:
         if name not in [each.lower() for each in header]:
-            message = f"this column is missing; the header has {len(header)} columns"
-            raise InputError([Problem(str(path), message, start + 1, name)])
+            problems.add(f"this column is missing; the header has {len(header)} columns", start + 1, name)
+            raise_any(problems)
     rows = [line.split("\t") for line in lines[start + 1 :]]
     for number, row in enumerate(rows, start=start + 2):
         if len(row) != len(header):
-            message = f"has {len(row)} columns, and the header {len(header)}"
-            raise InputError([Problem(str(path), message, number)])
+            raise problems.give_up(f"has {len(row)} columns, and the header {len(header)}", number)
     return lines[:start], header, rows
 
 

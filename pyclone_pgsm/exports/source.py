@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from pyclone_pgsm.errors import InputError, Problem, UsageError
+from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.exports.answer import Answer, ExportOptions
 from pyclone_pgsm.inputs.genome import chromosome
 from pyclone_pgsm.inputs.mutations.model import VariantFile, allele, mutation_id
@@ -42,8 +42,10 @@ def samples_of(
     raise_any(problems)
     found = {name: place[given] for name, given in chosen.items() if given in place}
     if not found:
-        message = f"none of its samples ({', '.join(names[:20])}) is in the result ({', '.join(wanted)}): "
-        raise InputError([Problem(str(path), message + "name it with `source` SAMPLE=FILE")])
+        raise problems.give_up(
+            f"none of its samples ({', '.join(names[:20])}) is in the result ({', '.join(wanted)}): name it with "
+            "`source` SAMPLE=FILE"
+        )
     return found
 
 

@@ -7,7 +7,6 @@ import struct
 import zlib
 from pathlib import Path
 
-from pyclone_pgsm.errors import InputError, Problem
 from pyclone_pgsm.exports.answer import Answer, ExportOptions
 from pyclone_pgsm.exports.source import Mutations, given_source, samples_of
 from pyclone_pgsm.files import write_file
@@ -37,9 +36,7 @@ def write_vcf(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     header = read_header(iter(enumerate(lines, start=1)), problems)
     start = header.line - 1
     if not header.samples:
-        raise InputError(
-            [Problem(str(path), "has no columns of samples, to which prevalences belong", header.line)]
-        )
+        raise problems.give_up("has no columns of samples, to which prevalences belong", header.line)
     names = lines[start].split("\t")
     given = [name.encode("latin-1").decode("utf-8", "replace") for name in header.samples]
     samples = samples_of(answer, path, options, given, header.tumours)
@@ -53,8 +50,7 @@ def write_vcf(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
         if len(fields) != len(names):
             if not line.strip():
                 continue
-            message = f"has {len(fields)} columns, and the header {len(names)}"
-            raise InputError([Problem(str(path), message, number)])
+            raise problems.give_up(f"has {len(fields)} columns, and the header {len(names)}", number)
         found = [mutations.find(fields[0], fields[1], fields[3], alt) for alt in fields[4].split(",")]
         absent += all(t is None for t in found)
         written.append("\t".join(_annotated(answer, fields, found, columns)))
