@@ -123,11 +123,6 @@ class Search:
         overlap, block = sums[OVERLAP] / self.num_draws, sums[BLOCK] / self.num_draws
         return loss_of(self.criterion, overlap, sums[CLUSTER], block, self.num_mutations)
 
-    @property
-    def expanded(self) -> NDArray[np.int64]:
-        """The partition as (N,) labels of the mutations."""
-        return self.labels[self.group]
-
     def best_draws(self) -> list[tuple[float, NDArray[np.int64]]]:
         """Return some draws as partitions of the items, with their expected losses, the smallest first."""
         found = []
@@ -241,4 +236,4 @@ def refine(search: Search, labels: NDArray[np.int64]) -> NDArray[np.int64]:
         return labels
     search.start_from(start)
     search.improve()
-    return search.expanded
+    return search.labels[search.group]
