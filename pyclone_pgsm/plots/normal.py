@@ -116,7 +116,7 @@ def _pairs(
             axes.yaxis.set_label_coords(-(left - 0.2) / side, 0.5)
 
     names = style.short_names(summary.column_names, int(max(32, 12 * side)))
-    return style.triangle(title, subtitle, names, legend, panel, left=left, below=0.5)
+    return style.triangle(title, subtitle, names, legend, panel, left)
 
 
 def _axis_ends(values: Values, summary: MixtureSummary) -> list[tuple[float, float]]:

@@ -98,7 +98,7 @@ def _pairs(summary: Summary, quantity: _Quantity, samples: NDArray[np.int64], su
         if panel >= NUMBERED_FROM:
             _number_clusters(axes, summary, *quantity.values[:, samples[[j, i]]].T)
 
-    figure = style.triangle(quantity.title, subtitle, names, legend, draw, left=left, below=0.5)
+    figure = style.triangle(quantity.title, subtitle, names, legend, draw, left)
     middle = ((len(samples) - 1) * (panel + style.GAP) - style.GAP) / 2
     width, height = figure.get_size_inches()
     look: dict[str, Any] = {"fontsize": style.TEXT, "color": style.SOFT, "ha": "center", "va": "center"}

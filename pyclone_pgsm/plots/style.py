@@ -281,21 +281,19 @@ def triangle(
     names: Sequence[str],
     legend: Legend,
     draw: Callable[[Axes, int, int], None],
-    *,
     left: float,
-    below: float,
 ) -> Figure:
     """Make a triangle of panels, one for each pair of quantities, with the legend in the empty corner if it fits.
 
     `names` are those of the quantities; `draw` fills the axes of a panel, given the indices of the quantities on x and
-    y; `left` and `below` are margins in inches.
+    y; `left` is the left margin in inches.
     """
     side, panel = len(names) - 1, panel_side(len(names))
     step, top = panel + GAP, HEADER + 0.05
     legend_width, legend_height = legend_size(legend[1])
     in_corner = max(legend_width, legend_height) <= (side - 1) * step
     width = left + side * step + (0 if in_corner else legend_width)
-    height = top + max(side * step, 0 if in_corner else legend_height) + below
+    height = top + max(side * step, 0 if in_corner else legend_height) + 0.5
     figure = new_figure(width, height, title, subtitle)
     for i in range(1, len(names)):
         for j in range(i):
