@@ -15,7 +15,7 @@ from pyclone_pgsm.inputs.observations import count_left_out
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.likelihoods.pyclone.likelihood import CHUNKS
 from pyclone_pgsm.likelihoods.pyclone.statistic import MOST_DEFERRED, SCALARS
-from pyclone_pgsm.posterior.convergence import Diagnostic, is_precision
+from pyclone_pgsm.posterior.convergence import Diagnostic
 from pyclone_pgsm.posterior.summarize import Result
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.trace import Trace
@@ -109,25 +109,22 @@ class TumourAnalysis(Analysis[TumourData, Summary]):
 
 
 def _inferred_lines(diagnostics: Sequence[Diagnostic]) -> Iterator[str]:
-    yield from (_precision_line(d) for d in diagnostics if is_precision(d.name))
-    for d in diagnostics:
-        if d.name.startswith("tumour_content:"):
-            sample = d.name.partition(":")[2]
-            yield f"tumour content of {sample}: {d.mean:.3g} (95 % interval {d.lower:.3g} to {d.upper:.3g})"
-    for d in diagnostics:
-        if d.name == "error_rate":
-            yield f"error rate: {d.mean:g} (95 % interval {d.lower:g} to {d.upper:g})"
-
-
-def _precision_line(diagnostic: Diagnostic) -> str:
-    def text(value: float) -> str:
-        return "binomial" if math.isinf(value) else f"{value:.0f}"
-
-    sample = diagnostic.name.partition(":")[2]
-    return (
-        f"overdispersion{' of ' + sample if sample else ''}: precision {text(diagnostic.mean)} "
-        f"(95 % interval {text(diagnostic.lower)} to {text(diagnostic.upper)})"
-    )
+    for wanted in ("precision", "tumour_content", "error_rate"):
+        for d in diagnostics:
+            kind, _, sample = d.name.partition(":")
+            if kind != wanted:
+                continue
+            of_sample = f" of {sample}" if sample else ""
+            if kind == "precision":
+                mean, lower, upper = (
+                    "binomial" if math.isinf(value) else f"{value:.0f}"
+                    for value in (d.mean, d.lower, d.upper)
+                )
+                yield f"overdispersion{of_sample}: precision {mean} (95 % interval {lower} to {upper})"
+            elif kind == "tumour_content":
+                yield f"tumour content{of_sample}: {d.mean:.3g} (95 % interval {d.lower:.3g} to {d.upper:.3g})"
+            else:
+                yield f"error rate: {d.mean:g} (95 % interval {d.lower:g} to {d.upper:g})"
 
 
 def _summary_lines(summary: Summary, left_out: int) -> list[str]:

@@ -42,11 +42,6 @@ class Diagnostic:
     ess: float
 
 
-def is_precision(name: str) -> bool:
-    """Whether a hyperparameter is a precision: ``precision`` or ``precision:SAMPLE``."""
-    return name.partition(":")[0] == "precision"
-
-
 def cell_quantiles(
     draws: NDArray[np.float64], values: Sequence[float], probabilities: Sequence[float]
 ) -> NDArray[np.float64]:
