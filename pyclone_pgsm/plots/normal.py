@@ -120,14 +120,18 @@ def _pairs(
 
 
 def _axis_ends(values: Values, summary: MixtureSummary) -> list[tuple[float, float]]:
-    """Return the ends of the axis of each column, with room for the rows and most of the ellipses."""
+    """Return the ends of the axis of each column, with room for the rows and most of the ellipses.
+
+    The ellipses of minor clusters are not considered.
+    """
     if not summary.parameters:
         return [points.limits(column) for column in values.T]
-    mean, covariance = summary.parameters["mean"], summary.parameters["covariance"]
-    return [
-        points.limits(column, *points.spans(summary, mean[:, j], covariance[:, j, j]))
-        for j, column in enumerate(values.T)
-    ]
+    large = ~appearance.minor_clusters(summary.cluster_size)
+    mean, covariance = summary.parameters["mean"][large], summary.parameters["covariance"][large]
+    reach = 2 * np.sqrt(np.diagonal(covariance, axis1=1, axis2=2))
+    low = (mean - reach).min(axis=0, initial=np.inf)
+    high = (mean + reach).max(axis=0, initial=-np.inf)
+    return [points.limits(*each) for each in zip(values.T, low, high)]
 
 
 def _shade(

@@ -4,7 +4,7 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.collections import PolyCollection
 from matplotlib.colors import to_rgba_array
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from pyclone_pgsm.plots import appearance, style
 from pyclone_pgsm.posterior.mixture import MixtureSummary
@@ -22,17 +22,15 @@ DARKER = 0.7
 # --- axes ---------------------------------------------------------------------------------------------------
 
 
-def limits(
-    values: NDArray[np.float64], low: ArrayLike = np.inf, high: ArrayLike = -np.inf
-) -> tuple[float, float]:
+def limits(values: NDArray[np.float64], low: float = np.inf, high: float = -np.inf) -> tuple[float, float]:
     """Return the ends of an axis for the values, with a small margin.
 
     The axis also includes the range from `low` to `high`, as far as `MOST_BEYOND` allows.
     """
     first, last = float(values.min()), float(values.max())
     beyond = MOST_BEYOND * (last - first)
-    first = min(first, max(float(np.min(low)), first - beyond))
-    last = max(last, min(float(np.max(high)), last + beyond))
+    first = min(first, max(low, first - beyond))
+    last = max(last, min(high, last + beyond))
     margin = 0.04 * (last - first)
     if margin <= 1e-12 * max(abs(first), abs(last)):
         margin = 0.5 * max(abs(first), abs(last)) or 1.0
@@ -75,15 +73,6 @@ def draw_points(axes: Axes, summary: MixtureSummary, x: NDArray[np.float64], y: 
     diameter = float(np.clip(10 * len(rows) ** -0.22, 1.0, 6))
     sizes, labels = summary.cluster_size, summary.labels[rows]
     style.draw_points(axes, sizes, labels, x[rows], y[rows], diameter, dense=0.6)
-
-
-def spans(
-    summary: MixtureSummary, means: NDArray[np.float64], variances: NDArray[np.float64]
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the ends, 2 sd from the mean, of the clusters that are not minor; `means` and `variances` are (K,)."""
-    large = ~appearance.minor_clusters(summary.cluster_size)
-    reach = 2 * np.sqrt(variances[large])
-    return means[large] - reach, means[large] + reach
 
 
 def draw_ellipses(

@@ -175,6 +175,14 @@ def test_few_rows_all_alike(tmp_path: Path, rows: int, columns: int) -> None:
         assert path.exists()
 
 
+@pytest.mark.parametrize("columns", [1, 2, 5])
+def test_each_row_may_be_a_cluster_of_its_own(tmp_path: Path, columns: int) -> None:
+    """All clusters are minor then."""
+    example = Example(30, columns, 30)
+    for path in example.write(tmp_path, density=example.density):
+        assert path.exists()
+
+
 @pytest.mark.parametrize(("columns", "clusters"), [(1, 70), (2, 2), (2, 40), (3, 2), (12, 70)])
 def test_nothing_is_drawn_beyond_the_edges(columns: int, clusters: int) -> None:
     example = Example(300, columns, clusters)
@@ -236,8 +244,8 @@ def test_shaded_regions_hold_their_parts_of_the_rows() -> None:
 def test_axes_reach_for_ellipses_but_not_far() -> None:
     values = np.array([0.0, 10.0])
     assert points.limits(values) == pytest.approx((-0.4, 10.4))
-    assert points.limits(values, [3], [11]) == pytest.approx((-0.44, 11.44))
-    assert points.limits(values, [-1e9], [1e9]) == pytest.approx((-1.5 - 0.52, 11.5 + 0.52))
+    assert points.limits(values, 3, 11) == pytest.approx((-0.44, 11.44))
+    assert points.limits(values, -1e9, 1e9) == pytest.approx((-1.5 - 0.52, 11.5 + 0.52))
     assert points.limits(np.array([3.0])) == (1.5, 4.5)
     assert points.limits(np.zeros(2)) == (-1, 1)
 
