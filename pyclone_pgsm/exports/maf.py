@@ -32,6 +32,7 @@ def _read(path: Path) -> tuple[list[str], list[str], list[list[str]]]:
     problems = FileProblems(str(path))
     with open_text(path, problems, "a MAF") as text:
         lines = text.read().split("\n")
+    raise_any(problems)
     if lines and lines[-1] == "":
         lines.pop()
     start = next((i for i, line in enumerate(lines) if not line.startswith("#")), len(lines))
@@ -41,7 +42,7 @@ def _read(path: Path) -> tuple[list[str], list[str], list[list[str]]]:
     for name in NEEDED:
         if name not in [each.lower() for each in header]:
             problems.add(f"this column is missing; the header has {len(header)} columns", start + 1, name)
-            raise_any(problems)
+    raise_any(problems)
     rows = [line.split("\t") for line in lines[start + 1 :]]
     for number, row in enumerate(rows, start=start + 2):
         if len(row) != len(header):

@@ -472,6 +472,13 @@ def test_refused(result: Result, tmp_path: Path) -> None:
         InputError, match=r"broken\.maf, row 1, column start_position: this column is missing"
     ):
         result.export("maf", tmp_path / "o", source=tmp_path / "broken.maf")
+    latin = tmp_path / "latin.maf"
+    latin.write_bytes(
+        maf(result, tmp_path / "in.maf").read_text().replace("\t", "\tGène", 1).encode("latin-1")
+    )
+    with pytest.raises(InputError, match=r"latin\.maf, row \d+: .*not UTF-8"):
+        result.export("maf", tmp_path / "o", source=latin)
+    assert not (tmp_path / "o").exists()
     (tmp_path / "broken.vcf").write_text("##fileformat=VCFv4.2\n")
     with pytest.raises(InputError, match="ends without a line of column names"):
         result.export("vcf", tmp_path / "o", source=tmp_path / "broken.vcf")
