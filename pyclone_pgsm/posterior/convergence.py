@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.posterior.rows import gather, quantities, series_of
 from pyclone_pgsm.sampling.convergence import COCLUSTERING_LIMIT, ESS_LIMIT, RHAT_LIMIT, Rule, Verdict
-from pyclone_pgsm.sampling.diagnostics import FEWEST_DRAWS, effective_sample_size, split_rhat
+from pyclone_pgsm.sampling.diagnostics import effective_sample_size, split_rhat
 from pyclone_pgsm.sampling.monitor import Monitor
 from pyclone_pgsm.trace import Trace
 
@@ -74,13 +74,9 @@ def diagnose(trace: Trace, rows: list[NDArray[np.int64]]) -> list[Diagnostic]:
         else:
             lower, upper = np.quantile(pooled, [0.025, 0.975], method="inverted_cdf")
         mean = float(np.median(pooled)) if is_hyperparameter else float(pooled.mean())
-        rhat = ess = math.nan
-        if length >= FEWEST_DRAWS:
-            equal = [chosen[-length:] for chosen in rows]
-            table = gather(trace, equal, name).reshape(len(rows), length)
-            if np.isinf(table).any():  # only ranks matter to R-hat
-                table = np.unique(table, return_inverse=True)[1].reshape(table.shape).astype(float)
-            rhat, ess = split_rhat(table), effective_sample_size(table)
+        equal = [chosen[len(chosen) - length :] for chosen in rows]
+        table = gather(trace, equal, name).reshape(len(rows), length)
+        rhat, ess = split_rhat(table), effective_sample_size(table)
         found.append(Diagnostic(name, mean, float(lower), float(upper), rhat, ess))
     return found
 

@@ -235,24 +235,9 @@ def _checks_of(kept: Sequence[Draws], rule: Rule) -> Iterator[QuantityCheck]:
         yield _check_of(WATCHED, np.array([chain.watched[:, column] for chain in kept], float), True)
 
 
-def _ordered(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Replace values by their ranks if any is infinite: only ranks matter."""
-    if np.isinf(values).any():
-        return np.unique(values, return_inverse=True)[1].reshape(values.shape).astype(float)
-    return values
-
-
 def _check_of(name: str, values: NDArray[np.float64], is_required: bool) -> QuantityCheck:
-    if values.shape[1] < FEWEST_DRAWS:
-        return QuantityCheck(name, np.nan, np.nan, np.nan, is_required)
-    table = _ordered(values)
-    return QuantityCheck(
-        name,
-        split_rhat(table),
-        effective_sample_size(table),
-        tail_effective_sample_size(table),
-        is_required,
-    )
+    rhat, bulk, tail = split_rhat(values), effective_sample_size(values), tail_effective_sample_size(values)
+    return QuantityCheck(name, rhat, bulk, tail, is_required)
 
 
 def _holds(kept: Sequence[Draws], rule: Rule) -> bool:

@@ -2,7 +2,11 @@
 
 Vehtari, Gelman, Simpson, Carpenter & Bürkner 2021, Bayesian Analysis 16, 667: "Rank-normalization, folding,
 and localization: an improved R-hat for assessing convergence of MCMC".
+
+Values may be infinite. All diagnostics are NaN for chains of fewer than :data:`FEWEST_DRAWS` draws.
 """
+
+import math
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -21,7 +25,10 @@ def split_rhat(x: ArrayLike) -> float:
     It is close to 1 for chains that explore the same distribution; 1.01 is the authors' limit. It is 1 if all values
     are equal up to rounding, and infinite if the halves of the chains are stuck at different values.
     """
-    halves = _split(_checked(x))
+    x = _checked(x)
+    if x.shape[1] < FEWEST_DRAWS:
+        return math.nan
+    halves = _split(x)
     folded = np.abs(halves - np.median(halves))
     return max(_rhat(_normal_scores(halves)), _rhat(_normal_scores(folded)))
 
@@ -33,7 +40,10 @@ def effective_sample_size(x: ArrayLike) -> float:
     than independent ones. It is S if all values are equal up to rounding, and about the number of chains if each is
     stuck at a value of its own.
     """
-    halves = _split(_checked(x))
+    x = _checked(x)
+    if x.shape[1] < FEWEST_DRAWS:
+        return math.nan
+    halves = _split(x)
     return float(halves.size) if np.all(halves == halves[0, 0]) else _size_of_mean(_normal_scores(halves))
 
 
@@ -43,6 +53,8 @@ def tail_effective_sample_size(x: ArrayLike) -> float:
     The effective sample size of a quantile is that of the share of values up to it.
     """
     x = _checked(x)
+    if x.shape[1] < FEWEST_DRAWS:
+        return math.nan
     sizes = []
     for quantile in np.quantile(x, TAILS):
         halves = _split((x <= quantile).astype(float))
@@ -61,18 +73,17 @@ def _checked(x: ArrayLike) -> NDArray[np.float64]:
     x = np.asarray(x, np.float64)
     if x.ndim != 2 or x.shape[0] == 0:
         raise ValueError(f"values must be a matrix of chains by draws; its shape is {x.shape}")
-    if x.shape[1] < FEWEST_DRAWS:
-        raise ValueError(f"each chain must have at least {FEWEST_DRAWS} draws, not {x.shape[1]}")
-    if not np.all(np.isfinite(x)):
-        raise ValueError("values must be finite")
+    if np.isnan(x).any():
+        raise ValueError("values must not be NaN")
+    if np.isinf(x).any():  # only ranks matter
+        x = np.unique(x, return_inverse=True)[1].reshape(x.shape).astype(float)
     return _without_rounding(x)
 
 
 def _without_rounding(x: NDArray[np.float64]) -> NDArray[np.float64]:
     """Replace values that differ only by rounding by the smallest of them."""
     ordered = np.sort(x, axis=None)
-    apart = np.diff(ordered) > ROUNDING * np.abs(ordered[1:])
-    smallest = ordered[np.append(True, apart)]
+    smallest = ordered[np.diff(ordered, prepend=-np.inf) > ROUNDING * np.abs(ordered)]
     return smallest[np.searchsorted(smallest, x, side="right") - 1]
 
 
