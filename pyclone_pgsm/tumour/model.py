@@ -191,8 +191,10 @@ class PyCloneModel(Model):
         if any(self._infers_error_rate):
             self._summed_out_share = 1.0 if self._keeps_all_tables else SUMMED_OUT_SHARE
         self.num_proposals = CONTENT_PROPOSALS * len(contents) + any(self._infers_error_rate)
-        self._grid = TableCache(self._make_grid, 3 * len(self._parts))
-        self._likelihood = TableCache(self._assemble, 3)
+        bytes_per_row = grid_size * BYTES_PER_POINT
+        largest_part = max(part.num_rows for part in self._parts) * bytes_per_row
+        self._grid = TableCache(self._make_grid, 3 * len(self._parts), largest_part)
+        self._likelihood = TableCache(self._assemble, 3, int(self._first_rows[-1]) * bytes_per_row)
         self._base = lru_cache(KEPT_BASES)(self._make_base)
         self._watched = watched_cells(*self.index.shape)
 

@@ -1,9 +1,8 @@
 """A cache of the likelihood's tables in different settings."""
 
 import threading
-from collections import OrderedDict
 from collections.abc import Callable
-from concurrent.futures import Future
+from functools import lru_cache
 from typing import Generic, TypeVar
 
 from pyclone_pgsm.likelihoods.pyclone import PyClone
@@ -16,39 +15,35 @@ Key = TypeVar("Key")
 Tables = TypeVar("Tables", bound=XiGrid | PyClone)
 
 
+class _Place(Generic[Tables]):
+    """The place of tables in the cache, whose lock is held while they are computed."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.tables: Tables | None = None
+
+
 class TableCache(Generic[Key, Tables]):
     """Computes tables when first requested and keeps the latest, as many as fit in :data:`CACHED_BYTES` or `least`.
+
+    `largest` is the size in bytes of the largest tables.
 
     Threads compute different tables at the same time; if several request the same tables, one computes them.
     """
 
-    def __init__(self, make: Callable[[Key], Tables], least: int) -> None:
+    def __init__(self, make: Callable[[Key], Tables], least: int, largest: int) -> None:
         self._make = make
-        self._least = least
         self._lock = threading.Lock()
-        self._cached: OrderedDict[Key, Future[Tables]] = OrderedDict()
+        most = max(least, CACHED_BYTES // max(1, largest))
+        self._places = lru_cache(most)(lambda key: _Place[Tables]())
 
     def __call__(self, key: Key) -> Tables:
         with self._lock:
-            is_new = key not in self._cached
-            if is_new:
-                self._cached[key] = Future()
-            tables = self._cached[key]
-            self._cached.move_to_end(key)
-        if is_new:
-            try:
-                tables.set_result(self._make(key))
-            except BaseException as problem:
-                tables.set_exception(problem)
-                with self._lock:
-                    self._cached.pop(key, None)
-                raise
-            most = max(self._least, CACHED_BYTES // max(1, 2 * tables.result().xi.nbytes))
-            with self._lock:
-                while len(self._cached) > most:
-                    self._cached.popitem(last=False)
-        return tables.result()
+            place = self._places(key)
+        with place.lock:
+            if place.tables is None:
+                place.tables = self._make(key)
+            return place.tables
 
     def clear(self) -> None:
-        with self._lock:
-            self._cached.clear()
+        self._places.cache_clear()
