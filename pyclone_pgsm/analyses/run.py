@@ -40,7 +40,7 @@ from pyclone_pgsm.sampling.chains import Segment, effective_threads, run_chains,
 from pyclone_pgsm.sampling.convergence import End, next_check
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.stopping import Interrupted, Stopped, stopped_by_signals
-from pyclone_pgsm.trace import RunOptions, Trace, TraceWriter, create_trace, extend_trace, finish_trace
+from pyclone_pgsm.trace import RunOptions, Trace, TraceWriter, change_options, create_trace
 from pyclone_pgsm.trace.matrix import MatrixData
 from pyclone_pgsm.trace.tumour import TumourData
 from pyclone_pgsm.tumour.options import ModelOptions as ModelOptions
@@ -83,7 +83,7 @@ def _run(path: Path, plan: Plan, threads: int | None, progress: Progress | None)
         raise KeyboardInterrupt
     if end is not None:
         options = _ended(options, end)
-        finish_trace(path, options)
+        change_options(path, options)
     return options
 
 
@@ -200,7 +200,7 @@ def resume(
         remove_leftovers(Path(os.path.realpath(path)).parent)
         with _resumable(path, code):
             if plan is not None:
-                extend_trace(path, plan.options, command)
+                change_options(path, plan.options, command)
                 options = _run(path, plan, threads, progress)
         take_place(path, finished(path))
     return options.settings.lengths[0]

@@ -7,6 +7,5 @@ from pyclone_pgsm.trace.reader import ChainTrace as ChainTrace
 from pyclone_pgsm.trace.reader import Trace as Trace
 from pyclone_pgsm.trace.schema import FORMAT as FORMAT
 from pyclone_pgsm.trace.writer import TraceWriter as TraceWriter
+from pyclone_pgsm.trace.writer import change_options as change_options
 from pyclone_pgsm.trace.writer import create_trace as create_trace
-from pyclone_pgsm.trace.writer import extend_trace as extend_trace
-from pyclone_pgsm.trace.writer import finish_trace as finish_trace

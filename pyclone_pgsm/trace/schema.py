@@ -74,18 +74,12 @@ def check_prior_values(where: str, prior: Prior, values: Sequence[float]) -> Pri
 def check_iterations(where: str, iteration: NDArray[np.int64], options: RunOptions) -> None:
     """Raise :class:`Fault` unless the saved iterations are every ``thin``-th in order, none after the last."""
     thin, most = options.settings.thin, options.settings.lengths[0]
-    backwards = np.flatnonzero(np.diff(iteration) <= 0)
-    for row in backwards[:1].tolist():
-        raise Fault(
-            where,
-            f"[{row + 1}] is {iteration[row + 1]} after {iteration[row]}: iterations must "
-            "increase (did two programs write this file at the same time?)",
+    expected = thin * np.arange(1, len(iteration) + 1)
+    for row in np.flatnonzero(iteration != expected)[:1].tolist():
+        reason = (
+            f"[{row}] is {iteration[row]}; expected {expected[row]}, as every {thin}-th is saved, in order"
         )
-    refuse(
-        where,
-        iteration != thin * np.arange(1, len(iteration) + 1),
-        f"is not the {thin}-th after the one before",
-    )
+        raise Fault(where, reason)
     refuse(where, iteration > most, f"is more than the {most} iterations that the chain should have")
 
 
@@ -94,14 +88,12 @@ def check_canonical(where: str, labels: NDArray[Any], rows: NDArray[np.int64]) -
 
     The message names the row by its number among `rows`.
     """
-    largest = np.maximum.accumulate(labels, axis=1)
-    for row in np.flatnonzero(labels[:, 0] != 0)[:1].tolist():
-        raise Fault(where, f"[{rows[row]}, 0] is {labels[row, 0]}; expected 0: {NUMBERED}")
-    is_new = labels[:, 1:] > largest[:, :-1]
-    for row, column in np.argwhere(is_new & (labels[:, 1:] - largest[:, :-1] > 1))[:1].tolist():
-        most = int(largest[row, column]) + 1
-        value = labels[row, column + 1]
-        raise Fault(where, f"[{rows[row]}, {column + 1}] is {value}; expected at most {most}: {NUMBERED}")
+    most = np.zeros(labels.shape, np.int64)
+    most[:, 1:] = np.maximum.accumulate(labels[:, :-1], axis=1)
+    most[:, 1:] += 1
+    for row, column in np.argwhere(labels > most)[:1].tolist():
+        value, limit = labels[row, column], most[row, column]
+        raise Fault(where, f"[{rows[row]}, {column}] is {value}; expected at most {limit}: {NUMBERED}")
 
 
 def check_num_clusters(

@@ -234,10 +234,10 @@ class TraceWriter:
         self.interval = max(self.interval, (self.last - started) / FLUSH_SHARE)
 
 
-def extend_trace(path: Path, options: RunOptions, command: str = "") -> None:
-    """Prepare a trace for more iterations: store the new number, and remove rows after each chain's state.
+def change_options(path: Path, options: RunOptions, command: str = "") -> None:
+    """Store other options, and remove rows after each chain's state, so that the chains can continue.
 
-    `command` is the command that adds the iterations; it is stored after the earlier ones.
+    `command` is the one that adds iterations, if any; it is stored after the earlier ones.
 
     The last rows of a chain can be later than its state if its number of iterations was not a multiple of the rebuild
     interval; they are sampled again, with the same result.
@@ -250,9 +250,3 @@ def extend_trace(path: Path, options: RunOptions, command: str = "") -> None:
             keep = int(np.searchsorted(chain["iteration"][:], chain["state"].attrs["iteration"], "right"))
             for name in set(chain) - {"state"}:
                 chain[name].resize(keep, axis=0)
-
-
-def finish_trace(path: Path, options: RunOptions) -> None:
-    """Store why chains that ran until convergence stopped, their number of iterations, and their burn-in."""
-    with replacing(path) as temporary, changed_file(temporary, path) as file:
-        file["config"].attrs["options"] = options.to_json()

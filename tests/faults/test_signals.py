@@ -47,7 +47,7 @@ def contents(folder: Path) -> dict[Path, bytes]:
         (ANALYZE, "analyses.run:create_trace", 1),
         (ANALYZE, "analyses.run:make_folder", 1),
         (CLUSTER, "analyses.run:make_plan", 1),
-        (["resume", "half.h5", "--iterations", "16"], "analyses.run:extend_trace", 1),
+        (["resume", "half.h5", "--iterations", "16"], "analyses.run:change_options", 1),
         (["validate", "tumour.tsv"], "inputs.read_counts.tables:count_summary", 1),
     ],
 )
