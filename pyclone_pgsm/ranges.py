@@ -1,11 +1,12 @@
 """Checks of arguments: their types, and the bounds of the integer options with the reasons for the upper ones."""
 
+import math
 import reprlib
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from numbers import Integral, Real
 from os import PathLike
-from typing import Any, NoReturn
+from typing import Any, NoReturn, TypeGuard
 
 from pyclone_pgsm.errors import UsageError
 
@@ -68,6 +69,13 @@ def check_path(parameter: str, value: object, may_be_none: bool = True) -> None:
     """Refuse, with UsageError, a value that is not a path, nor None if `may_be_none`."""
     if not (value is None and may_be_none):
         check_kind(parameter, value, str | PathLike, "a path")
+
+
+def is_number(value: object) -> TypeGuard[float]:
+    """Whether a value is a finite number (of Python or numpy) that a float can hold, and no bool."""
+    with suppress(OverflowError):
+        return isinstance(value, Real) and not isinstance(value, bool) and math.isfinite(value)
+    return False
 
 
 def check_number(parameter: str, value: Any) -> float:

@@ -2,22 +2,15 @@
 
 import math
 from collections.abc import Callable
-from contextlib import suppress
-from numbers import Real
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.ranges import is_number
 
 SMALLEST, LARGEST = 1e-300, 1e300  # bounds of a resampled concentration
-
-
-def is_number(value: Any) -> bool:
-    with suppress(OverflowError):  # an integer that no float holds
-        return isinstance(value, Real) and math.isfinite(value)
-    return False
 
 
 def check_positive(concentration: Any) -> None:

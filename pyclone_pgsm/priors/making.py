@@ -4,12 +4,12 @@ import math
 from numbers import Integral
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.priors.common import LARGEST, SMALLEST, is_number, log_gamma_density
+from pyclone_pgsm.priors.common import LARGEST, SMALLEST, log_gamma_density
 from pyclone_pgsm.priors.contract import Prior
 from pyclone_pgsm.priors.dirichlet_process import DirichletProcess
 from pyclone_pgsm.priors.finite_dirichlet import FiniteDirichlet
 from pyclone_pgsm.priors.pitman_yor import PitmanYor
-from pyclone_pgsm.ranges import Effects, check_choice, check_effects
+from pyclone_pgsm.ranges import Effects, check_choice, check_effects, is_number
 
 MOST_COMPONENTS = 10**9
 

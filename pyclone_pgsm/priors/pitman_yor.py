@@ -14,13 +14,13 @@ from pyclone_pgsm.priors.common import (
     check_gamma,
     check_positive,
     cumulative_logs,
-    is_number,
     log_gamma_density,
     log_product,
     resample_concentration,
     slice_sample,
 )
 from pyclone_pgsm.priors.contract import Prior
+from pyclone_pgsm.ranges import is_number
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.likelihoods.inferred import names_to_infer
 from pyclone_pgsm.likelihoods.matrix import DataMatrix, MatrixOptions
 from pyclone_pgsm.likelihoods.model import Model
+from pyclone_pgsm.ranges import is_number
 from pyclone_pgsm.trace.hyperparameters import values_of
 from pyclone_pgsm.trace.structure import check_members, read, read_texts, write_array, write_texts
 from pyclone_pgsm.trace.values import (
@@ -21,7 +22,6 @@ from pyclone_pgsm.trace.values import (
     check_keys,
     check_names,
     has_control,
-    is_number,
     shown,
     within,
 )

@@ -10,9 +10,10 @@ import numpy as np
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.priors import Prior, prior_from_dict
+from pyclone_pgsm.ranges import is_number
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace.dataset import Options, kind_of
-from pyclone_pgsm.trace.values import Fault, check_keys, is_number, shown
+from pyclone_pgsm.trace.values import Fault, check_keys, shown
 from pyclone_pgsm.tumour.options import TUMOUR
 
 LABELS = "labels"

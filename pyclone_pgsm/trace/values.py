@@ -3,7 +3,7 @@
 import math
 import re
 from collections.abc import Callable, Collection, Sequence
-from typing import Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,11 +110,6 @@ def check_keys(where: str, found: object, known: Collection[str], needed: Collec
     for key in needed:
         if key not in found:
             raise Fault(where, f"{key} is missing")
-
-
-def is_number(value: object) -> TypeGuard[float]:
-    """Whether a value of JSON is a finite number."""
-    return (type(value) is float and math.isfinite(value)) or (type(value) is int and abs(value) < 2**1000)
 
 
 def refuse(where: str, is_wrong: NDArray[np.bool_], reason: str) -> None:
