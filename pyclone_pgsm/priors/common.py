@@ -13,9 +13,22 @@ from pyclone_pgsm.ranges import is_number
 SMALLEST, LARGEST = 1e-300, 1e300  # bounds of a resampled concentration
 
 
-def check_positive(concentration: Any) -> None:
-    if not (is_number(concentration) and concentration > 0):
-        raise UsageError(f"the concentration must be positive, not {concentration}")
+def check_concentration(concentration: Any, above: float = 0.0) -> None:
+    """Raise UsageError unless a concentration is a number above a limit, and its products can be computed."""
+    if not (is_number(concentration) and concentration > above):
+        wanted = "must be a positive number" if above == 0 else f"must be more than {above:g}"
+        raise UsageError(f"`concentration` {concentration}: {wanted}")
+    if concentration != 0 and not SMALLEST <= abs(concentration) <= LARGEST:
+        raise UsageError(
+            f"`concentration` {concentration}: must be between {SMALLEST:g} and {LARGEST:g}: outside this range its "
+            "products overflow or underflow"
+        )
+
+
+def check_discount(discount: Any) -> None:
+    """Raise UsageError unless a discount is allowed."""
+    if not (is_number(discount) and 0 <= discount < 1):
+        raise UsageError(f"`discount` {discount}: must be at least 0 and less than 1")
 
 
 def check_gamma(shape: Any, rate: Any) -> None:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.priors.common import (
     SMALLEST,
+    check_concentration,
     check_gamma,
-    check_positive,
     log_gamma_density,
     log_product,
 )
@@ -54,7 +54,7 @@ class DirichletProcess(Prior):
     hyperparameters: ClassVar[tuple[str, ...]] = ("concentration",)
 
     def __post_init__(self) -> None:
-        check_positive(self.concentration)
+        check_concentration(self.concentration)
         check_gamma(self.shape, self.rate)
 
     def log_tau1(self, num_observations: int) -> NDArray[np.float64]:

@@ -12,8 +12,8 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.priors.common import (
+    check_concentration,
     check_gamma,
-    check_positive,
     cumulative_logs,
     log_gamma_density,
     log_product,
@@ -59,7 +59,7 @@ class FiniteDirichlet(Prior):
         if not isinstance(k0, Integral) or isinstance(k0, bool) or k0 < 1:
             raise UsageError(f"the number of components must be a positive integer, not {k0}")
         object.__setattr__(self, "max_components", int(k0))  # for JSON
-        check_positive(self.concentration)
+        check_concentration(self.concentration)
         check_gamma(self.shape, self.rate)
 
     def max_blocks(self, num_observations: int) -> int:

@@ -4,12 +4,12 @@ import math
 from numbers import Integral
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.priors.common import LARGEST, SMALLEST, log_gamma_density
+from pyclone_pgsm.priors.common import check_concentration, check_discount, log_gamma_density
 from pyclone_pgsm.priors.contract import Prior
 from pyclone_pgsm.priors.dirichlet_process import DirichletProcess
 from pyclone_pgsm.priors.finite_dirichlet import FiniteDirichlet
 from pyclone_pgsm.priors.pitman_yor import PitmanYor
-from pyclone_pgsm.ranges import Effects, check_choice, check_effects, is_number
+from pyclone_pgsm.ranges import Effects, check_choice, check_effects
 
 MOST_COMPONENTS = 10**9
 
@@ -49,21 +49,14 @@ def make_prior(
     check_choice("prior", name, PRIORS)
     options = {"prior": name, "discount": discount, "max_clusters": max_clusters}
     check_effects([name for name, value in options.items() if value is not None], options, EFFECTS)
-    if discount is not None and not (is_number(discount) and 0 <= discount < 1):
-        raise UsageError(f"`discount` {discount}: must be at least 0 and less than 1")
+    if discount is not None:
+        check_discount(discount)
     shape, rate = _parse_concentration_prior(concentration_prior)
     alpha = 1.0 if concentration is None else concentration
     lowest = 0.0
     if name == "pitman-yor" and shape is None:
         lowest = -1.0 if discount is None else -discount
-    if not (is_number(alpha) and alpha > lowest):
-        wanted = "must be a positive number" if lowest == 0 else f"must be more than {lowest:g}"
-        raise UsageError(f"`concentration` {alpha}: {wanted}")
-    if not (SMALLEST <= abs(alpha) <= LARGEST or (alpha == 0 and lowest < 0)):
-        raise UsageError(
-            f"`concentration` {alpha}: must be between {SMALLEST:g} and {LARGEST:g}: outside this range its products "
-            "overflow or underflow"
-        )
+    check_concentration(alpha, lowest)
     if not math.isfinite(log_gamma_density(alpha, shape, rate)):
         raise UsageError(
             f"`concentration_prior` {shape:g},{rate:g}: its log density at the `concentration` {alpha}, where "

@@ -9,10 +9,10 @@ from typing import ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.priors.common import (
+    check_concentration,
+    check_discount,
     check_gamma,
-    check_positive,
     cumulative_logs,
     log_gamma_density,
     log_product,
@@ -20,7 +20,6 @@ from pyclone_pgsm.priors.common import (
     slice_sample,
 )
 from pyclone_pgsm.priors.contract import Prior
-from pyclone_pgsm.ranges import is_number
 
 
 @dataclass(frozen=True)
@@ -58,16 +57,9 @@ class PitmanYor(Prior):
     hyperparameters: ClassVar[tuple[str, ...]] = ("concentration", "discount")
 
     def __post_init__(self) -> None:
-        if not (is_number(self.discount) and 0 <= self.discount < 1):
-            raise UsageError(f"the discount must be at least 0 and less than 1, not {self.discount}")
+        check_discount(self.discount)
         check_gamma(self.shape, self.rate)
-        if self.shape is not None:
-            check_positive(self.concentration)
-        elif not (is_number(self.concentration) and self.concentration > -self.discount):
-            raise UsageError(
-                f"the concentration must be more than minus the discount, {-self.discount:g}, "
-                f"not {self.concentration}"
-            )
+        check_concentration(self.concentration, -self.discount if self.shape is None else 0.0)
 
     def log_tau1(self, num_observations: int) -> NDArray[np.float64]:
         m = np.arange(1, num_observations)

@@ -300,7 +300,9 @@ STRANGE = {
     "chains/0/state.prior: [-1.0, 1.0]; expected 1 numbers": attribute(
         "chains/0/state", "prior", [-1.0, 1.0]
     ),
-    "chains/0/state.prior: the concentration must be positive": attribute("chains/0/state", "prior", [-1.0]),
+    "chains/0/state.prior: `concentration` -1.0: must be a positive number": attribute(
+        "chains/0/state", "prior", [-1.0]
+    ),
     "chains/0/state.hyperparameters ('precision'): [0] is 1.5": attribute(
         "chains/0/state", "hyperparameters", [1.5, 0.2, 0.2, 0.2, 0.2]
     ),
