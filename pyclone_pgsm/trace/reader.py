@@ -322,8 +322,10 @@ class Trace:
     def _read_state(self, k: int) -> ChainState:
         options, where = self.options, f"chains/{k}/state"
         group = structure.group_of(self._file["chains"][str(k)], "state")
-        structure.check_members(group, schema.members_of_state(options))
-        T = len(self.data.names)
+        T, proposal = len(self.data.names), options.settings.proposal
+        anchors = ANCHOR_PROPOSALS[proposal](T)
+        flags = (OUTLIERS,) if options.model.has_outliers else ()
+        structure.check_members(group, (LABELS, VISITS, *flags, *anchors.state()))
         label = Values("int32", within(0, T, below=True), f"the number of a block, below {T}")
         labels = structure.read(group, "labels", label, (T,))
         schema.check_canonical(f"{where}/labels", labels[None, :], np.zeros(1, int))
@@ -334,14 +336,14 @@ class Trace:
         outliers = None
         if options.model.has_outliers:
             outliers = structure.read(group, OUTLIERS, schema.FLAG, (T,))
-        proposal = options.settings.proposal
-        anchors = ANCHOR_PROPOSALS[proposal](T)
         anchors.restore(schema.read_anchors(group, proposal, T))
         iteration = structure.whole_attribute(group, "iteration")
         saved = len(self.chains[k].iteration)
         if iteration > options.settings.lengths[0] or iteration // options.settings.thin > saved:
             raise Fault(f"{where}.iteration", f"is {iteration}, but {saved} iterations are saved")
         prior_values = structure.float_attribute(group, "prior", len(prior.hyperparameters))
+        with self._damage_told(f"{where}.prior"):
+            prior = prior.with_values(prior_values)
         values = structure.float_attribute(group, "hyperparameters", len(options.hyperparameters))
         for name, value in zip(options.hyperparameters, values):
             self.data.allowed_values(name).check(
@@ -351,11 +353,11 @@ class Trace:
         return ChainState(
             iteration,
             labels,
-            schema.check_prior_values(f"{where}.prior", prior, prior_values),
+            prior,
             values,
             schema.read_generator(group),
             anchors,
-            schema.read_visits(group),
+            structure.read(group, VISITS, schema.VISIT, (None,)),
             outliers,
         )
 

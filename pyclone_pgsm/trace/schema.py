@@ -7,25 +7,24 @@ raised as a :class:`~pyclone_pgsm.trace.values.Fault` with its path in the file.
 
 import json
 import math
-from collections.abc import Sequence
 from typing import Any
 
 import h5py
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.priors import Prior
 from pyclone_pgsm.sampling.moves import COUNTS
 from pyclone_pgsm.trace.dataset import Dataset
 from pyclone_pgsm.trace.hyperparameters import dataset_name, describe
-from pyclone_pgsm.trace.options import MOVES_COUNTED, OUTLIERS, VISITS, WATCHED, RunOptions
+from pyclone_pgsm.trace.options import MOVES_COUNTED, OUTLIERS, WATCHED, RunOptions
 from pyclone_pgsm.trace.structure import LARGEST_INT, path_of, read, text_attribute
 from pyclone_pgsm.trace.values import Fault, Values, refuse, shown, within
 from pyclone_pgsm.tumour.model import watched_cells
 
 FORMAT = "pyclone-pgsm trace 4"
 LABEL_TYPES = ("uint8", "uint16", "uint32")
+VISIT = Values("int64", within(0, LARGEST_INT), "a number of visits")
 NUMBERED = "blocks are numbered from 0 by first appearance"
 FLAG = Values(
     "bool",
@@ -54,21 +53,6 @@ SERIES: dict[str, Values] = {
     ),
 }
 """Datasets of a chain with one number for each saved iteration."""
-ANCHOR_ARRAYS: dict[str, dict[str, str]] = {
-    "uniform": {},
-    "balanced": {"anchor_labels": "int32"},
-    "cluster": {"anchor_labels": "int32", "anchor_scores": "float64"},
-    "threshold": {"anchor_labels": "int32", "anchor_blocks": "int32", "anchor_start": "int64"},
-}
-"""Names and types of the datasets in the state of each anchor proposal."""
-
-
-def check_prior_values(where: str, prior: Prior, values: Sequence[float]) -> Prior:
-    """Return the partition prior with these values; :class:`Fault` if they are invalid."""
-    try:
-        return prior.with_values(values)
-    except UsageError as problem:
-        raise Fault(where, str(problem)) from None
 
 
 def check_iterations(where: str, iteration: NDArray[np.int64], options: RunOptions) -> None:
@@ -165,11 +149,6 @@ def read_anchors(group: h5py.Group, proposal: str, num_observations: int) -> dic
     return found
 
 
-def read_visits(group: h5py.Group) -> NDArray[np.int64]:
-    """Read how often a chain visited each value of its hyperparameters in the burn-in; empty after it."""
-    return read(group, VISITS, Values("int64", within(0, LARGEST_INT), "a number of visits"), (None,))
-
-
 def check_moves(where: str, moves: NDArray[np.int32]) -> None:
     """Raise :class:`Fault` if a count (n, M, 4) of a move in a saved iteration is larger than that of all its kinds."""
     tried, changed, split, merged = np.moveaxis(moves.astype(np.int64), 2, 0)
@@ -212,9 +191,3 @@ def datasets_of_chain(data: Dataset, options: RunOptions) -> dict[str, Values]:
             for name in options.traced
         },
     }
-
-
-def members_of_state(options: RunOptions) -> tuple[str, ...]:
-    """Return the names of the members of a state's group."""
-    outliers = (OUTLIERS,) if options.model.has_outliers else ()
-    return ("labels", *outliers, VISITS, *ANCHOR_ARRAYS[options.settings.proposal])

@@ -30,7 +30,7 @@ from pyclone_pgsm.trace.dataset import Dataset
 from pyclone_pgsm.trace.hyperparameters import dataset_name
 from pyclone_pgsm.trace.options import LABELS, MOVES_COUNTED, OUTLIERS, VISITS, WATCHED, RunOptions
 from pyclone_pgsm.trace.reader import Trace
-from pyclone_pgsm.trace.schema import ANCHOR_ARRAYS, FORMAT, SERIES, datasets_of_chain
+from pyclone_pgsm.trace.schema import FORMAT, SERIES, datasets_of_chain
 from pyclone_pgsm.trace.structure import CHUNK_BYTES, HEADER_BYTES, VERSIONS, seal, write_array
 from pyclone_pgsm.trace.values import Values
 
@@ -152,9 +152,8 @@ def write_state(chain: h5py.Group, state: ChainState) -> None:
     write_array(group, VISITS, np.asarray(state.visits, np.int64))
     if state.outliers is not None:
         write_array(group, OUTLIERS, np.asarray(state.outliers, bool))
-    types = {name: kind for arrays in ANCHOR_ARRAYS.values() for name, kind in arrays.items()}
     for name, array in state.anchors.state().items():
-        write_array(group, name, np.asarray(array, types[name]))
+        write_array(group, name, array)
 
 
 def append(chain: h5py.Group, columns: dict[str, Any]) -> None:
