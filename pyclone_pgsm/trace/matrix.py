@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -34,6 +35,10 @@ class MatrixData:
     """Rows of numbers, and the options of their likelihood."""
 
     kind: ClassVar[str] = "matrix"
+    left_out: ClassVar[tuple[LeftOut, ...]] = ()
+    """Always empty: a matrix is used as a whole, or rejected."""
+    immaterial_above: ClassVar[Mapping[str, float]] = {}
+    """Always empty: no parameter has such a value."""
     matrix: DataMatrix
     options: MatrixOptions
 
@@ -46,16 +51,6 @@ class MatrixData:
     def num_columns(self) -> int:
         """Number of columns."""
         return len(self.matrix.column_names)
-
-    @property
-    def left_out(self) -> list[LeftOut]:
-        """Always empty: a matrix is used as a whole, or rejected."""
-        return []
-
-    @property
-    def immaterial_above(self) -> dict[str, float]:
-        """Always empty: no parameter has such a value."""
-        return {}
 
     def make_model(self, likelihood: str | None = None) -> Model:
         """Make the model of the rows; `likelihood` (``FILE.py:CLASS``) replaces the name of a likelihood's file."""

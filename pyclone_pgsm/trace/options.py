@@ -63,9 +63,8 @@ class RunOptions:
         return (*self.first_prior.hyperparameters[1:], *self.hyperparameters)
 
     def to_json(self) -> str:
-        values = {f.name: getattr(self, f.name) for f in fields(self)}
-        plain = {"settings": self.settings.to_dict(), "model": self.model.to_dict()}
-        return json.dumps({**values, **plain}, sort_keys=True, default=_plain)
+        values = {**vars(self), "settings": self.settings.to_dict(), "model": self.model.to_dict()}
+        return json.dumps(values, sort_keys=True, default=_plain)
 
     @classmethod
     def from_json(cls, text: str) -> RunOptions:

@@ -151,7 +151,7 @@ class PyCloneModel(Model):
         self.genotype_prior = genotype_prior
         contents = tumour_contents or {}
         is_split = precision == PER_SAMPLE or bool(contents)
-        self._samples = list(sample_ids) if is_split else [""]
+        samples = sample_ids if is_split else [""]
         self._parts = split_by_sample(table) if is_split else [table]
         self._first_rows = np.cumsum([0, *(part.num_rows for part in self._parts)])
         columns = [
@@ -165,8 +165,8 @@ class PyCloneModel(Model):
         elif precision == PER_SAMPLE:
             choices |= {f"precision:{sample}": PRECISION for sample in sample_ids}
         self._fixed_precision = precision if isinstance(precision, int | float) else math.nan  # NaN: inferred
-        self._infers_error_rate = [bool(np.isnan(part.error_rate).any()) for part in self._parts]
-        if any(self._infers_error_rate):
+        infer_error_rate = [bool(np.isnan(part.error_rate).any()) for part in self._parts]
+        if any(infer_error_rate):
             choices["error_rate"] = error_rate_choice(len(table.index))
         self.num_drawn = len(choices)
         choices |= {f"tumour_content:{sample}": content_choice(contents[sample]) for sample in contents}
@@ -183,14 +183,14 @@ class PyCloneModel(Model):
                 self._place_of("error_rate") if infers_error_rate else None,
                 self._place_of("tumour_content", sample),
             )
-            for sample, infers_error_rate in zip(self._samples, self._infers_error_rate)
+            for sample, infers_error_rate in zip(samples, infer_error_rate)
         ]
         self._keeps_all_tables = sum(map(self._bytes_of_all_tables, range(len(self._parts)))) <= CACHED_BYTES
         self.order = np.argsort(table.index[:, 0], kind="stable")
         self._summed_out_share = 0.0
-        if any(self._infers_error_rate):
+        if any(infer_error_rate):
             self._summed_out_share = 1.0 if self._keeps_all_tables else SUMMED_OUT_SHARE
-        self.num_proposals = CONTENT_PROPOSALS * len(contents) + any(self._infers_error_rate)
+        self.num_proposals = CONTENT_PROPOSALS * len(contents) + any(infer_error_rate)
         bytes_per_row = grid_size * BYTES_PER_POINT
         largest_part = max(part.num_rows for part in self._parts) * bytes_per_row
         self._grid = TableCache(self._make_grid, 3 * len(self._parts), largest_part)
