@@ -43,8 +43,7 @@ def effective_sample_size(x: ArrayLike) -> float:
     x = _checked(x)
     if x.shape[1] < FEWEST_DRAWS:
         return math.nan
-    halves = _split(x)
-    return float(halves.size) if np.all(halves == halves[0, 0]) else _size_of_mean(_normal_scores(halves))
+    return _size_of_mean(_normal_scores(_split(x)))
 
 
 def tail_effective_sample_size(x: ArrayLike) -> float:
@@ -55,16 +54,14 @@ def tail_effective_sample_size(x: ArrayLike) -> float:
     x = _checked(x)
     if x.shape[1] < FEWEST_DRAWS:
         return math.nan
-    sizes = []
-    for quantile in np.quantile(x, TAILS):
-        halves = _split((x <= quantile).astype(float))
-        sizes.append(float(halves.size) if np.all(halves == halves[0, 0]) else _size_of_mean(halves))
-    return min(sizes)
+    return min(_size_of_mean(_split((x <= quantile).astype(float))) for quantile in np.quantile(x, TAILS))
 
 
 def _size_of_mean(halves: NDArray[np.float64]) -> float:
-    """Return the effective sample size of the mean of split chains."""
+    """Return the effective sample size of the mean of split chains; the number of values if all are equal."""
     total = halves.size
+    if np.all(halves == halves[0, 0]):
+        return float(total)
     tau = max(_geyer_sum(_autocorrelation(halves)), 1.0 / np.log10(total))
     return float(total / tau)
 
