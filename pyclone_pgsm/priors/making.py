@@ -1,7 +1,6 @@
 """Makes the prior described by options of the command line or of the Python interface."""
 
 import math
-from numbers import Integral
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.priors.common import check_concentration, check_discount, log_gamma_density
@@ -9,7 +8,7 @@ from pyclone_pgsm.priors.contract import Prior
 from pyclone_pgsm.priors.dirichlet_process import DirichletProcess
 from pyclone_pgsm.priors.finite_dirichlet import FiniteDirichlet
 from pyclone_pgsm.priors.pitman_yor import PitmanYor
-from pyclone_pgsm.ranges import Effects, check_choice, check_effects
+from pyclone_pgsm.ranges import Effects, check_choice, check_effects, check_range
 
 MOST_COMPONENTS = 10**9
 
@@ -69,14 +68,9 @@ def make_prior(
         return PitmanYor(alpha, start, shape, rate, discount is None)
     if max_clusters is None:
         raise UsageError("`prior` finite: needs `max_clusters`, the largest number of clusters")
-    if not isinstance(max_clusters, Integral) or max_clusters < 1:
-        raise UsageError(f"`max_clusters` {max_clusters}: must be a positive integer")
-    if max_clusters > MOST_COMPONENTS:
-        raise UsageError(
-            f"`max_clusters` {max_clusters}: must be at most {MOST_COMPONENTS}: with more components use `prior` dp, "
-            "which is practically the same"
-        )
-    return FiniteDirichlet(int(max_clusters), alpha, shape, rate)
+    reason = "with more components use `prior` dp, which is practically the same"
+    max_clusters = check_range("max_clusters", max_clusters, 1, MOST_COMPONENTS, reason)
+    return FiniteDirichlet(max_clusters, alpha, shape, rate)
 
 
 def _parse_concentration_prior(
@@ -88,13 +82,10 @@ def _parse_concentration_prior(
         shape, rate = map(float, given.split(",") if isinstance(given, str) else given)
     except (TypeError, ValueError):
         shape = rate = math.nan
-    if not (0 < shape < math.inf and 0 < rate < math.inf):
+    if not (LEAST_GAMMA <= shape <= MOST_GAMMA and LEAST_GAMMA <= rate <= MOST_GAMMA):
         raise UsageError(
-            f"`concentration_prior` {given!r}: must be 'fixed' or the shape and rate of a Gamma prior, like 1,0.1"
-        )
-    if not (min(shape, rate) >= LEAST_GAMMA and max(shape, rate) <= MOST_GAMMA):
-        raise UsageError(
-            f"`concentration_prior` {given!r}: both must be between {LEAST_GAMMA:g} and {MOST_GAMMA:g}: outside "
-            "this range the prior fixes the concentration (use 'fixed' for that) or puts all its mass at 0"
+            f"`concentration_prior` {given!r}: must be 'fixed' or the shape and rate of a Gamma prior, like 1,0.1, "
+            f"both between {LEAST_GAMMA:g} and {MOST_GAMMA:g}: outside this range the prior fixes the concentration "
+            "or puts all its mass at 0"
         )
     return shape, rate

@@ -74,8 +74,14 @@ class ModelOptions:
                 expected = f"a positive number, {PER_SAMPLE!r}, or None, which infers it"
                 refuse("precision", self.precision, expected)
         elif self.precision is not None:
-            object.__setattr__(self, "precision", check_number("precision", self.precision))
-            self._check_precision(self.precision)
+            precision = check_number("precision", self.precision)
+            if not (LEAST_PRECISION <= precision <= MOST_PRECISION or precision == math.inf):
+                raise UsageError(
+                    f"`precision` {precision}: must be 'infer', {PER_SAMPLE!r}, or between {LEAST_PRECISION:g}, below "
+                    f"which nearly all reads of a mutation would be of one allele, and {MOST_PRECISION:g}, above which "
+                    "it is the binomial (`density` binomial)"
+                )
+            object.__setattr__(self, "precision", precision)
         check_effects([] if self.precision is None else ["precision"], vars(self), EFFECTS)
         checked_means(self.tumour_content)
         if self.grid_size is not None:
@@ -83,23 +89,10 @@ class ModelOptions:
             if not 11 <= self.grid_size <= 10_001:
                 raise UsageError(f"`grid_size` {self.grid_size}: must be 'auto' or between 11 and 10001")
         object.__setattr__(self, "outlier_prob", check_number("outlier_prob", self.outlier_prob))
-        if not 0.0 <= self.outlier_prob < 1.0:
-            raise UsageError(f"`outlier_prob` {self.outlier_prob}: must be at least 0 and below 1")
-        if self.outlier_prob and not LEAST_OUTLIERS <= self.outlier_prob <= 1.0 - LEAST_OUTLIERS:
+        if self.outlier_prob != 0.0 and not LEAST_OUTLIERS <= self.outlier_prob <= 1.0 - LEAST_OUTLIERS:
             raise UsageError(
                 f"`outlier_prob` {self.outlier_prob}: must be 0, or between {LEAST_OUTLIERS:g} and 1 - "
                 f"{LEAST_OUTLIERS:g}: nearer to 0 or 1 no number of mutations would tell the difference"
-            )
-
-    @staticmethod
-    def _check_precision(precision: float) -> None:
-        if not precision > 0:
-            raise UsageError(f"`precision` {precision}: must be 'infer', {PER_SAMPLE!r} or a positive number")
-        if not (LEAST_PRECISION <= precision <= MOST_PRECISION or precision == math.inf):
-            raise UsageError(
-                f"`precision` {precision}: must be between {LEAST_PRECISION:g}, below which nearly all reads of a "
-                f"mutation would be of one allele, and {MOST_PRECISION:g}, above which it is the binomial (`density` "
-                "binomial)"
             )
 
     def resolve(self, observations: Observations) -> TumourOptions:

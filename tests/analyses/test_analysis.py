@@ -40,7 +40,7 @@ def test_options_that_cannot_be():
     for values, message in (
         ({"genotype_prior": "x"}, "`genotype_prior` 'x': must be one of major"),
         ({"density": "x"}, "`density` 'x': must be one of"),
-        ({"precision": 0.0}, "`precision` 0.0: must be 'infer', 'infer-per-sample' or a positive number"),
+        ({"precision": 0.0}, "`precision` 0.0: must be 'infer', 'infer-per-sample', or between 0.1"),
         (
             {"precision": "per-sample"},
             "`precision` 'per-sample': must be a positive number, 'infer-per-sample', or None, which infers it",

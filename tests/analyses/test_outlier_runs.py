@@ -266,7 +266,10 @@ def test_commands(table: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("prob", ["1", "-0.1", "nan", "2"])
 def test_probabilities_that_cannot_be(prob: str, table: Path, tmp_path: Path) -> None:
-    message = f"`outlier_prob` {float(prob)}: must be at least 0 and below 1"
+    message = (
+        f"`outlier_prob` {float(prob)}: must be 0, or between 1e-09 and 1 - 1e-09: nearer to 0 or 1 no number of "
+        "mutations would tell the difference"
+    )
     with pytest.raises(UsageError) as caught:
         analysis.ModelOptions(outlier_prob=float(prob))
     assert str(caught.value) == message

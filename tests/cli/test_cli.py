@@ -394,7 +394,7 @@ def test_run_equals_analyze(table, tmp_path):
         ("--scans -1", "--scans -1: must be at least 0"),
         ("--prior foo", "--prior 'foo': must be one of dp, pitman-yor, finite"),
         ("--prior finite", "--prior finite: needs --max-clusters"),
-        ("--prior finite --max-clusters 0", "--max-clusters 0: must be a positive integer"),
+        ("--prior finite --max-clusters 0", "--max-clusters 0: must be at least 1"),
         (
             "--max-clusters 3",
             "--max-clusters 3: has no effect with --prior dp: leave it out, or use --prior finite",
@@ -424,12 +424,18 @@ def test_run_equals_analyze(table, tmp_path):
         ("--chains 0", "--chains 0: must be at least 1"),
         ("--threads 0", "--threads 0: must be at least 1"),
         ("--seed -1", "--seed -1: must be at least 0"),
-        ("--precision -1", "--precision -1.0: must be 'infer', 'infer-per-sample' or a positive number"),
-        ("--precision nan", "--precision nan: must be 'infer', 'infer-per-sample' or a positive number"),
+        (
+            "--precision -1",
+            "--precision -1.0: must be 'infer', 'infer-per-sample', or between 0.1, below",
+        ),
+        (
+            "--precision nan",
+            "--precision nan: must be 'infer', 'infer-per-sample', or between 0.1, below",
+        ),
         ("--precision much", "--precision 'much': must be 'infer' or a number"),
         ("--grid-size 5", "--grid-size 5: must be 'auto' or between 11 and 10001"),
         ("--grid-size 99.5", "--grid-size '99.5': must be 'auto' or a number"),
-        ("--outlier-prob 1", "--outlier-prob 1.0: must be at least 0 and below 1"),
+        ("--outlier-prob 1", "--outlier-prob 1.0: must be 0, or between 1e-09 and 1 - 1e-09"),
         (
             "--density binomial --precision 100",
             "--precision 100: has no effect with --density binomial",

@@ -74,15 +74,15 @@ def test_parameters(bits: Path, tmp_path: Path, likelihood: str, param: str, mes
     ("options", "message"),
     [
         ("--error-rate 1e-320", "error rate: 9.99989e-321: out of range; expected the probability"),
-        ("--precision 1e-308", "--precision 1e-308: must be between 0.1, below which nearly all reads"),
-        ("--precision 1e300", "--precision 1e+300: must be between 0.1"),
+        ("--precision 1e-308", "or between 0.1, below which nearly all reads"),
+        ("--precision 1e300", "--precision 1e+300: must be 'infer', 'infer-per-sample', or between 0.1"),
         (
             "--sweeps 99999999999999999999",
             "--sweeps 99999999999999999999: must be at most 10000: an iteration",
         ),
         ("--outlier-prob 1e-320", "must be 0, or between 1e-09 and 1 - 1e-09"),
         ("--concentration 1e301", "--concentration 1e+301: must be between 1e-300 and 1e+300"),
-        ("--concentration-prior 1e-320,1", "both must be between 1e-09 and 1e+09"),
+        ("--concentration-prior 1e-320,1", "both between 1e-09 and 1e+09"),
         (
             "--concentration 1e300 --concentration-prior 1,1e9",
             "its log density at the --concentration 1e+300, where chains start, is not finite",

@@ -607,7 +607,10 @@ def test_the_prior_that_options_describe(arguments: dict[str, Any], prior: Prior
     assert make_prior(**arguments) == prior
 
 
-GAMMA = "must be 'fixed' or the shape and rate of a Gamma prior, like 1,0.1"
+GAMMA = (
+    "must be 'fixed' or the shape and rate of a Gamma prior, like 1,0.1, both between 1e-09 and 1e+09: outside this "
+    "range the prior fixes the concentration or puts all its mass at 0"
+)
 
 
 @pytest.mark.parametrize(
@@ -640,8 +643,8 @@ GAMMA = "must be 'fixed' or the shape and rate of a Gamma prior, like 1,0.1"
         ({"name": "pitman-yor", "discount": -0.1}, "`discount` -0.1: must be at least 0 and less than 1"),
         ({"name": "pitman-yor", "discount": math.nan}, "`discount` nan: must be at least 0 and less than 1"),
         ({"name": "finite"}, "`prior` finite: needs `max_clusters`, the largest number of clusters"),
-        ({"name": "finite", "max_clusters": 0}, "`max_clusters` 0: must be a positive integer"),
-        ({"name": "finite", "max_clusters": 2.5}, "`max_clusters` 2.5: must be a positive integer"),
+        ({"name": "finite", "max_clusters": 0}, "`max_clusters` 0: must be at least 1"),
+        ({"name": "finite", "max_clusters": 2.5}, "`max_clusters` 2.5: must be a whole number"),
         (
             {"max_clusters": 3},
             "`max_clusters` 3: has no effect with `prior` dp: leave it out, or use `prior` finite",
