@@ -34,23 +34,17 @@ def prolonged(
     return _with_iterations(trace, trace.options.settings.lengths[0])
 
 
-def _longest(trace: Trace) -> int:
-    return max((int(chain.iteration[-1]) for chain in trace.chains if len(chain.iteration)), default=0)
-
-
 def _with_iterations(trace: Trace, iterations: int) -> RunOptions | None:
     options, settings = trace.options, trace.options.settings
     total, burn_in = settings.lengths
     if settings.until_converged and options.stopped in (None, "max-time"):
-        total = _longest(trace)
+        total = max(chain.last_iteration for chain in trace.chains)
         burn_in = max(burn_in, iterations // 2)
     if iterations < total:
         raise UsageError(
             f"`iterations` {iterations}: {trace.path} is meant to have {total}; give at least that"
         )
-    is_done = all(
-        len(chain.iteration) and chain.iteration[-1] + settings.thin > iterations for chain in trace.chains
-    )
+    is_done = all(chain.last_iteration + settings.thin > iterations for chain in trace.chains)
     if is_done and not settings.until_converged:
         return None
     settings = replace(
@@ -66,7 +60,7 @@ def _with_iterations(trace: Trace, iterations: int) -> RunOptions | None:
 
 def _until_converged(trace: Trace, max_iterations: int | None, max_time: float | None) -> RunOptions | None:
     options, settings = trace.options, trace.options.settings
-    done = _longest(trace)
+    done = max(chain.last_iteration for chain in trace.chains)
     if max_iterations is not None and max_iterations < done:
         raise UsageError(f"`max_iterations` {max_iterations}: {trace.path} has {done} already; give more")
     if options.stopped == "converged":

@@ -101,7 +101,7 @@ def verdict_of(trace: Trace, burn_in: int | None = None) -> Verdict:
 
 def common_iterations(trace: Trace) -> int:
     """Return the last iteration that every chain has reached."""
-    return min(int(chain.iteration[-1]) if len(chain.iteration) else 0 for chain in trace.chains)
+    return min(chain.last_iteration for chain in trace.chains)
 
 
 def verdict_line(verdict: Verdict) -> str:

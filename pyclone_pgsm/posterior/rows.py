@@ -43,7 +43,7 @@ def kept_rows(trace: Trace, burn_in: int | None = None) -> list[NDArray[np.int64
     skip = trace.burn_in if burn_in is None else burn_in
     rows = [np.flatnonzero(chain.iteration > skip) for chain in trace.chains]
     if not any(len(chosen) for chosen in rows):
-        last = max((int(chain.iteration[-1]) for chain in trace.chains if len(chain.iteration)), default=0)
+        last = max(chain.last_iteration for chain in trace.chains)
         raise TraceError(
             f"{trace.path}: no iteration after the burn-in of {skip} (the chains have {last}): "
             "resume it, or choose a smaller `burn_in`"

@@ -120,7 +120,7 @@ def _doubts_of_length(trace: Trace, verdict: Verdict) -> list[str]:
         return [] if verdict.converged else [f"{verdict_line(verdict)}: resume the trace"]
     wanted = settings.lengths[0]
     saved = wanted // settings.thin * settings.thin
-    short = [str(k) for k, chain in enumerate(trace.chains) if saved not in chain.iteration[-1:]]
+    short = [str(k) for k, chain in enumerate(trace.chains) if chain.last_iteration != saved]
     if short:
         return [f"chains {', '.join(short)} have not done all {wanted} iterations: resume the trace"]
     return []

@@ -57,6 +57,11 @@ class ChainTrace:
     hyperparameters: dict[str, NDArray[np.float64]]
     moves: NDArray[np.int32]
 
+    @property
+    def last_iteration(self) -> int:
+        """Number of the last saved iteration; 0 if there is none."""
+        return int(self.iteration[-1]) if len(self.iteration) else 0
+
 
 class Trace:
     """A trace opened for reading. Use it as a context manager.
@@ -278,7 +283,7 @@ class Trace:
         """Iterations to skip: the burn-in of the run, or half of the iterations if interrupted before it was found."""
         settings = self.options.settings
         if settings.until_converged and self.options.stopped is None:
-            return min((int(c.iteration[-1]) for c in self.chains if len(c.iteration)), default=0) // 2
+            return min((c.last_iteration for c in self.chains if c.last_iteration), default=0) // 2
         return settings.lengths[1]
 
     def rows_of(self, chain: int, name: str, rows: NDArray[np.int64]) -> NDArray[Any]:

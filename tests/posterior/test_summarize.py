@@ -23,23 +23,25 @@ from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.simulate.options import SimulationOptions
 from pyclone_pgsm.simulate.tumour import simulate
-from pyclone_pgsm.trace import Trace
+from pyclone_pgsm.trace import ChainTrace, Trace
 from pyclone_pgsm.trace.hyperparameters import values_of
 
 
-def chain(iterations: Any, log_joint: Any = None, precision: Any = None) -> SimpleNamespace:
+def chain(iterations: Any, log_joint: Any = None, precision: Any = None) -> ChainTrace:
     iteration = np.array(iterations, np.int64)
     values = np.array(iteration if log_joint is None else log_joint, float)
-    return SimpleNamespace(
+    return ChainTrace(
         iteration=iteration,
         log_joint=values,
         num_clusters=np.ones(len(iteration), np.int64),
         concentration=values + 1.0,
+        seconds=np.zeros(len(iteration)),
         hyperparameters={} if precision is None else {"precision": np.array(precision, float)},
+        moves=np.zeros((len(iteration), 0, 4), np.int32),
     )
 
 
-def fake(*chains: SimpleNamespace, burn_in: int = 2) -> Any:
+def fake(*chains: ChainTrace, burn_in: int = 2) -> Any:
     names = tuple(chains[0].hyperparameters)
     prior = SimpleNamespace(hyperparameters=("concentration",))
     options = SimpleNamespace(
