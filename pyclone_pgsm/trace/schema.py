@@ -60,10 +60,8 @@ def check_iterations(where: str, iteration: NDArray[np.int64], options: RunOptio
     thin, most = options.settings.thin, options.settings.lengths[0]
     expected = thin * np.arange(1, len(iteration) + 1)
     for row in np.flatnonzero(iteration != expected)[:1].tolist():
-        reason = (
-            f"[{row}] is {iteration[row]}; expected {expected[row]}, as every {thin}-th is saved, in order"
-        )
-        raise Fault(where, reason)
+        reason = f"is {iteration[row]}; expected {expected[row]}: the multiples of {thin} are saved, in order"
+        raise Fault(where, f"[{row}] {reason}")
     refuse(where, iteration > most, f"is more than the {most} iterations that the chain should have")
 
 
@@ -72,12 +70,14 @@ def check_canonical(where: str, labels: NDArray[Any], rows: NDArray[np.int64]) -
 
     The message names the row by its number among `rows`.
     """
-    most = np.zeros(labels.shape, np.int64)
-    most[:, 1:] = np.maximum.accumulate(labels[:, :-1], axis=1)
-    most[:, 1:] += 1
-    for row, column in np.argwhere(labels > most)[:1].tolist():
-        value, limit = labels[row, column], most[row, column]
-        raise Fault(where, f"[{rows[row]}, {column}] is {value}; expected at most {limit}: {NUMBERED}")
+    for row in np.flatnonzero(labels[:, 0] != 0)[:1].tolist():
+        raise Fault(where, f"[{rows[row]}, 0] is {labels[row, 0]}; expected 0: {NUMBERED}")
+    largest = np.maximum.accumulate(labels, axis=1)
+    is_new = labels[:, 1:] > largest[:, :-1]
+    for row, column in np.argwhere(is_new & (labels[:, 1:] - largest[:, :-1] > 1))[:1].tolist():
+        most = int(largest[row, column]) + 1
+        value = labels[row, column + 1]
+        raise Fault(where, f"[{rows[row]}, {column + 1}] is {value}; expected at most {most}: {NUMBERED}")
 
 
 def check_num_clusters(

@@ -252,7 +252,7 @@ STRANGE = {
     "chains/0/labels: [19, 0] is 39": put("chains/0/labels", 39),
     "chains/0/labels: [19, 1] is 2; expected at most 1": put("chains/0/labels", 2, (-1, 1)),
     "chains/0/num_clusters: [19] is 2, but there are 3 clusters": put("chains/0/num_clusters", 2),
-    "chains/0/iteration: [0] is 20; expected 1, as every 1-th is saved, in order": _backwards,
+    "chains/0/iteration: [0] is 20; expected 1: the multiples of 1 are saved, in order": _backwards,
     "chains/0/iteration: [0] is -5; expected a positive number": put("chains/0/iteration", -5, 0),
     "chains/0/iteration: [19] is 99; expected 20": put("chains/0/iteration", 99),
     "chains/0/log_joint: [19] is inf": put("chains/0/log_joint", np.inf),

@@ -446,7 +446,7 @@ DAMAGES = {
     ),
     "strange_label": (
         _with("chains/1/labels", 250),
-        "the trace is damaged: chains/1/labels: [59, 0] is 250; expected at most 0: blocks",
+        "the trace is damaged: chains/1/labels: [59, 0] is 250; expected 0: blocks",
     ),
     "directory": (_directory, "this is a folder"),
     "empty": (_empty, "not a trace of pyclone-pgsm, or damaged"),
