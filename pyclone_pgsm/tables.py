@@ -15,20 +15,21 @@ DIGITS = "%.6g"
 
 
 def long_table(
-    shape: tuple[int, ...], columns: Mapping[str, Any], things: NDArray[np.int64] | None = None
+    shape: tuple[int, ...], columns: Mapping[str, Any], rows: NDArray[np.int64] | None = None
 ) -> pd.DataFrame:
-    """Return a table with one row for each of T things, mutations or clusters, in each of D samples.
+    """Return a table with one row for each of T mutations or clusters in each of D samples.
 
     A column is (T, D), or what can be broadcast to this `shape`: (D,) if it depends on the sample only, (T, 1) if on
-    the thing only (:func:`of_thing`), or one value. The table has the `things` (n,), in this order; None: all of them.
+    the mutation or cluster only (:func:`by_row`), or one value. The table has the mutations or clusters `rows`
+    (n,), in this order; None: all of them.
     """
-    chosen = slice(None) if things is None else things
+    chosen = slice(None) if rows is None else rows
     arrays = {name: _as_array(values) for name, values in columns.items()}
     return pd.DataFrame({name: np.broadcast_to(each, shape)[chosen].ravel() for name, each in arrays.items()})
 
 
-def of_thing(values: ArrayLike) -> NDArray:
-    """Return the (T, 1) column of (T,) values that each thing has in every sample."""
+def by_row(values: ArrayLike) -> NDArray:
+    """Return (T, 1) values from (T,): of mutations or clusters, the same in every sample."""
     return _as_array(values)[:, np.newaxis]
 
 

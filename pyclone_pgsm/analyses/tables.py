@@ -9,7 +9,7 @@ import pandas as pd
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.summary import Summary
-from pyclone_pgsm.tables import long_table, of_thing
+from pyclone_pgsm.tables import by_row, long_table
 
 
 def mutation_table(summary: Summary, annotations: dict[str, list[str]] | None = None) -> pd.DataFrame:
@@ -20,27 +20,27 @@ def mutation_table(summary: Summary, annotations: dict[str, list[str]] | None = 
     gives the probability that each mutation is one.
     """
     columns: dict[str, Any] = {
-        "mutation_id": of_thing(summary.mutation_ids),
+        "mutation_id": by_row(summary.mutation_ids),
         "sample_id": summary.sample_ids,
-        "cluster_id": of_thing(summary.labels),
+        "cluster_id": by_row(summary.labels),
         "cellular_prevalence": summary.mean,
         "cellular_prevalence_std": summary.std,
-        "cluster_assignment_prob": of_thing(summary.assignment_prob),
+        "cluster_assignment_prob": by_row(summary.assignment_prob),
         "cellular_prevalence_lower": summary.lower,
         "cellular_prevalence_upper": summary.upper,
         "variant_allele_frequency": summary.vaf,
         "prob_present": summary.prob_present,
         "prob_clonal": summary.prob_clonal,
-        "second_cluster_id": of_thing(summary.second_cluster),
-        "second_cluster_prob": of_thing(summary.second_prob),
+        "second_cluster_id": by_row(summary.second_cluster),
+        "second_cluster_prob": by_row(summary.second_prob),
         "multiplicity": summary.multiplicity,
         "multiplicity_prob": summary.multiplicity_prob,
         "fit": summary.fit,
         "peaks": summary.peaks,
     }
     if summary.outlier_prob is not None:
-        columns["outlier_prob"] = of_thing(summary.outlier_prob)
-    columns |= {name: of_thing(texts) for name, texts in (annotations or {}).items()}
+        columns["outlier_prob"] = by_row(summary.outlier_prob)
+    columns |= {name: by_row(texts) for name, texts in (annotations or {}).items()}
     table = long_table(summary.mean.shape, columns)
     for name, least in (("second_cluster_id", 0), ("multiplicity", 1)):
         table[name] = table[name].astype("Int64").where(table[name] >= least)
@@ -50,9 +50,9 @@ def mutation_table(summary: Summary, annotations: dict[str, list[str]] | None = 
 def cluster_table(summary: Summary) -> pd.DataFrame:
     """Return one row for each cluster and sample."""
     columns = {
-        "cluster_id": of_thing(np.arange(summary.num_clusters)),
+        "cluster_id": by_row(np.arange(summary.num_clusters)),
         "sample_id": summary.sample_ids,
-        "size": of_thing(summary.cluster_size),
+        "size": by_row(summary.cluster_size),
         "cellular_prevalence": summary.cluster_mean,
         "cellular_prevalence_std": summary.cluster_std,
         "cellular_prevalence_lower": summary.cluster_lower,
@@ -85,9 +85,9 @@ def mixture_table(summary: MixtureSummary) -> pd.DataFrame:
     """
     K, D = summary.num_clusters, len(summary.column_names)
     columns = {
-        "cluster_id": of_thing(np.arange(K)),
+        "cluster_id": by_row(np.arange(K)),
         "dimension": summary.column_names,
-        "size": of_thing(summary.cluster_size),
+        "size": by_row(summary.cluster_size),
     }
     for name, values in summary.parameters.items():
         by_column = values.ndim > 1 and values.shape[1] == D

@@ -15,7 +15,7 @@ from pyclone_pgsm.exports.answer import (
     note_exceptions,
 )
 from pyclone_pgsm.files import write_file
-from pyclone_pgsm.tables import of_thing, write_table
+from pyclone_pgsm.tables import by_row, write_table
 
 FREQ, CLUSTERS = "freq.txt", "clusters.txt"
 NO_UNCERTAINTY = "intervals and probabilities of clusters have no place in the format"
@@ -50,11 +50,11 @@ def write_ctree(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     columns = {
         "patientID": options.patient,
         "sample_id": summary.sample_ids,
-        "variantID": of_thing(summary.mutation_ids),
-        "cluster": of_thing(summary.labels),
-        "nMuts": of_thing(np.append(summary.cluster_size, 0)[summary.labels]),
-        "is.driver": of_thing(in_r(is_driver(answer, options.drivers))),
-        "is.clonal": of_thing(in_r(clonal)),
+        "variantID": by_row(summary.mutation_ids),
+        "cluster": by_row(summary.labels),
+        "nMuts": by_row(np.append(summary.cluster_size, 0)[summary.labels]),
+        "is.driver": by_row(in_r(is_driver(answer, options.drivers))),
+        "is.clonal": by_row(in_r(clonal)),
         "CCF": answer.prevalence,
     }
     answer.write_table(columns, out)

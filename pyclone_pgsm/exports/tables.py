@@ -13,7 +13,7 @@ from pyclone_pgsm.exports.answer import (
     note_exceptions,
 )
 from pyclone_pgsm.files import replacing
-from pyclone_pgsm.tables import long_table, of_thing, write_table
+from pyclone_pgsm.tables import by_row, long_table, write_table
 
 LOCI, CLUSTER = "loci.tsv", "cluster.tsv"
 PARQUET_FILES = ("mutations.parquet", "clusters.parquet", "left_out.parquet")
@@ -24,16 +24,16 @@ def write_pyclone(answer: Answer, out: Path, options: ExportOptions) -> list[str
     """Write ``loci.tsv``, with one row for each mutation and sample, and ``cluster.tsv``."""
     summary = answer.summary
     loci = {
-        "mutation_id": of_thing(summary.mutation_ids),
+        "mutation_id": by_row(summary.mutation_ids),
         "sample_id": summary.sample_ids,
-        "cluster_id": of_thing(summary.labels),
+        "cluster_id": by_row(summary.labels),
         "cellular_prevalence": summary.mean,
         "cellular_prevalence_std": summary.std,
         "variant_allele_frequency": summary.vaf,
     }
     answer.write_table(loci, out / LOCI)
     clusters = {
-        "sample_id": of_thing(summary.sample_ids),
+        "sample_id": by_row(summary.sample_ids),
         "cluster_id": np.arange(summary.num_clusters),
         "size": summary.cluster_size,
         "mean": summary.cluster_mean.T,
@@ -47,12 +47,12 @@ def write_pyclone_vi(answer: Answer, out: Path, options: ExportOptions) -> list[
     """Write one table, in which all mutations of a cluster have the prevalence of the cluster."""
     summary = answer.summary
     columns = {
-        "mutation_id": of_thing(summary.mutation_ids),
+        "mutation_id": by_row(summary.mutation_ids),
         "sample_id": summary.sample_ids,
-        "cluster_id": of_thing(summary.labels),
+        "cluster_id": by_row(summary.labels),
         "cellular_prevalence": answer.prevalence,
         "cellular_prevalence_std": summary.cluster_std[summary.labels],
-        "cluster_assignment_prob": of_thing(summary.assignment_prob),
+        "cluster_assignment_prob": by_row(summary.assignment_prob),
     }
     answer.write_table(columns, out)
     return [

@@ -13,7 +13,7 @@ from pyclone_pgsm.exports.answer import (
     note_two_states,
 )
 from pyclone_pgsm.files import write_file
-from pyclone_pgsm.tables import of_thing
+from pyclone_pgsm.tables import by_row
 
 SSM, PARAMS = "tumour.ssm", "tumour.params.json"
 SSM_COLUMNS = ("id", "name", "var_reads", "total_reads", "var_read_prob")
@@ -62,7 +62,7 @@ def write_phyclone(answer: Answer, out: Path, options: ExportOptions) -> list[st
     """
     data, summary = answer.observations, answer.summary
     ref, alt = answer.counts()
-    ids = {"mutation_id": of_thing(data.mutation_ids), "sample_id": data.sample_ids}
+    ids = {"mutation_id": by_row(data.mutation_ids), "sample_id": data.sample_ids}
     reads = ids | {
         "ref_counts": ref,
         "alt_counts": alt,
@@ -76,17 +76,17 @@ def write_phyclone(answer: Answer, out: Path, options: ExportOptions) -> list[st
     labels[answer.outliers] = summary.num_clusters + np.arange(len(answer.outliers))
     clusters = {
         "mutation_id": ids["mutation_id"],
-        "cluster_id": of_thing(labels),
+        "cluster_id": by_row(labels),
         "sample_id": data.sample_ids,
         "cellular_prevalence": np.where(np.isnan(answer.prevalence), summary.mean, answer.prevalence),
     }
     chrom = answer.annotation("chrom")
     notes = []
     if all(chrom):
-        reads["chrom"] = clusters["chrom"] = of_thing(chrom)
+        reads["chrom"] = clusters["chrom"] = by_row(chrom)
     else:
         notes.append("no column chrom: the chromosome of some mutations is not known")
-    clusters["outlier_prob"] = 0.0 if summary.outlier_prob is None else of_thing(summary.outlier_prob)
+    clusters["outlier_prob"] = 0.0 if summary.outlier_prob is None else by_row(summary.outlier_prob)
     answer.write_table(reads, out / INPUT, with_outliers=True)
     answer.write_table(clusters, out / CLUSTERS, with_outliers=True)
     if summary.outlier_prob is None:
@@ -125,14 +125,14 @@ def write_conipher(answer: Answer, out: Path, options: ExportOptions) -> list[st
     columns = {
         "CASE_ID": case,
         "SAMPLE": samples,
-        "CHR": of_thing(places["chrom"]),
-        "POS": of_thing(places["pos"]),
-        "REF": of_thing(places["ref"]),
-        "ALT": of_thing(places["alt"]),
+        "CHR": by_row(places["chrom"]),
+        "POS": by_row(places["pos"]),
+        "REF": by_row(places["ref"]),
+        "ALT": by_row(places["alt"]),
         "REF_COUNT": ref,
         "VAR_COUNT": alt,
         "DEPTH": ref + alt,
-        "CLUSTER": of_thing(answer.summary.labels + 1),
+        "CLUSTER": by_row(answer.summary.labels + 1),
         "CCF_PHYLO": answer.prevalence,
         "CCF_OBS": seen / answer.mutant_copies,
         "MUT_COPY": seen,
@@ -169,9 +169,9 @@ def write_metient(answer: Answer, out: Path, options: ExportOptions) -> list[str
     columns = {
         "anatomical_site_index": np.arange(len(samples)),
         "anatomical_site_label": samples,
-        "cluster_index": of_thing(labels),
-        "character_index": of_thing(np.cumsum(labels >= 0) - 1),
-        "character_label": of_thing(names),
+        "cluster_index": by_row(labels),
+        "character_index": by_row(np.cumsum(labels >= 0) - 1),
+        "character_label": by_row(names),
         "ref": ref,
         "var": alt,
         "var_read_prob": answer.variant_share,

@@ -18,12 +18,12 @@ BYTES_PER_ROW = 600  # approximate memory for the numbers and texts of a row of 
 
 
 def _write_tables(simulation: Simulation, table: Path, truth: Path) -> None:
-    from pyclone_pgsm.tables import long_table, of_thing, write_table
+    from pyclone_pgsm.tables import by_row, long_table, write_table
 
     observations = simulation.observations
     shape = observations.has_data.shape
     ids = {
-        "mutation_id": of_thing(observations.mutation_ids),
+        "mutation_id": by_row(observations.mutation_ids),
         "sample_id": observations.sample_ids,
     }
     numbers = (
@@ -38,14 +38,14 @@ def _write_tables(simulation: Simulation, table: Path, truth: Path) -> None:
     columns = {
         **ids,
         **{name: getattr(observations, name) for name in numbers},
-        **{name: of_thing(texts) for name, texts in observations.annotations.items()},
+        **{name: by_row(texts) for name, texts in observations.annotations.items()},
     }
     has_second = observations.subclonal_fraction > 0
     if has_second.any():
         for name in SUBCLONAL:
             columns[name] = np.where(has_second, getattr(observations, name).astype(object), "")
     write_table(long_table(shape, columns)[observations.has_data.ravel()], table)
-    true = {"cluster": of_thing(simulation.cluster), "ccf": simulation.ccf}
+    true = {"cluster": by_row(simulation.cluster), "ccf": simulation.ccf}
     write_table(long_table(shape, {**ids, **true}), truth)
 
 
