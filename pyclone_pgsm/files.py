@@ -7,6 +7,7 @@ was left by a process that died; it is removed at the next write into its folder
 """
 
 import errno
+import fcntl
 import os
 import shlex
 from collections.abc import Iterable, Iterator
@@ -17,11 +18,6 @@ from pathlib import Path
 
 from pyclone_pgsm.errors import OutputError
 from pyclone_pgsm.stopping import held_back
-
-try:
-    import fcntl
-except ImportError:  # not on Windows: hidden files of dead processes are not removed
-    fcntl = None  # type: ignore[assignment]
 
 PART = ".pyclone-pgsm.part"
 """Suffix of the hidden names."""
@@ -53,8 +49,6 @@ class _Batch:
         while True:
             descriptor = os.open(part, os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
             self.parts[target] = part, descriptor
-            if fcntl is None:
-                return part
             with suppress(OSError):  # shared, because readers lock it, too, once it has its final name
                 fcntl.flock(descriptor, fcntl.LOCK_SH | fcntl.LOCK_NB)
             with suppress(FileNotFoundError):
@@ -156,8 +150,6 @@ def _destination(path: Path) -> Path:
 
 def remove_leftovers(folder: Path) -> None:
     """Remove the hidden files of processes that died while writing into a folder."""
-    if fcntl is None:
-        return
     with suppress(OSError):
         for name in os.listdir(folder):
             if name.startswith(".") and name.endswith(PART):

@@ -7,6 +7,7 @@ alone decides: a holder on this machine counts if its process is running, one on
 """
 
 import errno
+import fcntl
 import json
 import os
 import socket
@@ -19,11 +20,6 @@ from typing import Any
 
 from pyclone_pgsm.errors import OutputError
 from pyclone_pgsm.files import NO_SPACE
-
-try:
-    import fcntl
-except ImportError:  # not on Windows
-    fcntl = None  # type: ignore[assignment]
 
 ATTEMPTS = 100  # to open a lock file that others remove at the same time
 
@@ -67,9 +63,7 @@ def _take(path: Path, lock: Path) -> int:
     for _ in range(ATTEMPTS):
         try:
             with ExitStack() as undo:
-                file = os.open(
-                    lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o666
-                )
+                file = os.open(lock, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
                 undo.callback(os.close, file)
                 if not _try_lock(file, lock):
                     raise OutputError(
@@ -97,15 +91,14 @@ def _refused(path: Path, lock: Path, problem: OSError) -> OutputError:
 
 def _try_lock(file: int, lock: Path) -> bool:
     """Try to take the lock, and return whether that succeeded."""
-    if fcntl is not None:
-        try:
-            fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            return True
-        except OSError as problem:
-            if problem.errno in (errno.EWOULDBLOCK, errno.EACCES):
-                return False
-            if problem.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL):
-                raise
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except OSError as problem:
+        if problem.errno in (errno.EWOULDBLOCK, errno.EACCES):
+            return False
+        if problem.errno not in (errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL):
+            raise
     return not _lives(_holder(lock))
 
 

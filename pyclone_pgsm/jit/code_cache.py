@@ -7,6 +7,7 @@ compiled again. Two processes that write one index at the same time could mix up
 work. Here a lock lets one of them compile while the others wait; the system releases it if that process dies.
 """
 
+import fcntl
 import hashlib
 import io
 import os
@@ -22,11 +23,6 @@ from typing import IO, Any
 
 from numba import config
 from numba.core.caching import FunctionCache, IndexDataCacheFile
-
-try:
-    import fcntl
-except ImportError:  # not available on this system: processes do not wait for one another
-    fcntl = None  # type: ignore[assignment]
 
 DIGEST_BYTES = hashlib.sha256().digest_size
 UNSAID_SECONDS = 1.0  # shorter waiting is not reported
@@ -156,8 +152,6 @@ def take_lock(path: Path) -> int | str | None:
     int, "held" or None
         The descriptor; "held" if another process has the lock; None if files cannot be locked there.
     """
-    if fcntl is None:
-        return None
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)

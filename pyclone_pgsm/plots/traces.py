@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.plots import appearance, style
 from pyclone_pgsm.posterior.traces import ALWAYS, LOGARITHMIC, Traces
-from pyclone_pgsm.sampling.diagnostics import FEWEST_DRAWS, split_rhat
+from pyclone_pgsm.sampling.diagnostics import split_rhat
 from pyclone_pgsm.tumour.base_measure import is_weight
 
 WIDTH, BESIDE, HEIGHT = 6.4, 0.9, 1.15
@@ -73,12 +73,7 @@ def _least_agreed(traces: Traces, names: list[str]) -> list[str]:
     """Choose all of the names, or those with the largest R-hat after the burn-in, weights of prevalences last."""
     if len(names) <= MAX_HYPERPARAMETERS:
         return names
-    disagreement = []
-    for name in names:
-        kept = _kept(traces.series[name], traces.burn_in)
-        # only ranks matter to R-hat, and ranks are finite
-        ranks = np.unique(kept, return_inverse=True)[1].reshape(kept.shape)
-        disagreement.append(split_rhat(ranks) if kept.shape[1] >= FEWEST_DRAWS else 1.0)
+    disagreement = [split_rhat(_kept(traces.series[name], traces.burn_in)) for name in names]
     are_weights = np.array([is_weight(name) for name in names])
     worst = np.lexsort((-np.array(disagreement), are_weights))[:MAX_HYPERPARAMETERS]
     return [names[i] for i in np.sort(worst)]

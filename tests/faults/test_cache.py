@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("fcntl")
 from pyclone_pgsm.jit.code_cache import take_lock
 
 SCRIPT = """

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import socket
@@ -9,6 +10,7 @@ import subprocess
 import sys
 import threading
 from pathlib import Path
+from unittest.mock import Mock
 
 import pytest
 from made_traces import made_trace
@@ -139,7 +141,7 @@ def test_a_thread_may_take_its_lock_again_but_no_other(tmp_path):
 
 
 def test_where_the_file_system_knows_no_locks_what_the_file_says_decides(tmp_path, monkeypatch):
-    monkeypatch.setattr(locks, "fcntl", None)
+    monkeypatch.setattr(locks.fcntl, "flock", Mock(side_effect=OSError(errno.ENOLCK, "no locks available")))
     path = tmp_path / "t.h5"
     me = locks._myself()
     ended = subprocess.Popen([sys.executable, "-c", ""])
