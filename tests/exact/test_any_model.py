@@ -90,7 +90,7 @@ def test_trace_of_a_matrix(likelihood, tmp_path):
     with Trace(path) as trace:
         assert trace.options.model.to_dict() == {"likelihood": likelihood, "parameters": {}}
         assert trace.matrix.column_names == data.column_names
-        assert trace.data.left_out == []
+        assert not trace.data.left_out
         with pytest.raises(Exception, match=rf"t\.h5: a trace of {likelihood}, not of a tumour"):
             _ = trace.observations
 
