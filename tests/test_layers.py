@@ -14,7 +14,7 @@ PACKAGE = Path(pyclone_pgsm.__file__).parent
 LAYERS = (
     {"errors", "labels", "machine", "stopping"},
     {"ranges", "files"},
-    {"locks", "tables"},
+    {"locks", "tsv"},
     {"jit"},
     {"partition"},
     {"priors", "likelihoods", "inputs"},

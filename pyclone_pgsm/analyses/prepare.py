@@ -26,7 +26,7 @@ from pyclone_pgsm.inputs.sample_sheet import Patient, SegmentFile
 from pyclone_pgsm.inputs.segments import Segments, combined, join, read_segments, sample_stem
 from pyclone_pgsm.inputs.tumour_content import ContentOption, checked_means
 from pyclone_pgsm.inputs.values import ERROR_RATE, checked
-from pyclone_pgsm.tables import write_table
+from pyclone_pgsm.tsv import write_table
 from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
 
 TABLE, LEFT_OUT = "table.tsv", "left_out.tsv"

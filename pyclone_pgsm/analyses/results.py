@@ -23,8 +23,8 @@ from pyclone_pgsm.files import (
 )
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.posterior.summarize import Result, summarize
-from pyclone_pgsm.tables import table_text, write_table
 from pyclone_pgsm.trace import Trace
+from pyclone_pgsm.tsv import table_text, write_table
 
 PAGES: dict[str, str] = {"report": "report.html", "mqc": "pyclone_pgsm_mqc.json"}
 """File of each page of an output folder, the report and the table for MultiQC, by the name of the page."""

@@ -9,7 +9,7 @@ import pandas as pd
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.summary import Summary
-from pyclone_pgsm.tables import by_row, long_table
+from pyclone_pgsm.tsv import by_row, long_table
 
 
 def mutation_table(summary: Summary, annotations: dict[str, list[str]] | None = None) -> pd.DataFrame:

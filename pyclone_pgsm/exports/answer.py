@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.posterior.summary import Summary
-from pyclone_pgsm.tables import long_table, write_table
+from pyclone_pgsm.tsv import long_table, write_table
 
 DEFAULT_PATIENT = "patient"
 DEFAULT_ERROR_RATE = 0.001
@@ -77,7 +77,7 @@ class Answer:
         return self.observations.annotations.get(name, [""] * self.observations.num_mutations)
 
     def write_table(self, columns: Mapping[str, Any], path: Path, with_outliers: bool = False) -> None:
-        """Write the :func:`~pyclone_pgsm.tables.long_table` of the mutations that belong to a cluster, or of all."""
+        """Write the :func:`~pyclone_pgsm.tsv.long_table` of the mutations that belong to a cluster, or of all."""
         table = long_table(self.summary.mean.shape, columns, None if with_outliers else self.placed)
         write_table(table, path, quoted=False)
 

@@ -15,7 +15,7 @@ from pyclone_pgsm.exports.answer import (
     note_exceptions,
 )
 from pyclone_pgsm.files import write_file
-from pyclone_pgsm.tables import by_row, write_table
+from pyclone_pgsm.tsv import by_row, write_table
 
 FREQ, CLUSTERS = "freq.txt", "clusters.txt"
 NO_UNCERTAINTY = "intervals and probabilities of clusters have no place in the format"

@@ -13,7 +13,7 @@ from pyclone_pgsm.exports.answer import (
     note_exceptions,
 )
 from pyclone_pgsm.files import replacing
-from pyclone_pgsm.tables import by_row, long_table, write_table
+from pyclone_pgsm.tsv import by_row, long_table, write_table
 
 LOCI, CLUSTER = "loci.tsv", "cluster.tsv"
 PARQUET_FILES = ("mutations.parquet", "clusters.parquet", "left_out.parquet")

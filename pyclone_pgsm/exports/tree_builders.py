@@ -13,7 +13,7 @@ from pyclone_pgsm.exports.answer import (
     note_two_states,
 )
 from pyclone_pgsm.files import write_file
-from pyclone_pgsm.tables import by_row
+from pyclone_pgsm.tsv import by_row
 
 SSM, PARAMS = "tumour.ssm", "tumour.params.json"
 SSM_COLUMNS = ("id", "name", "var_reads", "total_reads", "var_read_prob")

@@ -18,7 +18,7 @@ BYTES_PER_ROW = 600  # approximate memory for the numbers and texts of a row of 
 
 
 def _write_tables(simulation: Simulation, table: Path, truth: Path) -> None:
-    from pyclone_pgsm.tables import by_row, long_table, write_table
+    from pyclone_pgsm.tsv import by_row, long_table, write_table
 
     observations = simulation.observations
     shape = observations.has_data.shape

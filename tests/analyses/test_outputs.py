@@ -16,7 +16,7 @@ from pyclone_pgsm.analyses.tables import left_out_table
 from pyclone_pgsm.errors import OutputError
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.posterior.summarize import Result
-from pyclone_pgsm.tables import write_table
+from pyclone_pgsm.tsv import write_table
 
 MUTATION_COLUMNS = [
     "mutation_id",
