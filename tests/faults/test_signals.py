@@ -42,7 +42,7 @@ def contents(folder: Path) -> dict[Path, bytes]:
         (SUMMARIZE, "plots.style:write_file", 3),
         (["plot", "a.h5", "-o", "old_pictures", "--format", "png"], "plots.style:write_file", 4),
         (SIMULATE, "simulate.writing:simulate", 1),
-        (SIMULATE, "tables:write_table", 2),
+        (SIMULATE, "tsv:write_table", 2),
         (ANALYZE, "analyses.run:make_plan", 1),
         (ANALYZE, "analyses.run:create_trace", 1),
         (ANALYZE, "analyses.run:make_folder", 1),
