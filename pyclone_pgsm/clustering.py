@@ -193,7 +193,8 @@ def cluster(
         "path/to/file.py:Class".
     parameters : dict or None
         Parameters of the likelihood's prior: the keyword arguments of its ``from_data``, each a number, an array or
-        "infer". Inferred by default: a0 and b0 of Bernoulli; the scale and r0 of the Normal with more than ten columns.
+        "infer". Inferred by default: a0 and b0 of Bernoulli; the scale of the Normal with up to 200 rows, its scale and
+        r0 with more than ten columns.
     prior : Prior or None
         Prior over partitions; None: :class:`~pyclone_pgsm.priors.DirichletProcess` with its concentration inferred.
     settings : Settings or None

@@ -38,6 +38,7 @@ class InferredModel(Model):
     def __init__(
         self, spec: str, likelihood_class: Any, data: NDArray[np.float64], parameters: Mapping[str, Any]
     ) -> None:
+        self._arguments = spec, likelihood_class, data, parameters
         self.hyperparameters = names_to_infer(parameters)
         given = {name: value for name, value in parameters.items() if name not in self.hyperparameters}
         choices: dict[str, Choice] = {}
@@ -62,6 +63,9 @@ class InferredModel(Model):
                 return likelihood_class.from_data(data, **given, **dict(zip(self.hyperparameters, values)))
 
         self._make = lru_cache(KEPT)(make)
+
+    def __reduce__(self) -> tuple[type["InferredModel"], tuple[Any, ...]]:
+        return InferredModel, self._arguments
 
     @staticmethod
     def _refuse_contradictions(

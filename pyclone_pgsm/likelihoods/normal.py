@@ -62,8 +62,11 @@ COUNT, LOG_DET, LEVEL, POWER, FACTOR = 0, 1, 2, 3, 4
 WIDEST = 1e3  # |x_d| beyond which double precision is not enough
 MANY_COLUMNS = 10
 """With more columns, the scale and r0 are inferred by default. The prior weighs as much as D + 2 observations of a
-block. With few columns the data outweigh it, and a wide prior prevents blocks that are not quite Normal from being
-split up; with many columns the prior determines what a cluster is."""
+block: with many columns it determines what a cluster is. With few, the data of a large block outweigh it, and a wide
+prior prevents blocks that are not quite Normal from being split up."""
+FEW_ROWS = 200
+"""With so many observations or fewer, the scale is inferred by default: blocks are small, and a wide prior joins blocks
+that plainly differ."""
 
 # As in the other likelihoods, parts of a statistic are addressed by unsigned offsets, never by slices.
 
@@ -279,14 +282,14 @@ class Normal(NamedTuple):
 
     @classmethod
     def inferred_by_default(cls, data: NDArray[np.float64], given: Mapping[str, Any]) -> list[str]:
-        """Return those of r0 and the scale that are not given, for data with many columns."""
-        if data.shape[1] <= MANY_COLUMNS:
-            return []
-        return [
-            name
-            for name, fixed_by in (("r0", {"r0"}), ("scale", {"scale", "S0"}))
-            if not fixed_by & given.keys()
-        ]
+        """Return, if not given: r0 and the scale for data with many columns, the scale for data with few rows."""
+        T, D = data.shape
+        fixed_by = {}
+        if D > MANY_COLUMNS:
+            fixed_by["r0"] = {"r0"}
+        if D > MANY_COLUMNS or T <= FEW_ROWS:
+            fixed_by["scale"] = {"scale", "S0"}
+        return [name for name, names in fixed_by.items() if not names & given.keys()]
 
     @leaf
     def stat_size(self):

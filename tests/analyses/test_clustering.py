@@ -27,7 +27,7 @@ from pyclone_pgsm.trace import Trace
 
 PLUGIN = Path(__file__).parents[2] / "examples" / "poisson_gamma" / "pyclone_pgsm_poisson_gamma.py"
 SHORT = Settings(iterations=60, chains=2)
-TIGHT = {"r0": 0.1}
+TIGHT = {"r0": 0.1, "S0": 1.0}
 FEW = DirichletProcess(0.01, None, None)
 
 
@@ -307,7 +307,20 @@ def test_log_predictive_is_that_of_the_exact_posterior():
         given.append(np.exp(Predictive(model, [()], [prior], labels[None]).log_density(new)))
     weights = np.exp(log_p - logsumexp(log_p))
     exact = weights @ given
-    found = cluster(data, "normal", prior=prior, settings=Settings(iterations=1000, burn_in=100, thin=3))
+    settings = Settings(iterations=1000, burn_in=100, thin=3)
+    found = cluster(data, "normal", {"S0": 1.0}, prior, settings)
     standard_error = np.sqrt(weights @ (given - exact) ** 2 / 100)  # of 240 partitions, nearly independent
     assert (np.abs(np.exp(found.log_predictive(new)) - exact) < 5 * standard_error).all()
     assert (5 * standard_error < 0.5 * exact).all()  # sharp enough to say something
+
+
+def test_few_rows_in_clusters_that_are_far_apart():
+    """Four groups of 30 rows on a diagonal, in each column eight standard deviations apart: S0 = 1 would join them."""
+    rng = np.random.default_rng(0)
+    labels = np.repeat(np.arange(4), 30)
+    X = 8.0 * labels[:, None] + rng.normal(size=(120, 3))
+    X = (X - X.mean(axis=0)) / X.std(axis=0)
+    found = cluster(X, settings=SHORT)
+    assert found.cluster_size.tolist() == [30, 30, 30, 30]
+    np.testing.assert_array_equal(np.bincount(found.labels * 4 + labels, minlength=16) % 30, 0)
+    assert cluster(X, parameters={"S0": 1.0}, settings=SHORT).num_clusters == 1

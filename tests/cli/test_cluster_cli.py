@@ -97,7 +97,7 @@ def test_normal(points, tmp_path):
         "chains": 2,
         "saved_iterations": [20, 20],
     }
-    assert report["options"]["model"] == {"likelihood": "normal", "parameters": {"r0": 0.1}}
+    assert report["options"]["model"] == {"likelihood": "normal", "parameters": {"r0": 0.1, "scale": "infer"}}
     assert {path.name for path in (out / "plots").iterdir()} >= {"clusters.png", "density.png", "traces.png"}
 
 

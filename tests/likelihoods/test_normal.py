@@ -397,9 +397,11 @@ def test_all_choices_of_the_scale_can_be_used():
     assert set(Normal.choices(points, S0=1.0)) == {"r0"}
 
 
-def test_the_scale_of_many_columns_is_inferred():
-    few, many = np.ones((4, 10)), np.ones((4, 11))
+def test_the_scale_of_many_columns_or_few_rows_is_inferred():
+    few, many = np.ones((201, 10)), np.ones((201, 11))
     assert Normal.inferred_by_default(few, {}) == []
+    assert Normal.inferred_by_default(few[:200], {}) == ["scale"]
+    assert Normal.inferred_by_default(few[:200], {"S0": 1.0}) == []
     assert Normal.inferred_by_default(many, {}) == ["r0", "scale"]
     assert Normal.inferred_by_default(many, {"S0": 1.0}) == ["r0"]
     assert Normal.inferred_by_default(many, {"scale": 1.0, "r0": 0.1}) == []
