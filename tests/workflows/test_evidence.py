@@ -1,4 +1,4 @@
-"""The scripts of docs/overdispersion.md, subclonal_copy_number.md and outliers.md, on data too small to say much."""
+"""Scripts behind figures of docs/, on data too small to say much."""
 
 from __future__ import annotations
 
@@ -107,3 +107,16 @@ def test_outliers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
     assert rows[0][4:6] == ["0%", "0.0%"]
     assert rows[3][4] == ""
     assert int(rows[2][4].rstrip("%")) > 50
+
+
+def test_normal_scale(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(FOLDER)
+    script = importlib.import_module("normal_scale")
+    monkeypatch.setattr(script, "SETTINGS", Settings(iterations=60, chains=1))
+    for shape in script.SHAPES:
+        X, labels = script.draw_mixture(shape, 50, 2, np.random.default_rng(1))
+        np.testing.assert_allclose([X.mean(axis=0), X.std(axis=0)], [[0.0, 0.0], [1.0, 1.0]], atol=1e-9)
+        assert len(labels) == 50
+    fixed, inferred = script.compare(60, "Gaussian", 3, 0)
+    assert fixed[0] < 0.5 < inferred[0]
+    assert (fixed[1], inferred[1]) == (True, False)  # whether there are too few clusters
