@@ -110,20 +110,27 @@ def main() -> None:
     """Serve orders, a line each."""
     from functools import partial
 
+    from typer.testing import CliRunner
+
     from pyclone_pgsm import trace
     from pyclone_pgsm.analyses import run as analysis
-    from pyclone_pgsm.plots import mixture  # noqa: F401
+    from pyclone_pgsm.cli.app import app
     from pyclone_pgsm.sampling import chains
 
     for name in (
-        "cli.app",
         "analyses.matrix_input",
         "simulate.writing",
         "analyses.prepare",
         "likelihoods.normal",
         "inputs.matrix",
+        "plots.mixture",
+        "plots.tumour",
+        "report.mixture_page",
+        "report.tumour_page",
     ):
         importlib.import_module(f"pyclone_pgsm.{name}")
+    # a command that fails at once: Typer imports what it reads arguments with when it first meets some
+    CliRunner().invoke(app, ["merge", "no.h5", "neither.h5", "-o", "nowhere.h5"])
     analysis.run_chains = partial(chains.run_chains, segment_seconds=0.0)  # type: ignore[attr-defined]
     analysis.TraceWriter = partial(trace.TraceWriter, flush_seconds=0.0)  # type: ignore[assignment, misc]
     trace.FLUSH_SHARE = 1e9
