@@ -46,6 +46,7 @@ from pyclone_pgsm.tumour.outliers import TumourWithOutliers, log_any_share
 T = 4
 PROB = 0.3
 REPLICATES = 10_000
+SAME_STEPS = 500
 DP = DirichletProcess(0.8, None, None)
 PRIORS: dict[str, Prior] = {
     "dp": DP,
@@ -200,6 +201,32 @@ class Kernels:
         return canonical_labels(partition.labels)[0], outliers, values
 
 
+def probabilities_of(states: Sequence[States]) -> NDArray[np.float64]:
+    log_joint = np.concatenate([each.log_joint for each in states])
+    return np.exp(log_joint - logsumexp(log_joint))
+
+
+def step(
+    kernels: Kernels,
+    states: Sequence[States],
+    points: Sequence[tuple[float, ...]],
+    kind: str,
+    replicates: int,
+) -> NDArray[np.int64]:
+    """Where a step from the posterior ends; `states` at each of the points."""
+    probabilities = probabilities_of(states)
+    rng = np.random.default_rng(5)
+    size = len(states[0].log_joint)
+    ends = []
+    for start in rng.choice(len(probabilities), replicates, p=probabilities):
+        where, s = divmod(start, size)
+        labels, outliers, values = kernels.step(
+            kind, states[0].labels[s], states[0].outliers[s], points[where], rng
+        )
+        ends.append(points.index(values) * size + states[0].number[key(labels, outliers)])
+    return np.array(ends)
+
+
 def p_value(
     kernels: Kernels,
     states: Sequence[States],
@@ -207,20 +234,11 @@ def p_value(
     kind: str,
     replicates: int,
 ) -> float:
-    """Of the test that a step from the posterior is still the posterior; `states` at each of the points."""
-    log_joint = np.concatenate([each.log_joint for each in states])
-    probabilities = np.exp(log_joint - logsumexp(log_joint))
+    """Of the test that a step from the posterior is still the posterior."""
+    probabilities = probabilities_of(states)
     assert probabilities.max() < 0.5
-    rng = np.random.default_rng(5)
-    size = len(states[0].log_joint)
-    counts = np.zeros(len(probabilities), np.int64)
-    for start in rng.choice(len(probabilities), replicates, p=probabilities):
-        where, s = divmod(start, size)
-        labels, outliers, values = kernels.step(
-            kind, states[0].labels[s], states[0].outliers[s], points[where], rng
-        )
-        counts[points.index(values) * size + states[0].number[key(labels, outliers)]] += 1
-    return chi_square_p_value(counts, probabilities)
+    ends = step(kernels, states, points, kind, replicates)
+    return chi_square_p_value(np.bincount(ends, minlength=len(probabilities)), probabilities)
 
 
 def outlier_model(data: Observations, precision: float | None = np.inf) -> TumourWithOutliers:
@@ -278,20 +296,25 @@ def at_each_precision(
     return found
 
 
-def p_value_with_the_precision(kind: str) -> float:
+def with_the_precision() -> tuple[Kernels, list[States], list[tuple[float, ...]]]:
     model = outlier_model(two_samples(), None)
     states = at_each_precision(model, two_samples(), log_seating(DP))
-    points = [(precision,) for precision in PRECISIONS]
-    return p_value(Kernels(model, DP), states, points, kind, REPLICATES)
+    return Kernels(model, DP), states, [(precision,) for precision in PRECISIONS]
 
 
 @pytest.mark.usefixtures("_few_precisions")
-@pytest.mark.parametrize("cached_bytes", [0, np.inf])
-def test_one_step_from_the_joint_posterior_with_the_precision(
-    cached_bytes: float, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(tumour_model, "CACHED_BYTES", cached_bytes)
-    assert p_value_with_the_precision("outliers+precision+gibbs") > 1e-4
+def test_one_step_from_the_joint_posterior_with_the_precision() -> None:
+    assert p_value(*with_the_precision(), "outliers+precision+gibbs", REPLICATES) > 1e-4
+
+
+@pytest.mark.usefixtures("_few_precisions")
+def test_steps_without_tables_of_all_settings_are_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So what is true of the steps with the tables is true of these."""
+    ends = []
+    for cached_bytes in (np.inf, 0):
+        monkeypatch.setattr(tumour_model, "CACHED_BYTES", cached_bytes)
+        ends.append(step(*with_the_precision(), "outliers+precision+gibbs", SAME_STEPS))
+    np.testing.assert_array_equal(*ends)
 
 
 @pytest.mark.usefixtures("_few_precisions")
@@ -301,7 +324,7 @@ def test_outliers_reads_that_are_not_drawn_to_be_of_either_kind_are_noticed(
 ) -> None:
     monkeypatch.setattr(outlier_module, "expit", lambda log_odds: np.full(len(log_odds), share))
     monkeypatch.setitem(globals(), "PROB", 0.6)
-    assert p_value_with_the_precision("outliers+precision+outliers+precision") < 1e-10
+    assert p_value(*with_the_precision(), "outliers+precision+outliers+precision", REPLICATES) < 1e-10
 
 
 def run(model: TumourWithOutliers, settings: Settings) -> Records:
