@@ -142,7 +142,6 @@ def analyze(
         criterion=criterion,
         thresholds=thresholds,
         out=out,
-        threads=threads,
         command="pyclone_pgsm.analyze",
         progress=progress,
     )

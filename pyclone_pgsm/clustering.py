@@ -254,7 +254,6 @@ def cluster(
         criterion=criterion,
         trace=trace,
         out=out,
-        threads=threads,
         command="pyclone_pgsm.cluster",
         progress=progress,
     )

@@ -348,18 +348,17 @@ def run_plan(
     thresholds: Thresholds = DEFAULT_THRESHOLDS,
     trace: Path | str | None = None,
     out: Path | str | None = None,
-    threads: int | None = None,
     command: str = "",
     progress: Progress | None = None,
 ) -> R:
     """Run the chains of a plan and return their result, of the class `kind`.
 
-    `threads`, `command` and `progress` are those of :func:`pyclone_pgsm.analyses.run.start`. Results are written to the
-    folder `out`, or only the trace to the file `trace`. If both are None, a temporary folder is made, and removed with
-    the result. Ctrl-C raises KeyboardInterrupt.
+    `command` and `progress` are those of :func:`pyclone_pgsm.analyses.run.start`. Results are written to the folder
+    `out`, or only the trace to the file `trace`. If both are None, a temporary folder is made, and removed with the
+    result. Ctrl-C raises KeyboardInterrupt.
     """
     check_kind("progress", progress, Callable | None, "a function")
-    how: dict[str, Any] = {"threads": threads, "command": command, "progress": progress}
+    how: dict[str, Any] = {"command": command, "progress": progress}
     found = folder = None
     if out is not None:
         path = Path(out) / TRACE

@@ -77,7 +77,7 @@ def run(
         prior or DirichletProcess(),
         threads,
     )
-    analysis.start(plan, path, threads=threads, command="a test")
+    analysis.start(plan, path, command="a test")
     return path
 
 
@@ -111,8 +111,9 @@ def run_matrix(
         MatrixData(data or matrix(likelihood), MatrixOptions(likelihood, parameters or {})),
         Settings(**{"iterations": 60, "burn_in": 30, "chains": 2, **settings}),
         prior or DirichletProcess(),
+        threads=threads,
     )
-    analysis.start(plan, path, threads=threads, command="a test")
+    analysis.start(plan, path, command="a test")
     return path
 
 

@@ -35,13 +35,15 @@ from pyclone_pgsm.trace.schema import datasets_of_chain
 class Plan:
     """A run that is ready to start or to continue, with resolved settings and the state from which each chain starts.
 
-    `started` is the ``time.perf_counter`` when planning began.
+    `threads` is how many chains run at the same time, which does not affect the result; `started` is the
+    ``time.perf_counter`` when planning began.
     """
 
     data: Dataset
     options: RunOptions
     model: Model
     states: list[ChainState]
+    threads: int
     memory: Estimate
     started: float
 
@@ -56,7 +58,7 @@ def make_plan(
     """Make the model and the first state of every chain, and find the mistakes in data and options.
 
     Chains start from the partition `start_labels` (T,) if it is given, in place of ``settings.init``. `threads` is how
-    many run at the same time, for the memory estimate; None: one for each processor.
+    many run at the same time; None: one for each processor.
     """
     started, names = time.perf_counter(), data.names
     settings = settings.resolve(len(names))
@@ -70,8 +72,8 @@ def make_plan(
         if not Path(settings.start).exists():
             raise UsageError(f"`init` {settings.init!r}: no such file; must be one of {INITS}")
         start_labels = read_labels(Path(settings.start), names)
-    at_once = effective_threads(threads, settings.chains)
-    check_memory(estimate(data, settings, at_once))
+    threads = effective_threads(threads, settings.chains)
+    check_memory(estimate(data, settings, threads))
     model = data.make_model()
     if model.outliers is not None and not prior.is_consistent:
         raise UsageError(
@@ -80,7 +82,7 @@ def make_plan(
         )
     # only the likelihood itself knows the length of its statistic
     stat_size = int(model.likelihood(model.initial_values()).stat_size())
-    memory = estimate(data, settings, at_once, stat_size)
+    memory = estimate(data, settings, threads, stat_size)
     check_memory(memory)
     options = RunOptions(
         settings,
@@ -96,7 +98,7 @@ def make_plan(
             f"`parameters` {name}: cannot be inferred, as a trace has a series of that name: rename it"
         )
     states = [start_chain(model, prior, settings, chain, start_labels) for chain in range(settings.chains)]
-    plan = Plan(data, options, model, states, memory, started)
+    plan = Plan(data, options, model, states, threads, memory, started)
     _rehearse(plan)
     return plan
 

@@ -49,7 +49,7 @@ Progress = Callable[[int, int, int, int], None]
 """Called with a chain, the iterations it has done, those it is to do, and its number of clusters."""
 
 
-def _run(path: Path, plan: Plan, threads: int | None, progress: Progress | None) -> RunOptions:
+def _run(path: Path, plan: Plan, progress: Progress | None) -> RunOptions:
     """Advance the chains of a trace to their end, or until interrupted; return the options that it then has."""
     stop = threading.Event()
     model, options, settings = plan.model, plan.options, plan.options.settings
@@ -58,8 +58,7 @@ def _run(path: Path, plan: Plan, threads: int | None, progress: Progress | None)
 
     def steps() -> Iterator[Segment]:
         nonlocal end
-        at_once = effective_threads(threads, len(plan.states))
-        run = model, settings, plan.states, options.rebuild, at_once, stop
+        run = model, settings, plan.states, options.rebuild, plan.threads, stop
         if not settings.until_converged:
             yield from run_chains(*run)
             return
@@ -96,32 +95,24 @@ def _ended(options: RunOptions, end: End) -> RunOptions:
     return replace(options, settings=settings, stopped=stopped)
 
 
-def start(
-    plan: Plan,
-    out: Path,
-    *,
-    threads: int | None = None,
-    command: str = "",
-    progress: Progress | None = None,
-) -> None:
+def start(plan: Plan, out: Path, *, command: str = "", progress: Progress | None = None) -> None:
     """Run the chains of a plan, and write their trace to `out`, with the `command` that made it.
 
     If `out` exists, the new trace is written under another name (:func:`pyclone_pgsm.files.unfinished`), and replaces
-    it when all chains have ended. `threads` is how many run at the same time (None: one for each processor), which does
-    not affect the result. `Interrupted` is raised at Ctrl-C or SIGTERM; the trace then has the iterations done.
+    it when all chains have ended. `Interrupted` is raised at Ctrl-C or SIGTERM; the trace then has the iterations done.
     """
     with writing(out):
-        take_place(_sample(plan, out, threads, command, progress), out)
+        take_place(_sample(plan, out, command, progress), out)
 
 
-def _sample(plan: Plan, out: Path, threads: int | None, command: str, progress: Progress | None) -> Path:
+def _sample(plan: Plan, out: Path, command: str, progress: Progress | None) -> Path:
     """Run the chains of a plan, and return their trace: `out`, or its unfinished name if there is an older `out`."""
     path = unfinished(out) if out.exists() else out
     with writing(path):
         create_trace(path, plan.data, plan.options, command, plan.states)
         try:
             with _resumable(path, plan.options.model.likelihood):
-                _run(path, plan, threads, progress)
+                _run(path, plan, progress)
         except UsageError:
             with Trace(path) as trace:
                 is_empty = not any(len(chain.iteration) for chain in trace.chains)
@@ -195,13 +186,13 @@ def resume(
             trace.check()
             options = trace.options
             longer = prolonged(trace, iterations, max_iterations, max_time)
-            at_once = effective_threads(threads, len(trace.chains))
-            plan = None if longer is None else _continued(trace, longer, at_once)
+            threads = effective_threads(threads, len(trace.chains))
+            plan = None if longer is None else _continued(trace, longer, threads)
         remove_leftovers(Path(os.path.realpath(path)).parent)
         with _resumable(path, code):
             if plan is not None:
                 change_options(path, plan.options, command)
-                options = _run(path, plan, threads, progress)
+                options = _run(path, plan, progress)
         take_place(path, finished(path))
     return options.settings.lengths[0]
 
@@ -213,7 +204,7 @@ def _continued(trace: Trace, options: RunOptions, threads: int) -> Plan:
     check_memory(memory)
     states, model = trace.states(), trace.model()
     trace.check_visits(states, model)
-    return Plan(trace.data, options, model, states, memory, started)
+    return Plan(trace.data, options, model, states, threads, memory, started)
 
 
 class ResultOptions(TypedDict, total=False):
@@ -230,7 +221,6 @@ def fill_folder(
     plan: Plan,
     folder: Path,
     *,
-    threads: int | None = None,
     command: str = "",
     progress: Progress | None = None,
     **results: Unpack[ResultOptions],
@@ -241,7 +231,7 @@ def fill_folder(
     """
     make_folder(folder)
     with writing(folder / "trace.h5"):
-        trace = _sample(plan, folder / "trace.h5", threads, command, progress)
+        trace = _sample(plan, folder / "trace.h5", command, progress)
         timings = {"chains": time.perf_counter() - plan.started}
         likelihood = plan.options.model.likelihood
         with _resumable(trace, likelihood), replacing_together():

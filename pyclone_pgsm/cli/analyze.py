@@ -99,14 +99,7 @@ def analyze(
             warn(reading.warnings, tumour.name)
         with progress_bars(given["quiet"], settings.chains) as progress:
             plan = analysis.plan_tumour(reading, model, settings, prior, given["threads"])
-            result = analysis.fill_folder(
-                plan,
-                folder,
-                threads=given["threads"],
-                command=command_line(),
-                progress=progress,
-                **results,
-            )
+            result = analysis.fill_folder(plan, folder, command=command_line(), progress=progress, **results)
         say(given, *reading.notes, *summary_lines(result), f"written to {folder}")
         return None if result.convergence.converged else folder
 
@@ -164,14 +157,13 @@ def run(
         trace = place / "trace.h5" if tumour.name else place
         reading = read(tumour, given)
         check_file(trace, given["force"], [*tumour.files, Path(settings.start)])
-        threads = given["threads"]
-        plan = analysis.plan_tumour(reading, model, settings, prior, threads)
+        plan = analysis.plan_tumour(reading, model, settings, prior, given["threads"])
         make_folder(trace.parent)
         if not given["quiet"]:
             warn(reading.warnings, tumour.name)
         with writing(trace), progress_bars(given["quiet"], settings.chains) as progress:
             check_file(trace, given["force"])  # another run may have made it in the meantime
-            analysis.start(plan, trace, threads=threads, command=command_line(), progress=progress)
+            analysis.start(plan, trace, command=command_line(), progress=progress)
         with Trace(trace) as opened:
             verdict = verdict_of(opened)
         say(given, verdict_line(verdict), f"{count(settings.chains, 'chain')} written to {trace}")

@@ -106,14 +106,7 @@ def cluster(
         with progress_bars(given["quiet"], settings.chains) as progress:
             options = stored_options(likelihood, parameters, rows, columns)
             plan = analysis.plan_matrix(MatrixData(rows, options), settings, prior, threads=given["threads"])
-            result = analysis.fill_folder(
-                plan,
-                folder,
-                threads=given["threads"],
-                command=command_line(),
-                progress=progress,
-                **results,
-            )
+            result = analysis.fill_folder(plan, folder, command=command_line(), progress=progress, **results)
     except DataValueError as fault:
         raise data_error(matrix, fault) from None
     say(given, *summary_lines(result), f"written to {folder}")
