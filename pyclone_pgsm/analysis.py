@@ -1,20 +1,20 @@
 """Clustering of a tumour's mutations from Python: :func:`analyze`."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, TypedDict, Unpack
+from typing import TypedDict, Unpack
 
 from pyclone_pgsm.analyses.precompile import compile_ahead
 from pyclone_pgsm.analyses.prepare import PrepareOptions, prepare
 from pyclone_pgsm.analyses.reading import (
     Files,
     Reading,
-    Table,
     Tables,
     check_tables,
     patient_of,
     read_counts,
     read_joined,
+    sources_of,
 )
 from pyclone_pgsm.analyses.results import check_folder
 from pyclone_pgsm.analyses.run import Progress, plan_tumour
@@ -159,10 +159,11 @@ def _read(
         if name not in SegmentWords.__annotations__:
             raise TypeError(f"analyze() got an unexpected keyword argument {name!r}")
     if segments is None:
-        files = _files(tables)
+        sources = sources_of(tables)
+        files = [table for _, table in sources if isinstance(table, Path)]
         check_tables(files, read_with)
         reading = read_counts(
-            tables,  # type: ignore[arg-type]  # anything else is refused
+            sources,
             tumour_content=model.tumour_content,
             error_rate=error_rate,
             genotype_prior=model.genotype_prior,
@@ -173,16 +174,3 @@ def _read(
     options = PrepareOptions(**read_with, tumour_content=content, genotype_prior=genotype_prior)
     prepared = prepare(patient, options)
     return read_joined(prepared, error_rate, model.genotype_prior), patient.files
-
-
-def _files(tables: Any) -> list[Path]:
-    """Return the files among tables of read counts; raise UsageError if these are anything else."""
-    each = tables.values() if isinstance(tables, Mapping) else tables
-    each = [tables] if isinstance(tables, Table) else each
-    expected = (
-        "a data frame, the path of a table, several of these, or a dict of samples and their data frames"
-    )
-    check_kind("tables", each, Collection, expected)
-    for table in each:
-        check_kind("tables", table, Table, expected)
-    return [Path(table) for table in each if isinstance(table, Path | str)]

@@ -28,7 +28,7 @@ from pyclone_pgsm import (
     open_trace,
     read_tables,
 )
-from pyclone_pgsm.analyses.reading import read_counts
+from pyclone_pgsm.analyses.reading import read_counts, sources_of
 from pyclone_pgsm.analyses.tumour import TumourAnalysis
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.errors import InputError, OutputError, TraceError, UsageError
@@ -116,7 +116,7 @@ def test_types_of_columns_of_data_frames() -> None:
             "gene": ["TP53", None],
         }
     )
-    observations = read_counts(frame).observations
+    observations = read_counts(sources_of(frame)).observations
     assert (observations.mutation_ids, observations.sample_ids) == (["1", "2"], ["S"])
     assert observations.alt_counts.ravel().tolist() == [1, 2]
     assert observations.tumour_content.ravel().tolist() == [0.8, 0.8]

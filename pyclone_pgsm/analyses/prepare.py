@@ -1,7 +1,7 @@
-"""Joining mutation calls with copy-number segments, into observations or the table that ``read_tables`` reads.
+"""Joining mutation calls with copy-number segments, into the table that ``read_tables`` reads.
 
 The steps are: read the mutations (`pyclone_pgsm.inputs.mutations`) and the segments (`pyclone_pgsm.inputs.segments`) of
-all files, assign segments to samples, and join the two. Writing the table and reading it gives the same observations.
+all files, assign segments to samples, and join the two.
 """
 
 from collections import Counter
@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from pyclone_pgsm.analyses.tables import left_out_table
@@ -18,14 +17,12 @@ from pyclone_pgsm.files import check_new, make_folder, refuse_inputs, replacing,
 from pyclone_pgsm.inputs.genome import BUILDS, Build, Sex
 from pyclone_pgsm.inputs.mutations import Variants, read_variants
 from pyclone_pgsm.inputs.mutations.naming import ROLES
-from pyclone_pgsm.inputs.observations import SUBCLONAL, LeftOut, Observations, count_left_out
-from pyclone_pgsm.inputs.problems import FileProblems, listed
-from pyclone_pgsm.inputs.read_counts.joining import lay_out
+from pyclone_pgsm.inputs.observations import LeftOut, count_left_out
+from pyclone_pgsm.inputs.problems import listed
 from pyclone_pgsm.inputs.read_counts.suspicions import content_taken_as_one
 from pyclone_pgsm.inputs.sample_sheet import Patient, SegmentFile
 from pyclone_pgsm.inputs.segments import Segments, combined, join, read_segments, sample_stem
 from pyclone_pgsm.inputs.tumour_content import ContentOption, checked_means
-from pyclone_pgsm.inputs.values import ERROR_RATE, checked
 from pyclone_pgsm.tsv import write_table
 from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
 
@@ -130,30 +127,6 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
         tumour_content=content,
         variants=variants,
     )
-
-
-def observe(
-    prepared: Prepared, *, error_rate: float | None = None, genotype_prior: str = "major"
-) -> tuple[Observations, list[LeftOut]]:
-    """Return the joined mutations as observations, and everything that was left out, by file and row of the input.
-
-    ``error_rate`` and ``genotype_prior`` are as in `pyclone_pgsm.inputs.read_counts.tables.read_tables`; the tumour
-    content is that of the table.
-    """
-    given = prepared.variants.table.loc[prepared.table.index]
-    rate = checked("error rate", error_rate, ERROR_RATE)
-    second_states = prepared.table.reindex(columns=list(SUBCLONAL)).fillna(0).astype(SUBCLONAL)
-    rows = prepared.table.astype({"sample_id": object, "chrom": object, "pos": str}).assign(
-        file=given["file"].astype(object),
-        row=given["row"],
-        error_rate=np.nan if rate is None else rate,
-        copies_column="major_cn",
-        named_after_file=False,
-        **second_states,
-    )
-    found = [FileProblems(file) for file in given["file"].cat.categories]
-    observations, left_out = lay_out([rows], found, genotype_prior)
-    return observations, [*prepared.left_out, *left_out]
 
 
 def write_prepared(prepared: Prepared, folder: Path) -> None:

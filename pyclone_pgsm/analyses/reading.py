@@ -1,19 +1,25 @@
 """Reading one tumour from tables of read counts, or from mutations with segments."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from pyclone_pgsm.analyses.prepare import Prepared, observe
+from pyclone_pgsm.analyses.prepare import Prepared
 from pyclone_pgsm.errors import InputError, Problem, UsageError
 from pyclone_pgsm.inputs.mutations.kinds import MUTATIONS, kind_of
-from pyclone_pgsm.inputs.observations import LeftOut, Observations
+from pyclone_pgsm.inputs.observations import SUBCLONAL, LeftOut, Observations
+from pyclone_pgsm.inputs.problems import FileProblems
+from pyclone_pgsm.inputs.read_counts.joining import lay_out
 from pyclone_pgsm.inputs.read_counts.suspicions import content_taken_as_one, suspicions
 from pyclone_pgsm.inputs.read_counts.tables import read_sources
 from pyclone_pgsm.inputs.sample_sheet import Patient, patient_of_files
 from pyclone_pgsm.inputs.tumour_content import ContentOption
+from pyclone_pgsm.inputs.values import ERROR_RATE, checked
+from pyclone_pgsm.ranges import check_kind
 
 Table = Path | str | pd.DataFrame
 File = Path | str
@@ -21,6 +27,8 @@ Files = File | Sequence[File] | Mapping[str, File | Sequence[File]]
 """One or several files, or a mapping from samples to their files."""
 Tables = Table | Sequence[Table] | Mapping[str, pd.DataFrame]
 """One or several tables of read counts (files or data frames), or a mapping from samples to data frames."""
+Source = tuple[str, Path | pd.DataFrame]
+"""A table of read counts, preceded by its name in messages."""
 
 
 @dataclass(frozen=True)
@@ -37,19 +45,53 @@ class Reading:
     warnings: list[str] = field(default_factory=list)
 
 
+def sources_of(tables: Tables | Files) -> list[Source]:
+    """Return all tables of read counts; UsageError if these are anything else."""
+    expected = (
+        "a data frame, the path of a table, several of these, or a dict of samples and their data frames"
+    )
+    given: dict[str, Any]
+    if isinstance(tables, Mapping):
+        given = {f"the data frame of {sample!r}": table for sample, table in tables.items()}
+    elif isinstance(tables, Table):
+        given = {"the data frame": tables}
+    else:
+        check_kind("tables", tables, Collection, expected)
+        given = {f"data frame {place}": table for place, table in enumerate(tables)}
+    for table in given.values():
+        check_kind("tables", table, Table, expected)
+    if isinstance(tables, Mapping):
+        given = {name: _with_sample(sample, table) for sample, (name, table) in zip(tables, given.items())}
+    for name, table in given.items():
+        if isinstance(table, pd.DataFrame) and "sample_id" not in table.columns:
+            raise UsageError(
+                f"{name} has no column sample_id: add one, or give each sample's data frame by its name, as in "
+                "{'S1': first, 'S2': second}"
+            )
+    return [
+        (f"{name} (rows counted from 0)", table)
+        if isinstance(table, pd.DataFrame)
+        else (str(table), Path(table))
+        for name, table in given.items()
+    ]
+
+
+def _with_sample(sample: str, table: object) -> pd.DataFrame:
+    """Return the data frame of one sample with the sample's name as a column."""
+    if not isinstance(table, pd.DataFrame):
+        raise UsageError(f"the table of {sample!r} must be a data frame, not {type(table).__name__}")
+    return table.assign(sample_id=str(sample))
+
+
 def read_counts(
-    tables: Tables,
+    sources: Sequence[Source],
     *,
     tumour_content: ContentOption = None,
     error_rate: float | None = None,
     genotype_prior: str = "major",
 ) -> Reading:
-    """Read one tumour from tables of read counts: paths, data frames, or a mapping of sample to data frame.
-
-    Data frames outside a mapping need a column ``sample_id``. The options are those of
-    :func:`pyclone_pgsm.inputs.read_counts.tables.read_tables`.
-    """
-    observations, left_out = read_sources(_sources(tables), tumour_content, error_rate, genotype_prior)
+    """Read one tumour from tables of read counts; options are those of `read_tables` of `inputs.read_counts.tables`."""
+    observations, left_out = read_sources(sources, tumour_content, error_rate, genotype_prior)
     unknown = observations.content_unknown
     warnings = [content_taken_as_one(unknown)] if unknown else []
     warnings += [*observations.content_varies, *suspicions(observations)]
@@ -59,8 +101,24 @@ def read_counts(
 def read_joined(
     prepared: Prepared, error_rate: float | None = None, genotype_prior: str = "major"
 ) -> Reading:
-    """Read one tumour from mutations with segments; see :func:`pyclone_pgsm.analyses.prepare.observe`."""
-    observations, left_out = observe(prepared, error_rate=error_rate, genotype_prior=genotype_prior)
+    """Read one tumour from mutations joined with segments, as :func:`read_counts` would read their table.
+
+    What was left out is listed by file and row of the mutations.
+    """
+    rate = checked("error rate", error_rate, ERROR_RATE)
+    given = prepared.variants.table.loc[prepared.table.index]
+    second_states = prepared.table.reindex(columns=list(SUBCLONAL)).fillna(0).astype(SUBCLONAL)
+    rows = prepared.table.astype({"sample_id": object, "chrom": object, "pos": str}).assign(
+        file=given["file"].astype(object),
+        row=given["row"],
+        error_rate=np.nan if rate is None else rate,
+        copies_column="major_cn",
+        named_after_file=False,
+        **second_states,
+    )
+    found = [FileProblems(file) for file in given["file"].cat.categories]
+    observations, left_out = lay_out([rows], found, genotype_prior)
+    left_out = [*prepared.left_out, *left_out]
     warnings = [*prepared.warnings, *suspicions(observations)]
     return Reading(observations, left_out, prepared.tumour_content, prepared.notes, warnings)
 
@@ -93,35 +151,3 @@ def _by_sample(what: str, files: Files) -> list[tuple[str | None, Path]]:
         if not isinstance(file, Path | str):
             raise UsageError(f"{what} with `segments` are files, not {type(file).__name__}")
     return [(None, Path(file)) for file in each]
-
-
-def _sources(tables: Tables) -> list[tuple[str, Path | pd.DataFrame]]:
-    """Return all tables with their names in messages."""
-    given: dict[str, Table]
-    if isinstance(tables, Mapping):
-        given = {
-            f"the data frame of {sample!r}": _with_sample(sample, each) for sample, each in tables.items()
-        }
-    elif isinstance(tables, pd.DataFrame | Path | str):
-        given = {"the data frame": tables}
-    else:
-        given = {f"data frame {place}": each for place, each in enumerate(tables)}
-    for name, table in given.items():
-        if isinstance(table, pd.DataFrame) and "sample_id" not in table.columns:
-            raise UsageError(
-                f"{name} has no column sample_id: add one, or give each sample's data frame by its name, as in "
-                "{'S1': first, 'S2': second}"
-            )
-    return [
-        (f"{name} (rows counted from 0)", table)
-        if isinstance(table, pd.DataFrame)
-        else (str(table), Path(table))
-        for name, table in given.items()
-    ]
-
-
-def _with_sample(sample: str, table: object) -> pd.DataFrame:
-    """Return the data frame of one sample with the sample's name as a column."""
-    if not isinstance(table, pd.DataFrame):
-        raise UsageError(f"the table of {sample!r} must be a data frame, not {type(table).__name__}")
-    return table.assign(sample_id=str(sample))

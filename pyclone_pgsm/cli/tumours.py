@@ -211,13 +211,14 @@ def _named(text: str) -> tuple[str | None, Path]:
 
 def read(tumour: Tumour, given: Mapping[str, Any]) -> Reading:
     """Read a tumour, from tables or from mutations with segments."""
-    from pyclone_pgsm.analyses.reading import read_counts, read_joined
+    from pyclone_pgsm.analyses.reading import read_counts, read_joined, sources_of
 
     error_rate, genotype_prior = given["error_rate"], given["genotype_prior"]
     if tumour.patient is not None:
         return read_joined(join(tumour, tumour.patient, given), error_rate, genotype_prior)
+    sources = sources_of(tumour.tables)
     return read_counts(
-        tumour.tables, tumour_content=tumour.content, error_rate=error_rate, genotype_prior=genotype_prior
+        sources, tumour_content=tumour.content, error_rate=error_rate, genotype_prior=genotype_prior
     )
 
 

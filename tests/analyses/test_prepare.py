@@ -21,10 +21,10 @@ from pyclone_pgsm.analyses.prepare import (
     Prepared,
     PrepareOptions,
     check_folder,
-    observe,
     prepare,
     write_prepared,
 )
+from pyclone_pgsm.analyses.reading import read_joined
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.errors import InputError, OutputError, PycloneError, UsageError
 from pyclone_pgsm.inputs.mutations import VariantFile
@@ -234,7 +234,7 @@ def test_segments_that_cannot_be_matched(tmp_path: Path) -> None:
     reason = "there are no copy-number segments of this sample"
     assert alone.warnings == [f"sample 'R2' is left out with all its mutations: {reason}"]
     assert {item.sample_id for item in alone.left_out if item.reason == reason} == {"R2"}
-    assert observe(alone)[0].sample_ids == ["R1"]
+    assert read_joined(alone).observations.sample_ids == ["R1"]
     assert message(SegmentFile(paths["x_tsv"], "R3")) == (
         "segments are given for 'R3', but the samples of the mutations are 'R1', 'R2'"
     )
@@ -283,17 +283,17 @@ def test_what_is_read_on_directly_is_what_is_written(tmp_path: Path) -> None:
     result = prepared(tmp_path, calls, tumour_content=0.123456789012345)
     folder = tmp_path / "out"
     write_prepared(result, folder)
-    direct, left_out = observe(result)
+    reading = read_joined(result)
     written, _ = read_tables(folder / "table.tsv")
     for name, values in vars(written).items():
-        found = getattr(direct, name)
+        found = getattr(reading.observations, name)
         assert found == values if isinstance(values, list | dict) else found.tobytes() == values.tobytes(), (
             name
         )
     assert written.tumour_content[0, 0] == 0.123456789012345
     assert written.annotations["pos"][0] == "1"
     # told of the user's file and row, not of the table between
-    assert [(Path(item.file).name, item.row, item.mutation_id) for item in left_out] == [
+    assert [(Path(item.file).name, item.row, item.mutation_id) for item in reading.left_out] == [
         ("S1.vcf", 73, "2:5:A:C"), ("S1.vcf", 73, "2:5:A:C"), ("S1.vcf", 74, "1:2500:A:C"),
     ]  # fmt: skip
     table = pd.read_csv(folder / "left_out.tsv", sep="\t")
@@ -303,7 +303,7 @@ def test_what_is_read_on_directly_is_what_is_written(tmp_path: Path) -> None:
 
 def test_nothing_has_data(tmp_path: Path) -> None:
     with pytest.raises(InputError) as caught:
-        observe(prepared(tmp_path, vcf("2:5:8,8")))
+        read_joined(prepared(tmp_path, vcf("2:5:8,8")))
     assert str(caught.value).startswith(
         f"{tmp_path / 'S1.vcf'}: none of the 1 mutation has data in any sample"
     )
