@@ -123,9 +123,9 @@ def _sample(plan: Plan, out: Path, command: str, progress: Progress | None) -> P
 
 
 @contextmanager
-def _resumable(path: Path, likelihood: str) -> Iterator[None]:
+def _resumable(path: Path, likelihood: str | None) -> Iterator[None]:
     """Let errors and interruptions during work on a trace report that it is kept, and how to continue it."""
-    code = likelihood if is_likelihood_file(likelihood) else None
+    code = likelihood if likelihood and is_likelihood_file(likelihood) else None
     try:
         yield
     except (Stopped, KeyboardInterrupt):
@@ -180,19 +180,18 @@ def resume(
     """
     if not path.exists():
         raise TraceError(f"{path}: there is no such file")
-    with writing(path), writing(finished(path)):
+    with writing(path), writing(finished(path)), _resumable(path, likelihood):
         with Trace(path, likelihood) as trace:
-            code = trace.check_likelihood()
+            trace.check_likelihood()
             trace.check()
             options = trace.options
             longer = prolonged(trace, iterations, max_iterations, max_time)
             threads = effective_threads(threads, len(trace.chains))
             plan = None if longer is None else _continued(trace, longer, threads)
         remove_leftovers(Path(os.path.realpath(path)).parent)
-        with _resumable(path, code):
-            if plan is not None:
-                change_options(path, plan.options, command)
-                options = _run(path, plan, progress)
+        if plan is not None:
+            change_options(path, plan.options, command)
+            options = _run(path, plan, progress)
         take_place(path, finished(path))
     return options.settings.lengths[0]
 

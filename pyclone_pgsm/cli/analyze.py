@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pyclone_pgsm.analyses.precompile import compile_ahead
-from pyclone_pgsm.cli.mistakes import require_convergence
 from pyclone_pgsm.cli.options import (
     CHAIN_OPTIONS,
     DENSITY_OPTIONS,
@@ -103,8 +102,7 @@ def analyze(
         say(given, *reading.notes, *summary_lines(result), f"written to {folder}")
         return None if result.convergence.converged else folder
 
-    apart = each_tumour(found, out or folder_for(inputs, given), work, given["quiet"])
-    require_convergence(given["require_convergence"], apart)
+    each_tumour(found, out or folder_for(inputs, given), work, given)
 
 
 @taking(TUMOUR_OPTIONS, SEGMENT_OPTIONS)
@@ -128,7 +126,7 @@ def validate(context: typer.Context, inputs: Inputs = None) -> None:
             names = " ".join(filter(None, (entry.mutation_id, entry.sample_id)))
             print(f"{place}: {names}: {entry.reason}")
 
-    each_tumour(found, Path(), work)
+    each_tumour(found, Path(), work, given)
 
 
 @taking(TUMOUR_OPTIONS, SEGMENT_OPTIONS, DENSITY_OPTIONS, PRIOR_OPTIONS, CHAIN_OPTIONS, WRITING_OPTIONS)
@@ -169,7 +167,7 @@ def run(
         say(given, verdict_line(verdict), f"{count(settings.chains, 'chain')} written to {trace}")
         return None if verdict.converged else trace
 
-    require_convergence(given["require_convergence"], each_tumour(found, out, work, given["quiet"]))
+    each_tumour(found, out, work, given)
 
 
 @taking(
@@ -201,4 +199,4 @@ def prepare(
             warn(prepared.warnings, tumour.name)
         say(given, *prepared.notes, *prepared.summary(), f"written to {folder}")
 
-    each_tumour(found, out or folder_for(inputs, given, "_prepared"), work, given["quiet"])
+    each_tumour(found, out or folder_for(inputs, given, "_prepared"), work, given)

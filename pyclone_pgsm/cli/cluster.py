@@ -110,7 +110,7 @@ def cluster(
     except DataValueError as fault:
         raise data_error(matrix, fault) from None
     say(given, *summary_lines(result), f"written to {folder}")
-    require_convergence(given["require_convergence"], [] if result.convergence.converged else [str(folder)])
+    require_convergence(given, [] if result.convergence.converged else [folder])
 
 
 @taking()

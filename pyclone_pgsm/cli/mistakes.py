@@ -2,9 +2,10 @@
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import NoReturn
+from pathlib import Path
+from typing import Any, NoReturn
 
 import typer
 
@@ -30,12 +31,8 @@ def fail(message: str) -> NoReturn:
 
 
 @contextmanager
-def mistakes_reported(where: str | None = None, kept: Callable[[], str] = str) -> Iterator[None]:
-    """Turn errors into messages and exit codes.
-
-    `where` is the beginning of messages, such as a patient's name. `kept` is called if the command is interrupted
-    before the chains begin or after they end; it says which trace is kept, and how to continue it.
-    """
+def mistakes_reported(where: str | None = None) -> Iterator[None]:
+    """Turn errors into messages and exit codes; `where` is the beginning of messages, such as a patient's name."""
     beginning = f"{where}: " if where else ""
     try:
         yield
@@ -53,24 +50,24 @@ def mistakes_reported(where: str | None = None, kept: Callable[[], str] = str) -
         message = "run fewer chains at a time (--threads 1), or on a larger machine"
         fail(f"{beginning}the memory does not suffice: {message}")
     except Interrupted as stop:
-        _fail_interrupted(str(stop))
+        _fail_interrupted(f"; {stop}")
     except (KeyboardInterrupt, Stopped):
-        _fail_interrupted(kept())
+        _fail_interrupted()
     except Exception:
         if not is_asked_to_stop():
             raise
-        _fail_interrupted(kept())
+        _fail_interrupted()
 
 
-def _fail_interrupted(kept: str) -> NoReturn:
+def _fail_interrupted(kept: str = "") -> NoReturn:
     """Exit with code 130, and say what is kept, if anything is."""
     stop_precompiling()
-    print(f"pyclone-pgsm: interrupted{kept and '; '}{kept}", file=sys.stderr)
+    print(f"pyclone-pgsm: interrupted{kept}", file=sys.stderr)
     raise typer.Exit(EXIT_CODE)
 
 
-def require_convergence(is_required: bool, not_converged: Sequence[str]) -> None:
-    """Exit with code 3 if convergence is required and some results, given by their paths, have not converged."""
-    if is_required and not_converged:
-        print(f"pyclone-pgsm: not converged: {', '.join(not_converged)}", file=sys.stderr)
+def require_convergence(given: Mapping[str, Any], not_converged: Sequence[Path]) -> None:
+    """Exit with code 3 if the user requires convergence and some results, given by their paths, have not converged."""
+    if given.get("require_convergence") and not_converged:
+        print(f"pyclone-pgsm: not converged: {', '.join(map(str, not_converged))}", file=sys.stderr)
         raise typer.Exit(NOT_CONVERGED)

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from pyclone_pgsm.cli.mistakes import mistakes_reported, require_convergence
+from pyclone_pgsm.cli.mistakes import require_convergence
 from pyclone_pgsm.cli.options import (
     CHAIN_OPTIONS,
     STATE_OPTIONS,
@@ -18,7 +18,7 @@ from pyclone_pgsm.cli.options import (
 from pyclone_pgsm.cli.parsing import command_line, given_options, parse_formats, parse_number, result_options
 from pyclone_pgsm.cli.progress import progress_bars, say, summary_lines
 from pyclone_pgsm.errors import OutputError, UsageError
-from pyclone_pgsm.files import finished, how_to_continue
+from pyclone_pgsm.files import finished
 
 FileLikelihood = Annotated[
     str | None,
@@ -51,37 +51,32 @@ def resume(
     likelihood: FileLikelihood = None,
 ) -> None:
     """Continue the chains of a trace that stopped or was killed; the result is that of an uninterrupted run."""
+    from pyclone_pgsm.analyses import run as analysis
+    from pyclone_pgsm.inputs.problems import count
+    from pyclone_pgsm.posterior.convergence import verdict_line, verdict_of
+    from pyclone_pgsm.trace import Trace
 
-    def kept() -> str:
-        return f"the trace is kept: {how_to_continue(trace, likelihood)}" if trace.is_file() else ""
-
-    with mistakes_reported(kept=kept):
-        from pyclone_pgsm.analyses import run as analysis
-        from pyclone_pgsm.inputs.problems import count
-        from pyclone_pgsm.posterior.convergence import verdict_line, verdict_of
-        from pyclone_pgsm.trace import Trace
-
-        given = context.params
-        total: int | str | None = iterations
-        if iterations not in (None, "auto"):
-            total = parse_number("iterations", iterations, "auto", int)
-        with Trace(trace, likelihood) as opened:
-            chains = len(opened.chains)
-        with progress_bars(given["quiet"], chains) as progress:
-            done = analysis.resume(
-                trace,
-                total,
-                max_iterations=given["max_iterations"],
-                max_time=given["max_time"],
-                threads=given["threads"],
-                progress=progress,
-                likelihood=likelihood,
-                command=command_line(),
-            )
-        with Trace(finished(trace), likelihood) as opened:
-            verdict = verdict_of(opened)
-        say(given, verdict_line(verdict), f"{count(chains, 'chain')} of {done:,} iterations in {trace}")
-    require_convergence(given["require_convergence"], [] if verdict.converged else [str(trace)])
+    given = context.params
+    total: int | str | None = iterations
+    if iterations not in (None, "auto"):
+        total = parse_number("iterations", iterations, "auto", int)
+    with Trace(trace, likelihood) as opened:
+        chains = len(opened.chains)
+    with progress_bars(given["quiet"], chains) as progress:
+        done = analysis.resume(
+            trace,
+            total,
+            max_iterations=given["max_iterations"],
+            max_time=given["max_time"],
+            threads=given["threads"],
+            progress=progress,
+            likelihood=likelihood,
+            command=command_line(),
+        )
+    with Trace(finished(trace), likelihood) as opened:
+        verdict = verdict_of(opened)
+    say(given, verdict_line(verdict), f"{count(chains, 'chain')} of {done:,} iterations in {trace}")
+    require_convergence(given, [] if verdict.converged else [trace])
 
 
 @taking(WRITING_OPTIONS)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pyclone_pgsm.cli.mistakes import mistakes_reported
+from pyclone_pgsm.cli.mistakes import mistakes_reported, require_convergence
 from pyclone_pgsm.cli.options import grouped
 from pyclone_pgsm.cli.parsing import default_folder, split_sample
 from pyclone_pgsm.errors import InputError, UsageError
@@ -251,23 +251,24 @@ def each_tumour(
     found: Sequence[Tumour],
     out: Path,
     work: Callable[[Tumour, Path], Path | None],
-    quiet: bool = False,
-) -> list[str]:
+    given: Mapping[str, Any],
+) -> None:
     """Do the work of a command for each tumour, in the folder ``out``, or for patients in subfolders of it.
 
-    Return the paths that the work returns: those of results whose chains have not converged. An error in the files of
-    one patient is printed, and the others are processed; the exit code is then 2.
+    The work returns the path of a result whose chains have not converged, else None. An error in the files of one
+    patient is printed, and the others are processed; the exit code is then 2.
     """
-    apart, failed = [], []
+    apart: list[Path] = []
+    failed = []
     for tumour in found:
         folder = out / tumour.name
-        if tumour.name and not quiet:
+        if tumour.name and not given.get("quiet"):
             print(f"patient {tumour.name}")
         try:
             with mistakes_reported(where=f"patient {tumour.name}" if tumour.name else None):
                 not_converged = work(tumour, folder)
             if not_converged is not None:
-                apart.append(str(not_converged))
+                apart.append(not_converged)
         except typer.Exit as end:
             if end.exit_code != 2 or not tumour.name:
                 raise
@@ -278,4 +279,4 @@ def each_tumour(
             file=sys.stderr,
         )
         raise typer.Exit(2)
-    return apart
+    require_convergence(given, apart)
