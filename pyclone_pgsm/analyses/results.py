@@ -24,7 +24,7 @@ from pyclone_pgsm.files import (
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
 from pyclone_pgsm.posterior.summarize import Result, summarize
 from pyclone_pgsm.trace import Trace
-from pyclone_pgsm.tsv import table_text, write_table
+from pyclone_pgsm.tsv import write_table
 
 PAGES: dict[str, str] = {"report": "report.html", "mqc": "pyclone_pgsm_mqc.json"}
 """File of each page of an output folder, the report and the table for MultiQC, by the name of the page."""
@@ -127,10 +127,8 @@ def write_pages(
     from pyclone_pgsm.report.content import Content
     from pyclone_pgsm.report.multiqc import multiqc
 
-    analysis = ANALYSES[trace.data.kind]
-    texts = {name: table_text(tables[name]).encode() for name in (analysis.files[0], "clusters.tsv")}
-    content = Content(result, trace.data, tables, texts, run)
-    page = analysis.page(content)
+    content = Content(result, trace.data, tables, run)
+    page = ANALYSES[trace.data.kind].page(content)
     if "report" in pages:
         write_report(page, pages["report"], title)
     if "mqc" in pages:

@@ -22,14 +22,13 @@ ZERO_WIDTH = "\u200b"
 class Content:
     """Data of a finished analysis from which its page is made.
 
-    `data` are those of the trace, `tables` those of the output folder by file name, `files` the contents of the files
-    that can be downloaded from the page, and `run` is the content of ``run.json``.
+    `data` are those of the trace, `tables` those of the output folder by file name, and `run` is the content of
+    ``run.json``.
     """
 
     result: Result[Any]
     data: Any
     tables: Mapping[str, pd.DataFrame]
-    files: Mapping[str, bytes]
     run: Mapping[str, Any]
 
 

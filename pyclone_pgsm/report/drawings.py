@@ -6,6 +6,7 @@ from io import BytesIO
 from typing import Any
 
 import numpy as np
+from bokeh.palettes import Blues256
 from numpy.typing import NDArray
 from PIL import Image
 
@@ -14,11 +15,6 @@ from pyclone_pgsm.posterior.traces import LOGARITHMIC, Traces
 from pyclone_pgsm.report.content import escaped
 from pyclone_pgsm.tumour.base_measure import is_weight
 
-BLUES = (
-    (247, 251, 255), (222, 235, 247), (198, 219, 239), (158, 202, 225), (107, 174, 214),
-    (66, 146, 198), (33, 113, 181), (8, 81, 156), (8, 48, 107),
-)  # fmt: skip
-"""ColorBrewer's Blues as (red, green, blue), from probability 0 to 1."""
 MAP_SIDE = 400
 CHAIN_POINTS = 300
 MOST_SERIES = 9
@@ -37,10 +33,8 @@ def coclustering_picture(labels: NDArray[np.int64], items: NDArray[np.int64], ma
     sums = np.add.reduceat(np.add.reduceat(values, starts, axis=0), starts, axis=1)
     amounts = np.diff(np.append(starts, n))
     pixels = np.round(255 * sums / np.outer(amounts, amounts)).astype(np.uint8)
-    steps = np.linspace(0, len(BLUES) - 1, 256)
-    palette = np.column_stack([np.interp(steps, range(len(BLUES)), part) for part in zip(*BLUES)])
     image, file = Image.fromarray(pixels), BytesIO()
-    image.putpalette(palette.round().astype(np.uint8).tobytes())
+    image.putpalette(bytes.fromhex("".join(reversed(Blues256)).replace("#", "")))  # from light to dark
     image.save(file, "png", optimize=False)
     encoded = base64.b64encode(file.getvalue()).decode("ascii")
     ordered = own[order]

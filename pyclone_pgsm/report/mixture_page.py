@@ -26,7 +26,8 @@ def mixture_page(content: Content) -> Page:
     summary: MixtureSummary = content.result.summary
     data: DataMatrix = content.data.matrix
     colours = appearance.cluster_colours(summary.cluster_size)
-    names, files = list(map(str, summary.column_names))[:MOST_COLUMNS], files_of(content)
+    names = list(map(str, summary.column_names))[:MOST_COLUMNS]
+    files = files_of(content, "assignments.tsv", "clusters.tsv")
     clusters, members, shown = mixture_tables(summary, content.tables["clusters.tsv"], colours)
     fields = [("row", "name"), ("cluster", "cluster"), ("across", "tell_x"), ("up", "tell_y")]
     drawn = [figures.scatter("pairs", fields)]

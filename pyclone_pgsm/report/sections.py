@@ -8,6 +8,7 @@ from pyclone_pgsm.posterior.summarize import RHAT_WARNING
 from pyclone_pgsm.report.content import Content, Section, escaped, general, number, packed
 from pyclone_pgsm.report.drawings import chain_pictures, coclustering_picture
 from pyclone_pgsm.report.tables import Column, table
+from pyclone_pgsm.tsv import table_text
 
 MOST_FILE = 3_300_000
 """Largest size, in characters, of a compressed file that the page includes."""
@@ -15,12 +16,12 @@ MOST_FILE = 3_300_000
 
 def warnings(content: Content) -> Section:
     """Section with the warnings, and whether the chains converged."""
-    found = content.result.warnings
-    listed = "".join(f"<li>{escaped(each)}</li>" for each in found)
+    items = "".join(f"<li>{escaped(each)}</li>" for each in content.result.warnings)
     verdict = "The chains converged." if content.run["converged"] else "The chains did not converge."
-    state = "bad" if found else "good"
-    listed = f'<ul class="warnings">{listed}</ul>' if found else "<p>No warnings.</p>"
-    body = f'<div class="box {state}"><p>{escaped(verdict)}</p>{listed}</div>'
+    state, listed = (
+        ("bad", f'<ul class="warnings">{items}</ul>') if items else ("good", "<p>No warnings.</p>")
+    )
+    body = f'<div class="box {state}"><p>{verdict}</p>{listed}</div>'
     return Section("warnings", "Warnings and convergence", body)
 
 
@@ -151,7 +152,7 @@ def coclustering_section(content: Content, caption: str) -> Section:
     return Section("together-section", "Co-clustering", body)
 
 
-def files_of(content: Content) -> dict[str, str]:
-    """Return the files that the page includes, compressed."""
-    compressed = {name: packed(text) for name, text in content.files.items()}
+def files_of(content: Content, *names: str) -> dict[str, str]:
+    """Return the tables of these names as files, compressed, unless they are too large for the page."""
+    compressed = {name: packed(table_text(content.tables[name]).encode()) for name in names}
     return {name: text for name, text in compressed.items() if len(text) <= MOST_FILE}

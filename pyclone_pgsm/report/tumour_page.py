@@ -48,7 +48,7 @@ def tumour_page(content: Content) -> Page:
     summary: Summary = content.result.summary
     data: Observations = content.data.observations
     colours = appearance.cluster_colours(summary.cluster_size)
-    names, files = summary.sample_ids, files_of(content)
+    names, files = summary.sample_ids, files_of(content, "mutations.tsv", "clusters.tsv")
 
     clusters = (
         '<p class="script">Select a cluster here or in a picture: it is highlighted in all linked pictures, and the '
