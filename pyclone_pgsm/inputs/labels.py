@@ -20,13 +20,12 @@ _NO_CLUSTER = frozenset({"", "na", "n/a", "nan", "null", "none"})
 _SHOWN_NAMES = 5
 
 
-def read_labels(path: Path, names: Sequence[str] | None = None) -> NDArray[np.int32]:
-    """Read labels from a table, such as the ``mutations.tsv`` of an earlier run.
+def read_labels(path: Path, names: Sequence[str]) -> NDArray[np.int32]:
+    """Read the labels of named observations from a table, such as the ``mutations.tsv`` of an earlier run.
 
     Clusters are read, as any text, from the column ``cluster_id``, ``cluster`` or ``label``. Observations are
-    identified by the column ``mutation_id`` or, if `names` are given, else by the first column unless it has the
-    clusters. They may be in any order, and in several rows that agree. Without such a column each row is one
-    observation, in order. Without `names`, order and number of the observations are those of the file.
+    identified by the column ``mutation_id``, else by the first column unless it has the clusters. They may be in any
+    order, and in several rows that agree. Without such a column each row is one observation, in order.
 
     The result is (T,), the blocks 0, 1, .. in order of first appearance. InputError lists every wrong row (its cluster
     is missing or contradicts another row, or its observation is unknown), and observations without a row.
@@ -42,13 +41,12 @@ def read_labels(path: Path, names: Sequence[str] | None = None) -> NDArray[np.in
     is_empty = column.map(lambda text: text.lower() in _NO_CLUSTER, bool)
     table.note(is_empty, where, "a cluster is expected")
     raise_any(problems)
-    if ID_COLUMN in table.columns:
-        labels = _by_name(table, ID_COLUMN, where, names)
-    elif names is not None and table.names[0] != where:
-        labels = _by_name(table, table.names[0], where, names)
+    id_column = ID_COLUMN if ID_COLUMN in table.columns else table.names[0]
+    if id_column != where:
+        labels = _by_name(table, id_column, where, names)
     else:
         labels = column.map(str, object).tolist()
-        if names is not None and len(names) != len(labels):
+        if len(names) != len(labels):
             problems.add(
                 f"{len(labels)} rows found, {len(names)} expected: one for each observation, as there is no column "
                 "with their names"
@@ -57,13 +55,13 @@ def read_labels(path: Path, names: Sequence[str] | None = None) -> NDArray[np.in
     return canonical(labels).astype(np.int32)
 
 
-def _by_name(table: Table, id_column: str, where: str, names: Sequence[str] | None) -> list[str]:
-    """Return the cluster of each observation, in the order of `names`, or else of first appearance."""
+def _by_name(table: Table, id_column: str, where: str, names: Sequence[str]) -> list[str]:
+    """Return the cluster of each observation, in the order of `names`."""
     ids, clusters = (table.columns[name].map(str, object) for name in (id_column, where))
     rows = pd.DataFrame({"cluster": clusters, "line": table.lines}, index=ids)
     first = rows[~rows.index.duplicated()]
     before = first.loc[ids]
-    wanted = first.index if names is None else pd.Index(names)
+    wanted = pd.Index(names)
     is_known = rows.index.isin(wanted)
     table.note(~is_known, id_column, "not one of the observations")
     table.note(

@@ -133,11 +133,6 @@ def test_the_table_of_an_earlier_run(tmp_path: Path) -> None:
         rows += [f"{name}\t{sample}\t{cluster}\t0.5\t" for sample in ("first", "second")]
     path.write_bytes(gzip.compress("\n".join(rows).encode(), mtime=0))
     assert read_labels(path, NAMES).tolist() == [0, 1, 0, 2]
-    assert read_labels(path).tolist() == [0, 1, 2, 1]
-
-
-def test_without_names_every_row_is_an_observation(tmp_path: Path) -> None:
-    assert read_labels(write(tmp_path, "x\tcluster\n3\ta\n3\tb\n1\ta\n")).tolist() == [0, 1, 0]
 
 
 @pytest.mark.parametrize(
