@@ -10,8 +10,7 @@ from typing import Any, NoReturn
 import typer
 
 from pyclone_pgsm.errors import PycloneError
-from pyclone_pgsm.jit.second_process import stop_precompiling
-from pyclone_pgsm.stopping import EXIT_CODE, Interrupted, Stopped, is_asked_to_stop
+from pyclone_pgsm.stopping import EXIT_CODE, Interrupted, Stopped
 
 OPTIONS = {"criterion": "consensus", "parameters": "param"}
 """Options whose name differs from that of the library's parameter."""
@@ -24,10 +23,10 @@ def with_options(text: str) -> str:
     return re.sub("`([a-z_]+)`", lambda found: "--" + OPTIONS.get(found[1], found[1]).replace("_", "-"), text)
 
 
-def fail(message: str) -> NoReturn:
-    """Print a message and exit with code 2."""
+def fail(message: str, code: int = 2) -> NoReturn:
+    """Print a message and exit with this code."""
     print(f"pyclone-pgsm: {message}", file=sys.stderr)
-    raise typer.Exit(2)
+    raise typer.Exit(code)
 
 
 @contextmanager
@@ -39,8 +38,6 @@ def mistakes_reported(where: str | None = None) -> Iterator[None]:
     except typer.Exit:
         raise
     except PycloneError as mistake:
-        if where is None:  # otherwise the command continues with other patients
-            stop_precompiling()
         fail(with_options(f"{beginning}{mistake}"))
     except OSError as problem:
         if problem.filename is None:
@@ -50,24 +47,12 @@ def mistakes_reported(where: str | None = None) -> Iterator[None]:
         message = "run fewer chains at a time (--threads 1), or on a larger machine"
         fail(f"{beginning}the memory does not suffice: {message}")
     except Interrupted as stop:
-        _fail_interrupted(f"; {stop}")
+        fail(f"interrupted; {stop}", EXIT_CODE)
     except (KeyboardInterrupt, Stopped):
-        _fail_interrupted()
-    except Exception:
-        if not is_asked_to_stop():
-            raise
-        _fail_interrupted()
-
-
-def _fail_interrupted(kept: str = "") -> NoReturn:
-    """Exit with code 130, and say what is kept, if anything is."""
-    stop_precompiling()
-    print(f"pyclone-pgsm: interrupted{kept}", file=sys.stderr)
-    raise typer.Exit(EXIT_CODE)
+        fail("interrupted", EXIT_CODE)
 
 
 def require_convergence(given: Mapping[str, Any], not_converged: Sequence[Path]) -> None:
     """Exit with code 3 if the user requires convergence and some results, given by their paths, have not converged."""
     if given.get("require_convergence") and not_converged:
-        print(f"pyclone-pgsm: not converged: {', '.join(map(str, not_converged))}", file=sys.stderr)
-        raise typer.Exit(NOT_CONVERGED)
+        fail(f"not converged: {', '.join(map(str, not_converged))}", NOT_CONVERGED)

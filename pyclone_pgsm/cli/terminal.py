@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from pyclone_pgsm.jit.second_process import stop_precompiling
 from pyclone_pgsm.stopping import EXIT_CODE, Stopped, ignore_signals, is_asked_to_stop, stop_on_signals
 
 
@@ -78,6 +79,8 @@ def guarded() -> Iterator[None]:
         print("pyclone-pgsm: interrupted", file=sys.stderr)
         code = EXIT_CODE
     ignore_signals()
+    if code not in (0, None):
+        stop_precompiling()
     sys.stdout.flush()
     failure = getattr(sys.stdout, "failure", None)
     if failure is not None and failure.errno != errno.EPIPE:

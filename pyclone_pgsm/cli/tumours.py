@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pyclone_pgsm.cli.mistakes import mistakes_reported, require_convergence
+from pyclone_pgsm.cli.mistakes import fail, mistakes_reported, require_convergence
 from pyclone_pgsm.cli.options import grouped
 from pyclone_pgsm.cli.parsing import default_folder, split_sample
 from pyclone_pgsm.errors import InputError, UsageError
@@ -274,9 +274,5 @@ def each_tumour(
                 raise
             failed.append(tumour.name)
     if failed:
-        print(
-            f"pyclone-pgsm: {len(failed)} of {len(found)} patients failed: {', '.join(failed)}",
-            file=sys.stderr,
-        )
-        raise typer.Exit(2)
+        fail(f"{len(failed)} of {len(found)} patients failed: {', '.join(failed)}")
     require_convergence(given, apart)

@@ -11,7 +11,6 @@ import time
 from pathlib import Path
 
 import pytest
-import typer
 
 from pyclone_pgsm.cli.mistakes import mistakes_reported
 from pyclone_pgsm.errors import OutputError
@@ -169,18 +168,21 @@ def test_signals_wait_for_what_belongs_together(number, stopping):
     assert done == [1]
 
 
-def test_an_error_that_a_library_makes_of_a_signal_is_an_interruption(stopping):
+def test_an_error_that_a_library_makes_of_a_signal_is_an_interruption():
     """As matplotlib's compiled code does while it draws a path."""
+    script = """
+import signal
+from pyclone_pgsm.cli.mistakes import mistakes_reported
+from pyclone_pgsm.cli.terminal import guarded
 
-    def draw():
-        try:
-            signal.raise_signal(signal.SIGTERM)
-        except BaseException:
-            raise ValueError("Invalid bounding box") from None
-
-    with pytest.raises(typer.Exit) as end, mistakes_reported():
-        draw()
-    assert end.value.exit_code == 130
+with guarded(), mistakes_reported():
+    try:
+        signal.raise_signal(signal.SIGTERM)
+    except BaseException:
+        raise ValueError("Invalid bounding box") from None
+"""
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (130, "pyclone-pgsm: interrupted\n")
 
 
 def test_an_error_without_a_signal_is_none(stopping):

@@ -11,9 +11,9 @@ from typing import Any
 import pytest
 from numba import config
 from small_runs import matrix, run_matrix
-from typer.testing import CliRunner
 
 from pyclone_pgsm.analyses import precompile
+from pyclone_pgsm.cli import terminal
 from pyclone_pgsm.cli.app import app
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.jit import compiling, second_process
@@ -135,7 +135,10 @@ def test_a_mistake_stops_the_second_process(tmp_path, monkeypatch):
     monkeypatch.setattr(second_process, "_started", {PyClone: process})
     table = tmp_path / "empty.tsv"
     table.write_text("")
-    run = CliRunner().invoke(app, ["analyze", str(table), "-o", str(tmp_path / "out")])
-    assert run.exit_code == 2
+    for name in ("_open_streams", "stop_on_signals", "ignore_signals"):
+        monkeypatch.setattr(terminal, name, lambda: None)
+    with pytest.raises(SystemExit) as end, terminal.guarded():
+        app(["analyze", str(table), "-o", str(tmp_path / "out")])
+    assert end.value.code == 2
     assert stopped == ["pyclone"]
     assert not (tmp_path / "out").exists()
