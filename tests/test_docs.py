@@ -148,7 +148,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (place / "example_data" / "out").mkdir(parents=True)
     trace = place / "example_data" / "out" / "trace.h5"
     run(trace, iterations=60, burn_in=30)
-    analysis.write_results(trace, trace.parent, plots=False)
+    analysis.write_results(trace, trace.parent, formats=())
     (place / "out").symlink_to(trace.parent)
     return place
 

@@ -63,7 +63,6 @@ def write_results(
     burn_in: int | None = None,
     thresholds: Thresholds = DEFAULT_THRESHOLDS,
     formats: Sequence[str] = ("png",),
-    plots: bool = True,
     timings: dict[str, float] | None = None,
     memory: Estimate | None = None,
     likelihood: str | None = None,
@@ -74,10 +73,10 @@ def write_results(
 
     The folder is made if it does not exist; files in it are replaced when all new ones are complete, and those of older
     results are removed. `criterion` and `burn_in` None are the default criterion of the consensus partition and the
-    burn-in of the run. `pages` are names in :data:`PAGES`. `likelihood` is that of the trace if its code is in a file
-    (see :class:`~pyclone_pgsm.trace.Trace`). For ``run.json`` are `timings`, the seconds of earlier steps, `memory`,
-    that of the run (None: estimated with one thread for each processor), and `command`, the command line of the
-    summary, if it is not the one that made the trace.
+    burn-in of the run. Pictures are drawn in each of the `formats`. `pages` are names in :data:`PAGES`. `likelihood` is
+    that of the trace if its code is in a file (see :class:`~pyclone_pgsm.trace.Trace`). For ``run.json`` are `timings`,
+    the seconds of earlier steps, `memory`, that of the run (None: estimated with one thread for each processor), and
+    `command`, the command line of the summary, if it is not the one that made the trace.
     """
     timings = dict(timings or {})
     started = time.perf_counter()
@@ -89,7 +88,7 @@ def write_results(
         tables = ANALYSES[trace.data.kind].tables(trace, result.summary)
         for name, table in tables.items():
             write_table(table, folder / name)
-        if plots:
+        if formats:
             started = time.perf_counter()
             _draw(trace, result, folder / "plots", formats)
             timings["plots"] = time.perf_counter() - started

@@ -212,7 +212,6 @@ class ResultOptions(TypedDict, total=False):
     criterion: str | None
     thresholds: Thresholds
     formats: Sequence[str]
-    plots: bool
     pages: Sequence[str]
 
 

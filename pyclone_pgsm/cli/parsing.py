@@ -129,8 +129,7 @@ def result_options(context: typer.Context) -> ResultOptions:
     check_criterion(given["consensus"])
     chosen: ResultOptions = {
         "criterion": given["consensus"],
-        "formats": formats,
-        "plots": given["plots"],
+        "formats": formats if given["plots"] else [],
         "pages": pages,
     }
     if "present_above" in given:

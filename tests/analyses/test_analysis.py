@@ -111,7 +111,7 @@ def test_analyze(tmp_path):
 @pytest.mark.parametrize("precision", [np.inf, 50.0])
 def test_report_of_fixed_precisions_is_plain_json(precision, tmp_path):
     path = run(tmp_path / "t.h5", model=analysis.ModelOptions(precision=precision), iterations=20, burn_in=10)
-    analysis.write_results(path, tmp_path / "out", plots=False)
+    analysis.write_results(path, tmp_path / "out", formats=())
 
     def refuse(constant: str) -> None:
         raise AssertionError(f"{constant} is not JSON")

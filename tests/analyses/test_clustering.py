@@ -99,7 +99,7 @@ def test_trace_is_kept_and_goes_on(found, tmp_path):
         assert trace.command == "pyclone_pgsm.cluster"
         assert trace.matrix.row_names[:2] == ["1", "2"]
         assert trace.matrix.column_names == ["x1", "x2"]
-    result = analysis.write_results(path, tmp_path / "out", plots=False)
+    result = analysis.write_results(path, tmp_path / "out", formats=())
     np.testing.assert_array_equal(result.summary.labels, found.labels)
     np.testing.assert_array_equal(result.summary.parameters["mean"], found.parameters["mean"])
     assert analysis.resume(path, 70) == 70

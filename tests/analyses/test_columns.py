@@ -29,7 +29,7 @@ def described(heading: str) -> list[str]:
 def tumour(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("columns")
     run(folder / "trace.h5", iterations=20, burn_in=10)
-    analysis.write_results(folder / "trace.h5", folder, plots=False)
+    analysis.write_results(folder / "trace.h5", folder, formats=())
     return folder
 
 

@@ -133,7 +133,7 @@ def test_without_outliers_nothing_is_stored(tmp_path: Path) -> None:
         assert "outlier" not in file["config"].attrs["options"]
         assert "outliers" not in file["chains/0"]
         assert "outliers" not in file["chains/0/state"]
-    result = analysis.write_results(path, tmp_path / "out", plots=False)
+    result = analysis.write_results(path, tmp_path / "out", formats=())
     assert "outlier_prob" not in (tmp_path / "out" / "mutations.tsv").read_text()
     assert "outlier" not in (tmp_path / "out" / "run.json").read_text()
     assert not any("outlier" in line for line in summary_lines(result))
@@ -206,7 +206,7 @@ def test_merge(trace: Path, tmp_path: Path) -> None:
     merged = tmp_path / "all.h5"
     assert merge_traces([trace, other], merged) == 3
     assert bits(merged)["chains/2/outliers"] == bits(other)["chains/0/outliers"]
-    assert analysis.write_results(merged, tmp_path / "out", plots=False).summary.num_clusters == 3
+    assert analysis.write_results(merged, tmp_path / "out", formats=()).summary.num_clusters == 3
     for model, text in (
         (replace(MODEL, outlier_prob=0.1), "0.1"),
         (replace(MODEL, outlier_prob=0.0), "None"),

@@ -57,7 +57,7 @@ LEFT_OUT_COLUMNS = ["file", "row", "mutation_id", "sample_id", "reason"]
 def results(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Result]:
     folder = tmp_path_factory.mktemp("results")
     run(folder / "trace.h5", iterations=100, burn_in=50)
-    return folder, analysis.write_results(folder / "trace.h5", folder, plots=False)
+    return folder, analysis.write_results(folder / "trace.h5", folder, formats=())
 
 
 def rows_of(path: Path) -> list[list[str]]:
@@ -177,7 +177,7 @@ def test_thresholds_of_presence(results, tmp_path):
     folder, _ = results
     usual = pd.read_csv(folder / "clusters.tsv", sep="\t")
     thresholds = Thresholds(0.3, 0.6)
-    analysis.write_results(folder / "trace.h5", tmp_path, thresholds=thresholds, plots=False)
+    analysis.write_results(folder / "trace.h5", tmp_path, thresholds=thresholds, formats=())
     other = pd.read_csv(tmp_path / "clusters.tsv", sep="\t")
     assert (other["prob_present"] <= usual["prob_present"]).all()
     assert (other["prob_clonal"] >= usual["prob_clonal"]).all()
@@ -194,7 +194,7 @@ def test_same_bytes_whatever_the_threads(tmp_path):
         folder = tmp_path / str(number)
         folder.mkdir()
         run(folder / "trace.h5", threads=threads, chains=4, iterations=100, burn_in=50)
-        analysis.write_results(folder / "trace.h5", folder, plots=False)
+        analysis.write_results(folder / "trace.h5", folder, formats=())
         names = ("mutations.tsv", "clusters.tsv", "left_out.tsv")
         tables.append([(folder / name).read_bytes() for name in names])
     assert tables[0] == tables[1] == tables[2] == tables[3]

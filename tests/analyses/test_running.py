@@ -156,7 +156,7 @@ def test_single_mutation(tmp_path):
     rows |= {name: getattr(one, name)[:1] for name in ("tumour_content", "error_rate", "has_data")}
     single = type(one)(one.mutation_ids[:1], one.sample_ids, **rows)
     run(path, observations=single, iterations=20, burn_in=3)
-    result = analysis.write_results(path, tmp_path / "out", plots=False)
+    result = analysis.write_results(path, tmp_path / "out", formats=())
     assert result.summary.labels.tolist() == [0]
     assert result.summary.assignment_prob.tolist() == [1.0]
 

@@ -98,7 +98,7 @@ def test_trace_of_a_matrix(likelihood, tmp_path):
 def test_merge_of_matrices(tmp_path):
     one, two = (run_matrix(tmp_path / f"{seed}.h5", parameters={"r0": 1.0}, seed=seed) for seed in (1, 2))
     assert merge_traces([one, two], tmp_path / "all.h5") == 4
-    result = analysis.write_results(tmp_path / "all.h5", tmp_path / "out", plots=False)
+    result = analysis.write_results(tmp_path / "all.h5", tmp_path / "out", formats=())
     assert result.summary.num_clusters == 3
 
 

@@ -71,7 +71,7 @@ def everything(path: Path) -> Any:
 def tables(path: Path) -> Any:
     """What ``summarize --no-plots`` writes, without times."""
     folder = path.with_suffix("")
-    analysis.write_results(path, folder, plots=False)
+    analysis.write_results(path, folder, formats=())
     report = json.loads((folder / "run.json").read_text())
     del report["seconds"]
     return [report, *((file.name, file.read_bytes()) for file in sorted(folder.glob("*.tsv")))]

@@ -108,8 +108,7 @@ def test_a_folder_is_not_touched_while_its_trace_is_written(tmp_path):
                 criterion=None,
                 command="",
                 progress=None,
-                formats=("png",),
-                plots=False,
+                formats=(),
             )
     finally:
         process.kill()

@@ -39,7 +39,7 @@ def refused(path: Path, folder: Path, thorough: bool = False) -> str:
     content = path.read_bytes()
     told = set()
     uses = [
-        lambda: analysis.write_results(path, folder / "out", plots=False),
+        lambda: analysis.write_results(path, folder / "out", formats=()),
         lambda: analysis.resume(path, 100),
         lambda: write_pictures(path, folder / "out", None, None, ("png",)),
         lambda: merge_traces([path], folder / "all.h5"),

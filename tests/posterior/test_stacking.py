@@ -122,7 +122,7 @@ def test_stuck_chains_are_not_used(mixed, apart, tmp_path):
     assert ": they are weighted by how well they predict each row from the others: chain 0 0." in said
     assert said.endswith(", chains 1 and 3 not used")
     assert f"warning: {said}" in summary_lines(result)
-    analysis.write_results(apart, tmp_path / "out", plots=False)
+    analysis.write_results(apart, tmp_path / "out", formats=())
     report = json.loads((tmp_path / "out" / "run.json").read_text())
     assert report["chain_weights"] == pytest.approx(result.chain_weights.tolist(), rel=1e-5)
     assert said in report["warnings"]

@@ -47,7 +47,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("report") / "a <b>tumour"
     place.mkdir()
     run(place / "trace.h5", observations=data)
-    write_results(place / "trace.h5", place, plots=False, pages=["report", "mqc"])
+    write_results(place / "trace.h5", place, formats=(), pages=["report", "mqc"])
     return place
 
 
@@ -55,7 +55,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def matrix_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("matrix")
     run_matrix(place / "trace.h5")
-    write_results(place / "trace.h5", place, plots=False, pages=["report", "mqc"])
+    write_results(place / "trace.h5", place, formats=(), pages=["report", "mqc"])
     return place
 
 
@@ -194,7 +194,7 @@ def test_pages_of_an_older_result_go(folder: Path, tmp_path: Path) -> None:
     shutil.copy(folder / "trace.h5", tmp_path / "trace.h5")
     for name in ("report.html", "pyclone_pgsm_mqc.json"):
         (tmp_path / name).write_text("old")
-    write_results(tmp_path / "trace.h5", tmp_path, plots=False)
+    write_results(tmp_path / "trace.h5", tmp_path, formats=())
     assert not (tmp_path / "report.html").exists()
     assert not (tmp_path / "pyclone_pgsm_mqc.json").exists()
 

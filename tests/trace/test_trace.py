@@ -129,7 +129,7 @@ def test_hyperparameters_of_samples(tmp_path):
     analysis.resume(short, 60)
     mine, its = bits(path), bits(short)
     assert {name for name in mine if mine[name] != its[name]} == set()
-    report = analysis.write_results(path, tmp_path / "out", plots=False)
+    report = analysis.write_results(path, tmp_path / "out", formats=())
     diagnostics = json.loads((tmp_path / "out" / "run.json").read_text())["diagnostics"]
     assert [name for name in diagnostics if ":" in name] == [*names, *weight_names(["a/b%2F", "./x"])]
     assert 0.45 <= diagnostics["tumour_content:a/b%2F"]["median"] <= 0.95
@@ -152,7 +152,7 @@ def test_moves_are_counted(traces, tmp_path):
     assert (split + merged <= changed).all()
     assert (changed <= tried).all()
     assert ((split + merged).sum(axis=2)[:, 1:][np.diff(num_clusters) != 0] > 0).all()
-    analysis.write_results(traces[1], tmp_path / "out", plots=False)
+    analysis.write_results(traces[1], tmp_path / "out", formats=())
     told = json.loads((tmp_path / "out" / "run.json").read_text())["moves"]
     assert list(told) == names
     assert {"gibbs", "pgsm"} <= set(names)
@@ -178,7 +178,7 @@ def test_a_trace_without_counts_of_moves_is_read_and_goes_on(traces, tmp_path):
     old = without_counts(Path(shutil.copy(traces[1], tmp_path / "old.h5")))
     new = Path(shutil.copy(traces[1], tmp_path / "new.h5"))
     assert analysis.resume(old, 75) == analysis.resume(new, 75) == 75
-    analysis.write_results(old, tmp_path / "out", plots=False)
+    analysis.write_results(old, tmp_path / "out", formats=())
     assert json.loads((tmp_path / "out" / "run.json").read_text())["moves"] == {}
     mine, its = bits(old), bits(new)
     different = {name.rpartition("/")[2] for name in mine | its if mine.get(name) != its.get(name)}
@@ -280,7 +280,7 @@ def test_merge(traces, tmp_path):
         assert trace.options.settings.chains == 6
         assert trace.observations.mutation_ids == tumour().mutation_ids
         assert trace.data.left_out == LEFT_OUT
-    result = analysis.write_results(out, tmp_path / "out", plots=False)
+    result = analysis.write_results(out, tmp_path / "out", formats=())
     assert not np.isnan(result.summary.mean).any()
     assert json.loads((tmp_path / "out" / "run.json").read_text())["counts"]["chains"] == 6
     again = tmp_path / "again.h5"
@@ -489,7 +489,7 @@ def test_damaged_traces_are_told(damaged, traces, tmp_path):
         assert message in str(caught.value)
 
     check(lambda: analysis.resume(path, 100))
-    check(lambda: analysis.write_results(path, tmp_path / "out", plots=False))
+    check(lambda: analysis.write_results(path, tmp_path / "out", formats=()))
     check(lambda: merge_traces([path, traces[3]], tmp_path / "all.h5"))
     check(lambda: merge_traces([traces[3], path], tmp_path / "all.h5"))
     assert content == (path.read_bytes() if path.is_file() else None)

@@ -56,7 +56,7 @@ def measure(drawn: Simulation, prob: float) -> tuple[float, ...]:
             DirichletProcess(),
             1,
         )
-        result = analysis.fill_folder(plan, Path(folder) / "out", plots=False)
+        result = analysis.fill_folder(plan, Path(folder) / "out", formats=())
     labels = result.summary.labels
     middle = {diagnostic.name: diagnostic.mean for diagnostic in result.diagnostics}
     is_artefact = drawn.cluster < 0

@@ -54,7 +54,7 @@ def cluster(
         plan = analysis.plan_tumour(
             Reading(observations), analysis.ModelOptions(**density), settings, DirichletProcess(), 1
         )
-        result = analysis.fill_folder(plan, Path(folder) / "out", plots=False)
+        result = analysis.fill_folder(plan, Path(folder) / "out", formats=())
     found: dict[str, float] = {
         "clusters": result.summary.num_clusters,
         "seconds": time.process_time() - started,

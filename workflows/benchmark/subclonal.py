@@ -121,7 +121,7 @@ def print_chains(drawn: Sequence[Simulation]) -> None:
                     DirichletProcess(),
                     1,
                 )
-                result = analysis.fill_folder(plan, Path(folder) / "out", plots=False)
+                result = analysis.fill_folder(plan, Path(folder) / "out", formats=())
             two = simulation.observations.subclonal_fraction > 0
             error = result.summary.mean - simulation.ccf
             absolute = np.abs(error)
