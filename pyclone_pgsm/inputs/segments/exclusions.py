@@ -1,6 +1,6 @@
 """Reasons why a mutation has no copy numbers, or other ones than its segment: the texts of ``left_out.tsv``."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.segments.intervals import NONE, Found
-from pyclone_pgsm.inputs.segments.samples import Sample
 from pyclone_pgsm.inputs.segments.states import MOST_NOT_MODELLED, States
 
 FillGaps = Literal["diploid"]
@@ -28,7 +27,6 @@ class Rule(NamedTuple):
 def exclude(
     found: Found,
     names: Sequence[str],
-    known: Mapping[str, Sample],
     normal_cn: NDArray[np.int64],
     states: States,
     fill_gaps: FillGaps | None,
@@ -43,7 +41,7 @@ def exclude(
             "on the mitochondrion: a cell has many, and no segment tells how many; it cannot be modelled",
         ),
         Rule(in_gap & (fill_gaps is None), in_none),
-        *_without_normal_copies(found, known, normal_cn),
+        *_without_normal_copies(found, normal_cn),
         Rule(in_gap, f"{in_none}: taken as diploid", is_kept=True),
         Rule(
             found.rival != NONE,
@@ -66,14 +64,12 @@ def exclude(
     return kept, left_out
 
 
-def _without_normal_copies(
-    found: Found, known: Mapping[str, Sample], normal_cn: NDArray[np.int64]
-) -> list[Rule]:
+def _without_normal_copies(found: Found, normal_cn: NDArray[np.int64]) -> list[Rule]:
     """Return the rules for mutations where normal cells have no copies, or an unknown number."""
-    chroms = found.given["chrom"].tolist()
+    chroms, samples = found.given["chrom"].tolist(), list(found.samples.values())
 
     def doubtful(row: int) -> str:
-        chrom, sex = chroms[row], known[found.samples[found.sample[row]]].sex
+        chrom, sex = chroms[row], samples[found.sample[row]].sex
         if chrom not in ("X", "Y"):
             return f"contig {chrom} is no chromosome, and its copies in normal cells are not known"
         if sex is None:

@@ -14,6 +14,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.segments.model import STATES
+from pyclone_pgsm.inputs.segments.samples import Sample
 
 NONE = -1
 """No segment, or no contradicting segment."""
@@ -59,7 +60,8 @@ class Found:
 
     given: pd.DataFrame
     segments: pd.DataFrame
-    samples: list[str]
+    samples: dict[str, Sample]
+    """What is known of each sample, by its name."""
     has_segments: NDArray[np.bool_]
     """(D,) whether each sample has segments."""
     sample: NDArray[np.int64]
@@ -70,9 +72,10 @@ class Found:
     """(N,) row of another segment that contains it but contradicts the first; -1 if there is none."""
 
     @classmethod
-    def of(cls, given: pd.DataFrame, table: pd.DataFrame, samples: list[str]) -> Found:
+    def of(cls, given: pd.DataFrame, table: pd.DataFrame, samples: dict[str, Sample]) -> Found:
         """Find the segments of all mutations, in a `Segments.table`."""
-        sample, owner = _codes(given["sample_id"], samples), _codes(table["sample_id"], samples)
+        names = list(samples)
+        sample, owner = _codes(given["sample_id"], names), _codes(table["sample_id"], names)
         chroms = list(dict.fromkeys([*table["chrom"].cat.categories, *given["chrom"].cat.categories]))
         used = np.flatnonzero(owner >= 0)
         group = (owner * len(chroms) + _codes(table["chrom"], chroms))[used]

@@ -79,30 +79,28 @@ def join(
         for sample in samples
     }
     check_same_build(known)
-    found = Found.of(given, segments.table, samples)
-    normal_cn = _normal_copies(found, known)
-    states = _states(found, known, normal_cn, genotype_prior)
+    found = Found.of(given, segments.table, known)
+    normal_cn = _normal_copies(found)
+    states = _states(found, normal_cn, genotype_prior)
     names = mutation_ids(given)
-    kept, left_out = exclude(found, names, known, normal_cn, states, fill_gaps)
+    kept, left_out = exclude(found, names, normal_cn, states, fill_gaps)
     if not kept.any():
         raise _nothing_left(given, left_out)
-    return _table(found, names, kept, known, normal_cn, states), left_out
+    return _table(found, names, kept, normal_cn, states), left_out
 
 
-def _normal_copies(found: Found, known: Mapping[str, Sample]) -> NDArray[np.int64]:
+def _normal_copies(found: Found) -> NDArray[np.int64]:
     """Return (N,) copies in normal cells: from the segments, or else by chromosome, sex and build."""
     copies = np.empty(len(found.given), dtype=np.int64)
-    for code, sample in enumerate(found.samples):
+    for code, sample in enumerate(found.samples.values()):
         here = found.sample == code
         of = found.given[here]
-        copies[here] = normal_copies(of["chrom"], of["pos"], known[sample].sex, known[sample].build)
+        copies[here] = normal_copies(of["chrom"], of["pos"], sample.sex, sample.build)
     said = found.take("normal_cn")
     return np.where(said == NONE, copies, said)
 
 
-def _states(
-    found: Found, known: Mapping[str, Sample], normal_cn: NDArray[np.int64], genotype_prior: str
-) -> States:
+def _states(found: Found, normal_cn: NDArray[np.int64], genotype_prior: str) -> States:
     """Return the states at each mutation; the normal state where there is no segment."""
     totals_do = looks_at_no_alleles(genotype_prior)
     first, second = (
@@ -117,17 +115,17 @@ def _states(
     )
     others = found.take("other_fraction", 0.0)
     of_all = found.take("of_all_cells", 0).astype(bool)
-    content = _tumour_content(found, known, of_all, shares.sum(axis=1) + others)
+    content = _tumour_content(found, of_all, shares.sum(axis=1) + others)
     shares[of_all] /= content[of_all, None]
     others = np.where(of_all, others / content, others)
     return states_of_tumour(first, second, shares, np.maximum(normal_cn, 0), others)
 
 
 def _tumour_content(
-    found: Found, known: Mapping[str, Sample], of_all: NDArray[np.bool_], shares: NDArray[np.float64]
+    found: Found, of_all: NDArray[np.bool_], shares: NDArray[np.float64]
 ) -> NDArray[np.float64]:
     """Return (N,) the tumour content of each mutation's sample, which must be known where shares are of all cells."""
-    content = np.array([known[sample].tumour_content or np.nan for sample in found.samples])
+    content = np.array([sample.tumour_content or np.nan for sample in found.samples.values()])
     for code, sample in enumerate(found.samples):
         here = of_all & (found.sample == code)
         if not here.any():
@@ -158,11 +156,10 @@ def _table(
     found: Found,
     names: Sequence[str],
     kept: NDArray[np.bool_],
-    known: Mapping[str, Sample],
     normal_cn: NDArray[np.int64],
     states: States,
 ) -> pd.DataFrame:
-    content = [known[sample].tumour_content for sample in found.samples]
+    content = [sample.tumour_content for sample in found.samples.values()]
     of_sample = np.array([DEFAULT_TUMOUR_CONTENT if share is None else share for share in content])
     of = found.given[kept]
     table = pd.DataFrame(
