@@ -172,5 +172,4 @@ def _read(
     patient = patient_of(tables, segments)  # type: ignore[arg-type]  # the same
     content, genotype_prior = model.tumour_content, model.genotype_prior
     options = PrepareOptions(**read_with, tumour_content=content, genotype_prior=genotype_prior)
-    prepared = prepare(patient, options)
-    return read_joined(prepared, error_rate, model.genotype_prior), patient.files
+    return read_joined(prepare(patient, options), error_rate), patient.files

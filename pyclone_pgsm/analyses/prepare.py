@@ -69,7 +69,8 @@ class Prepared:
     """Mutations joined with segments: a `table` of PyClone-VI's columns and ``chrom pos ref alt gene``.
 
     `notes` are lines on what was read and decided, `warnings` lines on what the user should check. `tumour_content` is
-    as given by option and sample sheet, for samples in the table. `variants` are the mutations before the join.
+    as given by option and sample sheet, for samples in the table. `variants` are the mutations before the join, which
+    was for this `genotype_prior`.
     """
 
     table: pd.DataFrame
@@ -78,6 +79,7 @@ class Prepared:
     warnings: list[str]
     tumour_content: ContentOption
     variants: Variants
+    genotype_prior: str
 
     def summary(self) -> list[str]:
         """Return a line for each sample, then one on what was left out."""
@@ -126,6 +128,7 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
         ],
         tumour_content=content,
         variants=variants,
+        genotype_prior=options.genotype_prior,
     )
 
 

@@ -98,9 +98,7 @@ def read_counts(
     return Reading(observations, left_out, tumour_content, [], warnings)
 
 
-def read_joined(
-    prepared: Prepared, error_rate: float | None = None, genotype_prior: str = "major"
-) -> Reading:
+def read_joined(prepared: Prepared, error_rate: float | None = None) -> Reading:
     """Read one tumour from mutations joined with segments, as :func:`read_counts` would read their table.
 
     What was left out is listed by file and row of the mutations.
@@ -117,7 +115,7 @@ def read_joined(
         **second_states,
     )
     found = [FileProblems(file) for file in given["file"].cat.categories]
-    observations, left_out = lay_out([rows], found, genotype_prior)
+    observations, left_out = lay_out([rows], found, prepared.genotype_prior)
     left_out = [*prepared.left_out, *left_out]
     warnings = [*prepared.warnings, *suspicions(observations)]
     return Reading(observations, left_out, prepared.tumour_content, prepared.notes, warnings)

@@ -213,12 +213,13 @@ def read(tumour: Tumour, given: Mapping[str, Any]) -> Reading:
     """Read a tumour, from tables or from mutations with segments."""
     from pyclone_pgsm.analyses.reading import read_counts, read_joined, sources_of
 
-    error_rate, genotype_prior = given["error_rate"], given["genotype_prior"]
     if tumour.patient is not None:
-        return read_joined(join(tumour, tumour.patient, given), error_rate, genotype_prior)
-    sources = sources_of(tumour.tables)
+        return read_joined(join(tumour, tumour.patient, given), given["error_rate"])
     return read_counts(
-        sources, tumour_content=tumour.content, error_rate=error_rate, genotype_prior=genotype_prior
+        sources_of(tumour.tables),
+        tumour_content=tumour.content,
+        error_rate=given["error_rate"],
+        genotype_prior=given["genotype_prior"],
     )
 
 
