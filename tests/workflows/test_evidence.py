@@ -120,3 +120,12 @@ def test_normal_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     fixed, inferred = script.compare(60, "Gaussian", 3, 0)
     assert fixed[0] < 0.5 < inferred[0]
     assert (fixed[1], inferred[1]) == (True, False)  # whether there are too few clusters
+
+
+def test_shallow(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.syspath_prepend(FOLDER)
+    script = importlib.import_module("shallow")
+    monkeypatch.setattr(script, "SETTINGS", Settings(iterations=60, chains=1, hyper_every=1))
+    script.main(["--mutations", "30", "--depths", "4000"])
+    row = capsys.readouterr().out.splitlines()[-1]
+    assert row == "| 4000 | 1.000 | 1.000, 3 | 1.000, 3 |"
