@@ -46,7 +46,7 @@ class Reading:
 
 
 def sources_of(tables: Tables | Files) -> list[Source]:
-    """Return all tables of read counts; UsageError if these are anything else."""
+    """Return all tables of read counts with their names in messages; UsageError if these are anything else."""
     expected = (
         "a data frame, the path of a table, several of these, or a dict of samples and their data frames"
     )

@@ -65,6 +65,7 @@ class InferredModel(Model):
         self._make = lru_cache(KEPT)(make)
 
     def __reduce__(self) -> tuple[type["InferredModel"], tuple[Any, ...]]:
+        """Pickle the arguments, as cached likelihoods cannot be pickled."""
         return InferredModel, self._arguments
 
     @staticmethod

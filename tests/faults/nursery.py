@@ -129,7 +129,7 @@ def main() -> None:
         "report.tumour_page",
     ):
         importlib.import_module(f"pyclone_pgsm.{name}")
-    # a command that fails at once: Typer imports what it reads arguments with when it first meets some
+    # Typer imports some of its modules when it first reads arguments; this command fails right after that
     CliRunner().invoke(app, ["merge", "no.h5", "neither.h5", "-o", "nowhere.h5"])
     analysis.run_chains = partial(chains.run_chains, segment_seconds=0.0)  # type: ignore[attr-defined]
     analysis.TraceWriter = partial(trace.TraceWriter, flush_seconds=0.0)  # type: ignore[assignment, misc]
