@@ -1,7 +1,8 @@
 """The finished analysis from which formats are written, and functions that their writers share."""
 
+from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -9,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.inputs.observations import PLACEHOLDERS, Observations
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.tsv import long_table, write_table
@@ -22,13 +23,11 @@ DEFAULT_ERROR_RATE = 0.001
 class Answer:
     """A finished analysis of a tumour of T mutations, D samples and K clusters.
 
-    `error_rate` is the inferred one, used where ``observations.error_rate`` is NaN; `tables` are those of the output
-    folder, by file name.
+    `observations` are those that :func:`complete` returns; `tables` are those of the output folder, by file name.
     """
 
     observations: Observations
     summary: Summary
-    error_rate: float = DEFAULT_ERROR_RATE
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
     @property
@@ -81,10 +80,28 @@ class Answer:
         table = long_table(self.summary.mean.shape, columns, None if with_outliers else self.placed)
         write_table(table, path, quoted=False)
 
-    def counts(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Return the (T, D) reads of the reference and of the variant, 0 where there are no data."""
-        data = self.observations
-        return np.where(data.has_data, data.ref_counts, 0), np.where(data.has_data, data.alt_counts, 0)
+
+def complete(data: Observations, error_rate: float = DEFAULT_ERROR_RATE) -> Observations:
+    """Return the observations with this error rate where none is given, and neutral values where there are no data.
+
+    The latter are 0 reads, one copy of each allele, and the tumour content and error rate that most mutations with data
+    have in the sample.
+    """
+    rate = np.where(np.isnan(data.error_rate), error_rate, data.error_rate)
+    values = vars(data) | {"error_rate": rate}
+    neutral = PLACEHOLDERS | {
+        name: _commonest(values[name], data.has_data) for name in ("tumour_content", "error_rate")
+    }
+    arrays: dict[str, Any] = {
+        name: np.where(data.has_data, values[name], otherwise) for name, otherwise in neutral.items()
+    }
+    return replace(data, **arrays)
+
+
+def _commonest(values: NDArray[np.float64], has_data: NDArray[np.bool_]) -> NDArray[np.float64]:
+    """Return the (D,) most frequent value of each sample where it has data; of all values if it has none."""
+    columns = (column[known] if known.any() else column for column, known in zip(values.T, has_data.T))
+    return np.array([Counter(column.tolist()).most_common(1)[0][0] for column in columns])
 
 
 class ExportOptions(NamedTuple):
@@ -101,17 +118,21 @@ class ExportOptions(NamedTuple):
     drivers: frozenset[str] = frozenset()
 
 
-def note_exceptions(
-    answer: Answer, missing: str, outliers: str = "left out: the format has no place for outliers"
-) -> list[str]:
-    """Return lines on how outliers, and mutations without data in a sample, are represented, if there are any."""
-    num_outliers, num_missing = len(answer.outliers), int((~answer.observations.has_data).sum())
-    notes = []
-    if num_outliers:
-        notes.append(f"{count(num_outliers, 'outlier')} (cluster -1): {outliers}")
-    if num_missing:
-        notes.append(f"{count(num_missing, 'mutation')} without data in a sample: {missing}")
-    return notes
+def note_exceptions(answer: Answer, missing: str, outliers: str = "") -> list[str]:
+    """Return lines on how outliers, and mutations without data in a sample, are represented, if there are any.
+
+    Outliers are left out if `outliers` is empty.
+    """
+    num_outliers = len(answer.outliers)
+    how = outliers or "left out: the format has no place for outliers"
+    notes = [f"{count(num_outliers, 'outlier')} (cluster -1): {how}"] if num_outliers else []
+    return notes + note_missing(answer, missing, slice(None) if outliers else answer.placed)
+
+
+def note_missing(answer: Answer, how: str, rows: slice | NDArray[np.int64] = slice(None)) -> list[str]:
+    """Return a line on how mutations without data in a sample are represented, if any of these `rows` is one."""
+    number = int((~answer.observations.has_data[rows]).sum())
+    return [f"{count(number, 'mutation')} without data in a sample: {how}"] if number else []
 
 
 def note_two_states(answer: Answer, what: str) -> list[str]:

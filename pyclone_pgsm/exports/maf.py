@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pyclone_pgsm.exports.answer import Answer, ExportOptions
+from pyclone_pgsm.exports.answer import Answer, ExportOptions, note_missing
 from pyclone_pgsm.exports.source import Mutations, given_source, samples_of
 from pyclone_pgsm.files import write_file
 from pyclone_pgsm.inputs.problems import FileProblems, count, raise_any
@@ -107,18 +107,23 @@ def write_cbioportal(answer: Answer, out: Path, options: ExportOptions) -> list[
     summary, data = answer.summary, answer.observations
     words = {CLONAL: "CLONAL", SUBCLONAL: "SUBCLONAL"}
     states = statuses(summary.prob_present, summary.prob_clonal)
-    total = answer.tumour_copies
     minor = np.where(data.subclonal_fraction > 0.5, data.subclonal_minor_cn, data.minor_cn)
+    total = np.where(data.has_data, answer.tumour_copies, np.nan)
+    minor = np.where(data.has_data, minor, np.nan)
+    mutant = np.where(summary.multiplicity > 0, summary.multiplicity, np.nan)
+
+    def copies(number: float) -> str:
+        return UNKNOWN if np.isnan(number) else f"{number:.0f}"
 
     def cells(t: int, d: int) -> Iterator[str]:
         yield "pyclone-pgsm"
-        yield f"{total[t, d]:.0f}"
-        yield f"{total[t, d]:.0f}"
-        yield str(minor[t, d])
+        yield copies(total[t, d])
+        yield copies(total[t, d])
+        yield copies(minor[t, d])
         yield f"{summary.mean[t, d]:.6g}"
         yield f"{summary.upper[t, d]:.6g}"
         yield words.get(states[t, d], "INDETERMINATE")
-        yield str(answer.mutant_copies[t, d])
+        yield copies(mutant[t, d])
 
     notes = _annotate(answer, out, options, "cbioportal", ASCN, cells)
     if (data.subclonal_fraction > 0).any():
@@ -127,5 +132,6 @@ def write_cbioportal(answer: Answer, out: Path, options: ExportOptions) -> list[
         )
     return [
         *notes,
+        *note_missing(answer, f"copies {UNKNOWN}, and the model's prevalence"),
         "lower ends of intervals and clusters have no place among the ASCN columns (--format maf)",
     ]

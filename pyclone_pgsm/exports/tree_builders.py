@@ -18,6 +18,7 @@ from pyclone_pgsm.tsv import by_row
 SSM, PARAMS = "tumour.ssm", "tumour.params.json"
 SSM_COLUMNS = ("id", "name", "var_reads", "total_reads", "var_read_prob")
 INPUT, CLUSTERS = "input.tsv", "clusters.tsv"
+NEUTRAL = "one copy of each allele, and the tumour content of the sample"
 
 
 def write_pairtree(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
@@ -28,7 +29,7 @@ def write_pairtree(answer: Answer, out: Path, options: ExportOptions) -> list[st
     the sample: that of a clonal mutation is the tumour content.
     """
     data, labels = answer.observations, answer.summary.labels
-    ref, alt = answer.counts()
+    ref, alt = data.ref_counts, data.alt_counts
     share = answer.variant_share
     lines = ["\t".join(SSM_COLUMNS)]
     for t, name in enumerate(data.mutation_ids):
@@ -61,7 +62,7 @@ def write_phyclone(answer: Answer, out: Path, options: ExportOptions) -> list[st
     cluster of its own, with its probability of being an outlier.
     """
     data, summary = answer.observations, answer.summary
-    ref, alt = answer.counts()
+    ref, alt = data.ref_counts, data.alt_counts
     ids = {"mutation_id": by_row(data.mutation_ids), "sample_id": data.sample_ids}
     reads = ids | {
         "ref_counts": ref,
@@ -70,7 +71,7 @@ def write_phyclone(answer: Answer, out: Path, options: ExportOptions) -> list[st
         "minor_cn": data.minor_cn,
         "normal_cn": data.normal_cn,
         "tumour_content": data.tumour_content,
-        "error_rate": np.where(np.isnan(data.error_rate), answer.error_rate, data.error_rate),
+        "error_rate": data.error_rate,
     }
     labels = summary.labels.copy()
     labels[answer.outliers] = summary.num_clusters + np.arange(len(answer.outliers))
@@ -93,7 +94,7 @@ def write_phyclone(answer: Answer, out: Path, options: ExportOptions) -> list[st
         notes.append("outlier_prob is 0: the analysis had no outliers (--outlier-prob)")
     return [
         *notes,
-        *note_exceptions(answer, "0 reads", "each in a cluster of its own"),
+        *note_exceptions(answer, f"0 reads, {NEUTRAL}", "each in a cluster of its own"),
         *note_two_states(answer, "only the first state is in the table"),
     ]
 
@@ -114,10 +115,11 @@ def write_conipher(answer: Answer, out: Path, options: ExportOptions) -> list[st
         if not all(places[name][rows]):
             places[name] = np.where(places[name] == "", "N", places[name])
             notes.append(f"{name.upper()} is N where the input does not tell the allele")
-    ref, alt = answer.counts()
+    ref, alt = data.ref_counts, data.alt_counts
     seen = alt / np.maximum(ref + alt, 1) * answer.mean_copies / data.tumour_content
     fraction = answer.summary.mean
     seen = np.where(data.has_data, seen, fraction * answer.mutant_copies)
+    has_data = data.has_data | ~data.has_data.any(axis=0)
     case = options.patient
     samples = [name if name.startswith(case) else f"{case}_{name}" for name in data.sample_ids]
     if samples != data.sample_ids:
@@ -139,14 +141,14 @@ def write_conipher(answer: Answer, out: Path, options: ExportOptions) -> list[st
         "COPY_NUMBER_A": data.major_cn,
         "COPY_NUMBER_B": data.minor_cn,
         "ACF": data.tumour_content,
-        "PLOIDY": answer.tumour_copies.mean(axis=0),
+        "PLOIDY": answer.tumour_copies.mean(axis=0, where=has_data),
     }
     answer.write_table(columns, out)
     return [
         *notes,
-        *note_exceptions(answer, "0 reads, and CCF_OBS and MUT_COPY from the model's prevalence"),
+        *note_exceptions(answer, f"0 reads, {NEUTRAL}; CCF_OBS and MUT_COPY from the model's prevalence"),
         *note_two_states(answer, "copy numbers are those of the first state"),
-        "PLOIDY is the mean copy number at the mutations, not that of the genome",
+        "PLOIDY is the mean copy number at the mutations with data, not that of the genome",
     ]
 
 
@@ -165,7 +167,7 @@ def write_metient(answer: Answer, out: Path, options: ExportOptions) -> list[str
     if any(":" in names[t] for t in answer.placed):
         names = [name.replace(":", "_") for name in names]
         notes.append("':' in names of mutations is '_': Metient's pictures cannot have it")
-    ref, alt = answer.counts()
+    ref, alt = data.ref_counts, data.alt_counts
     columns = {
         "anatomical_site_index": np.arange(len(samples)),
         "anatomical_site_label": samples,

@@ -13,6 +13,17 @@ SUBCLONAL: dict[str, type[np.number]] = {
 }
 """Columns of a second copy-number state, and their types."""
 DEFAULT_TUMOUR_CONTENT = 1.0
+PLACEHOLDERS: dict[str, float] = {
+    "ref_counts": 0,
+    "alt_counts": 0,
+    "major_cn": 1,
+    "minor_cn": 1,
+    "normal_cn": 2,
+    "tumour_content": DEFAULT_TUMOUR_CONTENT,
+    "error_rate": np.nan,
+    **dict.fromkeys(SUBCLONAL, 0),
+}
+"""Arrays of the observations, with their values where a mutation has no row in a sample."""
 PRIORS_WITHOUT_COPY_NUMBERS = frozenset({"ab", "bb", "no-zygosity"})
 """Genotype priors that do not use the tumour's copy numbers."""
 
@@ -38,7 +49,7 @@ class Observations:
 
     Mutations and samples are in order of first appearance. Where ``has_data`` is False (no row for the mutation in that
     sample, zero depth, or a copy number that cannot be modelled) the likelihood is flat. The other values are then
-    those read, or placeholders (counts 0, copy numbers 1/1/2), and must not be used.
+    those read, or `PLACEHOLDERS`, and must not be used.
 
     Attributes
     ----------

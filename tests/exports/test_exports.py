@@ -16,7 +16,9 @@ from typer.testing import CliRunner
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.cli import handover
 from pyclone_pgsm.errors import InputError, OutputError, UsageError
-from pyclone_pgsm.exports import FORMATS
+from pyclone_pgsm.exports import FORMATS, Answer, ExportOptions, export
+from pyclone_pgsm.exports.answer import complete
+from pyclone_pgsm.inputs.observations import PLACEHOLDERS
 from pyclone_pgsm.results import Result, open_trace
 from pyclone_pgsm.scoring.truth import score
 from pyclone_pgsm.tumour.options import ModelOptions
@@ -24,23 +26,25 @@ from pyclone_pgsm.tumour.options import ModelOptions
 BASES = "ACGT"
 
 
+def places() -> dict[str, list[str]]:
+    return {
+        "chrom": ["chr1" if t % 2 else "X" for t in range(40)],
+        "pos": [str(1000 + t) for t in range(40)],
+        "ref": [BASES[t % 4] for t in range(40)],
+        "alt": [BASES[(t + 1) % 4] for t in range(40)],
+        "gene": [f"GENE{t}" if t % 3 else "" for t in range(40)],
+    }
+
+
 @pytest.fixture(scope="module")
 def result(tmp_path_factory: pytest.TempPathFactory) -> Result:
     """A tumour with missing data, copy-number changes, alleles, and an artefact that fits no cluster."""
     data = tumour()
-    T = data.num_mutations
     alt, ref = data.alt_counts.copy(), data.ref_counts.copy()
     alt[0], ref[0] = [0, 100], [100, 0]
     has = data.has_data.copy()
     has[0] = True
-    annotations = {
-        "chrom": ["chr1" if t % 2 else "X" for t in range(T)],
-        "pos": [str(1000 + t) for t in range(T)],
-        "ref": [BASES[t % 4] for t in range(T)],
-        "alt": [BASES[(t + 1) % 4] for t in range(T)],
-        "gene": [f"GENE{t}" if t % 3 else "" for t in range(T)],
-    }
-    data = replace(data, alt_counts=alt, ref_counts=ref, has_data=has, annotations=annotations)
+    data = replace(data, alt_counts=alt, ref_counts=ref, has_data=has, annotations=places())
     path = tmp_path_factory.mktemp("exports") / "trace.h5"
     run(path, observations=data, model=ModelOptions(precision=200.0, outlier_prob=0.05))
     found = open_trace(path)
@@ -164,8 +168,6 @@ def test_pairtree(result: Result, tmp_path: Path) -> None:
 
 
 def test_variant_share_of_diploid_and_gained_loci(result: Result) -> None:
-    from pyclone_pgsm.exports.answer import Answer
-
     data = replace(
         tumour(),
         major_cn=np.full((40, 2), 1),
@@ -208,6 +210,43 @@ def test_conipher(result: Result, tmp_path: Path) -> None:
     copies = seen["ACF"] * total + (1 - seen["ACF"]) * normal
     assert np.allclose(seen["MUT_COPY"], seen["VAR_COUNT"] / seen["DEPTH"] * copies / seen["ACF"], rtol=1e-4)
     assert (seen["MUT_COPY"] >= seen["CCF_OBS"] - 1e-6).all()
+
+
+def test_values_where_there_are_no_data(result: Result, tmp_path: Path) -> None:
+    """Placeholders of the observations do not reach a format; the number of rows without data is told."""
+    has_data = np.ones((40, 2), bool)
+    has_data[3:7, 0] = has_data[8, 1] = False
+    known = {"major_cn": 3, "minor_cn": 2, "normal_cn": 2, "tumour_content": [0.85, 0.7], "error_rate": 0.01}
+    own = {name: np.where(has_data, known[name], PLACEHOLDERS[name]) for name in known}
+    with result._trace() as trace:
+        data = complete(replace(trace.observations, has_data=has_data, **own))
+    summary = replace(result.summary, multiplicity=has_data.astype(int))  # type: ignore[type-var]
+    answer = Answer(data, summary)
+    for name, out in (("phyclone", tmp_path), ("conipher", tmp_path / "conipher.tsv")):
+        notes = export(answer, FORMATS[name], out, ExportOptions())
+        assert says(notes, "5 mutations without data in a sample: 0 reads, one copy of each allele")
+    reads = read(tmp_path / "input.tsv")
+    assert (reads.groupby("sample_id")[["tumour_content", "error_rate"]].nunique() == 1).all(axis=None)
+    assert reads["tumour_content"].tolist() == [0.85, 0.7] * 40
+    assert reads[["major_cn", "minor_cn"]].drop_duplicates().to_numpy().tolist() == [[3, 2], [1, 1]]
+    table = read(tmp_path / "conipher.tsv")
+    assert set(table["ACF"]) == {0.85, 0.7}
+    assert set(table["PLOIDY"]) == {5.0}
+
+    source = maf(result, tmp_path / "in.maf")
+    notes = export(answer, FORMATS["cbioportal"], tmp_path / "out.maf", ExportOptions(source=source))
+    assert says(notes, "5 mutations without data in a sample: copies NA")
+    rows = read(tmp_path / "out.maf", comment="#", dtype=str, keep_default_na=False)
+    rows = rows[rows["ASCN.CLONAL"] != "NA"]
+    copies = ["TOTAL_COPY_NUMBER", "MINOR_COPY_NUMBER", "EXPECTED_ALT_COPIES", "ASCN_INTEGER_COPY_NUMBER"]
+    for number, without in zip(["5", "2", "1", "5"], copies):
+        assert (rows[f"ASCN.{without}"] == np.where(has_data.ravel(), number, "NA")).all()
+
+
+def test_a_sample_without_any_data(result: Result, tmp_path: Path) -> None:
+    data = replace(tumour(), has_data=np.array([[True, False]] * 40), annotations=places())
+    export(Answer(complete(data), result.summary), FORMATS["conipher"], tmp_path / "o", ExportOptions())
+    assert (read(tmp_path / "o").groupby("SAMPLE")["PLOIDY"].first().iloc[1]) == 2.0
 
 
 def test_conipher_needs_places(tmp_path: Path) -> None:
@@ -363,7 +402,10 @@ def test_cbioportal(result: Result, tmp_path: Path) -> None:
     assert len(known) == 80
     assert set(known["ASCN.CLONAL"]) <= {"CLONAL", "SUBCLONAL", "INDETERMINATE"}
     assert len(set(known["ASCN.CLONAL"])) > 1
-    assert (known["ASCN.TOTAL_COPY_NUMBER"].astype(int) >= known["ASCN.MINOR_COPY_NUMBER"].astype(int)).all()
+    total, minor = (
+        known[f"ASCN.{name}_COPY_NUMBER"].replace("NA", "0").astype(int) for name in ("TOTAL", "MINOR")
+    )
+    assert (total >= minor).all()
     assert known["ASCN.CCF_EXPECTED_COPIES"].astype(float).between(0, 1).all()
 
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from pyclone_pgsm.errors import InputError, Problem
 from pyclone_pgsm.inputs.observations import (
     DEFAULT_TUMOUR_CONTENT,
+    PLACEHOLDERS,
     PRIORS_WITHOUT_COPY_NUMBERS,
-    SUBCLONAL,
     LeftOut,
     Observations,
 )
@@ -28,18 +28,6 @@ _MOST_CELLS_PER_ROW = 20
 tumour."""
 
 _SHOWN_CONTENTS = 3
-
-_WITHOUT_DATA = {
-    "ref_counts": 0,
-    "alt_counts": 0,
-    "major_cn": 1,
-    "minor_cn": 1,
-    "normal_cn": 2,
-    "tumour_content": DEFAULT_TUMOUR_CONTENT,
-    "error_rate": np.nan,
-    **dict.fromkeys(SUBCLONAL, 0),
-}
-"""Arrays of the observations, with their values where a mutation has no row in a sample."""
 
 
 def lay_out(
@@ -123,7 +111,7 @@ def _arrays(
         annotations=_annotations(rows, kept),
         content_unknown=[each for each in sample_ids if each in unknown],
         content_varies=_varying_contents(rows),
-        **{name: spread(rows[name], otherwise)[kept] for name, otherwise in _WITHOUT_DATA.items()},
+        **{name: spread(rows[name], otherwise)[kept] for name, otherwise in PLACEHOLDERS.items()},
     )
     return observations, left_out
 
