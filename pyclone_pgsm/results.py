@@ -26,7 +26,7 @@ from pyclone_pgsm.analyses.run import Progress, fill_folder, start
 from pyclone_pgsm.analyses.run_json import run_report
 from pyclone_pgsm.errors import TraceError, UsageError
 from pyclone_pgsm.exports import Answer, ExportOptions, check_output, export, find_format
-from pyclone_pgsm.exports.answer import DEFAULT_ERROR_RATE, DEFAULT_PATIENT, complete
+from pyclone_pgsm.exports.answer import DEFAULT_PATIENT, complete
 from pyclone_pgsm.files import check_file
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.posterior.convergence import common_iterations
@@ -214,10 +214,10 @@ class Result:
                 f"`format` {format}: is for tumours; {self.path} is of {self.options.model.likelihood!r}"
             )
         check_output(chosen, out, force)
-        rates = {each.name: each.mean for each in self._found.diagnostics}
+        inferred = {each.name: each.mean for each in self._found.diagnostics}
         with self._trace() as trace:
-            data = complete(trace.observations, rates.get("error_rate", DEFAULT_ERROR_RATE))
-        answer = Answer(data, self.summary, self._tables)
+            data = complete(trace.observations, inferred)
+        answer = Answer(data, self.summary, inferred, self._tables)
         named = None if source is None else Path(source)
         options = ExportOptions(patient, primary, named, source_sample, frozenset(drivers))
         return export(answer, chosen, out, options)

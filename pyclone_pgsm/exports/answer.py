@@ -23,11 +23,13 @@ DEFAULT_ERROR_RATE = 0.001
 class Answer:
     """A finished analysis of a tumour of T mutations, D samples and K clusters.
 
-    `observations` are those that :func:`complete` returns; `tables` are those of the output folder, by file name.
+    `observations` are those that :func:`complete` returns; `inferred` are the hyperparameters with which it was called;
+    `tables` are those of the output folder, by file name.
     """
 
     observations: Observations
     summary: Summary
+    inferred: Mapping[str, float] = field(default_factory=dict)
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
 
     @property
@@ -81,14 +83,19 @@ class Answer:
         write_table(table, path, quoted=False)
 
 
-def complete(data: Observations, error_rate: float = DEFAULT_ERROR_RATE) -> Observations:
-    """Return the observations with this error rate where none is given, and neutral values where there are no data.
+def complete(data: Observations, inferred: Mapping[str, float]) -> Observations:
+    """Return the observations with inferred tumour contents and error rate, and neutral values where there are no data.
 
     The latter are 0 reads, one copy of each allele, and the tumour content and error rate that most mutations with data
-    have in the sample.
+    have in the sample. An inferred tumour content replaces the given one, an inferred error rate only a missing one.
     """
-    rate = np.where(np.isnan(data.error_rate), error_rate, data.error_rate)
-    values = vars(data) | {"error_rate": rate}
+    given = [inferred.get(f"tumour_content:{sample}", np.nan) for sample in data.sample_ids]
+    content = np.where(np.isnan(given), data.tumour_content, given)
+    rate = inferred.get("error_rate", DEFAULT_ERROR_RATE)
+    values = vars(data) | {
+        "tumour_content": content,
+        "error_rate": np.where(np.isnan(data.error_rate), rate, data.error_rate),
+    }
     neutral = PLACEHOLDERS | {
         name: _commonest(values[name], data.has_data) for name in ("tumour_content", "error_rate")
     }
@@ -133,6 +140,16 @@ def note_missing(answer: Answer, how: str, rows: slice | NDArray[np.int64] = sli
     """Return a line on how mutations without data in a sample are represented, if any of these `rows` is one."""
     number = int((~answer.observations.has_data[rows]).sum())
     return [f"{count(number, 'mutation')} without data in a sample: {how}"] if number else []
+
+
+def note_inferred(answer: Answer, *kinds: str) -> list[str]:
+    """Return a line for each inferred hyperparameter of these kinds: its value is in the format."""
+    parts = [(*name.partition(":"), value) for name, value in answer.inferred.items()]
+    return [
+        f"{kind}{sample and ' of '}{sample} is the inferred one, {value:.4g}"
+        for kind, _, sample, value in parts
+        if kind in kinds
+    ]
 
 
 def note_two_states(answer: Answer, what: str) -> list[str]:

@@ -10,6 +10,7 @@ from pyclone_pgsm.exports.answer import (
     Answer,
     ExportOptions,
     note_exceptions,
+    note_inferred,
     note_two_states,
 )
 from pyclone_pgsm.files import write_file
@@ -51,6 +52,7 @@ def write_pairtree(answer: Answer, out: Path, options: ExportOptions) -> list[st
             "listed as garbage",
         ),
         *note_two_states(answer, "var_read_prob is that of the mean copies of both states"),
+        *note_inferred(answer, "tumour_content"),
         "frequencies of subclones are among all cells: divide by the tumour content for cancer cell fractions",
     ]
 
@@ -96,6 +98,7 @@ def write_phyclone(answer: Answer, out: Path, options: ExportOptions) -> list[st
         *notes,
         *note_exceptions(answer, f"0 reads, {NEUTRAL}", "each in a cluster of its own"),
         *note_two_states(answer, "only the first state is in the table"),
+        *note_inferred(answer, "tumour_content", "error_rate"),
     ]
 
 
@@ -148,6 +151,7 @@ def write_conipher(answer: Answer, out: Path, options: ExportOptions) -> list[st
         *notes,
         *note_exceptions(answer, f"0 reads, {NEUTRAL}; CCF_OBS and MUT_COPY from the model's prevalence"),
         *note_two_states(answer, "copy numbers are those of the first state"),
+        *note_inferred(answer, "tumour_content"),
         "PLOIDY is the mean copy number at the mutations with data, not that of the genome",
     ]
 
@@ -184,4 +188,5 @@ def write_metient(answer: Answer, out: Path, options: ExportOptions) -> list[str
         *notes,
         *note_exceptions(answer, "0 reads"),
         *note_two_states(answer, "var_read_prob is that of the mean copies of both states"),
+        *note_inferred(answer, "tumour_content"),
     ]

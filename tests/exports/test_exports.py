@@ -19,6 +19,7 @@ from pyclone_pgsm.errors import InputError, OutputError, UsageError
 from pyclone_pgsm.exports import FORMATS, Answer, ExportOptions, export
 from pyclone_pgsm.exports.answer import complete
 from pyclone_pgsm.inputs.observations import PLACEHOLDERS
+from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.results import Result, open_trace
 from pyclone_pgsm.scoring.truth import score
 from pyclone_pgsm.tumour.options import ModelOptions
@@ -219,7 +220,7 @@ def test_values_where_there_are_no_data(result: Result, tmp_path: Path) -> None:
     known = {"major_cn": 3, "minor_cn": 2, "normal_cn": 2, "tumour_content": [0.85, 0.7], "error_rate": 0.01}
     own = {name: np.where(has_data, known[name], PLACEHOLDERS[name]) for name in known}
     with result._trace() as trace:
-        data = complete(replace(trace.observations, has_data=has_data, **own))
+        data = complete(replace(trace.observations, has_data=has_data, **own), {})
     summary = replace(result.summary, multiplicity=has_data.astype(int))  # type: ignore[type-var]
     answer = Answer(data, summary)
     for name, out in (("phyclone", tmp_path), ("conipher", tmp_path / "conipher.tsv")):
@@ -245,8 +246,38 @@ def test_values_where_there_are_no_data(result: Result, tmp_path: Path) -> None:
 
 def test_a_sample_without_any_data(result: Result, tmp_path: Path) -> None:
     data = replace(tumour(), has_data=np.array([[True, False]] * 40), annotations=places())
-    export(Answer(complete(data), result.summary), FORMATS["conipher"], tmp_path / "o", ExportOptions())
+    export(Answer(complete(data, {}), result.summary), FORMATS["conipher"], tmp_path / "o", ExportOptions())
     assert (read(tmp_path / "o").groupby("SAMPLE")["PLOIDY"].first().iloc[1]) == 2.0
+
+
+@pytest.fixture(scope="module")
+def inferred(tmp_path_factory: pytest.TempPathFactory) -> Result:
+    """A run that infers the error rate and the tumour content of a sample."""
+    data = tumour()
+    contents = {data.sample_ids[0]: Uncertain(0.6, 0.05)}
+    model = ModelOptions(precision=200.0, tumour_content=contents)
+    data = replace(data, error_rate=np.full((40, 2), np.nan), annotations=places())
+    path = tmp_path_factory.mktemp("inferred") / "trace.h5"
+    return open_trace(run(path, observations=data, model=model))
+
+
+def test_inferred_values_are_passed_on(inferred: Result, tmp_path: Path) -> None:
+    notes = inferred.export("phyclone", tmp_path)
+    first, second = inferred.summary.sample_ids
+    found = inferred.diagnostics.set_index("name")["mean"]
+    content, rate = found[f"tumour_content:{first}"], found["error_rate"]
+    table = read(tmp_path / "input.tsv").groupby("sample_id")
+    assert table["tumour_content"].unique()[first] == pytest.approx([content], rel=1e-5)
+    assert table["tumour_content"].unique()[second] == tumour().tumour_content[0, 1]
+    assert table["error_rate"].unique()[second] == pytest.approx([rate], rel=1e-5)
+    assert f"tumour_content of {first} is the inferred one, {content:.4g}" in notes
+    assert f"error_rate is the inferred one, {rate:.4g}" in notes
+    for format, given in (("pairtree", {}), ("metient", {"primary": first}), ("conipher", {})):
+        out = tmp_path / format
+        notes = inferred.export(format, out, **given)  # type: ignore[arg-type]
+        assert [note for note in notes if "inferred" in note] == [
+            f"tumour_content of {first} is the inferred one, {content:.4g}"
+        ]
 
 
 def test_conipher_needs_places(tmp_path: Path) -> None:
