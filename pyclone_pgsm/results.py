@@ -40,6 +40,7 @@ from pyclone_pgsm.ranges import check_kind, check_path
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.stopping import Interrupted
 from pyclone_pgsm.trace import RunOptions, Trace
+from pyclone_pgsm.trace.tumour import TumourData
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -216,8 +217,14 @@ class Result:
         check_output(chosen, out, force)
         inferred = {each.name: each.mean for each in self._found.diagnostics}
         with self._trace() as trace:
-            data = complete(trace.observations, inferred)
-        answer = Answer(data, self.summary, inferred, self._tables)
+            data = trace.data_of(TumourData)
+        answer = Answer(
+            complete(data.observations, inferred),
+            self.summary,
+            inferred,
+            self._tables,
+            has_alleles=data.options.genotype_prior != "total",
+        )
         named = None if source is None else Path(source)
         options = ExportOptions(patient, primary, named, source_sample, frozenset(drivers))
         return export(answer, chosen, out, options)

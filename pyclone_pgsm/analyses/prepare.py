@@ -133,12 +133,19 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
 
 
 def write_prepared(prepared: Prepared, folder: Path) -> None:
-    """Write ``table.tsv`` and ``left_out.tsv``."""
+    """Write ``table.tsv`` and ``left_out.tsv``.
+
+    For the genotype prior total, the table has ``total_cn``, which no other prior accepts, as alleles may be unknown.
+    """
+    table = prepared.table
+    if prepared.genotype_prior == "total":
+        table = table.assign(major_cn=table["major_cn"] + table["minor_cn"]).drop(columns="minor_cn")
+        table = table.rename(columns={"major_cn": "total_cn"})
     with replacing_together():
         make_folder(folder)
         write_table(left_out_table(prepared.left_out), folder / LEFT_OUT)
         with replacing(folder / TABLE) as part:  # all digits, so that reading gives the same numbers back
-            prepared.table.to_csv(part, sep="\t", index=False, lineterminator="\n")
+            table.to_csv(part, sep="\t", index=False, lineterminator="\n")
 
 
 def check_folder(folder: Path, force: bool, inputs: Sequence[Path] = ()) -> None:

@@ -24,13 +24,14 @@ class Answer:
     """A finished analysis of a tumour of T mutations, D samples and K clusters.
 
     `observations` are those that :func:`complete` returns; `inferred` are the hyperparameters with which it was called;
-    `tables` are those of the output folder, by file name.
+    `tables` are those of the output folder, by file name. `has_alleles` is False if the model knew only total copies.
     """
 
     observations: Observations
     summary: Summary
     inferred: Mapping[str, float] = field(default_factory=dict)
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+    has_alleles: bool = True
 
     @property
     def placed(self) -> NDArray[np.int64]:
@@ -150,6 +151,12 @@ def note_inferred(answer: Answer, *kinds: str) -> list[str]:
         for kind, _, sample, value in parts
         if kind in kinds
     ]
+
+
+def note_alleles(answer: Answer) -> list[str]:
+    """Return a line on how copy numbers are represented if alleles are unknown."""
+    how = "where only the total is known, it is written as the major copies, with 0 minor ones"
+    return [] if answer.has_alleles else [f"the genotype prior total leaves alleles unknown: {how}"]
 
 
 def note_two_states(answer: Answer, what: str) -> list[str]:

@@ -109,7 +109,7 @@ def write_cbioportal(answer: Answer, out: Path, options: ExportOptions) -> list[
     states = statuses(summary.prob_present, summary.prob_clonal)
     minor = np.where(data.subclonal_fraction > 0.5, data.subclonal_minor_cn, data.minor_cn)
     total = np.where(data.has_data, answer.tumour_copies, np.nan)
-    minor = np.where(data.has_data, minor, np.nan)
+    minor = np.where(data.has_data & answer.has_alleles, minor, np.nan)
     mutant = np.where(summary.multiplicity > 0, summary.multiplicity, np.nan)
 
     def copies(number: float) -> str:
@@ -130,6 +130,8 @@ def write_cbioportal(answer: Answer, out: Path, options: ExportOptions) -> list[
         notes.append(
             "of two copy-number states, the mean total (rounded) and the minor copies of the larger one"
         )
+    if not answer.has_alleles:
+        notes.append(f"minor copies are {UNKNOWN}: the genotype prior total leaves alleles unknown")
     return [
         *notes,
         *note_missing(answer, f"copies {UNKNOWN}, and the model's prevalence"),

@@ -252,10 +252,10 @@ def test_a_sample_without_any_data(result: Result, tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def inferred(tmp_path_factory: pytest.TempPathFactory) -> Result:
-    """A run that infers the error rate and the tumour content of a sample."""
+    """A run with totals only, which infers the error rate and the tumour content of a sample."""
     data = tumour()
     contents = {data.sample_ids[0]: Uncertain(0.6, 0.05)}
-    model = ModelOptions(precision=200.0, tumour_content=contents)
+    model = ModelOptions(precision=200.0, genotype_prior="total", tumour_content=contents)
     data = replace(data, error_rate=np.full((40, 2), np.nan), annotations=places())
     path = tmp_path_factory.mktemp("inferred") / "trace.h5"
     return open_trace(run(path, observations=data, model=model))
@@ -278,6 +278,17 @@ def test_inferred_values_are_passed_on(inferred: Result, tmp_path: Path) -> None
         assert [note for note in notes if "inferred" in note] == [
             f"tumour_content of {first} is the inferred one, {content:.4g}"
         ]
+
+
+def test_unknown_alleles(result: Result, inferred: Result, tmp_path: Path) -> None:
+    for format in ("phyclone", "conipher"):
+        assert says(inferred.export(format, tmp_path / format), "alleles unknown", "with 0 minor ones")
+        assert not says(result.export(format, tmp_path / f"known {format}"), "alleles")
+    notes = inferred.export("cbioportal", tmp_path / "out.maf", source=maf(inferred, tmp_path / "in.maf"))
+    assert says(notes, "minor copies are NA", "alleles unknown")
+    rows = read(tmp_path / "out.maf", comment="#", dtype=str, keep_default_na=False)
+    assert set(rows["ASCN.MINOR_COPY_NUMBER"]) == {"NA"}
+    assert set(rows["ASCN.TOTAL_COPY_NUMBER"]) > {"NA"}
 
 
 def test_conipher_needs_places(tmp_path: Path) -> None:
