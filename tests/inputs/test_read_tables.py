@@ -303,6 +303,15 @@ def test_priors_that_do_not_look_at_copy_numbers(write: Any, prior: str) -> None
     assert left_out == []
 
 
+def test_without_copy_numbers(write: Any) -> None:
+    path = write("mutation_id\tsample_id\tref_counts\talt_counts", "m1\tS1\t10\t5")
+    observations, left_out = read_tables([path], genotype_prior="ab")
+    assert [
+        each.item() for each in (observations.major_cn, observations.minor_cn, observations.normal_cn)
+    ] == [1, 1, 2]
+    assert left_out == []
+
+
 def test_total_copy_number_alone(write: Any) -> None:
     header = "mutation_id\tsample_id\tref_counts\talt_counts\ttotal_cn\tnormal_cn"
     path = write(header, "m1\tS1\t10\t5\t4\t2", "m2\tS1\t10\t5\t0\t2")

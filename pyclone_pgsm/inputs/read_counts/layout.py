@@ -11,12 +11,14 @@
 import difflib
 from collections.abc import Sequence
 
-from pyclone_pgsm.inputs.observations import SUBCLONAL
+from pyclone_pgsm.inputs.observations import PRIORS_WITHOUT_COPY_NUMBERS, SUBCLONAL
 from pyclone_pgsm.inputs.problems import listed
 from pyclone_pgsm.inputs.table import Table, columns_by_part, letters
 
 REQUIRED = ("mutation_id", "ref_counts", "alt_counts", "major_cn", "minor_cn", "normal_cn")
 OPTIONAL = ("sample_id", "var_counts", "tumour_content", "error_rate", "total_cn", *SUBCLONAL)
+DIPLOID = {"major_cn": 1, "minor_cn": 1, "normal_cn": 2}
+"""Columns that may be missing with a genotype prior that does not use copy numbers, and what stands for them."""
 
 GENE_NAMES = (
     "gene", "hugo_symbol", "gene_symbol", "gene_name", "variant_gene", "mutation_gene", "genesymbol", "genename",
@@ -71,6 +73,8 @@ def note_header_problems(table: Table, genotype_prior: str, overridden: Sequence
     ``overridden`` are those of ``tumour_content`` and ``error_rate`` that options replace in every sample.
     """
     required = set(REQUIRED)
+    if genotype_prior in PRIORS_WITHOUT_COPY_NUMBERS:
+        required -= set(DIPLOID)
     if uses_total_only(table.names, genotype_prior):
         required -= {"major_cn", "minor_cn"}
     if "var_counts" in table.names:

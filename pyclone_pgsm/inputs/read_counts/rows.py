@@ -9,10 +9,11 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs import values
 from pyclone_pgsm.inputs.columns import Style
-from pyclone_pgsm.inputs.observations import SUBCLONAL
+from pyclone_pgsm.inputs.observations import PRIORS_WITHOUT_COPY_NUMBERS, SUBCLONAL
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems
 from pyclone_pgsm.inputs.read_counts.layout import (
     ANNOTATIONS,
+    DIPLOID,
     is_read,
     note_header_problems,
     uses_total_only,
@@ -79,6 +80,9 @@ def rows_of(
         name: table.read(name, read, np.int64, _FAULTY) for name, read in _WHOLE.items() if name in table
     }
     _merge_variant_counts(numbers, table)
+    if genotype_prior in PRIORS_WITHOUT_COPY_NUMBERS:
+        for name, copies in DIPLOID.items():
+            numbers.setdefault(name, np.full(len(table), copies))
     if total_only:
         numbers["major_cn"] = numbers["total_cn"]
         numbers["minor_cn"] = np.zeros_like(numbers["total_cn"])

@@ -38,7 +38,8 @@ def read_tables(
     A mutation has no data in a sample if it has no row there, no reads, or ``major_cn`` 0 and no second copy-number
     state with copies (a mutation cannot be modelled where the tumour has no copy of the locus). Only the last of these
     is listed in the second result. A mutation without data in any sample is left out. The genotype priors ``ab``,
-    ``bb`` and ``no-zygosity`` do not use the tumour's copy numbers, so for them ``major_cn`` 0 has no special meaning.
+    ``bb`` and ``no-zygosity`` do not use the tumour's copy numbers, so for them ``major_cn`` 0 has no special meaning,
+    and ``major_cn``, ``minor_cn`` and ``normal_cn`` may be missing (two normal copies).
 
     Parameters
     ----------
