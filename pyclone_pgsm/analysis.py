@@ -60,7 +60,7 @@ def analyze(
 
     Parameters
     ----------
-    tables : path or DataFrame, sequence of these, or mapping of sample to one of these
+    tables : path or DataFrame, sequence of these, or mapping of sample to DataFrame
         Read counts and copy numbers in the layouts that the command reads (see
         :func:`pyclone_pgsm.inputs.read_counts.tables.read_tables`). Data frames need a column ``sample_id``, or sample
         names as keys: ``{"S1": first, "S2": second}``. With `segments`: files of mutations (VCF, MAF or table), with

@@ -145,6 +145,7 @@ def test_mistakes_in_data_frames(table: Path) -> None:
     for tables, message in (
         (frame.drop(columns="sample_id"), "the data frame has no column sample_id: add one"),
         ({"S1": table}, "the table of 'S1' must be a data frame, not PosixPath"),
+        ({"P": frame}, "the data frame of 'P' has rows of sample_id"),
         ([frame, frame.drop(columns="sample_id")], "data frame 1 has no column sample_id"),
         ([], "no input table given"),
         (None, "`tables` None: must be a data frame"),

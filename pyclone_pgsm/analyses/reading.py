@@ -80,6 +80,12 @@ def _with_sample(sample: str, table: object) -> pd.DataFrame:
     """Return the data frame of one sample with the sample's name as a column."""
     if not isinstance(table, pd.DataFrame):
         raise UsageError(f"the table of {sample!r} must be a data frame, not {type(table).__name__}")
+    for other in table.get("sample_id", pd.Series(dtype=object)).unique():
+        if str(other) != str(sample):
+            raise UsageError(
+                f"the data frame of {sample!r} has rows of sample_id {other!r}: give the data frame of each sample by "
+                "its name, or a data frame of several samples without a name"
+            )
     return table.assign(sample_id=str(sample))
 
 
