@@ -34,6 +34,7 @@ from pyclone_pgsm.analyses.results import check_folder
 from pyclone_pgsm.analyses.run import Progress, plan_matrix
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.files import check_file
+from pyclone_pgsm.inputs.matrix_text import numbered_names
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.likelihoods.matrix import find_table_likelihood
 from pyclone_pgsm.posterior.matrix import predictive
@@ -154,8 +155,12 @@ class Clustering(Result):
         return prior.with_values([float(self.hyperparameters[name].mean()) for name in prior.hyperparameters])
 
     def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
+        names = self.summary.column_names
+        own = list(map(str, getattr(X, "columns", names)))
+        if own != names and names != numbered_names(len(names)):
+            raise UsageError(f"new rows must have the columns {', '.join(names)}, not {', '.join(own)}")
         points = as_numbers("new rows", X)
-        num_columns = len(self.summary.column_names)
+        num_columns = len(names)
         if points.ndim != 2 or points.shape[1] != num_columns:
             raise UsageError(
                 f"new rows must be a matrix with {num_columns} columns, not of shape {points.shape}"

@@ -268,6 +268,14 @@ def test_new_rows_that_cannot_be(found):
                 method(rows)
 
 
+def test_new_rows_have_the_columns_by_name():
+    points = pd.DataFrame(matrix().values, columns=["a", "b"])
+    found = cluster(points, settings=SHORT)
+    np.testing.assert_array_equal(found.predict_proba(points), found.predict_proba(points.to_numpy()))
+    with pytest.raises(UsageError, match="new rows must have the columns a, b, not b, a"):
+        found.predict_proba(points[["b", "a"]])
+
+
 def test_interrupted(monkeypatch):
     def interrupt(*_: object, **__: object) -> None:
         raise analysis.Interrupted
