@@ -12,6 +12,7 @@ import bokeh
 import numpy as np
 from bokeh.document import Document
 from bokeh.models import (
+    BasicTicker,
     BoxZoomTool,
     ColumnDataSource,
     FixedTicker,
@@ -167,11 +168,16 @@ def prevalence_lines(summary: Summary, target: str) -> dict[str, Any]:
     return _item(made, target, dots, tooltips)
 
 
-def scatter(target: str, fields: Sequence[tuple[str, str]]) -> dict[str, Any]:
-    """Prepare a scatter plot that ``page.js`` fills; `fields` are the names and columns that hovering shows."""
+def scatter(target: str, fields: Sequence[tuple[str, str]], names: Sequence[str]) -> dict[str, Any]:
+    """Prepare a scatter plot that ``page.js`` fills; `fields` are the names and columns that hovering shows.
+
+    It shows two of the samples or columns `names`; if there is one only, it has the clusters on the y axis.
+    """
     columns = dict.fromkeys(["x", "y", "cluster", "colour", "alpha", *(column for _, column in fields)])
     source = ColumnDataSource({column: [] for column in columns}, name="scatter")
     made = _figure(480, "scatter", (0, 1), (0, 1))
+    if len(names) == 1:
+        made.left[0].ticker = BasicTicker(min_interval=1)
     glyph = Scatter(x="x", y="y", size=6, fill_color="colour", fill_alpha="alpha", line_color=None)
     dots = made.add_glyph(source, glyph, name="dots")
     dots.nonselection_glyph = None

@@ -1,5 +1,7 @@
 """The page for data other than a tumour."""
 
+import numpy as np
+
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.likelihoods.matrix import DataMatrix
 from pyclone_pgsm.plots import appearance
@@ -30,14 +32,17 @@ def mixture_page(content: Content) -> Page:
     files = files_of(content, "assignments.tsv", "clusters.tsv")
     clusters, members, shown = mixture_tables(summary, content.tables["clusters.tsv"], colours)
     fields = [("row", "name"), ("cluster", "cluster"), ("across", "tell_x"), ("up", "tell_y")]
-    drawn = [figures.scatter("pairs", fields)]
+    drawn = [figures.scatter("pairs", fields, names)]
+    values = data.values[:, :MOST_COLUMNS]
+    are_bits = bool(np.isin(values, (0.0, 1.0)).all())
+    each = "Each point is a row, near its values." if are_bits else "Each point is a row."
     heat = "Probability that two rows share a cluster, from white (0) to dark blue (1), ordered by cluster."
     above = search_and_download(list(files), shown, len(summary.labels))
     sections = [
         warnings(content),
         what_was_run(content),
         Section("clusters-section", "Clusters", clusters),
-        Section("pairs-section", "Rows", picture("pairs", "Each point is a row.", choices_of_pair(names))),
+        Section("pairs-section", "Rows", picture("pairs", each, choices_of_pair(names))),
         coclustering_section(content, heat),
         Section("mutations-section", "Clusters of the rows", above + members),
         chains_section(content),
@@ -47,7 +52,8 @@ def mixture_page(content: Content) -> Page:
         "kind": "mixture",
         "samples": names,
         "labels": flat(summary.labels),
-        "values": flat(data.values[:, :MOST_COLUMNS]),
+        "values": flat(values),
+        "areBits": are_bits,
         "colours": colours,
         **named,
     }

@@ -64,11 +64,11 @@
     order.sort((a, b) => count.get(labels[b]) - count.get(labels[a]) || a - b); // small clusters on top
     const made = { x: [], y: [], name: [], cluster: [], second: [], tell_x: [], tell_y: [], colour: [], alpha: [] };
     if (genes) made.gene = [];
-    const jitter = t => ((t * 0.6180339887) % 1 - 0.5) * 0.7;
+    const jitter = (t, ratio = 0.6180339887) => ((t * ratio) % 1 - 0.5) * 0.7;
     for (const t of order) {
       const k = labels[t];
-      made.x.push(value(t, across, quantity));
-      made.y.push(up === null ? k + jitter(t) : value(t, up, quantity));
+      made.x.push(value(t, across, quantity) + (data.areBits ? jitter(t, 0.7548776662) : 0));
+      made.y.push(up === null ? k + jitter(t) : value(t, up, quantity) + (data.areBits ? jitter(t) : 0));
       made.name.push(names[t]);
       if (genes) made.gene.push(genes[t]);
       made.cluster.push(k);

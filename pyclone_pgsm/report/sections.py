@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from pyclone_pgsm.posterior.convergence import verdict_line
 from pyclone_pgsm.posterior.summarize import RHAT_WARNING
 from pyclone_pgsm.report.content import Content, Section, escaped, general, number, packed
 from pyclone_pgsm.report.drawings import chain_pictures, coclustering_picture
@@ -17,11 +18,10 @@ MOST_FILE = 3_300_000
 def warnings(content: Content) -> Section:
     """Section with the warnings, and whether the chains converged."""
     items = "".join(f"<li>{escaped(each)}</li>" for each in content.result.warnings)
-    verdict = "The chains converged." if content.run["converged"] else "The chains did not converge."
-    state, listed = (
-        ("bad", f'<ul class="warnings">{items}</ul>') if items else ("good", "<p>No warnings.</p>")
-    )
-    body = f'<div class="box {state}"><p>{verdict}</p>{listed}</div>'
+    verdict = content.result.convergence
+    state = "good" if verdict.converged and not items else "bad"
+    listed = f'<ul class="warnings">{items}</ul>' if items else "<p>No warnings.</p>"
+    body = f'<div class="box {state}"><p>The chains have {escaped(verdict_line(verdict))}.</p>{listed}</div>'
     return Section("warnings", "Warnings and convergence", body)
 
 

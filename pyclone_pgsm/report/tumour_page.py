@@ -91,7 +91,7 @@ def tumour_page(content: Content) -> Page:
     ]
     fields = [("mutation", "name"), *([("gene", "gene")] if "gene" in data.annotations else [])]
     fields += [("cluster", "cluster"), ("second", "second"), ("across", "tell_x"), ("up", "tell_y")]
-    drawn = [figures.scatter("pairs", fields)]
+    drawn = [figures.scatter("pairs", fields, names)]
     if summary.num_clusters:
         drawn = [figures.prevalence_lines(summary, "prevalences"), figures.densities("densities"), *drawn]
     else:  # all mutations are outliers

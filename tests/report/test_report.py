@@ -120,6 +120,14 @@ def test_sections_in_their_order(folder: Path) -> None:
     ]
 
 
+def test_the_box_is_green_only_if_the_chains_have_converged(folder: Path) -> None:
+    run = json.loads((folder / "run.json").read_text())
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    assert not run["converged"]
+    assert '<div class="box bad"><p>The chains have not converged after ' in text
+    assert "(limit 0.01)" in text or "too few saved iterations" in text
+
+
 def test_tables_are_complete_without_javascript(folder: Path) -> None:
     tables = read(folder / "report.html").tables
     mutations = pd.read_csv(folder / "mutations.tsv", sep="\t").drop_duplicates("mutation_id")
