@@ -20,7 +20,7 @@ from pyclone_pgsm.inputs.mutations import VariantFile
 from pyclone_pgsm.inputs.problems import FileProblems, raise_any
 from pyclone_pgsm.inputs.read_counts.layout import MEANS
 from pyclone_pgsm.inputs.table import columns_by_part, letters
-from pyclone_pgsm.inputs.tumour_content import Content, Uncertain, parse_tumour_content
+from pyclone_pgsm.inputs.tumour_content import Content, check_uncertain, parse_content
 from pyclone_pgsm.inputs.values import TUMOUR_CONTENT, Name
 
 REQUIRED = ("sample_id", "mutations", "segments")
@@ -153,13 +153,16 @@ def _files(text: str) -> list[str]:
 
 def _content(text: str) -> Content:
     try:
-        content = parse_tumour_content([text])
-    except UsageError as fault:
-        raise ValueError(str(fault).removeprefix(f"`tumour_content` {text!r}: ")) from None
-    if not isinstance(content, float | Uncertain):
-        raise ValueError("expected one number, like 0.8 or 0.8±0.05")
+        content = parse_content(text)
+    except ValueError:
+        raise ValueError("expected a number with a decimal point, like 0.8, or 0.8±0.05") from None
     if isinstance(content, float):
         TUMOUR_CONTENT.check(content)
+        return content
+    try:
+        check_uncertain(content)
+    except UsageError as fault:
+        raise ValueError(str(fault).removeprefix(f"`tumour_content` {text!r}: ")) from None
     return content
 
 

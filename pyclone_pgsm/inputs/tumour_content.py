@@ -95,6 +95,12 @@ def _number(text: str) -> float:
     return float(text)
 
 
+def parse_content(text: str) -> Content:
+    """Parse FLOAT or MEAN±SD (or MEAN+-SD); ValueError for anything else."""
+    numbers = [_number(number) for number in _PLUS_MINUS.split(text, maxsplit=1)]
+    return Uncertain(*numbers) if len(numbers) == 2 else numbers[0]
+
+
 def parse_tumour_content(texts: Sequence[str] | None) -> ContentOption:
     """Parse the values of ``--tumour-content``, each FLOAT, MEAN±SD (or MEAN+-SD), or SAMPLE= and one of these."""
     by_sample: dict[str, Content] = {}
@@ -102,13 +108,12 @@ def parse_tumour_content(texts: Sequence[str] | None) -> ContentOption:
     for text in texts or ():
         sample, equals, content = text.rpartition("=")
         try:
-            numbers = [_number(number) for number in _PLUS_MINUS.split(content, maxsplit=1)]
+            value = parse_content(content)
         except ValueError:
             raise UsageError(
                 f"`tumour_content` {text!r}: must be a number or SAMPLE=number, like S1=0.8; "
                 "or with its standard deviation, like S1=0.8±0.05"
             ) from None
-        value = Uncertain(*numbers) if len(numbers) == 2 else numbers[0]
         if equals:
             if sample in by_sample:
                 raise UsageError(f"`tumour_content` {text!r}: sample {sample!r} is given twice")

@@ -526,8 +526,14 @@ def test_sheet(tmp_path: Path) -> None:
             "P,R1,a.vcf,s.tsv,1.2,",
             "row 2, column tumour_content: '1.2': out of range; expected the share of cancer",
         ),
-        ("P,R1,a.vcf,s.tsv,much,", "row 2, column tumour_content: 'much': must be a number or SAMPLE=number"),
-        ("P,R1,a.vcf,s.tsv,R1=0.5,", "row 2, column tumour_content: 'R1=0.5': expected one number, like 0.8"),
+        (
+            "P,R1,a.vcf,s.tsv,much,",
+            "row 2, column tumour_content: 'much': expected a number with a decimal point, like 0.8",
+        ),
+        (
+            "P,R1,a.vcf,s.tsv,R1=0.5,",
+            "row 2, column tumour_content: 'R1=0.5': expected a number with a decimal point, like 0.8",
+        ),
         (
             "P,R1,a.vcf,s.tsv,0.5±2,",
             "row 2, column tumour_content: '0.5±2': `tumour_content` 0.5±2: the standard",
