@@ -44,8 +44,8 @@ def resume(
         typer.Option(
             "--iterations",
             metavar="auto|INT",
-            help="New number of iterations in all, burn-in included; auto: until the chains have converged. "
-            "\\[default: as the trace says]",
+            help="New number of iterations in all; auto: until the chains have converged. The burn-in of a run with a "
+            "number of iterations stays; summarize --burn-in skips more. \\[default: as the trace says]",
         ),
     ] = None,
     likelihood: FileLikelihood = None,

@@ -94,7 +94,7 @@ def log_marginal(stat, table, log_gammas, totals):
 
 @register("bernoulli")
 class Bernoulli(NamedTuple):
-    """Beta-Bernoulli blocks of T observations; made by :meth:`from_data`.
+    """Independent columns of 0 and 1 (Beta prior, whose a0 and b0 are inferred unless given).
 
     Attributes
     ----------

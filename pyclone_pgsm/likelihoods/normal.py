@@ -166,7 +166,7 @@ def set_count(stat, count, nu0, tables):
 
 @register("normal")
 class Normal(NamedTuple):
-    """Normal-inverse-Wishart blocks of T whitened observations; made by :meth:`from_data`.
+    """Normal clusters, each with its own mean and covariance (Normal-inverse-Wishart prior); for any numbers.
 
     Attributes
     ----------

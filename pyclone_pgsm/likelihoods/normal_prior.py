@@ -10,6 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from pyclone_pgsm.errors import DataValueError, UsageError
 from pyclone_pgsm.likelihoods.parameters import as_numbers, check_weight, observations_by_variables
 
+LARGEST = 1e150
+"""Largest absolute value of the data; squares of larger ones may overflow."""
 PREDICTIVE, MARGINAL = 0, 1
 """Rows of :func:`terms_by_count`."""
 
@@ -30,6 +32,8 @@ def finite_matrix(data: NDArray[np.float64]) -> NDArray[np.float64]:
         raise DataValueError(
             row, column, y[row, column], "a finite number (missing values are not supported)"
         )
+    for row, column in np.argwhere(np.abs(y) > LARGEST)[:1].tolist():
+        raise DataValueError(row, column, y[row, column], f"at most {LARGEST:g} in absolute value")
     return y
 
 

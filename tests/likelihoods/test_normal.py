@@ -341,6 +341,10 @@ def test_a_value_beyond_all_measure() -> None:
         "of u0: rescale the data, or set S0"
     )
     assert len(Normal.from_data([[0.0, 1.0], [2e3, 1.0]], S0=100.0).z) == 2
+    with pytest.raises(
+        DataValueError, match=r"row 1, column 0 .*1e\+200: must be at most 1e\+150 in absolute value"
+    ):
+        Normal.from_data([[0.0, 1.0], [1e200, 1.0]], scale=1.0)
 
 
 @pytest.mark.parametrize("data", [[1.0, 2.0], [[]], np.empty((0, 3))])
