@@ -40,9 +40,9 @@
   const tell = (t, d) => {
     const at = t * D + d;
     if (!isTumour) return `${data.samples[d]}: ${data.values[at].toPrecision(4)}`;
-    const reads = data.depth[at] ? `${data.alt[at]} of ${data.depth[at]} reads` : "no data";
-    const prevalence = (data.prevalence[at] ?? NaN).toFixed(3);
-    return `${data.samples[d]}: ${reads}, copies ${data.major[at]} + ${data.minor[at]}, prevalence ${prevalence}`;
+    const copies = `copies ${data.major[at]} + ${data.minor[at]}`;
+    const reads = data.depth[at] ? `${data.alt[at]} of ${data.depth[at]} reads, ${copies}` : "no data";
+    return `${data.samples[d]}: ${reads}, prevalence ${(data.prevalence[at] ?? NaN).toFixed(3)}`;
   };
   const pick = id => { const found = document.getElementById(id); return found ? Number(found.value) : null; };
   const bounds = values => {

@@ -1,6 +1,6 @@
 """A single sample without overdispersion: consensus by criterion and depth, compared with the true parameters.
 
-    python shallow.py [--mutations 1000] [--depths 60 120 240]
+    python shallow.py [--mutations 1000] [--depths 60 120 240] [--concentration-prior 1,0.1]
 
 Half of the mutations have prevalence 1, the others 0.6 (30 %) and 0.25 (20 %), at tumour content 0.7 and two copies.
 Printed are adjusted Rand indices with the true clusters: of the partition that has each mutation in its most probable
@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from scipy.stats import binom
 
 from pyclone_pgsm import Settings, analyze, open_trace
+from pyclone_pgsm.priors import make_prior
 from pyclone_pgsm.scoring.metrics import adjusted_rand
 
 PREVALENCES = np.array([1.0, 0.6, 0.25])
@@ -48,14 +49,16 @@ def main(arguments: list[str] | None = None) -> None:
     )
     parser.add_argument("--mutations", type=int, default=1000)
     parser.add_argument("--depths", type=int, nargs="+", default=[60, 120, 240])
+    parser.add_argument("--concentration-prior", default="1,0.1", help="shape and rate of its Gamma prior")
     given = parser.parse_args(arguments)
+    prior = make_prior(concentration_prior=given.concentration_prior)
     print("| depth | true parameters |" + "".join(f" {name}: index, clusters |" for name in CRITERIA))
     print("|---:|---:|" + "---|" * len(CRITERIA))
     for depth in given.depths:
         table, true, probable = simulate(given.mutations, depth)
         row = [f"{depth}", f"{adjusted_rand(true, probable):.3f}"]
         with tempfile.TemporaryDirectory() as folder:
-            analyze(table, settings=SETTINGS, out=f"{folder}/out")
+            analyze(table, prior=prior, settings=SETTINGS, out=f"{folder}/out")
             for criterion in CRITERIA:
                 found = open_trace(f"{folder}/out", consensus=criterion).mutations.set_index("mutation_id")
                 clusters = found["cluster_id"].loc[[str(name) for name in table["mutation_id"]]].to_numpy()
