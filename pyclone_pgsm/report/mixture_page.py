@@ -37,7 +37,7 @@ def mixture_page(content: Content) -> Page:
     are_bits = bool(np.isin(values, (0.0, 1.0)).all())
     each = "Each point is a row, near its values." if are_bits else "Each point is a row."
     heat = "Probability that two rows share a cluster, from white (0) to dark blue (1), ordered by cluster."
-    above = search_and_download(list(files), shown, len(summary.labels))
+    above = search_and_download(list(files), shown, len(summary.labels), "row")
     sections = [
         warnings(content),
         what_was_run(content),

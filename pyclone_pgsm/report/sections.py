@@ -112,8 +112,13 @@ def choices(identity: str, text: str, names: Sequence[str], chosen: int = 0) -> 
     return f'<label for="{identity}">{text}</label> <select id="{identity}">{options}</select>'
 
 
-def search_and_download(files: Sequence[str], shown: int, all_rows: int, doubtful: int = 0) -> str:
-    """Return the controls above the table of mutations; `doubtful` is the number of doubtful mutations."""
+def search_and_download(
+    files: Sequence[str], shown: int, all_rows: int, sought: str = "name or gene", doubtful: int = 0
+) -> str:
+    """Return the controls above the table of mutations or rows.
+
+    One can search for what is `sought`; `doubtful` is the number of doubtful mutations.
+    """
     part = f"<p>The first {shown:,} of {all_rows:,} rows; the file has all.</p>" if shown < all_rows else ""
     buttons = " ".join(
         f'<button type="button" class="download" data-file="{escaped(name)}">Download {escaped(name)}</button>'
@@ -122,7 +127,7 @@ def search_and_download(files: Sequence[str], shown: int, all_rows: int, doubtfu
     only = f'<label><input id="doubtful" type="checkbox"> only the {doubtful:,} doubtful</label> '
     return (
         f'{part}<p class="controls script"><label for="search">Search</label> '
-        '<input id="search" type="search" placeholder="name or gene"> '
+        f'<input id="search" type="search" placeholder="{sought}"> '
         f'{only if doubtful else ""}<span id="shown" role="status"></span> '
         f'<button type="button" id="more" hidden>Show all rows</button> '
         f'<button type="button" id="everything">Show all clusters</button> {buttons}</p>'

@@ -71,7 +71,7 @@ def tumour_page(content: Content) -> Page:
     )
     mutations, shown = mutation_table(summary, data)
     number = int(np.count_nonzero(doubtful(summary)))
-    mutations = search_and_download(list(files), shown, T, number) + mutations
+    mutations = search_and_download(list(files), shown, T, doubtful=number) + mutations
     if number:
         mutations = (
             f"<p>A mutation is doubtful if the probability of its cluster is below {SURE:g}, or if its reads do not "
