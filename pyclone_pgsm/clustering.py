@@ -35,7 +35,7 @@ from pyclone_pgsm.analyses.run import Progress, plan_matrix
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.files import check_file
 from pyclone_pgsm.inputs.matrix_text import numbered_names
-from pyclone_pgsm.inputs.problems import count
+from pyclone_pgsm.inputs.problems import count, listed
 from pyclone_pgsm.likelihoods.matrix import find_table_likelihood
 from pyclone_pgsm.posterior.matrix import predictive
 from pyclone_pgsm.posterior.mixture import MixtureSummary
@@ -158,7 +158,7 @@ class Clustering(Result):
         names = self.summary.column_names
         own = list(map(str, getattr(X, "columns", names)))
         if own != names and names != numbered_names(len(names)):
-            raise UsageError(f"new rows must have the columns {', '.join(names)}, not {', '.join(own)}")
+            raise UsageError(f"new rows must have the columns {listed(names)}, not {listed(own)}")
         points = as_numbers("new rows", X)
         num_columns = len(names)
         if points.ndim != 2 or points.shape[1] != num_columns:

@@ -35,7 +35,7 @@ def mixture_page(content: Content) -> Page:
     drawn = [figures.scatter("pairs", fields, names)]
     values = data.values[:, :MOST_COLUMNS]
     are_bits = bool(np.isin(values, (0.0, 1.0)).all())
-    each = "Each point is a row, near its values." if are_bits else "Each point is a row."
+    each = "Each point is a row, spread around its values." if are_bits else "Each point is a row."
     heat = "Probability that two rows share a cluster, from white (0) to dark blue (1), ordered by cluster."
     above = search_and_download(list(files), shown, len(summary.labels), "row")
     sections = [

@@ -272,7 +272,7 @@ def test_new_rows_have_the_columns_by_name():
     points = pd.DataFrame(matrix().values, columns=["a", "b"])
     found = cluster(points, settings=SHORT)
     np.testing.assert_array_equal(found.predict_proba(points), found.predict_proba(points.to_numpy()))
-    with pytest.raises(UsageError, match="new rows must have the columns a, b, not b, a"):
+    with pytest.raises(UsageError, match="new rows must have the columns 'a', 'b', not 'b', 'a'"):
         found.predict_proba(points[["b", "a"]])
 
 
