@@ -59,12 +59,17 @@ def cell_quantiles(
     return np.where(np.asarray(probabilities) > held[-1], np.inf, quantiles)
 
 
-def diagnose(trace: Trace, rows: list[NDArray[np.int64]]) -> list[Diagnostic]:
-    """Return the mean, interval, R-hat and effective sample size of every traced quantity."""
+def diagnose(
+    trace: Trace, rows: list[NDArray[np.int64]], weighted: list[NDArray[np.int64]] | None = None
+) -> list[Diagnostic]:
+    """Return the mean, interval, R-hat and effective sample size of every traced quantity.
+
+    Mean and interval are those of the `weighted` rows of the chains, if given.
+    """
     found = []
     length = min(len(chosen) for chosen in rows)
     for name in quantities(trace):
-        pooled = gather(trace, rows, name)
+        pooled = gather(trace, rows if weighted is None else weighted, name)
         is_hyperparameter = name in trace.options.hyperparameters
         grid = trace.data.allowed_values(name).grid if is_hyperparameter else ()
         if grid:

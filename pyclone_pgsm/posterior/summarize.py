@@ -186,11 +186,15 @@ def _summarise(trace: Trace, criterion: str, burn_in: int | None, thresholds: Th
     diagnostics = diagnose(trace, kept)
     rhat = {diagnostic.name: diagnostic.rhat for diagnostic in diagnostics}
     weights, weights_said = weigh_chains(trace, kept, rhat, summariser.observation)
-    draws = _read_draws(trace, weighted_rows(kept, weights))
+    rows = weighted_rows(kept, weights)
+    if weights_said:
+        diagnostics = diagnose(trace, kept, rows)
+    draws = _read_draws(trace, rows)
     T = len(trace.data.names)
     rng = np.random.default_rng(np.random.SeedSequence(trace.options.settings.seed, spawn_key=(1 << 20,)))
 
-    labels = _most_probable(trace, kept) if criterion == "map" else _consensus_clusters(draws, criterion, rng)
+    used = [chosen if weight > 0.0 else chosen[:0] for chosen, weight in zip(kept, weights)]
+    labels = _most_probable(trace, used) if criterion == "map" else _consensus_clusters(draws, criterion, rng)
     summary, doubts = summariser.summarise(draws, labels, thresholds)
     items = np.arange(T) if T <= PICTURED else np.sort(rng.choice(T, PICTURED, replace=False))
     verdict = verdict_of(trace, burn_in)

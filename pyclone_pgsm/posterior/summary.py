@@ -115,12 +115,18 @@ class Summary:
     @property
     def _clonal(self) -> NDArray[np.float64]:
         """`cluster_prob_clonal` of the samples in which some mutation has data: elsewhere it is only the prior's."""
-        return self.cluster_prob_clonal[:, (self.depth > 0).any(axis=0)]
+        return self.cluster_prob_clonal[:, self._has_data]
+
+    @property
+    def _has_data(self) -> NDArray[np.bool_]:
+        return self.depth.sum(axis=0) > 0
 
     @property
     def absent(self) -> list[int]:
-        """Clusters that are absent from every sample, probably artefacts."""
-        return np.flatnonzero((1.0 - self.cluster_prob_present >= SURE).all(axis=1)).tolist()
+        """Clusters that are absent from every sample with data, probably artefacts."""
+        return np.flatnonzero(
+            (1.0 - self.cluster_prob_present[:, self._has_data] >= SURE).all(axis=1)
+        ).tolist()
 
     @property
     def num_outliers(self) -> int:

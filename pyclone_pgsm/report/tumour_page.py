@@ -136,12 +136,10 @@ def numbers(summary: Summary) -> dict[str, dict[str, float]]:
     for d, name in enumerate(summary.sample_ids):
         seen = summary.depth[:, d] > 0
         present = seen & (summary.prob_present[:, d] > 0.5)
-        rows[name] = {
-            "clusters": int(np.sum(summary.cluster_prob_present[:, d] > 0.5)),
-            "mutations": int(seen.sum()),
-        }
+        rows[name] = {"mutations": int(seen.sum())}
         if present.any():
             rows[name]["clonal"] = float(np.mean(summary.prob_clonal[present, d] > 0.5))
         if seen.any():
+            rows[name]["clusters"] = int(np.sum(summary.cluster_prob_present[:, d] > 0.5))
             rows[name]["depth"] = float(np.median(summary.depth[seen, d]))
     return rows

@@ -94,6 +94,13 @@ def test_cluster_that_is_nowhere(summary):
         "cluster 1 (2 mutations) is absent from every sample: probably artefacts; leave them out, or try "
         "--outlier-prob 0.05"
     ]
+    unseen = np.zeros_like(summary.depth)
+    with_unseen = replace(
+        absent,
+        cluster_prob_present=np.array([[1.0, 0.9], [0.2, 0.9]]),
+        depth=np.hstack([summary.depth, unseen]),
+    )
+    assert with_unseen.absent == absent.absent == [1]
 
 
 def shares(values: tuple[float, ...], at: float, share: float) -> np.ndarray:

@@ -131,6 +131,13 @@ def test_stuck_chains_are_not_used(mixed, apart, tmp_path):
         assert [len(rows) > 0 for rows in draw_rows(trace, None, 40, result.chain_weights)] == [1, 0, 1, 0]
         labels = summarize(trace, "map").summary.labels
     assert labels.max() > 0
+    assert abs(result.diagnostics[0].mean - result_of(mixed).diagnostics[0].mean) < 5.0
+
+
+def test_the_most_probable_draw_is_of_a_chain_that_is_used(apart):
+    stick(apart, 1, 9000.0)
+    with Trace(apart) as trace:
+        assert summarize(trace, "map").summary.labels.max() > 0
 
 
 def test_too_few_draws_or_chains_are_left_alone(apart):
