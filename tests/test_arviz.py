@@ -52,6 +52,15 @@ def test_diagnostics_are_those_of_arviz(
     )
 
 
+def test_rhat_of_precisions_that_may_be_infinite_is_that_of_arviz() -> None:
+    """Chains of different spread: the R-hat of distances from the median is the larger."""
+    arviz = pytest.importorskip("arviz")
+    precision = autoregressive(4, 1000, 0.0, 0.0) * np.array([[1.0], [1.5], [1.0], [0.7]])
+    precision[precision > 1.0] = np.inf
+    assert split_rhat(precision) == pytest.approx(float(arviz.rhat(precision)), rel=1e-6)
+    assert split_rhat(precision) > 1.02
+
+
 def test_draws_are_those_of_the_trace(tmp_path: Path) -> None:
     arviz = pytest.importorskip("arviz")
     path = run(tmp_path / "t.h5")

@@ -16,6 +16,8 @@ FEWEST_DRAWS = 4
 TAILS = 0.05, 0.95
 ROUNDING = 1e-12
 """Relative difference below which values count as equal: ranks would turn rounding errors into differences."""
+BEYOND = 1e300
+"""What infinite values are taken for: only its rank matters, also as a distance from the median."""
 
 
 def split_rhat(x: ArrayLike) -> float:
@@ -72,9 +74,7 @@ def _checked(x: ArrayLike) -> NDArray[np.float64]:
         raise ValueError(f"values must be a matrix of chains by draws; its shape is {x.shape}")
     if np.isnan(x).any():
         raise ValueError("values must not be NaN")
-    if np.isinf(x).any():  # only ranks matter
-        x = np.unique(x, return_inverse=True)[1].reshape(x.shape).astype(float)
-    return _without_rounding(x)
+    return _without_rounding(np.clip(x, -BEYOND, BEYOND))
 
 
 def _without_rounding(x: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -123,4 +123,4 @@ def test_values_that_cannot_be_used(function: Callable[..., float]) -> None:
     assert np.isnan(function(np.zeros((2, 3))))  # too few draws
     assert np.isnan(function(np.zeros((2, 0))))
     infinite = [[1.0, 2.0, np.inf, 0.0], [5.0, np.inf, 2.0, 1.0]]
-    assert function(infinite) == function([[1, 2, 4, 0], [3, 4, 2, 1]])  # only ranks matter
+    assert function(infinite) == function([[1, 2, 99, 0], [5, 99, 2, 1]])  # farther away than all others
