@@ -223,7 +223,7 @@ class Result:
             self.summary,
             inferred,
             self._tables,
-            has_alleles=data.options.genotype_prior != "total",
+            data.options.genotype_prior,
         )
         named = None if source is None else Path(source)
         options = ExportOptions(patient, primary, named, source_sample, frozenset(drivers))

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from pyclone_pgsm.inputs.observations import PLACEHOLDERS, Observations
+from pyclone_pgsm.inputs.observations import PLACEHOLDERS, PRIORS_WITHOUT_COPY_NUMBERS, Observations
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.tsv import long_table, write_table
@@ -24,14 +24,19 @@ class Answer:
     """A finished analysis of a tumour of T mutations, D samples and K clusters.
 
     `observations` are those that :func:`complete` returns; `inferred` are the hyperparameters with which it was called;
-    `tables` are those of the output folder, by file name. `has_alleles` is False if the model knew only total copies.
+    `tables` are those of the output folder, by file name.
     """
 
     observations: Observations
     summary: Summary
     inferred: Mapping[str, float] = field(default_factory=dict)
     tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
-    has_alleles: bool = True
+    genotype_prior: str = "major"
+
+    @property
+    def has_alleles(self) -> bool:
+        """Whether the model knew the copies of each allele, not only total copies."""
+        return self.genotype_prior != "total"
 
     @property
     def placed(self) -> NDArray[np.int64]:
@@ -139,7 +144,7 @@ def note_exceptions(answer: Answer, missing: str, outliers: str = "") -> list[st
 
 def note_missing(answer: Answer, how: str, rows: slice | NDArray[np.int64] = slice(None)) -> list[str]:
     """Return a line on how mutations without data in a sample are represented, if any of these `rows` is one."""
-    number = int((~answer.observations.has_data[rows]).sum())
+    number = int((~answer.observations.has_data[rows]).any(axis=1).sum())
     return [f"{count(number, 'mutation')} without data in a sample: {how}"] if number else []
 
 
@@ -153,10 +158,15 @@ def note_inferred(answer: Answer, *kinds: str) -> list[str]:
     ]
 
 
-def note_alleles(answer: Answer) -> list[str]:
-    """Return a line on how copy numbers are represented if alleles are unknown."""
-    how = "where only the total is known, it is written as the major copies, with 0 minor ones"
-    return [] if answer.has_alleles else [f"the genotype prior total leaves alleles unknown: {how}"]
+def note_copy_numbers(answer: Answer) -> list[str]:
+    """Return a line on how copy numbers are represented if the model did not know the copies of each allele."""
+    if answer.genotype_prior == "total":
+        how = "where only the total is known, it is written as the major copies, with 0 minor ones"
+        return [f"the genotype prior total leaves alleles unknown: {how}"]
+    if answer.genotype_prior in PRIORS_WITHOUT_COPY_NUMBERS:
+        how = "the tables' are written, and 1 copy of each allele where they have none"
+        return [f"the genotype prior {answer.genotype_prior} uses no copy numbers: {how}"]
+    return []
 
 
 def note_two_states(answer: Answer, what: str) -> list[str]:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from pyclone_pgsm.exports.answer import Answer, ExportOptions, note_missing
+from pyclone_pgsm.exports.answer import Answer, ExportOptions, note_copy_numbers, note_missing
 from pyclone_pgsm.exports.source import Mutations, given_source, samples_of
 from pyclone_pgsm.files import write_file
 from pyclone_pgsm.inputs.problems import FileProblems, count, raise_any
@@ -130,7 +130,9 @@ def write_cbioportal(answer: Answer, out: Path, options: ExportOptions) -> list[
         notes.append(
             "of two copy-number states, the mean total (rounded) and the minor copies of the larger one"
         )
-    if not answer.has_alleles:
+    if answer.has_alleles:
+        notes += note_copy_numbers(answer)
+    else:
         notes.append(f"minor copies are {UNKNOWN}: the genotype prior total leaves alleles unknown")
     return [
         *notes,

@@ -9,7 +9,7 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.exports.answer import (
     Answer,
     ExportOptions,
-    note_alleles,
+    note_copy_numbers,
     note_exceptions,
     note_inferred,
     note_two_states,
@@ -99,7 +99,7 @@ def write_phyclone(answer: Answer, out: Path, options: ExportOptions) -> list[st
         *notes,
         *note_exceptions(answer, f"0 reads, {NEUTRAL}", "each in a cluster of its own"),
         *note_two_states(answer, "only the first state is in the table"),
-        *note_alleles(answer),
+        *note_copy_numbers(answer),
         *note_inferred(answer, "tumour_content", "error_rate"),
     ]
 
@@ -153,7 +153,7 @@ def write_conipher(answer: Answer, out: Path, options: ExportOptions) -> list[st
         *notes,
         *note_exceptions(answer, f"0 reads, {NEUTRAL}; CCF_OBS and MUT_COPY from the model's prevalence"),
         *note_two_states(answer, "copy numbers are those of the first state"),
-        *note_alleles(answer),
+        *note_copy_numbers(answer),
         *note_inferred(answer, "tumour_content"),
         "PLOIDY is the mean copy number at the mutations with data, not that of the genome",
     ]

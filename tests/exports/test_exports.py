@@ -291,6 +291,15 @@ def test_unknown_alleles(result: Result, inferred: Result, tmp_path: Path) -> No
     assert set(rows["ASCN.TOTAL_COPY_NUMBER"]) > {"NA"}
 
 
+def test_copy_numbers_that_the_model_did_not_use(tmp_path: Path) -> None:
+    observations = replace(tumour(), annotations=places())
+    path = run(tmp_path / "t.h5", observations=observations, model=ModelOptions(genotype_prior="ab"))
+    found, source = open_trace(path), maf(open_trace(path), tmp_path / "in.maf")
+    for format, given in (("phyclone", {}), ("conipher", {}), ("cbioportal", {"source": source})):
+        notes = found.export(format, tmp_path / f"of {format}", **given)  # type: ignore[arg-type]
+        assert says(notes, "ab uses no copy numbers", "1 copy of each allele where they have none")
+
+
 def test_conipher_needs_places(tmp_path: Path) -> None:
     bare = open_trace(
         run(tmp_path / "t.h5", observations=replace(tumour(), annotations={}), iterations=20, burn_in=10)
