@@ -17,7 +17,7 @@ from pyclone_pgsm.files import check_new, make_folder, refuse_inputs, replacing,
 from pyclone_pgsm.inputs.genome import BUILDS, Build, Sex
 from pyclone_pgsm.inputs.mutations import Variants, read_variants
 from pyclone_pgsm.inputs.mutations.naming import ROLES
-from pyclone_pgsm.inputs.observations import LeftOut, count_left_out
+from pyclone_pgsm.inputs.observations import LeftOut, count_left_out, looks_at_no_alleles
 from pyclone_pgsm.inputs.problems import listed
 from pyclone_pgsm.inputs.read_counts.suspicions import content_taken_as_one
 from pyclone_pgsm.inputs.sample_sheet import Patient, SegmentFile
@@ -135,10 +135,11 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
 def write_prepared(prepared: Prepared, folder: Path) -> None:
     """Write ``table.tsv`` and ``left_out.tsv``.
 
-    For the genotype prior total, the table has ``total_cn``, which no other prior accepts, as alleles may be unknown.
+    For genotype priors that do not look at alleles, which may then be unknown, the table has ``total_cn`` in place of
+    ``major_cn`` and ``minor_cn``: priors that do look at alleles refuse it.
     """
     table = prepared.table
-    if prepared.genotype_prior == "total":
+    if looks_at_no_alleles(prepared.genotype_prior):
         table = table.assign(major_cn=table["major_cn"] + table["minor_cn"]).drop(columns="minor_cn")
         table = table.rename(columns={"major_cn": "total_cn"})
     with replacing_together():

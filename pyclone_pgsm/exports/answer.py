@@ -164,7 +164,7 @@ def note_copy_numbers(answer: Answer) -> list[str]:
         how = "where only the total is known, it is written as the major copies, with 0 minor ones"
         return [f"the genotype prior total leaves alleles unknown: {how}"]
     if answer.genotype_prior in PRIORS_WITHOUT_COPY_NUMBERS:
-        how = "the tables' are written, and 1 copy of each allele where they have none"
+        how = "the input's are written (totals as major copies), or 1 copy of each allele"
         return [f"the genotype prior {answer.genotype_prior} uses no copy numbers: {how}"]
     return []
 

@@ -28,6 +28,11 @@ PRIORS_WITHOUT_COPY_NUMBERS = frozenset({"ab", "bb", "no-zygosity"})
 """Genotype priors that do not use the tumour's copy numbers."""
 
 
+def looks_at_no_alleles(genotype_prior: str) -> bool:
+    """Whether a genotype prior needs only total copy numbers, or none."""
+    return genotype_prior == "total" or genotype_prior in PRIORS_WITHOUT_COPY_NUMBERS
+
+
 class LeftOut(NamedTuple):
     """One thing left out or changed: a row of ``left_out.tsv``. ``row`` is the line of the file, or None."""
 

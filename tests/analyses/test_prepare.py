@@ -356,15 +356,17 @@ def test_prepare_then_analyze_gives_the_same_bytes(two_regions: dict[str, Path],
     assert {"chrom", "pos", "ref", "alt"} <= set(columns)
 
 
-@pytest.mark.parametrize("column", ["total_cn", "major_cn\tminor_cn"])
-def test_totals_stay_totals(column: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("column", "prior"), [("total_cn", "total"), ("major_cn\tminor_cn", "total"), ("total_cn", "ab")]
+)
+def test_totals_stay_totals(column: str, prior: str, tmp_path: Path) -> None:
     """No other prior takes them for the copies of one allele, whether or not the segments have alleles."""
     copies = ["3", "2"] if column == "total_cn" else ["2\t1", "1\t1"]
     rows = [f"1\t{start}\t{start + 999}\t{each}" for start, each in zip((1, 1001), copies)]
     sites = [f"1:{pos}:{40 - pos % 11},{10 + pos % 7}" for pos in range(1, 1900, 99)]
     segments = "\n".join([f"chrom\tstart\tend\t{column}", *rows, ""])
     calls, totals = write(tmp_path, T_vcf=vcf(*sites), T_tsv=segments).values()
-    table, total = tmp_path / "ready" / "table.tsv", ("--genotype-prior", "total")
+    table, total = tmp_path / "ready" / "table.tsv", ("--genotype-prior", prior)
     direct = (calls, "-c", totals, "--tumour-content", "0.8", *total)
     assert call("prepare", *direct, "-o", table.parent).exit_code == 0
     joined = pd.read_csv(table, sep="\t")

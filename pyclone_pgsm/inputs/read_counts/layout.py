@@ -11,7 +11,7 @@
 import difflib
 from collections.abc import Sequence
 
-from pyclone_pgsm.inputs.observations import PRIORS_WITHOUT_COPY_NUMBERS, SUBCLONAL
+from pyclone_pgsm.inputs.observations import PRIORS_WITHOUT_COPY_NUMBERS, SUBCLONAL, looks_at_no_alleles
 from pyclone_pgsm.inputs.problems import listed
 from pyclone_pgsm.inputs.table import Table, columns_by_part, letters
 
@@ -63,8 +63,12 @@ def is_read(name: str) -> bool:
 
 
 def uses_total_only(names: Sequence[str], genotype_prior: str) -> bool:
-    """Whether ``total_cn`` replaces ``major_cn`` and ``minor_cn``, as the prior ``total`` allows."""
-    return genotype_prior == "total" and "total_cn" in names and not {"major_cn", "minor_cn"} <= set(names)
+    """Whether ``total_cn`` replaces ``major_cn`` and ``minor_cn``, as some priors allow."""
+    return (
+        looks_at_no_alleles(genotype_prior)
+        and "total_cn" in names
+        and not {"major_cn", "minor_cn"} <= set(names)
+    )
 
 
 def note_header_problems(table: Table, genotype_prior: str, overridden: Sequence[str]) -> None:

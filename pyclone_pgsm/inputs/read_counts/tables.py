@@ -54,8 +54,9 @@ def read_tables(
         Probability of a wrong base in a read, in (0, 0.5); overrides a column ``error_rate``. If neither is given, it
         is NaN and will be inferred.
     genotype_prior : str
-        Name of the genotype prior that will be used. With ``total``, a column ``total_cn`` is accepted in place of
-        ``major_cn`` and ``minor_cn``; the total is then returned as ``major_cn``, with ``minor_cn`` 0.
+        Name of the genotype prior that will be used. With those that do not look at alleles (``total`` and the naive
+        ones), a column ``total_cn`` is accepted in place of ``major_cn`` and ``minor_cn``; the total is then returned
+        as ``major_cn``, with ``minor_cn`` 0.
 
     Returns
     -------

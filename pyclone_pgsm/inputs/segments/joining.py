@@ -25,11 +25,10 @@ from numpy.typing import NDArray
 from pyclone_pgsm.errors import InputError, Problem, UsageError
 from pyclone_pgsm.inputs.genome import Build, Sex, normal_copies
 from pyclone_pgsm.inputs.mutations.model import Variants, mutation_ids
-from pyclone_pgsm.inputs.observations import DEFAULT_TUMOUR_CONTENT, LeftOut
+from pyclone_pgsm.inputs.observations import DEFAULT_TUMOUR_CONTENT, LeftOut, looks_at_no_alleles
 from pyclone_pgsm.inputs.segments.exclusions import FillGaps, exclude
 from pyclone_pgsm.inputs.segments.intervals import NONE, Found
 from pyclone_pgsm.inputs.segments.model import Segments
-from pyclone_pgsm.inputs.segments.reading import looks_at_no_alleles
 from pyclone_pgsm.inputs.segments.samples import (
     Sample,
     build_of,

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.errors import InputError, UsageError
 from pyclone_pgsm.inputs.columns import read_columns
 from pyclone_pgsm.inputs.genome import builds_that_fit, chromosome, last_positions
-from pyclone_pgsm.inputs.observations import PRIORS_WITHOUT_COPY_NUMBERS, LeftOut
+from pyclone_pgsm.inputs.observations import LeftOut, looks_at_no_alleles
 from pyclone_pgsm.inputs.problems import FileProblems, listed, raise_any
 from pyclone_pgsm.inputs.segments.alleles import REAL, of_states
 from pyclone_pgsm.inputs.segments.cells import MOST_OF_ALL, NORMAL_COPIES, POSITION, UNKNOWN, SegmentCells
@@ -126,11 +126,6 @@ def _fits_of(
         if place not in fits and (beside := fit_beside(given[place])) is not None:
             fits[place] = FileProblems(str(beside))
     return fits
-
-
-def looks_at_no_alleles(genotype_prior: str) -> bool:
-    """Whether a genotype prior needs only total copy numbers, or none."""
-    return genotype_prior == "total" or genotype_prior in PRIORS_WITHOUT_COPY_NUMBERS
 
 
 def _read_file(
