@@ -23,6 +23,11 @@ COLUMNS = {
     "clonal": _column("Clonal", "Share of the present mutations that are clonal", 2, min=0, max=1),
     "depth": _column("Depth", "Median reads of a mutation"),
     "rhat": _column("R-hat", "Largest R-hat of the traced quantities; should be below 1.05", 3),
+    "converged": {
+        "title": "Converged",
+        "description": "Whether the chains meet the limits of convergence in run.json",
+        "cond_formatting_rules": {"pass": [{"s_eq": "yes"}], "fail": [{"s_eq": "no"}]},
+    },
     "warnings": _column("Warnings", "Warnings in the report"),
 }
 
@@ -33,10 +38,14 @@ def multiqc(content: Content, numbers: Mapping[str, Mapping[str, float]], title:
     `numbers` are those of :class:`~pyclone_pgsm.report.content.Page`; `title` is the name of the tumour or of the data.
     """
     rhat = content.result.largest_rhat
-    rows = {f"{title}: {name}" if name else title: dict(row) for name, row in numbers.items()}
+    rows: dict[str, dict[str, Any]] = {
+        f"{title}: {name}" if name else title: {key: round(value, 4) for key, value in row.items()}
+        for name, row in numbers.items()
+    }
+    rows[title]["converged"] = "yes" if content.result.convergence.converged else "no"
     rows[title]["warnings"] = len(content.result.warnings)
-    if not math.isnan(rhat):
-        rows[title]["rhat"] = rhat
+    if math.isfinite(rhat):
+        rows[title]["rhat"] = round(rhat, 4)
     used = {name for row in rows.values() for name in row}
     return {
         "id": "pyclone_pgsm",
@@ -49,5 +58,5 @@ def multiqc(content: Content, numbers: Mapping[str, Mapping[str, float]], title:
             "namespace": "pyclone-pgsm",
         },
         "headers": {name: column for name, column in COLUMNS.items() if name in used},
-        "data": {name: {key: round(value, 4) for key, value in row.items()} for name, row in rows.items()},
+        "data": rows,
     }

@@ -179,6 +179,7 @@ def test_mqc(folder: Path, matrix_folder: Path) -> None:
         *(f"{folder.name}: {name}" for name in (SAMPLE, tumour().sample_ids[1])),
     }
     assert told["data"][folder.name]["mutations"] == 40
+    assert told["data"][folder.name]["converged"] == "no"
     for row in told["data"].values():
         assert set(row) <= set(told["headers"])
     other = json.loads((matrix_folder / "pyclone_pgsm_mqc.json").read_text())

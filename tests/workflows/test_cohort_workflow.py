@@ -60,15 +60,20 @@ def test_sheet_of_a_patient_says_what_the_cohorts_says(script: Import, tmp_path:
         assert again.segments == patient.segments
         assert again.tumour_content == patient.tumour_content
         assert again.sexes == patient.sexes
-    assert [path.name for path in sheet.files(cohort["P 1"])] == [
-        "a,1.vcf",
-        "b.vcf",
-        "s1.tsv",
-        "s1.purity.tsv",
-        "s2.tsv",
-    ]
+    names = ["a,1.vcf", "b.vcf", "s1.tsv", "s1.purity.tsv", "s2.tsv"]
+    assert [path.name for path in sheet.files(cohort["P 1"])] == names
     assert sheet.uncertain_contents(cohort["P 1"]) == ["--tumour-content=R1=0.8±0.05"]
     assert sheet.uncertain_contents(cohort["P2"]) == []
+
+
+def test_purity_beside_the_segments_is_a_file_of_the_patient(script: Import, tmp_path: Path) -> None:
+    for name in ("R1.purple.cnv.somatic.tsv", "R1.purple.purity.tsv"):
+        (tmp_path / name).touch()
+    sheet = tmp_path / "cohort.csv"
+    sheet.write_text("patient_id,sample_id,mutations,segments\nP1,R1,R1.vcf,R1.purple.cnv.somatic.tsv\n")
+    module = script("cohort_sheet")
+    (patient,) = module.read_cohort(sheet).values()
+    assert tmp_path / "R1.purple.purity.tsv" in module.files(patient)
 
 
 def test_schema_has_the_columns_of_the_sheet(script: Import) -> None:
@@ -105,6 +110,7 @@ def write_results(folder: Path, patient: str, mutations: str, left_out: tuple[st
                     "left_out": left_out[1].count("\n"),
                 },
                 "diagnostics": {"a": {"rhat": 1.5}, "b": {"rhat": None}, "c": {"rhat": 1.01}},
+                "converged": patient == "P1",
                 "warnings": ["one < two", "two"],
             }
         ),
@@ -125,8 +131,10 @@ def results(tmp_path: Path) -> Path:
         (
             "prepare",
             "P3",
-            "x: noted\npyclone-pgsm: a.vcf, row 3: <b>\nb.vcf, row 4: worse\n... and 3 more problems\n",
+            "x: noted\npyclone-pgsm: warning: a word\n"
+            "pyclone-pgsm: a.vcf, row 3: <b>\nb.vcf, row 4: worse\n... and 3 more problems\n",
         ),
+        ("prepare", "P1", "pyclone-pgsm: warning: purity unknown\n"),
         ("prepare", "P4", "Traceback\nKilled\n\n"),
         ("prepare", "P5", ""),
     ):
@@ -140,7 +148,10 @@ def test_infinite_rhat(script: Import, results: Path) -> None:
     path = results / "analyzed" / "P1" / "run.json"
     path.write_text(path.read_text().replace("1.5", 'null, "null_because": {"rhat": "infinite"}'))
     assert script("cohort_results").main(["tables", str(results / "finished"), "P1"]) == 0
-    assert "P1\t2\t7\t1\t2\tinf\tone < two; two\t\n" in (results / "finished" / "patients.tsv").read_text()
+    assert (
+        "P1\t2\t7\t1\t2\tinf\tyes\tpurity unknown; one < two; two\t\n"
+        in (results / "finished" / "patients.tsv").read_text()
+    )
 
 
 def test_tables(script: Import, results: Path) -> None:
@@ -157,12 +168,12 @@ def test_tables(script: Import, results: Path) -> None:
     )
     log = results / "logs" / "prepare" / "P3.log"
     assert (out / "patients.tsv").read_text().splitlines() == [
-        "patient_id\tsamples\tmutations\tclusters\tleft_out\trhat\twarnings\tproblem",
-        "P1\t2\t7\t1\t2\t1.5\tone < two; two\t",
-        "P & 2\t2\t7\t1\t0\t1.5\tone < two; two\t",
-        f"P3\t\t\t\t\t\t\tprepare: a.vcf, row 3: <b> (and 2 more lines in {log})",
-        "P4\t\t\t\t\t\t\tprepare: Killed",
-        "P5\t\t\t\t\t\t\tprepare: not run, or nothing said",
+        "patient_id\tsamples\tmutations\tclusters\tleft_out\trhat\tconverged\twarnings\tproblem",
+        "P1\t2\t7\t1\t2\t1.5\tyes\tpurity unknown; one < two; two\t",
+        "P & 2\t2\t7\t1\t0\t1.5\tno\tone < two; two\t",
+        f"P3\t\t\t\t\t\t\t\tprepare: a.vcf, row 3: <b> (and 2 more lines in {log})",
+        "P4\t\t\t\t\t\t\t\tprepare: Killed",
+        "P5\t\t\t\t\t\t\t\tprepare: not run, or nothing said",
     ]
 
 

@@ -38,6 +38,8 @@ TABLES = (PATIENTS, *JOINED)
 PAGE = "page.html"
 PICTURES = ("cluster_prevalences.png", "coclustering.png")
 GOOD_RHAT = 1.05
+PROGRAM, WARNING = "pyclone-pgsm: ", "pyclone-pgsm: warning: "
+"""How lines begin on which the program tells of a mistake, or warns."""
 
 STYLE = """body { font: 15px/1.45 system-ui, sans-serif; color: #222; margin: 2rem auto; max-width: 78rem }
 table { border-collapse: collapse } th, td { padding: .2rem .8rem; border-bottom: 1px solid #d9d9d9 }
@@ -67,7 +69,7 @@ class Results:
     folder: Path
 
     def log(self, step: str, patient: str) -> Path:
-        """What a step said."""
+        """The file with what a step said."""
         return self.folder / "logs" / step / f"{patient}.log"
 
     def unfinished_step(self, patient: str) -> str | None:
@@ -82,15 +84,25 @@ class Results:
         step = self.unfinished_step(patient)
         if step is None:
             return ""
-        log = self.log(step, patient)
-        lines = log.read_text(errors="replace").split("\n") if log.exists() else []
-        lines = [line.strip() for line in lines if line.strip()]
+        lines = [line for line in self.lines(step, patient) if not line.startswith(WARNING)]
         if not lines:
             return f"{step}: not run, or nothing said"
-        begun = [place for place, line in enumerate(lines) if line.startswith("pyclone-pgsm: ")]
+        begun = [place for place, line in enumerate(lines) if line.startswith(PROGRAM)]
         told = lines[begun[0] :] if begun else lines[-1:]
-        more = f" (and {len(told) - 1} more lines in {log})" if len(told) > 1 else ""
-        return f"{step}: {told[0].removeprefix('pyclone-pgsm: ')}{more}"
+        more = f" (and {len(told) - 1} more lines in {self.log(step, patient)})" if len(told) > 1 else ""
+        return f"{step}: {told[0].removeprefix(PROGRAM)}{more}"
+
+    def lines(self, step: str, patient: str) -> list[str]:
+        """What a step said, without empty lines."""
+        log = self.log(step, patient)
+        lines = log.read_text(errors="replace").split("\n") if log.exists() else []
+        return [line.strip() for line in lines if line.strip()]
+
+    def warnings(self, patient: str) -> list[str]:
+        """Warnings of both steps; those of the first stand in its log only."""
+        said = self.lines("prepare", patient)
+        of_prepare = [line.removeprefix(WARNING) for line in said if line.startswith(WARNING)]
+        return [*of_prepare, *self.report(patient)["warnings"]]
 
     def report(self, patient: str) -> dict[str, Any]:
         """``run.json`` of a patient."""
@@ -124,7 +136,8 @@ class Results:
             "clusters": counts["clusters"],
             "left_out": len(left_out) + counts["left_out"],
             "rhat": largest_rhat(report["diagnostics"].values()),
-            "warnings": "; ".join(report["warnings"]),
+            "converged": "yes" if report["converged"] else "no",
+            "warnings": "; ".join(self.warnings(patient)),
             "problem": "",
         }
 
@@ -137,6 +150,7 @@ class Results:
             "clusters",
             "left_out",
             "rhat",
+            "converged",
             "warnings",
             "problem",
         ]
@@ -164,7 +178,7 @@ class Results:
         yield "<p>Cellular prevalence of the clusters of mutations in each sample, with 95 % intervals; and how"
         yield f"probable it is that two mutations share a cluster. R-hat is good below {GOOD_RHAT}.</p>"
         yield "<table><tr><th>patient</th><th>samples</th><th>mutations</th><th>clusters</th><th>left out</th>"
-        yield "<th>R-hat</th><th></th></tr>"
+        yield "<th>R-hat</th><th>converged</th><th></th></tr>"
         for row in table.itertuples():
             yield _row_of(row)
         yield "</table>"
@@ -184,7 +198,7 @@ def _row_of(row: Any) -> str:
     """A patient in the table of the page."""
     name = html.escape(row.patient_id)
     if row.problem:
-        return f'<tr><td>{name}</td><td colspan="6" class="text problem">{html.escape(row.problem)}</td></tr>'
+        return f'<tr><td>{name}</td><td colspan="7" class="text problem">{html.escape(row.problem)}</td></tr>'
     rhat = "" if pd.isna(row.rhat) else f"{row.rhat:.2f}"
     cells = [
         f'<a href="#p{row.Index}">{name}</a>',
@@ -193,6 +207,7 @@ def _row_of(row: Any) -> str:
         row.clusters,
         row.left_out,
         rhat,
+        row.converged,
     ]
     written = "".join(f"<td>{cell}</td>" for cell in cells)
     return f'<tr>{written}<td class="text problem">{html.escape(row.warnings)}</td></tr>'

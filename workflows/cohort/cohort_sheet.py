@@ -15,6 +15,7 @@ from pathlib import Path
 
 from pyclone_pgsm.errors import PycloneError
 from pyclone_pgsm.inputs.sample_sheet import Patient, read_sheet
+from pyclone_pgsm.inputs.segments.purity import fit_beside
 from pyclone_pgsm.inputs.tumour_content import Content, Uncertain
 
 COLUMNS = ("patient_id", "sample_id", "mutations", "segments", "tumour_content", "sex", "tumour_sample")
@@ -66,8 +67,10 @@ def sheet_text(patient: Patient) -> str:
 
 
 def files(patient: Patient) -> list[Path]:
-    """All files of a patient, each once."""
-    return list(dict.fromkeys(file.path for file in (*patient.mutations, *patient.segments)))
+    """All files of a patient, each once, those with purity and sex beside the segments included."""
+    named = [file.path for file in (*patient.mutations, *patient.segments)]
+    beside = [fit_beside(file.path) for file in patient.segments]
+    return list(dict.fromkeys([*named, *(path for path in beside if path is not None)]))
 
 
 def uncertain_contents(patient: Patient) -> list[str]:
