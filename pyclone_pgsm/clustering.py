@@ -142,7 +142,7 @@ class Clustering(Result):
         Raises
         ------
         UsageError
-            See :meth:`log_predictive`.
+            See :meth:`log_predictive`; or the likelihood gives a row the density 0 in every cluster.
         """
         points = self._checked(X)
         return cluster_probabilities(

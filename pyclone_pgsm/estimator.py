@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from pyclone_pgsm.analyses.matrix_input import refuse_masked
 from pyclone_pgsm.clustering import cluster
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.priors import Prior, make_prior
@@ -171,6 +172,7 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         UsageError
             A parameter is invalid.
         """
+        refuse_masked("X", X)
         X = validate_data(self, X, dtype=np.float64)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         self.clustering_ = cluster(
@@ -274,6 +276,7 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
     def _checked(self, X: ArrayLike) -> NDArray[np.float64]:
         """Return new rows as an array; raise an error before :meth:`fit`, or if they do not match its data."""
         check_is_fitted(self)
+        refuse_masked("X", X)
         return validate_data(self, X, dtype=np.float64, reset=False)
 
     def _make_prior(self) -> Prior:

@@ -181,6 +181,10 @@ def test_refused_data(fitted):
         SplitMergeMixture("bernoulli").fit(X)
     with pytest.raises(ValueError, match="contains NaN"):
         SplitMergeMixture().fit([[1.0, np.nan]])
+    masked = np.ma.masked_less(np.arange(8.0).reshape(4, 2), 1.0)
+    for function in (SplitMergeMixture().fit, fitted.predict):
+        with pytest.raises(UsageError, match=r"X: the value at \[0, 0\] .from 0. is masked"):
+            function(masked)
     with pytest.raises(ValueError, match="has 3 features, but SplitMergeMixture is expecting 2"):
         fitted.score_samples(np.zeros((1, 3)))
 

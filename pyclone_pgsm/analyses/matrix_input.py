@@ -31,11 +31,19 @@ def mixture_settings(settings: Settings, num_observations: int) -> Settings:
     return replace(resolved, resampling=MIXTURE_SCHEME, resample_threshold=threshold)
 
 
+def refuse_masked(what: str, X: ArrayLike) -> None:
+    """Raise UsageError, which begins with `what`, if X is a masked array with masked values."""
+    if np.ma.is_masked(X):
+        place = np.argwhere(np.ma.getmaskarray(np.ma.asarray(X)))[0].tolist()
+        raise UsageError(f"{what}: the value at {place} (from 0) is masked: missing values are not supported")
+
+
 def as_numbers(what: str, X: ArrayLike) -> NDArray[np.float64]:
     """Return an array of numbers as writable floats, because kernels would be compiled again for a read-only array.
 
-    If X does not consist of numbers, the UsageError begins with `what`, the name of X.
+    If X does not consist of numbers, or some are masked, the UsageError begins with `what`, the name of X.
     """
+    refuse_masked(what, X)
     try:
         values = np.asarray(X)
         if values.dtype.kind not in "biufO":

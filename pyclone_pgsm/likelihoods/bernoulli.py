@@ -218,7 +218,10 @@ class Bernoulli(NamedTuple):
         return log_marginal(stat, self.table, self.log_gammas, self.totals)
 
     def log_predictive_new(self, stat, x):
-        """Return the log probability of a new observation x, (D,) of 0 and 1."""
+        """Return the log probability of a new observation x, (D,); anything but 0 and 1 is impossible."""
+        for value in x:
+            if value != 0.0 and value != 1.0:
+                return -np.inf
         return stat[BASE] + dot(stat, ONES + self.x.shape[1], x.reshape(1, len(x)), 0)
 
     def log_constant(self) -> float:

@@ -52,6 +52,7 @@ from pyclone_pgsm.likelihoods.normal_prior import (
     finite_matrix,
     positive_number,
     prior_mean,
+    refuse_dependent_columns,
     scale_matrix,
     terms_by_count,
 )
@@ -268,13 +269,18 @@ class Normal(NamedTuple):
         """Return the values from which r0 (in steps of sqrt(2)) and, without `S0`, the scale (2^(1/4)) can be inferred.
 
         Chains start with values that expect few wide clusters. Scales at which an observation would be too far from u0
-        are left out.
+        are left out. The largest is the number of degrees of freedom D + 2, since S0 is about nu0 covariances of a
+        cluster. UsageError if columns are so dependent that the scale cannot be inferred.
         """
         found = {"r0": log_uniform(tuple(2.0 ** (k / 2.0) for k in range(-30, 7)), 0.1)}
         if S0 is None:
             y = finite_matrix(data)
+            D = y.shape[1]
             farthest = (np.abs(y - prior_mean(u0, y, 1.0)) / np.sqrt(column_variances(y))).max()
-            scales = tuple(2.0 ** (k / 4.0) for k in range(-64, 9))
+            largest = math.ceil(4.0 * math.log2(D + 2.0))
+            scales = tuple(2.0 ** (k / 4.0) for k in range(-64, largest + 1))
+            if "scale" not in given:
+                refuse_dependent_columns(y, given.get("nu0") or D + 2.0)
             found["scale"] = log_uniform(
                 tuple(s for s in scales if farthest < 0.999 * WIDEST * math.sqrt(s)) or scales[-1:], 1.0
             )

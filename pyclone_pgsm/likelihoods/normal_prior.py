@@ -12,6 +12,12 @@ from pyclone_pgsm.likelihoods.parameters import as_numbers, check_weight, observ
 
 LARGEST = 1e150
 """Largest absolute value of the data; squares of larger ones may overflow."""
+SMALLEST = 1e-250
+"""Smallest variance of a column, which is multiplied with small scales."""
+NO_VARIANCE = 1e-10
+"""Largest variance of a combination of standardised columns that only rounding errors let vary."""
+SHOWN = 10
+"""Number of columns named in a message."""
 PREDICTIVE, MARGINAL = 0, 1
 """Rows of :func:`terms_by_count`."""
 
@@ -51,9 +57,32 @@ def prior_mean(u0: ArrayLike | None, y: NDArray[np.float64], scale: float | None
 
 
 def column_variances(y: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the variances of the columns (D,), with 1 for a column of equal values."""
-    variances = y.var(axis=0)
-    return np.where(y.min(axis=0) == y.max(axis=0), 1.0, variances)
+    """Return the variances of the columns (D,), with 1 for a column of equal values; UsageError for one near 0."""
+    variances = np.where(y.min(axis=0) == y.max(axis=0), 1.0, y.var(axis=0))
+    for column in np.flatnonzero(variances < SMALLEST).tolist():
+        raise UsageError(
+            f"column {column + 1} (counted from 1) varies too little for double precision: rescale it"
+        )
+    return variances
+
+
+def refuse_dependent_columns(y: NDArray[np.float64], nu0: float) -> None:
+    """Raise UsageError if linearly dependent columns of the data (T, D) make the inference of the scale meaningless.
+
+    If d combinations of the columns do not vary, the density of a single cluster changes with a small scale s as
+    s^((D nu0 - d (nu0 + T)) / 2). With a negative exponent it grows without bound as s decreases, so that one cluster
+    is preferred, whatever the rest of the data say.
+    """
+    T, D = y.shape
+    z = (y - y.mean(axis=0)) / np.sqrt(column_variances(y))
+    variances, directions = np.linalg.eigh(z.T @ z / T)
+    d = int((variances < NO_VARIANCE).sum())
+    if T > D and d * (nu0 + T) > D * nu0:
+        among = np.flatnonzero(np.abs(directions[:, 0]) > 1e-3)
+        raise UsageError(
+            "the scale cannot be inferred, because columns are constant or linearly dependent, among them (counted "
+            f"from 1) {', '.join(map(str, among[:SHOWN] + 1))}: leave out one of these, or give S0"
+        )
 
 
 def scale_matrix(S0: ArrayLike | None, y: NDArray[np.float64], scale: float | None) -> ArrayLike:

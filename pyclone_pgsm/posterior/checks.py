@@ -93,7 +93,7 @@ def _ends(draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Uncer
         kind, _, sample = name.partition(":")
         of_sample = f" of {sample}" if sample else ""
         if kind == "precision":
-            found = _crowded_ends(values, PRECISION, kind)
+            found = crowded_ends(values, PRECISION, SHARE_AT_END[kind])
             if "smallest" in found:
                 yield (
                     f"the precision{of_sample} is at the smallest value of its grid, {found['smallest']}: the reads "
@@ -101,7 +101,7 @@ def _ends(draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Uncer
                     "(--outlier-prob 0.05), and compare with the result of a fixed precision (--precision 200)"
                 )
         elif kind == "error_rate":
-            for end, value in _crowded_ends(values, ERROR_RATE, kind).items():
+            for end, value in crowded_ends(values, ERROR_RATE, SHARE_AT_END[kind]).items():
                 yield (
                     f"the error rate is at the {end} value of its grid, {value}: set it with --error-rate if you "
                     "know it"
@@ -112,7 +112,7 @@ def _ends(draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Uncer
             step = content.sd / 2.0
             # draws at an end are no warning if the distribution is truncated there, at 0 or 1
             is_cut_off = {"smallest": choice.values[0] - step <= 0.0, "largest": choice.values[-1] == 1.0}
-            for end, value in _crowded_ends(values, choice, kind).items():
+            for end, value in crowded_ends(values, choice, SHARE_AT_END[kind]).items():
                 if not is_cut_off[end]:
                     yield (
                         f"the tumour content{of_sample} is at the {end} value of its grid, {value}: the reads "
@@ -121,11 +121,14 @@ def _ends(draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Uncer
                     )
 
 
-def _crowded_ends(draws: NDArray[np.float64], choice: Choice, kind: str) -> dict[str, str]:
-    """Return the ends ("smallest", "largest") at which too many draws are, with the value and the share as text."""
+def crowded_ends(draws: NDArray[np.float64], choice: Choice, least: float) -> dict[str, str]:
+    """Return the ends ("smallest", "largest") that have a share `least` of the draws or more.
+
+    The value of the end and the share are given as text.
+    """
     found = {}
     for end, value in (("smallest", choice.values[0]), ("largest", choice.values[-1])):
         share = np.mean(draws == value)
-        if share >= SHARE_AT_END[kind]:
+        if share >= least:
             found[end] = f"{value:g}, in {100.0 * share:.0f} % of the draws"
     return found

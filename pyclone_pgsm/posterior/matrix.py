@@ -4,25 +4,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.labels import renumbered
+from pyclone_pgsm.posterior.checks import crowded_ends
 from pyclone_pgsm.posterior.consensus import assignment_probability
 from pyclone_pgsm.posterior.mixture import MixtureSummary, cluster_parameters
 from pyclone_pgsm.posterior.predictive import Predictive
-from pyclone_pgsm.posterior.rows import Draws, draw_rows, gather_values, read_partitions, thin
+from pyclone_pgsm.posterior.rows import Draws, draw_rows, gather, gather_values, read_partitions, thin
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.trace import Trace
 
 PREDICTIVE_DRAWS = 240
 PARAMETER_DRAWS = 100
+SHARE_AT_END = 0.5
+"""Least share of a hyperparameter's draws at an end of its values that causes a warning."""
 
 
 def summarise_matrix(
     draws: Draws, labels: NDArray[np.int64], thresholds: Thresholds
 ) -> tuple[MixtureSummary, list[str]]:
-    """Summarise the draws (see :class:`~pyclone_pgsm.posterior.summarize.Summariser`); there are no warnings."""
+    """Summarise the draws (see :class:`~pyclone_pgsm.posterior.summarize.Summariser`)."""
     trace = draws.trace
+    model = trace.model()
     labels = renumbered(labels)
     rows = thin(draws.rows, min(PARAMETER_DRAWS, len(draws.partitions)))
-    likelihoods = map(trace.model().likelihood, gather_values(trace, rows, trace.options.hyperparameters))
+    likelihoods = map(model.likelihood, gather_values(trace, rows, trace.options.hyperparameters))
     summary = MixtureSummary(
         trace.matrix.row_names,
         trace.matrix.column_names,
@@ -31,7 +35,13 @@ def summarise_matrix(
         np.bincount(labels),
         cluster_parameters(likelihoods, read_partitions(trace, rows), labels),
     )
-    return summary, []
+    warnings = [
+        f"{name} is at the {end} of the values from which it is inferred, {value}: the clusters may depend on this "
+        "limit; give it a value, and compare"
+        for name, choice in zip(model.hyperparameters, model.choices)
+        for end, value in crowded_ends(gather(trace, draws.rows, name), choice, SHARE_AT_END).items()
+    ]
+    return summary, warnings
 
 
 def predictive(

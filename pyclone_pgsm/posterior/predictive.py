@@ -104,12 +104,14 @@ def cluster_probabilities(
 ) -> NDArray[np.float64]:
     """Compute the probability that new observations (N, D) belong to each of the clusters 0..K-1 of `labels`: (N, K).
 
-    It is given that they belong to one of them.
+    It is given that they belong to one of them. UsageError for an observation that no cluster can have.
     """
     order = canonical(labels)
     sizes = np.bincount(order)
     log_tau2 = prior.log_tau2(len(labels) + 1)
     log_p = block_log_predictives(likelihood, order, points)[:, :-1] + log_tau2[sizes + 1] - log_tau2[sizes]
+    for row in np.flatnonzero(np.isneginf(log_p).all(axis=1))[:1].tolist():
+        raise UsageError(f"new rows: row {row} (from 0): no cluster can have it, so it has no probabilities")
     probabilities = np.empty_like(log_p)
     first = np.unique(order, return_index=True)[1]
     probabilities[:, labels[first]] = np.exp(log_p - np.logaddexp.reduce(log_p, axis=1, keepdims=True))

@@ -276,6 +276,39 @@ def test_new_rows_have_the_columns_by_name():
         found.predict_proba(points[["b", "a"]])
 
 
+def test_new_rows_that_no_cluster_can_have(found):
+    with pytest.raises(UsageError, match=r"row 1 .from 0.: no cluster can have it"):
+        found.predict_proba([[0.0, 0.0], [1e300, 0.0]])
+    bits = cluster(np.eye(2)[np.arange(10) % 2], "bernoulli", settings=SHORT)
+    assert np.isneginf(bits.log_predictive([[0.5, 7.0], [0.0, 1.0]])).tolist() == [True, False]
+    with pytest.raises(UsageError, match=r"row 0 .from 0.: no cluster can have it"):
+        bits.predict_proba([[0.0, -3.0]])
+
+
+def test_masked_values(found):
+    masked = np.ma.masked_array(matrix().values, mask=False)
+    masked[2, 1] = np.ma.masked
+    with pytest.raises(UsageError, match=r"the data: the value at \[2, 1\] .from 0. is masked"):
+        cluster(masked)
+    with pytest.raises(UsageError, match=r"new rows: the value at \[2, 1\] .from 0. is masked"):
+        found.log_predictive(masked)
+    masked.mask = False
+    assert np.isfinite(found.log_predictive(masked)).all()
+
+
+def test_a_scale_at_the_end_of_its_values():
+    """Equal rows are the denser, the smaller the scale."""
+    rng = np.random.default_rng(1)
+    points = np.concatenate([np.zeros((40, 2)), rng.normal(3.0, 1.0, (20, 2))])
+    warnings = cluster(points, settings=SHORT).warnings
+    assert any(
+        "scale is at the smallest of the values from which it is inferred" in line for line in warnings
+    )
+    assert not any(
+        "is inferred" in line for line in cluster(points, parameters={"S0": 1.0}, settings=SHORT).warnings
+    )
+
+
 def test_interrupted(monkeypatch):
     def interrupt(*_: object, **__: object) -> None:
         raise analysis.Interrupted

@@ -21,6 +21,8 @@ from walks import answers_of_plain_python, ask, blocks_after, random_walk, run, 
 from pyclone_pgsm.errors import DataValueError, UsageError
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.normal import Normal
+from pyclone_pgsm.posterior.rows import build_blocks
+from pyclone_pgsm.samplers.hyperparameters import partition_log_likelihood
 
 Array = NDArray[np.float64]
 
@@ -388,6 +390,60 @@ def test_scale_is_in_units_of_the_columns_variances():
 def test_constant_columns_have_variance_one():
     points = np.array([[1.0, 7.0], [2.0, 7.0], [4.0, 7.0]])
     np.testing.assert_allclose(np.diag(Normal.from_data(points, scale=4.0).root)[1], 2.0)
+
+
+@pytest.mark.parametrize("which", ["constant", "sum", "parts of a whole"])
+def test_the_scale_of_dependent_columns_is_not_inferred(which):
+    """The smaller it is, the denser is a single cluster, whatever the other columns say."""
+    points = np.random.default_rng(3).normal(size=(50, 2))
+    added = {
+        "constant": np.full(50, 7.0),
+        "sum": points.sum(axis=1),
+        "parts of a whole": 1 - points.sum(axis=1),
+    }
+    points = np.column_stack([points, added[which]])
+    among = "3" if which == "constant" else "1, 2, 3"
+    with pytest.raises(
+        UsageError, match=rf"among them \(counted from 1\) {among}: leave out one of these, or give S0"
+    ):
+        Normal.choices(points)
+    assert set(Normal.choices(points, S0=1.0)) == set(Normal.choices(points, scale=1.0)) - {"scale"} == {"r0"}
+    one_cluster = [
+        log_density(Normal.from_data(points, scale=2.0**-k), np.zeros(50, int)) for k in (4, 8, 16)
+    ]
+    assert np.all(np.diff(one_cluster) > 10.0)
+
+
+def test_columns_that_hardly_vary():
+    points = np.random.default_rng(3).normal(size=(20, 2)) * [1.0, 1e-200]
+    with pytest.raises(
+        UsageError, match=r"column 2 \(counted from 1\) varies too little for double precision"
+    ):
+        Normal.choices(points)
+
+
+def test_the_scale_of_fewer_rows_than_columns_is_inferred():
+    assert "scale" in Normal.choices(np.random.default_rng(3).normal(size=(20, 40)))
+
+
+def log_density(likelihood, labels):
+    return partition_log_likelihood(likelihood, build_blocks(likelihood, labels))
+
+
+def test_the_scale_can_be_as_large_as_the_degrees_of_freedom():
+    """Four clouds ten standard deviations apart in 50 dimensions, for which S0 is about nu0 of their covariances."""
+    rng = np.random.default_rng(5)
+    truth = rng.integers(4, size=300)
+    points = rng.normal(size=(4, 50))[truth] + rng.normal(size=(300, 50))
+    choices = Normal.choices(points)["scale"].values
+    assert max(choices) == pytest.approx(52.0, rel=0.1)
+    likelihoods = [Normal.from_data(points, scale=scale, r0=0.2) for scale in choices]
+    of_truth, of_one = (
+        [log_density(likelihood, labels) for likelihood in likelihoods] for labels in (truth, 0 * truth)
+    )
+    assert max(of_truth) > max(of_one) + 100.0
+    up_to_4 = np.array(choices) <= 4.0
+    assert max(np.array(of_truth)[up_to_4]) < max(np.array(of_one)[up_to_4])
 
 
 def test_all_choices_of_the_scale_can_be_used():
