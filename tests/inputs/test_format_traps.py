@@ -59,10 +59,10 @@ SEGMENTS = {
         COPIES,
         [(3, -1), (1, 0)],
     ),
-    "FACETS: cf.em is of all cells and other than subclonal states: not taken for one": (
-        tabs(FACETS, "1 1 9 20 0 0 1 0 0 11 99 0.3 3 1"),
-        STATES[:4],
-        [(1.0, 2, 1, None)],
+    "FACETS: cf.em is of all cells, but 1 or NA for normal states": (
+        tabs(FACETS, *(f"1 1 9 20 0 0 1 0 0 {place} 1" for place in ("11 99 0.3 3", "101 199 1 2", "201 299 NA 2"))),
+        ["fraction", *COPIES, "of_all_cells"],
+        [(0.3, 2, 1, True), (1.0, 1, 1, False), (1.0, 1, 1, False)],
     ),
     "facets-suite: ID, loc.start, loc.end, and estimates without .em before those with": (
         tabs(

@@ -32,6 +32,8 @@ FILES = {
     "CNVkit": "cnvkit/HCC2218_cnvkit-call.cns",
 }
 TRUTH = "HCC2218_truthset_cnv_bcbio.tsv"
+PURITY = {"FACETS": 0.958}
+"""Tumour content where a caller's shares are of all cells: FACETS's purity, the largest ``cf.em`` of an aberration."""
 
 SPACING = 10_000
 LISTED = 500_000
@@ -88,7 +90,7 @@ def sites() -> pd.DataFrame:
 def call(name: str, path: Path, table: pd.DataFrame) -> Caller:
     """Join one caller's segments with the sites."""
     segments = read_segments(path, sample_id="HCC2218")
-    joined, left_out = join(Variants(table), segments, sexes="female")
+    joined, left_out = join(Variants(table), segments, sexes="female", tumour_content=PURITY.get(name))
     place = {f"{chrom}:{pos}:A:C": row for row, (chrom, pos) in enumerate(zip(table["chrom"], table["pos"]))}
     rows = [place[name] for name in joined["mutation_id"]]
     major, minor = np.full((2, len(table)), -1)
@@ -219,14 +221,15 @@ caller's file by hand.
 FACETS and CNVkit leave the alleles of a segment open where too few sites are heterozygous; PURPLE 2 where no site of
 the chromosome tells (`actualBAF` 0). Mutations there are left out, unless the total is 0 or 1, or
 `--genotype-prior total` is used. TitanCNA has two clusters of cells, the second with {share} of the tumour cells:
-events of that cluster give two states, of which the normal one is the main one. Only PURPLE has segments from end to
-end of each chromosome; those of the others begin and end at sites that were looked at.
+events of that cluster give two states, of which the normal one is the main one. FACETS's `cf.em` gives two states where
+it is clearly below the purity, {purity}. Only PURPLE has segments from end to end of each chromosome; those of the
+others begin and end at sites that were looked at.
 
 ## Do they agree?
 
 {agreement}
 
-For TitanCNA the main state is compared. Two of the four fits went wrong, as the truth below shows:
+Of two states the main one is compared. Two of the four fits went wrong, as the truth below shows:
 
 * PURPLE's copy numbers are mostly half-way between whole numbers, 1.5 where FACETS and CNVkit say 2, so that rounding
   turns them either way. {far} of its {segments} segments are more than 0.25 from a whole number. `left_out.tsv` lists
@@ -265,6 +268,7 @@ def page(folder: Path) -> str:
         agreement="\n".join(agreement_lines(callers)),
         truth="\n".join(truth_lines(callers, table, truth)),
         differences="\n".join(difference_lines(callers, table, truth)),
+        purity=PURITY["FACETS"],
         share=f"{100 * titan['fraction'].min():.0f} %",
         far=int((purple["rounding"] > 0.25).sum()),
         segments=len(purple),

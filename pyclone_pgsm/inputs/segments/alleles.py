@@ -29,9 +29,9 @@ def one_state(
     fraction: NDArray[np.float64] | None = None,
     real: NDArray[np.float64] | None = None,
 ) -> pd.DataFrame:
-    """Return the `STATES` of `Segments.table`, ``rounding`` and `REAL` for rows with one state each.
+    """Return the `STATES` of `Segments.table`, ``of_all_cells``, ``rounding`` and `REAL` for rows with one state each.
 
-    ``real`` (R, 2) are the copy numbers before rounding. A share that is NaN means all cells.
+    ``real`` (R, 2) are the copy numbers before rounding. A share is of the tumour cells, and NaN means all of them.
     """
     if real is None:
         real = np.full((len(major), 2), np.nan)
@@ -48,6 +48,7 @@ def one_state(
             "subclonal_fraction": np.nan,
             "other_fraction": 0.0,
             "num_states": 1,
+            "of_all_cells": False,
             "rounding": np.where(np.isnan(real), 0.0, off).max(axis=1),
             REAL[0]: real[:, 0],
             REAL[1]: real[:, 1],
@@ -90,10 +91,13 @@ def ordered(first: NDArray[np.int64], second: NDArray[np.int64]) -> tuple[NDArra
     return major, np.where(known, np.minimum(first, second), UNKNOWN)
 
 
-def of_pair(cells: SegmentCells) -> pd.DataFrame:
-    """Read alleles from two columns in either order; where unknown, use the total from a column ``total``."""
+def of_pair(cells: SegmentCells, *, of_all_cells: bool = False) -> pd.DataFrame:
+    """Read alleles from two columns in either order; where unknown, use the total from a column ``total``.
+
+    With ``of_all_cells``, shares include the normal cells of the sample.
+    """
     pair = with_totals(cells.copies("major"), cells.copies("minor"), cells.copies("total"))
-    return one_state(*pair, cells.share("fraction"))
+    return one_state(*pair, cells.share("fraction")).assign(of_all_cells=of_all_cells)
 
 
 def with_totals(
@@ -118,6 +122,14 @@ def of_total_and_minor(cells: SegmentCells) -> pd.DataFrame:
     )
     rest = np.where(known & ~too_large, total - minor, UNKNOWN)
     return one_state(*with_totals(rest, minor, total))
+
+
+def of_facets(cells: SegmentCells) -> pd.DataFrame:
+    """Read FACETS: the total, the minor copies, and the share of all cells, which is 1 or missing for normal states."""
+    share = cells.share("fraction")
+    return of_total_and_minor(cells).assign(
+        fraction=np.where(np.isnan(share), 1.0, share), of_all_cells=share < 1
+    )
 
 
 def rounded(

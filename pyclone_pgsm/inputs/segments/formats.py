@@ -46,8 +46,6 @@ class Layout:
     optional: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     zero_based: bool = False
     """Whether positions are counted from 0 and the end is not part of the segment."""
-    of_all_cells: bool = False
-    """Whether shares of cells include the normal cells of the sample."""
     has_rows_for_states: bool = False
     """Whether each state of a segment has its own row."""
 
@@ -130,8 +128,8 @@ LAYOUTS = (
         "facets",
         "FACETS cncf",
         {"total": ("tcn.em", "tcn"), "minor": ("lcn.em", "lcn")},
-        alleles.of_total_and_minor,
-        optional={"sample": (*_SAMPLE, "sid", "id")},
+        alleles.of_facets,
+        optional={"sample": (*_SAMPLE, "sid", "id"), "fraction": ("cf.em", "cf")},
     ),
     Layout("sequenza", "Sequenza segments.txt", {"total": ("CNt",), "major": ("A",), "minor": ("B",)}),
     Layout(
@@ -174,14 +172,14 @@ LAYOUTS = (
             "minor": ("minor_cn",),
             "fraction": ("cellular_prevalence",),
         },
-        of_all_cells=True,
+        partial(alleles.of_pair, of_all_cells=True),
         has_rows_for_states=True,
     ),
     Layout(
         "mutationtimer",
         "MutationTimeR segments",
         {"major": ("major_cn",), "minor": ("minor_cn",), "fraction": ("clonal_frequency",)},
-        of_all_cells=True,
+        partial(alleles.of_pair, of_all_cells=True),
         has_rows_for_states=True,
     ),
     Layout(

@@ -114,10 +114,11 @@ def _states(found: Found, normal_cn: NDArray[np.int64], genotype_prior: str) -> 
     )
     others = found.take("other_fraction", 0.0)
     of_all = found.take("of_all_cells", 0).astype(bool)
-    content = _tumour_content(found, of_all, shares.sum(axis=1) + others)
-    shares[of_all] /= content[of_all, None]
-    others = np.where(of_all, others / content, others)
-    return states_of_tumour(first, second, shares, np.maximum(normal_cn, 0), others)
+    total = shares.sum(axis=1) + others
+    content = _tumour_content(found, of_all, total)
+    tumour_cells = np.where(of_all, np.where(total < content / EXCESS, content, total), 1.0)
+    shares /= tumour_cells[:, None]
+    return states_of_tumour(first, second, shares, np.maximum(normal_cn, 0), others / tumour_cells)
 
 
 def _tumour_content(

@@ -173,7 +173,6 @@ def _frame(cells: SegmentCells, layout: Layout, samples: NDArray) -> pd.DataFram
         start=cells.read("start", POSITION, np.int64, UNKNOWN) + (1 if layout.zero_based else 0),
         end=cells.read("end", POSITION, np.int64, UNKNOWN),
         normal_cn=cells.numbers("normal", NORMAL_COPIES, np.int64),
-        of_all_cells=layout.of_all_cells,
     )
     frame = frame.astype(COLUMNS)
     return frame.assign(**{_PURITY: 1 - cells.share("u_normal")}) if "u_normal" in cells else frame

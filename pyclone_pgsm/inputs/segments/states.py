@@ -2,9 +2,9 @@
 
 A segment gives one or two states with their shares of the cells, and possibly the share of further states. A share f of
 all cells is a share f/t of the tumour cells, where t is the tumour content. Tumour cells in none of these states have
-the copies of normal cells, as in TitanCNA and PhyloWGS. The model uses the two states with the largest shares, the
-larger as the main one. States with a share of at most `NEGLIGIBLE` are ignored; omitting further states with a share of
-at most `MOST_NOT_MODELLED` is a small error.
+the copies of normal cells, as in TitanCNA, FACETS and PhyloWGS. The model uses the two states with the largest shares,
+the larger as the main one. States with a share of at most `NEGLIGIBLE` are ignored; omitting further states with a
+share of at most `MOST_NOT_MODELLED` is a small error.
 """
 
 import itertools
@@ -22,7 +22,8 @@ The total copy number, and with it the prevalence, is off by about this share ti
 the total: for one copy of two, by 5 % at most. That is less than the binomial error of one mutation at depth 400."""
 
 EXCESS = 1.1
-"""Shares of all cells that sum to more than this many times the tumour content contradict it."""
+"""Shares of all cells whose sum is between the tumour content divided by this and multiplied by this are taken for all
+tumour cells, as both are estimates; larger ones contradict the content."""
 
 
 @dataclass(frozen=True)

@@ -311,13 +311,13 @@ def test_titan_event_in_some_cells() -> None:
 
 
 def test_shares_of_all_cells() -> None:
-    """PhyloWGS: 0.4 of all cells are 0.5 of the tumour cells where these are 0.8."""
+    """PhyloWGS: 0.4 of all cells are 0.5 of the tumour cells where these are 0.8; 0.82 and 0.74 are all of them."""
     event = {"major_cn": 2, "minor_cn": 0, "fraction": 0.4, "of_all_cells": True}
     clonal = {**event, "chrom": "2", "fraction": 0.82}
-    segments = given(event, clonal)
-    table, _ = join(variants(("1", 5), ("2", 5)), segments, tumour_content=0.8)
-    assert table["subclonal_fraction"].tolist() == pytest.approx([0.5, np.nan], nan_ok=True)
-    assert copies(table) == [(2, 0, 2), (2, 0, 2)]
+    segments = given(event, clonal, {**clonal, "chrom": "3", "fraction": 0.74})
+    table, _ = join(variants(("1", 5), ("2", 5), ("3", 5)), segments, tumour_content=0.8)
+    assert table["subclonal_fraction"].tolist() == pytest.approx([0.5, np.nan, np.nan], nan_ok=True)
+    assert copies(table) == [(2, 0, 2)] * 3
     with pytest.raises(
         UsageError, match=r"the segments of sample 'S' tell shares of all cells, normal ones included"
     ):

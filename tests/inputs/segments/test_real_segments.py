@@ -192,7 +192,8 @@ def test_hcc2218_agree_where_the_callers_agree() -> None:
     tables = {}
     for caller, name in HCC2218.items():
         segments = read_segments(data(name), sample_id="HCC2218")
-        table, left_out = join(mutations(sites), segments, sexes="female")
+        content = {"FACETS": 0.958}.get(caller)
+        table, left_out = join(mutations(sites), segments, sexes="female", tumour_content=content)
         segments_by_hand = by_hand(caller)
         expected = {}
         for chrom, position in sites:
@@ -202,12 +203,13 @@ def test_hcc2218_agree_where_the_callers_agree() -> None:
                 expected[chrom, position] = (max(alleles), min(alleles))
         joined = table.set_index(["chrom", "pos"])
         got = dict(zip(joined.index, zip(joined["major_cn"], joined["minor_cn"])))
+        if caller in ("FACETS", "TitanCNA"):
+            is_normal = (joined["major_cn"] == 1) & (joined["minor_cn"] == 1)
+            second = joined[is_normal & joined["subclonal_fraction"].notna()]
+            assert len(second) > 300
+            got |= dict(zip(second.index, zip(second["subclonal_major_cn"], second["subclonal_minor_cn"])))
         if caller == "TitanCNA":
-            events = [(chrom, position) for chrom, position in got if got[chrom, position] == (1, 1)]
-            assert len(events) > 1000
-            second = joined.loc[events]
             assert second["subclonal_fraction"].to_numpy(float) == pytest.approx(0.277931341865084)
-            got |= dict(zip(events, zip(second["subclonal_major_cn"], second["subclonal_minor_cn"])))
         assert got == expected
         assert len(table) + len(left_out) == len(sites)
         tables[caller] = joined
