@@ -60,7 +60,10 @@ SEGMENTS = {
         [(3, -1), (1, 0)],
     ),
     "FACETS: cf.em is of all cells, but 1 or NA for normal states": (
-        tabs(FACETS, *(f"1 1 9 20 0 0 1 0 0 {place} 1" for place in ("11 99 0.3 3", "101 199 1 2", "201 299 NA 2"))),
+        tabs(
+            FACETS,
+            *(f"1 1 9 20 0 0 1 0 0 {place} 1" for place in ("11 99 0.3 3", "101 199 1 2", "201 299 NA 2")),
+        ),
         ["fraction", *COPIES, "of_all_cells"],
         [(0.3, 2, 1, True), (1.0, 1, 1, False), (1.0, 1, 1, False)],
     ),

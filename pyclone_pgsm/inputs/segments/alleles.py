@@ -135,10 +135,15 @@ def of_facets(cells: SegmentCells) -> pd.DataFrame:
 def rounded(
     first: NDArray[np.float64], second: NDArray[np.float64]
 ) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return (R, 2) major and minor copies from real copy numbers of two alleles, before and after rounding."""
+    """Return (R, 2) major and minor copies from real copy numbers of two alleles, before and after rounding.
+
+    The total, on which the reads depend most, is rounded, then the minor copies; the major ones are the rest.
+    """
     real = np.stack([np.maximum(first, second), np.minimum(first, second)], axis=1)
     real[np.isnan(real).any(axis=1)] = np.nan
-    return real, nearest(real)
+    total = nearest(real.sum(axis=1))
+    minor = np.minimum(nearest(real[:, 1]), total // 2)
+    return real, np.stack([np.where(total == UNKNOWN, UNKNOWN, total - minor), minor], axis=1)
 
 
 def nearest(copies: NDArray[np.float64]) -> NDArray[np.int64]:

@@ -39,7 +39,9 @@ def test_same_segments(tmp_path: Path, name: str) -> None:
     assert copies(segments) == COPIES
     assert {hint.format for hint in segments.hints} == {cn_format}
     assert segments.left_out == []
-    shares = {"phylowgs": [0.8] * 3, "mutationtimer": [0.8] * 3, "facets": [0.8, 0.8, 1.0]}.get(cn_format, [1.0] * 3)
+    shares = {"phylowgs": [0.8] * 3, "mutationtimer": [0.8] * 3, "facets": [0.8, 0.8, 1.0]}.get(
+        cn_format, [1.0] * 3
+    )
     assert segments.table["fraction"].tolist() == shares
     first_row = 1 if name == "ascat caveman" else 2
     assert segments.table["row"].tolist() == [first_row, first_row + 1, first_row + 2]
@@ -152,16 +154,22 @@ def test_real_copy_numbers(tmp_path: Path) -> None:
         "1 11 20 1.2 1.3 -0.1",
         "1 21 30 3 2.4 0.6",
         "1 31 40 -0.6 0 -0.6",
+        "1 41 50 3.1 1.55 1.55",
+        "1 51 60 2.9 2.45 0.45",
+        "1 61 70 1.34 0.735 0.602",
     )
     segments = read(tmp_path, content)
-    assert copies(segments) == [(2, 1), (1, 0), (2, 1), (0, 0)]
-    assert segments.table["rounding"].tolist() == pytest.approx([0.0883, 0.3, 0.4, 0.6])
+    assert copies(segments) == [(2, 1), (1, 0), (2, 1), (0, 0), (2, 1), (3, 0), (1, 0)]
+    assert segments.table["rounding"].tolist() == pytest.approx([0.0883, 0.3, 0.4, 0.6, 0.55, 0.55, 0.602])
     assert [(item.row, item.mutation_id, item.reason) for item in segments.left_out] == [
         (3, "", "copy numbers 1.3 and -0.1 of the segment rounded to 1 and 0"),
         (4, "", "copy numbers 2.4 and 0.6 of the segment rounded to 2 and 1"),
         (5, "", "copy numbers 0 and -0.6 of the segment rounded to 0 and 0"),
+        (6, "", "copy numbers 1.55 and 1.55 of the segment rounded to 2 and 1"),
+        (7, "", "copy numbers 2.45 and 0.45 of the segment rounded to 3 and 0"),
+        (8, "", "copy numbers 0.735 and 0.602 of the segment rounded to 1 and 0"),
     ]
-    assert "rounded by up to 0.60, in 3 segments by more than 0.25" in segments.describe()[0]
+    assert "rounded by up to 0.60, in 6 segments by more than 0.25" in segments.describe()[0]
 
 
 def test_purple_2(tmp_path: Path) -> None:
