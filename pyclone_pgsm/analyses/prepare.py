@@ -102,7 +102,7 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
     table, left_out = join(
         variants,
         segments,
-        sexes=options.sex or patient.sexes,
+        sex=options.sex or patient.sex,
         build=options.genome_build,
         tumour_content=checked_means(content),
         fill_gaps="diploid" if options.fill_gaps else None,

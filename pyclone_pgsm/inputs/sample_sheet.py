@@ -49,14 +49,14 @@ class SegmentFile(NamedTuple):
 
 @dataclass(frozen=True)
 class Patient:
-    """The files of one tumour, and tumour content and sex of its samples where given."""
+    """The files of one tumour, and its sex and the tumour content of its samples where given."""
 
     name: str
     """Empty if there is only one tumour and it was not named."""
     mutations: tuple[VariantFile, ...]
     segments: tuple[SegmentFile, ...]
     tumour_content: Mapping[str, Content] = field(default_factory=dict)
-    sexes: Mapping[str, Sex] = field(default_factory=dict)
+    sex: Sex | None = None
 
     @property
     def files(self) -> list[Path]:
@@ -196,5 +196,5 @@ def _patient(name: str, rows: Sequence[Any], folder: Path) -> Patient:
         ),
         segments=tuple(SegmentFile(folder / file, row.sample_id) for row in rows for file in row.segments),
         tumour_content={row.sample_id: row.tumour_content for row in rows if row.tumour_content},
-        sexes={row.sample_id: row.sex for row in rows if row.sex},
+        sex=next((row.sex for row in rows if row.sex), None),
     )

@@ -129,9 +129,9 @@ def test_gaps_sex_and_build(tmp_path: Path) -> None:
     male = prepared(tmp_path, calls, segments, fill_gaps="diploid", sex="male")
     assert male.table["normal_cn"].tolist() == [2, 1, 1, 1]
     assert male.table["major_cn"].tolist() == [1, 1, 1, 1]
-    by_sheet = prepared(tmp_path, calls, segments, said={"sexes": {"T": "male"}})
+    by_sheet = prepared(tmp_path, calls, segments, said={"sex": "male"})
     assert by_sheet.table["normal_cn"].tolist() == [1, 1, 1]
-    female = prepared(tmp_path, calls, segments, said={"sexes": {"T": "male"}}, sex="female")
+    female = prepared(tmp_path, calls, segments, said={"sex": "male"}, sex="female")
     assert female.table["normal_cn"].tolist() == [2, 2]
     near_the_end = prepared(tmp_path, vcf("X:2700000:5,5"), segments, sex="male", genome_build="GRCh37")
     assert near_the_end.table["normal_cn"].tolist() == [1]
@@ -504,13 +504,13 @@ def test_sheet(tmp_path: Path) -> None:
             SegmentFile(tmp_path / "s2.purity.tsv", "R2"),
         ),
         {"R1": Uncertain(0.8, 0.05)},
-        {"R1": "female"},
+        "female",
     )
-    assert (second.name, second.segments, second.tumour_content, second.sexes) == (
+    assert (second.name, second.segments, second.tumour_content, second.sex) == (
         "P2",
         (SegmentFile(tmp_path / "s.tsv", "R1"),),
         {"R1": 0.5},
-        {"R1": "male"},
+        "male",
     )
     assert first.sample_ids == ["R1", "R2"]
 

@@ -59,7 +59,7 @@ def test_sheet_of_a_patient_says_what_the_cohorts_says(script: Import, tmp_path:
         assert again.mutations == patient.mutations
         assert again.segments == patient.segments
         assert again.tumour_content == patient.tumour_content
-        assert again.sexes == patient.sexes
+        assert again.sex == patient.sex
     names = ["a,1.vcf", "b.vcf", "s1.tsv", "s1.purity.tsv", "s2.tsv"]
     assert [path.name for path in sheet.files(cohort["P 1"])] == names
     assert sheet.uncertain_contents(cohort["P 1"]) == ["--tumour-content=R1=0.8±0.05"]

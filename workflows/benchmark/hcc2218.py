@@ -90,7 +90,7 @@ def sites() -> pd.DataFrame:
 def call(name: str, path: Path, table: pd.DataFrame) -> Caller:
     """Join one caller's segments with the sites."""
     segments = read_segments(path, sample_id="HCC2218")
-    joined, left_out = join(Variants(table), segments, sexes="female", tumour_content=PURITY.get(name))
+    joined, left_out = join(Variants(table), segments, sex="female", tumour_content=PURITY.get(name))
     place = {f"{chrom}:{pos}:A:C": row for row, (chrom, pos) in enumerate(zip(table["chrom"], table["pos"]))}
     rows = [place[name] for name in joined["mutation_id"]]
     major, minor = np.full((2, len(table)), -1)

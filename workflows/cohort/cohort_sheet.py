@@ -50,7 +50,7 @@ def rows(patient: Patient) -> list[dict[str, str]]:
             "mutations": ";".join(str(file.path.resolve()) for file in files),
             "segments": ";".join(str(f.path.resolve()) for f in patient.segments if f.sample_id == sample),
             "tumour_content": written(patient.tumour_content.get(sample)),
-            "sex": patient.sexes.get(sample, ""),
+            "sex": patient.sex or "",
             "tumour_sample": files[0].samples[sample] or "",
         }
         found.append({name: text for name, text in row.items() if text})

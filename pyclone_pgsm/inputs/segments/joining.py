@@ -34,7 +34,8 @@ from pyclone_pgsm.inputs.segments.samples import (
     build_of,
     check_same_build,
     check_samples,
-    value_for,
+    content_of,
+    sex_of,
 )
 from pyclone_pgsm.inputs.segments.states import EXCESS, States, states_of_tumour
 
@@ -43,7 +44,7 @@ def join(
     variants: Variants,
     segments: Segments,
     *,
-    sexes: Mapping[str, Sex] | Sex | None = None,
+    sex: Sex | None = None,
     build: Build | None = None,
     tumour_content: Mapping[str, float] | float | None = None,
     fill_gaps: FillGaps | None = None,
@@ -51,11 +52,11 @@ def join(
 ) -> tuple[pd.DataFrame, list[LeftOut]]:
     """Give each mutation the copy numbers of the segment it lies in.
 
-    Segments of other samples are ignored; those without a sample name are of the only sample of the mutations. Sex and
-    tumour content, of each sample or of all, are by default those stated in the files of the segments, and an unknown
-    content is 1; the build is inferred from the files of segments and mutations. ``fill_gaps`` gives mutations in no
-    segment the normal copies of their chromosome. Genotype priors that use only totals, or no copy numbers of the
-    tumour, do not need alleles: a total is then returned as ``major_cn``.
+    Segments of other samples are ignored; those without a sample name are of the only sample of the mutations. The sex
+    and the tumour content, of each sample or of all, are by default those stated in the files of the segments, and an
+    unknown content is 1; the build is inferred from the files of segments and mutations. ``fill_gaps`` gives mutations
+    in no segment the normal copies of their chromosome. Genotype priors that use only totals, or no copy numbers of
+    the tumour, do not need alleles: a total is then returned as ``major_cn``.
 
     The table has the columns ``mutation_id sample_id ref_counts alt_counts major_cn minor_cn normal_cn tumour_content
     chrom pos ref alt gene``; if any mutation lies in a segment with two states, also ``subclonal_major_cn
@@ -69,11 +70,12 @@ def join(
     if len(samples) == 1 and all(not hint.sample_id for hint in segments.hints):
         segments = segments.named({hint.file: samples[0] for hint in segments.hints})
     check_samples(segments, samples)
+    sex = sex or sex_of(segments, samples)
     known = {
         sample: Sample(
-            value_for(sexes, sample, segments, "sex"),
+            sex,
             build or build_of(variants, segments, sample),
-            value_for(tumour_content, sample, segments, "purity"),
+            content_of(tumour_content, sample, segments),
         )
         for sample in samples
     }

@@ -1,7 +1,7 @@
 """Sex, genome build and tumour content of each sample."""
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.genome import BUILDS, LENGTHS, Build, Sex, builds_that_fit, last_positions
@@ -28,15 +28,29 @@ def check_samples(segments: Segments, samples: Sequence[str]) -> None:
         raise UsageError(f"no copy-number segments of {listed(missing)}: those given are of {has}{unnamed}")
 
 
-def value_for(option: object, sample: str, segments: Segments, what: str) -> Any:
-    """Return the value of an option (one value, or one per sample) for a sample, or else that of its files of segments.
+def sex_of(segments: Segments, samples: Sequence[str]) -> Sex | None:
+    """Return the sex that the files of the segments give for a tumour's samples; raise UsageError if there are two."""
+    found = {hint.sex: hint for hint in segments.hints if hint.sex is not None and hint.sample_id in samples}
+    if len(found) > 1:
+        given = " and ".join(
+            f"{sex} for sample {hint.sample_id!r} ({hint.file})" for sex, hint in found.items()
+        )
+        raise UsageError(
+            f"the callers give two sexes for samples of the same tumour: {given}. One of them is wrong, or the samples "
+            "are of two persons; if they are of one, give its `sex`"
+        )
+    return next(iter(found), None)
+
+
+def content_of(option: Mapping[str, float] | float | None, sample: str, segments: Segments) -> float | None:
+    """Return the tumour content of a sample: that given, for it or for all, or else the purity in its caller's files.
 
     The result is None if neither gives one, or if the files disagree.
     """
-    value = option.get(sample) if isinstance(option, Mapping) else option
-    if value is not None:
-        return value
-    found = {getattr(hint, what) for hint in segments.hints if hint.sample_id == sample} - {None}
+    content = option.get(sample) if isinstance(option, Mapping) else option
+    if content is not None:
+        return content
+    found = {hint.purity for hint in segments.hints if hint.sample_id == sample} - {None}
     return found.pop() if len(found) == 1 else None
 
 

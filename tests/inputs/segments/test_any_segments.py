@@ -36,10 +36,10 @@ def read_and_join(content: bytes, name: str = "s.tsv", **options) -> None:
         path.write_bytes(content)
         segments = read_segments(path, **options)
         check(segments)
-        for sexes, fill_gaps in (("male", None), (None, "diploid")):
+        for sex, fill_gaps in (("male", None), (None, "diploid")):
             with contextlib.suppress(PycloneError):
                 named = segments.named({str(path): "S"})
-                table, left_out = join(MUTATIONS, named, sexes=sexes, tumour_content=0.9, fill_gaps=fill_gaps)
+                table, left_out = join(MUTATIONS, named, sex=sex, tumour_content=0.9, fill_gaps=fill_gaps)
                 assert (table["normal_cn"] > 0).all()
                 assert (table["major_cn"] >= table["minor_cn"]).all()
                 assert (table["minor_cn"] >= 0).all()

@@ -61,7 +61,7 @@ def test_same_table_from_every_format(tmp_path: Path, name: str) -> None:
     positions = [("1", 1000), ("1", 1001), ("1", 2000), ("1", 2001), ("1", 5000), ("1", 5001)]
     positions += [("X", 100), ("X", 101), ("X", 900), ("X", 901)]
     segments = read_segments(path, sample_id="S")
-    table, left_out = join(variants(*positions), segments, sexes="female", tumour_content=0.8)
+    table, left_out = join(variants(*positions), segments, sex="female", tumour_content=0.8)
     assert numbers(table, "chrom", "pos", "major_cn", "minor_cn", "normal_cn") == [
         ("1", 1001, 2, 1, 2), ("1", 2000, 2, 1, 2), ("1", 2001, 1, 0, 2), ("1", 5000, 1, 0, 2),
         ("X", 101, 1, 1, 2), ("X", 900, 1, 1, 2),
@@ -142,7 +142,7 @@ def test_hundred_samples() -> None:
 def test_normal_copies(sex, expected: list) -> None:
     segments = given(*({"chrom": chrom, "end": LENGTHS["GRCh37"][chrom]} for chrom in ("1", "X", "Y", "MT")))
     mutations = variants(("1", 9), ("X", 100_000), ("X", 50_000_000), ("Y", 20_000_000), ("MT", 9))
-    table, left_out = join(mutations, segments, sexes=sex)
+    table, left_out = join(mutations, segments, sex=sex)
     assert numbers(table, "chrom", "normal_cn") == expected
     told = {
         "male": [],
@@ -158,10 +158,19 @@ def test_normal_copies(sex, expected: list) -> None:
     assert [item.reason for item in left_out] == [*told[sex], mitochondrion]
 
 
-def test_sex_of_each_sample() -> None:
-    segments = given({"sample_id": "A", "chrom": "X"}, {"sample_id": "B", "chrom": "X"})
-    table, _ = join(variants(("X", 5, "A"), ("X", 5, "B")), segments, sexes={"A": "male", "B": "female"})
-    assert table["normal_cn"].tolist() == [1, 2]
+def test_sex_of_a_tumour() -> None:
+    """One sex for all samples, though the caller tells that of one only; two sexes are a fault."""
+    rows = [{"sample_id": sample, "chrom": "X"} for sample in "ABC"]
+    hints = [Hint(f"{of}.tsv", of, "purple", 1, sex=sex) for of, sex in zip("ABC", ("male", None, "female"))]
+    segments = given(*rows, hints=hints)
+    table, _ = join(variants(("X", 5, "A"), ("X", 5, "B")), segments)
+    assert table["normal_cn"].tolist() == [1, 1]
+    calls = variants(*(("X", 5, sample) for sample in "ABC"))
+    assert join(calls, segments, sex="female")[0]["normal_cn"].tolist() == [2, 2, 2]
+    with pytest.raises(
+        UsageError, match=r"male for sample 'A' \(A\.tsv\) and female for sample 'C' \(C\.tsv\)\. One"
+    ):
+        join(calls, segments)
 
 
 def test_sex_and_purity_from_the_caller() -> None:
@@ -169,9 +178,9 @@ def test_sex_and_purity_from_the_caller() -> None:
     segments = given({"chrom": "X"}, hints=[hint])
     table, _ = join(variants(("X", 5)), segments)
     assert numbers(table, "normal_cn", "tumour_content") == [(1, 0.7)]
-    table, _ = join(variants(("X", 5)), segments, sexes={"S": "female"}, tumour_content={"S": 0.4})
+    table, _ = join(variants(("X", 5)), segments, sex="female", tumour_content={"S": 0.4})
     assert numbers(table, "normal_cn", "tumour_content") == [(2, 0.4)]
-    table, _ = join(variants(("X", 5)), segments, sexes={"other": "female"}, tumour_content={})
+    table, _ = join(variants(("X", 5)), segments, tumour_content={})
     assert numbers(table, "normal_cn", "tumour_content") == [(1, 0.7)]
 
 
@@ -195,11 +204,11 @@ def test_normal_copies_of_the_segments_go_first() -> None:
     segments = given(
         {"chrom": "X", "normal_cn": 1, "minor_cn": 0}, {"chrom": "GL000192.1", "normal_cn": 3}, {}
     )
-    table, _ = join(variants(("X", 5), ("GL000192.1", 5)), segments, sexes="female")
+    table, _ = join(variants(("X", 5), ("GL000192.1", 5)), segments, sex="female")
     assert table["normal_cn"].tolist() == [1, 3]
     nothing = given({"chrom": "Y", "normal_cn": 0}, {})
     assert (
-        reason(variants(("Y", 5)), nothing, sexes="male")
+        reason(variants(("Y", 5)), nothing, sex="male")
         == "normal cells have no copy of it, as the segments say"
     )
 
@@ -215,7 +224,7 @@ def test_unknown_contig() -> None:
 def test_gaps_filled() -> None:
     segments = given({"start": 100, "end": 200, "major_cn": 3}, {"chrom": "X", "start": 1, "end": 5})
     mutations = variants(("1", 50), ("1", 150), ("2", 5), ("X", 5000), ("MT", 5))
-    table, left_out = join(mutations, segments, sexes="male", build="GRCh37", fill_gaps="diploid")
+    table, left_out = join(mutations, segments, sex="male", build="GRCh37", fill_gaps="diploid")
     assert copies(table) == [(1, 1, 2), (3, 1, 2), (1, 1, 2), (1, 0, 1)]
     filled = "in no copy-number segment of the sample: taken as diploid"
     assert [item.reason for item in left_out][:3] == [filled] * 3
@@ -274,9 +283,7 @@ def test_alleles_not_known() -> None:
 def test_total_on_the_x_of_a_man() -> None:
     """One allele of which there can be copies: the total is all of that."""
     segments = given({"chrom": "X", "end": 10_000_000, "major_cn": 2, "minor_cn": -1})
-    table, left_out = join(
-        variants(("X", 5_000_000), ("X", 1_000_000)), segments, sexes="male", build="GRCh37"
-    )
+    table, left_out = join(variants(("X", 5_000_000), ("X", 1_000_000)), segments, sex="male", build="GRCh37")
     assert numbers(table, "pos", "major_cn", "minor_cn", "normal_cn") == [(5_000_000, 2, 0, 1)]
     assert "not the copies of each allele" in left_out[0].reason
 
@@ -303,7 +310,7 @@ def test_subclonal_columns() -> None:
 
 def test_titan_event_in_some_cells() -> None:
     event = {"major_cn": 2, "minor_cn": 0, "fraction": 0.3}
-    table, _ = join(variants(("1", 5), ("X", 5)), given(event, {"chrom": "X", **event}), sexes="male")
+    table, _ = join(variants(("1", 5), ("X", 5)), given(event, {"chrom": "X", **event}), sex="male")
     states = numbers(
         table, "major_cn", "minor_cn", "subclonal_major_cn", "subclonal_minor_cn", "subclonal_fraction"
     )

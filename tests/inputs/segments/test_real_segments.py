@@ -195,7 +195,7 @@ def test_hcc2218_agree_where_the_callers_agree() -> None:
     for caller, name in HCC2218.items():
         segments = read_segments(data(name), sample_id="HCC2218")
         content = {"FACETS": 0.958}.get(caller)
-        table, left_out = join(mutations(sites), segments, sexes="female", tumour_content=content)
+        table, left_out = join(mutations(sites), segments, sex="female", tumour_content=content)
         segments_by_hand = by_hand(caller)
         expected = {}
         for chrom, position in sites:
