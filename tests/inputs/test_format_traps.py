@@ -98,6 +98,11 @@ SEGMENTS = {
         STATES[:3],
         [(0.9, 9, 3)],
     ),
+    "TitanCNA: the corrected total goes before corrected alleles that differ": (
+        tabs(TITAN, "S 1 11 99 88 0.7 NA 0.1 22 HLAMP 8 1 7 1 0.9 20.3 20 HLAMP 7 1"),
+        COPIES,
+        [(19, 1)],
+    ),
     "TitanCNA: no corrected alleles on the X of a man, only the total": (
         tabs(TITAN, "S X 11 99 88 NA NA 0.1 NA NA NA NA NA NA NA 2.1 2 GAIN NA NA"),
         ["fraction", *COPIES],

@@ -19,6 +19,8 @@ HATCHET_CLONES = tuple(f"clone{number}" for number in range(1, 33))
 
 _MOST_AMISS = 0.02
 """Shares of cells that differ by more than this contradict each other; smaller differences may come from rounding."""
+_MOST_ROUNDED = 0.5
+"""Totals that differ from the sum of real copy numbers by at most this may come from rounding."""
 REAL = ["real_major", "real_minor"]
 """Columns of the copy numbers before rounding; NaN where they were whole."""
 
@@ -96,8 +98,41 @@ def of_pair(cells: SegmentCells, *, of_all_cells: bool = False) -> pd.DataFrame:
 
     With ``of_all_cells``, shares include the normal cells of the sample.
     """
-    pair = with_totals(cells.copies("major"), cells.copies("minor"), cells.copies("total"))
-    return one_state(*pair, cells.share("fraction")).assign(of_all_cells=of_all_cells)
+    first, second, total = (cells.copies(part) for part in ("major", "minor", "total"))
+    known = (first != UNKNOWN) & (second != UNKNOWN) & (total != UNKNOWN)
+    _note_other_totals(cells, known & (first + second != total))
+    return one_state(*with_totals(first, second, total), cells.share("fraction")).assign(
+        of_all_cells=of_all_cells
+    )
+
+
+def of_titan(cells: SegmentCells) -> pd.DataFrame:
+    """Read TitanCNA, whose total goes first where it is not the sum of the alleles: then the minor copies are kept."""
+    total = cells.copies("total")
+    major, minor = with_totals(cells.copies("major"), cells.copies("minor"), total)
+    differs = (minor != UNKNOWN) & (total != UNKNOWN) & (major + minor != total)
+    minor = np.where(differs, np.minimum(minor, total // 2), minor)
+    major = np.where(differs, total - minor, major)
+    for row in np.flatnonzero(differs).tolist():
+        said = f"{cells.said('total', row)} of the segment is not the sum of {cells.said('major', row)} and"
+        cells.changes.append(
+            (
+                row,
+                f"{said} {cells.said('minor', row)}; the alleles are taken as {major[row]} and {minor[row]}",
+            )
+        )
+    return one_state(major, minor, cells.share("fraction"))
+
+
+def _note_other_totals(cells: SegmentCells, differ: NDArray[np.bool_]) -> None:
+    """Note rows whose total is not the sum of the alleles."""
+    cells.note(
+        differ,
+        "total",
+        lambda row: (
+            f"{cells.said('major', row)} and {cells.said('minor', row)} differ from it; expected their sum"
+        ),
+    )
 
 
 def with_totals(
@@ -167,8 +202,10 @@ def of_real_pair(cells: SegmentCells, *, is_ordered: bool = False) -> pd.DataFra
                 "that"
             ),
         )
+    total = cells.real_copies("total")
+    _note_other_totals(cells, np.abs(first + second - total) > _MOST_ROUNDED)
     real, whole = rounded(first, second)
-    major, minor = with_totals(whole[:, 0], whole[:, 1], nearest(cells.real_copies("total")))
+    major, minor = with_totals(whole[:, 0], whole[:, 1], nearest(total))
     return one_state(major, minor, cells.share("fraction"), real)
 
 

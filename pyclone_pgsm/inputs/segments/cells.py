@@ -73,8 +73,8 @@ def style(expected: str, known: Collection[str]) -> Style:
 class SegmentCells(Table):
     """The columns of a file of segments as numbers, -1 or NaN where a cell is empty or the column is missing."""
 
-    above_one: dict[str, NDArray[np.bool_]] = field(default_factory=dict)
-    """For each part that has any, the rows, (R,) bool, in which a share of cells above 1 was taken as 1."""
+    changes: list[tuple[int, str]] = field(default_factory=list)
+    """Places of rows in which something was changed, and what."""
 
     def copies(self, part: str) -> NDArray[np.int64]:
         """Return (R,) whole copy numbers."""
@@ -87,9 +87,13 @@ class SegmentCells(Table):
     def share(self, part: str) -> NDArray[np.float64]:
         """Return (R,) shares of cells."""
         shares = self.numbers(part, SHARE_OF_CELLS, np.float64)
-        if (above := shares > 1 + _ROUNDING).any():
-            self.above_one[part] = above
+        for row in np.flatnonzero(shares > 1 + _ROUNDING).tolist():
+            self.changes.append((row, f"{self.said(part, row)} of the segment is above 1, and taken as 1"))
         return np.clip(shares, 0.0, 1.0)
+
+    def said(self, part: str, row: int) -> str:
+        """Return the name of a part's column and the text of a row in it."""
+        return f"{self.columns[part].name} {self.columns[part].text_of(row)}"
 
     def numbers(
         self, part: str, read: Callable[[str], Any], dtype: type, shape: tuple[int, ...] = ()

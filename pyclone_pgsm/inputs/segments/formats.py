@@ -101,12 +101,14 @@ LAYOUTS = (
             "minor": ("Corrected_MinorCN",),
             "total": ("Corrected_Copy_Number",),
         },
+        alleles.of_titan,
         optional=_TITAN_SHARE,
     ),
     Layout(
         "titan",
         "TitanCNA segments",
         {"major": ("major_cn",), "minor": ("minor_cn",), **_TITAN},
+        alleles.of_titan,
         optional={**_TITAN_SHARE, "total": ("copyNumber",)},
     ),
     Layout(

@@ -65,7 +65,7 @@ class Segments:
     table: pd.DataFrame
     """One row per segment, with the `COLUMNS`."""
     left_out: list[LeftOut] = field(default_factory=list)
-    """Segments that end before they start, were rounded by more than 0.25, or had a share of the cells above 1."""
+    """Segments that end before they start, were rounded by more than 0.25, or changed otherwise."""
     hints: list[Hint] = field(default_factory=list)
     """One for each file and sample."""
 

@@ -197,7 +197,7 @@ def _ploidy(cells: SegmentCells) -> float | None:
 def _left_out(
     cells: SegmentCells, frame: pd.DataFrame, backward: NDArray[np.bool_], used: NDArray[np.bool_]
 ) -> list[LeftOut]:
-    """List segments that end before they start, copy numbers rounded by more than `FAR` and shares above 1, by row."""
+    """List segments that end before they start, copy numbers rounded by more than `FAR` and other changes, by row."""
     reasons = [
         (row, f"the segment ends ({frame['end'].iat[row]}) before it starts ({frame['start'].iat[row]})")
         for row in np.flatnonzero(backward).tolist()
@@ -205,12 +205,7 @@ def _left_out(
     far = frame[used & (frame["rounding"] > FAR)]
     copies = zip(*(far[name].tolist() for name in (*REAL, "major_cn", "minor_cn")))
     reasons += [(row, _how_rounded(*of_row)) for row, of_row in zip(far.index.tolist(), copies)]
-    for part, above in cells.above_one.items():
-        column = cells.columns[part]
-        reasons += [
-            (row, f"{column.name} {column.text_of(row)} of the segment is above 1, and taken as 1")
-            for row in np.flatnonzero(above & used).tolist()
-        ]
+    reasons += [(row, what) for row, what in cells.changes if used[row]]
     reasons.sort(key=lambda item: item[0])
     lines, samples = frame["row"].tolist(), frame["sample_id"].tolist()
     return [LeftOut(cells.problems.file, lines[row], "", samples[row], reason) for row, reason in reasons]

@@ -90,6 +90,16 @@ def error_in(tmp_path: Path, content: str | bytes, name: str = "s.tsv", **option
             "1 1 9 1 2",
             "row 2, column minor_cn: '2': larger than major_cn, which is 1; expected at most that",
         ),
+        (
+            GENERIC + " total_cn",
+            "1 1 9 2.2 0.9 2.7\n1 1 9 2 1 5",
+            "s.tsv, row 3, column total_cn: '5': major_cn 2 and minor_cn 1 differ from it; expected their sum",
+        ),
+        (
+            "chromosome start.pos end.pos CNt A B",
+            "1 1 9 4 2 1",
+            "column CNt: '4': A 2 and B 1 differ from it",
+        ),
         (PURPLE, "1 1 9 3 -5 1", "column majorAlleleCopyNumber: '-5': out of range; expected a copy number"),
         (PURPLE, "1 1 9 3 2,1 1", "'2,1': not a number: write a decimal point, not a comma"),
     ],
