@@ -124,6 +124,7 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
         warnings=[
             *_samples_left_out([sample for sample in samples if sample not in joined], left_out),
             *_shared_segments(segments),
+            *_segments_of_others(segments, samples),
             *unknown,
         ],
         tumour_content=content,
@@ -246,6 +247,15 @@ def _shared_segments(segments: Segments) -> list[str]:
     return [
         f"{file}: the same segments are taken for the samples {listed(list(of['sample_id'].unique()))}"
         for file, of in shared.groupby("file", observed=True)
+    ]
+
+
+def _segments_of_others(segments: Segments, samples: Sequence[str]) -> list[str]:
+    """Return a warning for each file that names another sample of the tumour than the one it is given for."""
+    return [
+        f"{hint.file}: the file names the sample {hint.name_in_file!r}, but is given for {hint.sample_id!r}"
+        for hint in segments.hints
+        if hint.name_in_file in samples and hint.name_in_file != hint.sample_id
     ]
 
 

@@ -250,6 +250,13 @@ def test_segments_that_cannot_be_matched(tmp_path: Path) -> None:
     given = (SegmentFile(paths["x_tsv"], "R1"), SegmentFile(paths["x_tsv"], "R2"))
     shared = prepare(one_patient(calls, *given), PrepareOptions()).warnings
     assert f"{paths['x_tsv']}: the same segments are taken for the samples 'R1', 'R2'" in shared
+    given = (SegmentFile(paths["of_R1_tsv"], "R2"), SegmentFile(paths["x_tsv"], "R1"))
+    exchanged = prepare(one_patient(calls, *given), PrepareOptions()).warnings
+    assert f"{paths['of_R1_tsv']}: the file names the sample 'R1', but is given for 'R2'" in exchanged
+    right = prepare(
+        one_patient(calls, paths["of_R1_tsv"], given[1]._replace(sample_id="R2")), PrepareOptions()
+    )
+    assert not any("is given for" in warning for warning in right.warnings)
 
 
 def test_segments_of_another_sample(tmp_path: Path) -> None:

@@ -56,6 +56,8 @@ class Hint:
     sex: Sex | None = None
     build: Build | None = None
     """The genome build, if only one has chromosomes that are long enough."""
+    name_in_file: str = ""
+    """The sample that the file names, even if its segments are taken for those of another; empty if it names none."""
 
 
 @dataclass(frozen=True)

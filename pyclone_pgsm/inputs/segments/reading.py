@@ -31,6 +31,8 @@ from pyclone_pgsm.inputs.values import Name
 
 _PURITY = "purity"
 """Additional column with the purity of each row's sample, if the file gives it."""
+_NAME = "name_in_file"
+"""Additional column with the sample that the file names."""
 _MOST_STATES = 32
 _ENDINGS = re.compile(
     r"(\.purple\.cnv(\.somatic)?|[._-]call|[._-]titan|[._-]ichor|[._-]facets|[._-]cncf|[._-]cnvkit|[._-]sequenza|"
@@ -164,7 +166,7 @@ def _read_file(
 
 
 def _frame(cells: SegmentCells, layout: Layout, samples: NDArray) -> pd.DataFrame:
-    """Return the rows of the file in the columns of `Segments.table`, `REAL` and possibly `_PURITY`."""
+    """Return the rows of the file in the columns of `Segments.table`, `REAL`, `_NAME` and possibly `_PURITY`."""
     frame = layout.read(cells).assign(
         file=cells.problems.file,
         row=cells.lines,
@@ -174,7 +176,7 @@ def _frame(cells: SegmentCells, layout: Layout, samples: NDArray) -> pd.DataFram
         end=cells.read("end", POSITION, np.int64, UNKNOWN),
         normal_cn=cells.numbers("normal", NORMAL_COPIES, np.int64),
     )
-    frame = frame.astype(COLUMNS)
+    frame = frame.astype(COLUMNS).assign(**{_NAME: samples})
     return frame.assign(**{_PURITY: 1 - cells.share("u_normal")}) if "u_normal" in cells else frame
 
 
@@ -262,6 +264,7 @@ def _hints(frame: pd.DataFrame, layout: Layout, file: str, fit: Fit, ploidy: flo
                 ploidy=ploidy if fit.ploidy is None else fit.ploidy,
                 sex=fit.sex,
                 build=build[0] if len(build) == 1 else None,
+                name_in_file=of[_NAME].tolist()[0],
             )
         )
     return hints
