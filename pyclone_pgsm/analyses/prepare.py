@@ -226,14 +226,17 @@ def _named(segments: Segments, samples: Sequence[str]) -> tuple[Segments, list[s
 
 
 def _sample_of(name: str, samples: Sequence[str]) -> str | None:
-    """Return the sample with this name, else the longest that is a prefix of it, else the only one that extends it."""
+    """Return the sample with this name, else the longest that is a prefix of it, else the only one that extends it.
+
+    A prefix that other samples extend is ambiguous: P1-R3 may be a sample beside P1 and P1-R2. The result is then None.
+    """
     if name in samples:
         return name
-    shorter = [sample for sample in samples if _begins(name, sample)]
-    if shorter:
-        return max(shorter, key=len)
-    longer = [sample for sample in samples if _begins(sample, name)]
-    return longer[0] if len(longer) == 1 else None
+    found = max((sample for sample in samples if _begins(name, sample)), key=len, default=name)
+    longer = [sample for sample in samples if sample != found and _begins(sample, found)]
+    if found == name:
+        return longer[0] if len(longer) == 1 else None
+    return None if longer else found
 
 
 def _begins(text: str, beginning: str) -> bool:

@@ -179,7 +179,7 @@ def test_options_that_cannot_be(option: dict[str, str], expected: str) -> None:
             {"R10.segments_txt": "", "R1.segments_txt": ""},
             {"R1": "R1.segments.txt", "R10": "R10.segments.txt"},
         ),
-        (("P-R1", "P"), {"P-R1-x_tsv": "", "P-x_tsv": ""}, {"P-R1": "P-R1-x.tsv", "P": "P-x.tsv"}),
+        (("P-R1", "P"), {"P-R1-x_tsv": "", "P_tsv": ""}, {"P-R1": "P-R1-x.tsv", "P": "P.tsv"}),
         (
             ("R1.calls", "R2.calls"),
             {"R1_cns": "", "R2_cns": ""},
@@ -228,6 +228,10 @@ def test_segments_that_cannot_be_matched(tmp_path: Path) -> None:
     assert message(paths["x_tsv"]) == (
         "x.tsv: which sample are these segments of? Write `segments` SAMPLE=x.tsv; the samples are 'R1', 'R2'"
     )
+    extended = write(tmp_path, calls2_vcf=vcf("1:1:30,10:5,5", names=("P", "P-R2"), tumours=("P", "P-R2")))
+    other = write(tmp_path, **{"P-R3_tsv": SEGMENTS})["P-R3_tsv"]
+    with pytest.raises(UsageError, match=r"P-R3\.tsv: which sample are these segments of\?"):
+        prepare(one_patient(extended["calls2_vcf"], other), PrepareOptions())
     alone = prepare(
         one_patient(calls, paths["R1_tsv"]), PrepareOptions(tumour_content={"R1": 0.8, "R2": 0.7})
     )
