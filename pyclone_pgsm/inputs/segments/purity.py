@@ -8,6 +8,7 @@ Sequenza   X_segments.txt                         X_confints_CP.txt (its middle 
 Battenberg X_subclones.txt, X_copynumber.txt      X_purity_ploidy.txt, X_cellularity_ploidy.txt
 TitanCNA   X.segs.txt, X.titan.txt                X.params.txt
 ascatNgs   X.copynumber.caveman.csv               X.samplestatistics.txt, .csv
+nf-core    X.segments.txt (ASCAT)                 X.purityploidy.txt
 ========== ====================================== ==============================================
 """
 
@@ -41,9 +42,10 @@ _BESIDE = (
     (r"([._])segs\.txt$", (r"\1params.txt",)),
     (r"\.titan(\.ichor)?(\.segs?(\.noSNPs)?)?\.txt$", (".params.txt",)),
     (r"\.copynumber\.caveman\.csv$", (".samplestatistics.txt", ".samplestatistics.csv")),
+    (r"\.segments\.txt$", (".purityploidy.txt",)),
 )
 
-_PURITY = frozenset({"purity", "cellularity"})
+_PURITY = frozenset({"purity", "cellularity", "aberrantcellfraction"})
 _PLOIDY = frozenset({"ploidy", "ploidyestimate"})
 _SEX = frozenset({"gender", "sex"})
 
