@@ -64,7 +64,7 @@ SEGMENT_OPTIONS = grouped(
             str | None,
             None,
             "Format of the segments: ascat, battenberg, facets, sequenza, purple, cnvkit, titan, hatchet, phylowgs, "
-            "mutationtimer, pcgr or generic. "
+            "mutationtimer, purecn, pcgr or generic. "
             "\\[default: detected]",
             "NAME",
         ),

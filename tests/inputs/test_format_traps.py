@@ -253,6 +253,15 @@ SEGMENTS = {
         STATES,
         [(0.3, 2, 1, 0.5, 1, 1)],
     ),
+    "PureCN: the total is real in subclonal segments, the minor copies NA without SNPs": (
+        tabs(
+            "Sampleid chr start end arm C M type seg.mean",
+            "S 1 11 99 p 2.6 1 NA 0.1",
+            "S 1 101 199 p 3 NA NA 0.2",
+        ),
+        COPIES,
+        [(2, 1), (3, -1)],
+    ),
     "PCGR: Chromosome, Start, End, nMajor, nMinor": (
         tabs("Chromosome Start End nMajor nMinor", "1 11 99 2 1"),
         [*PLACE, *COPIES],

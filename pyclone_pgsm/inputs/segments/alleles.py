@@ -216,7 +216,23 @@ def of_total_and_frequency(cells: SegmentCells) -> pd.DataFrame:
     """
     total, frequency = cells.real_copies("total"), cells.numbers("frequency", ALLELE_FREQUENCY, np.float64)
     frequency = np.where(frequency < 0.5, np.nan, np.minimum(frequency, 1.0))
-    real, whole = rounded(total * frequency, total * (1 - frequency))
+    return _of_real_total(total, total * (1 - frequency))
+
+
+def of_purecn(cells: SegmentCells) -> pd.DataFrame:
+    """Read PureCN: the total, which is real where no whole number fits the segment, and the minor copies."""
+    total, minor = cells.real_copies("total"), cells.real_copies("minor")
+    cells.note(
+        minor > nearest(total),
+        "minor",
+        lambda row: f"larger than the total copy number, {total[row]:g}; expected at most that",
+    )
+    return _of_real_total(total, minor)
+
+
+def _of_real_total(total: NDArray[np.float64], minor_copies: NDArray[np.float64]) -> pd.DataFrame:
+    """Return the alleles of rows with a real total and real minor copies, which are NaN if only the total is known."""
+    real, whole = rounded(total - minor_copies, minor_copies)
     major, minor = with_totals(whole[:, 0], whole[:, 1], nearest(total))
     only_total = np.stack([total, np.where(minor == 0, 0.0, np.nan)], axis=1)
     return one_state(major, minor, real=np.where(np.isnan(real), only_total, real))

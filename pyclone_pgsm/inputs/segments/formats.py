@@ -185,6 +185,12 @@ LAYOUTS = (
         has_rows_for_states=True,
     ),
     Layout(
+        "purecn",
+        "PureCN loh.csv",
+        {"total": ("C",), "minor": ("M",)},
+        alleles.of_purecn,
+    ),
+    Layout(
         "pcgr",
         "PCGR cna.tsv",
         {"major": ("nMajor",), "minor": ("nMinor",)},

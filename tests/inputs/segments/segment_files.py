@@ -213,6 +213,15 @@ FILES: dict[str, tuple[str, str]] = {
             "X 101 900 800 * 1 1 0.8",
         ),
     ),
+    "purecn": (
+        "purecn",
+        tabs(
+            "Sampleid chr start end arm C M type seg.mean num.mark num.snps M.flagged",
+            "S chr1 1001 2000 p 3 1 NA 0.3 10 10 FALSE",
+            "S chr1 2001 5000 p 1 0 LOH -0.6 10 10 FALSE",
+            "S chrX 101 900 p 2 1 NA 0 10 10 FALSE",
+        ),
+    ),
     "pcgr": (
         "pcgr",
         tabs(

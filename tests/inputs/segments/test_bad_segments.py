@@ -100,6 +100,11 @@ def error_in(tmp_path: Path, content: str | bytes, name: str = "s.tsv", **option
             "1 1 9 4 2 1",
             "column CNt: '4': A 2 and B 1 differ from it",
         ),
+        (
+            "chr start end C M",
+            "1 1 9 2 3",
+            "column M: '3': larger than the total copy number, 2; expected at",
+        ),
         (PURPLE, "1 1 9 3 -5 1", "column majorAlleleCopyNumber: '-5': out of range; expected a copy number"),
         (PURPLE, "1 1 9 3 2,1 1", "'2,1': not a number: write a decimal point, not a comma"),
     ],
@@ -151,8 +156,8 @@ def test_all_problems_are_told_together(tmp_path: Path) -> None:
         (
             tabs("chrom start end tcn.em", "1 1 9 2"),
             "the format of these segments is not recognised. Known are ascat, battenberg, cnvkit, facets, generic, "
-            "hatchet, mutationtimer, pcgr, phylowgs, purple, sequenza, titan; nearest is facets (FACETS cncf), but the "
-            "column lcn.em is missing. The header has 'chrom', 'start', 'end', 'tcn.em'",
+            "hatchet, mutationtimer, pcgr, phylowgs, purecn, purple, sequenza, titan; nearest is facets (FACETS cncf), "
+            "but the column lcn.em is missing. The header has 'chrom', 'start', 'end', 'tcn.em'",
         ),
         (
             tabs("chr startpos endpos nMajor", "1 1 9 2"),
