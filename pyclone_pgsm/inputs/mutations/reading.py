@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 from pandas.api.types import union_categoricals
@@ -23,6 +24,9 @@ from pyclone_pgsm.inputs.table import place, repeated
 from pyclone_pgsm.inputs.text import open_text, read_each
 
 _MUTATION = ["chrom", "pos", "ref", "alt", "sample_id"]
+_NAME_THEM = (
+    "name the sample of each file, as in S1=FILE S2=FILE, or S1=FILE S1=FILE if both are of the same sample"
+)
 
 
 def read_variants(
@@ -51,9 +55,15 @@ def read_variants(
     if unknown and not any(found):  # a file that could not be read may have this sample
         raise UsageError(f"`tumour_sample` {unknown[0]!r}: no file has this sample; {samples_of_file(names)}")
     raise_any(*found)
-    _check_alleles(read, found)
+    problems_of = {problems.file: problems for problems in found}
+    unnamed = [str(file.path) for file in given if not file.samples]
+    _check_alleles(read, problems_of)
+    _check_names(read, unnamed, problems_of)
     raise_any(*found)
-    return _put_together(read, names)
+    table = _table(read)
+    _check_counts(table, unnamed, problems_of)
+    raise_any(*found)
+    return _put_together(table, read, names)
 
 
 def _read_file(
@@ -79,9 +89,8 @@ def _read_file(
     raise problems.give_up(f"{'the file is empty; ' if is_empty else ''}expected is {EXPECTED}")
 
 
-def _check_alleles(read: Mapping[str, Variants], found: Sequence[FileProblems]) -> None:
+def _check_alleles(read: Mapping[str, Variants], problems_of: Mapping[str, FileProblems]) -> None:
     """Note files without alleles whose mutations cannot be told apart, or not be compared with those of other files."""
-    problems_of = {problems.file: problems for problems in found}
     has_alleles = {file: bool(of.table["ref"].iat[0] or of.table["alt"].iat[0]) for file, of in read.items()}
     with_alleles = next((file for file, has in has_alleles.items() if has), None)
     without = [file for file, has in has_alleles.items() if not has]
@@ -103,16 +112,56 @@ def _check_alleles(read: Mapping[str, Variants], found: Sequence[FileProblems]) 
             )
 
 
-def _put_together(read: Mapping[str, Variants], names: list[str]) -> Variants:
-    parts = list(read.values())
-    table = pd.concat([part.table for part in parts], ignore_index=True)
+def _check_names(
+    read: Mapping[str, Variants], unnamed: Sequence[str], problems_of: Mapping[str, FileProblems]
+) -> None:
+    """Note files whose sample is named after the file, if that of another file has the same name."""
+    file_of: dict[str, str] = {}
+    for file in unnamed:
+        for sample in read[file].table["sample_id"].cat.categories.difference(read[file].names):
+            if (first := file_of.setdefault(sample, file)) != file:
+                problems_of[file].add(
+                    f"the sample is named after the file, {sample!r}, and so is that of {first}; {_NAME_THEM}"
+                )
+
+
+def _check_counts(
+    table: pd.DataFrame, unnamed: Sequence[str], problems_of: Mapping[str, FileProblems]
+) -> None:
+    """Note the first mutation of each file with other counts in another file, unless the user named both samples."""
+    told: set[str] = set()
+    for row, first in repeated(table, _MUTATION):
+        is_named = row.file not in unnamed and first.file not in unnamed
+        if row.file in {first.file, *told} or is_named or _counts(row) == _counts(first):
+            continue
+        told.add(row.file)
+        problems_of[row.file].add(
+            f"the mutation has other counts in {place(first, row)}, whose sample is also called {row.sample_id!r}; "
+            f"{_NAME_THEM}",
+            row.row,
+            value=mutation_id(row.chrom, row.pos, row.ref, row.alt),
+        )
+
+
+def _counts(row: Any) -> tuple[int, int]:
+    return row.ref_counts, row.alt_counts
+
+
+def _table(read: Mapping[str, Variants]) -> pd.DataFrame:
+    """Return the rows of all files as one table."""
+    parts = [part.table for part in read.values()]
+    table = pd.concat(parts, ignore_index=True)
     for name in ("chrom", "sample_id"):  # concatenation turns differing categories into texts
-        table[name] = union_categoricals([part.table[name] for part in parts])
-    table = table.astype({"file": pd.CategoricalDtype(list(read))})[list(COLUMNS)]
+        table[name] = union_categoricals([part[name] for part in parts])
+    return table.astype({"file": pd.CategoricalDtype(list(read))})[list(COLUMNS)]
+
+
+def _put_together(table: pd.DataFrame, read: Mapping[str, Variants], names: list[str]) -> Variants:
+    parts = list(read.values())
     left_out = [item for part in parts for item in part.left_out]
     for row, first in repeated(table, _MUTATION):
-        same = (row.ref_counts, row.alt_counts) == (first.ref_counts, first.alt_counts)
-        reason = f"this mutation stands already in {place(first, row)}, with {'the same' if same else 'other'} counts"
+        which = "the same" if _counts(row) == _counts(first) else "other"
+        reason = f"this mutation stands already in {place(first, row)}, with {which} counts"
         name = mutation_id(row.chrom, row.pos, row.ref, row.alt)
         left_out.append(LeftOut(row.file, row.row, name, row.sample_id, reason))
     order = {file: place for place, file in enumerate(read)}

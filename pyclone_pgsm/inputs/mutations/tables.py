@@ -100,8 +100,9 @@ def read_table(
             "empty; every row needs the name of a sample",
         )
     raise_any(problems)
-    names = table.distinct("sample_id") or [file_stem(file.path)]
-    chosen = choose_samples(file, tumour_samples, names, names, problems)
+    names = table.distinct("sample_id")
+    samples = names or [file_stem(file.path)]
+    chosen = choose_samples(file, tumour_samples, samples, samples, problems)
     raise_any(problems)
     rows = _rows(table, chosen, all_filters)
     raise_any(problems)

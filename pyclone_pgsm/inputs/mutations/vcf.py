@@ -83,7 +83,7 @@ def read_vcf(
         left_out=collected.left_out,
         builds={problems.file: header.build} if header.build else {},
         unfiltered=[] if collected.any_filter else [problems.file],
-        names=names,
+        names=header.samples,
     )
 
 

@@ -69,6 +69,28 @@ def test_mutations_that_stand_twice(tmp_path: Path) -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("column", "record_of_second", "expected"),
+    [
+        ("TUMOR", record("AD", "9,1", pos=7), "the sample is named after the file, 't', and so is that of "),
+        ("Sample1", record("AD", "9,1"), "row 3: '1:100:A:C': the mutation has other counts in row 3 of "),
+    ],
+)
+def test_two_files_that_may_be_of_two_samples(
+    column: str, record_of_second: str, expected: str, tmp_path: Path
+) -> None:
+    paths = []
+    for folder, each in (("R1", record("AD", "30,10")), ("R2", record_of_second)):
+        (tmp_path / folder).mkdir()
+        paths.append(write(tmp_path / folder, vcf(each, names=(column,))))
+    for given in (paths, [VariantFile(paths[0], {column: None}), paths[1]])[: 1 + (column == "Sample1")]:
+        with pytest.raises(InputError) as caught:
+            read(*given)
+        assert expected + str(paths[0]) in str(caught.value)
+        assert "name the sample of each file, as in S1=FILE S2=FILE" in str(caught.value)
+    assert {row[0] for row in counts(read(*(VariantFile(path, {"S": None}) for path in paths)))} == {"S"}
+
+
 def test_faults_of_all_files_are_told(tmp_path: Path) -> None:
     first = write(tmp_path, vcf(record("AD", "30,x")), "a.vcf")
     second = write(tmp_path, PLAIN + "1\tp\tA\tC\tS2\t3\t4\n", "b.tsv")
