@@ -1,5 +1,6 @@
 """Tumour samples of a file, and their names. They are never guessed from the order of columns."""
 
+import re
 from collections.abc import Sequence
 
 from pyclone_pgsm.inputs.mutations.model import VariantFile
@@ -8,6 +9,8 @@ from pyclone_pgsm.inputs.text import file_stem
 
 ROLES = frozenset({"TUMOR", "TUMOUR", "DNA_TUMOR"})
 """Names that Strelka, VarScan2, MuSE, SomaticSniper, RADIA and vcf2maf give to the tumour sample of every patient."""
+_NORMAL = re.compile(r"(\d+:)?(DNA_)?NORMAL", re.IGNORECASE)
+"""The names that they give to the normal sample; bcftools merge puts a number before the second of one name."""
 
 
 def choose_samples(
@@ -16,13 +19,15 @@ def choose_samples(
     names: Sequence[str],
     declared: Sequence[str],
     problems: FileProblems,
+    normals: Sequence[str] = (),
 ) -> dict[str, str]:
     """Choose the samples of a file to read: return the names to give, by the names in the file.
 
     The tumours of a file are the samples that ``tumour_samples`` names; else those that the file declares; else the one
-    named as callers name the tumour (`ROLES`); else the only sample.
+    named as callers name the tumour (`ROLES`); else the only one that is not a normal sample: neither declared as such
+    (``normals``) nor named as callers name it.
     """
-    tumours = _tumours(tumour_samples, names, declared)
+    tumours = _tumours(tumour_samples, names, declared, normals)
     if not file.samples:
         if not tumours:
             problems.add(
@@ -56,13 +61,16 @@ def _own_names(file: VariantFile, tumours: Sequence[str], problems: FileProblems
     return chosen
 
 
-def _tumours(tumour_samples: Sequence[str], names: Sequence[str], declared: Sequence[str]) -> list[str]:
+def _tumours(
+    tumour_samples: Sequence[str], names: Sequence[str], declared: Sequence[str], normals: Sequence[str]
+) -> list[str]:
     by_role = [name for name in names if name.upper() in ROLES]
+    not_normal = [name for name in names if name not in normals and not _NORMAL.fullmatch(name)]
     ways = (
         [name for name in names if name in tumour_samples],
         [name for name in names if name in declared],
         by_role if len(by_role) == 1 else [],
-        list(names) if len(names) == 1 else [],
+        not_normal if len(not_normal) == 1 else [],
     )
     return next(filter(None, ways), [])
 

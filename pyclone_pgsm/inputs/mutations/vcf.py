@@ -69,7 +69,8 @@ def read_vcf(
         header = read_header(lines, problems)
         _note_cut_short(file.path, problems)
         names = header.samples or [file_stem(file.path)]
-        chosen = choose_samples(file, tumour_samples, names, header.tumours, problems)
+        declared = header.tumours if header.samples else names
+        chosen = choose_samples(file, tumour_samples, names, declared, problems, header.normals)
         raise_any(problems)
         collected = _Collected(header, names, chosen, all_filters, problems)
         for number, fields in _records(lines, header, problems):

@@ -1,4 +1,4 @@
-"""The header of a VCF: the names of its columns, the tumour samples it declares, and the genome build."""
+"""The header of a VCF: the names of its columns, the tumour and normal samples it declares, and the genome build."""
 
 import re
 from collections.abc import Iterator
@@ -29,6 +29,8 @@ class Header:
     samples: list[str]
     tumours: list[str]
     """Samples that ``##tumor_sample`` declares."""
+    normals: list[str]
+    """Samples that ``##normal_sample`` declares."""
     build: Build | None
 
 
@@ -40,8 +42,8 @@ def read_header(lines: Iterator[tuple[int, str]], problems: FileProblems) -> Hea
             meta.append(line)
         elif line.startswith("#"):
             width, samples = _sample_names(line, number, problems)
-            tumours = [each.partition("=")[2].strip() for each in meta if each.startswith("##tumor_sample=")]
-            return Header(number, width, samples, tumours, _build(meta))
+            tumours, normals = _declared(meta, "##tumor_sample="), _declared(meta, "##normal_sample=")
+            return Header(number, width, samples, tumours, normals, _build(meta))
         elif line.strip():
             raise problems.give_up(
                 "records begin without a line of column names; expected is a line that begins with #CHROM",
@@ -53,6 +55,10 @@ def read_header(lines: Iterator[tuple[int, str]], problems: FileProblems) -> Hea
 def column_names(line: str) -> list[str]:
     """Return the names in the line of column names; separators at its end are ignored."""
     return line.rstrip("\t ").split("\t")
+
+
+def _declared(meta: list[str], key: str) -> list[str]:
+    return [line.removeprefix(key).strip() for line in meta if line.startswith(key)]
 
 
 def _build(meta: list[str]) -> Build | None:

@@ -129,6 +129,17 @@ def test_tumour_is_never_guessed(tmp_path: Path) -> None:
     assert message(path) == expected
 
 
+@pytest.mark.parametrize("normal", ["N", "NORMAL", "DNA_NORMAL", "2:NORMAL"])
+def test_a_normal_sample_is_no_tumour(normal: str, tmp_path: Path) -> None:
+    meta = ("##tumor_sample=T", f"##normal_sample={normal if normal == 'N' else 'M'}")
+    path = write(tmp_path, vcf(record("AD", "50,0"), names=(normal,), meta=meta))
+    expected = f"t.vcf: which sample is the tumour? Name it with `tumour_sample`; the file has '{normal}'"
+    assert message(path) == expected
+    assert counts(read(path, tumour_samples=(normal,))) == [(normal, "1:100:A:C", 50, 0)]
+    beside = write(tmp_path, vcf(record("AD", "50,0", "30,10"), names=(normal, "B"), meta=meta))
+    assert counts(read(beside)) == [("B", "1:100:A:C", 30, 10)]
+
+
 def test_samples_under_other_names(tmp_path: Path) -> None:
     path = write(tmp_path, vcf(record("AD", "50,0", "30,10"), names=("A", "B"), meta=("##tumor_sample=B",)))
     assert counts(read(VariantFile(path, {"S1": None}))) == [("S1", "1:100:A:C", 30, 10)]
