@@ -122,6 +122,7 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
             *segments.describe(),
         ],
         warnings=[
+            *variants.warnings,
             *_samples_left_out([sample for sample in samples if sample not in joined], left_out),
             *_shared_segments(segments),
             *_segments_of_others(segments, samples),

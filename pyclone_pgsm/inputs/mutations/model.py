@@ -55,6 +55,7 @@ class Variants:
     """Files with a place for filter results, but without a result in any record."""
     names: list[str] = field(default_factory=list)
     """All samples of the files, including normal ones, by their names in the files."""
+    warnings: list[str] = field(default_factory=list)
 
 
 def not_passed(filters: Sequence[str]) -> str:

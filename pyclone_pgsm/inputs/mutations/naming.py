@@ -1,7 +1,7 @@
 """Tumour samples of a file, and their names. They are never guessed from the order of columns."""
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from pyclone_pgsm.inputs.mutations.model import VariantFile
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, listed
@@ -65,7 +65,7 @@ def _tumours(
     tumour_samples: Sequence[str], names: Sequence[str], declared: Sequence[str], normals: Sequence[str]
 ) -> list[str]:
     by_role = [name for name in names if name.upper() in ROLES]
-    not_normal = [name for name in names if name not in normals and not _NORMAL.fullmatch(name)]
+    not_normal = _not_normal(names, normals)
     ways = (
         [name for name in names if name in tumour_samples],
         [name for name in names if name in declared],
@@ -73,6 +73,33 @@ def _tumours(
         not_normal if len(not_normal) == 1 else [],
     )
     return next(filter(None, ways), [])
+
+
+def _not_normal(names: Sequence[str], normals: Sequence[str]) -> list[str]:
+    return [name for name in names if name not in normals and not _NORMAL.fullmatch(name)]
+
+
+def further_samples(
+    file: VariantFile,
+    tumour_samples: Sequence[str],
+    names: Sequence[str],
+    chosen: Collection[str],
+    normals: Sequence[str],
+) -> list[str]:
+    """Return a warning if samples remain that may be tumours, and the user has named none of the file.
+
+    If no sample is known to be normal, a single one that remains is taken to be it.
+    """
+    if not {*tumour_samples, *file.samples, *file.samples.values()}.isdisjoint(names):
+        return []
+    not_normal = _not_normal(names, normals)
+    further = [name for name in not_normal if name not in chosen]
+    if len(further) <= (len(not_normal) == len(names)):
+        return []
+    return [
+        f"{file.path}: {listed(list(chosen))} is taken for the tumour, and {listed(further)} is not used; name all "
+        "tumour samples with --tumour-sample"
+    ]
 
 
 def _named(

@@ -171,4 +171,5 @@ def _put_together(table: pd.DataFrame, read: Mapping[str, Variants], names: list
         builds={file: build for part in parts for file, build in part.builds.items()},
         unfiltered=[file for part in parts for file in part.unfiltered],
         names=names,
+        warnings=[warning for part in parts for warning in part.warnings],
     )

@@ -35,7 +35,7 @@ from pyclone_pgsm.inputs.mutations.model import (
     why_no_mutation,
     why_nothing,
 )
-from pyclone_pgsm.inputs.mutations.naming import choose_samples
+from pyclone_pgsm.inputs.mutations.naming import choose_samples, further_samples
 from pyclone_pgsm.inputs.mutations.vcf_header import (
     COLUMNS,
     FIXED,
@@ -85,6 +85,7 @@ def read_vcf(
         builds={problems.file: header.build} if header.build else {},
         unfiltered=[] if collected.any_filter else [problems.file],
         names=header.samples,
+        warnings=further_samples(file, tumour_samples, header.samples, chosen, header.normals),
     )
 
 

@@ -129,6 +129,27 @@ def test_tumour_is_never_guessed(tmp_path: Path) -> None:
     assert message(path) == expected
 
 
+@pytest.mark.parametrize(
+    ("names", "meta", "further"),
+    [
+        (("N", "T", "T2"), ("##tumor_sample=T", "##normal_sample=N"), "'T2'"),
+        (("NORMAL", "TUMOR", "2:NORMAL", "2:TUMOR"), (), "'2:TUMOR'"),
+        (("NORMAL", "TUMOR"), (), ""),
+        (("BLOOD", "TUMOR"), (), ""),
+        (("BLOOD", "TUMOR", "T2"), (), "'BLOOD', 'T2'"),
+    ],
+)
+def test_further_tumours_are_a_warning(
+    names: tuple[str, ...], meta: tuple[str, ...], further: str, tmp_path: Path
+) -> None:
+    path = write(tmp_path, vcf(record("AD", *["30,10"] * len(names)), names=names, meta=meta))
+    warning = (
+        f"{path}: '{names[1]}' is taken for the tumour, and {further} is not used; name all tumour samples"
+    )
+    assert [each.split(" with")[0] for each in read(path).warnings] == [warning] * bool(further)
+    assert read(path, tumour_samples=(names[1],)).warnings == []
+
+
 @pytest.mark.parametrize("normal", ["N", "NORMAL", "DNA_NORMAL", "2:NORMAL"])
 def test_a_normal_sample_is_no_tumour(normal: str, tmp_path: Path) -> None:
     meta = ("##tumor_sample=T", f"##normal_sample={normal if normal == 'N' else 'M'}")
