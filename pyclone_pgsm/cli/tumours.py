@@ -59,7 +59,7 @@ SEGMENT_OPTIONS = grouped(
             "Name of a tumour sample in a VCF or MAF that does not identify it (repeatable).",
             "NAME",
         ),
-        "all_filters": (bool, False, "Take mutations whatever their FILTER, not only PASS."),
+        "all_filters": (bool, False, "Take mutations whatever their FILTER and somatic status."),
         "cn_format": (
             str | None,
             None,

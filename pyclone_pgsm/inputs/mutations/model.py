@@ -22,7 +22,10 @@ TYPES = {"chrom": "category", "sample_id": "category"} | dict.fromkeys(
 PASSING_FILTERS = frozenset({"PASS", ".", ""})
 """FILTER values of a mutation that passed; "." and "" mean that no filter was applied."""
 
-_NOT_PASSED = "FILTER is "
+NOT_SOMATIC = re.compile(r"germline|loh\b|post.?transcriptional", re.IGNORECASE)
+"""Matches the status of a mutation, as callers and MAF name it, if it is not somatic."""
+
+_UNLESS = "; --all-filters takes it"
 
 _BASES = re.compile(r"[ACGTURYSWKMBDHVN]+|-")
 
@@ -60,15 +63,20 @@ class Variants:
 
 def not_passed(filters: Sequence[str]) -> str:
     """Return the reason to leave out a mutation that failed these filters."""
-    return f"{_NOT_PASSED}{';'.join(filters)[:60]}, not PASS; --all-filters takes it"
+    return f"FILTER is {';'.join(filters)[:60]}, not PASS{_UNLESS}"
+
+
+def not_somatic(field: str, status: str) -> str:
+    """Return the reason to leave out a mutation that has this status in this field."""
+    return f"{field} is {status[:60]}, not somatic{_UNLESS}"
 
 
 def why_nothing(number: int, things: str, left_out: Sequence[LeftOut]) -> str:
     """Return why no row or record of a file gave a mutation."""
     text = f"none of the {number} {things} can be used"
-    others = [item for item in left_out if not item.reason.startswith(_NOT_PASSED)]
+    others = [item for item in left_out if not item.reason.endswith(_UNLESS)]
     if filtered := len(left_out) - len(others):
-        text += f"; {filtered} did not pass the filters (--all-filters takes them)"
+        text += f"; {filtered} failed filters or are not somatic (--all-filters takes them)"
     return f"{text}; row {others[0].row}: {others[0].reason}" if others else text
 
 

@@ -43,7 +43,8 @@ def read_variants(
     SNVs and indels). A mutation without a row in a sample has no data there: no counts are filled in.
 
     ``tumour_samples`` are names of tumour samples in the files, of which at least one must have each. With
-    ``all_filters``, mutations are used regardless of FILTER. InputError lists everything wrong in all files.
+    ``all_filters``, mutations are used regardless of FILTER and somatic status. InputError lists everything wrong in
+    all files.
     """
     given = [file if isinstance(file, VariantFile) else VariantFile(Path(file)) for file in files]
     if not given:

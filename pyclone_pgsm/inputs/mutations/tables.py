@@ -13,6 +13,7 @@ from pyclone_pgsm.inputs import values
 from pyclone_pgsm.inputs.columns import Style, read_columns
 from pyclone_pgsm.inputs.genome import Build, chromosome, harmonise_build
 from pyclone_pgsm.inputs.mutations.model import (
+    NOT_SOMATIC,
     PASSING_FILTERS,
     TYPES,
     VariantFile,
@@ -20,6 +21,7 @@ from pyclone_pgsm.inputs.mutations.model import (
     allele,
     mutation_ids,
     not_passed,
+    not_somatic,
     why_no_mutation,
     why_nothing,
 )
@@ -56,6 +58,7 @@ MAF = CallTable(
         "alt_counts": ("t_alt_count",),
         "gene": ("hugo_symbol",),
         "filter": ("filter",),
+        "status": ("mutation_status",),
         "build": ("ncbi_build",),
     },
     ("chrom", "pos", "ref", "alt", "sample_id", "ref_counts", "alt_counts"),
@@ -147,6 +150,12 @@ def _rows(table: Table, chosen: Mapping[str, str], all_filters: bool) -> pd.Data
     else:
         sample_ids = np.full(len(table), next(iter(chosen.values())), dtype=object)
     why_not = table.read("filter", lambda text: "" if all_filters else _why_filtered(text), object)
+    if "status" in table and not all_filters:
+        status = table.columns["status"]
+        of_status = status.map(
+            lambda text: not_somatic(status.name, text) if NOT_SOMATIC.search(text) else "", object
+        )
+        why_not = np.where(why_not == "", of_status, why_not)
     matters = (sample_ids != "") & (why_not == "")
     ref = table.read("ref", allele, object, matters=matters)
     alt = table.read("alt", allele, object, matters=matters)

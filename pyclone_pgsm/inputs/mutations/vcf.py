@@ -1,9 +1,10 @@
 """Reader of VCF files, plain or compressed with gzip or bgzip: mutations with read counts.
 
 Only the columns #CHROM, POS, REF, ALT, FILTER and FORMAT of each record are read, those of the chosen samples, and the
-read counts in INFO, if any. Files without sample columns hold one sample, whose reads are in INFO. Multi-allelic
-records are split. Records that failed a filter or lack something (symbolic alleles, missing counts) are left out with
-the reason. Invalid values (a position that is not a number, a count below 0) are errors.
+somatic status and the read counts in INFO, if any. Files without sample columns hold one sample, whose reads are in
+INFO. Multi-allelic records are split. Records that failed a filter, are not somatic or lack something (symbolic
+alleles, missing counts) are left out with the reason. Invalid values (a position that is not a number, a count below 0)
+are errors.
 """
 
 import os
@@ -25,6 +26,7 @@ from pyclone_pgsm.inputs.mutations.counts import (
 )
 from pyclone_pgsm.inputs.mutations.model import COLUMNS as MUTATION_COLUMNS
 from pyclone_pgsm.inputs.mutations.model import (
+    NOT_SOMATIC,
     PASSING_FILTERS,
     TYPES,
     VariantFile,
@@ -32,6 +34,7 @@ from pyclone_pgsm.inputs.mutations.model import (
     allele,
     mutation_id,
     not_passed,
+    not_somatic,
     why_no_mutation,
     why_nothing,
 )
@@ -55,6 +58,8 @@ _POSITION = re.compile(r"[0-9]{1,18}")
 _NO_POSITION = "no position; expected a whole number, 1 or more"
 _GENOTYPE = re.compile(r"[0-9.]*([/|][0-9.]*)*")
 _COUNTS_IN_INFO = re.compile(rf"(?<![^;])({'|'.join(IN_INFO)})=([^;]*)")
+
+_STATUS = re.compile(r"(?<![^;])(SS|STATUS)=([^;]*)")
 
 _BGZIP = re.compile(rb"\x1f\x8b\x08\x04.{8}BC", re.DOTALL)
 _BGZIP_END = bytes.fromhex("1f8b08040000000000ff0600424302001b0003000000000000000000")
@@ -145,6 +150,8 @@ class _Record(NamedTuple):
     filters: list[str]
     info: dict[str, str]
     """The fields `IN_INFO`; empty unless INFO has both."""
+    status: str
+    """Why the record is not somatic according to INFO; "" if it may be."""
     formats: tuple[str, ...]
     samples: list[list[str]]
     """Texts of the ``formats`` in each of the chosen samples; the last ones may be missing."""
@@ -172,9 +179,19 @@ def _record(row: int, fields: Sequence[str], header: Header, places: Sequence[in
         [] if alts in ("", _MISSING) else [alt or _MISSING for alt in alts.split(",")],
         [] if filters in ("", _MISSING) else filters.split(";"),
         counts if len(counts) == len(IN_INFO) else {},
+        _why_not_somatic(info, header),
         () if formats in ("", _MISSING) else keys,
         samples,
     )
+
+
+def _why_not_somatic(info: str, header: Header) -> str:
+    for name, value in _STATUS.findall(info):
+        if name == "SS" and value in header.not_somatic:
+            return not_somatic(name, f"{value} ({header.not_somatic[value]})")
+        if name == "STATUS" and NOT_SOMATIC.search(value):
+            return not_somatic(name, value)
+    return ""
 
 
 @lru_cache(maxsize=1024)
@@ -239,6 +256,8 @@ class _Collected:
         try:
             if failed and not self._all_filters:
                 raise UncountedError(not_passed(failed))
+            if record.status and not self._all_filters:
+                raise UncountedError(record.status)
             chrom, ref, alts = _alleles(record)
         except UncountedError as why:
             self._leave_out(record, str(why), ",".join(record.alts) or _MISSING)
@@ -268,8 +287,11 @@ class _Collected:
 
     def _counts(self, record: _Record, place: int, ref: str, alts: Sequence[str]) -> list[tuple[int, int]]:
         """Return the reads in one sample, from FORMAT or else from INFO."""
+        fields = dict(zip(record.formats, record.samples[place])) if record.samples else {}
+        status = _why_not_somatic(f"SS={fields.get('SS')}", self._header)
+        if status and not self._all_filters:
+            raise UncountedError(status)
         try:
-            fields = dict(zip(record.formats, record.samples[place])) if record.samples else {}
             return scheme_of(record.formats)(ref, alts, fields)
         except UncountedError:
             if not (record.info and self._info_is_of_sample):

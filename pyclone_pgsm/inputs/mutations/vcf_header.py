@@ -17,6 +17,10 @@ _CONTIG = re.compile(r"##contig=<(.*)>")
 _ID, _LENGTH = re.compile(r"(?:^|,)ID=([^,]+)"), re.compile(r"(?:^|,)length=(\d+)", re.IGNORECASE)
 _NAMED_BUILD = re.compile(r"##(?:reference|assembly)=(.*)|##contig=.*[<,]assembly=([^,>]+)")
 
+_STATUS, _VALUE = re.compile("##(INFO|FORMAT)=<ID=SS,"), re.compile(r"(\d)=([^,\"()]*\w)")
+_MAY_BE_SOMATIC = ("somatic", "wildtype", "reference")
+"""Statuses to take: a sample without the mutation has data on it, too."""
+
 
 @dataclass(frozen=True)
 class Header:
@@ -32,6 +36,8 @@ class Header:
     normals: list[str]
     """Samples that ``##normal_sample`` declares."""
     build: Build | None
+    not_somatic: dict[str, str]
+    """Values of the field SS, as described here, of mutations that are not somatic, and what they mean."""
 
 
 def read_header(lines: Iterator[tuple[int, str]], problems: FileProblems) -> Header:
@@ -43,7 +49,7 @@ def read_header(lines: Iterator[tuple[int, str]], problems: FileProblems) -> Hea
         elif line.startswith("#"):
             width, samples = _sample_names(line, number, problems)
             tumours, normals = _declared(meta, "##tumor_sample="), _declared(meta, "##normal_sample=")
-            return Header(number, width, samples, tumours, normals, _build(meta))
+            return Header(number, width, samples, tumours, normals, _build(meta), _not_somatic(meta))
         elif line.strip():
             raise problems.give_up(
                 "records begin without a line of column names; expected is a line that begins with #CHROM",
@@ -76,6 +82,12 @@ def _build(meta: list[str]) -> Build | None:
     by_name = {harmonise_build(found[1] or found[2]) for found in filter(None, map(_NAMED_BUILD.match, meta))}
     builds = by_length or by_name - {None}
     return next(iter(builds)) if len(builds) == 1 else None
+
+
+def _not_somatic(meta: list[str]) -> dict[str, str]:
+    described = [line for line in meta if _STATUS.match(line) and "germline" in line.lower()]
+    meanings = dict(_VALUE.findall(" ".join(described)))
+    return {value: meaning for value, meaning in meanings.items() if meaning.lower() not in _MAY_BE_SOMATIC}
 
 
 def _sample_names(line: str, number: int, problems: FileProblems) -> tuple[int, list[str]]:

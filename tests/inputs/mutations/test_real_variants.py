@@ -31,7 +31,13 @@ def data(name: str) -> Path:
         ("mutect2_multiallelic_tumouronly_pVACtools", {}, 2, 0, ("S-01", 8, 48)),
         ("phylowgs_mutect_tcga", {}, 6, 0, ("TCGA-BJ-A191-01A-11D-A13W-08", 15, 3)),
         ("phylowgs_strelka", {}, 14, 2, ("phylowgs_strelka", 8, 10)),
-        ("phylowgs_vardict", {"tumour_samples": ("c-tumor",)}, 6, 36, ("c-tumor", None, None)),
+        (
+            "phylowgs_vardict",
+            {"tumour_samples": ("c-tumor",), "all_filters": True},
+            42,
+            0,
+            ("c-tumor", None, None),
+        ),
         ("strelka2_somatic_snvs_varcode", {}, 2, 1, ("strelka2_somatic_snvs_varcode", 17, 11)),
         ("strelka_indels_varcode", {}, 20, 0, ("strelka_indels_varcode", 13, 78)),
         ("vcf2maf_test_muse", {}, 98, 336, ("vcf2maf_test_muse", 130, 12)),
@@ -39,7 +45,7 @@ def data(name: str) -> Path:
         ("vcf2maf_test_radia", {}, 95, 0, ("vcf2maf_test_radia", 95, 11)),
         ("vcf2maf_test_sniper", {}, 107, 63, ("vcf2maf_test_sniper", 3, 4)),
         ("vcf2maf_test_strelka", {}, 240, 0, ("vcf2maf_test_strelka", 0, 57)),
-        ("vcf2maf_test_varscan", {}, 499, 1, ("vcf2maf_test_varscan", 56, 35)),
+        ("vcf2maf_test_varscan", {}, 31, 469, ("vcf2maf_test_varscan", None, None)),
     ],
 )
 def test_vcf(
@@ -54,7 +60,7 @@ def test_vcf(
 
 
 def test_varscan_left_out() -> None:
-    (left_out,) = read(data("vcf/vcf2maf_test_varscan.vcf")).left_out
+    (left_out,) = read(data("vcf/vcf2maf_test_varscan.vcf"), all_filters=True).left_out
     assert left_out.row == 110
     assert left_out.reason == "the allele 'A/T' is no sequence of bases"
 

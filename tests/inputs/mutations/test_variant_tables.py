@@ -85,6 +85,25 @@ def test_maf_filters_and_missing_counts(tmp_path: Path) -> None:
     assert "row 8, column Start_Position: 'x': not a number" in message(path, all_filters=True)
 
 
+def test_maf_rows_that_are_not_somatic(tmp_path: Path) -> None:
+    statuses = (
+        "Somatic",
+        "GERMLINE",
+        "LOH",
+        "Post-transcriptional modification",
+        "Unknown",
+        "None",
+        "",
+        "NA",
+    )
+    rows = [maf_row(pos=str(pos)) + f"\t{status}" for pos, status in enumerate(statuses, start=1)]
+    path = write(tmp_path, maf(*rows).replace(MAF, f"{MAF}\tMutation_Status"), "x.maf")
+    variants = read(path)
+    assert variants.table["pos"].tolist() == [1, 5, 6, 7, 8]
+    assert variants.left_out[0].reason == "Mutation_Status is GERMLINE, not somatic; --all-filters takes it"
+    assert len(read(path, all_filters=True).table) == 8
+
+
 def test_maf_named_tumor_is_named_after_the_file(tmp_path: Path) -> None:
     path = write(tmp_path, gzip.compress(maf(maf_row(sample="TUMOR")).encode()), "S7.maf.gz")
     assert counts(read(path)) == [("S7", "17:7577120:C:T", 30, 10)]
@@ -102,7 +121,7 @@ def test_maf_without_counts(tmp_path: Path) -> None:
 def test_maf_of_which_no_row_has_counts(tmp_path: Path) -> None:
     path = write(tmp_path, maf(maf_row(ref_count="."), maf_row(pos="9", filter="x", alt_count=".")), "x.maf")
     assert message(path) == (
-        "x.maf, row 2: none of the 2 rows can be used; 1 did not pass the filters (--all-filters takes them); "
+        "x.maf, row 2: none of the 2 rows can be used; 1 failed filters or are not somatic (--all-filters takes them); "
         "row 3: t_ref_count has no value"
     )
 

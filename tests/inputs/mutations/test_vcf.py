@@ -191,6 +191,33 @@ def test_only_what_passes(tmp_path: Path) -> None:
     assert read(path).unfiltered == []
 
 
+def test_only_what_is_somatic(tmp_path: Path) -> None:
+    meta = ('##INFO=<ID=SS,Number=1,Description="0=Reference,1=Germline,2=Somatic,3=LOH, or 5=Unknown)">',)
+    infos = (
+        "SS=1",
+        "SS=2",
+        "SS=3;STATUS=",
+        "SSC=1;SS=5",
+        "SS=.",
+        "STATUS=LikelyLOH",
+        "STATUS=LikelySomatic",
+        "DP=1",
+    )
+    records = [GOOD.replace("100", str(pos)).replace("DP=9", info) for pos, info in enumerate(infos, start=1)]
+    records.append(record("AD:SS", "30,10:0", "20,5:1", pos=9))
+    text = vcf(*(f"{each}\t9,1" for each in records[:-1]), records[-1], names=("T", "U"), meta=meta)
+    path = write(tmp_path, text)
+    found = read(path, tumour_samples=("T", "U"))
+    assert found.table["pos"].tolist() == [2, 2, 5, 5, 7, 7, 8, 8, 9]
+    assert [(item.mutation_id[:3], item.sample_id, item.reason.split(",")[0]) for item in found.left_out] == [
+        ("1:1", "", "SS is 1 (Germline)"), ("1:3", "", "SS is 3 (LOH)"), ("1:4", "", "SS is 5 (Unknown)"),
+        ("1:6", "", "STATUS is LikelyLOH"), ("1:9", "U", "SS is 1 (Germline)"),
+    ]  # fmt: skip
+    assert len(read(path, tumour_samples=("T", "U"), all_filters=True).table) == 18
+    undescribed = write(tmp_path, text.replace(meta[0], "##INFO=<ID=SS,Number=1>"))
+    assert len(read(undescribed, tumour_samples=("T",)).table) == 8
+
+
 def test_a_file_without_filters_is_taken_and_told(tmp_path: Path) -> None:
     path = write(tmp_path, vcf(record("AD", "30,10", filters=".")))
     assert read(path).unfiltered == [str(path)]
@@ -341,11 +368,11 @@ def test_all_faults_are_told_in_order(tmp_path: Path) -> None:
         (vcf(names=("", "T")), "t.vcf, row 2: a sample column without a name"),
         (
             vcf(record("AD", "3,4", filters="weak"), record("AD", "3,4", filters="weak")),
-            "t.vcf, row 2: none of the 2 records can be used; 2 did not pass the filters (--all-filters takes them)",
+            "none of the 2 records can be used; 2 failed filters or are not somatic (--all-filters takes them)",
         ),
         (
             vcf(record("AD", "3,4", filters="weak"), record("DP", "3")),
-            "none of the 2 records can be used; 1 did not pass the filters (--all-filters takes them); row 4: no read",
+            "none of the 2 records can be used; 1 failed filters or are not somatic (--all-filters takes them); row 4",
         ),
     ],
 )
