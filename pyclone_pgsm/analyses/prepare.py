@@ -118,6 +118,7 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
         left_out=[*variants.left_out, *segments.left_out, *left_out],
         notes=[
             *(f"{file}: no filters were applied; all records are taken" for file in variants.unfiltered),
+            *(f"{given}: sample {name!r} of {file}" for file, given, name in variants.renamed),
             *notes,
             *segments.describe(),
         ],

@@ -58,6 +58,8 @@ class Variants:
     """Files with a place for filter results, but without a result in any record."""
     names: list[str] = field(default_factory=list)
     """All samples of the files, including normal ones, by their names in the files."""
+    renamed: list[tuple[str, str, str]] = field(default_factory=list)
+    """Samples to which the user gave another name than the file does: the file, this name and that in the file."""
     warnings: list[str] = field(default_factory=list)
 
 

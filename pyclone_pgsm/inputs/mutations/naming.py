@@ -1,7 +1,7 @@
 """Tumour samples of a file, and their names. They are never guessed from the order of columns."""
 
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from pyclone_pgsm.inputs.mutations.model import VariantFile
 from pyclone_pgsm.inputs.problems import CONTROL, FileProblems, listed
@@ -77,6 +77,21 @@ def _tumours(
 
 def _not_normal(names: Sequence[str], normals: Sequence[str]) -> list[str]:
     return [name for name in names if name not in normals and not _NORMAL.fullmatch(name)]
+
+
+def renamed_samples(
+    file: VariantFile, tumour_samples: Sequence[str], chosen: Mapping[str, str]
+) -> list[tuple[str, str, str]]:
+    """Return the file, the name given and the name in the file of samples for which the user named only the former."""
+    return [
+        (str(file.path), given, name)
+        for name, given in chosen.items()
+        if given in file.samples
+        and file.samples[given] is None
+        and given != name
+        and name.upper() not in ROLES
+        and name not in tumour_samples
+    ]
 
 
 def further_samples(

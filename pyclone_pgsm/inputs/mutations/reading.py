@@ -60,6 +60,7 @@ def read_variants(
     unnamed = [str(file.path) for file in given if not file.samples]
     _check_alleles(read, problems_of)
     _check_names(read, unnamed, problems_of)
+    _check_exchanged(read, problems_of)
     raise_any(*found)
     table = _table(read)
     _check_counts(table, unnamed, problems_of)
@@ -126,6 +127,18 @@ def _check_names(
                 )
 
 
+def _check_exchanged(read: Mapping[str, Variants], problems_of: Mapping[str, FileProblems]) -> None:
+    """Note files given for one sample of the tumour that say that they are of another."""
+    samples = {sample for of in read.values() for sample in of.table["sample_id"].cat.categories}
+    for file, given, name in (each for of in read.values() for each in of.renamed):
+        if name in samples:
+            problems_of[file].add(
+                f"given for the sample {given!r}, but these are mutations of {name!r}, another sample of this tumour. "
+                f"If they are of {given!r}, name {name!r} with `tumour_sample`, or in a column tumour_sample of the "
+                "sample sheet"
+            )
+
+
 def _check_counts(
     table: pd.DataFrame, unnamed: Sequence[str], problems_of: Mapping[str, FileProblems]
 ) -> None:
@@ -172,5 +185,6 @@ def _put_together(table: pd.DataFrame, read: Mapping[str, Variants], names: list
         builds={file: build for part in parts for file, build in part.builds.items()},
         unfiltered=[file for part in parts for file in part.unfiltered],
         names=names,
+        renamed=[each for part in parts for each in part.renamed],
         warnings=[warning for part in parts for warning in part.warnings],
     )

@@ -25,7 +25,7 @@ from pyclone_pgsm.inputs.mutations.model import (
     why_no_mutation,
     why_nothing,
 )
-from pyclone_pgsm.inputs.mutations.naming import choose_samples
+from pyclone_pgsm.inputs.mutations.naming import choose_samples, renamed_samples
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.problems import FileProblems, raise_any
 from pyclone_pgsm.inputs.read_counts.layout import GENE_NAMES
@@ -122,6 +122,7 @@ def read_table(
         builds={problems.file: build} if build else {},
         unfiltered=[problems.file] if "filter" in table and no_filter else [],
         names=names,
+        renamed=renamed_samples(file, tumour_samples, chosen) if names else [],
     )
 
 

@@ -38,7 +38,7 @@ from pyclone_pgsm.inputs.mutations.model import (
     why_no_mutation,
     why_nothing,
 )
-from pyclone_pgsm.inputs.mutations.naming import choose_samples, further_samples
+from pyclone_pgsm.inputs.mutations.naming import choose_samples, further_samples, renamed_samples
 from pyclone_pgsm.inputs.mutations.vcf_header import (
     COLUMNS,
     FIXED,
@@ -90,6 +90,7 @@ def read_vcf(
         builds={problems.file: header.build} if header.build else {},
         unfiltered=[] if collected.any_filter else [problems.file],
         names=header.samples,
+        renamed=renamed_samples(file, tumour_samples, chosen) if header.samples else [],
         warnings=further_samples(file, tumour_samples, header.samples, chosen, header.normals),
     )
 

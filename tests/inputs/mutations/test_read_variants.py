@@ -91,6 +91,22 @@ def test_two_files_that_may_be_of_two_samples(
     assert {row[0] for row in counts(read(*(VariantFile(path, {"S": None}) for path in paths)))} == {"S"}
 
 
+def test_files_given_for_another_sample(tmp_path: Path) -> None:
+    first = write(tmp_path, vcf(record("AD", "30,10"), names=("R1",)), "a.vcf")
+    second = write(tmp_path, vcf(record("AD", "40,4"), names=("R2",)), "b.vcf")
+    assert read(VariantFile(first, {"S": None}), second).renamed == [(str(first), "S", "R1")]
+    exchanged = [VariantFile(first, {"R2": None}), VariantFile(second, {"R1": None})]
+    with pytest.raises(InputError) as caught:
+        read(*exchanged)
+    assert [problem.message[:69] for problem in caught.value.problems] == [
+        "given for the sample 'R2', but these are mutations of 'R1', another s",
+        "given for the sample 'R1', but these are mutations of 'R2', another s",
+    ]
+    assert read(*exchanged, tumour_samples=("R1", "R2")).renamed == []
+    named = [VariantFile(first, {"R2": "R1"}), VariantFile(second, {"R1": "R2"})]
+    assert counts(read(*named))[0] == ("R2", "1:100:A:C", 30, 10)
+
+
 def test_faults_of_all_files_are_told(tmp_path: Path) -> None:
     first = write(tmp_path, vcf(record("AD", "30,x")), "a.vcf")
     second = write(tmp_path, PLAIN + "1\tp\tA\tC\tS2\t3\t4\n", "b.tsv")
