@@ -6,7 +6,7 @@ from pathlib import Path
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.exports.answer import Answer, ExportOptions
 from pyclone_pgsm.inputs.genome import chromosome
-from pyclone_pgsm.inputs.mutations.model import VariantFile, allele, mutation_id
+from pyclone_pgsm.inputs.mutations.model import VariantFile, allele, mutation_id, trimmed
 from pyclone_pgsm.inputs.mutations.naming import choose_samples
 from pyclone_pgsm.inputs.problems import FileProblems, raise_any
 
@@ -63,7 +63,7 @@ class Mutations:
                 continue
             harmonised = chromosome(chrom)
             if ref or alt:
-                self._by_alleles[mutation_id(harmonised, pos, allele(ref), allele(alt))] = t
+                self._by_alleles[_trimmed_id(harmonised, pos, allele(ref), allele(alt))] = t
                 continue
             place = f"{harmonised}:{pos}"
             is_second = place in self._by_place
@@ -73,11 +73,19 @@ class Mutations:
         """Return the index of a mutation in the result, or None."""
         try:
             harmonised = chromosome(chrom)
-            name = mutation_id(harmonised, pos, allele(ref), allele(alt))
+            fields = harmonised, pos, allele(ref), allele(alt)
         except ValueError:
             return None
-        for table in (self._by_alleles, self._by_id):
+        for table, name in ((self._by_alleles, _trimmed_id(*fields)), (self._by_id, mutation_id(*fields))):
             if name in table:
                 return table[name]
         found = self._by_place.get(f"{harmonised}:{pos}", -1)
         return found if found >= 0 else None
+
+
+def _trimmed_id(chrom: str, pos: str, ref: str, alt: str) -> str:
+    return (
+        mutation_id(chrom, *trimmed(int(pos), ref, alt))
+        if pos.isdecimal()
+        else mutation_id(chrom, pos, ref, alt)
+    )

@@ -6,6 +6,8 @@ import csv
 import json
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -18,6 +20,7 @@ from pyclone_pgsm.cli import handover
 from pyclone_pgsm.errors import InputError, OutputError, UsageError
 from pyclone_pgsm.exports import FORMATS, Answer, ExportOptions, export
 from pyclone_pgsm.exports.answer import complete
+from pyclone_pgsm.exports.source import Mutations
 from pyclone_pgsm.inputs.observations import PLACEHOLDERS
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.results import Result, open_trace
@@ -621,3 +624,9 @@ def test_score_command(result: Result, tmp_path: Path) -> None:
     assert float(scores["v_measure"]) == float(scores["coverage"]) == float(scores["dream_1b"]) == 1.0
     assert float(scores["rmse"]) < 1e-9
     assert float(scores["dream_2a"]) == pytest.approx(1.0)
+
+
+def test_alleles_of_the_source_are_trimmed() -> None:
+    of = {"chrom": ["1"], "pos": ["101"], "ref": ["A"], "alt": ["T"]}
+    answer: Any = SimpleNamespace(observations=SimpleNamespace(mutation_ids=["m"]), annotation=of.__getitem__)
+    assert Mutations(answer).find("chr1", "100", "GAC", "GTC") == 0

@@ -1,9 +1,10 @@
 """Input and result of the readers of mutation calls."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from itertools import takewhile
 from pathlib import Path
 
 import pandas as pd
@@ -103,6 +104,22 @@ def allele(text: str) -> str:
     if bases == "TRUE":
         raise ValueError("expected the bases of an allele; did R take the base T for TRUE?")
     return bases if _BASES.fullmatch(bases) else text
+
+
+def trimmed(pos: int, ref: str, alt: str) -> tuple[int, str, str]:
+    """Return a mutation without the bases that both alleles have at their end, then at their beginning.
+
+    Each allele keeps at least one base: the last alternate allele of ``100 CAA C,CA`` is ``100 CA C``.
+    """
+    shorter = min(len(ref), len(alt)) - 1
+    end = min(_num_shared(reversed(ref), reversed(alt)), shorter)
+    ref, alt = ref[: len(ref) - end], alt[: len(alt) - end]
+    start = min(_num_shared(ref, alt), shorter - end)
+    return pos + start, ref[start:], alt[start:]
+
+
+def _num_shared(first: Iterable[str], second: Iterable[str]) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, second)))
 
 
 @lru_cache(maxsize=4096)

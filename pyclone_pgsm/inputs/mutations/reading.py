@@ -186,5 +186,18 @@ def _put_together(table: pd.DataFrame, read: Mapping[str, Variants], names: list
         unfiltered=[file for part in parts for file in part.unfiltered],
         names=names,
         renamed=[each for part in parts for each in part.renamed],
-        warnings=[warning for part in parts for warning in part.warnings],
+        warnings=[*(warning for part in parts for warning in part.warnings), *_indels_of_two_forms(table)],
     )
+
+
+def _indels_of_two_forms(table: pd.DataFrame) -> list[str]:
+    """Return a warning if some files write insertions and deletions as MAF does, and others as VCF does."""
+    is_maf = table["ref"].eq("-") | table["alt"].eq("-")
+    is_vcf = (table["ref"].str.len() != table["alt"].str.len()) & ~is_maf
+    if not (is_maf.any() and is_vcf.any()):
+        return []
+    of_maf, of_vcf = (str(table["file"][form].iat[0]) for form in (is_maf, is_vcf))
+    return [
+        f"{of_maf} writes insertions and deletions with '-' as in MAF, {of_vcf} with a base before them as in VCF: "
+        "those of one are not found in the other, and have no data there; give all files in one of the two forms"
+    ]

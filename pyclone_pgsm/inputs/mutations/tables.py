@@ -22,6 +22,7 @@ from pyclone_pgsm.inputs.mutations.model import (
     mutation_ids,
     not_passed,
     not_somatic,
+    trimmed,
     why_no_mutation,
     why_nothing,
 )
@@ -114,6 +115,9 @@ def read_table(
     if not used.any():
         raise problems.give_up(why_nothing(len(rows), "rows", left_out), table.header_line)
     kept = rows[used].drop(columns="why_not").reset_index(drop=True)
+    if "ref" in table:
+        place = ["pos", *_ALLELES]
+        kept[place] = [trimmed(*each) for each in kept[place].itertuples(index=False)]
     build = _build(table.distinct("build"))
     no_filter = all(text in PASSING_FILTERS - {"PASS"} for text in table.distinct("filter"))
     return Variants(

@@ -35,6 +35,7 @@ from pyclone_pgsm.inputs.mutations.model import (
     mutation_id,
     not_passed,
     not_somatic,
+    trimmed,
     why_no_mutation,
     why_nothing,
 )
@@ -282,7 +283,7 @@ class _Collected:
                 continue
             for alt, of_alleles, reason in zip(alts, counts, why_not):
                 if not reason:
-                    values = (record.row, chrom, record.pos, ref, alt, "", sample_id, *of_alleles)
+                    values = (record.row, chrom, *trimmed(record.pos, ref, alt), "", sample_id, *of_alleles)
                     for column, value in zip(self._columns.values(), values):
                         column.append(value)
 

@@ -15,6 +15,7 @@ from variant_files import counts, record, vcf
 
 from pyclone_pgsm.errors import InputError, PycloneError
 from pyclone_pgsm.inputs.mutations import Variants, read_variants
+from pyclone_pgsm.inputs.mutations.model import trimmed
 
 VCF = vcf(
     record("GT:AD:DP", "0/0:50,0:50", "0/1:30,10:40"),
@@ -104,6 +105,16 @@ reads = st.one_of(st.integers(0, 200), st.integers(0, 2**53 - 1))
 alleles = st.text("ACGT", min_size=1, max_size=3)
 
 
+def trimmed_once(rows: list[Any]) -> list[Any]:
+    """The rows with alleles trimmed, of which the first of each mutation and sample stays."""
+    found: dict[Any, Any] = {}
+    for sample, name, *reads_of in rows:
+        chrom, pos, ref, alt = name.split(":")
+        key = sample, ":".join(map(str, (chrom, *trimmed(int(pos), ref, alt))))
+        found.setdefault(key, (*key, *reads_of))
+    return list(found.values())
+
+
 @settings(max_examples=80, deadline=None)
 @given(
     st.lists(names, min_size=1, max_size=4, unique=True),
@@ -139,7 +150,9 @@ def test_round_trip(
     content = vcf(*records, names=tuple(samples), meta=meta).replace("\n", line_end).encode()
     found = counts(read_content(gzip.compress(content, mtime=0) if packed else content))
     named_by_role = {name for name in samples if name.upper() in ("TUMOR", "TUMOUR", "DNA_TUMOR")}
-    assert found == [("f" if name in named_by_role else name, *rest) for name, *rest in expected]
+    assert found == trimmed_once(
+        [("f" if name in named_by_role else name, *rest) for name, *rest in expected]
+    )
 
 
 def counted_by_htslib(path: Path, tumour: str) -> list[tuple[str, str, int, int]]:
@@ -187,7 +200,7 @@ def test_the_counts_are_those_that_htslib_reads(rows: list[Any], packed: bool) -
         if packed:
             pysam.tabix_compress(str(path), str(path.with_suffix(".gz")))
             path = path.with_suffix(".gz")
-        assert counts(read_variants([path])) == counted_by_htslib(path, "T")
+        assert counts(read_variants([path])) == trimmed_once(counted_by_htslib(path, "T"))
 
 
 def test_the_edits_find_what_they_should() -> None:

@@ -91,6 +91,25 @@ def test_two_files_that_may_be_of_two_samples(
     assert {row[0] for row in counts(read(*(VariantFile(path, {"S": None}) for path in paths)))} == {"S"}
 
 
+def test_alleles_are_trimmed(tmp_path: Path) -> None:
+    alleles = {
+        ("CAA", "C,CA"): "9,1,2",
+        ("GAC", "GTC"): "9,3",
+        ("TAT", "TATAT"): "9,4",
+        ("ACG", "TCG"): "9,5",
+    }
+    records = (record("AD", reads, ref=ref, alt=alt) for (ref, alt), reads in alleles.items())
+    path = write(tmp_path, vcf(*records))
+    assert [name for _, name, *_ in counts(read(path))] == [
+        "1:100:CAA:C", "1:100:CA:C", "1:101:A:T", "1:100:T:TAT", "1:100:A:T",
+    ]  # fmt: skip
+    table = write(tmp_path, PLAIN + "1\t100\tGAC\tGTC\tS2\t3\t4\n1\t200\tGG\t-\tS2\t3\t4\n", "b.tsv")
+    both = read(path, table)
+    assert counts(both)[-2:] == [("S2", "1:101:A:T", 3, 4), ("S2", "1:200:GG:-", 3, 4)]
+    assert "with '-' as in MAF" in both.warnings[0]
+    assert read(path).warnings == read(table).warnings == []
+
+
 def test_files_given_for_another_sample(tmp_path: Path) -> None:
     first = write(tmp_path, vcf(record("AD", "30,10"), names=("R1",)), "a.vcf")
     second = write(tmp_path, vcf(record("AD", "40,4"), names=("R2",)), "b.vcf")
