@@ -1,6 +1,6 @@
 """Preparing a matrix for clustering: names, scale, and default settings and options."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -46,11 +46,26 @@ def as_numbers(what: str, X: ArrayLike) -> NDArray[np.float64]:
     refuse_masked(what, X)
     try:
         values = np.asarray(X)
+        if values.dtype.kind in "OU":
+            _check_objects(np.asarray(X, object), getattr(X, "columns", None))
         if values.dtype.kind not in "biufO":
             raise TypeError(NO_NUMBERS.format(values.dtype))
         return np.require(values, np.float64, ["C", "W"])
     except (TypeError, ValueError, OverflowError) as problem:
         raise UsageError(f"{what} must be a matrix of numbers: {problem}") from None
+
+
+def _check_objects(values: NDArray[Any], names: Sequence[Any] | None) -> None:
+    """Raise TypeError for the first object that is not a number, or if there is one instead of a matrix."""
+    if values.ndim == 0:
+        advice = "; make it dense with its method toarray" if hasattr(values.item(), "toarray") else ""
+        raise TypeError(f"this is of type {type(values.item()).__name__}{advice}")
+    for (row, column), value in np.ndenumerate(values) if values.ndim == 2 else ():
+        try:
+            np.float64(value)
+        except (TypeError, ValueError, OverflowError):
+            where = f"row {row}, column {column if names is None else names[column]} (counted from 0)"
+            raise TypeError(f"{where}: {value!r:.60}: must be a finite number") from None
 
 
 def as_matrix(X: ArrayLike) -> DataMatrix:

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 from scipy.special import logsumexp
 from small_runs import matrix
 
@@ -183,7 +184,19 @@ def test_start():
     [
         ([1.0, 2.0], "the data must be a matrix of rows by columns, not of shape (2,)"),
         (np.empty((0, 3)), "the data must be a matrix of rows by columns, not of shape (0, 3)"),
-        ([["a", "b"]], "the data must be a matrix of numbers: "),
+        (
+            [[1.0, "b"]],
+            "the data must be a matrix of numbers: row 0, column 1 (counted from 0): 'b': must be a",
+        ),
+        (
+            pd.DataFrame({"a": [1, 2], "c": pd.array([1, None], "Int64")}),
+            "the data must be a matrix of numbers: row 1, column c (counted from 0): <NA>: must be a finite number",
+        ),
+        (
+            csr_array(np.eye(2)),
+            "the data must be a matrix of numbers: this is of type csr_array; make it dense with its method toarray",
+        ),
+        ({"a": [1, 2]}, "the data must be a matrix of numbers: this is of type dict"),
         ([[1.0], [1.0, 2.0]], "the data must be a matrix of numbers: "),
         (None, "the data must be a matrix"),
         (
@@ -193,7 +206,7 @@ def test_start():
         ),
         (pd.DataFrame({"a": [1 + 1j]}), "the data must be a matrix of numbers: an array of complex128"),
         (np.array([["2024-01-01"]], "M8[D]"), "the data must be a matrix of numbers: an array of datetime64"),
-        ([[10**400]], "the data must be a matrix of numbers: "),
+        ([[10**400]], "the data must be a matrix of numbers: row 0, column 0 (counted from 0): 1000"),
     ],
 )
 def test_no_matrix(data, message):
