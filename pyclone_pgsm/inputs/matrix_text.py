@@ -4,8 +4,9 @@ What a file does not state is inferred from its first two lines. Files that can 
 
 * The separator is the first of tab, semicolon and comma that splits both lines into equally many fields, else any
   amount of white space. A table without separators has one column.
-* The first line is a header if a field after the first is not a number. Lines above it that begin with "#" are
-  comments.
+* True and False, in any case, are 1 and 0.
+* The first line is a header if a field after the first is not a number. True and False are names there unless one of
+  them is below. Lines above it that begin with "#" are comments.
 * Row names are in the first column if its header is empty or typical of an id, if the header is one field short (as R
   writes it; not with commas, which may be decimal), or if all its texts are words.
 """
@@ -41,6 +42,7 @@ _UNCLEAR = (
     "above the values"
 )
 
+_BOOLEANS = {"true": 1.0, "false": 0.0}
 _ID_NAME = re.compile(r"|id|index|unnamed: 0|row[._ ]?names?|__index_level_0__|.*_id", re.IGNORECASE)
 
 TABLE = "a table of numbers as text, NPY or Parquet"
@@ -158,12 +160,16 @@ def _header(
     second = first_rows[1] if len(first_rows) > 1 else [""]
     if id_column in first:
         return first
-    if not all(map(_is_value, first[1:] or first)):
-        numbers = [text for text in first if text and _is_value(text)]
+    is_value = [
+        _is_boolean(below) if _is_boolean(text) else _is_value(text)
+        for text, below in itertools.zip_longest(first, second[: len(first)], fillvalue="")
+    ]
+    if not all(is_value[1:] or is_value):
+        numbers = [text for text, is_number in zip(first, is_value) if text and is_number]
         if numbers and not _is_count(numbers):
             raise problems.give_up(_MIXED, line)
         return first
-    if first[0] and _is_value(first[0]):
+    if first[0] and is_value[0]:
         if len(first) > 1 and _is_count(first) and (len(first) > 2 or any("." in text for text in second)):
             raise problems.give_up(_UNCLEAR, line)
         return None
@@ -177,12 +183,18 @@ def _header(
 
 
 def _is_value(text: str) -> bool:
-    """Whether a text is a number, possibly missing or infinite."""
+    """Whether a text is a number, possibly missing or infinite, or True or False."""
+    if _is_boolean(text):
+        return True
     try:
         finite_number(text.strip(), EXPECTED)
     except ValueError as fault:
         return not str(fault).startswith("not a number")
     return True
+
+
+def _is_boolean(text: str) -> bool:
+    return text.strip().lower() in _BOOLEANS
 
 
 def _is_row_name(text: str) -> bool:
@@ -237,6 +249,8 @@ class _Numbers:
         self.size += len(texts)
 
     def _read(self, text: str, row: int) -> float:
+        if _is_boolean(text):
+            return _BOOLEANS[text.lower()]
         try:
             number = finite_number(text, EXPECTED)
             if np.isfinite(number):

@@ -96,6 +96,11 @@ def test_every_way_to_write_a_table(
         ("id,5,6\n7,8,9\n", ["5", "6"], ["7"], [[8, 9]]),
         ("what,x\nu,5\nv,6\n", ["x"], ["u", "v"], [[5], [6]]),
         ("idle,x\n7,5\n", ["idle", "x"], ["1"], [[7, 5]]),
+        # True and False
+        ("x,y\nTrue,1.5\nFalse,2\n", ["x", "y"], ["1", "2"], [[1, 1.5], [0, 2]]),
+        ("TRUE\tfalse\nFALSE\ttrue\n", ["x1", "x2"], ["1", "2"], [[1, 0], [0, 1]]),
+        ("what,x\nu,True\nv,0\n", ["x"], ["u", "v"], [[1], [0]]),
+        ("what,False,True\nu,0.2,0.8\n", ["False", "True"], ["u"], [[0.2, 0.8]]),
         # without a header
         ("u,0.5,2\nv,1,3\n", ["x1", "x2"], ["u", "v"], [[0.5, 2], [1, 3]]),
         ("u,1,0,1\nv,1,1,1\n", ["x1", "x2", "x3"], ["u", "v"], [[1, 0, 1], [1, 1, 1]]),
