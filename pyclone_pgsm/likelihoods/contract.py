@@ -42,7 +42,8 @@ Four more methods are called from Python only, and are also optional:
     :class:`~pyclone_pgsm.errors.DataValueError` for a value of the data that the likelihood does not allow, and
     :class:`~pyclone_pgsm.errors.UsageError` for a parameter that it does not allow.
 ``cluster_parameters(self, stat)``
-    Posterior of the block's parameters: a dict of arrays, by name.
+    Posterior of the block's parameters: a dict of arrays, by name, of the same shapes for all blocks. ``NAME_sd`` is
+    the posterior standard deviation of ``NAME``.
 ``choices(cls, data, **given)``
     Class method: the parameters of ``from_data`` that can be inferred with the partition, given the others: a dict that
     maps each name to the values and their prior (a :class:`~pyclone_pgsm.likelihoods.choice.Choice`). A parameter is
@@ -76,6 +77,8 @@ METHODS: dict[str, tuple[str, ...]] = {
     "log_predictives": ("self", "stats", "slots", "i", "negligible", "out"),
     "kind": ("self", "i"),
 }
+SD = "_sd"
+"""Ending of the names of posterior standard deviations in ``cluster_parameters``."""
 OPTIONAL_METHODS: dict[str, tuple[str, ...]] = {"log_predictive_new": ("self", "stat", "x")}
 
 

@@ -3,19 +3,23 @@
 import math
 import re
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import PycloneError, UsageError
+from pyclone_pgsm.likelihoods.contract import SD
 from pyclone_pgsm.likelihoods.registry import BUILT_IN, file_of
 
 TRIED = 5  # number of observations with which the methods of a likelihood are tried
 LARGEST_TRIED = 10_000_000  # largest length of a statistic with which they are tried
 LONGEST = 240  # largest number of characters of a cause
+
+Shapes = dict[str, tuple[int, ...]]
 
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 _PLACE = re.compile(r'File "([^"]+)", line (\d+)')
@@ -94,7 +98,7 @@ def _shortened(text: str) -> str:
 def check_answers(spec: str, likelihood: Any, num_observations: int) -> None:
     """Try the methods of a plugin likelihood with a few observations, as plain Python.
 
-    The UsageError for an invalid size or number names the likelihood, the method and the observation.
+    The UsageError for an invalid answer names the likelihood, the method and, for a number, the observation.
     """
     with blamed(spec):
         size = likelihood.stat_size()
@@ -105,6 +109,7 @@ def check_answers(spec: str, likelihood: Any, num_observations: int) -> None:
     if size > LARGEST_TRIED:  # whether it fits in memory is checked elsewhere
         return
     stat = np.zeros(int(size))
+    shapes: Shapes = {}
     for i in np.unique(np.linspace(0, num_observations - 1, TRIED).astype(np.int64)).tolist():
         try:
             with np.errstate(all="ignore"):
@@ -126,3 +131,35 @@ def check_answers(spec: str, likelihood: Any, num_observations: int) -> None:
                     f"`likelihood` {spec!r}: {method} returned {answer!r} for observation {i} (counted from 0); "
                     "it must return the log of a density"
                 )
+        if hasattr(likelihood, "cluster_parameters"):
+            with blamed(spec):
+                shapes = checked_shapes(
+                    likelihood, stat, shapes, lambda text: UsageError(f"`likelihood` {spec!r}: {text}")
+                )
+
+
+def checked_shapes(
+    likelihood: Any, stat: NDArray[np.float64], others: Shapes, fault: Callable[[str], Exception]
+) -> Shapes:
+    """Return the shapes of a block's ``cluster_parameters``.
+
+    If these are no arrays by name, or differ from those of other blocks (empty if there are none yet), raise the
+    exception that `fault` makes of the description.
+    """
+    with np.errstate(all="ignore"):
+        parameters = likelihood.cluster_parameters(stat)
+    if not isinstance(parameters, dict):
+        raise fault(f"cluster_parameters returned {parameters!r:.60}; it must return a dict of arrays")
+    shapes = {}
+    for name, values in parameters.items():
+        try:
+            shapes[name] = np.asarray(values, np.float64).shape
+        except (TypeError, ValueError):
+            raise fault(
+                f"cluster_parameters returned {values!r:.60} as {name}; it must be an array of numbers"
+            ) from None
+        if name.removesuffix(SD) not in parameters:
+            raise fault(f"cluster_parameters returned {name} without {name.removesuffix(SD)}")
+    if others and shapes != others:
+        raise fault(f"cluster_parameters returned arrays of the shapes {shapes}, of another block {others}")
+    return shapes

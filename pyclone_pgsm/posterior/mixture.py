@@ -14,9 +14,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.problems import count
+from pyclone_pgsm.likelihoods.contract import SD
 from pyclone_pgsm.posterior.rows import build_blocks
-
-SD = "_sd"
 
 
 @dataclass(frozen=True)

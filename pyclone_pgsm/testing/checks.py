@@ -19,6 +19,7 @@ kind               observations that share their ``kind`` have the same predicti
 negligible         a predictive above ``negligible`` is exact, and one below it stays below
 log_predictives    gives the same as predicting block by block
 new observations   ``log_predictive_new`` is the predictive with all factors, ``log_constant`` the log of those left out
+parameters         ``cluster_parameters`` are arrays of the same names and shapes for all blocks
 compiled           compiled code gives the same as plain Python
 posterior          chains leave the posterior, enumerated over all partitions, invariant
 shared             the likelihood's own arrays, which chains in several threads share, are never written to
@@ -39,6 +40,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.likelihoods.contract import register
+from pyclone_pgsm.likelihoods.foreign import Shapes, checked_shapes
 from pyclone_pgsm.likelihoods.model import FixedModel
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.sampling.chain import advance, start_chain
@@ -244,6 +246,13 @@ def check_new_observations(it: Examination) -> None:
     it.must_be_equal(f"all {it.T} observations", "log_constant", constant, name, total, scale)
 
 
+def check_parameters(it: Examination) -> None:
+    shapes: Shapes = {}
+    for block in it.blocks if hasattr(it.likelihood, "cluster_parameters") else ():
+        with it.blamed_for(f"block {show(block)}") as fault:
+            shapes = checked_shapes(it.likelihood, it.statistic(block), shapes, fault)
+
+
 def check_compiled(it: Examination) -> None:
     try:
         compare_answers(it)
@@ -335,6 +344,7 @@ PROPERTIES: dict[str, Callable[[Examination], None]] = {
     "negligible": check_negligible,
     "log_predictives": check_log_predictives,
     "new observations": check_new_observations,
+    "parameters": check_parameters,
     "compiled": check_compiled,
     "posterior": check_posterior,
     "shared": check_shared,

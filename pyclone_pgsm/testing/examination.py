@@ -3,7 +3,9 @@
 See :mod:`pyclone_pgsm.testing.checks`.
 """
 
-from collections.abc import Callable, Sequence
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from itertools import chain, combinations
 from typing import Any
@@ -12,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.jit.compiling import compiled_for
+from pyclone_pgsm.likelihoods.foreign import cause
 
 ENUMERATED = 6  # number of first observations whose blocks and partitions are all examined
 LARGER_BLOCKS = 10  # number of random blocks of all observations
@@ -115,6 +118,8 @@ class Examination:
         self.observations = observations
         self.rng = rng
         self.property = ""
+        kind = type(likelihood)
+        self.spec = f"{getattr(sys.modules.get(kind.__module__), '__file__', None)}:{kind.__name__}"
         self.T = len(observations)
         first = range(min(self.T, ENUMERATED))
         self.blocks = list(chain.from_iterable(combinations(first, n + 1) for n in first))
@@ -133,6 +138,12 @@ class Examination:
 
     def shuffled(self, block: Sequence[int]) -> list[int]:
         return self.rng.permutation(block).tolist()
+
+    def statistic(self, block: Sequence[int]) -> NDArray[np.float64]:
+        stat = np.zeros(self.likelihood.stat_size())
+        self.likelihood.clear(stat)
+        self.likelihood.add_many(stat, np.array(block))
+        return stat
 
     def compile(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return compiled_for(function, type(self.likelihood))
@@ -159,6 +170,16 @@ class Examination:
             size = len(memory) - 2 * GUARD
             raise self.fault(f"block {show(added)} writes outside of its {size} numbers")
         return answers
+
+    @contextmanager
+    def blamed_for(self, where: str) -> Iterator[Callable[[str], NonConforming]]:
+        """Convert exceptions of the likelihood's own code to faults; yields the function that makes one of a text."""
+        try:
+            yield lambda text: self.fault(f"{where}: {text}")
+        except NonConforming:
+            raise
+        except Exception as error:
+            raise self.fault(f"{where}: {cause(error, self.spec)}") from error
 
     def fault(self, text: str) -> NonConforming:
         name = type(self.likelihood).__qualname__.rpartition(".")[2]

@@ -101,6 +101,13 @@ def told(folder: Path, **changed: str) -> tuple[int, str]:
         ({"log_predictive": "np.inf"}, "log_predictive returned inf for observation 0"),
         ({"log_marginal": "np.nan"}, "log_marginal returned nan for observation 0"),
         ({"add": "stat[7] = 1.0"}, "counting.py, line 21: IndexError"),
+        ({"cluster_parameters": "stat.foo"}, "counting.py, line 47: AttributeError"),
+        (
+            {"cluster_parameters": "return stat"},
+            "cluster_parameters returned array([1., 0.]); it must return a",
+        ),
+        ({"cluster_parameters": "return {'a': 'x'}"}, "returned 'x' as a; it must be an array of numbers"),
+        ({"cluster_parameters": "return {'a_sd': 1}"}, "cluster_parameters returned a_sd without a"),
     ],
 )
 def test_what_plain_python_finds(tmp_path: Path, changed: dict[str, str], message: str) -> None:
@@ -146,7 +153,7 @@ def test_what_the_first_iteration_finds(tmp_path: Path, changed: dict[str, str],
 
 
 def test_what_the_summary_finds_keeps_the_trace(tmp_path: Path) -> None:
-    code, text = told(tmp_path, cluster_parameters="raise KeyError('gone')")
+    code, text = told(tmp_path, cluster_parameters="if stat[0] > 1.0: raise KeyError('gone')")
     assert (code, "KeyError: 'gone'" in text) == (2, True), text
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["trace.h5"]
 

@@ -303,6 +303,17 @@ BROKEN = [
         f"all 7 observations: log_constant is 0, but .* {NUMBER}",
     ),
     ("new observations", {"log_constant": lambda self: np.nan}, "log_constant is nan"),
+    (
+        "parameters",
+        {"cluster_parameters": lambda self, stat: {"mean": 1.0 / int(stat[0] < 2.0)}},
+        r"block \{0, 1\}: test_testing.py, line \d+: ZeroDivisionError: float division by zero",
+    ),
+    (
+        "parameters",
+        {"cluster_parameters": lambda self, stat: {"mean": stat[: int(stat[0])]}},
+        r"block \{0, 1\}: cluster_parameters returned arrays of the shapes {'mean': \(2,\)}, of another block "
+        r"{'mean': \(1,\)}",
+    ),
     ("compiled", {"log_marginal": marginal_that_does_not_compile}, "numba cannot compile it: (.|\n)*"),
     (
         "compiled",
