@@ -80,7 +80,12 @@ def with_inferred(spec: str, parameters: Mapping[str, Any], data: DataMatrix) ->
     if not hasattr(likelihood_class, "inferred_by_default"):
         return dict(parameters)
     with blamed(spec):
-        names = likelihood_class.inferred_by_default(data.values, parameters)
+        names = list(likelihood_class.inferred_by_default(data.values, parameters))
+    for name in names:
+        if name not in parameters_of(likelihood_class):
+            raise UsageError(
+                f"`likelihood` {spec!r}: inferred_by_default returned {name}, which is no parameter of from_data"
+            )
     return {**parameters, **dict.fromkeys(names, INFER)}
 
 

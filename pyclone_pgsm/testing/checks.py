@@ -20,6 +20,7 @@ negligible         a predictive above ``negligible`` is exact, and one below it 
 log_predictives    gives the same as predicting block by block
 new observations   ``log_predictive_new`` is the predictive with all factors, ``log_constant`` the log of those left out
 parameters         ``cluster_parameters`` are arrays of the same names and shapes for all blocks
+choices            ``from_data`` takes and uses all values of ``choices``; ``inferred_by_default`` names some of these
 compiled           compiled code gives the same as plain Python
 posterior          chains leave the posterior, enumerated over all partitions, invariant
 shared             the likelihood's own arrays, which chains in several threads share, are never written to
@@ -29,7 +30,7 @@ A question is a call of a method for a block, and its answer the result. Two sta
 questions about them have the same answers.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import combinations
 from typing import Any
@@ -39,9 +40,11 @@ from numba.core.errors import NumbaError, UnsupportedBytecodeError
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.likelihoods.choice import Choice
 from pyclone_pgsm.likelihoods.contract import register
 from pyclone_pgsm.likelihoods.foreign import Shapes, checked_shapes
 from pyclone_pgsm.likelihoods.model import FixedModel
+from pyclone_pgsm.likelihoods.registry import parameters_of
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.sampling.chain import advance, start_chain
 from pyclone_pgsm.sampling.settings import Settings
@@ -54,6 +57,7 @@ from pyclone_pgsm.testing.examination import (
     predictives_new,
     predictives_of_blocks,
     show,
+    statistic,
 )
 
 MANY_BLOCKS = 20  # number of random sets of blocks for `log_predictives`
@@ -250,7 +254,43 @@ def check_parameters(it: Examination) -> None:
     shapes: Shapes = {}
     for block in it.blocks if hasattr(it.likelihood, "cluster_parameters") else ():
         with it.blamed_for(f"block {show(block)}") as fault:
-            shapes = checked_shapes(it.likelihood, it.statistic(block), shapes, fault)
+            shapes = checked_shapes(it.likelihood, statistic(it.likelihood, block), shapes, fault)
+
+
+def check_choices(it: Examination) -> None:
+    kind = type(it.likelihood)
+    if not hasattr(kind, "from_data"):
+        return
+    choices: dict[str, Choice] = {}
+    if hasattr(kind, "choices"):
+        with it.blamed_for("choices"):
+            choices = kind.choices(it.observations)
+    for name, choice in choices.items():
+        with it.blamed_for(name) as fault:
+            check_choice(it, name, choice, fault)
+    if hasattr(kind, "inferred_by_default"):
+        with it.blamed_for("inferred_by_default") as fault:
+            for name in set(kind.inferred_by_default(it.observations, {})) - choices.keys():
+                raise fault(f"{name} is not among the choices")
+
+
+def check_choice(it: Examination, name: str, choice: Choice, fault: Callable[[str], Exception]) -> None:
+    if name not in parameters_of(type(it.likelihood)):
+        raise fault("from_data has no such parameter")
+    if choice.start not in choice.values:
+        raise fault(f"the start, {choice.start:.10g}, is not among the values")
+    made = []
+    for value in choice.values:
+        with it.blamed_for(f"{name}={value:.10g}"):
+            made.append(type(it.likelihood).from_data(it.observations, **{name: value}))
+    if len(made) > 1 and marginals(made[0], it.blocks) == marginals(made[-1], it.blocks):
+        raise fault("the marginals do not depend on it")
+
+
+def marginals(likelihood: Any, blocks: Sequence[Sequence[int]]) -> list[float]:
+    """Return ``log_marginal`` of each block, and ``log_constant``."""
+    of_blocks = [likelihood.log_marginal(statistic(likelihood, block)) for block in blocks]
+    return [*of_blocks, likelihood.log_constant()]
 
 
 def check_compiled(it: Examination) -> None:
@@ -345,6 +385,7 @@ PROPERTIES: dict[str, Callable[[Examination], None]] = {
     "log_predictives": check_log_predictives,
     "new observations": check_new_observations,
     "parameters": check_parameters,
+    "choices": check_choices,
     "compiled": check_compiled,
     "posterior": check_posterior,
     "shared": check_shared,

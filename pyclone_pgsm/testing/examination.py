@@ -106,6 +106,14 @@ def predictives_new(likelihood, members, observations):  # type: ignore[no-untyp
     return values
 
 
+def statistic(likelihood: Any, block: Sequence[int]) -> NDArray[np.float64]:
+    """Return the statistic of a block."""
+    stat = np.zeros(likelihood.stat_size())
+    likelihood.clear(stat)
+    likelihood.add_many(stat, np.array(block))
+    return stat
+
+
 class Examination:
     """A likelihood, its T observations (T, D), and the answers to previous questions.
 
@@ -138,12 +146,6 @@ class Examination:
 
     def shuffled(self, block: Sequence[int]) -> list[int]:
         return self.rng.permutation(block).tolist()
-
-    def statistic(self, block: Sequence[int]) -> NDArray[np.float64]:
-        stat = np.zeros(self.likelihood.stat_size())
-        self.likelihood.clear(stat)
-        self.likelihood.add_many(stat, np.array(block))
-        return stat
 
     def compile(self, function: Callable[..., Any]) -> Callable[..., Any]:
         return compiled_for(function, type(self.likelihood))

@@ -60,6 +60,11 @@ class Counting(NamedTuple):
         {cluster_parameters}
         return {{"size": stat[:1]}}
 '''
+DEFAULT = """
+    @classmethod
+    def inferred_by_default(cls, data, given):
+        return ["gamma"]
+"""
 SOUND = {
     "from_data": "pass",
     "stat_size": "2",
@@ -101,6 +106,10 @@ def told(folder: Path, **changed: str) -> tuple[int, str]:
         ({"log_predictive": "np.inf"}, "log_predictive returned inf for observation 0"),
         ({"log_marginal": "np.nan"}, "log_marginal returned nan for observation 0"),
         ({"add": "stat[7] = 1.0"}, "counting.py, line 21: IndexError"),
+        (
+            {"cluster_parameters": f"pass\n{DEFAULT}"},
+            "inferred_by_default returned gamma, which is no parameter",
+        ),
         ({"cluster_parameters": "stat.foo"}, "counting.py, line 47: AttributeError"),
         (
             {"cluster_parameters": "return stat"},

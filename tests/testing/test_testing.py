@@ -20,6 +20,7 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "exact"))
 from cases import CASES, PLUGIN, plugin
 
 from pyclone_pgsm.errors import UsageError
+from pyclone_pgsm.likelihoods.choice import Choice
 from pyclone_pgsm.likelihoods.registry import find_likelihood
 from pyclone_pgsm.testing import checks as testing
 from pyclone_pgsm.testing.checks import check_likelihood
@@ -313,6 +314,34 @@ BROKEN = [
         {"cluster_parameters": lambda self, stat: {"mean": stat[: int(stat[0])]}},
         r"block \{0, 1\}: cluster_parameters returned arrays of the shapes {'mean': \(2,\)}, of another block "
         r"{'mean': \(1,\)}",
+    ),
+    (
+        "choices",
+        {"choices": lambda data: {"beta": Choice((0.5, 1.0), (1.0, 1.0), 1.0)}},
+        "beta: from_data has no such parameter",
+    ),
+    (
+        "choices",
+        {"choices": lambda data: {"rate": Choice((0.5, 1.0), (1.0, 1.0), 0.7)}},
+        "rate: the start, 0.7, is not among the values",
+    ),
+    (
+        "choices",
+        {"choices": lambda data: {"rate": Choice((0.0, 1.0), (1.0, 1.0), 1.0)}},
+        "rate=0: UsageError: rate must be a number above 0, not 0.0",
+    ),
+    (
+        "choices",
+        {
+            "choices": lambda data: {"rate": Choice((0.5, 1.0), (1.0, 1.0), 1.0)},
+            "from_data": classmethod(lambda cls, data, rate=1.0: cls(data, 1.0, RATE)),
+        },
+        "rate: the marginals do not depend on it",
+    ),
+    (
+        "choices",
+        {"inferred_by_default": lambda data, given: ["rate"]},
+        "inferred_by_default: rate is not among the choices",
     ),
     ("compiled", {"log_marginal": marginal_that_does_not_compile}, "numba cannot compile it: (.|\n)*"),
     (
