@@ -62,9 +62,9 @@ def blamed(spec: str) -> Iterator[None]:
 
 def cause(problem: BaseException, spec: str) -> str:
     """Describe in one line where in the likelihood's file a problem occurred, and why, as far as that is known."""
-    from numba.core.errors import NumbaError
+    from numba.core.errors import NumbaError, UnsupportedBytecodeError
 
-    if isinstance(problem, NumbaError):
+    if isinstance(problem, NumbaError | UnsupportedBytecodeError):
         return f"its methods cannot be compiled: {_told_by_numba(str(problem), spec)}"
     file = file_of(spec)
     frames = traceback.extract_tb(problem.__traceback__)

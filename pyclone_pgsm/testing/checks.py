@@ -36,13 +36,12 @@ from itertools import combinations
 from typing import Any
 
 import numpy as np
-from numba.core.errors import NumbaError, UnsupportedBytecodeError
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.likelihoods.choice import Choice
 from pyclone_pgsm.likelihoods.contract import register
-from pyclone_pgsm.likelihoods.foreign import Shapes, checked_shapes
+from pyclone_pgsm.likelihoods.foreign import Shapes, cause, checked_shapes
 from pyclone_pgsm.likelihoods.model import FixedModel
 from pyclone_pgsm.likelihoods.registry import parameters_of
 from pyclone_pgsm.priors import DirichletProcess
@@ -53,6 +52,7 @@ from pyclone_pgsm.testing.examination import (
     ENUMERATED,
     UNTOUCHED,
     Examination,
+    NonConforming,
     predictive,
     predictives_new,
     predictives_of_blocks,
@@ -97,7 +97,12 @@ def check_likelihood(
     examination = Examination(likelihood, observations, rng or np.random.default_rng(1))
     for name, check in PROPERTIES.items():
         examination.property = name
-        check(examination)
+        try:
+            check(examination)
+        except (NonConforming, UsageError):
+            raise
+        except Exception as error:
+            raise examination.fault(cause(error, examination.spec)) from error
 
 
 def check_statistic(it: Examination) -> None:
@@ -294,19 +299,14 @@ def marginals(likelihood: Any, blocks: Sequence[Sequence[int]]) -> list[float]:
 
 
 def check_compiled(it: Examination) -> None:
-    try:
-        compare_answers(it)
-        for labels, slots, i in several_blocks(it):
-            wheres = [f"observation {i}"] * len(slots)
-            cuts = np.full(len(slots), -np.inf)
-            compare_values(it, "log_predictives", wheres, predictives_of_blocks, labels, slots, i, cuts)
-        for block in it.blocks if hasattr(it.likelihood, "log_predictive_new") else ():
-            wheres = [f"observation {i}, block {show(block)}" for i in range(it.T)]
-            compare_values(
-                it, "log_predictive_new", wheres, predictives_new, np.array(block), it.observations
-            )
-    except (NumbaError, UnsupportedBytecodeError) as error:
-        raise it.fault(f"numba cannot compile it: {error}") from error
+    compare_answers(it)
+    for labels, slots, i in several_blocks(it):
+        wheres = [f"observation {i}"] * len(slots)
+        cuts = np.full(len(slots), -np.inf)
+        compare_values(it, "log_predictives", wheres, predictives_of_blocks, labels, slots, i, cuts)
+    for block in it.blocks if hasattr(it.likelihood, "log_predictive_new") else ():
+        wheres = [f"observation {i}, block {show(block)}" for i in range(it.T)]
+        compare_values(it, "log_predictive_new", wheres, predictives_new, np.array(block), it.observations)
 
 
 def compare_answers(it: Examination) -> None:

@@ -162,11 +162,9 @@ class Examination:
         """Return (T + 1,) answers (see :func:`answers_of_block`), and check that the memory around is intact."""
         ask = self.compile(answers_of_block) if compiled else answers_of_block
         members, gone = np.array(added, np.int64), np.array(removed, np.int64)
-        try:
+        way = f", removing {show(removed)}" if removed else ""
+        with self.blamed_for(f"block {show(added)}{way}"):
             answers, memory = ask(self.likelihood, members, one_by_one, gone, repeats, self.T, fill)
-        except IndexError as error:
-            size = self.likelihood.stat_size()
-            raise self.fault(f"block {show(added)}: {error}; stat_size() is {size}") from error
         around = np.concatenate([memory[:GUARD], memory[-GUARD:]])
         if not np.array_equal(around, np.full(2 * GUARD, fill), equal_nan=True):
             size = len(memory) - 2 * GUARD
