@@ -334,4 +334,4 @@ def _note_faults(
         return
     hint = _PERHAPS_NAMES if perhaps_ids else ""
     for row, text, message in problems.keep_first(column.faults):
-        problems.add(message + (hint if message.startswith("not a number") else ""), lines[row], name, text)
+        problems.add(message + (hint if message.startswith("not a number;") else ""), lines[row], name, text)

@@ -256,6 +256,11 @@ def test_bad_table(tmp_path: Path, content: str | bytes, message: str) -> None:
     assert message in error_in(tmp_path, content)
 
 
+def test_numbers_written_wrongly_are_no_names(tmp_path: Path) -> None:
+    assert "row 2, column x: '1,5': not a number" in (told := error_in(tmp_path, "x;y\n1,5;2\n2,5;3\n"))
+    assert PERHAPS_NAMES not in told
+
+
 def test_no_file(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"missing\.csv: no such file$"):
         read_matrix(tmp_path / "missing.csv")
