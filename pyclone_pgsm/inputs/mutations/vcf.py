@@ -2,8 +2,7 @@
 
 Only the columns #CHROM, POS, REF, ALT, FILTER and FORMAT of each record are read, those of the chosen samples, and the
 somatic status and the read counts in INFO, if any. Files without sample columns hold one sample, whose reads are in
-INFO. Multi-allelic records are split; reads of the other alternate alleles do not show a mutation, and count as reads
-of its reference. Records that failed a filter, are not somatic or lack something (symbolic
+INFO. Multi-allelic records are split. Records that failed a filter, are not somatic or lack something (symbolic
 alleles, missing counts) are left out with the reason. Invalid values (a position that is not a number, a count below 0)
 are errors.
 """
@@ -282,18 +281,9 @@ class _Collected:
             except FaultError as fault:
                 self._note(record.row, fault, name)
                 continue
-            depth = counts[0][0] + sum(reads for _, reads in counts)
-            for alt, (_, reads), reason in zip(alts, counts, why_not):
+            for alt, of_alleles, reason in zip(alts, counts, why_not):
                 if not reason:
-                    values = (
-                        record.row,
-                        chrom,
-                        *trimmed(record.pos, ref, alt),
-                        "",
-                        sample_id,
-                        depth - reads,
-                        reads,
-                    )
+                    values = (record.row, chrom, *trimmed(record.pos, ref, alt), "", sample_id, *of_alleles)
                     for column, value in zip(self._columns.values(), values):
                         column.append(value)
 

@@ -26,9 +26,9 @@ def data(name: str) -> Path:
     ("name", "options", "rows", "left_out", "first"),
     [
         ("mutect2_TN_VAtools", {"all_filters": True}, 1, 0, ("Tumor-666", 76, 7)),
-        ("mutect2_TN_multiallelic_VAtools", {"all_filters": True}, 2, 0, ("CV023_T", 161, 15)),
+        ("mutect2_TN_multiallelic_VAtools", {"all_filters": True}, 2, 0, ("CV023_T", 157, 15)),
         ("mutect2_chrM_tumouronly_varcode", {}, 11, 0, ("NA12878", 3, 1556)),
-        ("mutect2_multiallelic_tumouronly_pVACtools", {}, 2, 0, ("S-01", 49, 48)),
+        ("mutect2_multiallelic_tumouronly_pVACtools", {}, 2, 0, ("S-01", 8, 48)),
         ("phylowgs_mutect_tcga", {}, 6, 0, ("TCGA-BJ-A191-01A-11D-A13W-08", 15, 3)),
         ("phylowgs_strelka", {}, 14, 2, ("phylowgs_strelka", 8, 10)),
         (
