@@ -112,7 +112,7 @@ def test_outliers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 def test_normal_scale(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(FOLDER)
     script = importlib.import_module("normal_scale")
-    monkeypatch.setattr(script, "SETTINGS", Settings(iterations=60, chains=1))
+    monkeypatch.setattr(script, "SETTINGS", Settings(iterations=150, chains=1))
     for shape in script.SHAPES:
         X, labels = script.draw_mixture(shape, 50, 2, np.random.default_rng(1))
         np.testing.assert_allclose([X.mean(axis=0), X.std(axis=0)], [[0.0, 0.0], [1.0, 1.0]], atol=1e-9)
