@@ -63,9 +63,10 @@ def read_variants(
     _check_exchanged(read, problems_of)
     raise_any(*found)
     table = _table(read)
-    _check_counts(table, unnamed, problems_of)
+    repeats = list(repeated(table, _MUTATION))
+    _check_counts(repeats, unnamed, problems_of)
     raise_any(*found)
-    return _put_together(table, read, names)
+    return _put_together(table, repeats, read, names)
 
 
 def _read_file(
@@ -140,11 +141,11 @@ def _check_exchanged(read: Mapping[str, Variants], problems_of: Mapping[str, Fil
 
 
 def _check_counts(
-    table: pd.DataFrame, unnamed: Sequence[str], problems_of: Mapping[str, FileProblems]
+    repeats: Sequence[tuple[Any, Any]], unnamed: Sequence[str], problems_of: Mapping[str, FileProblems]
 ) -> None:
     """Note the first mutation of each file with other counts in another file, unless the user named both samples."""
     told: set[str] = set()
-    for row, first in repeated(table, _MUTATION):
+    for row, first in repeats:
         is_named = row.file not in unnamed and first.file not in unnamed
         if row.file in {first.file, *told} or is_named or _counts(row) == _counts(first):
             continue
@@ -170,10 +171,12 @@ def _table(read: Mapping[str, Variants]) -> pd.DataFrame:
     return table.astype({"file": pd.CategoricalDtype(list(read))})[list(COLUMNS)]
 
 
-def _put_together(table: pd.DataFrame, read: Mapping[str, Variants], names: list[str]) -> Variants:
+def _put_together(
+    table: pd.DataFrame, repeats: Sequence[tuple[Any, Any]], read: Mapping[str, Variants], names: list[str]
+) -> Variants:
     parts = list(read.values())
     left_out = [item for part in parts for item in part.left_out]
-    for row, first in repeated(table, _MUTATION):
+    for row, first in repeats:
         which = "the same" if _counts(row) == _counts(first) else "other"
         reason = f"this mutation stands already in {place(first, row)}, with {which} counts"
         name = mutation_id(row.chrom, row.pos, row.ref, row.alt)

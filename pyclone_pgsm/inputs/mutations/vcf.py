@@ -181,18 +181,20 @@ def _record(row: int, fields: Sequence[str], header: Header, places: Sequence[in
         [] if alts in ("", _MISSING) else [alt or _MISSING for alt in alts.split(",")],
         [] if filters in ("", _MISSING) else filters.split(";"),
         counts if len(counts) == len(IN_INFO) else {},
-        _why_not_somatic(info, header),
+        next(
+            filter(None, (_why_not_somatic(name, value, header) for name, value in _STATUS.findall(info))), ""
+        ),
         () if formats in ("", _MISSING) else keys,
         samples,
     )
 
 
-def _why_not_somatic(info: str, header: Header) -> str:
-    for name, value in _STATUS.findall(info):
-        if name == "SS" and value in header.not_somatic:
-            return not_somatic(name, f"{value} ({header.not_somatic[value]})")
-        if name == "STATUS" and NOT_SOMATIC.search(value):
-            return not_somatic(name, value)
+def _why_not_somatic(name: str, value: str, header: Header) -> str:
+    """Return why a field of INFO, or SS of a sample, says that a mutation is not somatic; "" if it does not."""
+    if name == "SS" and value in header.not_somatic:
+        return not_somatic(name, f"{value} ({header.not_somatic[value]})")
+    if name == "STATUS" and NOT_SOMATIC.search(value):
+        return not_somatic(name, value)
     return ""
 
 
@@ -290,7 +292,7 @@ class _Collected:
     def _counts(self, record: _Record, place: int, ref: str, alts: Sequence[str]) -> list[tuple[int, int]]:
         """Return the reads in one sample, from FORMAT or else from INFO."""
         fields = dict(zip(record.formats, record.samples[place])) if record.samples else {}
-        status = _why_not_somatic(f"SS={fields.get('SS')}", self._header)
+        status = _why_not_somatic("SS", fields.get("SS", ""), self._header)
         if status and not self._all_filters:
             raise UncountedError(status)
         try:
