@@ -47,7 +47,7 @@ def refused(*arguments: object) -> str:
 @pytest.fixture
 def bits(tmp_path: Path) -> Path:
     path = tmp_path / "bits.csv"
-    path.write_text("a,b\n" + "0,1\n1,0\n" * 4)
+    path.write_text("a,b\n" + "0,1\n1,0\n1,1\n" * 3)
     return path
 
 
