@@ -196,11 +196,11 @@ def test_mutations_with_segments_as_the_command_reads_them(tmp_path: Path) -> No
     for name in ("mutations.tsv", "clusters.tsv", "left_out.tsv"):
         assert (tmp_path / "python" / name).read_bytes() == (tmp_path / "command" / name).read_bytes()
     assert result.mutations["mutation_id"].nunique() == 13
-    unknown = "tumour content of 'R2' is unknown and assumed to be 1; set it with --tumour-content"
+    unknown = "tumour content of 'R2' is unknown and assumed to be 1; set it with `tumour_content`"
     assert result.warnings.count(unknown) == 1
     named = {"R1": calls, "R2": [calls]}  # as in a sample sheet, where the names tell the tumours
     again = analyze(named, model, settings=SHORT, segments=segments)
-    assert again.left_out["reason"].tolist() == ["FILTER is weak, not PASS; --all-filters takes it"]
+    assert again.left_out["reason"].tolist() == ["FILTER is weak, not PASS; `all_filters` takes it"]
 
 
 def test_mistakes_with_segments(table: Path, tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from pyclone_pgsm.analyses.precompile import compile_ahead
+from pyclone_pgsm.cli.mistakes import with_options
 from pyclone_pgsm.cli.options import (
     CHAIN_OPTIONS,
     DENSITY_OPTIONS,
@@ -120,11 +121,11 @@ def validate(context: typer.Context, inputs: Inputs = None) -> None:
         reading = read(tumour, given)
         warn(reading.warnings, tumour.name)
         for line in [*count_summary(reading.observations, reading.left_out), *reading.notes]:
-            print(line)
+            print(with_options(line))
         for entry in reading.left_out:
             place = f"{entry.file}, row {entry.row}" if entry.row is not None else entry.file
             names = " ".join(filter(None, (entry.mutation_id, entry.sample_id)))
-            print(f"{place}: {names}: {entry.reason}")
+            print(f"{place}: {names}: {with_options(entry.reason)}")
 
     each_tumour(found, Path(), work, given)
 

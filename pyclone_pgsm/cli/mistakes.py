@@ -19,7 +19,7 @@ NOT_CONVERGED = 3
 
 
 def with_options(text: str) -> str:
-    """Replace parameters by options in the text of an error, as in ``--burn-in -1: must be at least 0``."""
+    """Replace parameters by options in a message, as in ``--burn-in -1: must be at least 0``."""
     return re.sub("`([a-z_]+)`", lambda found: "--" + OPTIONS.get(found[1], found[1]).replace("_", "-"), text)
 
 

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
+from pyclone_pgsm.cli.mistakes import with_options
+
 if TYPE_CHECKING:
     from pyclone_pgsm.posterior.summarize import Result
 
@@ -40,7 +42,7 @@ def progress_bars(quiet: bool, chains: int) -> Iterator[Callable[[int, int, int,
 def say(given: Mapping[str, Any], *lines: object) -> None:
     """Print lines, unless ``--quiet`` is among the options that are given."""
     if not given["quiet"]:
-        print(*lines, sep="\n")
+        print(*(with_options(str(line)) for line in lines), sep="\n")
 
 
 def summary_lines(result: Result[Any]) -> list[str]:

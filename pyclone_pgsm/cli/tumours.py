@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pyclone_pgsm.cli.mistakes import fail, mistakes_reported, require_convergence
+from pyclone_pgsm.cli.mistakes import fail, mistakes_reported, require_convergence, with_options
 from pyclone_pgsm.cli.options import grouped
 from pyclone_pgsm.cli.parsing import default_folder, split_sample
 from pyclone_pgsm.errors import InputError, UsageError
@@ -119,7 +119,7 @@ def warn(warnings: Sequence[str], patient: str = "") -> None:
     """Print warnings on stderr, preceded by the name of the patient, if any."""
     of_patient = f"patient {patient}: " if patient else ""
     for line in warnings:
-        print(f"pyclone-pgsm: {of_patient}warning: {line}", file=sys.stderr)
+        print(f"pyclone-pgsm: {of_patient}warning: {with_options(line)}", file=sys.stderr)
 
 
 @contextmanager

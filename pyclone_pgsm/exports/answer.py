@@ -188,10 +188,10 @@ def is_driver(answer: Answer, drivers: frozenset[str]) -> NDArray[np.bool_]:
 def note_drivers(answer: Answer, drivers: frozenset[str]) -> list[str]:
     """Return a line if no drivers were given, or some were not found."""
     if not drivers:
-        return ["is.driver is FALSE everywhere: name drivers with --drivers FILE"]
+        return ["is.driver is FALSE everywhere: name drivers with `drivers`"]
     known = {*answer.observations.mutation_ids, *answer.annotation("gene")}
     unknown = sorted(drivers - known)
     if not unknown:
         return []
     shown = ", ".join(unknown[:5]) + (" .." if len(unknown) > 5 else "")
-    return [f"{count(len(unknown), 'driver')} of --drivers not among genes or mutations: {shown}"]
+    return [f"{count(len(unknown), 'driver')} of `drivers` not among genes or mutations: {shown}"]

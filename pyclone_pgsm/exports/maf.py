@@ -137,5 +137,5 @@ def write_cbioportal(answer: Answer, out: Path, options: ExportOptions) -> list[
     return [
         *notes,
         *note_missing(answer, f"copies {UNKNOWN}, and the model's prevalence"),
-        "lower ends of intervals and clusters have no place among the ASCN columns (--format maf)",
+        "lower ends of intervals and clusters have no place among the ASCN columns (export format maf)",
     ]

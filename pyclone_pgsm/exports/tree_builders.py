@@ -94,7 +94,7 @@ def write_phyclone(answer: Answer, out: Path, options: ExportOptions) -> list[st
     answer.write_table(reads, out / INPUT, with_outliers=True)
     answer.write_table(clusters, out / CLUSTERS, with_outliers=True)
     if summary.outlier_prob is None:
-        notes.append("outlier_prob is 0: the analysis had no outliers (--outlier-prob)")
+        notes.append("outlier_prob is 0: the analysis had no outliers (`outlier_prob`)")
     return [
         *notes,
         *note_exceptions(answer, f"0 reads, {NEUTRAL}", "each in a cluster of its own"),

@@ -75,7 +75,7 @@ def _misfits(summary: Summary) -> Iterator[str]:
     yield (
         f"the reads of {who} (column fit of mutations.tsv): {'; '.join(shown)}"
         + (f"; and {hidden:,} more" if hidden else "")
-        + ". Look for wrong copy numbers, a wrong tumour content, and artefacts (--outlier-prob 0.05)"
+        + ". Look for wrong copy numbers, a wrong tumour content, and artefacts (`outlier_prob` 0.05)"
     )
 
 
@@ -84,7 +84,7 @@ def _absent_clusters(summary: Summary) -> Iterator[str]:
         size = count(int(summary.cluster_size[k]), "mutation")
         yield (
             f"cluster {k} ({size}) is absent from every sample: probably "
-            "artefacts; leave them out, or try --outlier-prob 0.05"
+            "artefacts; leave them out, or try `outlier_prob` 0.05"
         )
 
 
@@ -98,12 +98,12 @@ def _ends(draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Uncer
                 yield (
                     f"the precision{of_sample} is at the smallest value of its grid, {found['smallest']}: the reads "
                     "vary more than clusters can explain. Look for wrong copy numbers and for artefacts "
-                    "(--outlier-prob 0.05), and compare with the result of a fixed precision (--precision 200)"
+                    "(`outlier_prob` 0.05), and compare with the result of a fixed precision (`precision` 200)"
                 )
         elif kind == "error_rate":
             for end, value in crowded_ends(values, ERROR_RATE, SHARE_AT_END[kind]).items():
                 yield (
-                    f"the error rate is at the {end} value of its grid, {value}: set it with --error-rate if you "
+                    f"the error rate is at the {end} value of its grid, {value}: set it with `error_rate` if you "
                     "know it"
                 )
         elif kind == "tumour_content" and sample in contents:
@@ -117,7 +117,7 @@ def _ends(draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Uncer
                     yield (
                         f"the tumour content{of_sample} is at the {end} value of its grid, {value}: the reads "
                         f"contradict {content.mean:g}±{content.sd:g}; check it, or give a larger standard deviation "
-                        "with --tumour-content"
+                        "with `tumour_content`"
                     )
 
 

@@ -274,5 +274,5 @@ def _disagreement(
     numbers = [len(np.unique(labels[placed])) for labels in (by_mpear, by_vi)]
     return [
         f"the consensus depends on its criterion: {numbers[0]} clusters by mpear, {numbers[1]} by vi (adjusted Rand "
-        f"index between the two {index:.2f}): compare both (--consensus mpear and --consensus vi)"
+        f"index between the two {index:.2f}): compare both (`consensus` mpear and vi)"
     ]

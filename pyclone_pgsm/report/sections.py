@@ -15,9 +15,14 @@ MOST_FILE = 3_300_000
 """Largest size, in characters, of a compressed file that the page includes."""
 
 
+def named_parameters(text: str) -> str:
+    """Set names of parameters, which messages have in backticks, as code."""
+    return re.sub("`([a-z_]+)`", r"<code>\1</code>", text)
+
+
 def warnings(content: Content) -> Section:
     """Section with the warnings, and whether the chains converged."""
-    items = "".join(f"<li>{escaped(each)}</li>" for each in content.result.warnings)
+    items = "".join(f"<li>{named_parameters(escaped(each))}</li>" for each in content.result.warnings)
     verdict = content.result.convergence
     state = "good" if verdict.converged and not items else "bad"
     listed = f'<ul class="warnings">{items}</ul>' if items else "<p>No warnings.</p>"

@@ -118,7 +118,7 @@ def test_joined_table(tmp_path: Path) -> None:
         "T: 3 segments (generic)",
     ]
     assert result.warnings == [
-        "tumour content of 'T' is unknown and assumed to be 1; set it with --tumour-content"
+        "tumour content of 'T' is unknown and assumed to be 1; set it with `tumour_content`"
     ]
     assert result.summary() == ["T: 3 mutations, tumour content 1", "2 left out or changed (left_out.tsv)"]
 

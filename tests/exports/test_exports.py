@@ -345,7 +345,7 @@ def test_revolver(result: Result, tmp_path: Path) -> None:
         assert [name for name, _ in pairs] == samples
         expected = result.summary.cluster_mean[result.summary.labels[t]]
         assert np.allclose([float(value) for _, value in pairs], expected, rtol=1e-5)
-    assert says(notes, "name drivers with --drivers")
+    assert says(notes, "name drivers with `drivers`")
 
 
 def test_clonevol(result: Result, tmp_path: Path) -> None:

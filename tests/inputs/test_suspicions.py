@@ -12,6 +12,7 @@ from small_runs import without_waiting
 from typer.testing import CliRunner
 
 from pyclone_pgsm.cli import app as cli
+from pyclone_pgsm.cli.mistakes import with_options
 from pyclone_pgsm.inputs.observations import Observations
 from pyclone_pgsm.inputs.read_counts.suspicions import suspicions
 from pyclone_pgsm.inputs.read_counts.tables import read_tables
@@ -135,10 +136,10 @@ def test_tumour_content_that_differs_between_rows(tmp_path: Path) -> None:
     message = (
         f"the tumour content of 'R1' differs between its mutations: 0.8 (3 rows, the first is row 2 of {path}); 0.75 "
         f"(1 row, the first is row 4 of {path}). A sample has one tumour content; check the column, or set it with "
-        "--tumour-content"
+        "`tumour_content`"
     )
     assert read_tables(path)[0].content_varies == [message]
-    assert validate(path)[1] == f"pyclone-pgsm: warning: {message}\n"
+    assert validate(path)[1] == f"pyclone-pgsm: warning: {with_options(message)}\n"
     assert validate(path, "--tumour-content", 0.8)[1] == ""
     many = [f"m{place}\tR1\t9\t1\t1\t1\t2\t0.{place + 1}" for place in range(5)]
     assert (

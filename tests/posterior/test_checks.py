@@ -77,7 +77,7 @@ def test_misfit(summary):
     assert warning == (
         "the reads of 1 mutation do not fit its cluster (column fit of mutations.tsv): mutation c in sample S: 136 of "
         "252 reads show the variant, where its cluster's prevalence of 0.046 predicts 5. Look for wrong copy "
-        "numbers, a wrong tumour content, and artefacts (--outlier-prob 0.05)"
+        "numbers, a wrong tumour content, and artefacts (`outlier_prob` 0.05)"
     )
     three = replace(summary, fit=np.array([[1e-4], [1e-5], [1e-6], [1e-7]]), expected_reads=summary.mean)
     (warning,) = doubts_of_tumour(three, {}, {})
@@ -92,7 +92,7 @@ def test_cluster_that_is_nowhere(summary):
     absent = replace(summary, cluster_prob_present=np.array([[1.0], [0.2]]))
     assert doubts_of_tumour(absent, {}, {}) == [
         "cluster 1 (2 mutations) is absent from every sample: probably artefacts; leave them out, or try "
-        "--outlier-prob 0.05"
+        "`outlier_prob` 0.05"
     ]
     unseen = np.zeros_like(summary.depth)
     with_unseen = replace(
@@ -117,7 +117,7 @@ def test_precision_at_its_end(summary, name):
     assert warning.startswith(
         f"the precision{of_sample} is at the smallest value of its grid, {lowest:g}, in 20 % of the draws"
     )
-    assert "--precision 200" in warning
+    assert "`precision` 200" in warning
 
 
 @pytest.mark.parametrize(("end", "which"), [(0, "smallest"), (-1, "largest")])
@@ -127,7 +127,7 @@ def test_error_rate_at_an_end(summary, end, which):
     (warning,) = doubts_of_tumour(summary, {"error_rate": shares(ERROR_RATE.values, value, 0.4)}, {})
     assert warning == (
         f"the error rate is at the {which} value of its grid, {value:g}, in 40 % of the draws: set it with "
-        "--error-rate if you know it"
+        "`error_rate` if you know it"
     )
 
 

@@ -26,7 +26,7 @@ PASSING_FILTERS = frozenset({"PASS", ".", ""})
 NOT_SOMATIC = re.compile(r"germline|loh\b|post.?transcriptional", re.IGNORECASE)
 """Matches the status of a mutation, as callers and MAF name it, if it is not somatic."""
 
-_UNLESS = "; --all-filters takes it"
+_UNLESS = "; `all_filters` takes it"
 
 _BASES = re.compile(r"[ACGTURYSWKMBDHVN]+|-")
 
@@ -79,7 +79,7 @@ def why_nothing(number: int, things: str, left_out: Sequence[LeftOut]) -> str:
     text = f"none of the {number} {things} can be used"
     others = [item for item in left_out if not item.reason.endswith(_UNLESS)]
     if filtered := len(left_out) - len(others):
-        text += f"; {filtered} failed filters or are not somatic (--all-filters takes them)"
+        text += f"; {filtered} failed filters or are not somatic (`all_filters` takes them)"
     return f"{text}; row {others[0].row}: {others[0].reason}" if others else text
 
 

@@ -113,7 +113,7 @@ def further_samples(
         return []
     return [
         f"{file.path}: {listed(list(chosen))} is taken for the tumour, and {listed(further)} is not used; name all "
-        "tumour samples with --tumour-sample"
+        "tumour samples with `tumour_sample`"
     ]
 
 

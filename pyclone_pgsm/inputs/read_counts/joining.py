@@ -172,6 +172,6 @@ def _varying_contents(rows: pd.DataFrame) -> list[str]:
             parts.append(count(len(contents) - len(parts), "more value"))
         sentences.append(
             f"the tumour content of {name!r} differs between its mutations: {'; '.join(parts)}. A sample has one "
-            "tumour content; check the column, or set it with --tumour-content"
+            "tumour content; check the column, or set it with `tumour_content`"
         )
     return sentences

@@ -36,7 +36,7 @@ def suspicions(observations: Observations) -> list[str]:
 
 def content_taken_as_one(samples: Sequence[str]) -> str:
     """Return the message about samples whose tumour content is not specified."""
-    return f"tumour content of {listed(samples)} is unknown and assumed to be 1; set it with --tumour-content"
+    return f"tumour content of {listed(samples)} is unknown and assumed to be 1; set it with `tumour_content`"
 
 
 def _frequencies(observations: Observations) -> NDArray[np.float64]:

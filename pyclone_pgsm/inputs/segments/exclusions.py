@@ -75,12 +75,12 @@ def _without_normal_copies(found: Found, normal_cn: NDArray[np.int64]) -> list[R
         if sex is None:
             return (
                 f"copies of chromosome {chrom} in normal cells depend on the sex, which is not known; give it with "
-                "--sex"
+                "`sex`"
             )
         if normal_cn[row] < 0:
             return (
                 f"near the end of a pseudo-autosomal region of chromosome {chrom}: copies in normal cells depend on "
-                "the genome build, which is not known; give it with --genome-build"
+                "the genome build, which is not known; give it with `genome_build`"
             )
         return f"normal cells of a {'woman' if sex == 'female' else 'man'} have no chromosome {chrom}"
 
@@ -101,7 +101,7 @@ def _without_states(found: Found, states: States) -> list[Rule]:
             return f"its segment ({where}) has no copy number"
         return (
             f"its segment ({where}) has a total copy number of {totals[row]}, but not the copies of each allele; "
-            "--genotype-prior total would use it"
+            "`genotype_prior` total would use it"
         )
 
     def several(row: int) -> str:

@@ -260,7 +260,7 @@ def why_totals_are_not_enough(layout: Layout, column: str) -> str:
     """Return the message about a file with total copy numbers only."""
     message = (
         f"total copy numbers only (column {column}): the model needs the copies of each allele. Use "
-        "--genotype-prior total, or segments with alleles"
+        "`genotype_prior` total, or segments with alleles"
     )
     return message + (" (`cnvkit.py call --vcf` adds cn1 and cn2)" if layout.format == "cnvkit" else "")
 

@@ -75,11 +75,11 @@ def test_maf_filters_and_missing_counts(tmp_path: Path) -> None:
     variants = read(path)
     assert variants.table["pos"].tolist() == [1, 7]
     assert [(item.row, item.mutation_id, item.reason) for item in variants.left_out] == [
-        (4, "17:2:C:T", "FILTER is common_variant, not PASS; --all-filters takes it"),
+        (4, "17:2:C:T", "FILTER is common_variant, not PASS; `all_filters` takes it"),
         (5, "17:3:C:T", "t_ref_count has no value"),
         (6, "17:4:C:T", "t_alt_count has no value"),
         (7, "17:5:C:C", "the alternate allele is the reference"),
-        (8, "17:x:C:T", "FILTER is wga, not PASS; --all-filters takes it"),
+        (8, "17:x:C:T", "FILTER is wga, not PASS; `all_filters` takes it"),
     ]
     assert all(type(value) in (str, int) for item in variants.left_out for value in item)
     assert "row 8, column Start_Position: 'x': not a number" in message(path, all_filters=True)
@@ -100,7 +100,7 @@ def test_maf_rows_that_are_not_somatic(tmp_path: Path) -> None:
     path = write(tmp_path, maf(*rows).replace(MAF, f"{MAF}\tMutation_Status"), "x.maf")
     variants = read(path)
     assert variants.table["pos"].tolist() == [1, 5, 6, 7, 8]
-    assert variants.left_out[0].reason == "Mutation_Status is GERMLINE, not somatic; --all-filters takes it"
+    assert variants.left_out[0].reason == "Mutation_Status is GERMLINE, not somatic; `all_filters` takes it"
     assert len(read(path, all_filters=True).table) == 8
 
 
@@ -121,7 +121,7 @@ def test_maf_without_counts(tmp_path: Path) -> None:
 def test_maf_of_which_no_row_has_counts(tmp_path: Path) -> None:
     path = write(tmp_path, maf(maf_row(ref_count="."), maf_row(pos="9", filter="x", alt_count=".")), "x.maf")
     assert message(path) == (
-        "x.maf, row 2: none of the 2 rows can be used; 1 failed filters or are not somatic (--all-filters takes them); "
+        "x.maf, row 2: none of the 2 rows can be used; 1 failed filters or are not somatic (`all_filters` takes them); "
         "row 3: t_ref_count has no value"
     )
 

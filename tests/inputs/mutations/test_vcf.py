@@ -184,8 +184,8 @@ def test_only_what_passes(tmp_path: Path) -> None:
     path = write(tmp_path, text)
     assert [row[1] for row in counts(read(path))] == ["1:1:A:C", "1:2:A:C"]
     assert reasons(path) == [
-        (5, "1:3:A:C", "FILTER is weak;strand, not PASS; --all-filters takes it"),
-        (6, "1:4:A:C", "FILTER is REJECT, not PASS; --all-filters takes it"),
+        (5, "1:3:A:C", "FILTER is weak;strand, not PASS; `all_filters` takes it"),
+        (6, "1:4:A:C", "FILTER is REJECT, not PASS; `all_filters` takes it"),
     ]
     assert len(read(path, all_filters=True).table) == 4
     assert read(path).unfiltered == []
@@ -368,11 +368,11 @@ def test_all_faults_are_told_in_order(tmp_path: Path) -> None:
         (vcf(names=("", "T")), "t.vcf, row 2: a sample column without a name"),
         (
             vcf(record("AD", "3,4", filters="weak"), record("AD", "3,4", filters="weak")),
-            "none of the 2 records can be used; 2 failed filters or are not somatic (--all-filters takes them)",
+            "none of the 2 records can be used; 2 failed filters or are not somatic (`all_filters` takes them)",
         ),
         (
             vcf(record("AD", "3,4", filters="weak"), record("DP", "3")),
-            "none of the 2 records can be used; 1 failed filters or are not somatic (--all-filters takes them); row 4",
+            "none of the 2 records can be used; 1 failed filters or are not somatic (`all_filters` takes them); row 4",
         ),
     ],
 )

@@ -146,12 +146,12 @@ def test_all_problems_are_told_together(tmp_path: Path) -> None:
         (
             tabs("chromosome start end gene log2 cn depth", "1 1 9 A 0.1 2 5"),
             "s.tsv, row 1: total copy numbers only (column cn): the model needs the copies of each allele. Use "
-            "--genotype-prior total, or segments with alleles (`cnvkit.py call --vcf` adds cn1 and cn2)",
+            "`genotype_prior` total, or segments with alleles (`cnvkit.py call --vcf` adds cn1 and cn2)",
         ),
         (
             tabs("chrom start end tot_cn", "1 1 9 2"),
             "total copy numbers only (column tot_cn): the model needs the copies of each allele. Use "
-            "--genotype-prior total, or segments with alleles",
+            "`genotype_prior` total, or segments with alleles",
         ),
         (
             tabs("chrom start end tcn.em", "1 1 9 2"),

@@ -148,7 +148,7 @@ def test_normal_copies(sex, expected: list) -> None:
         "male": [],
         "female": ["normal cells of a woman have no chromosome Y"],
         None: [
-            f"copies of chromosome {chrom} in normal cells depend on the sex, which is not known; give it with --sex"
+            f"copies of chromosome {chrom} in normal cells depend on the sex, which is not known; give it with `sex`"
             for chrom in "XY"
         ],
     }
@@ -271,7 +271,7 @@ def test_alleles_not_known() -> None:
     )
     assert reason(variants(("2", 5)), segments) == (
         "its segment (row 3 of s.tsv) has a total copy number of 3, but not the copies of each allele; "
-        "--genotype-prior total would use it"
+        "`genotype_prior` total would use it"
     )
     assert reason(variants(("3", 5)), segments) == "its segment (row 4 of s.tsv) has no copy number"
     for prior in ("total", "ab"):
