@@ -98,7 +98,9 @@ def merge(
     say(context.params, f"{count(chains, 'chain')} written to {out}")
 
 
-@taking(SUMMARY_OPTIONS, STATE_OPTIONS, some(CHAIN_OPTIONS, "burn_in"), WRITING_OPTIONS)
+@taking(
+    SUMMARY_OPTIONS, STATE_OPTIONS, some(CHAIN_OPTIONS, "burn_in", "require_convergence"), WRITING_OPTIONS
+)
 def summarize(
     context: typer.Context,
     trace: Existing,
@@ -125,6 +127,7 @@ def summarize(
         trace, out, burn_in=given["burn_in"], likelihood=likelihood, command=command_line(), **results
     )
     say(given, *summary_lines(result), f"written to {out}")
+    require_convergence(given, [] if result.convergence.converged else [out])
 
 
 @taking(some(SUMMARY_OPTIONS, "consensus", "formats"), some(CHAIN_OPTIONS, "burn_in"), WRITING_OPTIONS)

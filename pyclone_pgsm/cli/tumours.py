@@ -11,7 +11,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from pyclone_pgsm.cli.mistakes import fail, mistakes_reported, require_convergence, with_options
+from pyclone_pgsm.cli.mistakes import (
+    fail,
+    mistakes_reported,
+    require_convergence,
+    say_not_converged,
+    with_options,
+)
 from pyclone_pgsm.cli.options import grouped
 from pyclone_pgsm.cli.parsing import default_folder, split_sample
 from pyclone_pgsm.errors import InputError, UsageError
@@ -257,7 +263,8 @@ def each_tumour(
     """Do the work of a command for each tumour, in the folder ``out``, or for patients in subfolders of it.
 
     The work returns the path of a result whose chains have not converged, else None. An error in the files of one
-    patient is printed, and the others are processed; the exit code is then 2.
+    patient is printed, and the others are processed; the exit code is then 2. If convergence is required, the results
+    that have not converged are named in any case.
     """
     apart: list[Path] = []
     failed = []
@@ -275,5 +282,6 @@ def each_tumour(
                 raise
             failed.append(tumour.name)
     if failed:
+        say_not_converged(given, apart)
         fail(f"{len(failed)} of {len(found)} patients failed: {', '.join(failed)}")
     require_convergence(given, apart)

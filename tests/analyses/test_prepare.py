@@ -597,12 +597,14 @@ def cohort(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_one_bad_patient_fails_alone(cohort: Path, tmp_path: Path) -> None:
-    done = call("analyze", "--samples", cohort, "-o", tmp_path / "out", "--no-plots", *SHORT)
+    options = ("--no-plots", "--require-convergence", *SHORT)
+    done = call("analyze", "--samples", cohort, "-o", tmp_path / "out", *options)
     assert done.exit_code == 2
     assert done.stderr.splitlines() == [
         f"pyclone-pgsm: patient P2: {cohort.parent / 'bad.vcf'}, row 3, column T: 'x': AD: not a number; expected a "
         "number of reads: a whole number, 0 or more",
         f"pyclone-pgsm: patient P4: {cohort.parent / 'no.vcf'}: no such file",
+        f"pyclone-pgsm: not converged: {tmp_path / 'out' / 'P1'}, {tmp_path / 'out' / 'P3'}",
         "pyclone-pgsm: 2 of 4 patients failed: P2, P4",
     ]
     assert [line for line in done.stdout.splitlines() if line.startswith("patient ")] == [

@@ -238,6 +238,13 @@ def test_the_command_says_so(tmp_path: Path) -> None:
     assert (out / "mutations.tsv").exists()
 
     trace = out / "trace.h5"
+    again = tmp_path / "again"
+    ended = CliRunner().invoke(
+        cli.app, ["summarize", str(trace), "-o", str(again), "--no-plots", "--require-convergence"]
+    )
+    assert ended.exit_code == 3, ended.output
+    assert f"pyclone-pgsm: not converged: {again}" in ended.output
+    assert (again / "mutations.tsv").read_bytes() == (out / "mutations.tsv").read_bytes()
     ended = CliRunner().invoke(
         cli.app, ["resume", str(trace), "--max-iterations", "80", "--require-convergence"]
     )
