@@ -80,12 +80,17 @@ def _misfits(summary: Summary) -> Iterator[str]:
 
 
 def _absent_clusters(summary: Summary) -> Iterator[str]:
-    for k in summary.absent:
-        size = count(int(summary.cluster_size[k]), "mutation")
-        yield (
-            f"cluster {k} ({size}) is absent from every sample: probably "
-            "artefacts; leave them out, or try `outlier_prob` 0.05"
-        )
+    absent = summary.absent
+    if not absent:
+        return
+    size = count(int(summary.cluster_size[absent].sum()), "mutation")
+    if len(absent) == 1:
+        which = f"cluster {absent[0]} ({size}) is"
+    else:
+        which = f"clusters {', '.join(map(str, absent[:-1]))} and {absent[-1]} ({size} in all) are"
+    yield (
+        f"{which} absent from every sample: probably artefacts; leave them out, or try `outlier_prob` 0.05"
+    )
 
 
 def _ends(draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Uncertain]) -> Iterator[str]:

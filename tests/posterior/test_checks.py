@@ -94,6 +94,11 @@ def test_cluster_that_is_nowhere(summary):
         "cluster 1 (2 mutations) is absent from every sample: probably artefacts; leave them out, or try "
         "`outlier_prob` 0.05"
     ]
+    both = replace(summary, cluster_prob_present=np.array([[0.1], [0.2]]))
+    assert doubts_of_tumour(both, {}, {}) == [
+        "clusters 0 and 1 (4 mutations in all) are absent from every sample: probably artefacts; leave them out, or "
+        "try `outlier_prob` 0.05"
+    ]
     unseen = np.zeros_like(summary.depth)
     with_unseen = replace(
         absent,
