@@ -23,6 +23,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patheffects import withStroke
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 from numpy.typing import NDArray
+from scipy.optimize import isotonic_regression
 from scipy.spatial import KDTree
 
 from pyclone_pgsm.files import make_folder, write_file
@@ -372,24 +373,11 @@ def spread(values: NDArray[np.float64], gap: float, low: float, high: float) -> 
     order = np.argsort(values, kind="stable")
     places = values[order].astype(float)
     slots = gap * np.arange(n)
-    shifted = _isotonic(places - slots)
+    shifted = isotonic_regression(places - slots).x
     places = np.clip(shifted, low, high - slots[-1]) + slots
     result = np.empty(n)
     result[order] = places
     return result
-
-
-def _isotonic(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return the non-decreasing least-squares fit to `values`, by pooling adjacent violators."""
-    pools: list[tuple[float, int]] = []
-    for value in values:
-        mean, size = float(value), 1
-        while pools and pools[-1][0] > mean:
-            before, number = pools.pop()
-            mean = (mean * size + before * number) / (size + number)
-            size += number
-        pools.append((mean, size))
-    return np.concatenate([np.full(size, mean) for mean, size in pools])
 
 
 # --- saving -------------------------------------------------------------------------------------------------

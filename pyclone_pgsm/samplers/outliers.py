@@ -72,7 +72,7 @@ def fill_priors(prior, partition, own, choices):
 
 @inner(**LEAF)
 def weigh(likelihood, partition, i, was_outlier, log_outlier, largest, choices, count):
-    """Compute the weights of all choices, relative to the best, and return their sum.
+    """Compute the weights of all choices, relative to exp(best), and return best and their sum.
 
     `log_outlier` is log of p / (1 - p) L'(y_i), and `largest` the largest factor, from :func:`fill_priors`.
     """
@@ -94,7 +94,7 @@ def weigh(likelihood, partition, i, was_outlier, log_outlier, largest, choices, 
         as_member[b] = math.exp(as_member[b] - best)
         as_outlier[b] = math.exp(as_outlier[b] + log_outlier - best)
         total += as_member[b] + as_outlier[b]
-    return total
+    return best, total
 
 
 @inner(**LEAF)
@@ -143,7 +143,7 @@ def visit_outliers(likelihood, prior, partition, outliers, log_outlier, order, f
         i = order[t]
         was_outlier = outliers[i]
         count, largest = fill_priors(prior, partition, labels[i], choices)
-        total = weigh(likelihood, partition, i, was_outlier, log_outlier[i], largest, choices, count)
+        _, total = weigh(likelihood, partition, i, was_outlier, log_outlier[i], largest, choices, count)
         target, is_outlier = draw_choice(choices, count, rng.random() * total)
         changed += is_outlier != was_outlier
         outliers[i] = is_outlier
