@@ -30,8 +30,8 @@ def coclustering_heatmap(
 ) -> Figure:
     """Heat map of the posterior probabilities that two observations share a cluster, ordered by consensus cluster.
 
-    `names` are those of all T observations. The map shows the ones of `item_index` (n,), at most about 1,500, with the
-    probability for each pair in `matrix` (n, n).
+    `names` are those of all T observations. The map shows the ones of `item_index` (n,), with the probability for each
+    pair in `matrix` (n, n).
     """
     labels, sizes = summary.labels, summary.cluster_size
     order = _order(labels[item_index], matrix)

@@ -4,7 +4,7 @@ Shapes and names: M draws of a partition; U items, each with a weight (the numbe
 represents); R blocks in all draws together, numbered so that a number determines both the draw and the block;
 at most C clusters in the estimate. ``rows[u, m]`` is the block of item u in draw m. ``value[n]`` is the value
 of n items that are together, ``step[n] = value[n + 1] - value[n]``. Every criterion is a function of three
-sums (:mod:`pyclone_pgsm.posterior.consensus`):
+sums (:mod:`pyclone_pgsm.posterior.expected_loss`):
 
 =======  ======================================================================
 overlap  sum over blocks and clusters of ``value[number of items in both]``

@@ -1,9 +1,9 @@
 """Posterior of cellular prevalences, averaged over the chain without sampling them.
 
 Given a partition, the posterior of a block's prevalence in a sample is known on the grid: W_k ∝ h_k exp(sum_i
-Xi_k(y_i)), with the base measure h.
-A mutation's posterior is the mean over the saved partitions of the W of its block; a cluster's is the mean of the W of
-the block that contains most of the cluster's mutations (of all such blocks if there are several).
+Xi_k(y_i)), with the base measure h. A mutation's posterior is the mean over the saved partitions of the W of its block;
+a cluster's is the mean of the W of the block that contains most of the cluster's mutations (of all such blocks if there
+are several).
 """
 
 from collections.abc import Iterable

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from small_runs import run
+from small_runs import tumour as tumour_data
 
 from pyclone_pgsm import Settings, cluster, open_trace
 from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.analyses.matrix import MatrixAnalysis
 from pyclone_pgsm.analyses.tumour import TumourAnalysis
 from pyclone_pgsm.inputs.read_counts.layout import ANNOTATIONS
+from pyclone_pgsm.posterior.summarize import summarize
+from pyclone_pgsm.trace import Trace
 
 PAGE = Path(__file__).parents[2] / "docs" / "reference" / "tables.md"
 
@@ -28,7 +32,9 @@ def described(heading: str) -> list[str]:
 @pytest.fixture(scope="module")
 def tumour(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("columns")
-    run(folder / "trace.h5", iterations=20, burn_in=10)
+    annotations = {name: ["x"] * 40 for name in reversed(ANNOTATIONS)}
+    observations = replace(tumour_data(), annotations=annotations)
+    run(folder / "trace.h5", observations=observations, iterations=20, burn_in=10)
     analysis.write_results(folder / "trace.h5", folder, formats=())
     return folder
 
@@ -43,9 +49,19 @@ def test_tumour(tumour: Path) -> None:
     assert described("`mutations.tsv`") == [*always, *optional]
     written = header(tumour / "mutations.tsv")
     assert written[: len(always)] == always
-    assert set(written[len(always) :]) <= set(optional)
+    assert written[len(always) :] == list(ANNOTATIONS)
     assert header(tumour / "clusters.tsv") == described("`clusters.tsv`")
     assert header(tumour / "left_out.tsv") == described("`left_out.tsv`")
+    check_files(TumourAnalysis, tumour / "trace.h5")
+
+
+def check_files(analysis: type[TumourAnalysis] | type[MatrixAnalysis], trace: Path) -> None:
+    """Every table is among the files that are not replaced without being asked, and on the page."""
+    headings = PAGE.read_text(encoding="utf-8")
+    with Trace(trace) as opened:
+        names = set(analysis().tables(opened, summarize(opened).summary))
+    assert names == {name for name in analysis.files if name.endswith(".tsv")}
+    assert all(f"\n## `{name}`" in headings for name in names)
 
 
 def test_mixture(tmp_path: Path) -> None:
@@ -56,6 +72,7 @@ def test_mixture(tmp_path: Path) -> None:
     first = described("`clusters.tsv` of `cluster`")
     assert list(result.clusters)[: len(first)] == first
     assert len(result.clusters.columns) > len(first)
+    check_files(MatrixAnalysis, tmp_path / "trace.h5")
 
 
 def test_files() -> None:

@@ -17,7 +17,7 @@ from seating import seating_probability
 
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.partition import PartitionPrior, build_partition
-from pyclone_pgsm.priors import CustomPrior, DirichletProcess, FiniteDirichlet, PitmanYor, Prior
+from pyclone_pgsm.priors import REGISTRY, CustomPrior, DirichletProcess, FiniteDirichlet, PitmanYor, Prior
 from pyclone_pgsm.samplers.gibbs import gibbs_sweep
 from pyclone_pgsm.samplers.particle_blocks import make_block_pool
 from pyclone_pgsm.samplers.particles import SMCSettings, has_one_merged
@@ -36,6 +36,11 @@ PRIORS: dict[str, Prior] = {
     # at most four blocks, and rather of even sizes: no formula of the others gives that
     "custom": CustomPrior(lambda j: np.where(j <= 4, -0.3 * j**2, -np.inf), lambda n: 0.2 * n + (n % 2 == 0)),
 }
+
+
+def test_every_prior_is_here() -> None:
+    assert {prior.name for prior in PRIORS.values()} == set(REGISTRY)
+
 
 GIBBS = Kernel(sweeps=1)
 KERNELS = [

@@ -30,6 +30,7 @@ from seating import draw_seating, seating_probability
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.priors import (
+    REGISTRY,
     CustomPrior,
     DirichletProcess,
     FiniteDirichlet,
@@ -56,6 +57,11 @@ FIXED: list[Prior] = [
     *(finite(k0, a) for k0, a in ((1, 2.0), (2, 0.3), (4, 1e-3), (6, 1.0), (50, 7.0))),
 ]
 RESAMPLED: list[Prior] = [DirichletProcess(), PitmanYor(), FiniteDirichlet(4)]
+
+
+def test_every_prior_is_here() -> None:
+    for priors in (FIXED, RESAMPLED):
+        assert {prior.name for prior in priors} == REGISTRY.keys() - {CustomPrior.name}
 
 
 def log_probability(prior: Prior, sizes: NDArray[np.int64]) -> float:
