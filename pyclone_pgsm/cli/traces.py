@@ -73,7 +73,8 @@ def resume(
             likelihood=likelihood,
             command=command_line(),
         )
-    with Trace(finished(trace), likelihood) as opened:
+    trace = finished(trace)
+    with Trace(trace, likelihood) as opened:
         verdict = verdict_of(opened)
     say(given, verdict_line(verdict), f"{count(chains, 'chain')} of {done:,} iterations in {trace}")
     require_convergence(given, [] if verdict.converged else [trace])

@@ -35,6 +35,8 @@ def what_was_run(content: Content) -> Section:
     run = content.run
     settings = _with_reasons(run["options"]["settings"])
     model = _with_reasons(run["options"]["model"])
+    if model.get("density") == "beta-binomial" and model["precision"] is None:
+        model["precision"] = "inferred"
     rows = [
         *((name, run[name]) for name in ("version", "seed", "consensus")),
         *((name, settings[name]) for name in ("chains", "iterations")),
@@ -81,10 +83,10 @@ def _how_to_repeat(command: str) -> str:
 
 def _short(value: Any) -> str:
     if isinstance(value, dict):
-        return ", ".join(f"{name} {_short(each)}" for name, each in value.items())
+        return ", ".join(f"{name} {_short(each)}" for name, each in value.items() if each is not None)
     if isinstance(value, list):
         return " ".join(map(_short, value[:8])) + (" .." if len(value) > 8 else "")
-    return "inferred" if value is None else general(value)
+    return general(value)
 
 
 def chains_section(content: Content) -> Section:
