@@ -76,8 +76,22 @@ class Answer:
 
     @property
     def variant_share(self) -> NDArray[np.float64]:
-        """(T, D) probability that a read of a cell with the mutation shows it: mutant copies over mean copies."""
-        return np.minimum(1.0, self.mutant_copies / np.maximum(self.mean_copies, 1e-9))
+        """(T, D) mutant copies over mean copies: the share of reads that show a mutation if all cells have it.
+
+        It exceeds 1 if a mutated cell has more mutant copies than the mean cell has copies.
+        """
+        return self.mutant_copies / np.maximum(self.mean_copies, 1e-9)
+
+    def reads_for_trees(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return (T, D) depths, and (T, D) probabilities that a read of a cell with the mutation shows it.
+
+        These are the :attr:`variant_share`. Where it exceeds 1, the probability is 1 and the depth is larger by the
+        share, so that the frequency of the mutation among the cells is unchanged.
+        """
+        data, share = self.observations, self.variant_share
+        depth = data.ref_counts + data.alt_counts
+        larger = np.maximum(np.rint(depth * share).astype(np.int64), data.alt_counts)
+        return np.where(share > 1.0, larger, depth), np.minimum(share, 1.0)
 
     def annotation(self, name: str) -> list[str]:
         """Return the (T,) texts of an annotation, "" where it is unknown."""
@@ -183,6 +197,17 @@ def is_driver(answer: Answer, drivers: frozenset[str]) -> NDArray[np.bool_]:
     """Return whether each mutation (T,), or its gene, is named as a driver."""
     pairs = zip(answer.observations.mutation_ids, answer.annotation("gene"))
     return np.array([mutation in drivers or gene in drivers for mutation, gene in pairs], bool)
+
+
+def note_large_shares(answer: Answer) -> list[str]:
+    """Return a line about the depths that :meth:`Answer.reads_for_trees` changes."""
+    number = int(np.count_nonzero((answer.variant_share > 1.0)[answer.placed]))
+    if not number:
+        return []
+    return [
+        f"{count(number, 'mutation-sample pair')} with more mutant copies than a cell has on average: var_read_prob is "
+        "1 and the depth larger by the ratio, which keeps the frequency"
+    ]
 
 
 def note_drivers(answer: Answer, drivers: frozenset[str]) -> list[str]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import NDArray
 
 from pyclone_pgsm.exports.answer import Answer, ExportOptions, note_copy_numbers, note_missing
 from pyclone_pgsm.exports.source import Mutations, given_source, samples_of
@@ -103,6 +104,17 @@ def write_maf(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     return _annotate(answer, out, options, "maf", COLUMNS, cells)
 
 
+def copy_number_calls(total: NDArray[np.float64], normal_cn: NDArray[np.int64]) -> NDArray[np.float64]:
+    """Return cBioPortal's calls for total copies, NaN where these are NaN.
+
+    The call is -2 without copies, -1 with fewer than normal cells have, 0 with as many, 1 with more, and 2 with more
+    than twice as many.
+    """
+    calls = np.sign(total - normal_cn)
+    calls = np.where(total > 2 * normal_cn, 2.0, calls)
+    return np.where(total == 0.0, -2.0, calls)
+
+
 def write_cbioportal(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     summary, data = answer.summary, answer.observations
     words = {CLONAL: "CLONAL", SUBCLONAL: "SUBCLONAL"}
@@ -111,13 +123,14 @@ def write_cbioportal(answer: Answer, out: Path, options: ExportOptions) -> list[
     total = np.where(data.has_data, answer.tumour_copies, np.nan)
     minor = np.where(data.has_data & answer.has_alleles, minor, np.nan)
     mutant = np.where(summary.multiplicity > 0, summary.multiplicity, np.nan)
+    calls = copy_number_calls(np.rint(total), data.normal_cn)
 
     def copies(number: float) -> str:
         return UNKNOWN if np.isnan(number) else f"{number:.0f}"
 
     def cells(t: int, d: int) -> Iterator[str]:
         yield "pyclone-pgsm"
-        yield copies(total[t, d])
+        yield copies(calls[t, d])
         yield copies(total[t, d])
         yield copies(minor[t, d])
         yield f"{summary.mean[t, d]:.6g}"

@@ -12,6 +12,7 @@ from pyclone_pgsm.exports.answer import (
     note_copy_numbers,
     note_exceptions,
     note_inferred,
+    note_large_shares,
     note_two_states,
 )
 from pyclone_pgsm.files import write_file
@@ -31,11 +32,10 @@ def write_pairtree(answer: Answer, out: Path, options: ExportOptions) -> list[st
     the sample: that of a clonal mutation is the tumour content.
     """
     data, labels = answer.observations, answer.summary.labels
-    ref, alt = data.ref_counts, data.alt_counts
-    share = answer.variant_share
+    depth, share = answer.reads_for_trees()
     lines = ["\t".join(SSM_COLUMNS)]
     for t, name in enumerate(data.mutation_ids):
-        vectors = (alt[t], ref[t] + alt[t], [f"{value:.6g}" for value in share[t]])
+        vectors = (data.alt_counts[t], depth[t], [f"{value:.6g}" for value in share[t]])
         lines.append("\t".join([f"s{t}", name, *(",".join(map(str, vector)) for vector in vectors)]))
     write_file(out / SSM, ("\n".join(lines) + "\n").encode())
     params = {
@@ -53,6 +53,7 @@ def write_pairtree(answer: Answer, out: Path, options: ExportOptions) -> list[st
             "listed as garbage",
         ),
         *note_two_states(answer, "var_read_prob is that of the mean copies of both states"),
+        *note_large_shares(answer),
         *note_inferred(answer, "tumour_content"),
         "frequencies of subclones are among all cells: divide by the tumour content for cancer cell fractions",
     ]
@@ -174,16 +175,16 @@ def write_metient(answer: Answer, out: Path, options: ExportOptions) -> list[str
     if any(":" in names[t] for t in answer.placed):
         names = [name.replace(":", "_") for name in names]
         notes.append("':' in names of mutations is '_': Metient's pictures cannot have it")
-    ref, alt = data.ref_counts, data.alt_counts
+    depth, share = answer.reads_for_trees()
     columns = {
         "anatomical_site_index": np.arange(len(samples)),
         "anatomical_site_label": samples,
         "cluster_index": by_row(labels),
         "character_index": by_row(np.cumsum(labels >= 0) - 1),
         "character_label": by_row(names),
-        "ref": ref,
-        "var": alt,
-        "var_read_prob": answer.variant_share,
+        "ref": depth - data.alt_counts,
+        "var": data.alt_counts,
+        "var_read_prob": share,
         "site_category": ["primary" if name == primary else "metastasis" for name in samples],
     }
     answer.write_table(columns, out)
@@ -191,5 +192,6 @@ def write_metient(answer: Answer, out: Path, options: ExportOptions) -> list[str
         *notes,
         *note_exceptions(answer, "0 reads"),
         *note_two_states(answer, "var_read_prob is that of the mean copies of both states"),
+        *note_large_shares(answer),
         *note_inferred(answer, "tumour_content"),
     ]

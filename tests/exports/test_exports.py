@@ -20,6 +20,7 @@ from pyclone_pgsm.cli import handover
 from pyclone_pgsm.errors import InputError, OutputError, UsageError
 from pyclone_pgsm.exports import FORMATS, Answer, ExportOptions, export
 from pyclone_pgsm.exports.answer import complete
+from pyclone_pgsm.exports.maf import copy_number_calls
 from pyclone_pgsm.exports.source import Mutations
 from pyclone_pgsm.inputs.observations import PLACEHOLDERS
 from pyclone_pgsm.inputs.tumour_content import Uncertain
@@ -243,8 +244,38 @@ def test_values_where_there_are_no_data(result: Result, tmp_path: Path) -> None:
     rows = read(tmp_path / "out.maf", comment="#", dtype=str, keep_default_na=False)
     rows = rows[rows["ASCN.CLONAL"] != "NA"]
     copies = ["TOTAL_COPY_NUMBER", "MINOR_COPY_NUMBER", "EXPECTED_ALT_COPIES", "ASCN_INTEGER_COPY_NUMBER"]
-    for number, without in zip(["5", "2", "1", "5"], copies):
+    for number, without in zip(["5", "2", "1", "2"], copies):
         assert (rows[f"ASCN.{without}"] == np.where(has_data.ravel(), number, "NA")).all()
+
+
+def test_calls_of_copy_numbers() -> None:
+    """The colours of cBioPortal's page: blue -2 and -1, none for 0, red 1 and 2; beside normal cells."""
+    total = np.array([[0.0, 1.0, 2.0, 3.0, 4.0, 5.0, np.nan], [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, np.nan]])
+    normal = np.array([[2] * 7, [1] * 7])
+    expected = [[-2, -1, 0, 1, 1, 2, np.nan], [-2, 0, 1, 2, 2, 2, np.nan]]
+    np.testing.assert_array_equal(copy_number_calls(total, normal), expected)
+
+
+def test_more_mutant_copies_than_a_cell_has_on_average(result: Result, tmp_path: Path) -> None:
+    """Three mutant copies in a tenth of the cells: the frequency is still that of the cells."""
+    shape = (40, 2)
+    own = {"major_cn": 3, "minor_cn": 0, "normal_cn": 2, "tumour_content": 0.1, "subclonal_fraction": 0.0}
+    with result._trace() as trace:
+        data = replace(trace.observations, **{name: np.full(shape, value) for name, value in own.items()})
+    data = replace(data, ref_counts=np.full(shape, 900), alt_counts=np.full(shape, 143))
+    answer = Answer(data, replace(result.summary, multiplicity=np.full(shape, 3)))  # type: ignore[type-var]
+    notes = export(answer, FORMATS["pairtree"], tmp_path / "o", ExportOptions())
+    assert says(notes, "80 mutation-sample pairs with more mutant copies than a cell has on average")
+    total = round(1043 * 3 / 2.1)
+    first = read(tmp_path / "o" / "tumour.ssm").iloc[0]
+    assert first[["var_reads", "total_reads", "var_read_prob"]].tolist() == [
+        "143,143",
+        f"{total},{total}",
+        "1,1",
+    ]
+    export(answer, FORMATS["metient"], tmp_path / "m", ExportOptions(primary=data.sample_ids[0]))
+    row = read(tmp_path / "m").iloc[0]
+    assert (row["ref"], row["var"], row["var_read_prob"]) == (total - 143, 143, 1.0)
 
 
 def test_a_sample_without_any_data(result: Result, tmp_path: Path) -> None:
