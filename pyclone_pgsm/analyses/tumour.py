@@ -124,7 +124,7 @@ def _inferred_lines(diagnostics: Sequence[Diagnostic]) -> Iterator[str]:
             elif kind == "tumour_content":
                 yield f"tumour content{of_sample}: {d.mean:.3g} (95 % interval {d.lower:.3g} to {d.upper:.3g})"
             else:
-                yield f"error rate: {d.mean:g} (95 % interval {d.lower:g} to {d.upper:g})"
+                yield f"error rate: {d.mean:.3g} (95 % interval {d.lower:.2g} to {d.upper:.2g})"
 
 
 def _summary_lines(summary: Summary, left_out: int) -> list[str]:
@@ -151,7 +151,7 @@ def _summary_lines(summary: Summary, left_out: int) -> list[str]:
 
 def _trunk_line(summary: Summary) -> str:
     found = summary.trunks
-    where = "every sample" if len(summary.sample_ids) > 1 else summary.sample_ids[0]
+    where = summary.everywhere
     if not found:
         return f"trunk: no cluster is clonal in {where}"
     size = count(int(summary.cluster_size[found[0]]), "mutation")

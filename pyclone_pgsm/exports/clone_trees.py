@@ -36,7 +36,7 @@ def _in_trunk(answer: Answer) -> tuple[NDArray[np.bool_], list[str]]:
     summary, notes = answer.summary, []
     found = summary.trunks
     if not found:
-        notes.append("is.clonal is FALSE everywhere: no cluster is clonal in every sample")
+        notes.append(f"is.clonal is FALSE everywhere: no cluster is clonal in {summary.everywhere}")
     elif len(found) > 1:
         notes.append(
             f"is.clonal is TRUE of cluster {found[0]} alone, the largest of {len(found)} clonal ones"

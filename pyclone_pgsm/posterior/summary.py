@@ -118,6 +118,13 @@ class Summary:
         return self.cluster_prob_clonal[:, self._has_data]
 
     @property
+    def everywhere(self) -> str:
+        """The samples that :attr:`trunks` are about, in words; a single one by its name."""
+        if len(self.sample_ids) == 1:
+            return self.sample_ids[0]
+        return "every sample" if self._has_data.all() else "every sample with reads"
+
+    @property
     def _has_data(self) -> NDArray[np.bool_]:
         return self.depth.sum(axis=0) > 0
 

@@ -122,7 +122,7 @@ def prevalence_lines(summary: Summary, target: str) -> dict[str, Any]:
     names = appearance.distinct_names(summary.sample_ids, 18 if D <= 10 else 12)
     axis.ticker = FixedTicker(ticks=list(range(D)))
     axis.major_label_overrides = {d: label(name) for d, name in enumerate(names)}
-    axis.major_label_orientation = 0 if D <= 6 else math.pi / 4
+    axis.major_label_orientation = 0 if D <= 6 else math.pi / 4 if D <= 25 else math.pi / 2
     places = np.arange(D) + np.linspace(-0.12, 0.12, len(shown))[:, None] * (len(shown) > 1)
     minor = appearance.minor_clusters(summary.cluster_size)[shown]
     order = np.argsort(~minor, kind="stable")  # small clusters behind the others

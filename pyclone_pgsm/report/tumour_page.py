@@ -32,7 +32,7 @@ def summary_line(summary: Summary) -> str:
     text += count(summary.num_clusters, "cluster")
     text += f" and {count(summary.num_outliers, 'outlier')}" if summary.num_outliers else ""
     found = summary.trunks
-    everywhere = "every sample" if len(summary.sample_ids) > 1 else "the sample"
+    everywhere = summary.everywhere if len(summary.sample_ids) > 1 else "the sample"
     if found:
         size = count(int(summary.cluster_size[found[0]]), "mutation")
         trunk = f"The trunk is cluster {found[0]} ({size}), {summary.trunk_state} in {everywhere}."

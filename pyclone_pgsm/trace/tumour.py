@@ -158,6 +158,9 @@ def _read_observations(group: h5py.Group, grid_size: int) -> Observations:
     mutation_ids, sample_ids = (read_texts(group, name) for name in ("mutation_ids", "sample_ids"))
     shape = len(mutation_ids), len(sample_ids)
     annotations = group_of(group, "annotations")
+    for name in annotations:
+        if name not in ANNOTATIONS:
+            raise Fault("data/annotations", f"{shown(name)} is none of {', '.join(sorted(ANNOTATIONS))}")
     points = Values("float64", within(0.0, 1.0), "a prevalence")
     if not np.array_equal(read(group, "grid", points, (grid_size,)), prevalence_grid(grid_size)):
         raise Fault("data/grid", f"is not the grid of {grid_size} prevalences from 0 to 1")
@@ -166,7 +169,9 @@ def _read_observations(group: h5py.Group, grid_size: int) -> Observations:
         mutation_ids,
         sample_ids,
         **matrices,
-        annotations={str(name): read_texts(annotations, name, shape[0]) for name in annotations},
+        annotations={
+            name: read_texts(annotations, name, shape[0]) for name in ANNOTATIONS if name in annotations
+        },
     )
 
 
@@ -175,8 +180,6 @@ def _check_observations(data: Observations, genotype_prior: str) -> None:
     check_names("data/mutation_ids", data.mutation_ids)
     check_names("data/sample_ids", data.sample_ids)
     for name, texts in data.annotations.items():
-        if name not in ANNOTATIONS:
-            raise Fault("data/annotations", f"{shown(name)} is none of {', '.join(sorted(ANNOTATIONS))}")
         for place, text in enumerate(texts):
             if CELL_ENDS.search(text):
                 reason = f"[{place}] is {shown(text)}, more than a cell of a table"

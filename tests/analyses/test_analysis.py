@@ -214,6 +214,10 @@ def test_terminal_without_trunk_and_with_a_cluster_that_is_nowhere(trace):
     )
     lines = summary_lines(replace(result, summary=summary))
     assert "trunk: no cluster is clonal in every sample" in lines
+    unseen = replace(summary, depth=summary.depth * np.array([1, 0]))
+    assert "trunk: no cluster is clonal in every sample with reads" in summary_lines(
+        replace(result, summary=unseen)
+    )
     assert [line.endswith("  absent: probably artefacts") for line in lines[2:5]] == [False, True, False]
 
 
