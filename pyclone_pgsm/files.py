@@ -198,7 +198,7 @@ def check_new(path: Path, force: bool) -> None:
     """Raise OutputError if an output exists and `force` is False, or if its folder cannot be made."""
     _destination(path)
     if path.exists() and not force:
-        raise OutputError(f"{path} exists already: use `force` to replace it, or another name with -o")
+        raise OutputError(f"{path} exists already: use `force` to replace it, or give another name")
     folder = path.parent
     if folder.is_dir():
         return
@@ -223,9 +223,19 @@ def refuse_inputs(outputs: Iterable[Path], inputs: Iterable[Path]) -> None:
     read = {os.path.realpath(path) for path in inputs}
     for path in outputs:
         if os.path.realpath(path) in read:
-            raise OutputError(
-                f"{path}: is an input, which the output would replace: use another name with -o"
-            )
+            raise OutputError(f"{path}: is an input, which the output would replace: give another name")
+
+
+def check_files(folder: Path, names: Iterable[str], force: bool, inputs: Iterable[Path] = ()) -> None:
+    """Raise OutputError if an output folder is a file or cannot be made, or if one of the files to be written in it is
+    an input, or exists and `force` is False.
+    """
+    if folder.exists() and not folder.is_dir():
+        raise OutputError(f"{folder} is a file: give a folder")
+    outputs = [folder / name for name in names]
+    refuse_inputs(outputs, inputs)
+    for path in outputs:
+        check_new(path, force)
 
 
 def make_folder(folder: Path) -> None:

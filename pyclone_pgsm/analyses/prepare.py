@@ -13,7 +13,7 @@ import pandas as pd
 
 from pyclone_pgsm.analyses.tables import left_out_table
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.files import check_new, make_folder, refuse_inputs, replacing, replacing_together
+from pyclone_pgsm.files import check_files, make_folder, replacing, replacing_together
 from pyclone_pgsm.inputs.genome import BUILDS, Build, Sex
 from pyclone_pgsm.inputs.mutations import Variants, read_variants
 from pyclone_pgsm.inputs.mutations.naming import ROLES
@@ -153,11 +153,8 @@ def write_prepared(prepared: Prepared, folder: Path) -> None:
 
 
 def check_folder(folder: Path, force: bool, inputs: Sequence[Path] = ()) -> None:
-    """Raise OutputError if an output exists and `force` is False, is an input, or cannot be made."""
-    outputs = [folder / name for name in (TABLE, LEFT_OUT)]
-    refuse_inputs(outputs, inputs)
-    for path in outputs:
-        check_new(path, force)
+    """Check an output folder before the tables are written: see :func:`check_files`."""
+    check_files(folder, (TABLE, LEFT_OUT), force, inputs)
 
 
 def _said_content(patient: Patient, options: PrepareOptions, samples: Sequence[str]) -> ContentOption:

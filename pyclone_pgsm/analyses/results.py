@@ -11,11 +11,9 @@ import pandas as pd
 from pyclone_pgsm.analyses.kinds import ANALYSES
 from pyclone_pgsm.analyses.memory import Estimate
 from pyclone_pgsm.analyses.run_json import run_report
-from pyclone_pgsm.errors import OutputError
 from pyclone_pgsm.files import (
-    check_new,
+    check_files,
     make_folder,
-    refuse_inputs,
     remove,
     replacing,
     replacing_together,
@@ -45,14 +43,8 @@ PICTURES = (
 
 
 def check_folder(folder: Path, force: bool, names: Sequence[str], inputs: Sequence[Path] = ()) -> None:
-    """Raise OutputError if an output folder is a file or cannot be made, or if a file to be written is an input, or
-    exists and `force` is False. Existing pages and pictures are checked in addition to the files in `names`.
-    """
-    if folder.exists() and not folder.is_dir():
-        raise OutputError(f"{folder} is a file: give a folder with -o")
-    refuse_inputs([folder / name for name in names], inputs)
-    for name in (*names, *PAGES.values(), "plots"):
-        check_new(folder / name, force)
+    """Check an output folder before these files, pages and pictures are written: see :func:`check_files`."""
+    check_files(folder, (*names, *PAGES.values(), "plots"), force, inputs)
 
 
 def write_results(

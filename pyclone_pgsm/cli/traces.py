@@ -145,9 +145,9 @@ def plot(
     given = context.params
     formats = parse_formats(given["formats"])
     if out.exists() and not out.is_dir():
-        raise OutputError(f"{out} is a file: give a folder with -o")
+        raise OutputError(f"{out} is a file: give a folder")
     remove_leftovers(out)
     if out.exists() and any(out.iterdir()) and not given["force"]:
-        raise OutputError(f"{out} exists already and is not empty: use --force, or another folder with -o")
+        raise OutputError(f"{out} exists already and is not empty: use `force`, or give another folder")
     paths = write_pictures(trace, out, given["consensus"], given["burn_in"], formats, likelihood)
     say(given, f"{len(paths)} pictures written to {out}")

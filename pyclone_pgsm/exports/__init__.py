@@ -7,7 +7,7 @@ from typing import NamedTuple
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.exports import clone_trees, maf, tables, tree_builders, vcf
 from pyclone_pgsm.exports.answer import Answer, ExportOptions
-from pyclone_pgsm.files import check_new, make_folder, replacing_together
+from pyclone_pgsm.files import check_files, check_new, make_folder, replacing_together
 from pyclone_pgsm.ranges import Effects, check_choice, check_effects
 
 __all__ = ["EFFECTS", "FORMATS", "Answer", "ExportOptions", "Format", "check_output", "export", "find_format"]
@@ -68,14 +68,15 @@ def check_output(chosen: Format, out: Path, force: bool) -> None:
     """Raise an error for an existing output if `force` is False, and for a folder instead of a file or vice versa."""
     if not chosen.files:
         if out.is_dir():
-            raise UsageError(f"-o {out}: is a folder; `format` {chosen.name} writes one file: give its name")
+            raise UsageError(
+                f"`out` {out}: is a folder; `format` {chosen.name} writes one file: give its name"
+            )
         check_new(out, force)
         return
     if out.exists() and not out.is_dir():
         listed = " and ".join(chosen.files)
-        raise UsageError(f"-o {out}: is a file; `format` {chosen.name} writes {listed}: give a folder")
-    for name in chosen.files:
-        check_new(out / name, force)
+        raise UsageError(f"`out` {out}: is a file; `format` {chosen.name} writes {listed}: give a folder")
+    check_files(out, chosen.files, force)
 
 
 def export(answer: Answer, chosen: Format, out: Path, options: ExportOptions) -> list[str]:

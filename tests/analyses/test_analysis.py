@@ -169,7 +169,7 @@ def test_check_folder(tmp_path):
         check_folder(folder, True, TumourAnalysis.files)
         assert (folder / name).exists()
     check_folder(tmp_path / "with trace.h5", False, TumourAnalysis.files[:-1])
-    with pytest.raises(OutputError, match="is a file: give a folder with -o"):
+    with pytest.raises(OutputError, match="is a file: give a folder"):
         check_folder(tmp_path / "with trace.h5" / "trace.h5", False, TumourAnalysis.files)
 
 

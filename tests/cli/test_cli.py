@@ -206,7 +206,7 @@ def test_analyze_from_the_shell(table, tmp_path):
     message = refused("analyze", table, "-o", out, *SHORT)
     assert (
         message
-        == f"pyclone-pgsm: {out / 'mutations.tsv'} exists already: use --force to replace it, or another name with -o\n"
+        == f"pyclone-pgsm: {out / 'mutations.tsv'} exists already: use --force to replace it, or give another name\n"
     )
     assert {path: path.read_bytes() for path in out.rglob("*") if path.is_file()} == before
 
@@ -501,7 +501,7 @@ def test_usage(options, message, table, tmp_path):
             "-o {out} --format gif",
             "--format 'gif': must be one or more of png, pdf, svg, as in png,pdf",
         ),
-        ("summarize", "-o {file}", "{file} is a file: give a folder with -o"),
+        ("summarize", "-o {file}", "{file} is a file: give a folder"),
         ("summarize", "-o {file}/out", "Not a directory"),
         ("plot", "-o {out} --burn-in 60", "no iteration after the burn-in of 60"),
         ("plot", "-o {out} --consensus foo", "--consensus 'foo': must be one of mpear"),
@@ -510,7 +510,7 @@ def test_usage(options, message, table, tmp_path):
             "-o {out} --format gif",
             "--format 'gif': must be one or more of png, pdf, svg, as in png,pdf",
         ),
-        ("plot", "-o {file}", "{file} is a file: give a folder with -o"),
+        ("plot", "-o {file}", "{file} is a file: give a folder"),
         ("plot", "-o {file}/out", "Not a directory"),
         ("merge", "-o {file}", "{file} exists already"),
         ("merge", "-o {file}/all.h5", "{file}: is a file, not a folder"),
@@ -532,10 +532,7 @@ def test_usage_of_traces(verb, options, message, trace, tmp_path):
 def test_outputs_in_impossible_places(table, tmp_path):
     file = tmp_path / "file"
     file.write_text("mine")
-    assert (
-        refused("analyze", table, "-o", file, *SHORT)
-        == f"pyclone-pgsm: {file} is a file: give a folder with -o\n"
-    )
+    assert refused("analyze", table, "-o", file, *SHORT) == f"pyclone-pgsm: {file} is a file: give a folder\n"
     assert "Not a directory" in refused("analyze", table, "-o", file / "out", *SHORT)
     assert "is a file, not a folder" in refused("run", table, "-o", file / "t.h5", *SHORT)
     assert "is a folder: give the name of a file" in refused("run", table, "-o", tmp_path, *SHORT, "--force")

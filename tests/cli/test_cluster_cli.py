@@ -141,7 +141,7 @@ def test_default_folder_and_repeated_runs(points, tmp_path, monkeypatch):
     before = {path: path.read_bytes() for path in out.iterdir()}
     assert refused("cluster", "points.csv", "--likelihood", "normal", *SHORT) == (
         f"pyclone-pgsm: {out.name}/assignments.tsv exists already: "
-        "use --force to replace it, or another name with -o\n"
+        "use --force to replace it, or give another name\n"
     )
     call("cluster", "points.csv", "--likelihood", "normal", *SHORT, "--no-plots", "--threads", 2, "--force")
     for name in ("assignments.tsv", "clusters.tsv"):
