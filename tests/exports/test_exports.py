@@ -265,7 +265,7 @@ def test_more_mutant_copies_than_a_cell_has_on_average(result: Result, tmp_path:
     data = replace(data, ref_counts=np.full(shape, 900), alt_counts=np.full(shape, 143))
     answer = Answer(data, replace(result.summary, multiplicity=np.full(shape, 3)))  # type: ignore[type-var]
     notes = export(answer, FORMATS["pairtree"], tmp_path / "o", ExportOptions())
-    assert says(notes, "80 mutation-sample pairs with more mutant copies than a cell has on average")
+    assert says(notes, "78 mutation-sample pairs with more mutant copies than a cell has on average")
     total = round(1043 * 3 / 2.1)
     first = read(tmp_path / "o" / "tumour.ssm").iloc[0]
     assert first[["var_reads", "total_reads", "var_read_prob"]].tolist() == [
