@@ -8,6 +8,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.posterior.consensus import CRITERIA, coclustering, consensus
@@ -25,7 +26,7 @@ from pyclone_pgsm.posterior.rows import (
     weighted_rows,
 )
 from pyclone_pgsm.posterior.stacking import weigh_chains
-from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds, checked_thresholds
+from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, SURE, Thresholds, checked_thresholds
 from pyclone_pgsm.posterior.traces import Traces, traces_of
 from pyclone_pgsm.posterior.tumour import summarise_tumour
 from pyclone_pgsm.ranges import check_choice
@@ -41,6 +42,7 @@ CONSENSUS_DRAWS = 1000
 LABEL_BYTES = 400 << 20  # largest size of the labels read at once
 PICTURED = 1000  # largest number of mutations or rows in the co-clustering picture
 RHAT_WARNING = 1.05
+FEW_MEMBERS = 4  # clusters are small if they have fewer members than this on average
 SIMILAR = 0.8  # two consensus partitions differ much if their adjusted Rand index is smaller
 
 
@@ -203,6 +205,7 @@ def _summarise(trace: Trace, criterion: str, burn_in: int | None, thresholds: Th
         *_doubts_of_chains(trace, diagnostics, kept),
         *([weights_said] if weights_said else []),
         *_disagreement(draws, criterion, summary.labels, rng),
+        *_undecided(summary.labels, summary.assignment_prob, summariser.observation),
         *doubts,
     ]
     together = coclustering(draws.partitions, items)
@@ -275,4 +278,22 @@ def _disagreement(
     return [
         f"the consensus depends on its criterion: {numbers[0]} clusters by mpear, {numbers[1]} by vi (adjusted Rand "
         f"index between the two {index:.2f}): compare both (`consensus` mpear and vi)"
+    ]
+
+
+def _undecided(
+    labels: NDArray[np.int64], assignment_prob: NDArray[np.float64], observation: str
+) -> list[str]:
+    """Warn if there are many small clusters, and which observations they consist of is uncertain."""
+    placed = labels >= 0
+    size, number = int(placed.sum()), len(np.unique(labels[placed]))
+    if number < 2 or number * FEW_MEMBERS <= size:
+        return []
+    mean = float(assignment_prob[placed].mean())
+    if mean >= SURE:
+        return []
+    return [
+        f"{number} clusters of {count(size, observation)}, and the probability that one belongs to its cluster is "
+        f"{mean:.2f} on average: the data hardly tell how many clusters there are, so that the prior of the "
+        "concentration decides; compare with `concentration_prior` 1,1, which expects fewer than the default"
     ]

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+import re
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 
+from pyclone_pgsm import cluster
 from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.analyses.reading import Reading
 from pyclone_pgsm.errors import TraceError, UsageError
@@ -233,3 +235,24 @@ def test_fewer_draws_than_saved(trace, monkeypatch):
     np.testing.assert_array_equal(thinned.labels, full.labels)
     np.testing.assert_allclose(thinned.mean, full.mean, atol=0.03)
     assert (thinned.mean != full.mean).any()
+
+
+def test_clusters_that_the_prior_decides():
+    """Tosses of a coin hardly tell clusters apart; four kinds of long rows do, though each has only two rows."""
+    coins = np.random.default_rng(1).integers(2, size=(60, 8))
+    kinds = np.repeat(np.random.default_rng(2).integers(2, size=(4, 60)), 2, axis=0)
+    settings = Settings(iterations=200, chains=2)
+    said = [
+        [
+            line
+            for line in cluster(data, likelihood="bernoulli", settings=settings).warnings
+            if "hardly tell" in line
+        ]
+        for data in (coins, kinds)
+    ]
+    assert len(said[0]) == 1
+    assert re.match(
+        r"\d+ clusters of 60 rows, and the probability that one belongs to its cluster is 0\.", said[0][0]
+    )
+    assert "compare with `concentration_prior` 1,1" in said[0][0]
+    assert said[1] == []
