@@ -22,11 +22,14 @@ def named_parameters(text: str) -> str:
 
 def warnings(content: Content) -> Section:
     """Section with the warnings, and whether the chains converged."""
-    items = "".join(f"<li>{named_parameters(escaped(each))}</li>" for each in content.result.warnings)
     verdict = content.result.convergence
+    line = verdict_line(verdict)
+    about_chains = [each for each in content.result.warnings if each.startswith(line)] or [line]
+    others = [each for each in content.result.warnings if each not in about_chains]
+    items = "".join(f"<li>{named_parameters(escaped(each))}</li>" for each in others)
     state = "good" if verdict.converged and not items else "bad"
-    listed = f'<ul class="warnings">{items}</ul>' if items else "<p>No warnings.</p>"
-    body = f'<div class="box {state}"><p>The chains have {escaped(verdict_line(verdict))}.</p>{listed}</div>'
+    listed = f'<ul class="warnings">{items}</ul>' if items else "<p>No other warning.</p>"
+    body = f'<div class="box {state}"><p>The chains have {escaped(about_chains[0])}.</p>{listed}</div>'
     return Section("warnings", "Warnings and convergence", body)
 
 

@@ -15,6 +15,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -25,6 +26,8 @@ from typer.testing import CliRunner
 
 from pyclone_pgsm.analyses.results import write_results
 from pyclone_pgsm.cli import app as cli
+from pyclone_pgsm.posterior.convergence import verdict_line
+from pyclone_pgsm.report.sections import warnings
 from pyclone_pgsm.results import open_trace
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -126,6 +129,17 @@ def test_the_box_is_green_only_if_the_chains_have_converged(folder: Path) -> Non
     assert not run["converged"]
     assert '<div class="box bad"><p>The chains have not converged after ' in text
     assert "(limit 0.01)" in text or "too few saved iterations" in text
+
+
+def test_what_is_said_of_convergence_is_said_once(folder: Path) -> None:
+    verdict = open_trace(folder)._found.convergence
+    line = verdict_line(verdict)
+    said = [f"{line}: resume the trace", "try `outlier_prob` 0.05"]
+    content: Any = SimpleNamespace(result=SimpleNamespace(convergence=verdict, warnings=said))
+    body = warnings(content).body
+    assert body.count("not converged after ") == 1
+    assert "resume the trace.</p>" in body
+    assert '<ul class="warnings"><li>try <code>outlier_prob</code> 0.05</li></ul>' in body
 
 
 def test_tables_are_complete_without_javascript(folder: Path) -> None:
