@@ -10,6 +10,8 @@ Strelka, SNV                           first number (tier 1) of ``{REF}U``     f
 Strelka, indel                         first number of ``TAR``                 first number of ``TIR``
 VarScan2                               ``RD``                                  ``AD``, a single number
 SomaticSniper                          sum of the first two of ``DP4``         sum of the last two of ``DP4``
+CaVEMan                                ``F{REF}Z`` + ``R{REF}Z``               ``F{ALT}Z`` + ``R{ALT}Z``
+freebayes, without ``AD``              ``RO``                                  number k of ``AO``
 PCGR                                   first number of ``ADT``                 number k + 1 of ``ADT``
 MuTect1 as converted for TCGA          first number of ``TD``                  number k + 1 of ``TD``
 PCAWG, if FORMAT has no read counts    ``t_ref_count`` in INFO                 ``t_alt_count`` in INFO
@@ -34,6 +36,7 @@ IN_INFO = ("t_ref_count", "t_alt_count")
 """INFO fields with the reads of the tumour."""
 
 _BASES = ("A", "C", "G", "T")
+_OF_CAVEMAN = frozenset(f"{strand}{base}Z" for strand in "FR" for base in _BASES)
 
 
 class UncountedError(Exception):
@@ -60,6 +63,10 @@ def scheme_of(names: tuple[str, ...]) -> Scheme:
         return _varscan if "RD" in present else partial(_allele_depths, "AD")
     if "DP4" in present:
         return _somatic_sniper
+    if present >= _OF_CAVEMAN:
+        return _caveman
+    if {"RO", "AO"} <= present:
+        return _freebayes
     for name in ("ADT", "TD"):
         if name in present:
             return partial(_allele_depths, name)
@@ -67,10 +74,28 @@ def scheme_of(names: tuple[str, ...]) -> Scheme:
 
 
 def _strelka_snv(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
-    if not all(each in _BASES for each in (ref, *alts)):
-        raise UncountedError(f"AU, CU, GU and TU count single bases, not {ref}>{','.join(alts)}")
+    _check_bases("AU, CU, GU and TU", ref, alts)
     reference = _numbers(fields, f"{ref}U")[0]
     return [(reference, _numbers(fields, f"{alt}U")[0]) for alt in alts]
+
+
+def _check_bases(names: str, ref: str, alts: Sequence[str]) -> None:
+    """Raise UncountedError unless all alleles are single bases, which the fields with these names count."""
+    if not all(each in _BASES for each in (ref, *alts)):
+        raise UncountedError(f"{names} count single bases, not {ref}>{','.join(alts)}")
+
+
+def _caveman(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
+    _check_bases("FAZ to RTZ", ref, alts)
+    reference, *alternates = (
+        sum(_numbers(fields, f"{strand}{base}Z", 1)[0] for strand in "FR") for base in (ref, *alts)
+    )
+    return [(reference, alternate) for alternate in alternates]
+
+
+def _freebayes(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
+    reference = _numbers(fields, "RO", 1)[0]
+    return [(reference, alternate) for alternate in _numbers(fields, "AO", len(alts))]
 
 
 def _strelka_indel(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
@@ -133,7 +158,8 @@ def _somatic_sniper(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple
 def _unknown(names: Collection[str], ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
     raise UncountedError(
         f"no read counts: FORMAT is {':'.join(names)[:60] or 'empty'}; known are AD (with RD in VarScan2), "
-        "AU/CU/GU/TU and TAR/TIR (Strelka), DP4 (SomaticSniper), ADT and TD, and t_ref_count and t_alt_count in INFO"
+        "AU/CU/GU/TU and TAR/TIR (Strelka), DP4 (SomaticSniper), FAZ to RTZ (CaVEMan), RO and AO (freebayes), ADT and "
+        "TD, and t_ref_count and t_alt_count in INFO"
     )
 
 
