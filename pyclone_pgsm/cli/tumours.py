@@ -70,7 +70,7 @@ SEGMENT_OPTIONS = grouped(
             str | None,
             None,
             "Format of the segments: ascat, battenberg, facets, sequenza, purple, cnvkit, titan, hatchet, phylowgs, "
-            "mutationtimer, purecn, pcgr or generic. "
+            "mutationtimer, absolute, purecn, pcgr or generic. "
             "\\[default: detected]",
             "NAME",
         ),

@@ -185,6 +185,13 @@ LAYOUTS = (
         has_rows_for_states=True,
     ),
     Layout(
+        "absolute",
+        "ABSOLUTE segtab",
+        {"major": ("modal.a2", "Modal_HSCN_2"), "minor": ("modal.a1", "Modal_HSCN_1")},
+        alleles.of_real_pair,
+        place={"chrom": _CHROM, "start": ("Start.bp", "start"), "end": ("End.bp", "end")},
+    ),
+    Layout(
         "purecn",
         "PureCN loh.csv",
         {"total": ("C",), "minor": ("M",)},

@@ -213,6 +213,24 @@ FILES: dict[str, tuple[str, str]] = {
             "X 101 900 800 * 1 1 0.8",
         ),
     ),
+    "absolute": (
+        "absolute",
+        tabs(
+            "sample Chromosome Start.bp End.bp n_probes total_copy_ratio modal_total_cn modal.a1 modal.a2 subclonal.a1",
+            "S 1 1001 2000 10 1.4 3 1 2 0",
+            "S 1 2001 5000 10 0.6 1 0 1 0",
+            "S X 101 900 10 1 2 1 1 0",
+        ),
+    ),
+    "absolute of TCGA": (
+        "absolute",
+        tabs(
+            "Sample Chromosome Start End Num_Probes Length Modal_Total_CN Modal_HSCN_1 Modal_HSCN_2 LOH",
+            "S 1 1001 2000 10 1000 3 1 2 0",
+            "S 1 2001 5000 10 3000 1 0 1 1",
+            "S X 101 900 10 800 2 1 1 0",
+        ),
+    ),
     "purecn": (
         "purecn",
         tabs(

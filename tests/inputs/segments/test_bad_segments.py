@@ -155,9 +155,9 @@ def test_all_problems_are_told_together(tmp_path: Path) -> None:
         ),
         (
             tabs("chrom start end tcn.em", "1 1 9 2"),
-            "the format of these segments is not recognised. Known are ascat, battenberg, cnvkit, facets, generic, "
-            "hatchet, mutationtimer, pcgr, phylowgs, purecn, purple, sequenza, titan; nearest is facets (FACETS cncf), "
-            "but the column lcn.em is missing. The header has 'chrom', 'start', 'end', 'tcn.em'",
+            "the format of these segments is not recognised. Known are absolute, ascat, battenberg, cnvkit, facets, "
+            "generic, hatchet, mutationtimer, pcgr, phylowgs, purecn, purple, sequenza, titan; nearest is facets "
+            "(FACETS cncf), but the column lcn.em is missing. The header has 'chrom', 'start', 'end', 'tcn.em'",
         ),
         (
             tabs("chr startpos endpos nMajor", "1 1 9 2"),
@@ -203,9 +203,9 @@ def test_format_that_does_not_fit(tmp_path: Path) -> None:
 def test_unknown_format(tmp_path: Path) -> None:
     with pytest.raises(
         UsageError,
-        match=r"`cn_format` 'absolute': no known format of copy-number segments; known are ascat, bat",
+        match=r"`cn_format` 'dragen': no known format of copy-number segments; known are absolute, ascat, bat",
     ):
-        read_segments(tmp_path / "s.tsv", "absolute")
+        read_segments(tmp_path / "s.tsv", "dragen")
 
 
 def test_no_file() -> None:
