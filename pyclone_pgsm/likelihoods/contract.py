@@ -48,6 +48,9 @@ Four more methods are called from Python only, and are also optional:
     Class method: the parameters of ``from_data`` that can be inferred with the partition, given the others: a dict that
     maps each name to the values and their prior (a :class:`~pyclone_pgsm.likelihoods.choice.Choice`). A parameter is
     inferred if the user sets it to ``infer``.
+``defaults_for(cls, data, given)``
+    Class method: values of parameters for these data where the defaults of ``from_data`` would not do, unless the user
+    sets them (`given` is a mapping).
 ``inferred_by_default(cls, data, given)``
     Class method: names of the parameters that are inferred unless the user sets them (`given` is a mapping).
 """

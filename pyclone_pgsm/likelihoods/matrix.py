@@ -75,18 +75,22 @@ class MatrixOptions:
 
 
 def with_inferred(spec: str, parameters: Mapping[str, Any], data: DataMatrix) -> dict[str, Any]:
-    """Return the given parameters, and ``infer`` for others that the likelihood infers by default."""
+    """Return the given parameters, and others that the likelihood sets for these data: to a value, or to ``infer``."""
     likelihood_class: Any = find_likelihood(spec)
-    if not hasattr(likelihood_class, "inferred_by_default"):
-        return dict(parameters)
+    found: dict[str, dict[str, Any]] = {"defaults_for": {}, "inferred_by_default": {}}
     with blamed(spec):
-        names = list(likelihood_class.inferred_by_default(data.values, parameters))
-    for name in names:
-        if name not in parameters_of(likelihood_class):
-            raise UsageError(
-                f"`likelihood` {spec!r}: inferred_by_default returned {name}, which is no parameter of from_data"
-            )
-    return {**parameters, **dict.fromkeys(names, INFER)}
+        if hasattr(likelihood_class, "defaults_for"):
+            found["defaults_for"] = dict(likelihood_class.defaults_for(data.values, parameters))
+        if hasattr(likelihood_class, "inferred_by_default"):
+            names = likelihood_class.inferred_by_default(data.values, parameters)
+            found["inferred_by_default"] = dict.fromkeys(names, INFER)
+    for method, values in found.items():
+        for name in values:
+            if name not in parameters_of(likelihood_class):
+                raise UsageError(
+                    f"`likelihood` {spec!r}: {method} returned {name}, which is no parameter of from_data"
+                )
+    return {**parameters, **found["defaults_for"], **found["inferred_by_default"]}
 
 
 def find_table_likelihood(spec: str, parameters: Iterable[str]) -> Any:

@@ -50,6 +50,7 @@ from pyclone_pgsm.likelihoods.normal_prior import (
     cholesky_root,
     column_variances,
     finite_matrix,
+    is_standardised,
     positive_number,
     prior_mean,
     refuse_dependent_columns,
@@ -285,6 +286,13 @@ class Normal(NamedTuple):
                 tuple(s for s in scales if farthest < 0.999 * WIDEST * math.sqrt(s)) or scales[-1:], 1.0
             )
         return found
+
+    @classmethod
+    def defaults_for(cls, data: NDArray[np.float64], given: Mapping[str, Any]) -> dict[str, float]:
+        """Return the scale 1, as if the columns were standardised, if they are not and neither it nor S0 is given."""
+        if given.keys() & {"scale", "S0"} or (np.abs(data) >= WIDEST).any() or is_standardised(data):
+            return {}
+        return {"scale": 1.0}
 
     @classmethod
     def inferred_by_default(cls, data: NDArray[np.float64], given: Mapping[str, Any]) -> list[str]:

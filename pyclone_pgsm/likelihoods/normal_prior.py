@@ -66,6 +66,16 @@ def column_variances(y: NDArray[np.float64]) -> NDArray[np.float64]:
     return variances
 
 
+def is_standardised(y: NDArray[np.float64]) -> bool:
+    """Whether medians and quartiles of the columns are about those of a standard Normal distribution.
+
+    Columns with a few extreme values, which would distort means and variances, count as standardised, too.
+    """
+    lower, middle, upper = np.quantile(y, (0.25, 0.5, 0.75), axis=0)
+    spread = (upper - lower) / 1.349
+    return bool(((np.abs(middle) < 1.0) & (spread > 1.0 / 3.0) & (spread < 3.0)).all())
+
+
 def refuse_dependent_columns(y: NDArray[np.float64], nu0: float) -> None:
     """Raise UsageError if linearly dependent columns of the data (T, D) make the inference of the scale meaningless.
 

@@ -378,3 +378,17 @@ def test_few_rows_in_clusters_that_are_far_apart():
     assert found.cluster_size.tolist() == [30, 30, 30, 30]
     np.testing.assert_array_equal(np.bincount(found.labels * 4 + labels, minlength=16) % 30, 0)
     assert cluster(X, parameters={"S0": 1.0}, settings=SHORT).num_clusters == 1
+
+
+def test_units_do_not_matter():
+    """Data in other units are clustered as if they were standardised."""
+    rng = np.random.default_rng(5)
+    rows = np.repeat([[0.0, 0.0], [1.5, 1.5], [-1.5, 1.5]], 80, axis=0) + rng.normal(size=(240, 2), scale=0.3)
+    standardised = (rows - rows.mean(axis=0)) / rows.std(axis=0)
+    first, other = (
+        cluster(data, "normal", settings=SHORT) for data in (standardised, standardised * 0.01 + 3.0)
+    )
+    assert len(first.cluster_size) == 3
+    np.testing.assert_array_equal(first.labels, other.labels)
+    assert other.options.model.parameters == {"scale": 1.0}
+    assert first.options.model.parameters == {}

@@ -465,3 +465,19 @@ def test_the_scale_of_many_columns_or_few_rows_is_inferred():
     assert Normal.inferred_by_default(many, {}) == ["r0", "scale"]
     assert Normal.inferred_by_default(many, {"S0": 1.0}) == ["r0"]
     assert Normal.inferred_by_default(many, {"scale": 1.0, "r0": 0.1}) == []
+
+
+@pytest.mark.parametrize(
+    ("spread", "centre", "is_standardised"), [(1, 0, 1), (0.4, 0.8, 1), (0.2, 0, 0), (4, 0, 0), (1, 2, 0)]
+)
+def test_columns_that_are_not_standardised_have_their_own_scale(spread, centre, is_standardised):
+    points = np.random.default_rng(4).normal(size=(500, 2))
+    points[:, 1] = points[:, 1] * spread + centre
+    points[0] = 900.0  # one extreme value does not count
+    expected = {} if is_standardised else {"scale": 1.0}
+    assert Normal.defaults_for(points, {}) == expected
+    assert Normal.defaults_for(points, {"r0": 0.1}) == expected
+    for parameters in ({"S0": 1.0}, {"scale": "infer"}):
+        assert Normal.defaults_for(points, parameters) == {}
+    points[0] = 1e300  # refused by its row and column, as before
+    assert Normal.defaults_for(points, {}) == {}
