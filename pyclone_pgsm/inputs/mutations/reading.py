@@ -194,9 +194,13 @@ def _put_together(
 
 
 def _indels_of_two_forms(table: pd.DataFrame) -> list[str]:
-    """Return a warning if some files write insertions and deletions as MAF does, and others as VCF does."""
+    """Return a warning if some files write insertions and deletions as MAF does, and others as VCF does.
+
+    Replacements by another number of bases (GAAT by AA), which share no first base, are the same in both forms.
+    """
+    ref, alt = table["ref"].str, table["alt"].str
     is_maf = table["ref"].eq("-") | table["alt"].eq("-")
-    is_vcf = (table["ref"].str.len() != table["alt"].str.len()) & ~is_maf
+    is_vcf = (ref.len() != alt.len()) & (ref[:1] == alt[:1]) & ~is_maf
     if not (is_maf.any() and is_vcf.any()):
         return []
     of_maf, of_vcf = (str(table["file"][form].iat[0]) for form in (is_maf, is_vcf))

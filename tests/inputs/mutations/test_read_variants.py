@@ -108,6 +108,8 @@ def test_alleles_are_trimmed(tmp_path: Path) -> None:
     assert counts(both)[-2:] == [("S2", "1:101:A:T", 3, 4), ("S2", "1:200:GG:-", 3, 4)]
     assert "with '-' as in MAF" in both.warnings[0]
     assert read(path).warnings == read(table).warnings == []
+    replaced = write(tmp_path, PLAIN + "1\t100\tGAAT\tAA\tS2\t3\t4\n1\t200\tGG\t-\tS2\t3\t4\n", "c.tsv")
+    assert read(replaced).warnings == []
 
 
 def test_files_given_for_another_sample(tmp_path: Path) -> None:
