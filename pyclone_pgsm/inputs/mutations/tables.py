@@ -164,10 +164,9 @@ def _rows(table: Table, chosen: Mapping[str, str], all_filters: bool) -> pd.Data
     matters = (sample_ids != "") & (why_not == "")
     ref = table.read("ref", allele, object, matters=matters)
     alt = table.read("alt", allele, object, matters=matters)
-    if "other_alt" in table:
-        alt = np.where(
-            alt == ref, table.read("other_alt", allele, object, matters=matters & (alt == ref)), alt
-        )
+    if "other_alt" in table:  # a caller may write the reference as the second allele, or leave it empty
+        is_other = (alt == ref) | (alt == "")
+        alt = np.where(is_other, table.read("other_alt", allele, object, matters=matters & is_other), alt)
     ref_counts, alt_counts = (
         table.read(part, values.READS, np.int64, _NO_COUNT, may_miss=True, matters=matters)
         for part in ("ref_counts", "alt_counts")

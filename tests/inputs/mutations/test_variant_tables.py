@@ -46,14 +46,16 @@ def test_maf(tmp_path: Path) -> None:
         maf_row(),
         maf_row(chrom="chr3", pos="5", ref="-", allele1="-", allele2="AC", gene=""),
         maf_row(chrom="23", pos="6", ref="G", allele1="a", allele2="G", sample="S2"),
+        maf_row(pos="7", ref="GA", allele1="-", allele2="", sample="S2"),
     )
     path = write(tmp_path, text, "x.maf")
     variants = read(path)
     assert counts(variants) == [
         ("S1", "17:7577120:C:T", 30, 10), ("S1", "3:5:-:AC", 30, 10), ("S2", "X:6:G:A", 30, 10),
+        ("S2", "17:7:GA:-", 30, 10),
     ]  # fmt: skip
-    assert variants.table["row"].tolist() == [3, 4, 5]
-    assert variants.table["gene"].tolist() == ["TP53", "", "TP53"]
+    assert variants.table["row"].tolist() == [3, 4, 5, 6]
+    assert variants.table["gene"].tolist() == ["TP53", "", "TP53", "TP53"]
     assert variants.builds == {str(path): "GRCh37"}
     assert variants.unfiltered == []
     assert list(variants.table.columns) == [
