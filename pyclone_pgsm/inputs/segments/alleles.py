@@ -268,7 +268,6 @@ def of_hatchet(cells: SegmentCells) -> pd.DataFrame:
         cells.note(np.isnan(shares), part, "no value; expected a share of cells: 0 to 1")
     normal = held.pop("u_normal")
     of_all = np.stack(list(held.values()), axis=1)
-    cells.note(normal == 1, "u_normal", "no tumour cells in this sample; leave out its rows")
     together = normal + of_all.sum(axis=1)
     cells.note(
         (np.abs(together - 1) > _MOST_AMISS) & (normal < 1),
@@ -278,6 +277,8 @@ def of_hatchet(cells: SegmentCells) -> pd.DataFrame:
     _note_other_purity(cells, normal)
     pairs = [cells.numbers(f"cn_{clone}", pair_of_copies, np.int64, shape=(2,)) for clone in clones]
     states = np.stack([np.stack(ordered(pair[:, 0], pair[:, 1]), axis=1) for pair in pairs], axis=1)
+    # of a sample without tumour cells, which HATCHet lists beside others, no copies are known
+    states[normal == 1], of_all[normal == 1] = UNKNOWN, 1.0
     return of_states(states, _of_tumour(of_all))
 
 

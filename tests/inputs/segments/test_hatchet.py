@@ -72,10 +72,6 @@ def test_states_and_purity(tmp_path: Path) -> None:
             "row 2, column cn_clone2: '1|-1': negative; expected a copy",
         ),
         (
-            "1 1 9 A 1|1 1 2|1 0 1|1 0 1|1 0",
-            "column u_normal: '1': no tumour cells in this sample; leave",
-        ),
-        (
             "1 1 9 A 1|1 0.2 2|1 NA 1|1 0 1|1 0",
             "column u_clone1: 'NA': no value; expected a share of cells: 0 to 1",
         ),
@@ -89,6 +85,17 @@ def test_faults(row: str, expected: str, tmp_path: Path) -> None:
     assert f"best.seg.ucn, {expected}" in message(write(tmp_path, row)) or expected in message(
         write(tmp_path, row)
     )
+
+
+def test_sample_without_tumour_cells(tmp_path: Path) -> None:
+    path = write(tmp_path, "1 1 9 A 1|1 0.2 2|1 0.8 1|1 0 1|1 0", "1 1 9 B 1|1 1 2|1 0 1|1 0 1|1 0")
+    segments = read_segments(path)
+    assert [hint.purity for hint in segments.hints] == [0.8, None]
+    table, left_out = join(variants(("1", 5, "A"), ("1", 5, "B")), segments)
+    assert table[["sample_id", "major_cn", "minor_cn"]].values.tolist() == [["A", 2, 1]]
+    assert [(item.sample_id, item.reason) for item in left_out] == [
+        ("B", f"its segment (row 3 of {path}) has no copy number")
+    ]
 
 
 def test_purity_differs(tmp_path: Path) -> None:
