@@ -11,6 +11,7 @@ Strelka, indel                         first number of ``TAR``                 f
 VarScan2                               ``RD``                                  ``AD``, a single number
 SomaticSniper                          sum of the first two of ``DP4``         sum of the last two of ``DP4``
 CaVEMan                                ``F{REF}Z`` + ``R{REF}Z``               ``F{ALT}Z`` + ``R{ALT}Z``
+CaVEMan, early versions                ``{REF}A``                              ``{ALT}A``
 freebayes, without ``AD``              ``RO``                                  number k of ``AO``
 PCGR                                   first number of ``ADT``                 number k + 1 of ``ADT``
 MuTect1 as converted for TCGA          first number of ``TD``                  number k + 1 of ``TD``
@@ -37,6 +38,7 @@ IN_INFO = ("t_ref_count", "t_alt_count")
 
 _BASES = ("A", "C", "G", "T")
 _OF_CAVEMAN = frozenset(f"{strand}{base}Z" for strand in "FR" for base in _BASES)
+_OF_OLD_CAVEMAN = frozenset(f"{base}A" for base in _BASES)
 
 
 class UncountedError(Exception):
@@ -64,7 +66,9 @@ def scheme_of(names: tuple[str, ...]) -> Scheme:
     if "DP4" in present:
         return _somatic_sniper
     if present >= _OF_CAVEMAN:
-        return _caveman
+        return partial(_caveman, "FAZ to RTZ", ("F{}Z", "R{}Z"))
+    if present >= _OF_OLD_CAVEMAN:
+        return partial(_caveman, "AA, CA, GA and TA", ("{}A",))
     if {"RO", "AO"} <= present:
         return _freebayes
     for name in ("ADT", "TD"):
@@ -85,10 +89,13 @@ def _check_bases(names: str, ref: str, alts: Sequence[str]) -> None:
         raise UncountedError(f"{names} count single bases, not {ref}>{','.join(alts)}")
 
 
-def _caveman(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
-    _check_bases("FAZ to RTZ", ref, alts)
+def _caveman(
+    names: str, of_base: Sequence[str], ref: str, alts: Sequence[str], fields: Fields
+) -> list[tuple[int, int]]:
+    """Count for CaVEMan; ``of_base`` are the names of the fields of a base, with {} in its place."""
+    _check_bases(names, ref, alts)
     reference, *alternates = (
-        sum(_numbers(fields, f"{strand}{base}Z", 1)[0] for strand in "FR") for base in (ref, *alts)
+        sum(_numbers(fields, name.format(base), 1)[0] for name in of_base) for base in (ref, *alts)
     )
     return [(reference, alternate) for alternate in alternates]
 
@@ -158,8 +165,8 @@ def _somatic_sniper(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple
 def _unknown(names: Collection[str], ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
     raise UncountedError(
         f"no read counts: FORMAT is {':'.join(names)[:60] or 'empty'}; known are AD (with RD in VarScan2), "
-        "AU/CU/GU/TU and TAR/TIR (Strelka), DP4 (SomaticSniper), FAZ to RTZ (CaVEMan), RO and AO (freebayes), ADT and "
-        "TD, and t_ref_count and t_alt_count in INFO"
+        "AU/CU/GU/TU and TAR/TIR (Strelka), DP4 (SomaticSniper), FAZ to RTZ and AA/CA/GA/TA (CaVEMan), RO and AO "
+        "(freebayes), ADT and TD, and t_ref_count and t_alt_count in INFO"
     )
 
 

@@ -41,6 +41,7 @@ def reasons(path: Path, **options: object) -> list[tuple[int | None, str, str]]:
         ("SomaticSniper", "GT:IGT:DP:DP4:BCOUNT:GQ", "0/1:0/1:73:22,33,9,8:0,55,0,17:54", "C", "T", [(55, 17)]),
         ("SomaticSniper, 3 alleles", "GT:DP4:BCOUNT", "1/2:0,33,9,8:3,33,0,14", "C", "A,T", [(33, 3), (33, 14)]),
         ("CaVEMan", "GT:FAZ:FCZ:FGZ:FTZ:RAZ:RCZ:RGZ:RTZ:PM", "0|1:1:2:3:4:50:60:70:80:0.5", "C", "T", [(62, 84)]),
+        ("early CaVEMan", "GT:AA:CA:GA:TA:PM", "0|1:22:1:203:0:9.8e-02", "G", "A", [(203, 22)]),
         ("freebayes", "GT:DP:RO:QRO:AO:QAO", "0/1:30:20:700:10:300", "C", "T", [(20, 10)]),
         ("freebayes, 3 alleles", "GT:DP:RO:AO", "1/2:33:20:10,3", "C", "T,CA", [(20, 10), (20, 3)]),
         ("freebayes with AD", "GT:DP:AD:RO:AO", "0/1:31:21,10:20:9", "C", "T", [(21, 10)]),
