@@ -34,6 +34,9 @@ csv.field_size_limit(2**31 - 1)  # alleles of long insertions exceed the default
 _CHUNK = 1024
 """Number of rows encoded in one step: few enough to stay in the processor's cache."""
 
+_SAM_HEADER = re.compile(r"@[A-Z]{2}\t")
+"""Matches the lines that GATK puts above its tables."""
+
 _LEAST_NAMES = 2
 """A line that begins with "#" can be the header if it has at least this many wanted names."""
 
@@ -213,7 +216,7 @@ def _first_line(lines: Sequence[str], is_wanted: Callable[[str], bool], problems
     Candidates are the lines above the table that begin with "#" and have at least `_LEAST_NAMES` wanted names, and the
     first line below them. The one with most wanted names is the header; of several, the last.
     """
-    above = list(itertools.takewhile(lambda line: line.startswith("#") or not line.strip(), lines))
+    above = list(itertools.takewhile(_is_above_tables, lines))
 
     def num_wanted(place: int) -> int:
         return sum(map(is_wanted, _loose_names(lines[place])[0]))
@@ -225,6 +228,10 @@ def _first_line(lines: Sequence[str], is_wanted: Callable[[str], bool], problems
     if not possible:
         raise problems.give_up("the file is empty: a header with the column names is expected")
     return max(reversed(possible), key=num_wanted)
+
+
+def _is_above_tables(line: str) -> bool:
+    return line.startswith("#") or not line.strip() or _SAM_HEADER.match(line) is not None
 
 
 def _loose_names(line: str) -> tuple[list[str], str]:

@@ -14,6 +14,8 @@ MUTATIONS: tuple[Kind, ...] = ("vcf", "maf", "plain")
 
 _COUNTS = {"ref_counts", "alt_counts", "var_counts"}
 _COPIES = {"major_cn", "minor_cn", "total_cn"}
+_OF_MUTATIONS = {"ref", "alt", "reference_allele", "reference_genome_allele"}
+"""Columns that segments do not have."""
 
 
 def kind_of(path: Path) -> Kind:
@@ -39,6 +41,7 @@ def _kind_of_table(header: str, first_line: str) -> Kind:
     )
     if is_placed and names & _COUNTS:
         return "plain"
-    if any(all(part in line for part in ("start", "end", "chr")) for line in (header, first_line)):
+    is_on_range = any(all(part in line for part in ("start", "end", "chr")) for line in (header, first_line))
+    if is_on_range and not names & _OF_MUTATIONS:
         return "segments"
     return "unknown"

@@ -227,7 +227,10 @@ LAYOUTS = (
 FORMATS = tuple(sorted({layout.format for layout in LAYOUTS}))
 """Values of ``--cn-format``."""
 
-_LOG_RATIOS = ("segmentmean", "segmean", "seglogr", "mean", "logratio", "medianlogr", "log2", "log2ratio")
+_LOG_RATIOS = (
+    "segmentmean", "segmean", "seglogr", "mean", "logratio", "medianlogr", "log2", "log2ratio", "meanlog2copyratio",
+    "log2copyratioposterior50",
+)  # fmt: skip
 
 STYLE = style(
     "a table of copy-number segments as text",

@@ -154,6 +154,10 @@ def test_faults_of_all_files_are_told(tmp_path: Path) -> None:
             "chrom\tstart\tend\tmajor_cn\tminor_cn\n",
             "these are copy-number segments; give them as `segments`",
         ),
+        (
+            "Chr\tStart\tEnd\tRef\tAlt\n1\t5\t5\tA\tC\n",
+            "expected is a VCF, a MAF, or a table with chrom, pos, ref, alt, sample_id, ref_counts and",
+        ),
         (b"\x1f\x8b\x08\x00", "the gzip compression breaks off: the file is cut short"),
         (
             gzip.compress(b"BCF\x02\x02\0\0", mtime=0),

@@ -140,6 +140,12 @@ def test_all_problems_are_told_together(tmp_path: Path) -> None:
             "log ratios only (column seg.mean)",
         ),
         (
+            tabs(
+                "@HD VN:1.6", "@SQ SN:1 LN:9", "CONTIG START END LOG2_COPY_RATIO_POSTERIOR_50", "1 1 9 -0.6"
+            ),
+            "s.tsv, row 3: log ratios only (column LOG2_COPY_RATIO_POSTERIOR_50)",
+        ),
+        (
             tabs("chromosome start end gene log2 probes weight depth", "1 1 9 A 0.1 5 5 5"),
             "log ratios only (column log2), no copy numbers",
         ),
