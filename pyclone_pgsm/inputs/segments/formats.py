@@ -221,6 +221,13 @@ LAYOUTS = (
         {"total": _TOTAL},
         optional={"normal": ("normalcn", "normaltotalcn")},
     ),
+    Layout(  # otherwise a plain table, whose shares are of the tumour cells: only if the user names the format
+        "phylowgs",
+        "PhyloWGS cnvs.txt without copy_number",
+        {"major": ("major_cn",), "minor": ("minor_cn",), "fraction": ("cellular_prevalence",)},
+        partial(alleles.of_pair, of_all_cells=True),
+        has_rows_for_states=True,
+    ),
 )
 """All layouts, the distinctive ones first."""
 

@@ -84,3 +84,11 @@ def test_states_of_a_segment_in_more_than_all_cells(tmp_path: Path) -> None:
         InputError, match=r"s\.tsv.*row 2: the states of this segment are in 1\.6 of the cells"
     ):
         read_segments(path, cn_format="phylowgs")
+
+
+def test_shares_of_all_cells_in_a_plain_table(tmp_path: Path) -> None:
+    path = tmp_path / "s.tsv"
+    path.write_text(tabs("chromosome start end major_cn minor_cn cellular_prevalence", "1 1 9 2 1 0.8"))
+    for cn_format, of_all_cells in ((None, False), ("generic", False), ("phylowgs", True)):
+        table = read_segments(path, cn_format=cn_format).table
+        assert table[["fraction", "of_all_cells"]].values.tolist() == [[0.8, of_all_cells]]
