@@ -113,9 +113,12 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
     if isinstance(content, Mapping):
         content = {sample: value for sample, value in content.items() if sample in joined}
     unknown = _purity_unknown(used, segments, content)
+    of_samples = [
+        item for item in segments.left_out if item.sample_id in ("", *samples)
+    ]  # not of other patients
     return Prepared(
         table=table,
-        left_out=[*variants.left_out, *segments.left_out, *left_out],
+        left_out=[*variants.left_out, *of_samples, *left_out],
         notes=[
             *(f"{file}: no filters were applied; all records are taken" for file in variants.unfiltered),
             *(f"{given}: sample {name!r} of {file}" for file, given, name in variants.renamed),

@@ -123,6 +123,18 @@ def test_joined_table(tmp_path: Path) -> None:
     assert result.summary() == ["T: 3 mutations, tumour content 1", "2 left out or changed (left_out.tsv)"]
 
 
+def test_changes_of_segments_of_other_patients_are_not_listed(tmp_path: Path) -> None:
+    rows = [
+        "chrom\tstart\tend\tmajor_cn\tminor_cn\tsample_id",
+        "1\t1\t900\t1.6\t1\tT",
+        "1\t1\t900\t2.4\t1\tother",
+    ]
+    result = prepared(tmp_path, vcf("1:1:30,10"), "\n".join(rows) + "\n")
+    assert [(item.sample_id, item.reason) for item in result.left_out] == [
+        ("T", "copy numbers 1.6 and 1 of the segment rounded to 2 and 1")
+    ]
+
+
 def test_gaps_sex_and_build(tmp_path: Path) -> None:
     calls = vcf("1:1500:9,9", "X:2000:5,5", "X:5000000:5,5", "Y:5000000:5,5", build="hg19")
     segments = SEGMENTS + "X\t1\t155000000\t1\t0\nY\t1\t50000000\t1\t0\n"
