@@ -75,7 +75,10 @@ class MatrixOptions:
 
 
 def with_inferred(spec: str, parameters: Mapping[str, Any], data: DataMatrix) -> dict[str, Any]:
-    """Return the given parameters, and others that the likelihood sets for these data: to a value, or to ``infer``."""
+    """Return the given parameters, and others that the likelihood sets for these data: to a value, or to ``infer``.
+
+    What is given is kept, whatever the likelihood says.
+    """
     likelihood_class: Any = find_likelihood(spec)
     found: dict[str, dict[str, Any]] = {"defaults_for": {}, "inferred_by_default": {}}
     with blamed(spec):
@@ -90,7 +93,7 @@ def with_inferred(spec: str, parameters: Mapping[str, Any], data: DataMatrix) ->
                 raise UsageError(
                     f"`likelihood` {spec!r}: {method} returned {name}, which is no parameter of from_data"
                 )
-    return {**parameters, **found["defaults_for"], **found["inferred_by_default"]}
+    return {**found["defaults_for"], **found["inferred_by_default"], **parameters}
 
 
 def find_table_likelihood(spec: str, parameters: Iterable[str]) -> Any:

@@ -1,0 +1,15 @@
+"""Parameters of a likelihood that it sets for the data."""
+
+import numpy as np
+
+from pyclone_pgsm.likelihoods.bernoulli import Bernoulli
+from pyclone_pgsm.likelihoods.matrix import DataMatrix, with_inferred
+
+
+def test_what_the_user_gives_is_kept_whatever_the_likelihood_says(monkeypatch):
+    monkeypatch.setattr(Bernoulli, "defaults_for", lambda data, given: {"a0": 2.0, "b0": 2.0}, raising=False)
+    monkeypatch.setattr(Bernoulli, "inferred_by_default", lambda data, given: ["b0"])
+    data = DataMatrix(["r"], ["x"], np.zeros((1, 1)))
+    assert with_inferred("bernoulli", {}, data) == {"a0": 2.0, "b0": "infer"}
+    assert with_inferred("bernoulli", {"a0": 7.0}, data) == {"a0": 7.0, "b0": "infer"}
+    assert with_inferred("bernoulli", {"b0": 7.0}, data) == {"a0": 2.0, "b0": 7.0}
