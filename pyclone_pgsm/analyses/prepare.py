@@ -113,9 +113,8 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
     if isinstance(content, Mapping):
         content = {sample: value for sample, value in content.items() if sample in joined}
     unknown = _purity_unknown(used, segments, content)
-    of_samples = [
-        item for item in segments.left_out if item.sample_id in ("", *samples)
-    ]  # not of other patients
+    # a file may have samples of other patients, too
+    of_samples = [item for item in segments.left_out if item.sample_id in ("", *samples)]
     return Prepared(
         table=table,
         left_out=[*variants.left_out, *of_samples, *left_out],
@@ -130,6 +129,7 @@ def prepare(patient: Patient, options: PrepareOptions) -> Prepared:
             *_samples_left_out([sample for sample in samples if sample not in joined], left_out),
             *_shared_segments(segments),
             *_segments_of_others(segments, samples),
+            *_shares_of_all_cells(table, segments),
             *unknown,
         ],
         tumour_content=content,
@@ -261,6 +261,23 @@ def _segments_of_others(segments: Segments, samples: Sequence[str]) -> list[str]
         f"{hint.file}: the file names the sample {hint.name_in_file!r}, but is given for {hint.sample_id!r}"
         for hint in segments.hints
         if hint.name_in_file in samples and hint.name_in_file != hint.sample_id
+    ]
+
+
+def _shares_of_all_cells(table: pd.DataFrame, segments: Segments) -> list[str]:
+    """Return a warning for each sample whose shares of tumour cells look like shares of all cells.
+
+    Shares of all cells, as in PhyloWGS's files, are at most the tumour content, which clonal segments reach.
+    """
+    of_tumour = segments.table[~segments.table["of_all_cells"]]
+    shares = of_tumour[["fraction", "subclonal_fraction", "other_fraction"]].sum(axis=1)  # of all states
+    largest = shares.groupby(of_tumour["sample_id"], observed=True).max()
+    content = table.groupby("sample_id", observed=True)["tumour_content"].first().to_dict()
+    return [
+        f"sample {sample!r}: its segments are in {share:g} of the tumour cells at most, which is the tumour content: "
+        "are these shares of all cells? Then read them with `cn_format` phylowgs"
+        for sample, share in largest.items()
+        if sample in content and share < 0.99 and abs(share - content[sample]) < 0.005
     ]
 
 

@@ -135,6 +135,21 @@ def test_changes_of_segments_of_other_patients_are_not_listed(tmp_path: Path) ->
     ]
 
 
+@pytest.mark.parametrize(
+    ("shares", "is_told"), [((0.7, 0.4), True), ((0.6, 0.4), False), ((0.7, 1.0), False)]
+)
+def test_shares_of_tumour_cells_that_look_like_those_of_all_cells(
+    shares: tuple[float, float], is_told: bool, tmp_path: Path
+) -> None:
+    rows = [f"1\t{place}\t{place + 9}\t2\t1\t{share}" for place, share in zip((1, 100), shares)]
+    segments = "\n".join(["chrom\tstart\tend\tmajor_cn\tminor_cn\tcellular_prevalence", *rows]) + "\n"
+    given = {"tumour_content": 0.7}
+    warnings = prepared(tmp_path, vcf("1:1:30,10"), segments, **given).warnings
+    assert [text for text in warnings if "are these shares of all cells?" in text] == warnings
+    assert bool(warnings) == is_told
+    assert prepared(tmp_path, vcf("1:1:30,10"), SEGMENTS, **given).warnings == []
+
+
 def test_gaps_sex_and_build(tmp_path: Path) -> None:
     calls = vcf("1:1500:9,9", "X:2000:5,5", "X:5000000:5,5", "Y:5000000:5,5", build="hg19")
     segments = SEGMENTS + "X\t1\t155000000\t1\t0\nY\t1\t50000000\t1\t0\n"

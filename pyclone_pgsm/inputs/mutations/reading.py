@@ -14,15 +14,18 @@ from pyclone_pgsm.inputs.mutations.model import (
     VariantFile,
     Variants,
     mutation_id,
+    mutation_ids,
 )
 from pyclone_pgsm.inputs.mutations.naming import samples_of_file
 from pyclone_pgsm.inputs.mutations.tables import EXPECTED, MAF, PLAIN, read_table
 from pyclone_pgsm.inputs.mutations.vcf import read_vcf
 from pyclone_pgsm.inputs.observations import LeftOut
-from pyclone_pgsm.inputs.problems import FileProblems, raise_any
+from pyclone_pgsm.inputs.problems import FileProblems, count, listed, raise_any
 from pyclone_pgsm.inputs.table import place, repeated
 from pyclone_pgsm.inputs.text import open_text, read_each
 
+MANY_READS = 0.1
+"""Share of a mutation's reads; with more reads of other alternate alleles its frequency is plainly wrong."""
 _MUTATION = ["chrom", "pos", "ref", "alt", "sample_id"]
 _NAME_THEM = (
     "name the sample of each file, as in S1=FILE S2=FILE, or S1=FILE S1=FILE if both are of the same sample"
@@ -182,14 +185,16 @@ def _put_together(
         name = mutation_id(row.chrom, row.pos, row.ref, row.alt)
         left_out.append(LeftOut(row.file, row.row, name, row.sample_id, reason))
     order = {file: place for place, file in enumerate(read)}
+    distinct = table.drop_duplicates(_MUTATION, ignore_index=True)
+    warnings = [warning for part in parts for warning in part.warnings]
     return Variants(
-        table=table.drop_duplicates(_MUTATION, ignore_index=True),
+        table=distinct,
         left_out=sorted(left_out, key=lambda item: (order[item.file], item.row or 0)),
         builds={file: build for part in parts for file, build in part.builds.items()},
         unfiltered=[file for part in parts for file in part.unfiltered],
         names=names,
         renamed=[each for part in parts for each in part.renamed],
-        warnings=[*(warning for part in parts for warning in part.warnings), *_indels_of_two_forms(table)],
+        warnings=[*warnings, *_indels_of_two_forms(table), *_uncounted_reads(distinct)],
     )
 
 
@@ -207,4 +212,20 @@ def _indels_of_two_forms(table: pd.DataFrame) -> list[str]:
     return [
         f"{of_maf} writes insertions and deletions with '-' as in MAF, {of_vcf} with a base before them as in VCF: "
         "those of one are not found in the other, and have no data there; give all files in one of the two forms"
+    ]
+
+
+def _uncounted_reads(table: pd.DataFrame) -> list[str]:
+    """Return a warning if other alternate alleles of a sample at the same position have many reads."""
+    of_position = table.groupby(["sample_id", "chrom", "pos"], observed=True)["alt_counts"].transform("sum")
+    others = of_position - table["alt_counts"]
+    found = table[others > MANY_READS * (table["ref_counts"] + table["alt_counts"])]
+    if not len(found):
+        return []
+    names = listed(
+        [f"{name} in {sample}" for name, sample in zip(mutation_ids(found), found["sample_id"])], 3
+    )
+    return [
+        "where other alternate alleles at the position have many reads, these count neither as reference nor as "
+        f"variant, so that frequencies and prevalences come out too high ({count(len(found), 'mutation')}): {names}"
     ]

@@ -107,9 +107,20 @@ def test_alleles_are_trimmed(tmp_path: Path) -> None:
     both = read(path, table)
     assert counts(both)[-2:] == [("S2", "1:101:A:T", 3, 4), ("S2", "1:200:GG:-", 3, 4)]
     assert "with '-' as in MAF" in both.warnings[0]
-    assert read(path).warnings == read(table).warnings == []
+    assert read(table).warnings == []
     replaced = write(tmp_path, PLAIN + "1\t100\tGAAT\tAA\tS2\t3\t4\n1\t200\tGG\t-\tS2\t3\t4\n", "c.tsv")
     assert read(replaced).warnings == []
+
+
+def test_many_reads_of_other_alternate_alleles(tmp_path: Path) -> None:
+    few = record("AD", "60,10,7", alt="C,G")  # 7 are a tenth of 70, 10 more than that of 67
+    many = record("AD", "0,61,10", alt="C,G", pos=200)
+    split = [record("AD", "60,10", alt="T", pos=300), record("AD", "60,30", alt="G", pos=300)]
+    said = read(write(tmp_path, vcf(few, many, *split))).warnings
+    assert len(said) == 1
+    assert "frequencies and prevalences come out too high (5 mutations): '1:100:A:G in T', " in said[0]
+    assert "'1:200:A:C in T', '1:200:A:G in T' and 2 more" in said[0]
+    assert read(write(tmp_path, vcf(record("AD", "90,9,8", alt="C,G")), "few.vcf")).warnings == []
 
 
 def test_files_given_for_another_sample(tmp_path: Path) -> None:
