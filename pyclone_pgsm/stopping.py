@@ -93,7 +93,10 @@ def held_back() -> Iterator[None]:
 
 @contextmanager
 def stopped_by_signals(stop: threading.Event) -> Iterator[None]:
-    """Let SIGINT and SIGTERM set `stop`. Only a SIGINT much later than the first signal raises KeyboardInterrupt."""
+    """Let SIGINT and SIGTERM set `stop`. Only a SIGINT much later than the first signal raises KeyboardInterrupt.
+
+    A signal stays as it is if it is ignored, or if its handler is not of Python, as in R or Julia with Python inside.
+    """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -107,7 +110,10 @@ def stopped_by_signals(stop: threading.Event) -> Iterator[None]:
             raise KeyboardInterrupt
         stop.set()
 
-    before = {number: signal.signal(number, handle) for number in NUMBERS}
+    before = {number: signal.getsignal(number) for number in NUMBERS}
+    before = {number: old for number, old in before.items() if old not in (None, signal.SIG_IGN)}
+    for number in before:
+        signal.signal(number, handle)
     try:
         yield
     finally:

@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -15,6 +16,8 @@ import pytest
 from conftest import MATRIX, SHORT
 from nursery import Nursery, leftovers
 from small_runs import bits
+
+from pyclone_pgsm.stopping import stopped_by_signals
 
 PACKAGE = "pyclone_pgsm"
 PLUGIN = Path(__file__).parents[2] / "examples" / "poisson_gamma" / "pyclone_pgsm_poisson_gamma.py"
@@ -158,3 +161,31 @@ def test_ignored_interrupts_stay_ignored(made: Path) -> None:
     ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert (ended.returncode, ended.stdout) == (0, "on\n")
     assert time.monotonic() - started < 60
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_ignored_stay_ignored_while_chains_run(number: signal.Signals) -> None:
+    before = signal.signal(number, signal.SIG_IGN)
+    try:
+        stop = threading.Event()
+        with stopped_by_signals(stop):
+            signal.raise_signal(number)
+        assert not stop.is_set()
+        assert signal.getsignal(number) is signal.SIG_IGN
+    finally:
+        signal.signal(number, before)
+
+
+def test_chains_run_in_a_program_with_handlers_not_of_python(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For such a handler Python reports None, which it would not take back."""
+    own = signal.getsignal(signal.SIGTERM)
+    monkeypatch.setattr(
+        signal,
+        "getsignal",
+        lambda number, known=signal.getsignal: known(number) if number == signal.SIGTERM else None,
+    )
+    with stopped_by_signals(threading.Event()):
+        assert signal.getsignal(signal.SIGTERM) is not own
+        with pytest.raises(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+    assert signal.getsignal(signal.SIGTERM) is own
