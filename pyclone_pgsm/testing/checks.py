@@ -89,6 +89,11 @@ def check_likelihood(
     UsageError
         The class does not fulfil the contract, or the data cannot test it.
     """
+    if isinstance(likelihood, type):
+        name = likelihood.__qualname__.rpartition(".")[2]
+        raise UsageError(
+            f"likelihood: must be one of data, such as {name}.from_data(data), not the class {name}"
+        )
     own_class = type(likelihood)
     register(f"{own_class.__module__}:{own_class.__qualname__}")(own_class)
     observations = np.ascontiguousarray(observations, np.float64)

@@ -470,6 +470,12 @@ def test_a_class_that_does_not_keep_the_contract() -> None:
         check_likelihood(Nothing(COUNTS), observations=COUNTS)
 
 
+def test_the_class_in_place_of_a_likelihood() -> None:
+    text = r"^likelihood: must be one of data, such as PoissonGamma.from_data\(data\), not the class PoissonGamma$"
+    with pytest.raises(UsageError, match=text):
+        check_likelihood(POISSON, observations=COUNTS)
+
+
 @pytest.mark.parametrize("data", [COUNTS[:1], COUNTS[0]])
 def test_too_few_observations(data: NDArray[np.float64]) -> None:
     with pytest.raises(UsageError, match=r"^observations: must be \(T, D\), T at least 2, not "):
