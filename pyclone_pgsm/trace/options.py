@@ -64,7 +64,7 @@ class RunOptions:
 
     def to_json(self) -> str:
         values = {**vars(self), "settings": self.settings.to_dict(), "model": self.model.to_dict()}
-        return json.dumps(values, sort_keys=True, default=_plain)
+        return json.dumps(values, sort_keys=True, default=plain)
 
     @classmethod
     def from_json(cls, text: str) -> RunOptions:
@@ -94,7 +94,7 @@ class RunOptions:
         return cls(**{**values, "settings": settings, "model": model})
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Convert numpy's numbers and arrays to Python's, for JSON."""
     if isinstance(value, np.ndarray | np.generic):
         return value.tolist()

@@ -392,3 +392,18 @@ def test_units_do_not_matter():
     np.testing.assert_array_equal(first.labels, other.labels)
     assert other.options.model.parameters == {"scale": 1.0}
     assert first.options.model.parameters == {}
+
+
+def test_parameters_that_a_trace_cannot_hold() -> None:
+    """Those of pandas have an order of their own; sets have none."""
+    table = pd.DataFrame({"a": [0.0, 1.0, 3.0], "b": [1.0, 0.0, 5.0]})
+    settings = Settings(iterations=4, chains=1)
+    text = (
+        "`parameters` S0: must be a number, a list, an array of numpy, or 'infer', not of type DataFrame; use"
+    )
+    with pytest.raises(UsageError, match=text):
+        cluster(table, "normal", {"u0": 0.0, "S0": table.cov()}, settings=settings)
+    with pytest.raises(UsageError, match=r"`parameters` u0: must be .* not of type set$"):
+        cluster(table, "normal", {"u0": {0.0, 1.0}}, settings=settings)
+    both = {"u0": table.mean().to_numpy(), "S0": table.cov().to_numpy() + np.eye(2)}
+    assert cluster(table, "normal", both, settings=settings).labels.shape == (3,)
