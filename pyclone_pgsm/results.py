@@ -153,8 +153,8 @@ class Result:
     def _trace(self) -> Trace:
         if self._is_temporary and not self.path.exists():
             raise TraceError(
-                f"{self.path}: this trace was temporary and went with the result that this one is a copy of: keep it "
-                "with `out`"
+                f"{self.path}: this trace was temporary and is gone, with the result that made it or with its folder: "
+                "keep it with `out`"
             )
         return Trace(self.path, self._likelihood)
 

@@ -37,6 +37,8 @@ def start_precompiling(likelihood: type, module: str, name: str, meanwhile: Iter
 
     if likelihood in _started or not is_cold(likelihood):
         return
+    for process in _started.values():
+        process.poll()  # so that the system forgets those that have ended
     lock = precompiling_lock(likelihood)
     if lock is None:
         return

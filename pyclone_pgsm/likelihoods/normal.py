@@ -45,6 +45,7 @@ from pyclone_pgsm.jit.compiling import LEAF, inner
 from pyclone_pgsm.likelihoods.choice import Choice, log_uniform
 from pyclone_pgsm.likelihoods.contract import leaf, register
 from pyclone_pgsm.likelihoods.normal_prior import (
+    LARGEST,
     MARGINAL,
     PREDICTIVE,
     cholesky_root,
@@ -290,7 +291,7 @@ class Normal(NamedTuple):
     @classmethod
     def defaults_for(cls, data: NDArray[np.float64], given: Mapping[str, Any]) -> dict[str, float]:
         """Return the scale 1, as if the columns were standardised, if they are not and neither it nor S0 is given."""
-        if given.keys() & {"scale", "S0"} or (np.abs(data) >= WIDEST).any() or is_standardised(data):
+        if given.keys() & {"scale", "S0"} or (np.abs(data) > LARGEST).any() or is_standardised(data):
             return {}
         return {"scale": 1.0}
 

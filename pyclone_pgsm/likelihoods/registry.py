@@ -25,7 +25,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from functools import partial
+from functools import partial, partialmethod
 from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
@@ -174,7 +174,21 @@ def _from_file(spec: str, path: Path, name: str) -> type:
     if not isinstance(likelihood, type):
         there = ", ".join(each.__qualname__ for each in _own_classes(module)) or "none"
         raise UsageError(f"{who}: {path} has no class {name!r}; the classes there: {there}")
-    return _accept(who, likelihood)
+    accepted: Any = _accept(who, likelihood)
+    digest = hashlib.sha256(source).hexdigest()
+    accepted.__reduce__ = partialmethod(_pickled, f"{path.resolve()}:{name}", digest)
+    return accepted
+
+
+def _pickled(likelihood: Any, spec: str, digest: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
+    """Pickle a likelihood whose class is in a file: other processes have no module of that name."""
+    return _unpickled, (spec, digest, tuple(likelihood))
+
+
+def _unpickled(spec: str, digest: str, fields: tuple[Any, ...]) -> Any:
+    if file_digest(spec) != digest:
+        raise UsageError(f"`likelihood` {spec!r}: the file is not the one with which this was pickled")
+    return find_likelihood(spec)(*fields)
 
 
 def _own_classes(module: ModuleType) -> list[type]:

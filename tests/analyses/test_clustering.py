@@ -385,13 +385,15 @@ def test_units_do_not_matter():
     rng = np.random.default_rng(5)
     rows = np.repeat([[0.0, 0.0], [1.5, 1.5], [-1.5, 1.5]], 80, axis=0) + rng.normal(size=(240, 2), scale=0.3)
     standardised = (rows - rows.mean(axis=0)) / rows.std(axis=0)
-    first, other = (
-        cluster(data, "normal", settings=SHORT) for data in (standardised, standardised * 0.01 + 3.0)
+    first, *others = (
+        cluster(data, "normal", settings=SHORT)
+        for data in (standardised, standardised * 0.01 + 3.0, standardised * 5e4 - 1e6)
     )
     assert len(first.cluster_size) == 3
-    np.testing.assert_array_equal(first.labels, other.labels)
-    assert other.options.model.parameters == {"scale": 1.0}
     assert first.options.model.parameters == {}
+    for other in others:
+        np.testing.assert_array_equal(first.labels, other.labels)
+        assert other.options.model.parameters == {"scale": 1.0}
 
 
 def test_parameters_that_a_trace_cannot_hold() -> None:

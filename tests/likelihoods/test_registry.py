@@ -199,6 +199,21 @@ def test_a_call_of_compiled_code_finds_its_class_at_once(tmp_path: Path) -> None
     assert pickle.loads(pickle.dumps(kinds[0])) is kinds[0]
 
 
+def test_a_likelihood_of_a_file_is_unpickled_by_another_process_unless_the_file_changed(
+    tmp_path: Path,
+) -> None:
+    spec = copy_of_plugin(tmp_path)
+    kind: Any = find_likelihood(spec)
+    (tmp_path / "pickled").write_bytes(pickle.dumps(kind.from_data(np.array([[3.0], [4.0]]))))
+    program = "import pickle, sys; print(pickle.load(open(sys.argv[1], 'rb')).counts.tolist())"
+    run = [sys.executable, "-c", program, str(tmp_path / "pickled")]
+    found = subprocess.run(run, capture_output=True, text=True)
+    assert found.stdout == "[[3.0], [4.0]]\n", found.stderr
+    copy_of_plugin(tmp_path, (SUM, SUM.replace("total = 0.0", "total = 1.0")))
+    with pytest.raises(UsageError, match="the file is not the one with which this was pickled"):
+        pickle.loads((tmp_path / "pickled").read_bytes())
+
+
 def test_an_edit_after_the_import_does_not_reach_the_cache(tmp_path: Path) -> None:
     """The class that is in memory is the old one; its machine code must not be kept as the new one's."""
     spec = copy_of_plugin(tmp_path)
