@@ -194,7 +194,7 @@ def cluster(
     Parameters
     ----------
     X : (T, D) array of floats
-        For a data frame, the trace stores the names of the columns.
+        For a data frame, the trace stores the names of the columns, and those of the rows if they are distinct texts.
     likelihood : str
         "normal", "bernoulli", another name of :func:`pyclone_pgsm.likelihoods.registry.installed_likelihoods`, or
         "path/to/file.py:Class".

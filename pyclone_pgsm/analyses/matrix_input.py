@@ -1,11 +1,13 @@
 """Preparing a matrix for clustering: names, scale, and default settings and options."""
 
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.errors import DataValueError, UsageError
@@ -14,6 +16,7 @@ from pyclone_pgsm.inputs.matrix_text import numbered_names
 from pyclone_pgsm.likelihoods.matrix import DataMatrix, MatrixOptions, with_inferred
 from pyclone_pgsm.likelihoods.registry import file_digest, is_likelihood_file
 from pyclone_pgsm.sampling.settings import Settings
+from pyclone_pgsm.trace.values import Fault, check_names
 
 MIXTURE_SCHEME, MIXTURE_THRESHOLD = "both-kinds", 0.1
 
@@ -69,13 +72,21 @@ def _check_objects(values: NDArray[Any], names: Sequence[Any] | None) -> None:
 
 
 def as_matrix(X: ArrayLike) -> DataMatrix:
-    """Return any matrix with names: its own column names if it has any, and numbers otherwise."""
+    """Return any matrix with names: its own column names if it has any, and numbers otherwise.
+
+    Rows have the names of a data frame's index if these are distinct texts, and otherwise numbers from 1.
+    """
     values = as_numbers("the data", X)
     if values.ndim != 2 or values.size == 0:
         raise UsageError(f"the data must be a matrix of rows by columns, not of shape {values.shape}")
     T, D = values.shape
     columns = list(map(str, getattr(X, "columns", numbered_names(D))))
-    return DataMatrix([str(row) for row in range(1, T + 1)], columns, values)
+    rows = [str(row) for row in range(1, T + 1)]
+    if isinstance(X, pd.DataFrame) and X.index.inferred_type == "string":
+        with suppress(Fault):
+            check_names("index", X.index.tolist())
+            rows = X.index.tolist()
+    return DataMatrix(rows, columns, values)
 
 
 def stored_options(

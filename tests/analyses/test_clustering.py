@@ -409,3 +409,18 @@ def test_parameters_that_a_trace_cannot_hold() -> None:
         cluster(table, "normal", {"u0": {0.0, 1.0}}, settings=settings)
     both = {"u0": table.mean().to_numpy(), "S0": table.cov().to_numpy() + np.eye(2)}
     assert cluster(table, "normal", both, settings=settings).labels.shape == (3,)
+
+
+@pytest.mark.parametrize(
+    ("index", "expected"),
+    [
+        (["b", "a", "c"], ["b", "a", "c"]),
+        (["b", "b", "c"], ["1", "2", "3"]),
+        (["b\n", "a", "c"], ["1", "2", "3"]),
+        ([7, 8, 9], ["1", "2", "3"]),
+    ],
+)
+def test_rows_are_named_after_an_index_of_texts(index: list[object], expected: list[str]) -> None:
+    table = pd.DataFrame({"a": [0.0, 1.0, 3.0], "b": [1.0, 0.0, 5.0]}, index=index)
+    found = cluster(table, "normal", settings=Settings(iterations=4, chains=1))
+    assert found.mutations["row_id"].tolist() == expected
