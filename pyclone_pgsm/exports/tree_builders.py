@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.exports.answer import (
@@ -22,6 +23,17 @@ SSM, PARAMS = "tumour.ssm", "tumour.params.json"
 SSM_COLUMNS = ("id", "name", "var_reads", "total_reads", "var_read_prob")
 INPUT, CLUSTERS = "input.tsv", "clusters.tsv"
 NEUTRAL = "one copy of each allele, and the tumour content of the sample"
+DIGITS = 6
+
+
+def with_point(values: ArrayLike) -> NDArray[np.object_]:
+    """Return numbers as texts that have a decimal point or an exponent: ``1.0``, which else would be written as 1.
+
+    PhyClone refuses a column of fractions if all of its numbers look like integers.
+    """
+    numbers = np.asarray(values, float)
+    texts = [repr(float(f"{value:.{DIGITS}g}")) for value in numbers.ravel()]
+    return np.array(texts, object).reshape(numbers.shape)
 
 
 def write_pairtree(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
@@ -59,11 +71,19 @@ def write_pairtree(answer: Answer, out: Path, options: ExportOptions) -> list[st
     ]
 
 
+def _of_clusters(labels: NDArray[np.int64], outlier_prob: NDArray[np.float64] | None) -> NDArray[np.float64]:
+    """Return the (T,) mean probability of being an outlier in each mutation's cluster; 0 without such probabilities."""
+    if outlier_prob is None:
+        return np.zeros(len(labels))
+    return (np.bincount(labels, outlier_prob) / np.maximum(np.bincount(labels), 1))[labels]
+
+
 def write_phyclone(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     """Write PhyClone's input table, and the clusters from which it starts.
 
     Each mutation has a row for every sample, because PhyClone leaves out mutations that lack one. Each outlier is a
-    cluster of its own, with its probability of being an outlier.
+    cluster of its own, with its probability of being an outlier. All mutations of another cluster have the mean of
+    theirs, because PhyClone takes that of one of them for the whole cluster.
     """
     data, summary = answer.observations, answer.summary
     ref, alt = data.ref_counts, data.alt_counts
@@ -74,8 +94,8 @@ def write_phyclone(answer: Answer, out: Path, options: ExportOptions) -> list[st
         "major_cn": np.maximum(data.major_cn, 1),
         "minor_cn": data.minor_cn,
         "normal_cn": data.normal_cn,
-        "tumour_content": data.tumour_content,
-        "error_rate": data.error_rate,
+        "tumour_content": with_point(data.tumour_content),
+        "error_rate": with_point(data.error_rate),
     }
     labels = summary.labels.copy()
     labels[answer.outliers] = summary.num_clusters + np.arange(len(answer.outliers))
@@ -83,7 +103,9 @@ def write_phyclone(answer: Answer, out: Path, options: ExportOptions) -> list[st
         "mutation_id": ids["mutation_id"],
         "cluster_id": by_row(labels),
         "sample_id": data.sample_ids,
-        "cellular_prevalence": np.where(np.isnan(answer.prevalence), summary.mean, answer.prevalence),
+        "cellular_prevalence": with_point(
+            np.where(np.isnan(answer.prevalence), summary.mean, answer.prevalence)
+        ),
     }
     chrom = answer.annotation("chrom")
     notes = []
@@ -91,14 +113,18 @@ def write_phyclone(answer: Answer, out: Path, options: ExportOptions) -> list[st
         reads["chrom"] = clusters["chrom"] = by_row(chrom)
     else:
         notes.append("no column chrom: the chromosome of some mutations is not known")
-    clusters["outlier_prob"] = 0.0 if summary.outlier_prob is None else by_row(summary.outlier_prob)
+    clusters["outlier_prob"] = by_row(with_point(_of_clusters(labels, summary.outlier_prob)))
     answer.write_table(reads, out / INPUT, with_outliers=True)
     answer.write_table(clusters, out / CLUSTERS, with_outliers=True)
     if summary.outlier_prob is None:
         notes.append("outlier_prob is 0: the analysis had no outliers (`outlier_prob`)")
     return [
         *notes,
-        *note_exceptions(answer, f"0 reads, {NEUTRAL}", "each in a cluster of its own"),
+        *note_exceptions(
+            answer,
+            f"0 reads, {NEUTRAL}",
+            "each in a cluster of its own; PhyClone reads outlier_prob only with --user-provided-loss-prob",
+        ),
         *note_two_states(answer, "only the first state is in the table"),
         *note_copy_numbers(answer),
         *note_inferred(answer, "tumour_content", "error_rate"),

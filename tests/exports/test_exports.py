@@ -151,6 +151,26 @@ def test_phyclone(result: Result, tmp_path: Path) -> None:
     assert says(notes, "without data", "0 reads")
 
 
+def test_phyclone_refuses_fractions_without_a_point(result: Result, tmp_path: Path) -> None:
+    data = tumour()
+    data = replace(data, tumour_content=np.ones(data.has_data.shape), annotations=places())
+    summary = replace(result.summary, outlier_prob=None)
+    export(Answer(complete(data, {}), summary), FORMATS["phyclone"], tmp_path, ExportOptions())
+    fractions = {"input.tsv": ["tumour_content", "error_rate"], "clusters.tsv": ["outlier_prob"]}
+    for name, columns in fractions.items():
+        assert (read(tmp_path / name)[columns].dtypes == np.float64).all()
+
+
+def test_phyclone_takes_the_outlier_prob_of_one_mutation_for_its_cluster(
+    result: Result, tmp_path: Path
+) -> None:
+    result.export("phyclone", tmp_path)
+    table = read(tmp_path / "clusters.tsv")
+    assert (table.groupby("cluster_id")["outlier_prob"].nunique() == 1).all()
+    found, summary = table.groupby("cluster_id")["outlier_prob"].first(), result.summary
+    assert found[0] == pytest.approx(summary.outlier_prob[summary.labels == 0].mean(), rel=1e-5)
+
+
 def test_pairtree(result: Result, tmp_path: Path) -> None:
     """The rules of Pairtree's own reader: vectors as long as the samples, shares from 0 to 1, each variant once."""
     notes = result.export("pairtree", tmp_path / "o")
