@@ -186,6 +186,14 @@ def write_conipher(answer: Answer, out: Path, options: ExportOptions) -> list[st
     ]
 
 
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
 def write_metient(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     """Write the reads of each mutation at each anatomical site: every sample is a site, one is the primary tumour."""
     data, labels = answer.observations, answer.summary.labels
@@ -201,10 +209,14 @@ def write_metient(answer: Answer, out: Path, options: ExportOptions) -> list[str
     if any(":" in names[t] for t in answer.placed):
         names = [name.replace(":", "_") for name in names]
         notes.append("':' in names of mutations is '_': Metient's pictures cannot have it")
+    sites = samples
+    if all(map(_is_number, samples)):
+        sites = [f"site_{name}" for name in samples]
+        notes.append("samples are named site_..: Metient needs names that are not all numbers")
     depth, share = answer.reads_for_trees()
     columns = {
         "anatomical_site_index": np.arange(len(samples)),
-        "anatomical_site_label": samples,
+        "anatomical_site_label": sites,
         "cluster_index": by_row(labels),
         "character_index": by_row(np.cumsum(labels >= 0) - 1),
         "character_label": by_row(names),

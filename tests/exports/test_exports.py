@@ -171,6 +171,16 @@ def test_phyclone_takes_the_outlier_prob_of_one_mutation_for_its_cluster(
     assert found[0] == pytest.approx(summary.outlier_prob[summary.labels == 0].mean(), rel=1e-5)
 
 
+def test_metient_needs_names_of_sites_that_are_not_all_numbers(result: Result, tmp_path: Path) -> None:
+    data = replace(tumour(), sample_ids=["1", "2.5"], annotations=places())
+    options = ExportOptions(primary="1")
+    notes = export(Answer(complete(data, {}), result.summary), FORMATS["metient"], tmp_path / "o", options)
+    table = read(tmp_path / "o")
+    assert list(table["anatomical_site_label"].unique()) == ["site_1", "site_2.5"]
+    assert set(table.loc[table["site_category"] == "primary", "anatomical_site_label"]) == {"site_1"}
+    assert says(notes, "site_")
+
+
 def test_pairtree(result: Result, tmp_path: Path) -> None:
     """The rules of Pairtree's own reader: vectors as long as the samples, shares from 0 to 1, each variant once."""
     notes = result.export("pairtree", tmp_path / "o")
