@@ -56,6 +56,7 @@ class Mutations:
         data = answer.observations
         self._by_id = {name: t for t, name in enumerate(data.mutation_ids)}
         self._by_alleles: dict[str, int] = {}
+        self._by_indel: dict[tuple[str, int, str, str], int] = {}
         self._by_place: dict[str, int] = {}
         fields = (answer.annotation(name) for name in ("chrom", "pos", "ref", "alt"))
         for t, (chrom, pos, ref, alt) in enumerate(zip(*fields)):
@@ -64,13 +65,15 @@ class Mutations:
             harmonised = chromosome(chrom)
             if ref or alt:
                 self._by_alleles[_trimmed_id(harmonised, pos, allele(ref), allele(alt))] = t
+                if (indel := _indel(harmonised, pos, allele(ref), allele(alt))) is not None:
+                    self._by_indel[indel] = t
                 continue
             place = f"{harmonised}:{pos}"
             is_second = place in self._by_place
             self._by_place[place] = -1 if is_second else t  # two mutations at one position are ambiguous
 
     def find(self, chrom: str, pos: str, ref: str, alt: str) -> int | None:
-        """Return the index of a mutation in the result, or None."""
+        """Return the index of a mutation in the result, or None; indels in the form of VCF or of MAF."""
         try:
             harmonised = chromosome(chrom)
             fields = harmonised, pos, allele(ref), allele(alt)
@@ -79,6 +82,8 @@ class Mutations:
         for table, name in ((self._by_alleles, _trimmed_id(*fields)), (self._by_id, mutation_id(*fields))):
             if name in table:
                 return table[name]
+        if (indel := _indel(*fields)) in self._by_indel:
+            return self._by_indel[indel]
         found = self._by_place.get(f"{harmonised}:{pos}", -1)
         return found if found >= 0 else None
 
@@ -89,3 +94,23 @@ def _trimmed_id(chrom: str, pos: str, ref: str, alt: str) -> str:
         if pos.isdecimal()
         else mutation_id(chrom, pos, ref, alt)
     )
+
+
+def _indel(chrom: str, pos: str, ref: str, alt: str) -> tuple[str, int, str, str] | None:
+    """Return the place and the bases of a pure insertion or deletion, the same for the forms of VCF and MAF; else None.
+
+    ``100 CAA C`` of a VCF is ``101 AA -`` of a MAF; ``100 C CAA`` is ``100 - AA``, where 100 is the base before. The
+    place is that of the first base that is deleted, or that follows the inserted ones.
+    """
+    ref, alt = ref.replace("-", ""), alt.replace("-", "")
+    if not pos.isdecimal() or len(ref) == len(alt):
+        return None
+    if not ref:
+        return chrom, int(pos) + 1, ref, alt
+    place = int(pos)
+    if alt:
+        place, ref, alt = trimmed(place, ref, alt)
+        if ref[0] != alt[0]:
+            return None
+        place, ref, alt = place + 1, ref[1:], alt[1:]
+    return None if ref and alt else (chrom, place, ref, alt)

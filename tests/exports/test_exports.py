@@ -691,3 +691,26 @@ def test_alleles_of_the_source_are_trimmed() -> None:
     of = {"chrom": ["1"], "pos": ["101"], "ref": ["A"], "alt": ["T"]}
     answer: Any = SimpleNamespace(observations=SimpleNamespace(mutation_ids=["m"]), annotation=of.__getitem__)
     assert Mutations(answer).find("chr1", "100", "GAC", "GTC") == 0
+
+
+@pytest.mark.parametrize(
+    ("vcf", "maf"),
+    [
+        (("100", "CAA", "C"), ("101", "AA", "-")),
+        (("100", "C", "CAA"), ("100", "-", "AA")),
+        (("100", "C", "CAC"), ("100", "-", "AC")),
+    ],
+)
+def test_indels_are_found_in_the_form_of_vcf_and_of_maf(
+    vcf: tuple[str, str, str], maf: tuple[str, str, str]
+) -> None:
+    for there, here in ((vcf, maf), (maf, vcf)):
+        of = {name: [text] for name, text in zip(("chrom", "pos", "ref", "alt"), ("1", *there))}
+        answer: Any = SimpleNamespace(
+            observations=SimpleNamespace(mutation_ids=["m"]), annotation=of.__getitem__
+        )
+        mutations = Mutations(answer)
+        assert mutations.find("chr1", *here) == 0
+        assert mutations.find("chr1", *there) == 0
+        assert mutations.find("chr1", str(int(here[0]) + 1), *here[1:]) is None
+        assert mutations.find("chr1", here[0], here[1], "GTG") is None
