@@ -250,6 +250,20 @@ def of_battenberg(cells: SegmentCells) -> pd.DataFrame:
     return of_states(np.stack([first, second], axis=1), _of_tumour(shares))
 
 
+def of_two_states(cells: SegmentCells) -> pd.DataFrame:
+    """Read columns named as in the joined table: a second state, where there is one, and its share of tumour cells."""
+    first, second = (
+        np.stack(ordered(cells.copies(f"{which}major"), cells.copies(f"{which}minor")), axis=1)
+        for which in ("", "second_")
+    )
+    share = cells.share("second_fraction")
+    has_two = second[:, 1] != UNKNOWN
+    cells.note(has_two & np.isnan(share), "second_fraction", "no value; expected a share of cells: 0 to 1")
+    cells.note(~has_two & (share > 0), "second_major", "no copy numbers of the second state")
+    share = np.where(has_two, np.nan_to_num(share), 0.0)
+    return of_states(np.stack([first, second], axis=1), np.stack([1.0 - share, share], axis=1))
+
+
 def _of_tumour(shares: NDArray[np.float64]) -> NDArray[np.float64]:
     """Scale (R, K) shares of cells to those of the tumour cells, which are all in these states; 0 if unknown."""
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -205,6 +205,18 @@ LAYOUTS = (
     ),
     Layout(
         "generic",
+        "chrom start end major_cn minor_cn subclonal_major_cn subclonal_minor_cn subclonal_fraction",
+        {
+            "major": ("major_cn",),
+            "minor": ("minor_cn",),
+            **{f"second_{part}": (f"subclonal_{part}_cn",) for part in ("major", "minor")},
+            "second_fraction": ("subclonal_fraction",),
+        },
+        alleles.of_two_states,
+        optional={"normal": ("normalcn", "normaltotalcn")},
+    ),
+    Layout(
+        "generic",
         "chrom start end major_cn minor_cn",
         {"major": _MAJOR, "minor": _MINOR},
         partial(alleles.of_real_pair, is_ordered=True),

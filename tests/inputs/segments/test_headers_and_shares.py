@@ -86,6 +86,40 @@ def test_states_of_a_segment_in_more_than_all_cells(tmp_path: Path) -> None:
         read_segments(path, cn_format="phylowgs")
 
 
+TWO_STATES = "chrom start end major_cn minor_cn subclonal_major_cn subclonal_minor_cn subclonal_fraction"
+
+
+def test_second_state_in_columns_of_its_own(tmp_path: Path) -> None:
+    path = tmp_path / "s.tsv"
+    path.write_text(tabs(TWO_STATES, "1 1 9 2 1 1 1 0.3", "1 11 19 2 1 NA NA NA", "1 21 29 2 1 3 1 0"))
+    table = read_segments(path).table
+    names = [
+        "major_cn",
+        "minor_cn",
+        "fraction",
+        "subclonal_major_cn",
+        "subclonal_minor_cn",
+        "subclonal_fraction",
+    ]
+    assert table[names].fillna(-1.0).to_numpy().tolist() == [
+        [2, 1, 0.7, 1, 1, 0.3], [2, 1, 1, -1, -1, -1], [2, 1, 1, -1, -1, -1],
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("second", "expected"),
+    [
+        ("1 1 NA", "column subclonal_fraction: 'NA': no value; expected a share"),
+        ("NA NA 0.3", "column subclonal_major_cn: 'NA': no copy numbers of the second state"),
+    ],
+)
+def test_faults_of_a_second_state(second: str, expected: str, tmp_path: Path) -> None:
+    path = tmp_path / "s.tsv"
+    path.write_text(tabs(TWO_STATES, f"1 1 9 2 1 {second}"))
+    with pytest.raises(InputError, match=expected):
+        read_segments(path)
+
+
 def test_shares_of_all_cells_in_a_plain_table(tmp_path: Path) -> None:
     path = tmp_path / "s.tsv"
     path.write_text(tabs("chromosome start end major_cn minor_cn cellular_prevalence", "1 1 9 2 1 0.8"))
