@@ -1,4 +1,4 @@
-"""Swapped reads and two patients in one table are suspected, ordinary data not; unknown tumour contents are told."""
+"""Swapped reads, two patients, and reads of calls only are suspected, ordinary data not; unknown contents are told."""
 
 from __future__ import annotations
 
@@ -68,6 +68,42 @@ def test_high_frequencies_that_copy_numbers_allow() -> None:
     assert suspicions(lost) == []
     assert suspicions(observed(np.full((4, 2), 97))) == []
     assert len(suspicions(observed(np.full((20, 2), 97)))) == 1
+
+
+def only_calls(observations: Observations, least_reads: int = 3) -> Observations:
+    """The data of a user whose caller says nothing about mutations that it did not call in a sample."""
+    return replace(observations, has_data=observations.alt_counts >= least_reads)
+
+
+def test_reads_of_calls_only() -> None:
+    alt = np.full((100, 3), 30)
+    alt[:30, 0] = alt[20:35, 1] = 0
+    assert suspicions(observed(alt)) == []
+    (text,) = suspicions(only_calls(observed(alt)))
+    assert text.startswith(
+        "were reads counted only where a mutation was called? In 'S0', 'S1' nearly every mutation"
+    )
+    assert "and 15 to 30 of 100 have no reads" in text
+    assert "What has no reads counts as unknown, not as absent" in text
+
+
+def test_missing_reads_of_counted_mutations() -> None:
+    """Reads are missing at random: in a gap of the segments, or without coverage."""
+    alt = np.full((100, 2), 30)
+    alt[:30, 0] = alt[60:, 1] = 0
+    has_data = np.random.default_rng(1).random(alt.shape) > 0.2
+    assert suspicions(replace(observed(alt), has_data=has_data)) == []
+
+
+def test_reads_of_calls_only_of_a_panel() -> None:
+    alt = np.full((8, 5), 60)
+    alt[:2, :3] = alt[2:4, 3] = 0
+    assert len(suspicions(only_calls(observed(alt)))) == 1
+    assert suspicions(only_calls(observed(alt[:, :3]))) == []
+
+
+def test_a_single_sample_has_nothing_to_compare() -> None:
+    assert suspicions(only_calls(observed(np.full((40, 1), 30)))) == []
 
 
 def test_two_patients() -> None:

@@ -28,10 +28,21 @@ LEAST_MUTATIONS = 5
 LEAST_READS, LEAST_FREQUENCY = 5, 0.05
 """A mutation with at least this many variant reads, and this share of the depth, is certainly present in a sample."""
 
+FEW_READS, MOST_WITH_FEW = 1, 0.01
+"""Where all mutations of a tumour are counted in a sample, more than this share has no more variant reads than the
+first: those of the clones that are absent from the sample."""
+
+LEAST_COUNTED, LEAST_UNCOUNTED = 20, 0.1
+"""Samples are checked for that if they have no reads of at least this share of all mutations, and together reads of at
+least this number, once for each sample."""
+
 
 def suspicions(observations: Observations) -> list[str]:
     """Return likely mistakes in the data of one tumour, as sentences without a full stop."""
-    return [*_swapped_alleles(observations), *_two_patients(observations)]
+    return [
+        *_swapped_alleles(observations),
+        *(_two_patients(observations) or _only_calls(observations)),
+    ]
 
 
 def content_taken_as_one(samples: Sequence[str]) -> str:
@@ -102,6 +113,26 @@ def _two_patients(observations: Observations) -> list[str]:
                 "the samples of one tumour"
             ]
     return []
+
+
+def _only_calls(observations: Observations) -> list[str]:
+    """Suspect samples whose reads were counted only where a mutation was called."""
+    counted = observations.has_data & (observations.depth > 0)
+    with_few = counted & (observations.alt_counts <= FEW_READS)
+    num_counted, num_uncounted = counted.sum(axis=0), (~counted).sum(axis=0)
+    only_calls = (num_counted > 0) & (num_uncounted >= LEAST_UNCOUNTED * len(counted))
+    only_calls &= with_few.sum(axis=0) <= MOST_WITH_FEW * num_counted
+    if num_counted[only_calls].sum() < LEAST_COUNTED:
+        return []
+    samples = listed([observations.sample_ids[place] for place in np.flatnonzero(only_calls)])
+    least, most = num_uncounted[only_calls].min(), num_uncounted[only_calls].max()
+    number = f"{least}" if least == most else f"{least} to {most}"
+    return [
+        f"were reads counted only where a mutation was called? In {samples} nearly every mutation that has reads shows "
+        f"the variant, and {number} of {len(counted)} have no reads. What has no reads counts as unknown, not as "
+        "absent: clones that are absent from a sample may then seem present, or be joined with others. Count the reads "
+        "of all mutations in all samples"
+    ]
 
 
 def _groups(seen: NDArray[np.bool_]) -> list[list[int]]:
