@@ -20,7 +20,9 @@ def _column(title: str, description: str, decimals: int = 0, **others: float) ->
 COLUMNS = {
     "clusters": _column("Clusters", "Clusters present in the sample"),
     "mutations": _column("Mutations", "Mutations with reads in the sample"),
-    "clonal": _column("Clonal", "Share of the present mutations that are clonal", 2, min=0, max=1),
+    "clonal": _column(
+        "Clonal", "Share of the present mutations of clusters that are clonal", 2, min=0, max=1
+    ),
     "depth": _column("Depth", "Median reads of a mutation"),
     "rhat": _column("R-hat", "Largest R-hat of the traced quantities; should be below 1.05", 3),
     "converged": {

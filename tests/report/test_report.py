@@ -28,6 +28,7 @@ from pyclone_pgsm.analyses.results import write_results
 from pyclone_pgsm.cli import app as cli
 from pyclone_pgsm.posterior.convergence import verdict_line
 from pyclone_pgsm.report.sections import warnings
+from pyclone_pgsm.report.tumour_page import numbers
 from pyclone_pgsm.results import open_trace
 
 BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -198,6 +199,22 @@ def test_mqc(folder: Path, matrix_folder: Path) -> None:
         assert set(row) <= set(told["headers"])
     other = json.loads((matrix_folder / "pyclone_pgsm_mqc.json").read_text())
     assert other["data"][matrix_folder.name]["mutations"] == 24
+
+
+def test_outliers_are_not_among_the_clonal_mutations(folder: Path) -> None:
+    summary = open_trace(folder).summary
+    everywhere = replace(summary, prob_clonal=np.ones_like(summary.prob_clonal))
+    labels = np.where(np.arange(len(summary.labels)) < 10, -1, summary.labels)
+    rare = np.where(np.arange(len(labels)) < 10, 1.0, 0.0)[:, None] + np.zeros_like(summary.prob_clonal)
+    shares = {
+        name: [row["clonal"] for row in list(numbers(found).values())[1:]]
+        for name, found in (
+            ("all", everywhere),
+            ("outliers only", replace(everywhere, labels=labels, prob_clonal=rare)),
+        )
+    }
+    assert shares == {"all": [1.0, 1.0], "outliers only": [0.0, 0.0]}
+    assert "clonal" not in numbers(replace(everywhere, labels=np.full_like(labels, -1)))[""]
 
 
 @pytest.mark.skipif(shutil.which("multiqc") is None, reason="MultiQC is not installed (pip install multiqc)")
