@@ -96,14 +96,29 @@ def test_missing_reads_of_counted_mutations() -> None:
 
 
 def test_reads_of_calls_only_of_a_panel() -> None:
-    alt = np.full((8, 5), 60)
-    alt[:2, :3] = alt[2:4, 3] = 0
+    alt = np.full((20, 5), 60)
+    alt[:5, :3] = alt[5:10, 3] = 0
     assert len(suspicions(only_calls(observed(alt)))) == 1
     assert suspicions(only_calls(observed(alt[:, :3]))) == []
 
 
 def test_a_single_sample_has_nothing_to_compare() -> None:
     assert suspicions(only_calls(observed(np.full((40, 1), 30)))) == []
+
+
+def test_mostly_gained() -> None:
+    alt = np.full((60, 2), 30)
+    data = observed(alt)
+    assert suspicions(data) == []
+    major = np.ones_like(alt)
+    major[:37, 1] = 2
+    (text,) = suspicions(replace(data, major_cn=major))
+    assert text.startswith("in 'S1' most mutations are on gained segments, as after a doubling of the genome")
+    major[36, 1] = 1  # 0.6
+    assert suspicions(replace(data, major_cn=major)) == []
+    assert (
+        suspicions(replace(data, major_cn=major + 1, minor_cn=np.zeros_like(alt))) == []
+    )  # 2 + 0 is no gain
 
 
 def test_two_patients() -> None:

@@ -32,16 +32,21 @@ FEW_READS, MOST_WITH_FEW = 1, 0.01
 """Where all mutations of a tumour are counted in a sample, more than this share has no more variant reads than the
 first: those of the clones that are absent from the sample."""
 
-LEAST_COUNTED, LEAST_UNCOUNTED = 20, 0.1
+LEAST_COUNTED, LEAST_UNCOUNTED = 50, 0.1
 """Samples are checked for that if they have no reads of at least this share of all mutations, and together reads of at
 least this number, once for each sample."""
 
+MOSTLY_GAINED = 0.6
+"""A sample with a larger share of its mutations on gained segments is mostly gained: the share is 0.8 and more after a
+doubling of the genome, and at most about 0.5 in other tumours. Samples with `LEAST_COUNTED` mutations are checked."""
+
 
 def suspicions(observations: Observations) -> list[str]:
-    """Return likely mistakes in the data of one tumour, as sentences without a full stop."""
+    """Return likely mistakes in the data of one tumour, and what biases the model, as sentences without a full stop."""
     return [
         *_swapped_alleles(observations),
         *(_two_patients(observations) or _only_calls(observations)),
+        *_mostly_gained(observations),
     ]
 
 
@@ -132,6 +137,22 @@ def _only_calls(observations: Observations) -> list[str]:
         f"the variant, and {number} of {len(counted)} have no reads. What has no reads counts as unknown, not as "
         "absent: clones that are absent from a sample may then seem present, or be joined with others. Count the reads "
         "of all mutations in all samples"
+    ]
+
+
+def _mostly_gained(observations: Observations) -> list[str]:
+    """Warn of samples in which most mutations are on gained segments, as after a doubling of the genome."""
+    major, total = observations.major_cn, observations.major_cn + observations.minor_cn
+    gained = observations.has_data & (major >= 2) & (total > observations.normal_cn)
+    num_counted = observations.has_data.sum(axis=0)
+    mostly = (num_counted >= LEAST_COUNTED) & (gained.sum(axis=0) > MOSTLY_GAINED * num_counted)
+    if not mostly.any():
+        return []
+    samples = listed([observations.sample_ids[place] for place in np.flatnonzero(mostly)])
+    return [
+        f"in {samples} most mutations are on gained segments, as after a doubling of the genome: prevalences of "
+        "subclones come out too low there, by a tenth and more, with too narrow intervals, because the genotype prior "
+        "also allows for cells without the gain; clusters, and those in all cells, hardly suffer (docs/limits.md)"
     ]
 
 
