@@ -151,8 +151,8 @@ def _mostly_gained(observations: Observations) -> list[str]:
     samples = listed([observations.sample_ids[place] for place in np.flatnonzero(mostly)])
     return [
         f"in {samples} most mutations are on gained segments, as after a doubling of the genome: prevalences of "
-        "subclones come out too low there, by a tenth and more, with too narrow intervals, because the genotype prior "
-        "also allows for cells without the gain; clusters, and those in all cells, hardly suffer (docs/limits.md)"
+        "subclones come out too low there, by 0.1 and more, with too narrow intervals, because the genotype prior also "
+        "allows for cells without the gain; clusters, and those in all cells, hardly suffer (see the page on limits)"
     ]
 
 
