@@ -17,22 +17,21 @@ from pyclone_pgsm.exports.answer import (
     note_two_states,
 )
 from pyclone_pgsm.files import write_file
-from pyclone_pgsm.tsv import by_row
+from pyclone_pgsm.tsv import DIGITS, by_row
 
 SSM, PARAMS = "tumour.ssm", "tumour.params.json"
 SSM_COLUMNS = ("id", "name", "var_reads", "total_reads", "var_read_prob")
 INPUT, CLUSTERS = "input.tsv", "clusters.tsv"
 NEUTRAL = "one copy of each allele, and the tumour content of the sample"
-DIGITS = 6
 
 
-def with_point(values: ArrayLike) -> NDArray[np.object_]:
+def _with_point(values: ArrayLike) -> NDArray[np.object_]:
     """Return numbers as texts that have a decimal point or an exponent: ``1.0``, which else would be written as 1.
 
     PhyClone refuses a column of fractions if all of its numbers look like integers.
     """
     numbers = np.asarray(values, float)
-    texts = [repr(float(f"{value:.{DIGITS}g}")) for value in numbers.ravel()]
+    texts = [repr(float(DIGITS % value)) for value in numbers.ravel()]
     return np.array(texts, object).reshape(numbers.shape)
 
 
@@ -94,8 +93,8 @@ def write_phyclone(answer: Answer, out: Path, options: ExportOptions) -> list[st
         "major_cn": np.maximum(data.major_cn, 1),
         "minor_cn": data.minor_cn,
         "normal_cn": data.normal_cn,
-        "tumour_content": with_point(data.tumour_content),
-        "error_rate": with_point(data.error_rate),
+        "tumour_content": _with_point(data.tumour_content),
+        "error_rate": _with_point(data.error_rate),
     }
     labels = summary.labels.copy()
     labels[answer.outliers] = summary.num_clusters + np.arange(len(answer.outliers))
@@ -103,7 +102,7 @@ def write_phyclone(answer: Answer, out: Path, options: ExportOptions) -> list[st
         "mutation_id": ids["mutation_id"],
         "cluster_id": by_row(labels),
         "sample_id": data.sample_ids,
-        "cellular_prevalence": with_point(
+        "cellular_prevalence": _with_point(
             np.where(np.isnan(answer.prevalence), summary.mean, answer.prevalence)
         ),
     }
@@ -113,7 +112,7 @@ def write_phyclone(answer: Answer, out: Path, options: ExportOptions) -> list[st
         reads["chrom"] = clusters["chrom"] = by_row(chrom)
     else:
         notes.append("no column chrom: the chromosome of some mutations is not known")
-    clusters["outlier_prob"] = by_row(with_point(_of_clusters(labels, summary.outlier_prob)))
+    clusters["outlier_prob"] = by_row(_with_point(_of_clusters(labels, summary.outlier_prob)))
     answer.write_table(reads, out / INPUT, with_outliers=True)
     answer.write_table(clusters, out / CLUSTERS, with_outliers=True)
     if summary.outlier_prob is None:

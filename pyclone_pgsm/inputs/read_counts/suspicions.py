@@ -1,7 +1,7 @@
-"""Signs of mistakes in the data of one tumour, although each single value is allowed.
+"""Signs of mistakes in the data of one tumour, although each single value is allowed, and of data that bias the model.
 
-Each suspicion is a sentence for the user; it changes nothing. The thresholds are far from what the data of one tumour
-can give, so ordinary data raise none.
+Each suspicion is a sentence for the user; it changes nothing. The thresholds of mistakes are far from what the data of
+one tumour can give, so ordinary data raise none.
 """
 
 from collections.abc import Sequence

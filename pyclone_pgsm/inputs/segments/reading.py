@@ -253,9 +253,8 @@ def _hints(frame: pd.DataFrame, layout: Layout, file: str, fit: Fit, ploidy: flo
     hints = []
     for sample, of in frame.groupby("sample_id", observed=True, sort=False):
         build = builds_that_fit(last_positions(of["chrom"], of["end"]))
-        purity = (
-            of[_PURITY].tolist()[0] or None if _PURITY in of else None
-        )  # 0 where there are no tumour cells
+        # 0 in a sample without tumour cells
+        purity = of[_PURITY].tolist()[0] or None if _PURITY in of else None
         hints.append(
             Hint(
                 file=file,
