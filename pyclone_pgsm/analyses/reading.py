@@ -100,7 +100,7 @@ def read_counts(
     observations, left_out = read_sources(sources, tumour_content, error_rate, genotype_prior)
     unknown = observations.content_unknown
     warnings = [content_taken_as_one(unknown)] if unknown else []
-    warnings += [*observations.content_varies, *suspicions(observations)]
+    warnings += [*observations.content_varies, *suspicions(observations, genotype_prior)]
     return Reading(observations, left_out, tumour_content, [], warnings)
 
 
@@ -123,7 +123,7 @@ def read_joined(prepared: Prepared, error_rate: float | None = None) -> Reading:
     found = [FileProblems(file) for file in given["file"].cat.categories]
     observations, left_out = lay_out([rows], found, prepared.genotype_prior)
     left_out = [*prepared.left_out, *left_out]
-    warnings = [*prepared.warnings, *suspicions(observations)]
+    warnings = [*prepared.warnings, *suspicions(observations, prepared.genotype_prior)]
     return Reading(observations, left_out, prepared.tumour_content, prepared.notes, warnings)
 
 

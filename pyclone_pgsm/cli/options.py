@@ -107,8 +107,9 @@ TUMOUR_OPTIONS = grouped(
         "genotype_prior": (
             str,
             "major",
-            "Which copies may carry the mutation: major, parental, total (only the total copy number is known), or ab, "
-            "bb, no-zygosity, which do not use copy numbers.",
+            "Which copies may carry the mutation: major, parental, total (only the total copy number is known), clonal "
+            "(all tumour cells have the copies, as after a genome doubling), or ab, bb, no-zygosity, which do not use "
+            "copy numbers.",
         ),
     },
 )

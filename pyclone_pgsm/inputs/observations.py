@@ -24,6 +24,8 @@ PLACEHOLDERS: dict[str, float] = {
     **dict.fromkeys(SUBCLONAL, 0),
 }
 """Arrays of the observations, with their values where a mutation has no row in a sample."""
+CLONAL = "clonal"
+"""The genotype prior of copies that all tumour cells have."""
 PRIORS_WITHOUT_COPY_NUMBERS = frozenset({"ab", "bb", "no-zygosity"})
 """Genotype priors that do not use the tumour's copy numbers."""
 

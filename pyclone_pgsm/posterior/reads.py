@@ -2,10 +2,11 @@
 
 For mutation i with b variant reads of n in a sample, in a cluster whose prevalence phi there has the posterior W,
 
-    p(b, psi) = pi_psi E_W[ P(b | n, xi(psi, phi), s) ]
+    p(b, psi) = E_W[ pi_psi P(b | n, xi(psi, phi), s) ]
 
 over the genotype states psi, with P the beta-binomial of precision s or the binomial (:mod:`pyclone_pgsm.tumour.grid`).
-The mean over W is taken over `POINTS` equally probable prevalences.
+The mean over W is taken over `POINTS` equally probable prevalences. The weight pi_psi depends on phi only where a state
+is impossible at some prevalences; p is then divided by its sum over b and psi.
 
 * The probability of a number of mutant copies is the share of p(b, .) in the states with this number.
 * The fit is the two-sided tail probability of b under p(b) = sum_psi p(b, psi): twice the smaller of P(B < b) and
@@ -21,7 +22,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.jit.compiling import LEAF, compiled, inner
 from pyclone_pgsm.tumour.grid import LocusTable, states_of_rows
-from pyclone_pgsm.tumour.kernels import ROUNDING, log_deep, log_deep_constant, variant_share
+from pyclone_pgsm.tumour.kernels import ROUNDING, log_deep, log_deep_constant, log_weight, variant_share
 
 POINTS = 16
 NEGLIGIBLE_REST = 1e-9  # negligible rest of a tail, relative to the sum so far
@@ -124,6 +125,7 @@ def _judge(alt, ref, states, state_bounds, tumour_content, error_rate, points, p
     for i in range(len(alt)):
         psi = states[state_bounds[i, 0] : state_bounds[i, 1]]
         at = points[points_of[i]]
+        prior = 0.0
         lower = 0.0
         upper = 0.0
         mass = 0.0
@@ -131,17 +133,18 @@ def _judge(alt, ref, states, state_bounds, tumour_content, error_rate, points, p
         top = -np.inf
         for k in range(len(psi)):
             variant_share(psi[k], tumour_content[i], error_rate[i], at, mean, complement)
-            log_weight = psi[k, 7] - math.log(len(psi) * P)
-            weight = math.exp(log_weight)
             log_one = below = above = 0.0
             for j in range(P):
                 if j == 0 or at[j] != at[j - 1]:
                     log_one, below, above = tails(alt[i], ref[i], mean[j], complement[j], s)
+                log_share[k, j] = log_weight(psi[k], at[j]) - math.log(len(psi) * P)
+                weight = math.exp(log_share[k, j])
+                prior += weight
                 lower += weight * below
                 upper += weight * above
                 mass += weight * math.exp(log_one)
                 expected += weight * mean[j]
-                log_share[k, j] = log_weight + log_one
+                log_share[k, j] += log_one
                 top = max(top, log_share[k, j])
         share_of_copies[:] = 0.0
         total = 0.0
@@ -154,8 +157,8 @@ def _judge(alt, ref, states, state_bounds, tumour_content, error_rate, points, p
         for k in range(most_copies + 1):
             if share_of_copies[k] > share_of_copies[best] * (1.0 + ROUNDING):
                 best = k
-        found[i, 0] = min(max(2.0 * min(lower - 0.5 * mass, upper - 0.5 * mass), 0.0), 1.0)
-        found[i, 1] = expected * (alt[i] + ref[i])
+        found[i, 0] = min(max(2.0 * min(lower - 0.5 * mass, upper - 0.5 * mass) / prior, 0.0), 1.0)
+        found[i, 1] = expected / prior * (alt[i] + ref[i])
         found[i, 2] = share_of_copies[best] / total
         copies[i] = best
 

@@ -4,20 +4,50 @@ A state is ``(c_normal, c_reference, c_variant, mutant_copies)``: the copies of 
 a cancer cell without the mutation and in a cancer cell with it, and how many of the last carry the mutation.
 The states of a prior are weighted equally.
 
+The prior `CLONAL` also says which states are possible only if all cancer cells have the mutation.
+
 If the tumour cells have two copy-number states, a genotype says which of the two the cells with the mutation
 fill first, and how many copies carry the mutation in each (derived in docs/subclonal_copy_number.md).
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple, TypeVar
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs.observations import PRIORS_WITHOUT_COPY_NUMBERS
+from pyclone_pgsm.inputs.observations import CLONAL, PRIORS_WITHOUT_COPY_NUMBERS
 
 State = tuple[int, int, int, int]
 CopyNumber = tuple[int, int]
 """Major and minor copies."""
+History = TypeVar("History", State, tuple[int, int, int, int, int, float])
+
+
+class ClonalState(NamedTuple):
+    """Genotype of a mutation on a locus whose copies all tumour cells have, with the mutation or without.
+
+    The fields have the places of those of `TwoStates`.
+
+    Attributes
+    ----------
+    normal, reference, variant, mutant : int
+        The `State`.
+    other_mutant, share : float
+        Always 0: there is no other copy-number state.
+    is_strict : bool
+        Whether the genotype is possible only if all tumour cells have the mutation.
+    log_weight : float
+        Log of the prior probability times the number of genotypes of the locus.
+    """
+
+    normal: int
+    reference: int
+    variant: int
+    mutant: int
+    other_mutant: float
+    share: float
+    is_strict: bool
+    log_weight: float
 
 
 class TwoStates(NamedTuple):
@@ -54,8 +84,8 @@ class TwoStates(NamedTuple):
 
 
 LOOSE = 0.1
-"""Prior probability that a mutation may be on several copies in a part of a state's cells, which allows for inaccurate
-fractions, tumour contents or states."""
+"""Prior probability that a mutation on several copies may be in a part of the tumour's or a state's cells, which allows
+for inaccurate fractions, tumour contents or states."""
 
 
 def _major(major: int, minor: int, normal: int) -> Iterator[State]:
@@ -80,12 +110,19 @@ def _total(major: int, minor: int, normal: int) -> Iterator[State]:
             yield normal, reference, total, copies
 
 
+def _clonal(major: int, minor: int, normal: int) -> Iterator[State]:
+    total = major + minor
+    for copies in range(1, major + 1):
+        yield normal, total, total, copies
+
+
 _ONE_MUTANT, _BOTH_MUTANT = (2, 2, 2, 1), (2, 2, 2, 2)
 
 _PRIORS: dict[str, Callable[[int, int, int], Iterable[State]]] = {
     "major": _major,
     "parental": _parental,
     "total": _total,
+    CLONAL: _clonal,
     "ab": lambda *_: [_ONE_MUTANT],
     "bb": lambda *_: [_BOTH_MUTANT],
     "no-zygosity": lambda *_: [_ONE_MUTANT, _BOTH_MUTANT],
@@ -104,6 +141,8 @@ def genotype_states(prior: str, major_cn: int, minor_cn: int, normal_cn: int) ->
       parental allele); or it arose after.
     * ``total``: only the total is known: c_reference is normal_cn or the total, and the mutation is on
       1..total copies.
+    * ``clonal``: all cancer cells have the copies, so that c_reference = total, and the mutation is on 1..major_cn
+      copies; more than one are possible under a condition (`clonal_genotypes`).
     * ``ab``, ``bb``, ``no-zygosity``: the naive priors of PyClone, which ignore the copy numbers: the locus is
       diploid in every cell, and the mutation is on one copy, on both, or on one or both.
 
@@ -118,6 +157,21 @@ def genotype_states(prior: str, major_cn: int, minor_cn: int, normal_cn: int) ->
     if looks_at_them and not (0 <= minor_cn <= major_cn and major_cn >= 1 and normal_cn >= 1):
         raise ValueError(f"no genotype fits major_cn {major_cn}, minor_cn {minor_cn}, normal_cn {normal_cn}")
     return list(dict.fromkeys(_PRIORS[prior](major_cn, minor_cn, normal_cn)))
+
+
+def clonal_genotypes(major_cn: int, minor_cn: int, normal_cn: int) -> list[ClonalState]:
+    """Return the genotypes of one locus for the prior `CLONAL`, in a fixed order.
+
+    The mutation is on 1..major_cn copies, with equal probabilities. If it is on several, it is older than the gain, and
+    so in all tumour cells; with the probability `LOOSE` it may be in a part of them all the same. A genotype that a
+    prevalence excludes has the likelihood 0 there. (If it became one of one copy instead, as that of two states does,
+    one copy would be likelier below a prevalence of 1 than at 1, and the late mutations of all cells would leave it.)
+    """
+    states = genotype_states(CLONAL, major_cn, minor_cn, normal_cn)
+    return [
+        ClonalState(*state, 0.0, 0.0, is_strict and state[-1] > 1, log_weight)
+        for state, is_strict, log_weight in _strict_and_loose(states)
+    ]
 
 
 def two_state_genotypes(
@@ -143,6 +197,14 @@ def two_state_genotypes(
     c_one, c_two = sum(one), sum(two)
     histories = [(normal_cn, c_two, c_one, a, b, 1.0 - fraction) for a, b in pairs if c_one]
     histories += [(normal_cn, c_one, c_two, b, a, fraction) for a, b in pairs if c_two]
+    return [
+        TwoStates(*history, is_strict, log_weight)
+        for history, is_strict, log_weight in _strict_and_loose(histories)
+    ]
+
+
+def _strict_and_loose(histories: Sequence[History]) -> list[tuple[History, bool, float]]:
+    """Return equally likely histories, those with several mutant copies strict and loose, with their log weights."""
     weighted = [
         (history, is_strict, weight)
         for history in histories
@@ -151,9 +213,7 @@ def two_state_genotypes(
         )
     ]
     scale = len(weighted) / len(histories)
-    return [
-        TwoStates(*history, is_strict, math.log(weight * scale)) for history, is_strict, weight in weighted
-    ]
+    return [(history, is_strict, math.log(weight * scale)) for history, is_strict, weight in weighted]
 
 
 def _mutant_copies(prior: str, one: CopyNumber, two: CopyNumber, normal_cn: int) -> list[tuple[int, int]]:

@@ -17,8 +17,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.inputs.observations import PRIORS_WITHOUT_COPY_NUMBERS, SUBCLONAL, Observations
-from pyclone_pgsm.tumour.genotypes import genotype_states, two_state_genotypes
+from pyclone_pgsm.inputs.observations import CLONAL, PRIORS_WITHOUT_COPY_NUMBERS, SUBCLONAL, Observations
+from pyclone_pgsm.tumour.genotypes import clonal_genotypes, genotype_states, two_state_genotypes
 
 DENSITIES = ("binomial", "beta-binomial")
 
@@ -235,6 +235,8 @@ def _genotypes(
 ) -> list[tuple[float, ...]]:
     """Return the genotypes of a locus in the form that the kernels take; every number may be a float."""
     one, two, normal = (int(major), int(minor)), (int(second_major), int(second_minor)), int(normal)
+    if fraction == 0.0 and prior == CLONAL:
+        return [*clonal_genotypes(*one, normal)]
     if fraction == 0.0 or prior in PRIORS_WITHOUT_COPY_NUMBERS:
         return [(*state, 0.0, 0.0, 0.0, 0.0) for state in genotype_states(prior, *one, normal)]
     return [*two_state_genotypes(prior, one, two, fraction, normal)]

@@ -219,12 +219,21 @@ def log_sum_exp(terms):
 
 
 @inner(**LEAF)
-def add_weight(table, log_weight):
-    """Add the log prior weight of a genotype, unless it is 0."""
-    if log_weight != 0.0:
+def log_weight(state, prevalence):
+    """Return the log prior weight of a genotype, -inf where the prevalence makes it impossible (`ClonalState`)."""
+    is_clonal = state[5] == 0.0 and state[6] != 0.0
+    return -np.inf if is_clonal and prevalence < 1.0 - ROUNDING else state[7]
+
+
+@inner(**LEAF)
+def add_weight(table, state, prevalence):
+    """Add the log prior weight of a genotype to table[:, k], the values at prevalence[k]."""
+    if state[6] == 0.0 and state[7] == 0.0:
+        return
+    for k in range(table.shape[1]):
+        weight = log_weight(state, prevalence[k])
         for i in range(len(table)):
-            for k in range(table.shape[1]):
-                table[i, k] += log_weight
+            table[i, k] += weight
 
 
 @inner(**LEAF)
@@ -309,7 +318,7 @@ def fill_group(xi, ref, alt, states, tumour_content, error_rate, grid, s):
             variant_share(states[psi], tumour_content, error_rate, block, mean, complement)
             fill_moments(alt_table[psi], alts, mean, complement, s)
             fill_moments(ref_table[psi], refs, complement, mean, s)
-            add_weight(alt_table[psi], states[psi, 7])
+            add_weight(alt_table[psi], states[psi], block)
         mix(xi[:, first : first + size], alt_at, ref_at, alt_table, ref_table)
 
 
@@ -324,7 +333,8 @@ def fill_deep_group(xi, ref, alt, states, tumour_content, error_rate, grid, s):
     for u in range(len(ref)):
         for k in range(size):
             for psi in range(num_states):
-                terms[psi] = log_deep(alt[u], ref[u], mean[psi, k], complement[psi, k], s) + states[psi, 7]
+                terms[psi] = log_deep(alt[u], ref[u], mean[psi, k], complement[psi, k], s)
+                terms[psi] += log_weight(states[psi], grid[k])
             xi[u, k] = log_sum_exp(terms)
 
 
@@ -348,8 +358,8 @@ def fill_grid(
     Rows group_start[g]..group_start[g + 1] - 1 differ in the reads ref and alt only, and either all or none are deeper
     than `DEEPEST_TABLE`. A group has a tumour content, an error rate, the row grid_of[g] of `grids` (n, G), the
     prevalences, and the states state_start[g, 0]..state_start[g, 1] - 1. A state (8,) is c_normal, c_reference,
-    c_variant, the mutant copies, and zeros; or, for two copy-number states, a
-    `pyclone_pgsm.tumour.genotypes.TwoStates`.
+    c_variant, the mutant copies, and zeros; or a `ClonalState` or, for two copy-number states, a `TwoStates` of
+    `pyclone_pgsm.tumour.genotypes`.
     """
     for g in range(len(state_start)):
         rows = slice(group_start[g], group_start[g + 1])

@@ -187,7 +187,7 @@ def test_tumour_content_option_before_sheet_before_caller(tmp_path: Path) -> Non
         ({"fill_gaps": "yes"}, "`fill_gaps` 'yes': must be diploid"),
         (
             {"genotype_prior": "x"},
-            "`genotype_prior` 'x': must be major or parental or total or ab or bb or no-zygosity",
+            "`genotype_prior` 'x': must be major or parental or total or clonal or ab or bb or no-zygosity",
         ),
     ],
 )

@@ -114,6 +114,7 @@ def test_mostly_gained() -> None:
     major[:37, 1] = 2
     (text,) = suspicions(replace(data, major_cn=major))
     assert text.startswith("in 'S1' most mutations are on gained segments, as after a doubling of the genome")
+    assert suspicions(replace(data, major_cn=major), "clonal") == []
     major[36, 1] = 1  # 0.6
     assert suspicions(replace(data, major_cn=major)) == []
     assert (

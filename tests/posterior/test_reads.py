@@ -17,7 +17,7 @@ from pyclone_pgsm.posterior.reads import (
     tails,
 )
 from pyclone_pgsm.simulate.tumour import variant_share
-from pyclone_pgsm.tumour.genotypes import genotype_states
+from pyclone_pgsm.tumour.genotypes import LOOSE, genotype_states
 from pyclone_pgsm.tumour.grid import deduplicate
 
 
@@ -81,8 +81,9 @@ def densities() -> np.ndarray:
     return density
 
 
+@pytest.mark.parametrize("prior", ["major", "clonal"])
 @pytest.mark.parametrize("s", [50.0, math.inf])
-def test_against_sums_over_all_counts(s):
+def test_against_sums_over_all_counts(s, prior):
     seen = observations(
         [[40, 10], [60, 0], [3, 30], [9, 0], [9, 0]],
         [[100, 90], [100, 0], [40, 60], [80, 50], [80, 50]],
@@ -91,7 +92,7 @@ def test_against_sums_over_all_counts(s):
     )
     labels = np.array([0, 0, 1, 1, -1])
     grid = np.linspace(0, 1, 101)
-    found = reads_given_clusters([(deduplicate(seen), s)], labels, densities(), grid, "major")
+    found = reads_given_clusters([(deduplicate(seen), s)], labels, densities(), grid, prior)
     for i, d in np.ndindex(5, 2):
         if labels[i] < 0 or not seen.has_data[i, d]:
             assert np.isnan(
@@ -99,14 +100,17 @@ def test_against_sums_over_all_counts(s):
             ).all()
             assert found.multiplicity[i, d] == 0
             continue
-        states = genotype_states("major", seen.major_cn[i, d], seen.minor_cn[i, d], 2)
+        states = genotype_states(prior, seen.major_cn[i, d], seen.minor_cn[i, d], 2)
         weights = densities()[labels[i], d]
         n, b = seen.depth[i, d], seen.alt_counts[i, d]
         pmf = np.zeros((len(states), n + 1))
         for k, state in enumerate(states):
             for x in np.flatnonzero(weights):
                 mean = float(variant_share(np.array(state), grid[x], 0.8, 0.001))
-                pmf[k] += weights[x] / len(states) * distribution(n, mean, s).pmf(np.arange(n + 1))
+                is_rare = prior == "clonal" and state[3] > 1 and grid[x] < 1
+                weight = weights[x] * (LOOSE if is_rare else 1.0)
+                pmf[k] += weight * distribution(n, mean, s).pmf(np.arange(n + 1))
+        pmf /= pmf.sum()
         total = pmf.sum(axis=0)
         below, above = total[:b].sum() + total[b] / 2, total[b + 1 :].sum() + total[b] / 2
         assert found.fit[i, d] == pytest.approx(2 * min(below, above), rel=1e-5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 
+import numpy as np
 import pytest
 
 from pyclone_pgsm.errors import UsageError
@@ -12,6 +13,7 @@ from pyclone_pgsm.tumour.genotypes import (
     GENOTYPE_PRIORS,
     LOOSE,
     TwoStates,
+    clonal_genotypes,
     genotype_states,
     two_state_genotypes,
 )
@@ -36,6 +38,9 @@ BY_HAND = [
     ("total", (2, 1, 2), {(2, c, 3, m) for c in (2, 3) for m in (1, 2, 3)}),
     ("total", (1, 0, 2), {(2, 2, 1, 1), (2, 1, 1, 1)}),
     ("total", (1, 0, 1), {(1, 1, 1, 1)}),
+    ("clonal", (2, 1, 2), {(2, 3, 3, 1), (2, 3, 3, 2)}),
+    ("clonal", (1, 0, 2), {(2, 1, 1, 1)}),
+    ("clonal", (2, 0, 1), {(1, 2, 2, 1), (1, 2, 2, 2)}),
     ("ab", (3, 1, 2), {(2, 2, 2, 1)}),
     ("bb", (3, 1, 2), {(2, 2, 2, 2)}),
     ("no-zygosity", (1, 0, 1), {(2, 2, 2, 1), (2, 2, 2, 2)}),
@@ -65,7 +70,7 @@ def test_states_are_possible_and_distinct(prior: str) -> None:
         for c_normal, c_reference, c_variant, mutant_copies in states:
             assert c_reference in (c_normal, c_variant)
             assert 1 <= mutant_copies <= c_variant
-            if prior in ("major", "parental", "total"):
+            if prior in ("major", "parental", "total", "clonal"):
                 assert (c_normal, c_variant) == (normal, major + minor)
 
 
@@ -73,7 +78,7 @@ def test_unknown_prior() -> None:
     with pytest.raises(UsageError) as caught:
         genotype_states("majr", 1, 1, 2)
     assert str(caught.value) == (
-        "genotype prior 'majr': expected one of major, parental, total, ab, bb, no-zygosity"
+        "genotype prior 'majr': expected one of major, parental, total, clonal, ab, bb, no-zygosity"
     )
 
 
@@ -128,6 +133,19 @@ def test_a_state_without_a_copy_has_no_mutation() -> None:
         (2, 0, 3, 2, 0, 0.7, False),
     ]
     assert two_state_genotypes("major", (0, 0), (1, 0), 0.3, 2) == [TwoStates(2, 0, 1, 1, 0, 0.3, True, 0.0)]
+
+
+def test_clonal_copies() -> None:
+    states = clonal_genotypes(3, 1, 2)
+    assert [tuple(state[:7]) for state in states] == [
+        (2, 4, 4, 1, 0, 0, False),
+        (2, 4, 4, 2, 0, 0, True),
+        (2, 4, 4, 2, 0, 0, False),
+        (2, 4, 4, 3, 0, 0, True),
+        (2, 4, 4, 3, 0, 0, False),
+    ]
+    weights = [math.exp(state.log_weight) / len(states) for state in states]
+    assert weights == pytest.approx(np.array([1.0, 1.0 - LOOSE, LOOSE, 1.0 - LOOSE, LOOSE]) / 3)
 
 
 @pytest.mark.parametrize(

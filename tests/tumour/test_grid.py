@@ -225,6 +225,16 @@ def absolute_of(
     return absolute(likelihood_grid(table, grid_size, prior, precision), 0)
 
 
+def test_clonal_copies_by_hand() -> None:
+    """All tumour cells have 2 + 2 copies, and a share x of them the mutation."""
+    row = Row(31, 69, 2, 2, 2, tumour_content=0.8, error_rate=1e-12)
+    found = np.exp(absolute_of(row, "clonal"))
+    for k in (4, 20):
+        one, two = (stats.binom.pmf(31, 100, 0.8 * m * k / 20 / (0.2 * 2 + 0.8 * 4)) for m in (1, 2))
+        expected = 0.5 * one + 0.5 * (two if k == 20 else LOOSE * two)
+        np.testing.assert_allclose(found[k], expected, rtol=1e-9)
+
+
 @pytest.mark.parametrize("fraction", [0.0, 0.3])
 def test_two_equal_states_are_one_to_the_last_bit(fraction: float) -> None:
     one = Row(31, 69, 3, 1, 2, 0.8)
@@ -239,7 +249,7 @@ def test_priors_without_copy_numbers_see_one_state(prior: str) -> None:
     assert np.isfinite(absolute_of(dataclasses.replace(one, major=0, minor=0), prior)).all()
 
 
-@pytest.mark.parametrize("prior", ["major", "parental", "total"])
+@pytest.mark.parametrize("prior", ["major", "parental", "total", "clonal"])
 @pytest.mark.parametrize("second", [(3, 1), (2, 0), (1, 0), (0, 0)])
 def test_it_does_not_matter_which_state_is_called_the_second(prior: str, second: tuple[int, int]) -> None:
     one = dataclasses.replace(TWO_STATES, subclonal_major=second[0], subclonal_minor=second[1])

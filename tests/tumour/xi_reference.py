@@ -158,14 +158,22 @@ def log_pmf_sum(alt: int, ref: int, mean: NDArray, precision: float) -> NDArray:
     return np.array([math.fsum(np.concatenate([choose, *draws(m)])) for m in mean])
 
 
+def possibility(copies: int, phi: float) -> float:
+    """Probability that copies which all tumour cells have allow for a mutation on so many in a share of the cells."""
+    return 1.0 if copies == 1 or phi == 1.0 else LOOSE
+
+
 def log_likelihoods(row: Row, grid_size: int, prior: str, precision: float, log_pmf=log_pmf_sum) -> NDArray:
     """Xi_k for k = 0..G-1; an infinite precision is the binomial."""
     grid = [k / (grid_size - 1) for k in range(grid_size)]
-    if row.has_two_states and prior in ("major", "parental", "total"):
+    if row.has_two_states and prior in ("major", "parental", "total", "clonal"):
         means = two_state_means(row, prior, grid)
     else:
         states = genotype_states(prior, row.major, row.minor, row.normal)
         means = [(1.0, np.array([mean_share(state, row, phi) for phi in grid])) for state in states]
     weights = np.array([weight for weight, _ in means])
     logs = [log_pmf(row.alt, row.ref, mean, precision) for _, mean in means]
-    return special.logsumexp(logs, axis=0, b=weights[:, None]) - math.log(weights.sum())
+    possible = np.ones((len(means), grid_size))
+    if prior == "clonal" and not row.has_two_states:
+        possible = np.array([[possibility(state[3], phi) for phi in grid] for state in states])
+    return special.logsumexp(logs, axis=0, b=weights[:, None] * possible) - math.log(weights.sum())

@@ -95,6 +95,21 @@ def test_reading_the_majority_of_cells(subclonal: ModuleType) -> None:
     assert sum(kind.astype(int) for kind in kinds.values()).tolist() == np.ones((300, 2), int).tolist()
 
 
+def test_gains(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.syspath_prepend(FOLDER)
+    script = importlib.import_module("gains")
+    monkeypatch.setattr(script, "MUTATIONS", 30)
+    monkeypatch.setattr(script, "SETTINGS", SHORT)
+    script.main(["--sets", "2", "--samples", "2"])
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.split(" | ")[0] for line in lines[2:]] == ["| `major`", "| `clonal`"]
+    tumour = script.Tumour(2, 50, np.random.default_rng(1))
+    assert (tumour.mutant <= tumour.observations.major_cn[:, 0]).all()
+    assert (tumour.mutant[tumour.cluster > 0] == 1).all()
+    assert (tumour.mutant[tumour.cluster == 0] > 1).any()
+    assert (tumour.prevalence[tumour.cluster == 0] == 1.0).all()
+
+
 def test_outliers(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     monkeypatch.syspath_prepend(FOLDER)
     script = importlib.import_module("outliers")

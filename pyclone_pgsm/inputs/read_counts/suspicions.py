@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
-from pyclone_pgsm.inputs.observations import Observations
+from pyclone_pgsm.inputs.observations import CLONAL, Observations
 from pyclone_pgsm.inputs.problems import listed
 
 FAR_ABOVE = 0.1
@@ -41,12 +41,12 @@ MOSTLY_GAINED = 0.6
 doubling of the genome, and at most about 0.5 in other tumours. Samples with `LEAST_COUNTED` mutations are checked."""
 
 
-def suspicions(observations: Observations) -> list[str]:
+def suspicions(observations: Observations, genotype_prior: str = "major") -> list[str]:
     """Return likely mistakes in the data of one tumour, and what biases the model, as sentences without a full stop."""
     return [
         *_swapped_alleles(observations),
         *(_two_patients(observations) or _only_calls(observations)),
-        *_mostly_gained(observations),
+        *(_mostly_gained(observations) if genotype_prior != CLONAL else []),
     ]
 
 
@@ -152,7 +152,8 @@ def _mostly_gained(observations: Observations) -> list[str]:
     return [
         f"in {samples} most mutations are on gained segments, as after a doubling of the genome: prevalences of "
         "subclones come out too low there, by 0.1 and more, with too narrow intervals, because the genotype prior also "
-        "allows for cells without the gain; clusters, and those in all cells, hardly suffer (see the page on limits)"
+        "allows for cells without the gain; clusters, and those in all cells, hardly suffer. If all tumour cells have "
+        f"the gains, use `genotype_prior` {CLONAL} (see the page on limits)"
     ]
 
 
