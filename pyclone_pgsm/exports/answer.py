@@ -82,6 +82,16 @@ class Answer:
         """
         return self.mutant_copies / np.maximum(self.mean_copies, 1e-9)
 
+    @property
+    def fraction_of_reads(self) -> NDArray[np.float64]:
+        """(T, D) share of the cancer cells with the mutation by its own reads, which may exceed 1.
+
+        It is the prevalence of the cluster where there are no reads.
+        """
+        data = self.observations
+        expected = data.depth * data.tumour_content * self.variant_share
+        return np.where(data.depth > 0, data.alt_counts / np.maximum(expected, 1e-9), self.prevalence)
+
     def reads_for_trees(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return (T, D) depths, and (T, D) probabilities that a read of a cell with the mutation shows it.
 

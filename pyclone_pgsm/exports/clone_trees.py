@@ -95,15 +95,20 @@ def write_clonevol(answer: Answer, out: Path, options: ExportOptions) -> list[st
         "mutation_id": [data.mutation_ids[t] for t in order],
         "gene": [answer.annotation("gene")[t] for t in order],
     }
+    fractions = answer.fraction_of_reads
     taken = [name for name in data.sample_ids if name in columns]
     for d, name in enumerate(data.sample_ids):
-        columns[f"{name}.ccf" if taken else name] = 100.0 * answer.prevalence[order, d]
+        columns[f"{name}.ccf" if taken else name] = 100.0 * fractions[order, d]
     write_table(pd.DataFrame(columns), out, quoted=False)
     notes = [f"columns of samples end in .ccf: a sample is called {taken[0]!r}"] if taken else []
+    fractions_of = (
+        "cancer cell fractions are those of each mutation's own reads and most probable copies, as ClonEvol draws them "
+        "to find out how certain a cluster's is"
+    )
     founding = (
         "cluster 1 is the one with the largest mean prevalence, which ClonEvol takes for the founding clone"
     )
-    return _notes(answer, *notes, founding)
+    return _notes(answer, *notes, fractions_of, founding)
 
 
 def write_citup(answer: Answer, out: Path, options: ExportOptions) -> list[str]:

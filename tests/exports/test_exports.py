@@ -414,8 +414,19 @@ def test_clonevol(result: Result, tmp_path: Path) -> None:
     table = read(tmp_path / "o.tsv")
     assert list(table) == ["cluster", "mutation_id", "gene", *result.summary.sample_ids]
     assert sorted(set(table["cluster"])) == list(range(1, result.summary.num_clusters + 1))
-    first = table[table["cluster"] == 1][result.summary.sample_ids].iloc[0]
-    assert np.allclose(first, 100 * result.summary.cluster_mean[0], rtol=1e-5)
+    found = table.set_index("mutation_id")[result.summary.sample_ids]
+    result.export("phyclone", tmp_path / "reads")
+    reads = read(tmp_path / "reads" / "input.tsv").merge(result.mutations, on=["mutation_id", "sample_id"])
+    of_clusters = result.clusters.set_index(["cluster_id", "sample_id"])["cellular_prevalence"]
+    assert (reads["multiplicity"] > 1).any()
+    assert reads["multiplicity"].isna().any()
+    for row in reads[reads["cluster_id"] >= 0].itertuples():
+        expected = of_clusters[row.cluster_id, row.sample_id]
+        if row.ref_counts + row.alt_counts > 0:
+            t = row.tumour_content
+            copies = t * (row.major_cn + row.minor_cn) + (1 - t) * row.normal_cn
+            expected = row.variant_allele_frequency * copies / (t * row.multiplicity)
+        assert found.loc[row.mutation_id, row.sample_id] == pytest.approx(100 * expected, rel=1e-4)
 
 
 def test_citup(result: Result, tmp_path: Path) -> None:
