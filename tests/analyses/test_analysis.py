@@ -22,6 +22,7 @@ from pyclone_pgsm.errors import OutputError, TraceError, UsageError
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.posterior.summarize import summarize
 from pyclone_pgsm.priors import DirichletProcess
+from pyclone_pgsm.report.tumour_page import summary_line
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import Trace
 
@@ -213,11 +214,17 @@ def test_terminal_without_trunk_and_with_a_cluster_that_is_nowhere(trace):
         sample_ids=["S1", "S2"],
     )
     lines = summary_lines(replace(result, summary=summary))
-    assert "trunk: no cluster is clonal in every sample" in lines
+    question = ": is the tumour content there too high?"
+    assert f"trunk: no cluster is clonal in every sample, and none at all in 'S1', 'S2'{question}" in lines
+    clonal = np.zeros(shape)
+    clonal[0, 0] = clonal[1, 1] = 0.3
+    undecided = replace(summary, cluster_prob_clonal=clonal)
+    assert "trunk: no cluster is clonal in every sample" in summary_lines(replace(result, summary=undecided))
+    assert "No cluster is clonal in every sample. " in summary_line(undecided)
+    assert "'S1', 'S2': is the tumour content there too high? " in summary_line(summary)
     unseen = replace(summary, depth=summary.depth * np.array([1, 0]))
-    assert "trunk: no cluster is clonal in every sample with reads" in summary_lines(
-        replace(result, summary=unseen)
-    )
+    text = f"trunk: no cluster is clonal in every sample with reads, and none at all in 'S1'{question}"
+    assert text in summary_lines(replace(result, summary=unseen))
     assert [line.endswith("  absent: probably artefacts") for line in lines[2:5]] == [False, True, False]
 
 
