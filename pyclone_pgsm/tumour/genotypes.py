@@ -23,38 +23,14 @@ CopyNumber = tuple[int, int]
 History = TypeVar("History", State, tuple[int, int, int, int, int, float])
 
 
-class ClonalState(NamedTuple):
-    """Genotype of a mutation on a locus whose copies all tumour cells have, with the mutation or without.
+class Genotype(NamedTuple):
+    """Genotype of a mutation, in a tumour whose cells have one copy-number state or two.
 
-    The fields have the places of those of `TwoStates`.
+    With two states, a share phi of the tumour cells has the mutation: a = min(phi, share) in the first state, and
+    b = phi - a in the other. The mutation fills the cells of the first state before those of the other.
 
-    Attributes
-    ----------
-    normal, reference, variant, mutant : int
-        The `State`.
-    other_mutant, share : float
-        Always 0: there is no other copy-number state.
-    is_strict : bool
-        Whether the genotype is possible only if all tumour cells have the mutation.
-    log_weight : float
-        Log of the prior probability times the number of genotypes of the locus.
-    """
-
-    normal: int
-    reference: int
-    variant: int
-    mutant: int
-    other_mutant: float
-    share: float
-    is_strict: bool
-    log_weight: float
-
-
-class TwoStates(NamedTuple):
-    """Genotype of a mutation in a tumour whose cells have two copy-number states.
-
-    A share phi of the tumour cells has the mutation: a = min(phi, share) in the first state, and b = phi - a in the
-    other. The mutation fills the cells of the first state before those of the other.
+    With one state, the share is 0 and the first four fields are a `State`: "first" are the cells with the mutation,
+    "other" those without it.
 
     Attributes
     ----------
@@ -65,10 +41,11 @@ class TwoStates(NamedTuple):
     first_mutant, other_mutant : int
         How many of these copies carry the mutation, in cells that have it.
     share : float
-        Share of the tumour cells that are in the first state, in (0, 1).
+        Share of the tumour cells that are in the first state, in (0, 1), or 0.
     is_strict : bool
         Whether several copies carry the mutation only if all cells of the state have it. If only a part of them have
-        it, the mutation is younger than the state, and on one copy.
+        it, the mutation is younger than the state: with two states it is then on one copy; with one, the genotype is
+        impossible.
     log_weight : float
         Log of the prior probability times the number of genotypes of the locus.
     """
@@ -77,10 +54,10 @@ class TwoStates(NamedTuple):
     other_copies: int
     first_copies: int
     first_mutant: int
-    other_mutant: int
-    share: float
-    is_strict: bool
-    log_weight: float
+    other_mutant: int = 0
+    share: float = 0.0
+    is_strict: bool = False
+    log_weight: float = 0.0
 
 
 LOOSE = 0.1
@@ -159,7 +136,7 @@ def genotype_states(prior: str, major_cn: int, minor_cn: int, normal_cn: int) ->
     return list(dict.fromkeys(_PRIORS[prior](major_cn, minor_cn, normal_cn)))
 
 
-def clonal_genotypes(major_cn: int, minor_cn: int, normal_cn: int) -> list[ClonalState]:
+def clonal_genotypes(major_cn: int, minor_cn: int, normal_cn: int) -> list[Genotype]:
     """Return the genotypes of one locus for the prior `CLONAL`, in a fixed order.
 
     The mutation is on 1..major_cn copies, with equal probabilities. If it is on several, it is older than the gain, and
@@ -169,14 +146,14 @@ def clonal_genotypes(major_cn: int, minor_cn: int, normal_cn: int) -> list[Clona
     """
     states = genotype_states(CLONAL, major_cn, minor_cn, normal_cn)
     return [
-        ClonalState(*state, 0.0, 0.0, is_strict and state[-1] > 1, log_weight)
+        Genotype(*state, is_strict=is_strict and state[-1] > 1, log_weight=log_weight)
         for state, is_strict, log_weight in _strict_and_loose(states)
     ]
 
 
 def two_state_genotypes(
     prior: str, one: CopyNumber, two: CopyNumber, fraction: float, normal_cn: int
-) -> list[TwoStates]:
+) -> list[Genotype]:
     """Return the genotypes of a locus with two copy-number states (derived in docs/subclonal_copy_number.md).
 
     The mutation fills either state first, with equal probability. If this is the younger state, the mutation arose in
@@ -198,7 +175,7 @@ def two_state_genotypes(
     histories = [(normal_cn, c_two, c_one, a, b, 1.0 - fraction) for a, b in pairs if c_one]
     histories += [(normal_cn, c_one, c_two, b, a, fraction) for a, b in pairs if c_two]
     return [
-        TwoStates(*history, is_strict, log_weight)
+        Genotype(*history, is_strict, log_weight)
         for history, is_strict, log_weight in _strict_and_loose(histories)
     ]
 

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.observations import CLONAL, PRIORS_WITHOUT_COPY_NUMBERS, SUBCLONAL, Observations
-from pyclone_pgsm.tumour.genotypes import clonal_genotypes, genotype_states, two_state_genotypes
+from pyclone_pgsm.tumour.genotypes import Genotype, clonal_genotypes, genotype_states, two_state_genotypes
 
 DENSITIES = ("binomial", "beta-binomial")
 
@@ -232,14 +232,14 @@ def _copy_numbers(table: LocusTable) -> tuple[NDArray[np.generic], ...]:
 
 def _genotypes(
     prior: str, major: int, minor: int, normal: int, second_major: int, second_minor: int, fraction: float
-) -> list[tuple[float, ...]]:
-    """Return the genotypes of a locus in the form that the kernels take; every number may be a float."""
+) -> list[Genotype]:
+    """Return the genotypes of a locus; every number may be a float."""
     one, two, normal = (int(major), int(minor)), (int(second_major), int(second_minor)), int(normal)
     if fraction == 0.0 and prior == CLONAL:
-        return [*clonal_genotypes(*one, normal)]
+        return clonal_genotypes(*one, normal)
     if fraction == 0.0 or prior in PRIORS_WITHOUT_COPY_NUMBERS:
-        return [(*state, 0.0, 0.0, 0.0, 0.0) for state in genotype_states(prior, *one, normal)]
-    return [*two_state_genotypes(prior, one, two, fraction, normal)]
+        return [Genotype(*state) for state in genotype_states(prior, *one, normal)]
+    return two_state_genotypes(prior, one, two, fraction, normal)
 
 
 def likelihood_grid(table: LocusTable, grid_size: int, genotype_prior: str, precision: float) -> XiGrid:

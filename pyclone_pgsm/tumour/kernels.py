@@ -111,7 +111,7 @@ def variant_share(state, tumour_content, error_rate, prevalence, mean, complemen
     """Fill mean = xi(psi, x_k, t), the share of variant reads, and complement = 1 - mean.
 
     Of a prevalence x, a = min(x, share of the first state) is in cells of the first state and b = x - a in cells of the
-    other (`pyclone_pgsm.tumour.genotypes.TwoStates`). If the share is 0 there is one copy-number state, and x takes the
+    other (`pyclone_pgsm.tumour.genotypes.Genotype`). If the share is 0 there is one copy-number state, and x takes the
     place of the share: the first "state" is that of cells with the mutation, the other that of cells without it.
     """
     other_copies, first_copies = state[1], state[2]
@@ -220,9 +220,9 @@ def log_sum_exp(terms):
 
 @inner(**LEAF)
 def log_weight(state, prevalence):
-    """Return the log prior weight of a genotype, -inf where the prevalence makes it impossible (`ClonalState`)."""
-    is_clonal = state[5] == 0.0 and state[6] != 0.0
-    return -np.inf if is_clonal and prevalence < 1.0 - ROUNDING else state[7]
+    """Return the log prior weight of a genotype, -inf where the prevalence makes it impossible (`Genotype`)."""
+    needs_all_cells = state[5] == 0.0 and state[6] != 0.0
+    return -np.inf if needs_all_cells and prevalence < 1.0 - ROUNDING else state[7]
 
 
 @inner(**LEAF)
@@ -357,9 +357,8 @@ def fill_grid(
 
     Rows group_start[g]..group_start[g + 1] - 1 differ in the reads ref and alt only, and either all or none are deeper
     than `DEEPEST_TABLE`. A group has a tumour content, an error rate, the row grid_of[g] of `grids` (n, G), the
-    prevalences, and the states state_start[g, 0]..state_start[g, 1] - 1. A state (8,) is c_normal, c_reference,
-    c_variant, the mutant copies, and zeros; or a `ClonalState` or, for two copy-number states, a `TwoStates` of
-    `pyclone_pgsm.tumour.genotypes`.
+    prevalences, and the states state_start[g, 0]..state_start[g, 1] - 1, each of the eight numbers of a
+    `pyclone_pgsm.tumour.genotypes.Genotype`.
     """
     for g in range(len(state_start)):
         rows = slice(group_start[g], group_start[g + 1])

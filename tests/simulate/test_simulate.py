@@ -25,7 +25,7 @@ from pyclone_pgsm.simulate.tumour import (
     variant_share,
 )
 from pyclone_pgsm.simulate.writing import write_simulation
-from pyclone_pgsm.tumour.genotypes import TwoStates, genotype_states
+from pyclone_pgsm.tumour.genotypes import Genotype, genotype_states
 from pyclone_pgsm.tumour.kernels import variant_share as share_of_the_sampler
 
 EXAMPLE = Path(__file__).parents[2] / "example_data"
@@ -305,7 +305,7 @@ def test_the_share_of_variant_reads_is_that_of_the_sampler() -> None:
     mutant = 0.6 * 1.1 / (0.4 * 2 + 0.6 * (0.6 * 2 + 0.4 * 3))
     assert share == pytest.approx(mutant * 0.99 + (1 - mutant) * 0.01)
     exact = share_of_second_states(drawn, np.array([[1, 1, 2]]), np.array([0.6]), 1e-12)
-    state = TwoStates(2, 2, 3, first_mutant=2, other_mutant=1, share=0.4, is_strict=True, log_weight=0.0)
+    state = Genotype(2, 2, 3, first_mutant=2, other_mutant=1, share=0.4, is_strict=True, log_weight=0.0)
     mean, complement = np.empty(1), np.empty(1)
     share_of_the_sampler(np.array(state), 0.6, 1e-12, np.array([0.7]), mean, complement)
     assert exact[0] == pytest.approx(mean, rel=1e-9)

@@ -12,7 +12,7 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.tumour.genotypes import (
     GENOTYPE_PRIORS,
     LOOSE,
-    TwoStates,
+    Genotype,
     clonal_genotypes,
     genotype_states,
     two_state_genotypes,
@@ -132,7 +132,7 @@ def test_a_state_without_a_copy_has_no_mutation() -> None:
         (2, 0, 3, 2, 0, 0.7, True),
         (2, 0, 3, 2, 0, 0.7, False),
     ]
-    assert two_state_genotypes("major", (0, 0), (1, 0), 0.3, 2) == [TwoStates(2, 0, 1, 1, 0, 0.3, True, 0.0)]
+    assert two_state_genotypes("major", (0, 0), (1, 0), 0.3, 2) == [Genotype(2, 0, 1, 1, 0, 0.3, True, 0.0)]
 
 
 def test_clonal_copies() -> None:
