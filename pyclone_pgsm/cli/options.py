@@ -26,6 +26,8 @@ def taking(*groups: Options) -> Callable[[Callable[..., None]], Callable[..., No
 
         @wraps(function)
         def command(**given: Any) -> None:
+            if "context" in given:  # before typer 0.29, its parameters were texts, not paths
+                given["context"].params.update((name, given[name]) for name in given if name != "context")
             with mistakes_reported():
                 function(**{name: given[name] for name in own.parameters})
 
