@@ -66,9 +66,11 @@ def check_kind(parameter: str, value: object, kind: Any, expected: str) -> None:
 
 
 def check_path(parameter: str, value: object, may_be_none: bool = True) -> None:
-    """Refuse, with UsageError, a value that is not a path, nor None if `may_be_none`."""
+    """Refuse, with UsageError, a value that is not a path, an empty one, and None unless `may_be_none`."""
     if not (value is None and may_be_none):
         check_kind(parameter, value, str | PathLike, "a path")
+        if value == "":
+            refuse(parameter, value, "a path; it is empty")
 
 
 def is_number(value: object) -> TypeGuard[float]:

@@ -32,11 +32,11 @@ from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.posterior.convergence import common_iterations
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds, checked_thresholds
-from pyclone_pgsm.posterior.summarize import SUMMARISERS, summarize
+from pyclone_pgsm.posterior.summarize import CRITERIA, SUMMARISERS, summarize
 from pyclone_pgsm.posterior.summarize import Result as Found
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.priors import DirichletProcess, Prior
-from pyclone_pgsm.ranges import check_kind, check_path
+from pyclone_pgsm.ranges import check_choice, check_kind, check_path
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.stopping import Interrupted
 from pyclone_pgsm.trace import RunOptions, Trace
@@ -304,6 +304,7 @@ def open_trace(
         An option is invalid.
     """
     check_path("path", path, may_be_none=False)
+    check_choice("consensus", consensus, CRITERIA, may_be_none=True)
     if thresholds is not None:
         checked_thresholds(thresholds)
     path = Path(path)

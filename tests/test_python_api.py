@@ -257,6 +257,7 @@ def test_mistakes_speak_of_parameters(table: Path, tmp_path: Path) -> None:
         ({"thresholds": (0.1, 0.9)}, r"`thresholds` \(0.1, 0.9\): must be of the class Thresholds"),
         ({"thresholds": Thresholds("0.1")}, "`present_above` '0.1': must be a number"),  # type: ignore[arg-type]
         ({"out": 3}, "`out` 3: must be a path"),
+        ({"out": ""}, "`out` '': must be a path; it is empty"),
     ):
         with pytest.raises(PycloneError, match=message):
             analyze(table, settings=SHORT, **options)  # type: ignore[arg-type]
@@ -293,6 +294,7 @@ def test_what_a_result_has(result: Result, tmp_path: Path) -> None:
 def test_mistakes_with_results(result: Result) -> None:
     for call, message in (
         (lambda: open_trace(3), "`path` 3: must be a path"),  # type: ignore[arg-type]
+        (lambda: open_trace(result.path, consensus="best"), "`consensus` 'best': must be one of mpear, vi"),
         (lambda: open_trace(result.path, burn_in=1.5), "`burn_in` 1.5: must be a whole number"),  # type: ignore[arg-type]
         (lambda: open_trace(result.path, thresholds=0.1), "`thresholds` 0.1: must be"),  # type: ignore[arg-type]
         (lambda: result.report(3), "`path` 3: must be a path"),  # type: ignore[arg-type]

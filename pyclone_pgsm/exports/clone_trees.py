@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.exports.answer import (
     OF_CLUSTER,
     Answer,
@@ -65,6 +66,10 @@ def write_revolver(answer: Answer, out: Path, options: ExportOptions) -> list[st
     rows, data = answer.placed, answer.observations
     clonal, notes = _in_trunk(answer)
     names = [name.translate(str.maketrans(":;", "__")) for name in data.sample_ids]
+    if len(set(names)) < len(names):
+        raise UsageError(
+            "`format` revolver separates samples by ':' and ';', and some names differ in these only: rename them"
+        )
     if names != data.sample_ids:
         notes.append("':' and ';' in names of samples are '_': the format separates by them")
     genes = answer.annotation("gene")

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.priors.contract import Prior
+from pyclone_pgsm.ranges import check_kind
 
 LogFunction = Callable[[NDArray[np.int64]], NDArray[np.float64]]
 
@@ -36,6 +37,10 @@ class CustomPrior(Prior):
     log_tau2_at: LogFunction
 
     name: ClassVar[str] = "custom"
+
+    def __post_init__(self) -> None:
+        for parameter in ("log_tau1_at", "log_tau2_at"):
+            check_kind(parameter, getattr(self, parameter), Callable, "a function")
 
     def max_blocks(self, num_observations: int) -> int:
         """Return the largest number of blocks whose log tau1 is finite."""

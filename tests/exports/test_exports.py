@@ -409,6 +409,13 @@ def test_revolver(result: Result, tmp_path: Path) -> None:
     assert says(notes, "name drivers with `drivers`")
 
 
+def test_samples_that_revolver_would_mix_up(result: Result, tmp_path: Path) -> None:
+    answer = Answer(replace(complete(tumour(), {}), sample_ids=["a:1", "a;1"]), result.summary)
+    with pytest.raises(UsageError, match=r"samples by ':' and ';', and some names differ in these only"):
+        export(answer, FORMATS["revolver"], tmp_path / "o.tsv", ExportOptions())
+    assert not (tmp_path / "o.tsv").exists()
+
+
 def test_clonevol(result: Result, tmp_path: Path) -> None:
     result.export("clonevol", tmp_path / "o.tsv")
     table = read(tmp_path / "o.tsv")

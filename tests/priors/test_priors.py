@@ -555,6 +555,11 @@ def test_what_is_no_log_tau2(log_tau2: Callable[[Any], Any], message: str) -> No
         CustomPrior(gammaln, log_tau2).log_tau2(5)
 
 
+def test_tables_in_place_of_functions() -> None:
+    with pytest.raises(UsageError, match=r"`log_tau2_at` 3: must be a function"):
+        CustomPrior(gammaln, 3)  # type: ignore[arg-type]
+
+
 # Making and storing
 
 
