@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -176,8 +177,19 @@ def command(*arguments: object, program: str = EAGER) -> list[str]:
     return [sys.executable, "-c", program, *map(str, arguments)]
 
 
+def heed_ctrl_c() -> None:
+    """Undo what a shell does to commands in the background, and so to tests that run there: they ignore Ctrl-C."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def start(*arguments: object) -> subprocess.Popen[str]:
-    return subprocess.Popen(command(*arguments), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        command(*arguments),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=heed_ctrl_c,
+    )
 
 
 def wait_for_flushes(process: subprocess.Popen[str], path: Path, count: int, seconds: float = 300.0) -> None:
