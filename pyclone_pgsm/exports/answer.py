@@ -83,14 +83,10 @@ class Answer:
         return self.mutant_copies / np.maximum(self.mean_copies, 1e-9)
 
     @property
-    def fraction_of_reads(self) -> NDArray[np.float64]:
-        """(T, D) share of the cancer cells with the mutation by its own reads, which may exceed 1.
-
-        It is the prevalence of the cluster where there are no reads.
-        """
+    def copies_seen(self) -> NDArray[np.float64]:
+        """(T, D) mutant copies in a tumour cell, on average, by each mutation's own reads; 0 where there are none."""
         data = self.observations
-        expected = data.depth * data.tumour_content * self.variant_share
-        return np.where(data.depth > 0, data.alt_counts / np.maximum(expected, 1e-9), self.prevalence)
+        return data.alt_counts / np.maximum(data.depth, 1) * self.mean_copies / data.tumour_content
 
     def reads_for_trees(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return (T, D) depths, and (T, D) probabilities that a read of a cell with the mutation shows it.

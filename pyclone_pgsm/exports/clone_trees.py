@@ -100,7 +100,7 @@ def write_clonevol(answer: Answer, out: Path, options: ExportOptions) -> list[st
         "mutation_id": [data.mutation_ids[t] for t in order],
         "gene": [answer.annotation("gene")[t] for t in order],
     }
-    fractions = answer.fraction_of_reads
+    fractions = np.where(data.depth > 0, answer.copies_seen / answer.mutant_copies, answer.prevalence)
     taken = [name for name in data.sample_ids if name in columns]
     for d, name in enumerate(data.sample_ids):
         columns[f"{name}.ccf" if taken else name] = 100.0 * fractions[order, d]

@@ -147,9 +147,7 @@ def write_conipher(answer: Answer, out: Path, options: ExportOptions) -> list[st
             places[name] = np.where(places[name] == "", "N", places[name])
             notes.append(f"{name.upper()} is N where the input does not tell the allele")
     ref, alt = data.ref_counts, data.alt_counts
-    seen = alt / np.maximum(ref + alt, 1) * answer.mean_copies / data.tumour_content
-    fraction = answer.summary.mean
-    seen = np.where(data.has_data, seen, fraction * answer.mutant_copies)
+    seen = np.where(data.has_data, answer.copies_seen, answer.summary.mean * answer.mutant_copies)
     has_data = data.has_data | ~data.has_data.any(axis=0)
     case = options.patient
     samples = [name if name.startswith(case) else f"{case}_{name}" for name in data.sample_ids]

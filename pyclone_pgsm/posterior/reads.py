@@ -133,18 +133,18 @@ def _judge(alt, ref, states, state_bounds, tumour_content, error_rate, points, p
         top = -np.inf
         for k in range(len(psi)):
             variant_share(psi[k], tumour_content[i], error_rate[i], at, mean, complement)
-            log_one = below = above = 0.0
+            log_one = below = above = log_prior = weight = 0.0
             for j in range(P):
                 if j == 0 or at[j] != at[j - 1]:
                     log_one, below, above = tails(alt[i], ref[i], mean[j], complement[j], s)
-                log_share[k, j] = log_weight(psi[k], at[j]) - math.log(len(psi) * P)
-                weight = math.exp(log_share[k, j])
+                    log_prior = log_weight(psi[k], at[j]) - math.log(len(psi) * P)
+                    weight = math.exp(log_prior)
                 prior += weight
                 lower += weight * below
                 upper += weight * above
                 mass += weight * math.exp(log_one)
                 expected += weight * mean[j]
-                log_share[k, j] += log_one
+                log_share[k, j] = log_prior + log_one
                 top = max(top, log_share[k, j])
         share_of_copies[:] = 0.0
         total = 0.0

@@ -140,8 +140,8 @@ def clonal_genotypes(major_cn: int, minor_cn: int, normal_cn: int) -> list[Genot
     """Return the genotypes of one locus for the prior `CLONAL`, in a fixed order.
 
     The mutation is on 1..major_cn copies, with equal probabilities. If it is on several, it is older than the gain, and
-    so in all tumour cells; with the probability `LOOSE` it may be in a part of them all the same. A genotype that a
-    prevalence excludes has the likelihood 0 there. (If it became one of one copy instead, as that of two states does,
+    so in all tumour cells; with the probability `LOOSE` it may nevertheless be in a part of them only. A genotype that
+    a prevalence excludes has the likelihood 0 there. (If it became one of one copy instead, as that of two states does,
     one copy would be likelier below a prevalence of 1 than at 1, and the late mutations of all cells would leave it.)
     """
     states = genotype_states(CLONAL, major_cn, minor_cn, normal_cn)

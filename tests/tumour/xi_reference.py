@@ -159,7 +159,7 @@ def log_pmf_sum(alt: int, ref: int, mean: NDArray, precision: float) -> NDArray:
 
 
 def possibility(copies: int, phi: float) -> float:
-    """Probability that copies which all tumour cells have allow for a mutation on so many in a share of the cells."""
+    """Probability that a mutation on so many of the copies of all tumour cells may be in a share phi of the cells."""
     return 1.0 if copies == 1 or phi == 1.0 else LOOSE
 
 
