@@ -393,7 +393,8 @@ def save(figure: Figure, path: Path) -> None:
             settings.enter_context(_SETTING)
             settings.enter_context(rc_context(_RC[name]))
         figure.savefig(image, format=name, dpi=DPI, metadata=_METADATA[name], **options)
-    write_file(path, image.getbuffer())
+    with image.getbuffer() as content:
+        write_file(path, content)
 
 
 def write_pictures(

@@ -50,7 +50,8 @@ def new_file(path: Path) -> Iterator[h5py.File]:
         h5py.File(image, "w", libver=VERSIONS, userblock_size=HEADER_BYTES, **FILE_SPACE) as file,
     ):
         yield file
-    path.write_bytes(image.getbuffer())
+    with image.getbuffer() as whole:
+        path.write_bytes(whole)
     seal(path)
 
 
@@ -63,7 +64,8 @@ def changed_file(path: Path, content: Path) -> Iterator[h5py.File]:
             yield file
     except (RuntimeError, ValueError, KeyError) as problem:  # damage that HDF5 finds only when it writes
         raise TraceError(f"{content}: the trace is damaged: {problem}") from problem
-    path.write_bytes(image.getbuffer())
+    with image.getbuffer() as whole:
+        path.write_bytes(whole)
     seal(path)
 
 
