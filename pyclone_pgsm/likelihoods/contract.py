@@ -53,6 +53,8 @@ Four more methods are called from Python only, and are also optional:
     sets them (`given` is a mapping).
 ``inferred_by_default(cls, data, given)``
     Class method: names of the parameters that are inferred unless the user sets them (`given` is a mapping).
+``doubts(cls, data, parameters)``
+    Class method: warnings, a sentence each, about the clusters of these data with these parameters.
 """
 
 import inspect

@@ -46,10 +46,12 @@ from pyclone_pgsm.likelihoods.choice import Choice, log_uniform
 from pyclone_pgsm.likelihoods.contract import leaf, register
 from pyclone_pgsm.likelihoods.normal_prior import (
     LARGEST,
+    MANY_COLUMNS,
     MARGINAL,
     PREDICTIVE,
     cholesky_root,
     column_variances,
+    doubts_of_columns,
     finite_matrix,
     is_standardised,
     positive_number,
@@ -63,10 +65,6 @@ SUM = {"reassoc", "nsz", "contract"}
 
 COUNT, LOG_DET, LEVEL, POWER, FACTOR = 0, 1, 2, 3, 4
 WIDEST = 1e3  # |x_d| beyond which double precision is not enough
-MANY_COLUMNS = 10
-"""With more columns, the scale and r0 are inferred by default. The prior weighs as much as D + 2 observations of a
-block: with many columns it determines what a cluster is. With few, the data of a large block outweigh it, and a wide
-prior prevents blocks that are not quite Normal from being split up."""
 FEW_ROWS = 200
 """With so many observations or fewer, the scale is inferred by default: blocks are small, and a wide prior joins blocks
 that plainly differ."""
@@ -305,6 +303,11 @@ class Normal(NamedTuple):
         if D > MANY_COLUMNS or T <= FEW_ROWS:
             fixed_by["scale"] = {"scale", "S0"}
         return [name for name, names in fixed_by.items() if not names & given.keys()]
+
+    @classmethod
+    def doubts(cls, data: NDArray[np.float64], parameters: Mapping[str, Any]) -> list[str]:
+        """Warn of columns that are dependent, or too many for so few rows."""
+        return doubts_of_columns(data)
 
     @leaf
     def stat_size(self):

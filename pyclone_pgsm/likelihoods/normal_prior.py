@@ -16,6 +16,12 @@ SMALLEST = 1e-250
 """Smallest variance of a column, which is multiplied with small scales."""
 NO_VARIANCE = 1e-10
 """Largest variance of a combination of standardised columns that only rounding errors let vary."""
+MANY_COLUMNS = 10
+"""With more columns, the scale and r0 are inferred by default. The prior weighs as much as D + 2 observations of a
+block: with many columns it determines what a cluster is. With few, the data of a large block outweigh it, and a wide
+prior prevents blocks that are not quite Normal from being split up."""
+ROWS_PER_COLUMN = 3
+"""Many columns with fewer rows than so many for each cause a warning."""
 SHOWN = 10
 """Number of columns named in a message."""
 PREDICTIVE, MARGINAL = 0, 1
@@ -76,6 +82,32 @@ def is_standardised(y: NDArray[np.float64]) -> bool:
     return bool(((np.abs(middle) < 1.0) & (spread > 1.0 / 3.0) & (spread < 3.0)).all())
 
 
+def dependent_columns(y: NDArray[np.float64]) -> tuple[int, str]:
+    """Return how many combinations of the columns of the data (T, D) do not vary, and the columns of one of these."""
+    variances = np.where(y.min(axis=0) == y.max(axis=0), 0.0, y.var(axis=0))
+    z = (y - y.mean(axis=0)) / np.sqrt(np.where(variances < SMALLEST, 1.0, variances))
+    variances, directions = np.linalg.eigh(z.T @ z / len(y))
+    among = np.flatnonzero(np.abs(directions[:, 0]) > 1e-3)
+    return int((variances < NO_VARIANCE).sum()), ", ".join(map(str, among[:SHOWN] + 1))
+
+
+def doubts_of_columns(y: NDArray[np.float64]) -> list[str]:
+    """Warn of columns of the data (T, D) with which the prior may prefer one cluster to several that plainly differ."""
+    T, D = y.shape
+    if D > MANY_COLUMNS and 1 < T < ROWS_PER_COLUMN * D:
+        return [
+            f"{T} rows of {D} columns: so few hardly tell the covariances of clusters, so that clusters that plainly "
+            "differ may be joined, or one be cut up: reduce the columns, for example to the first principal components"
+        ]
+    number, among = dependent_columns(y) if T > 1 else (0, "")
+    if number == 0:
+        return []
+    return [
+        f"columns are constant or linearly dependent, among them (counted from 1) {among}: clusters that plainly "
+        "differ may be joined; leave out one of these"
+    ]
+
+
 def refuse_dependent_columns(y: NDArray[np.float64], nu0: float) -> None:
     """Raise UsageError if linearly dependent columns of the data (T, D) make the inference of the scale meaningless.
 
@@ -84,14 +116,11 @@ def refuse_dependent_columns(y: NDArray[np.float64], nu0: float) -> None:
     is preferred, whatever the rest of the data say.
     """
     T, D = y.shape
-    z = (y - y.mean(axis=0)) / np.sqrt(column_variances(y))
-    variances, directions = np.linalg.eigh(z.T @ z / T)
-    d = int((variances < NO_VARIANCE).sum())
+    d, among = dependent_columns(y)
     if T > D and d * (nu0 + T) > D * nu0:
-        among = np.flatnonzero(np.abs(directions[:, 0]) > 1e-3)
         raise UsageError(
             "the scale cannot be inferred, because columns are constant or linearly dependent, among them (counted "
-            f"from 1) {', '.join(map(str, among[:SHOWN] + 1))}: leave out one of these, or give S0"
+            f"from 1) {among}: leave out one of these, or give S0"
         )
 
 

@@ -1,5 +1,7 @@
 """Summary of posterior draws for a data matrix: consensus clusters and the parameters of their distributions."""
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -27,6 +29,7 @@ def summarise_matrix(
     labels = renumbered(labels)
     rows = thin(draws.rows, min(PARAMETER_DRAWS, len(draws.partitions)))
     likelihoods = map(model.likelihood, gather_values(trace, rows, trace.options.hyperparameters))
+    likelihood_class: Any = type(model.likelihood(model.initial_values()))
     summary = MixtureSummary(
         trace.matrix.row_names,
         trace.matrix.column_names,
@@ -41,6 +44,10 @@ def summarise_matrix(
         for name, choice in zip(model.hyperparameters, model.choices)
         for end, value in crowded_ends(gather(trace, draws.rows, name), choice, SHARE_AT_END).items()
     ]
+    if hasattr(likelihood_class, "doubts"):
+        warnings += map(
+            str, likelihood_class.doubts(trace.matrix.values, trace.options.model.to_dict()["parameters"])
+        )
     return summary, warnings
 
 

@@ -424,3 +424,9 @@ def test_rows_are_named_after_an_index_of_texts(index: list[object], expected: l
     table = pd.DataFrame({"a": [0.0, 1.0, 3.0], "b": [1.0, 0.0, 5.0]}, index=index)
     found = cluster(table, "normal", settings=Settings(iterations=4, chains=1))
     assert found.mutations["row_id"].tolist() == expected
+
+
+def test_doubts_of_the_likelihood_are_warnings() -> None:
+    points = matrix().values
+    (doubt,) = Normal.doubts(np.column_stack([points, points[:, 0]]), {})
+    assert doubt in cluster(np.column_stack([points, points[:, 0]]), "normal", TIGHT, FEW, SHORT).warnings

@@ -481,3 +481,22 @@ def test_columns_that_are_not_standardised_have_their_own_scale(spread, centre, 
         assert Normal.defaults_for(points, parameters) == {}
     points[0] = 1e300  # refused by its row and column, as before
     assert Normal.defaults_for(points, {}) == {}
+
+
+def test_columns_with_which_clusters_may_be_joined_are_named():
+    """Also where the scale is given; the clusters of such columns are still found if they can be."""
+    points = np.random.default_rng(3).normal(size=(60, 2))
+    assert Normal.doubts(points, {}) == []
+    (copied,) = Normal.doubts(np.column_stack([points, 2.54 * points[:, 1]]), {"S0": 1.0})
+    assert copied.startswith(
+        "columns are constant or linearly dependent, among them (counted from 1) 2, 3: clusters"
+    )
+    (constant,) = Normal.doubts(np.column_stack([points, np.full(60, 0.1)]), {})
+    assert "(counted from 1) 3: clusters that plainly differ may be joined" in constant
+    wide = np.random.default_rng(3).normal(size=(60, 21))
+    (few_rows,) = Normal.doubts(wide, {})
+    assert few_rows.startswith("60 rows of 21 columns: so few hardly tell the covariances of clusters")
+    assert Normal.doubts(wide[:, :20], {}) == Normal.doubts(wide[:1], {}) == []
+    assert (
+        Normal.doubts(points * [1.0, 1e-200], {}) != []
+    )  # does not vary within double precision; allowed with S0
