@@ -1,7 +1,8 @@
 """Signs of mistakes in the data of one tumour, although each single value is allowed, and of data that bias the model.
 
 Each suspicion is a sentence for the user; it changes nothing. The thresholds of mistakes are far from what the data of
-one tumour can give, so ordinary data raise none.
+one tumour can give, so ordinary data raise none; but reads that are missing by chance look like those of a table of
+calls.
 """
 
 from collections.abc import Sequence
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from scipy.sparse.csgraph import connected_components
 
 from pyclone_pgsm.inputs.observations import CLONAL, Observations
-from pyclone_pgsm.inputs.problems import listed
+from pyclone_pgsm.inputs.problems import count, listed
 
 FAR_ABOVE = 0.1
 """A variant allele frequency is far above the largest allowed by copy numbers and tumour content at this distance."""
@@ -112,7 +113,7 @@ def _two_patients(observations: Observations) -> list[str]:
             first, second = (
                 listed([observations.sample_ids[place] for place in group]) for group in groups[:2]
             )
-            more = f", as do {len(groups) - 2} more groups" if len(groups) > 2 else ""
+            more = f", as {count(len(groups) - 2, 'more group')}" if len(groups) > 2 else ""
             return [
                 f"are these samples of {len(groups)} patients? {first} and {second} {what}{more}. A run is meant for "
                 "the samples of one tumour"
@@ -136,7 +137,7 @@ def _only_calls(observations: Observations) -> list[str]:
         f"were reads counted only where a mutation was called? In {samples} nearly every mutation that has reads shows "
         f"the variant, and {number} of {len(counted)} have no reads. What has no reads counts as unknown, not as "
         "absent: clones that are absent from a sample may then seem present, or be joined with others. Count the reads "
-        "of all mutations in all samples"
+        "of all mutations in all samples; nothing is wrong if these were counted, and none covers those mutations"
     ]
 
 
