@@ -28,7 +28,7 @@ from pyclone_pgsm.samplers import outliers as outliers_module
 from pyclone_pgsm.tumour.outliers import TumourWithOutliers, log_any_share
 
 __all__ = ["_few_precisions"]
-REPLICATES = 10_000
+REPLICATES = 5_000
 
 FAULTS = {
     "outliers are as likely as clusters of one": Fault(

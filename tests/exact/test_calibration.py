@@ -40,7 +40,7 @@ from pyclone_pgsm.tumour.model import PyCloneModel
 
 T = 10
 SHAPE, RATE = 2.0, 0.1  # of the Gamma distribution of a block's Poisson mean
-DRAWS = 9
+DRAWS = 4
 SETTINGS = {
     "particles": 4,
     "moves": 1,
@@ -108,7 +108,7 @@ def p_values(prior: AnyPrior, replicates: int, assumed: AnyPrior | None = None) 
 @pytest.mark.long
 @pytest.mark.parametrize("prior", PRIORS, ids=lambda prior: prior.name)
 def test_true_values_rank_anywhere_among_the_draws(prior: AnyPrior) -> None:
-    p = p_values(prior, 400)
+    p = p_values(prior, 250)
     assert len(p) == len(prior.values()) + 1
     assert p.min() > 1e-3
 
@@ -222,7 +222,7 @@ def ranks_of_a_tumour(replicate: int) -> list[int]:
 @pytest.mark.long
 @pytest.mark.usefixtures("_few_precisions")
 def test_tumours_are_calibrated() -> None:
-    p = uniformity([ranks_of_a_tumour(replicate) for replicate in range(400)])
+    p = uniformity([ranks_of_a_tumour(replicate) for replicate in range(250)])
     assert len(p) == len(RANKED)
     assert p.min() > 1e-3, dict(zip(RANKED, p))
 
@@ -231,7 +231,7 @@ def test_tumours_are_calibrated() -> None:
 @pytest.mark.usefixtures("_few_precisions")
 @pytest.mark.parametrize(
     ("what", "assumed", "replicates"),
-    [("SHAPE", 3.0, 300), ("DIRICHLET", np.array([1.0, 1.0, 6.0]), 120)],
+    [("SHAPE", 3.0, 250), ("DIRICHLET", np.array([1.0, 1.0, 6.0]), 120)],
     ids=["shape", "prior"],
 )
 def test_another_prior_of_prevalences_is_noticed(
@@ -288,7 +288,7 @@ def ranks_where_the_rule_stops(replicate: int) -> tuple[list[int], int]:
 @pytest.mark.usefixtures("_few_precisions", "_hasty")
 def test_stopping_by_the_rule_keeps_the_calibration() -> None:
     """To stop when a diagnostic is content could prefer draws that agree by chance."""
-    found = [ranks_where_the_rule_stops(replicate) for replicate in range(200)]
+    found = [ranks_where_the_rule_stops(replicate) for replicate in range(120)]
     assert len({iterations for _, iterations in found}) > 3  # it is the rule that stops, not a limit
     p = uniformity([ranks for ranks, _ in found])
     assert p.min() > 1e-3, dict(zip(RANKED, p))

@@ -88,7 +88,7 @@ def draw_joint(case: Case, places: dict[bytes, int], monkeypatch: pytest.MonkeyP
     choices = dict(zip(case.names, (FIRST, SECOND)))
     monkeypatch.setattr(case.kind, "choices", classmethod(lambda cls, data, **given: choices))
     model = InferredModel(case.kind.__name__, case.kind, case.data, dict.fromkeys(case.names, "infer"))
-    settings = Settings(iterations=12_000, burn_in=BURN_IN, seed=4, particles=5)
+    settings = Settings(iterations=8_000, burn_in=BURN_IN, seed=4, particles=5)
     records = run(model, DirichletProcess(1.0), settings)
     saved = zip(records.labels[BURN_IN:], records.values[BURN_IN:])
     return np.array([VALUES.index(pair) * len(places) + places[labels.tobytes()] for labels, pair in saved])
