@@ -34,7 +34,7 @@ from pyclone_pgsm.tumour.outliers import TumourWithOutliers, log_any_share
 T = 4
 G = 11
 PRECISIONS = {4.0: 1 / 6, 25.0: 3 / 6, np.inf: 2 / 6}
-REPLICATES = 4_000
+REPLICATES = 4_000  # as in test_broken_base.py, where every fault is caught
 
 LogPrior = Callable[[NDArray[np.int32]], float]
 
