@@ -34,7 +34,7 @@ of them do (these factors cancel in every choice between partitions). ``log_cons
 returns the sum over all observations of the logs of the omitted factors, 0.0 if there are none. (PyClone's
 ``log_constants(self)`` returns them one by one, as they depend on hyperparameters that a chain resamples.)
 
-Four more methods are called from Python only, and are also optional:
+Other methods are called from Python only, and are also optional:
 
 ``from_data(cls, data, **parameters)``
     Class method: make the likelihood of a (T, D) float64 matrix; without it a class cannot be used on the command line.

@@ -83,10 +83,16 @@ def is_standardised(y: NDArray[np.float64]) -> bool:
 
 
 def dependent_columns(y: NDArray[np.float64]) -> tuple[int, str]:
-    """Return how many combinations of the columns of the data (T, D) do not vary, and the columns of one of these."""
+    """Return how many combinations of the columns of the data (T, D) do not vary, and the columns of one of these.
+
+    With no more rows than columns, some never vary: this says nothing about the columns, and none is counted.
+    """
+    T, D = y.shape
+    if T <= D:
+        return 0, ""
     variances = np.where(y.min(axis=0) == y.max(axis=0), 0.0, y.var(axis=0))
     z = (y - y.mean(axis=0)) / np.sqrt(np.where(variances < SMALLEST, 1.0, variances))
-    variances, directions = np.linalg.eigh(z.T @ z / len(y))
+    variances, directions = np.linalg.eigh(z.T @ z / T)
     among = np.flatnonzero(np.abs(directions[:, 0]) > 1e-3)
     return int((variances < NO_VARIANCE).sum()), ", ".join(map(str, among[:SHOWN] + 1))
 
@@ -99,7 +105,7 @@ def doubts_of_columns(y: NDArray[np.float64]) -> list[str]:
             f"{T} rows of {D} columns: so few hardly tell the covariances of clusters, so that clusters that plainly "
             "differ may be joined, or one be cut up: reduce the columns, for example to the first principal components"
         ]
-    number, among = dependent_columns(y) if T > 1 else (0, "")
+    number, among = dependent_columns(y)
     if number == 0:
         return []
     return [
@@ -117,7 +123,7 @@ def refuse_dependent_columns(y: NDArray[np.float64], nu0: float) -> None:
     """
     T, D = y.shape
     d, among = dependent_columns(y)
-    if T > D and d * (nu0 + T) > D * nu0:
+    if d * (nu0 + T) > D * nu0:
         raise UsageError(
             "the scale cannot be inferred, because columns are constant or linearly dependent, among them (counted "
             f"from 1) {among}: leave out one of these, or give S0"

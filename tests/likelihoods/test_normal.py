@@ -484,7 +484,7 @@ def test_columns_that_are_not_standardised_have_their_own_scale(spread, centre, 
 
 
 def test_columns_with_which_clusters_may_be_joined_are_named():
-    """Also where the scale is given; the clusters of such columns are still found if they can be."""
+    """Also where the scale is given, but not where columns depend only because rows are few."""
     points = np.random.default_rng(3).normal(size=(60, 2))
     assert Normal.doubts(points, {}) == []
     (copied,) = Normal.doubts(np.column_stack([points, 2.54 * points[:, 1]]), {"S0": 1.0})
@@ -497,5 +497,6 @@ def test_columns_with_which_clusters_may_be_joined_are_named():
     (few_rows,) = Normal.doubts(wide, {})
     assert few_rows.startswith("60 rows of 21 columns: so few hardly tell the covariances of clusters")
     assert Normal.doubts(wide[:, :20], {}) == Normal.doubts(wide[:1], {}) == []
+    assert Normal.doubts(points[:2], {}) == Normal.doubts(wide[:5, :8], {}) == []
     hardly_varying = points * [1.0, 1e-200]  # allowed with S0
     assert len(Normal.doubts(hardly_varying, {})) == 1

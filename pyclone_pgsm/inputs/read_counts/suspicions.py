@@ -113,9 +113,9 @@ def _two_patients(observations: Observations) -> list[str]:
             first, second = (
                 listed([observations.sample_ids[place] for place in group]) for group in groups[:2]
             )
-            more = f", as {count(len(groups) - 2, 'more group')}" if len(groups) > 2 else ""
+            more = f" (and {count(len(groups) - 2, 'more group')})" if len(groups) > 2 else ""
             return [
-                f"are these samples of {len(groups)} patients? {first} and {second} {what}{more}. A run is meant for "
+                f"are these samples of {len(groups)} patients? {first} and {second}{more} {what}. A run is meant for "
                 "the samples of one tumour"
             ]
     return []
