@@ -9,7 +9,13 @@ from numpy.typing import ArrayLike, NDArray
 
 def canonical(labels: ArrayLike) -> NDArray[np.int64]:
     """Number the clusters of (N,) labels, which may be of any type, 0..K-1 in order of first appearance."""
-    return pd.factorize(np.asarray(labels))[0]
+    found = np.asarray(labels)
+    if not (len(found) and found.dtype.kind == "i" and found.min() >= 0 and found.max() <= 2 * len(found)):
+        return pd.factorize(found)[0]
+    last = len(found)
+    first = np.full(found.max() + 1, last)
+    first[found[::-1]] = np.arange(last)[::-1]  # of several values for one index, the last is assigned
+    return np.argsort(np.argsort(first))[found]
 
 
 def renumbered(labels: NDArray[np.int64], falling: NDArray[np.float64] | None = None) -> NDArray[np.int64]:

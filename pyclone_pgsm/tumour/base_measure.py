@@ -78,10 +78,10 @@ def draw_weights(probabilities: NDArray[np.float64], rng: np.random.Generator) -
     `probabilities` (K, D, 2) are the posterior ones of the first two components for each block and sample.
     """
     u = rng.random(probabilities.shape[:2])
-    is_absent = u < probabilities[:, :, 0]
-    is_clonal = ~is_absent & (u < probabilities.sum(axis=2))
-    counts = np.array([is_absent.sum(axis=0), is_clonal.sum(axis=0), (~is_absent & ~is_clonal).sum(axis=0)])
-    gammas = rng.standard_gamma(DIRICHLET + counts.T)
+    below_first = (u < probabilities[:, :, 0]).sum(axis=0)
+    below_second = (u < probabilities.sum(axis=2)).sum(axis=0)
+    counts = np.column_stack([below_first, below_second - below_first, len(u) - below_second])
+    gammas = rng.standard_gamma(DIRICHLET + counts)
     weights = np.maximum(gammas / gammas.sum(axis=1, keepdims=True), SMALLEST_WEIGHT)
     weights /= weights.sum(axis=1, keepdims=True)
     return tuple(weights[:, :2].ravel().tolist())

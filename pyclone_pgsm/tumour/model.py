@@ -197,6 +197,7 @@ class PyCloneModel(Model):
         self._likelihood = TableCache(self._assemble, 3, int(self._first_rows[-1]) * bytes_per_row)
         self._base = lru_cache(KEPT_BASES)(self._make_base)
         self._watched = watched_cells(*self.index.shape)
+        self._grid_points = np.tile(prevalence_grid(grid_size), (1, self.index.shape[1], 1))
 
     def initial_values(self) -> Values:
         weights = () if self._components is None else initial_weights(self.index.shape[1])
@@ -331,12 +332,12 @@ class PyCloneModel(Model):
             reads = ReadsGivenPrevalences(table, index, points, self.grid_size, self.genotype_prior)
             return cache(lambda setting: reads.log_likelihood(setting.precision, setting.error_rate))
         cells, counts = distinct_cells(index, points, self.grid_size)
-        rows = cells // self.grid_size
+        counts_of_rows = np.bincount(cells // self.grid_size, counts)
 
         @cache
         def log_likelihood(setting: _Setting) -> float:
             tables = self._tables(part, setting)
-            return float(counts @ (tables.xi.take(cells) + tables.xi_max.take(rows)))
+            return float(counts @ tables.xi.take(cells) + counts_of_rows @ tables.xi_max[: len(counts_of_rows)])
 
         return log_likelihood
 
@@ -360,8 +361,7 @@ class PyCloneModel(Model):
         For an outlier this is the prevalence of the cluster whose label it has.
         """
         mutations, samples = self._watched
-        points = np.broadcast_to(prevalence_grid(self.grid_size), (1, *likelihood.log_base.shape))
-        means = compiled_for(posterior_means, PyClone)(likelihood, np.ascontiguousarray(points), partition)
+        means = compiled_for(posterior_means, PyClone)(likelihood, self._grid_points, partition)
         return means[partition.position[partition.labels[mutations]], samples, 0].astype(np.float32)
 
     def log_hyperprior(self, values: Values) -> float:
