@@ -18,6 +18,8 @@ PREDICTIVE_DRAWS = 240
 PARAMETER_DRAWS = 100
 SHARE_AT_END = 0.5
 """Least share of a hyperparameter's draws at an end of its values that causes a warning."""
+LEAST_ROWS = 10
+"""With fewer rows, a column may happen to look like row numbers."""
 
 
 def summarise_matrix(
@@ -44,11 +46,25 @@ def summarise_matrix(
         for name, choice in zip(model.hyperparameters, model.choices)
         for end, value in crowded_ends(gather(trace, draws.rows, name), choice, SHARE_AT_END).items()
     ]
+    warnings += [
+        f"column {trace.matrix.column_names[column]} changes by the same amount from each row to the next, as row "
+        "numbers do, and was clustered as data: if it is none, leave it out"
+        for column in numbered_columns(trace.matrix.values)
+    ]
     if hasattr(likelihood_class, "doubts"):
         warnings += map(
             str, likelihood_class.doubts(trace.matrix.values, trace.options.model.to_dict()["parameters"])
         )
     return summary, warnings
+
+
+def numbered_columns(values: NDArray[np.float64]) -> list[int]:
+    """Return which columns of the data (T, D) seem to number the rows, possibly after they were standardised."""
+    if len(values) < LEAST_ROWS:
+        return []
+    steps = np.diff(values, axis=0)
+    is_even = (steps[0] != 0.0) & (np.ptp(steps, axis=0) < 1e-9 * np.abs(steps[0]))
+    return np.flatnonzero(is_even).tolist()
 
 
 def predictive(

@@ -337,7 +337,9 @@ class PyCloneModel(Model):
         @cache
         def log_likelihood(setting: _Setting) -> float:
             tables = self._tables(part, setting)
-            return float(counts @ tables.xi.take(cells) + counts_of_rows @ tables.xi_max[: len(counts_of_rows)])
+            return float(
+                counts @ tables.xi.take(cells) + counts_of_rows @ tables.xi_max[: len(counts_of_rows)]
+            )
 
         return log_likelihood
 

@@ -15,12 +15,14 @@ from small_runs import matrix
 
 from pyclone_pgsm import clustering, results
 from pyclone_pgsm.analyses import run as analysis
+from pyclone_pgsm.analyses.matrix_input import as_matrix, standardise
 from pyclone_pgsm.clustering import Clustering, cluster
 from pyclone_pgsm.errors import DataValueError, OutputError, UsageError
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.model import FixedModel
 from pyclone_pgsm.likelihoods.normal import Normal
 from pyclone_pgsm.partition import build_partition, log_likelihood
+from pyclone_pgsm.posterior.matrix import numbered_columns
 from pyclone_pgsm.posterior.predictive import Predictive
 from pyclone_pgsm.priors import CustomPrior, DirichletProcess, FiniteDirichlet, PitmanYor
 from pyclone_pgsm.sampling.settings import Settings
@@ -424,6 +426,20 @@ def test_rows_are_named_after_an_index_of_texts(index: list[object], expected: l
     table = pd.DataFrame({"a": [0.0, 1.0, 3.0], "b": [1.0, 0.0, 5.0]}, index=index)
     found = cluster(table, "normal", settings=Settings(iterations=4, chains=1))
     assert found.mutations["row_id"].tolist() == expected
+
+
+def test_a_column_of_row_numbers_is_a_warning() -> None:
+    """Also if they do not begin with 1, and after columns were standardised; a column that only increases is none."""
+    points = np.random.default_rng(1).normal(size=(30, 2))
+    table = pd.DataFrame(points, columns=["x", "y"])
+    table.insert(0, "sample", np.arange(7, 37))
+    table["sorted"] = np.sort(points[:, 0])
+    warnings = cluster(table, "normal", settings=SHORT).warnings
+    (warning,) = [each for each in warnings if "as row numbers do" in each]
+    assert warning.startswith("column sample changes by the same amount")
+    values = standardise(as_matrix(table))[0].values
+    assert numbered_columns(values) == [0]
+    assert numbered_columns(values[:9]) == numbered_columns(np.ones((30, 2))) == []
 
 
 def test_doubts_of_the_likelihood_are_warnings() -> None:
