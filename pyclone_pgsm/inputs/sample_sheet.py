@@ -114,6 +114,12 @@ def read_sheet(path: Path) -> list[Patient]:
         "sample_id",
         "this sample has a row already; several files of a sample go into one cell, separated by ';'",
     )
+    for name in ("patient_id", "sample_id"):
+        table.note(
+            rows[name].astype(str).str.startswith("#").to_numpy(),
+            name,
+            "begins with '#', as a comment does; remove this row, as comments are only possible above the header",
+        )
     sexes = rows["sex"].where(rows["sex"] != "")
     first_sex = sexes.groupby(rows["patient_id"]).transform("first")
     table.note(
@@ -186,7 +192,11 @@ _NEVER_EMPTY = ("patient_id", "sample_id", "mutations")
 
 
 def _patient(name: str, rows: Sequence[Any], folder: Path) -> Patient:
-    """Return the patient of these rows, in which empty cells are ""."""
+    """Return the patient of these rows, in which empty cells are "".
+
+    If a row has no segments, they are in the file of another row, which has to say of which sample each is.
+    """
+    are_shared = any(not row.segments for row in rows)
     return Patient(
         name=name,
         mutations=_variant_files(
@@ -194,7 +204,11 @@ def _patient(name: str, rows: Sequence[Any], folder: Path) -> Patient:
             for row in rows
             for file in row.mutations
         ),
-        segments=tuple(SegmentFile(folder / file, row.sample_id) for row in rows for file in row.segments),
+        segments=tuple(
+            SegmentFile(folder / file, None if are_shared else row.sample_id)
+            for row in rows
+            for file in row.segments
+        ),
         tumour_content={row.sample_id: row.tumour_content for row in rows if row.tumour_content},
         sex=next((row.sex for row in rows if row.sex), None),
     )

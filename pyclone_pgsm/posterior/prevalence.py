@@ -128,6 +128,14 @@ def block_posteriors(partitions: Iterable[tuple[PyClone, NDArray[Any]]]) -> Bloc
     )
 
 
+def block_means(blocks: BlockPosteriors, grid_size: int) -> NDArray[np.float64]:
+    """Return the posterior mean prevalence of every block in every sample, (B, D)."""
+    length = np.diff(blocks.start)
+    point = np.arange(len(blocks.mass)) - np.repeat(blocks.start[:-1] - blocks.low.ravel(), length)
+    total, moment = (np.add.reduceat(each, blocks.start[:-1]) for each in (blocks.mass, blocks.mass * point))
+    return (moment / total / (grid_size - 1)).reshape(blocks.low.shape)
+
+
 @inner(**LEAF)
 def _edge(k, last):
     """Return the left end of grid point k's cell, in grid steps: cells end half-way between points, and at 0 and 1."""

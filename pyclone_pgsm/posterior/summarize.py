@@ -13,6 +13,7 @@ from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.posterior.consensus import CRITERIA, coclustering, consensus
 from pyclone_pgsm.posterior.convergence import Diagnostic, diagnose, verdict_line, verdict_of
+from pyclone_pgsm.posterior.division import divide_clusters
 from pyclone_pgsm.posterior.expected_loss import expected_loss
 from pyclone_pgsm.posterior.matching import join_singletons
 from pyclone_pgsm.posterior.matrix import summarise_matrix
@@ -50,15 +51,17 @@ class Summariser(NamedTuple):
     """How draws of one kind of data are summarised; `observation` names what is clustered, for messages.
 
     `summarise` returns the summary, and warnings specific to this kind of data, from the draws, the consensus labels
-    (T,) (clusters 0..K-1 in any order, -1 for outliers), and the thresholds of presence and clonality.
+    (T,) (clusters 0..K-1 in any order, -1 for outliers), and the thresholds of presence and clonality. `divide`, if
+    any, divides clusters by "vi" that the draws hold apart.
     """
 
     observation: str
     summarise: Callable[[Draws, NDArray[np.int64], Thresholds], tuple[Any, list[str]]]
+    divide: Callable[[Draws, NDArray[np.int64], np.random.Generator], NDArray[np.int64]] | None = None
 
 
 SUMMARISERS = {
-    "tumour": Summariser("mutation", summarise_tumour),
+    "tumour": Summariser("mutation", summarise_tumour, divide_clusters),
     "matrix": Summariser("row", summarise_matrix),
 }
 """By kind of data."""
@@ -255,6 +258,9 @@ def _consensus_clusters(draws: Draws, criterion: str, rng: np.random.Generator) 
         partitions = draws.partitions[:, ~outliers] if outliers.any() else draws.partitions
         found = consensus(partitions, criterion, rng=rng, max_clusters=most_clusters)
         labels[~outliers] = join_singletons(partitions, found)
+        divide = SUMMARISERS[draws.trace.data.kind].divide
+        if criterion == "vi" and divide is not None:
+            labels = divide(draws, labels, rng)
     return labels
 
 

@@ -546,7 +546,7 @@ def test_sheet(tmp_path: Path) -> None:
     )
     assert (second.name, second.segments, second.tumour_content, second.sex) == (
         "P2",
-        (SegmentFile(tmp_path / "s.tsv", "R1"),),
+        (SegmentFile(tmp_path / "s.tsv", None),),
         {"R1": 0.5},
         "male",
     )

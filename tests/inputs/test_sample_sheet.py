@@ -37,3 +37,25 @@ def test_a_patient_has_one_sex(tmp_path: Path) -> None:
     said = refusal(tmp_path / "s.csv", "patient_id,sex", *rows)
     assert "row 4, column sex: 'female': another sex than in an earlier row" in said
     assert "row 5" not in said
+
+
+def test_a_row_that_looks_like_a_comment(tmp_path: Path) -> None:
+    """It would be a sample; above the header a comment is possible."""
+    said = refusal(
+        tmp_path / "s.csv", "patient_id", "S,a.vcf,b.tsv,P", "#T,a.vcf,b.tsv,P", "R,a.vcf,b.tsv,#P"
+    )
+    assert "row 3, column sample_id: '#T': begins with '#'" in said
+    assert "row 4, column patient_id: '#P': begins with '#'" in said
+    (tmp_path / "s.csv").write_text("# a comment\nsample_id,mutations,segments\nS,a.vcf,b.tsv\n")
+    assert [patient.sample_ids for patient in read_sheet(tmp_path / "s.csv")] == [["S"]]
+
+
+def test_a_file_of_segments_in_one_row_may_have_those_of_other_rows(tmp_path: Path) -> None:
+    """Then the file says of which sample each is; the files of another patient belong to their rows."""
+    sheet = tmp_path / "s.csv"
+    sheet.write_text(
+        "patient_id,sample_id,mutations,segments\nP,R1,1.vcf,both.seg\nP,R2,2.vcf,\nQ,R3,3.vcf,3.seg\n"
+    )
+    shared, own = read_sheet(sheet)
+    assert [(file.path.name, file.sample_id) for file in shared.segments] == [("both.seg", None)]
+    assert [(file.path.name, file.sample_id) for file in own.segments] == [("3.seg", "R3")]

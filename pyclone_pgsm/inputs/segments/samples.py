@@ -45,13 +45,22 @@ def sex_of(segments: Segments, samples: Sequence[str]) -> Sex | None:
 def content_of(option: Mapping[str, float] | float | None, sample: str, segments: Segments) -> float | None:
     """Return the tumour content of a sample: that given, for it or for all, or else the purity in its caller's files.
 
-    The result is None if neither gives one, or if the files disagree.
+    The result is None if neither gives one; UsageError if the files disagree.
     """
     content = option.get(sample) if isinstance(option, Mapping) else option
     if content is not None:
         return content
-    found = {hint.purity for hint in segments.hints if hint.sample_id == sample} - {None}
-    return found.pop() if len(found) == 1 else None
+    found = {
+        hint.purity: hint.file
+        for hint in segments.hints
+        if hint.purity is not None and hint.sample_id == sample
+    }
+    if len(found) > 1:
+        given = " and ".join(f"{purity:g} ({file})" for purity, file in found.items())
+        raise UsageError(
+            f"the caller's files give two tumour contents for sample {sample!r}: {given}; give its `tumour_content`"
+        )
+    return next(iter(found), None)
 
 
 def build_of(variants: Variants, segments: Segments, sample: str) -> Build | None:

@@ -184,6 +184,21 @@ def test_sex_and_purity_from_the_caller() -> None:
     assert numbers(table, "normal_cn", "tumour_content") == [(1, 0.7)]
 
 
+def test_two_purities_of_a_sample_are_a_fault() -> None:
+    """It would not be known which counts; the purity of another sample, and equal ones, do not matter."""
+    hints = [
+        Hint(f"{p}.tsv", of, "battenberg", 1, purity=p) for of, p in [("S", 0.5), ("T", 0.6), ("S", 0.52)]
+    ]
+    segments = given({"sample_id": "S"}, {"sample_id": "T"}, hints=hints)
+    calls = variants(("1", 5, "S"), ("1", 5, "T"))
+    with pytest.raises(UsageError, match=r"'S': 0\.5 \(0\.5\.tsv\) and 0\.52 \(0\.52\.tsv\); give its"):
+        join(calls, segments)
+    table, _ = join(calls, segments, tumour_content={"S": 0.5})
+    assert table["tumour_content"].tolist() == [0.5, 0.6]
+    agreeing = given({"sample_id": "S"}, hints=[hints[0], hints[0]])
+    assert join(variants(("1", 5)), agreeing)[0]["tumour_content"].tolist() == [0.5]
+
+
 def test_build_decides_at_the_ends_of_the_regions() -> None:
     position = 2_750_000  # pseudo-autosomal in GRCh38 only
     hints = [Hint("s.tsv", "S", "purple", 1, sex="male")]

@@ -1,0 +1,75 @@
+"""Clusters that the draws plainly hold apart are not one cluster of the consensus."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from pyclone_pgsm import Settings, analyze
+from pyclone_pgsm.posterior import division
+from pyclone_pgsm.posterior.division import are_apart
+from pyclone_pgsm.posterior.prevalence import BlockPosteriors, block_means
+from pyclone_pgsm.scoring.metrics import adjusted_rand
+
+HALVES = np.array([0, 0, 0, 1, 1, 1])
+
+
+def draws(*labels: str) -> np.ndarray:
+    return np.array([list(map(int, each)) for each in labels])
+
+
+def test_halves_are_apart_in_nearly_all_draws() -> None:
+    """In the block of most of each half, with 5 % of exceptions, and in any sample."""
+    partitions = draws(*["000111"] * 10, *["001011"] * 9, "000000")
+    means = [np.array([[0.5, 0.7], [0.5, 0.58]])] * 20
+    assert are_apart(partitions, means, HALVES)
+    partitions[0] = 0
+    assert not are_apart(partitions, means, HALVES)
+
+
+def test_pieces_are_not_apart() -> None:
+    """Neither pieces of nearly the same prevalences, nor pieces that differ from draw to draw."""
+    partitions = draws(*["000111"] * 20)
+    assert not are_apart(partitions, [np.array([[0.5, 0.7], [0.55, 0.61]])] * 20, HALVES)
+    partitions = draws(*["000111", "010010", "001001", "001100"] * 5)
+    assert not are_apart(partitions, [np.array([[0.2], [0.9]])] * 20, HALVES)
+
+
+def test_means_of_blocks() -> None:
+    """Two blocks in two samples, against the definition."""
+    windows = [[1.0], [0.25, 0.75], [0.5, 0.0, 0.5], [0.1, 0.9]]
+    low = [10, 0, 4, 7]
+    blocks = BlockPosteriors(
+        np.array([0, 2]),
+        np.array(low).reshape(2, 2),
+        np.cumsum([0, *map(len, windows)]),
+        np.concatenate(windows).astype(np.float32),
+    )
+    expected = [
+        sum((first + k) * mass for k, mass in enumerate(window)) / 10 for first, window in zip(low, windows)
+    ]
+    assert block_means(blocks, 11).ravel() == pytest.approx(expected, abs=1e-6)
+
+
+def test_two_clusters_whose_mutations_are_hardly_told_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All draws have clusters at 0.6 and 0.25, though the variation of information alone prefers to join them."""
+    rng = np.random.default_rng(60)
+    T = 400
+    cluster = rng.choice(3, T, p=[0.5, 0.3, 0.2])
+    depth = np.maximum(rng.poisson(60, T), 5)
+    alt = rng.binomial(depth, 0.7 * np.array([1.0, 0.6, 0.25])[cluster] / 2)
+    table = pd.DataFrame(
+        {"mutation_id": range(T), "sample_id": "S", "ref_counts": depth - alt, "alt_counts": alt}
+    )
+    table[["major_cn", "minor_cn", "normal_cn", "tumour_content"]] = [1, 1, 2, 0.7]
+    found = {}
+    for least in (0.1, 1.1):
+        monkeypatch.setattr(division, "LEAST_DIFFERENCE", least)
+        found[least] = analyze(table, settings=Settings(iterations=300, chains=2, seed=1))
+    assert (len(found[0.1].clusters), len(found[1.1].clusters)) == (3, 2)
+    index = {
+        least: adjusted_rand(cluster, result.mutations["cluster_id"].to_numpy())
+        for least, result in found.items()
+    }
+    assert index[0.1] > index[1.1] + 0.1
