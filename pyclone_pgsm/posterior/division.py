@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.posterior.consensus import consensus
-from pyclone_pgsm.posterior.prevalence import block_means, block_posteriors
-from pyclone_pgsm.posterior.rows import Draws, gather_values, read_partitions, thin
+from pyclone_pgsm.posterior.prevalence import block_means, read_blocks
+from pyclone_pgsm.posterior.rows import Draws, thin
 from pyclone_pgsm.trace.tumour import TumourData
 
 DIVISION_DRAWS = 60
@@ -30,16 +30,7 @@ def divide_clusters(draws: Draws, labels: NDArray[np.int64], rng: np.random.Gene
     `labels` (T,) are clusters 0..K-1, -1 for outliers. New clusters have the next numbers.
     """
     trace = draws.trace
-    rows = thin(draws.rows, DIVISION_DRAWS)
-    partitions = read_partitions(trace, rows)
-    model: Any = trace.model()
-    values = gather_values(trace, rows, trace.options.hyperparameters)
-    # in the order of the hyperparameters, so that the tables of each precision are computed only once
-    order = sorted(range(len(partitions)), key=lambda m: values[m])
-    partitions = partitions[order]
-    blocks = block_posteriors(
-        (model.likelihood(values[m]), partition) for m, partition in zip(order, partitions)
-    )
+    partitions, blocks = read_blocks(trace, thin(draws.rows, DIVISION_DRAWS))
     means = np.split(
         block_means(blocks, trace.data_of(TumourData).options.grid_size), blocks.first_block[1:-1]
     )
@@ -48,6 +39,8 @@ def divide_clusters(draws: Draws, labels: NDArray[np.int64], rng: np.random.Gene
     while waiting:
         cluster = waiting.pop()
         members = np.flatnonzero(labels == cluster)
+        if len(members) == 1:
+            continue
         halves = consensus(partitions[:, members], "mpear", rng=rng, max_clusters=2, runs=2)
         if halves.any() and are_apart(partitions[:, members], means, halves):
             waiting += [cluster, int(labels.max()) + 1]

@@ -16,8 +16,9 @@ from pyclone_pgsm.jit.compiling import LEAF, compiled, inner
 from pyclone_pgsm.likelihoods.pyclone import PyClone
 from pyclone_pgsm.likelihoods.pyclone.statistic import part_of
 from pyclone_pgsm.posterior.mixture import block_shares
-from pyclone_pgsm.posterior.rows import build_blocks
+from pyclone_pgsm.posterior.rows import build_blocks, gather_values, read_partitions
 from pyclone_pgsm.posterior.states import DEFAULT_THRESHOLDS, Thresholds
+from pyclone_pgsm.trace import Trace
 
 SMALLEST_PEAK = 0.05  # smallest posterior mass of a piece of the highest density region that counts as a peak
 HALVINGS = 25  # number of bisections of the range of densities in the search for that region
@@ -134,6 +135,20 @@ def block_means(blocks: BlockPosteriors, grid_size: int) -> NDArray[np.float64]:
     point = np.arange(len(blocks.mass)) - np.repeat(blocks.start[:-1] - blocks.low.ravel(), length)
     total, moment = (np.add.reduceat(each, blocks.start[:-1]) for each in (blocks.mass, blocks.mass * point))
     return (moment / total / (grid_size - 1)).reshape(blocks.low.shape)
+
+
+def read_blocks(trace: Trace, rows: list[NDArray[np.int64]]) -> tuple[NDArray[Any], BlockPosteriors]:
+    """Return the partitions (M, T) of some rows of a tumour's trace, and the posteriors of their blocks.
+
+    They are in the order of the hyperparameters, so that the tables of each precision are computed only once.
+    """
+    model: Any = trace.model()
+    values = gather_values(trace, rows, trace.options.hyperparameters)
+    order = sorted(range(len(values)), key=lambda m: values[m])
+    partitions = read_partitions(trace, rows)[order]
+    return partitions, block_posteriors(
+        (model.likelihood(values[m]), partition) for m, partition in zip(order, partitions)
+    )
 
 
 @inner(**LEAF)

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 from pyclone_pgsm.labels import renumbered
 from pyclone_pgsm.posterior.checks import doubts_of_tumour
 from pyclone_pgsm.posterior.matching import match_clusters
-from pyclone_pgsm.posterior.prevalence import block_posteriors, cluster_prevalences, mutation_prevalences
+from pyclone_pgsm.posterior.prevalence import cluster_prevalences, mutation_prevalences, read_blocks
 from pyclone_pgsm.posterior.reads import reads_given_clusters
-from pyclone_pgsm.posterior.rows import Draws, gather, gather_values, medians, read_partitions, thin
+from pyclone_pgsm.posterior.rows import Draws, gather, gather_values, medians, thin
 from pyclone_pgsm.posterior.states import Thresholds
 from pyclone_pgsm.posterior.summary import Summary
 from pyclone_pgsm.trace.tumour import TumourData
@@ -31,13 +31,7 @@ def summarise_tumour(
     model: Any = trace.model()
 
     rows = thin(draws.rows, min(PREVALENCE_DRAWS, len(draws.partitions)))
-    partitions, values = read_partitions(trace, rows), gather_values(trace, rows, names)
-    # in the order of the hyperparameters, so that the tables of each precision are computed only once
-    order = sorted(range(len(partitions)), key=lambda m: values[m])
-    partitions = partitions[order]
-    blocks = block_posteriors(
-        (model.likelihood(values[m]), partition) for m, partition in zip(order, partitions)
-    )
+    partitions, blocks = read_blocks(trace, rows)
     clusters, _ = cluster_prevalences(blocks, partitions, labels, grid_size)
     in_cluster = labels >= 0
     labels[in_cluster] = renumbered(labels[in_cluster], np.round(clusters.mean.mean(axis=1), 9))
