@@ -221,7 +221,7 @@ def faulty_model(sound: str, faulty: str) -> Callable[..., PyCloneModel]:
     ("sound", "faulty"),
     [
         ("return log_prior + sum", "return sum"),
-        ("tables.xi.take(cells) + tables.xi_max.take(rows)", "tables.xi.take(cells)"),
+        (" + counts_of_rows @ tables.xi_max[: len(counts_of_rows)]", ""),
     ],
 )
 def test_a_fault_of_the_density_given_the_prevalences_is_noticed(sound: str, faulty: str) -> None:
