@@ -12,9 +12,10 @@ def canonical(labels: ArrayLike) -> NDArray[np.int64]:
     found = np.asarray(labels)
     if not (len(found) and found.dtype.kind == "i" and found.min() >= 0 and found.max() <= 2 * len(found)):
         return pd.factorize(found)[0]
-    last = len(found)
-    first = np.full(found.max() + 1, last)
-    first[found[::-1]] = np.arange(last)[::-1]  # of several values for one index, the last is assigned
+    # small numbers, as in every iteration of a chain: several times as fast
+    place = np.arange(len(found))
+    first = np.full(found.max() + 1, len(found))
+    first[found[::-1]] = place[::-1]  # of several values for one index, the last is assigned
     return np.argsort(np.argsort(first))[found]
 
 
