@@ -22,7 +22,7 @@ from pyclone_pgsm.inputs.problems import listed
 from pyclone_pgsm.inputs.read_counts.suspicions import content_taken_as_one
 from pyclone_pgsm.inputs.sample_sheet import Patient, SegmentFile
 from pyclone_pgsm.inputs.segments import Segments, combined, join, read_segments, sample_stem
-from pyclone_pgsm.inputs.tumour_content import ContentOption, checked_means
+from pyclone_pgsm.inputs.tumour_content import ContentOption, checked_means, uncertain
 from pyclone_pgsm.tsv import write_table
 from pyclone_pgsm.tumour.genotypes import GENOTYPE_PRIORS
 
@@ -89,6 +89,15 @@ class Prepared:
             for sample, rows in of_sample
         ]
         return [*lines, f"{count_left_out(len(self.left_out))} ({LEFT_OUT})"]
+
+    def not_in_table(self) -> list[str]:
+        """Return a warning for each sample whose tumour content is uncertain: the table has the mean alone."""
+        samples = [str(sample) for sample in self.table["sample_id"].unique()]
+        return [
+            f"sample {sample!r}: {TABLE} has only the mean of its tumour content; give `tumour_content` "
+            f"{sample}={content.mean:g}±{content.sd:g} again with the table"
+            for sample, content in uncertain(self.tumour_content, samples).items()
+        ]
 
 
 def prepare(patient: Patient, options: PrepareOptions) -> Prepared:

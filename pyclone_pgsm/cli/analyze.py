@@ -197,7 +197,7 @@ def prepare(
         prepared = join(tumour, tumour.patient, given)
         write_prepared(prepared, folder)
         if not given["quiet"]:
-            warn(prepared.warnings, tumour.name)
+            warn([*prepared.warnings, *prepared.not_in_table()], tumour.name)
         say(given, *prepared.notes, *prepared.summary(), f"written to {folder}")
 
     each_tumour(found, out or folder_for(inputs, given, "_prepared"), work, given)
