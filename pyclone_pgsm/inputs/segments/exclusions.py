@@ -98,7 +98,7 @@ def _without_states(found: Found, states: States) -> list[Rule]:
     def unknown(row: int) -> str:
         where = found.where(found.segment[row])
         if totals[row] == NONE:
-            return f"its segment ({where}) has no copy number"
+            return f"its segment ({where}) has neither the copies of both alleles nor their total"
         return (
             f"its segment ({where}) has a total copy number of {totals[row]}, but not the copies of each allele; "
             "`genotype_prior` total would use it"

@@ -94,7 +94,7 @@ def test_sample_without_tumour_cells(tmp_path: Path) -> None:
     table, left_out = join(variants(("1", 5, "A"), ("1", 5, "B")), segments)
     assert table[["sample_id", "major_cn", "minor_cn"]].values.tolist() == [["A", 2, 1]]
     assert [(item.sample_id, item.reason) for item in left_out] == [
-        ("B", f"its segment (row 3 of {path}) has no copy number")
+        ("B", f"its segment (row 3 of {path}) has neither the copies of both alleles nor their total")
     ]
 
 
