@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.jit.compiling import LEAF, compiled, inner
 from pyclone_pgsm.tumour.grid import LocusTable, states_of_rows
-from pyclone_pgsm.tumour.kernels import ROUNDING, log_deep, log_deep_constant, log_weight, variant_share
+from pyclone_pgsm.tumour.kernels import ROUNDING, log_direct, log_direct_constant, log_weight, variant_share
 
 POINTS = 16
 NEGLIGIBLE_REST = 1e-9  # negligible rest of a tail, relative to the sum so far
@@ -80,7 +80,7 @@ def tail_over_first(b, n, alpha, beta, odds):
 def tails(b, r, mean, complement, s):
     """Return log P(B = b), P(B <= b) and P(B >= b); the tail away from the mean is summed and gives the other."""
     n = b + r
-    log_mass = log_deep(b, r, mean, complement, s) + log_deep_constant(b, r, s)
+    log_mass = log_direct(b, r, mean, complement, s) + log_direct_constant(b, r, s)
     mass = math.exp(log_mass)
     if b >= n * mean:
         upper = mass * tail_over_first(b, n, s * mean, s * complement, mean / complement)

@@ -6,11 +6,12 @@ For a row with b variant and r reference reads, n = b + r, genotype states psi a
 
 where the beta-binomial is the binomial whose p is Beta(s mean, s (1 - mean)). Two routes give log P:
 
-* Rows of usual depth. log P = T_b(mean) + T_r(1 - mean) + constant(b, r, s) with
+* With tables. log P = T_b(mean) + T_r(1 - mean) + constant(b, r, s) with
   T_c(m) = log prod_{j<c} (s m + j)/(s + j), which is c log m for the binomial. T is tabulated for the counts that
   occur among rows of the same copy numbers, tumour content and error rate: two look-ups per row and state.
-* Rows deeper than `DEEPEST_TABLE`. T and the constant grow with n and cancel, which loses digits. Here log P is
-  computed from deviances, which vanish if data and mean agree (as Loader did for the binomial).
+* Directly, from deviances, which vanish if data and mean agree (as Loader did for the binomial): for rows deeper than
+  `DEEPEST_TABLE`, whose T and constant grow with n and cancel, which loses digits; and for grids of a single point,
+  where a table would be larger than what is looked up in it.
 
 Shapes: U rows sorted into groups, N states in total, G grid points.
 """
@@ -60,8 +61,8 @@ def log_constant(b, r, s):
 
 
 @inner(**LEAF)
-def log_deep_constant(b, r, s):
-    """Return log P(b | n) - `log_deep`, which does not depend on the mean."""
+def log_direct_constant(b, r, s):
+    """Return log P(b | n) - `log_direct`, which does not depend on the mean."""
     b, r = float(b), float(r)
     n = b + r
     value = 0.0
@@ -74,7 +75,7 @@ def log_deep_constant(b, r, s):
 
 
 @inner(**LEAF)
-def log_deep(b, r, mean, complement, s):
+def log_direct(b, r, mean, complement, s):
     """Return the part of log P(b | n, mean, s) that depends on the mean, without cancellation at any depth.
 
     With m = (b + s mean)/(n + s), log P = -n KL(b/n, m) - s KL(mean, m) + small terms of Stirling's series,
@@ -301,7 +302,7 @@ def mix(xi, alt_at, ref_at, alt_table, ref_table):
 
 
 @inner(nogil=True)
-def fill_group(xi, ref, alt, states, tumour_content, error_rate, grid, s):
+def fill_with_tables(xi, ref, alt, states, tumour_content, error_rate, grid, s):
     """Fill xi[u, k] = log sum_psi exp(T_b(mean) + T_r(1 - mean)); the rows differ in the counts only."""
     alts, alt_at = distinct(alt)
     refs, ref_at = distinct(ref)
@@ -323,8 +324,8 @@ def fill_group(xi, ref, alt, states, tumour_content, error_rate, grid, s):
 
 
 @inner(nogil=True)
-def fill_deep_group(xi, ref, alt, states, tumour_content, error_rate, grid, s):
-    """Fill xi[u, k] as `fill_group` does, but with `log_deep`."""
+def fill_directly(xi, ref, alt, states, tumour_content, error_rate, grid, s):
+    """Fill xi[u, k] as `fill_with_tables` does, but with `log_direct`."""
     num_states, size = len(states), len(grid)
     mean, complement = np.empty((num_states, size)), np.empty((num_states, size))
     for psi in range(num_states):
@@ -333,7 +334,7 @@ def fill_deep_group(xi, ref, alt, states, tumour_content, error_rate, grid, s):
     for u in range(len(ref)):
         for k in range(size):
             for psi in range(num_states):
-                terms[psi] = log_deep(alt[u], ref[u], mean[psi, k], complement[psi, k], s)
+                terms[psi] = log_direct(alt[u], ref[u], mean[psi, k], complement[psi, k], s)
                 terms[psi] += log_weight(states[psi], grid[k])
             xi[u, k] = log_sum_exp(terms)
 
@@ -364,11 +365,13 @@ def fill_grid(
         rows = slice(group_start[g], group_start[g + 1])
         psi = states[state_start[g, 0] : state_start[g, 1]]
         grid = grids[grid_of[g]]
-        is_deep = alt[rows.start] + ref[rows.start] > DEEPEST_TABLE
-        if is_deep:
-            fill_deep_group(xi[rows], ref[rows], alt[rows], psi, tumour_content[g], error_rate[g], grid, s)
+        is_direct = len(grid) == 1 or alt[rows.start] + ref[rows.start] > DEEPEST_TABLE
+        if is_direct:
+            fill_directly(xi[rows], ref[rows], alt[rows], psi, tumour_content[g], error_rate[g], grid, s)
         else:
-            fill_group(xi[rows], ref[rows], alt[rows], psi, tumour_content[g], error_rate[g], grid, s)
+            fill_with_tables(xi[rows], ref[rows], alt[rows], psi, tumour_content[g], error_rate[g], grid, s)
         for u in range(rows.start, rows.stop):
-            constant = log_deep_constant(alt[u], ref[u], s) if is_deep else log_constant(alt[u], ref[u], s)
+            constant = (
+                log_direct_constant(alt[u], ref[u], s) if is_direct else log_constant(alt[u], ref[u], s)
+            )
             xi_max[u] = subtract_top(xi[u]) + constant - math.log(len(psi))

@@ -288,7 +288,10 @@ def test_alleles_not_known() -> None:
         "its segment (row 3 of s.tsv) has a total copy number of 3, but not the copies of each allele; "
         "`genotype_prior` total would use it"
     )
-    assert reason(variants(("3", 5)), segments) == "its segment (row 4 of s.tsv) has neither the copies of both alleles nor their total"
+    assert (
+        reason(variants(("3", 5)), segments)
+        == "its segment (row 4 of s.tsv) has neither the copies of both alleles nor their total"
+    )
     for prior in ("total", "ab"):
         table, left_out = join(variants(("1", 5), ("2", 5), ("3", 5)), segments, genotype_prior=prior)
         assert copies(table) == [(1, 1, 2), (3, 0, 2)]
