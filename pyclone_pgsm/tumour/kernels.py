@@ -92,7 +92,10 @@ def log_direct(b, r, mean, complement, s):
         a, c = s * mean, s * complement
         value += a * math.log1p(-excess / a) + c * math.log1p(excess / c)
         value -= 0.5 * math.log((1.0 + b / a) * (1.0 + r / c))
-        value += stirling_error(a + b) - stirling_error(a) + stirling_error(c + r) - stirling_error(c)
+        if b > 0:
+            value += stirling_error(a + b) - stirling_error(a)
+        if r > 0:
+            value += stirling_error(c + r) - stirling_error(c)
     return value
 
 
