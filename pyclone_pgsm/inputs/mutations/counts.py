@@ -58,7 +58,7 @@ def scheme_of(names: tuple[str, ...]) -> Scheme:
     """Return how to count records with these FORMAT fields."""
     present = frozenset(names)
     if {"AU", "CU", "GU", "TU"} <= present:
-        return _strelka_snv
+        return partial(_by_base, "AU, CU, GU and TU", ("{}U",), None)
     if {"TAR", "TIR"} <= present:
         return _strelka_indel
     if "AD" in present:
@@ -66,9 +66,9 @@ def scheme_of(names: tuple[str, ...]) -> Scheme:
     if "DP4" in present:
         return _somatic_sniper
     if present >= _OF_CAVEMAN:
-        return partial(_caveman, "FAZ to RTZ", ("F{}Z", "R{}Z"))
+        return partial(_by_base, "FAZ to RTZ", ("F{}Z", "R{}Z"), 1)
     if present >= _OF_OLD_CAVEMAN:
-        return partial(_caveman, "AA, CA, GA and TA", ("{}A",))
+        return partial(_by_base, "AA, CA, GA and TA", ("{}A",), 1)
     if {"RO", "AO"} <= present:
         return _freebayes
     for name in ("ADT", "TD"):
@@ -77,25 +77,17 @@ def scheme_of(names: tuple[str, ...]) -> Scheme:
     return partial(_unknown, names)
 
 
-def _strelka_snv(ref: str, alts: Sequence[str], fields: Fields) -> list[tuple[int, int]]:
-    _check_bases("AU, CU, GU and TU", ref, alts)
-    reference = _numbers(fields, f"{ref}U")[0]
-    return [(reference, _numbers(fields, f"{alt}U")[0]) for alt in alts]
+def _by_base(
+    names: str, of_base: Sequence[str], expected: int | None, ref: str, alts: Sequence[str], fields: Fields
+) -> list[tuple[int, int]]:
+    """Count single bases by fields of their own; ``of_base`` are the names of those of a base, with {} in its place.
 
-
-def _check_bases(names: str, ref: str, alts: Sequence[str]) -> None:
-    """Raise UncountedError unless all alleles are single bases, which the fields with these names count."""
+    ``names`` are all of these fields, for messages, and ``expected`` is how many numbers each has.
+    """
     if not all(each in _BASES for each in (ref, *alts)):
         raise UncountedError(f"{names} count single bases, not {ref}>{','.join(alts)}")
-
-
-def _caveman(
-    names: str, of_base: Sequence[str], ref: str, alts: Sequence[str], fields: Fields
-) -> list[tuple[int, int]]:
-    """Count for CaVEMan; ``of_base`` are the names of the fields of a base, with {} in its place."""
-    _check_bases(names, ref, alts)
     reference, *alternates = (
-        sum(_numbers(fields, name.format(base), 1)[0] for name in of_base) for base in (ref, *alts)
+        sum(_numbers(fields, name.format(base), expected)[0] for name in of_base) for base in (ref, *alts)
     )
     return [(reference, alternate) for alternate in alternates]
 
