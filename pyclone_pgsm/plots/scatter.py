@@ -22,6 +22,8 @@ LOWEST_END = 0.6
 """Smallest end of an axis of variant allele frequencies."""
 NUMBERED_FROM = 2.0
 """Size in inches of the smallest panels with numbers of clusters."""
+CENTRED: dict[str, Any] = {"fontsize": style.TEXT, "color": style.SOFT, "ha": "center", "va": "center"}
+"""Look of texts around their places."""
 
 
 @dataclass(frozen=True)
@@ -101,9 +103,8 @@ def _pairs(summary: Summary, quantity: _Quantity, samples: NDArray[np.int64], su
     figure = style.triangle(quantity.title, subtitle, names, legend, draw, left)
     middle = ((len(samples) - 1) * (panel + style.GAP) - style.GAP) / 2
     width, height = figure.get_size_inches()
-    look: dict[str, Any] = {"fontsize": style.TEXT, "color": style.SOFT, "ha": "center", "va": "center"}
-    figure.supxlabel(quantity.name, x=(left + middle) / width, y=0.1 / height, **look)
-    figure.supylabel(quantity.name, x=0.22 / width, y=1 - (style.HEADER + 0.05 + middle) / height, **look)
+    figure.supxlabel(quantity.name, x=(left + middle) / width, y=0.1 / height, **CENTRED)
+    figure.supylabel(quantity.name, x=0.22 / width, y=1 - (style.HEADER + 0.05 + middle) / height, **CENTRED)
     return figure
 
 
@@ -112,7 +113,7 @@ def _draw_pair(axes: Axes, summary: Summary, quantity: _Quantity, across: int, u
     style.unit_axis(axes, "x", quantity.end)
     style.unit_axis(axes, "y", quantity.end)
     if np.isnan(x + y).all():
-        _say_no_reads(axes)
+        axes.text(0.5, 0.5, "no reads", transform=axes.transAxes, **CENTRED)
         return
     _draw_points(axes, summary, x, y)
     if quantity.discs:
@@ -120,19 +121,6 @@ def _draw_pair(axes: Axes, summary: Summary, quantity: _Quantity, across: int, u
         areas = 500 * summary.cluster_size / len(x)
         colours = appearance.cluster_colours(summary.cluster_size)
         axes.scatter(*centres, s=areas, c=colours, alpha=0.25, linewidths=0, zorder=1.4, clip_on=False)
-
-
-def _say_no_reads(axes: Axes) -> None:
-    axes.text(
-        0.5,
-        0.5,
-        "no reads",
-        fontsize=style.TEXT,
-        ha="center",
-        va="center",
-        color=style.SOFT,
-        transform=axes.transAxes,
-    )
 
 
 def _draw_points(axes: Axes, summary: Summary, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
@@ -166,7 +154,7 @@ def _rows(summary: Summary, quantity: _Quantity, subtitle: str) -> Figure:
     figure, above, axes = style.histogram_above_rows(quantity.title, subtitle, labels, 1.3, 0.2)
     _draw_histogram(above, summary, quantity)
     if np.isnan(values).all():
-        _say_no_reads(above)
+        above.text(0.5, 0.5, "no reads", transform=above.transAxes, **CENTRED)
     jitter = (np.arange(len(values)) * style.GOLDEN % 1 - 0.5) * 0.7
     style.unit_axis(axes, "x", quantity.end)
     _draw_points(axes, summary, values, row_of[summary.labels] + jitter)
