@@ -106,11 +106,6 @@ def cluster_legend(sizes: NDArray[np.int64], outliers: int = 0) -> Legend:
     return handles, [label for _, label in entries]
 
 
-def legend_size(labels: Sequence[str]) -> tuple[float, float]:
-    """Return the width and height in inches of a legend of clusters."""
-    return text_width(labels, SMALL) + 0.35, len(labels) * 0.155 + 0.1
-
-
 def draw_legend(
     figure: Figure, handles: Sequence[Artist], labels: Sequence[str], left: float, top: float, **options: Any
 ) -> None:
@@ -291,7 +286,7 @@ def triangle(
     """
     side, panel = len(names) - 1, panel_side(len(names))
     step, top = panel + GAP, HEADER + 0.05
-    legend_width, legend_height = legend_size(legend[1])
+    legend_width, legend_height = text_width(legend[1], SMALL) + 0.35, len(legend[1]) * 0.155 + 0.1
     in_corner = max(legend_width, legend_height) <= (side - 1) * step
     width = left + side * step + (0 if in_corner else legend_width)
     height = top + max(side * step, 0 if in_corner else legend_height) + 0.5
