@@ -13,7 +13,7 @@ import pandas as pd
 
 from pyclone_pgsm.analyses.tables import left_out_table
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.files import check_files, make_folder, replacing, replacing_together
+from pyclone_pgsm.files import make_folder, replacing, replacing_together
 from pyclone_pgsm.inputs.genome import BUILDS, Build, Sex
 from pyclone_pgsm.inputs.mutations import Variants, read_variants
 from pyclone_pgsm.inputs.mutations.naming import ROLES
@@ -162,11 +162,6 @@ def write_prepared(prepared: Prepared, folder: Path) -> None:
         write_table(left_out_table(prepared.left_out), folder / LEFT_OUT)
         with replacing(folder / TABLE) as part:  # all digits, so that reading gives the same numbers back
             table.to_csv(part, sep="\t", index=False, lineterminator="\n")
-
-
-def check_folder(folder: Path, force: bool, inputs: Sequence[Path] = ()) -> None:
-    """Check an output folder before the tables are written: see :func:`check_files`."""
-    check_files(folder, (TABLE, LEFT_OUT), force, inputs)
 
 
 def _said_content(patient: Patient, options: PrepareOptions, samples: Sequence[str]) -> ContentOption:

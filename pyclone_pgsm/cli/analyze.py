@@ -183,13 +183,14 @@ def prepare(
 ) -> None:
     """Join mutations with segments: write table.tsv, which analyze reads, and left_out.tsv."""
     given = context.params
-    from pyclone_pgsm.analyses.prepare import check_folder, write_prepared
+    from pyclone_pgsm.analyses.prepare import LEFT_OUT, TABLE, write_prepared
+    from pyclone_pgsm.files import check_files
 
     prepare_options(given)
     found = tumours(inputs, given)
 
     def work(tumour: Tumour, folder: Path) -> None:
-        check_folder(folder, given["force"], tumour.files)
+        check_files(folder, (TABLE, LEFT_OUT), given["force"], tumour.files)
         if tumour.patient is None:
             raise UsageError(
                 "prepare joins mutations with segments: give them with -c, or a sample sheet with --samples"

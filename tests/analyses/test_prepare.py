@@ -17,16 +17,10 @@ from hypothesis import strategies as st
 from small_runs import command, without_waiting
 from typer.testing import CliRunner
 
-from pyclone_pgsm.analyses.prepare import (
-    Prepared,
-    PrepareOptions,
-    check_folder,
-    prepare,
-    write_prepared,
-)
+from pyclone_pgsm.analyses.prepare import Prepared, PrepareOptions, prepare, write_prepared
 from pyclone_pgsm.analyses.reading import read_joined
 from pyclone_pgsm.cli import app as cli
-from pyclone_pgsm.errors import InputError, OutputError, PycloneError, UsageError
+from pyclone_pgsm.errors import InputError, PycloneError, UsageError
 from pyclone_pgsm.inputs.mutations import VariantFile
 from pyclone_pgsm.inputs.read_counts.tables import read_tables
 from pyclone_pgsm.inputs.sample_sheet import Patient, SegmentFile, read_sheet
@@ -345,13 +339,6 @@ def test_nothing_has_data(tmp_path: Path) -> None:
     assert str(caught.value).startswith(
         f"{tmp_path / 'S1.vcf'}: none of the 1 mutation has data in any sample"
     )
-
-
-def test_existing_output_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "left_out.tsv").touch()
-    with pytest.raises(OutputError, match="exists already"):
-        check_folder(tmp_path, False)
-    check_folder(tmp_path, True)
 
 
 SUBCLONAL = "chrom\tstart\tend\tmajor_cn\tminor_cn\tcellular_prevalence\n1\t1\t400\t2\t1\t0.6\n1\t401\t3000\t1\t1\t1\n"
