@@ -13,25 +13,17 @@ import numpy as np
 from bokeh.document import Document
 from bokeh.models import (
     BasicTicker,
-    BoxZoomTool,
     ColumnDataSource,
     FixedTicker,
-    Grid,
     HoverTool,
-    LinearAxis,
     MultiLine,
-    PanTool,
-    Plot,
     Range1d,
-    ResetTool,
-    SaveTool,
     Scatter,
     Segment,
     TapTool,
-    Toolbar,
-    WheelZoomTool,
 )
 from bokeh.models.glyphs import Patches
+from bokeh.plotting import figure
 from numpy.typing import NDArray
 
 from pyclone_pgsm.plots import appearance
@@ -55,22 +47,22 @@ FONT = "system-ui, sans-serif"
 
 def _figure(height: int, described: str, across: tuple[float, float], up: tuple[float, float]) -> Any:
     """Make an empty figure for light and dark pages; `across` and `up` are the ends of its axes."""
-    tools: list[Any] = [PanTool(), WheelZoomTool(), BoxZoomTool(), ResetTool(), SaveTool()]
-    made = Plot(
+    made = figure(
         name=f"{described}-figure",
         height=height,
         x_range=Range1d(start=across[0], end=across[1]),
         y_range=Range1d(start=up[0], end=up[1]),
         sizing_mode="stretch_width",
-        toolbar=Toolbar(tools=tools, logo=None),
         toolbar_location="above",
+        tools="pan,wheel_zoom,box_zoom,reset,save",
         background_fill_color=None,
         border_fill_color=None,
         outline_line_color=None,
     )
-    sides: Any = ((0, "below"), (1, "left"))
-    for dimension, side in sides:
-        axis = LinearAxis(
+    made.toolbar.logo = None
+    made.grid.grid_line_color = GRID
+    for axis in made.axis:
+        axis.update(
             axis_line_color=GREY,
             major_tick_line_color=GREY,
             minor_tick_line_color=None,
@@ -80,8 +72,6 @@ def _figure(height: int, described: str, across: tuple[float, float], up: tuple[
             axis_label_text_font=FONT,
             axis_label_text_font_style="normal",
         )
-        made.add_layout(axis, side)
-        made.add_layout(Grid(dimension=dimension, axis=axis, grid_line_color=GRID))
     return made
 
 
