@@ -27,18 +27,7 @@ from scipy.optimize import isotonic_regression
 from scipy.spatial import KDTree
 
 from pyclone_pgsm.files import make_folder, write_file
-from pyclone_pgsm.plots.appearance import (
-    GREYS,
-    MAX_NAMED,
-    OUTLIER,
-    cluster_colours,
-    cluster_label,
-    colour_groups,
-    distinct_names,
-    named_clusters,
-    others_label,
-    outliers_label,
-)
+from pyclone_pgsm.plots import appearance
 
 Legend = tuple[Sequence[Artist], Sequence[str]]
 """Handles and labels."""
@@ -82,7 +71,7 @@ _RC: dict[str, dict[Any, Any]] = {
 
 def point_style(colour: str, diameter: float) -> dict[str, Any]:
     """Return the style of points of a colour: crosses for outliers, discs for others."""
-    cross = colour == OUTLIER
+    cross = colour == appearance.OUTLIER
     return {
         "linestyle": "none",
         "marker": "x" if cross else "o",
@@ -94,14 +83,14 @@ def point_style(colour: str, diameter: float) -> dict[str, Any]:
 
 def cluster_legend(sizes: NDArray[np.int64], outliers: int = 0) -> Legend:
     """Return the legend for the largest clusters, in the order of their ids, the rest, and the outliers."""
-    colours = cluster_colours(sizes)
-    named = named_clusters(sizes, MAX_NAMED)
-    entries = [(colours[k], cluster_label(k, sizes[k])) for k in named]
-    others = others_label(sizes, named)
+    colours = appearance.cluster_colours(sizes)
+    named = appearance.named_clusters(sizes, appearance.MAX_NAMED)
+    entries = [(colours[k], appearance.cluster_label(k, sizes[k])) for k in named]
+    others = appearance.others_label(sizes, named)
     if others is not None:
-        entries.append((GREYS[1], others))
+        entries.append((appearance.GREYS[1], others))
     if outliers:
-        entries.append((OUTLIER, outliers_label(outliers)))
+        entries.append((appearance.OUTLIER, appearance.outliers_label(outliers)))
     handles = [Line2D([], [], **point_style(colour, 5)) for colour, _ in entries]
     return handles, [label for _, label in entries]
 
@@ -128,9 +117,9 @@ def draw_histogram(
 
     `sizes` (K,) are those of all clusters, `labels` those of the values (n,); NaN is left out.
     """
-    groups = colour_groups(sizes, labels)
+    groups, muted = appearance.colour_groups(sizes, labels), (appearance.OUTLIER, *appearance.GREYS)
     base = np.zeros(len(edges) - 1)
-    for colour, members in sorted(groups, key=lambda group: group[0] in (OUTLIER, *GREYS)):
+    for colour, members in sorted(groups, key=lambda group: group[0] in muted):
         top = base + np.histogram(values[members], edges)[0]
         axes.stairs(top, edges, baseline=base, fill=True, color=colour, linewidth=0)
         base = top
@@ -150,7 +139,7 @@ def draw_points(
 
     `sizes` (K,) are those of all clusters, `labels` those of the points (n,).
     """
-    for colour, members in colour_groups(sizes, labels):
+    for colour, members in appearance.colour_groups(sizes, labels):
         axes.plot(
             x[members],
             y[members],
@@ -216,7 +205,7 @@ def short_names(names: Sequence[str], limit: int = 20) -> list[str]:
 
     Characters that the font lacks become boxes, and dollar signs, with which formulas begin, are escaped.
     """
-    return [name.replace("$", r"\$") for name in distinct_names(names, limit, _drawable(names))]
+    return [name.replace("$", r"\$") for name in appearance.distinct_names(names, limit, _drawable(names))]
 
 
 def _drawable(names: Sequence[str]) -> list[str]:
