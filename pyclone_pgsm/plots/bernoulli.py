@@ -6,14 +6,7 @@ from matplotlib.figure import Figure
 from numpy.typing import NDArray
 
 from pyclone_pgsm.plots import appearance, style
-from pyclone_pgsm.plots.heatmaps import (
-    BAR,
-    Frame,
-    Scale,
-    draw_image,
-    draw_scale,
-    draw_strip,
-)
+from pyclone_pgsm.plots.heatmaps import BAR, Frame, draw_image, draw_scale, draw_strip
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 
 HEIGHT = 4.0
@@ -41,12 +34,11 @@ def data_heatmap(values: NDArray[np.float64], summary: MixtureSummary) -> Figure
     order = np.lexsort([-summary.assignment_prob, summary.labels])
     lines, clusters = _lines(values[order], summary.labels[order])
     axes = style.add_axes(figure, frame.left, top, frame.width, HEIGHT)
-    theta = Scale("Blues", 0, 1, "probability of 1")
-    image = draw_image(axes, lines, theta)
-    draw_scale(figure, image, theta.name, frame.left + frame.width, top, 2 * BAR)
+    image = draw_image(axes, lines, "Blues", (0, 1))
+    draw_scale(figure, image, "probability of 1", frame.left + frame.width, top, 2 * BAR)
     draw_strip(frame.strip_axes(figure, top, HEIGHT), clusters, summary.cluster_size)
     _part_clusters(axes, clusters)
-    frame.draw(figure, top + HEIGHT + gap, summary.parameters["theta"], theta)
+    frame.draw(figure, top + HEIGHT + gap, summary.parameters["theta"], "Blues", (0, 1))
     return figure
 
 

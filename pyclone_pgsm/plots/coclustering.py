@@ -10,7 +10,7 @@ from matplotlib.patches import Rectangle
 from numpy.typing import NDArray
 
 from pyclone_pgsm.plots import appearance, style
-from pyclone_pgsm.plots.heatmaps import STRIP, Scale, draw_image, draw_scale, draw_strip
+from pyclone_pgsm.plots.heatmaps import STRIP, draw_image, draw_scale, draw_strip
 from pyclone_pgsm.posterior.mixture import MixtureSummary
 from pyclone_pgsm.posterior.summary import Summary
 
@@ -47,8 +47,7 @@ def coclustering_heatmap(
     top = style.HEADER + 0.1 + STRIP + 0.03
     figure = style.new_figure(left + side + 1.0, top + side + 0.35, "Posterior co-clustering", subtitle)
     axes = style.add_axes(figure, left, top, side, side)
-    scale = Scale("Blues", 0, 1, "posterior probability of sharing a cluster")
-    image = draw_image(axes, matrix, scale, most_sharp=0)
+    image = draw_image(axes, matrix, "Blues", (0, 1), most_sharp=0)
     axes.set_yticks(range(len(written)), written)
     axes.tick_params(axis="y", length=0, pad=13)
 
@@ -62,7 +61,8 @@ def coclustering_heatmap(
         _number_blocks(above, shown, side / n, upright=False)
     else:
         _number_blocks(beside, shown, side / n, upright=True)
-    draw_scale(figure, image, scale.name, left + side, top, max(side / 2, SMALLEST_SIDE))
+    bar, name = max(side / 2, SMALLEST_SIDE), "posterior probability of sharing a cluster"
+    draw_scale(figure, image, name, left + side, top, bar)
     return figure
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
@@ -25,16 +23,6 @@ BAR = 1.2
 """Smallest height of a colour bar in inches."""
 
 
-@dataclass(frozen=True)
-class Scale:
-    """Colour scale of a heat map: the name of a matplotlib colour map, its ends, and the name of the quantity."""
-
-    colours: str
-    low: float
-    high: float
-    name: str
-
-
 def cluster_means(values: NDArray[np.float64], summary: MixtureSummary) -> Figure:
     """Heat map of the clusters' posterior means as deviations from the columns' means, in standard deviations.
 
@@ -46,13 +34,12 @@ def cluster_means(values: NDArray[np.float64], summary: MixtureSummary) -> Figur
     if len(frame.shown) < summary.num_clusters:
         subtitle += f"; the {len(frame.shown)} largest"
     end = max(float(np.quantile(np.abs(means[frame.shown]), 0.99)), 1e-9)
-    scale = Scale("RdBu_r", -end, end, "standard deviations")
     top = style.HEADER + 0.1
     bar = max(BAR, min(frame.height, 2 * BAR))
     total = top + max(frame.height + frame.below, bar + 0.15)
     figure = style.new_figure(frame.total_width, total, "Cluster means", subtitle)
-    image = frame.draw(figure, top, means, scale)
-    draw_scale(figure, image, scale.name, frame.left + frame.width, top, bar)
+    image = frame.draw(figure, top, means, "RdBu_r", (-end, end))
+    draw_scale(figure, image, "standard deviations", frame.left + frame.width, top, bar)
     return figure
 
 
@@ -83,10 +70,15 @@ class Frame:
         """Width of the figure, with the colour bar at the right."""
         return self.left + self.width + 1.0
 
-    def draw(self, figure: Figure, top: float, table: NDArray[np.float64], scale: Scale) -> AxesImage:
-        """Draw the rows of a `table` (K, D) of clusters, with their labels and colours and the columns' names."""
+    def draw(
+        self, figure: Figure, top: float, table: NDArray[np.float64], colours: str, ends: tuple[float, float]
+    ) -> AxesImage:
+        """Draw the rows of a `table` (K, D) of clusters, with their labels and colours and the columns' names.
+
+        `colours` and `ends` are those of :func:`draw_image`.
+        """
         axes = style.add_axes(figure, self.left, top, self.width, self.height)
-        image = draw_image(axes, table[self.shown], scale)
+        image = draw_image(axes, table[self.shown], colours, ends)
         axes.set_yticks(range(len(self.labels)), self.labels)
         axes.tick_params(axis="y", length=0, pad=2 + 72 * (STRIP + 0.05))
         if self.names:
@@ -106,14 +98,18 @@ def draw_scale(figure: Figure, image: AxesImage, name: str, right: float, top: f
 
 
 def draw_image(
-    axes: Axes, table: NDArray[np.floating], scale: Scale, most_sharp: int = MOST_SHARP
+    axes: Axes,
+    table: NDArray[np.floating],
+    colours: str,
+    ends: tuple[float, float],
+    most_sharp: int = MOST_SHARP,
 ) -> AxesImage:
-    """Show a table as an image with a thin border and no ticks."""
+    """Show a table as an image with a thin border and no ticks; `colours` is a colour map, `ends` are its ends."""
     image = axes.imshow(
         table,
-        cmap=scale.colours,
-        vmin=scale.low,
-        vmax=scale.high,
+        cmap=colours,
+        vmin=ends[0],
+        vmax=ends[1],
         aspect="auto",
         interpolation="nearest" if max(table.shape) <= most_sharp else "antialiased",
         interpolation_stage="data",
