@@ -16,7 +16,7 @@ from small_runs import write_tumour
 from test_prepare import SEGMENTS, vcf
 
 import pyclone_pgsm
-from pyclone_pgsm.cli import environment
+from pyclone_pgsm.cli.app import CACHE, THREADS, settle
 from pyclone_pgsm.jit.compiling import cache_directory
 
 PACKAGE = Path(pyclone_pgsm.__file__).parent
@@ -63,7 +63,7 @@ def surroundings(place: Place, **variables: str | None) -> dict[str, str]:
     kept = {
         name: value
         for name, value in os.environ.items()
-        if not name.startswith(("XDG_", "MPL", "NUMBA_", "PYCLONE")) and name not in environment.THREADS
+        if not name.startswith(("XDG_", "MPL", "NUMBA_", "PYCLONE")) and name not in THREADS
     }
     own = {
         "HOME": str(place.home),
@@ -71,7 +71,7 @@ def surroundings(place: Place, **variables: str | None) -> dict[str, str]:
         "TMPDIR": str(place.temporary),
         "PYTHONPATH": str(PACKAGE.parent),
         "PYTHONDONTWRITEBYTECODE": "1",
-        environment.CACHE: str(cache) if cache else None,
+        CACHE: str(cache) if cache else None,
     }
     return kept | {name: value for name, value in (own | variables).items() if value is not None}
 
@@ -154,13 +154,13 @@ def test_a_place_for_everything_that_is_kept(inputs: Path, place: Place, tmp_pat
         "--grid-size",
         11,
     )
-    done = run(place, *arguments, NUMBA_DISABLE_JIT="1", **{environment.CACHE: str(cache)})
+    done = run(place, *arguments, NUMBA_DISABLE_JIT="1", **{CACHE: str(cache)})
     assert done.stderr == ""
     assert [path.name for path in cache.iterdir()] == ["matplotlib"]
     assert list(place.home.iterdir()) == []
 
 
-@pytest.mark.parametrize("variable", [environment.CACHE, "HOME"])
+@pytest.mark.parametrize("variable", [CACHE, "HOME"])
 def test_read_only_everywhere_with_one_line_said(
     inputs: Path, place: Place, tmp_path: Path, variable: str
 ) -> None:
@@ -170,7 +170,7 @@ def test_read_only_everywhere_with_one_line_said(
     )
     installed = everything_in(tmp_path / "installed")
     (tmp_path / "file").touch()
-    variables = {environment.CACHE: None, "PYTHONPATH": str(tmp_path / "installed"), "NUMBA_DISABLE_JIT": "1"}
+    variables = {CACHE: None, "PYTHONPATH": str(tmp_path / "installed"), "NUMBA_DISABLE_JIT": "1"}
     variables[variable] = str(tmp_path / "file" / "folder")
     program = f"import pyclone_pgsm\nassert '{tmp_path}' in pyclone_pgsm.__file__\n{MAIN}"
     arguments = ("--iterations", 4, "--chains", 1, "--grid-size", 11, "--threads", 1)
@@ -187,7 +187,7 @@ def test_read_only_everywhere_with_one_line_said(
 
 def test_libraries_have_one_thread(inputs: Path, place: Place) -> None:
     """Whatever the surroundings say: threads are those of --threads."""
-    more = dict.fromkeys(environment.THREADS, "3")
+    more = dict.fromkeys(THREADS, "3")
     arguments = ("analyze", inputs / "simulated.tsv", "-o", "out", "-q", "--no-plots", *SHORT, "--threads", 2)
     told = json.loads(run(place, *arguments, program=LIBRARIES, **more).stdout)
     assert {each["threads"] for each in told} == {1}
@@ -234,7 +234,7 @@ def test_same_bytes_whatever_the_threads(inputs: Path, place: Place) -> None:
             "--iterations",
             60,
         )
-        variables = dict.fromkeys(environment.THREADS, others)
+        variables = dict.fromkeys(THREADS, others)
         run(place, *arguments, "--threads", threads, "--no-plots", **variables)
     for name in TABLES:
         first = (place.work / "o1" / name).read_bytes()
@@ -244,18 +244,18 @@ def test_same_bytes_whatever_the_threads(inputs: Path, place: Place) -> None:
 
 
 def test_settings_of_the_process(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (*environment.THREADS, "MPLCONFIGDIR"):
+    for name in (*THREADS, "MPLCONFIGDIR"):
         monkeypatch.setenv(name, "4")
         monkeypatch.delenv(name)
-    monkeypatch.delenv(environment.CACHE, raising=False)
-    environment.settle()
-    assert {os.environ[name] for name in environment.THREADS} == {"1"}
+    monkeypatch.delenv(CACHE, raising=False)
+    settle()
+    assert {os.environ[name] for name in THREADS} == {"1"}
     assert "MPLCONFIGDIR" not in os.environ
-    monkeypatch.setenv(environment.CACHE, "there")
-    environment.settle()
+    monkeypatch.setenv(CACHE, "there")
+    settle()
     assert os.environ["MPLCONFIGDIR"] == str(Path("there") / "matplotlib")
     monkeypatch.setenv("MPLCONFIGDIR", "own")
-    environment.settle()
+    settle()
     assert os.environ["MPLCONFIGDIR"] == "own"
 
 
