@@ -59,7 +59,7 @@ def read_truth(path: Path) -> pd.DataFrame:
     if cluster is None:
         message = f"a column {' or '.join(CLUSTER_COLUMNS)} is expected"
         raise cells.problems.give_up(message, cells.header_line)
-    cells.note(cells.is_empty(cluster), cluster, lambda row: "expected the true cluster, -1 for an outlier")
+    cells.note(cells.is_empty(cluster), cluster, "expected the true cluster, -1 for an outlier")
     first = table.groupby("mutation_id")[cluster].transform("first")
     cells.note(
         (table[cluster] != first).to_numpy(),
@@ -68,8 +68,7 @@ def read_truth(path: Path) -> pd.DataFrame:
     )
     if "sample_id" in table:
         repeated = table.duplicated(["mutation_id", "sample_id"]).to_numpy()
-        message = "a second row for this mutation in this sample; keep one"
-        cells.note(repeated, "mutation_id", lambda row: message)
+        cells.note(repeated, "mutation_id", "a second row for this mutation in this sample; keep one")
     raise_any(cells.problems)
     renamed = table.rename(columns={cluster: "cluster"} | ({prevalence: "ccf"} if prevalence else {}))
     return renamed[[name for name in ("mutation_id", "sample_id", "cluster", "ccf") if name in renamed]]
@@ -78,9 +77,7 @@ def read_truth(path: Path) -> pd.DataFrame:
 def read_found(path: Path) -> pd.DataFrame:
     """Read a table like mutations.tsv, of this program or of PyClone-VI."""
     cells, table = _read(path, FOUND_COLUMNS)
-    cells.note(
-        cells.is_empty("cluster_id"), "cluster_id", lambda row: "expected a cluster, -1 for an outlier"
-    )
+    cells.note(cells.is_empty("cluster_id"), "cluster_id", "expected a cluster, -1 for an outlier")
     raise_any(cells.problems)
     return table
 
