@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import h5py
 import numpy as np
+from numpy.typing import NDArray
 
 from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.likelihoods.inferred import names_to_infer
@@ -57,16 +58,10 @@ class MatrixData:
         options = self.options if likelihood is None else self.options.renamed(likelihood)
         return options.make_model(self.matrix)
 
-    def has_same_values(self, other: object) -> bool:
-        """Whether names and numbers are equal to those of another matrix."""
-        if not isinstance(other, MatrixData):
-            return False
-        mine, its = self.matrix, other.matrix
-        return (
-            mine.row_names == its.row_names
-            and mine.column_names == its.column_names
-            and np.array_equal(mine.values, its.values)
-        )
+    @property
+    def compared(self) -> tuple[list[list[str]], list[NDArray[Any]]]:
+        """Names and numbers, in which the data of merged traces must agree."""
+        return [self.matrix.row_names, self.matrix.column_names], [self.matrix.values]
 
     def allowed_values(self, hyperparameter: str) -> Values:
         """Return the allowed values of a hyperparameter."""

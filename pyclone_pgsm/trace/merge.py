@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import h5py
+import numpy as np
 
 from pyclone_pgsm.errors import TraceError
 from pyclone_pgsm.files import replacing
@@ -95,7 +96,9 @@ def _must_agree(options: RunOptions) -> dict[str, Any]:
 
 
 def _check_same(first: Trace, trace: Trace) -> None:
-    if not first.data.has_same_values(trace.data):
+    (names, arrays), (other_names, others) = first.data.compared, trace.data.compared
+    are_equal = (np.array_equal(*pair, equal_nan=True) for pair in zip(arrays, others))
+    if names != other_names or not all(are_equal):
         raise TraceError(f"{trace.path}: its data differ from those of {first.path}")
     mine, its = _must_agree(first.options), _must_agree(trace.options)
     for name in mine | its:

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 
 import h5py
 import numpy as np
+from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs import values as columns
@@ -86,18 +87,11 @@ class TumourData:
         """Make the model of the mutations; `likelihood` is ignored, as there is only one."""
         return self.options.make_model(self.observations)
 
-    def has_same_values(self, other: object) -> bool:
-        """Whether names and reads are equal to those of another tumour."""
-        if not isinstance(other, TumourData):
-            return False
-        mine, its = self.observations, other.observations
-        return (
-            mine.mutation_ids == its.mutation_ids
-            and mine.sample_ids == its.sample_ids
-            and all(
-                np.array_equal(getattr(mine, name), getattr(its, name), equal_nan=True) for name in MATRICES
-            )
-        )
+    @property
+    def compared(self) -> tuple[list[list[str]], list[NDArray[Any]]]:
+        """Names and reads, in which the data of merged traces must agree."""
+        data = self.observations
+        return [data.mutation_ids, data.sample_ids], [getattr(data, name) for name in MATRICES]
 
     def allowed_values(self, hyperparameter: str) -> Values:
         """Return the allowed values of a hyperparameter."""

@@ -21,8 +21,6 @@ from pyclone_pgsm.tumour.options import TumourOptions
 PACKAGE = Path(pyclone_pgsm.__file__).parent
 KINDS = ("Observations", "DataMatrix", "TumourData", "MatrixData", "Summary", "MixtureSummary")
 OWN = {
-    "trace/tumour.py": "whether other data are a tumour's, too",
-    "trace/matrix.py": "whether other data are a matrix, too",
     "trace/reader.py": "Trace.data_of, the one place that refuses data of another kind than is asked for",
     "results.py": "exports are of tumours only",
 }
