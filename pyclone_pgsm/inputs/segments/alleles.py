@@ -26,23 +26,23 @@ REAL = ["real_major", "real_minor"]
 
 
 def one_state(
-    major: NDArray[np.int64],
-    minor: NDArray[np.int64],
+    copies: NDArray[np.int64],
     fraction: NDArray[np.float64] | None = None,
     real: NDArray[np.float64] | None = None,
 ) -> pd.DataFrame:
     """Return the `STATES` of `Segments.table`, ``of_all_cells``, ``rounding`` and `REAL` for rows with one state each.
 
-    ``real`` (R, 2) are the copy numbers before rounding. A share is of the tumour cells, and NaN means all of them.
+    ``copies`` (R, 2) are major and minor, and ``real`` (R, 2) the same before rounding. A share is of the tumour cells,
+    and NaN means all of them.
     """
     if real is None:
-        real = np.full((len(major), 2), np.nan)
-    off = np.abs(real - np.stack([major, minor], axis=1))
+        real = np.full(copies.shape, np.nan)
+    off = np.abs(real - copies)
     return pd.DataFrame(
         {
-            "major_cn": major,
-            "minor_cn": minor,
-            "fraction": np.ones(len(major))
+            "major_cn": copies[:, 0],
+            "minor_cn": copies[:, 1],
+            "fraction": np.ones(len(copies))
             if fraction is None
             else np.where(np.isnan(fraction), 1.0, fraction),
             "subclonal_major_cn": UNKNOWN,
@@ -77,7 +77,7 @@ def of_states(states: NDArray[np.int64], shares: NDArray[np.float64]) -> pd.Data
     has_second = second_fraction > 0
     second_state = np.where(has_second[:, None], states[rows, second], UNKNOWN)
     num_states = np.maximum((shares > 0).sum(axis=1), 1)
-    return one_state(states[rows, first, 0], states[rows, first, 1], fraction).assign(
+    return one_state(states[rows, first], fraction).assign(
         subclonal_major_cn=second_state[:, 0],
         subclonal_minor_cn=second_state[:, 1],
         subclonal_fraction=np.where(has_second, second_fraction, np.nan),
@@ -86,11 +86,10 @@ def of_states(states: NDArray[np.int64], shares: NDArray[np.float64]) -> pd.Data
     )
 
 
-def ordered(first: NDArray[np.int64], second: NDArray[np.int64]) -> tuple[NDArray, NDArray]:
-    """Return two alleles as (major, minor); both are unknown if one is."""
-    known = (first != UNKNOWN) & (second != UNKNOWN)
-    major = np.where(known, np.maximum(first, second), UNKNOWN)
-    return major, np.where(known, np.minimum(first, second), UNKNOWN)
+def ordered(first: NDArray[np.int64], second: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return (R, 2) major and minor copies of two alleles; both are unknown if one is."""
+    copies = np.stack([np.maximum(first, second), np.minimum(first, second)], axis=1)
+    return np.where(copies[:, 1:] == UNKNOWN, UNKNOWN, copies)
 
 
 def of_pair(cells: SegmentCells, *, of_all_cells: bool = False) -> pd.DataFrame:
@@ -98,30 +97,25 @@ def of_pair(cells: SegmentCells, *, of_all_cells: bool = False) -> pd.DataFrame:
 
     With ``of_all_cells``, shares include the normal cells of the sample.
     """
-    first, second, total = (cells.copies(part) for part in ("major", "minor", "total"))
-    known = (first != UNKNOWN) & (second != UNKNOWN) & (total != UNKNOWN)
-    _note_other_totals(cells, known & (first + second != total))
-    return one_state(*with_totals(first, second, total), cells.share("fraction")).assign(
-        of_all_cells=of_all_cells
-    )
+    copies, total = ordered(cells.copies("major"), cells.copies("minor")), cells.copies("total")
+    known = (copies[:, 1] != UNKNOWN) & (total != UNKNOWN)
+    _note_other_totals(cells, known & (copies.sum(axis=1) != total))
+    return one_state(with_totals(copies, total), cells.share("fraction")).assign(of_all_cells=of_all_cells)
 
 
 def of_titan(cells: SegmentCells) -> pd.DataFrame:
     """Read TitanCNA, whose total goes first where it is not the sum of the alleles: then the minor copies are kept."""
     total = cells.copies("total")
-    major, minor = with_totals(cells.copies("major"), cells.copies("minor"), total)
+    major, minor = with_totals(ordered(cells.copies("major"), cells.copies("minor")), total).T
     differs = (minor != UNKNOWN) & (total != UNKNOWN) & (major + minor != total)
     minor = np.where(differs, np.minimum(minor, total // 2), minor)
     major = np.where(differs, total - minor, major)
     for row in np.flatnonzero(differs).tolist():
-        said = f"{cells.said('total', row)} of the segment is not the sum of {cells.said('major', row)} and"
-        cells.changes.append(
-            (
-                row,
-                f"{said} {cells.said('minor', row)}; the alleles are taken as {major[row]} and {minor[row]}",
-            )
-        )
-    return one_state(major, minor, cells.share("fraction"))
+        total_said, *said = (cells.said(part, row) for part in ("total", "major", "minor"))
+        taken = f"the alleles are taken as {major[row]} and {minor[row]}"
+        text = f"{total_said} of the segment is not the sum of {' and '.join(said)}; {taken}"
+        cells.changes.append((row, text))
+    return one_state(np.stack([major, minor], axis=1), cells.share("fraction"))
 
 
 def _note_other_totals(cells: SegmentCells, differ: NDArray[np.bool_]) -> None:
@@ -135,14 +129,10 @@ def _note_other_totals(cells: SegmentCells, differ: NDArray[np.bool_]) -> None:
     )
 
 
-def with_totals(
-    first: NDArray[np.int64], second: NDArray[np.int64], total: NDArray[np.int64]
-) -> tuple[NDArray, NDArray]:
-    """Return two alleles as (major, minor); if unknown, as (total, unknown). Totals of 0 and 1 determine both."""
-    major, minor = ordered(first, second)
-    taken = np.where(minor == UNKNOWN, total, major)
-    certain = (minor == UNKNOWN) & (total >= 0) & (total <= 1)
-    return taken, np.where(certain, 0, minor)
+def with_totals(copies: NDArray[np.int64], total: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Return (R, 2) copies with the total in place of unknown ones. Totals of 0 and 1 determine both alleles."""
+    of_total = np.stack([total, np.where((total >= 0) & (total <= 1), 0, UNKNOWN)], axis=1)
+    return np.where(copies[:, 1:] == UNKNOWN, of_total, copies)
 
 
 def of_total_and_minor(cells: SegmentCells) -> pd.DataFrame:
@@ -156,7 +146,7 @@ def of_total_and_minor(cells: SegmentCells) -> pd.DataFrame:
         lambda row: f"larger than the total copy number, {total[row]}; expected at most that",
     )
     rest = np.where(known & ~too_large, total - minor, UNKNOWN)
-    return one_state(*with_totals(rest, minor, total))
+    return one_state(with_totals(ordered(rest, minor), total))
 
 
 def of_facets(cells: SegmentCells) -> pd.DataFrame:
@@ -205,8 +195,7 @@ def of_real_pair(cells: SegmentCells, *, is_ordered: bool = False) -> pd.DataFra
     total = cells.real_copies("total")
     _note_other_totals(cells, np.abs(first + second - total) > _MOST_ROUNDED)
     real, whole = rounded(first, second)
-    major, minor = with_totals(whole[:, 0], whole[:, 1], nearest(total))
-    return one_state(major, minor, cells.share("fraction"), real)
+    return one_state(with_totals(whole, nearest(total)), cells.share("fraction"), real)
 
 
 def of_total_and_frequency(cells: SegmentCells) -> pd.DataFrame:
@@ -233,15 +222,15 @@ def of_purecn(cells: SegmentCells) -> pd.DataFrame:
 def _of_real_total(total: NDArray[np.float64], minor_copies: NDArray[np.float64]) -> pd.DataFrame:
     """Return the alleles of rows with a real total and real minor copies, which are NaN if only the total is known."""
     real, whole = rounded(total - minor_copies, minor_copies)
-    major, minor = with_totals(whole[:, 0], whole[:, 1], nearest(total))
-    only_total = np.stack([total, np.where(minor == 0, 0.0, np.nan)], axis=1)
-    return one_state(major, minor, real=np.where(np.isnan(real), only_total, real))
+    copies = with_totals(whole, nearest(total))
+    only_total = np.stack([total, np.where(copies[:, 1] == 0, 0.0, np.nan)], axis=1)
+    return one_state(copies, real=np.where(np.isnan(real), only_total, real))
 
 
 def of_battenberg(cells: SegmentCells) -> pd.DataFrame:
     """Read Battenberg's solution A: one state, or two whose shares make up all tumour cells."""
-    first = np.stack(ordered(cells.copies("major"), cells.copies("minor")), axis=1)
-    second = np.stack(ordered(cells.copies("second_major"), cells.copies("second_minor")), axis=1)
+    first = ordered(cells.copies("major"), cells.copies("minor"))
+    second = ordered(cells.copies("second_major"), cells.copies("second_minor"))
     share, second_share = cells.share("fraction"), cells.share("second_fraction")
     has_two = (second[:, 1] != UNKNOWN) & ~(second_share == 0)
     lacks_share = has_two & (np.isnan(share) | np.isnan(second_share) | (share + second_share == 0))
@@ -252,10 +241,8 @@ def of_battenberg(cells: SegmentCells) -> pd.DataFrame:
 
 def of_two_states(cells: SegmentCells) -> pd.DataFrame:
     """Read columns named as in the joined table: a second state, where there is one, and its share of tumour cells."""
-    first, second = (
-        np.stack(ordered(cells.copies(f"{which}major"), cells.copies(f"{which}minor")), axis=1)
-        for which in ("", "second_")
-    )
+    first = ordered(cells.copies("major"), cells.copies("minor"))
+    second = ordered(cells.copies("second_major"), cells.copies("second_minor"))
     share = cells.share("second_fraction")
     has_two = second[:, 1] != UNKNOWN
     cells.note(has_two & np.isnan(share), "second_fraction", "no value; expected a share of cells: 0 to 1")
@@ -290,7 +277,7 @@ def of_hatchet(cells: SegmentCells) -> pd.DataFrame:
     )
     _note_other_purity(cells, normal)
     pairs = [cells.numbers(f"cn_{clone}", pair_of_copies, np.int64, shape=(2,)) for clone in clones]
-    states = np.stack([np.stack(ordered(pair[:, 0], pair[:, 1]), axis=1) for pair in pairs], axis=1)
+    states = np.stack([ordered(*pair.T) for pair in pairs], axis=1)
     # of a sample without tumour cells, which HATCHet lists beside others, no copies are known
     states[normal == 1], of_all[normal == 1] = UNKNOWN, 1.0
     return of_states(states, _of_tumour(of_all))
