@@ -13,14 +13,13 @@ from typing import Any, NamedTuple
 
 import pandas as pd
 
-from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.columns import Style, read_columns
 from pyclone_pgsm.inputs.genome import SEXES, Sex
 from pyclone_pgsm.inputs.mutations import VariantFile
 from pyclone_pgsm.inputs.problems import FileProblems, raise_any
 from pyclone_pgsm.inputs.read_counts.layout import MEANS
 from pyclone_pgsm.inputs.table import columns_by_part, letters
-from pyclone_pgsm.inputs.tumour_content import Content, check_uncertain, parse_content
+from pyclone_pgsm.inputs.tumour_content import Content, parse_content
 from pyclone_pgsm.inputs.values import TUMOUR_CONTENT, Name
 
 REQUIRED = ("sample_id", "mutations", "segments")
@@ -164,11 +163,8 @@ def _content(text: str) -> Content:
         raise ValueError("expected a number with a decimal point, like 0.8, or 0.8±0.05") from None
     if isinstance(content, float):
         TUMOUR_CONTENT.check(content)
-        return content
-    try:
-        check_uncertain(content)
-    except UsageError as fault:
-        raise ValueError(str(fault).removeprefix(f"`tumour_content` {text!r}: ")) from None
+    else:
+        content.check()
     return content
 
 

@@ -26,6 +26,19 @@ class Uncertain(NamedTuple):
     mean: float
     sd: float
 
+    def check(self) -> None:
+        """Raise ValueError if it is not a valid distribution."""
+        try:
+            TUMOUR_CONTENT.check(self.mean)
+        except ValueError as fault:
+            raise ValueError(f"the mean is {fault}") from None
+        if not 0.0 < self.sd <= LARGEST_SD:
+            raise ValueError(f"the standard deviation must be above 0 and at most {LARGEST_SD}")
+        if self.sd < LEAST_SD:
+            raise ValueError(
+                f"the standard deviation must be at least {LEAST_SD:g}: give the number alone if it is certain"
+            )
+
     def grid(self) -> tuple[tuple[float, ...], tuple[float, ...]]:
         """Return increasing values, one of which is the mean, and their weights."""
         values = [self.mean + z * self.sd for z in _Z]
@@ -75,17 +88,10 @@ def check_uncertain(option: ContentOption) -> None:
             continue
         for number in content:
             check_number("tumour_content", number)
-        text = f"`tumour_content` {content.mean:g}±{content.sd:g}"
         try:
-            TUMOUR_CONTENT.check(content.mean)
+            content.check()
         except ValueError as fault:
-            raise UsageError(f"{text}: the mean is {fault}") from None
-        if not 0.0 < content.sd <= LARGEST_SD:
-            raise UsageError(f"{text}: the standard deviation must be above 0 and at most {LARGEST_SD}")
-        if content.sd < LEAST_SD:
-            raise UsageError(
-                f"{text}: the standard deviation must be at least {LEAST_SD:g}: give the number alone if it is certain"
-            )
+            raise UsageError(f"`tumour_content` {content.mean:g}±{content.sd:g}: {fault}") from None
 
 
 def _number(text: str) -> float:

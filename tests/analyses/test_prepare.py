@@ -566,7 +566,7 @@ def test_sheet(tmp_path: Path) -> None:
         ),
         (
             "P,R1,a.vcf,s.tsv,0.5±2,",
-            "row 2, column tumour_content: '0.5±2': `tumour_content` 0.5±2: the standard",
+            "row 2, column tumour_content: '0.5±2': the standard deviation must be above 0 and at most 0.5",
         ),
         ("P,R1,a.vcf,s.tsv,,both", "row 2, column sex: 'both': expected male or female"),
         (
