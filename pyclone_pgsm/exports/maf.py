@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from pyclone_pgsm.exports.answer import Answer, ExportOptions, note_copy_numbers, note_missing
+from pyclone_pgsm.exports.answer import Answer, ExportOptions, note_copy_numbers, note_exceptions
 from pyclone_pgsm.exports.source import Mutations, given_source, samples_of
 from pyclone_pgsm.files import write_file
 from pyclone_pgsm.inputs.problems import FileProblems, count, raise_any
@@ -26,6 +26,8 @@ ASCN = (
 NEEDED = ("chromosome", "start_position", "reference_allele", "tumor_seq_allele2", "tumor_sample_barcode")
 OTHER_ALLELE = "tumor_seq_allele1"
 UNKNOWN = "NA"
+OWN_READS = "the prevalence by their own reads, as if they were mutations"
+"""How outliers are represented."""
 
 
 def _read(path: Path) -> tuple[list[str], list[str], list[list[str]]]:
@@ -101,7 +103,8 @@ def write_maf(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
             yield f"{values[t, d]:.6g}"
         yield str(summary.labels[t])
 
-    return _annotate(answer, out, options, "maf", COLUMNS, cells)
+    notes = _annotate(answer, out, options, "maf", COLUMNS, cells)
+    return [*notes, *note_exceptions(answer, "the model's prevalence", OWN_READS)]
 
 
 def copy_number_calls(total: NDArray[np.float64], normal_cn: NDArray[np.int64]) -> NDArray[np.float64]:
@@ -149,6 +152,8 @@ def write_cbioportal(answer: Answer, out: Path, options: ExportOptions) -> list[
         notes.append(f"minor copies are {UNKNOWN}: the genotype prior total leaves alleles unknown")
     return [
         *notes,
-        *note_missing(answer, f"copies {UNKNOWN}, and the model's prevalence"),
+        *note_exceptions(
+            answer, f"copies {UNKNOWN}, and the model's prevalence", f"INDETERMINATE, and {OWN_READS}"
+        ),
         "lower ends of intervals and clusters have no place among the ASCN columns (export format maf)",
     ]

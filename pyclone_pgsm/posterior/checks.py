@@ -102,8 +102,10 @@ def _ends(draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Uncer
             if "smallest" in found:
                 yield (
                     f"the precision{of_sample} is at the smallest value of its grid, {found['smallest']}: the reads "
-                    "vary more than clusters can explain. Look for wrong copy numbers and for artefacts "
-                    "(`outlier_prob` 0.05), and compare with the result of a fixed precision (`precision` 200)"
+                    "vary more than clusters can explain, and clusters may have been joined. Look for wrong copy "
+                    "numbers, for a tumour content that is too low (with a standard deviation, as in "
+                    "`tumour_content` 0.6±0.05, it is inferred) and for artefacts (`outlier_prob` 0.05), and compare "
+                    "with the result of a fixed precision (`precision` 200)"
                 )
         elif kind == "error_rate":
             for end, value in crowded_ends(values, ERROR_RATE, SHARE_AT_END[kind]).items():

@@ -43,7 +43,8 @@ class Summary:
     outlier_prob : (T,) float64 or None
         Posterior probability that a mutation is an outlier; None if the model has no outliers.
     prob_present, prob_clonal : (T, D) float64
-        Posterior probability that the mutation's prevalence is above the threshold of presence, and of clonality.
+        Posterior probability that the mutation's prevalence is above the threshold of presence, and of clonality; NaN
+        for an outlier.
     cluster_prob_present, cluster_prob_clonal : (K, D) float64
         The same for each cluster.
     peaks, cluster_peaks : (T, D), (K, D) int64

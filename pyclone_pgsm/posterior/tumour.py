@@ -37,6 +37,8 @@ def summarise_tumour(
     labels[in_cluster] = renumbered(labels[in_cluster], np.round(clusters.mean.mean(axis=1), 9))
     clusters, density = cluster_prevalences(blocks, partitions, labels, grid_size, thresholds)
     mutations = mutation_prevalences(blocks, partitions, grid_size, thresholds)
+    mutations.prob_present[~in_cluster] = np.nan
+    mutations.prob_clonal[~in_cluster] = np.nan
     grid = prevalence_grid(grid_size)
     matches = match_clusters(draws.partitions, labels)
     at_medians = model.observations(medians(gather_values(trace, draws.rows, names)))

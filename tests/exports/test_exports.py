@@ -518,7 +518,8 @@ def test_maf(result: Result, tmp_path: Path) -> None:
 
 
 def test_cbioportal(result: Result, tmp_path: Path) -> None:
-    result.export("cbioportal", tmp_path / "out.maf", source=maf(result, tmp_path / "in.maf"))
+    notes = result.export("cbioportal", tmp_path / "out.maf", source=maf(result, tmp_path / "in.maf"))
+    assert says(notes, "(cluster -1): INDETERMINATE")
     table = read(tmp_path / "out.maf", comment="#", dtype=str, keep_default_na=False)
     columns = [name for name in table if name.startswith("ASCN.")]
     assert sorted(name.removeprefix("ASCN.") for name in columns) == [
@@ -535,6 +536,8 @@ def test_cbioportal(result: Result, tmp_path: Path) -> None:
     assert len(known) == 80
     assert set(known["ASCN.CLONAL"]) <= {"CLONAL", "SUBCLONAL", "INDETERMINATE"}
     assert len(set(known["ASCN.CLONAL"])) > 1
+    states = known["ASCN.CLONAL"].to_numpy().reshape(40, 2)
+    assert (states[result.summary.labels < 0] == "INDETERMINATE").all()
     total, minor = (
         known[f"ASCN.{name}_COPY_NUMBER"].replace("NA", "0").astype(int) for name in ("TOTAL", "MINOR")
     )

@@ -63,6 +63,20 @@ def test_swapped_reads() -> None:
     )
 
 
+@pytest.mark.parametrize("content", [0.58, 0.7, 0.8])
+def test_a_content_that_is_too_low(content: float) -> None:
+    """The mutations are in all tumour cells, 0.7 of the sample, and in 45 % of them."""
+    rng = np.random.default_rng(3)
+    share = np.repeat([0.35, 0.35 * 0.45], [154, 96])
+    alt = rng.binomial(100, rng.beta(share * 200, (1 - share) * 200))
+    found = suspicions(observed(alt[:, None], content=content))
+    assert len(found) == (content == 0.58)
+    if found:
+        assert found[0].startswith("is the tumour content of 'S0', 0.58, too low? 43 of its 250 mutations")
+        assert "`tumour_content` S0=0.58±0.058" in found[0]
+    assert suspicions(observed(alt[:40, None], content=content)) == []
+
+
 def test_high_frequencies_that_copy_numbers_allow() -> None:
     lost = observed(np.full((20, 2), 97), major=2)
     assert suspicions(lost) == []
