@@ -21,6 +21,11 @@ SHARE_AT_END = {"precision": 0.2, "error_rate": 0.3, "tumour_content": 0.2}
 """Least share of a hyperparameter's draws at an end of its grid of values that causes a warning. It is larger for error
 rates: few reads often favour all small ones, which does no harm."""
 
+LIKE_VARIANTS = 0.25
+"""An error rate hides variant reads if it may be larger than this share of a cluster's variant allele frequency. It is
+at most 0.2 in real tumours and simulated ones whose prevalences come out right, and 0.36 to 1.4 in three simulated
+samples of little tumour content whose prevalences came out too low."""
+
 
 def doubts_of_tumour(
     summary: Summary, draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Uncertain]
@@ -29,7 +34,12 @@ def doubts_of_tumour(
 
     `draws` maps each inferred hyperparameter to its draws, `contents` each sample to its tumour content if inferred.
     """
-    return [*_misfits(summary), *_absent_clusters(summary), *_ends(draws, contents)]
+    return [
+        *_misfits(summary),
+        *_absent_clusters(summary),
+        *_ends(draws, contents),
+        *_hidden_by_errors(summary, draws),
+    ]
 
 
 def misfits(fit: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -126,6 +136,26 @@ def _ends(draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Uncer
                         f"contradict {content.mean:g}±{content.sd:g}; check it, or give a larger standard deviation "
                         "with `tumour_content`"
                     )
+
+
+def _hidden_by_errors(summary: Summary, draws: Mapping[str, NDArray[np.float64]]) -> Iterator[str]:
+    """Warn if the inferred error rate may be nearly the frequency of variant reads of a cluster that is present."""
+    if "error_rate" not in draws:
+        return
+    highest = float(np.quantile(draws["error_rate"], 0.975))
+    in_cluster = summary.labels[:, None] == np.arange(summary.num_clusters)
+    counted = np.where(np.isnan(summary.vaf), 0.0, 1.0)
+    number = in_cluster.T.astype(float) @ counted
+    frequency = in_cluster.T.astype(float) @ np.nan_to_num(summary.vaf) / np.maximum(number, 1.0)
+    frequency[(number == 0.0) | (summary.cluster_prob_present < SURE)] = np.inf
+    cluster, sample = np.unravel_index(frequency.argmin(), frequency.shape)
+    if highest > LIKE_VARIANTS * frequency[cluster, sample]:
+        yield (
+            f"errors are hardly told from the variant reads of cluster {cluster} in sample "
+            f"{summary.sample_ids[sample]}: the error rate may be {highest:.2g}, and the cluster's variant allele "
+            f"frequency is {frequency[cluster, sample]:.2g} on average; prevalences may be too low. Set the error rate "
+            "with `error_rate` if you know it"
+        )
 
 
 def crowded_ends(draws: NDArray[np.float64], choice: Choice, least: float) -> dict[str, str]:

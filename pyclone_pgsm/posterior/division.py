@@ -2,9 +2,10 @@
 
 The variation of information joins two clusters if the place of too many of their mutations is uncertain, even where it
 is certain that there are two. Here such a cluster is divided, if its halves have different prevalences in nearly all
-draws. The halves are those of the two-cluster partition with the largest adjusted Rand index ("mpear"); each half has
-in each draw the prevalences of the block that contains most of it. Where draws break a cluster into pieces at different
-places, most of both halves is in one block; and pieces of nearly the same prevalence do not count as two clusters.
+draws; if they have in many, a warning says so. The halves are those of the two-cluster partition with the largest
+adjusted Rand index ("mpear"); each half has in each draw the prevalences of the block that contains most of it. Where
+draws break a cluster into pieces at different places, most of both halves is in one block; and pieces of nearly the
+same prevalence do not count as two clusters.
 """
 
 from typing import Any
@@ -20,8 +21,10 @@ from pyclone_pgsm.trace.tumour import TumourData
 DIVISION_DRAWS = 60
 LEAST_DIFFERENCE = 0.1
 """Least difference of the prevalences of two clusters, in the sample where it is largest."""
-NEARLY_ALL = 0.95
-"""Share of the draws in which the halves must be apart."""
+NEARLY_ALL, MANY = 0.95, 0.5
+"""Shares of the draws in which the halves must be apart: for a division, and for a warning."""
+LEAST_HALF = 3
+"""Least number of mutations of a half that a warning mentions: `cluster_assignment_prob` tells of single mutations."""
 
 
 def divide_clusters(draws: Draws, labels: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
@@ -29,33 +32,64 @@ def divide_clusters(draws: Draws, labels: NDArray[np.int64], rng: np.random.Gene
 
     `labels` (T,) are clusters 0..K-1, -1 for outliers. New clusters have the next numbers.
     """
-    trace = draws.trace
-    partitions, blocks = read_blocks(trace, thin(draws.rows, DIVISION_DRAWS))
-    means = np.split(
-        block_means(blocks, trace.data_of(TumourData).options.grid_size), blocks.first_block[1:-1]
-    )
+    partitions, means = _read(draws)
     labels = labels.copy()
     waiting = list(range(int(labels.max()) + 1))
     while waiting:
         cluster = waiting.pop()
         members = np.flatnonzero(labels == cluster)
-        if len(members) == 1:
-            continue
-        halves = consensus(partitions[:, members], "mpear", rng=rng, max_clusters=2, runs=2)
-        if halves.any() and are_apart(partitions[:, members], means, halves):
+        halves = _halves(partitions[:, members], rng)
+        if np.mean(differences(partitions[:, members], means, halves) >= LEAST_DIFFERENCE) >= NEARLY_ALL:
             waiting += [cluster, int(labels.max()) + 1]
             labels[members[halves == 1]] = waiting[-1]
     return labels
 
 
-def are_apart(partitions: NDArray[Any], means: list[NDArray[np.float64]], halves: NDArray[np.int64]) -> bool:
-    """Whether nearly all draws place two halves of a cluster in blocks of different prevalences.
+def often_divided(draws: Draws, labels: NDArray[np.int64], rng: np.random.Generator) -> list[str]:
+    """Return a warning for each cluster, with its number in `labels` (T,), that many draws hold apart, but not all."""
+    partitions, means = _read(draws)
+    warnings = []
+    for cluster in range(int(labels.max()) + 1):
+        members = labels == cluster
+        halves = _halves(partitions[:, members], rng)
+        apart = differences(partitions[:, members], means, halves)
+        apart, num_draws = apart[apart >= LEAST_DIFFERENCE], len(apart)
+        sizes = np.bincount(halves, minlength=2)
+        if len(apart) >= MANY * num_draws and sizes.min() >= LEAST_HALF:
+            warnings.append(
+                f"in {100 * len(apart) / num_draws:.0f} % of the draws cluster {cluster} is two clusters, of about "
+                f"{sizes.max()} and {sizes.min()} mutations, whose prevalences differ by {np.median(apart):.2f}: "
+                "`cluster_assignment_prob` does not show it; compare `consensus` mpear"
+            )
+    return warnings
+
+
+def _read(draws: Draws) -> tuple[NDArray[Any], list[NDArray[np.float64]]]:
+    """Return (M, T) the blocks in some of the draws, and (K, D) the means of their prevalences in each."""
+    trace = draws.trace
+    partitions, blocks = read_blocks(trace, thin(draws.rows, DIVISION_DRAWS))
+    means = block_means(blocks, trace.data_of(TumourData).options.grid_size)
+    return partitions, np.split(means, blocks.first_block[1:-1])
+
+
+def _halves(partitions: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return (n,) the half, 0 or 1, of each of the members whose blocks are `partitions` (M, n); 0 for a single one."""
+    if partitions.shape[1] == 1:
+        return np.zeros(1, np.int64)
+    return consensus(partitions, "mpear", rng=rng, max_clusters=2, runs=2)
+
+
+def differences(
+    partitions: NDArray[Any], means: list[NDArray[np.float64]], halves: NDArray[np.int64]
+) -> NDArray[np.float64]:
+    """Return (M,) how much the prevalences of two halves of a cluster differ in each draw, in the sample with most.
 
     The blocks in M draws of the n members are `partitions` (M, n), and `means` (K, D) for each draw are the posterior
-    mean prevalences of its blocks. `halves` (n,) are 0 and 1, both present.
+    mean prevalences of its blocks; a half has those of the block of most of it. `halves` (n,) are 0 and 1.
     """
-    apart = 0
-    for partition, mean in zip(partitions, means):
-        first, second = (int(np.bincount(partition[halves == half]).argmax()) for half in (0, 1))
-        apart += np.abs(mean[first] - mean[second]).max() >= LEAST_DIFFERENCE
-    return bool(apart >= NEARLY_ALL * len(partitions))
+    found = np.zeros(len(partitions))
+    for m, (partition, mean) in enumerate(zip(partitions, means)):
+        if halves.any():
+            first, second = (int(np.bincount(partition[halves == half]).argmax()) for half in (0, 1))
+            found[m] = np.abs(mean[first] - mean[second]).max()
+    return found

@@ -13,7 +13,7 @@ from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.posterior.consensus import CRITERIA, coclustering, consensus
 from pyclone_pgsm.posterior.convergence import Diagnostic, diagnose, verdict_line, verdict_of
-from pyclone_pgsm.posterior.division import divide_clusters
+from pyclone_pgsm.posterior.division import divide_clusters, often_divided
 from pyclone_pgsm.posterior.expected_loss import expected_loss
 from pyclone_pgsm.posterior.matching import join_singletons
 from pyclone_pgsm.posterior.matrix import summarise_matrix
@@ -52,16 +52,18 @@ class Summariser(NamedTuple):
 
     `summarise` returns the summary, and warnings specific to this kind of data, from the draws, the consensus labels
     (T,) (clusters 0..K-1 in any order, -1 for outliers), and the thresholds of presence and clonality. `divide`, if
-    any, divides clusters by "vi" that the draws hold apart.
+    any, divides clusters by "vi" that the draws hold apart, and `often_divided` warns of the summary's clusters that
+    many draws hold apart.
     """
 
     observation: str
     summarise: Callable[[Draws, NDArray[np.int64], Thresholds], tuple[Any, list[str]]]
     divide: Callable[[Draws, NDArray[np.int64], np.random.Generator], NDArray[np.int64]] | None = None
+    often_divided: Callable[[Draws, NDArray[np.int64], np.random.Generator], list[str]] | None = None
 
 
 SUMMARISERS = {
-    "tumour": Summariser("mutation", summarise_tumour, divide_clusters),
+    "tumour": Summariser("mutation", summarise_tumour, divide_clusters, often_divided),
     "matrix": Summariser("row", summarise_matrix),
 }
 """By kind of data."""
@@ -209,6 +211,7 @@ def _summarise(trace: Trace, criterion: str, burn_in: int | None, thresholds: Th
         *([weights_said] if weights_said else []),
         *_disagreement(draws, criterion, summary.labels, rng),
         *_undecided(summary.labels, summary.assignment_prob, summariser.observation),
+        *(summariser.often_divided(draws, summary.labels, rng) if summariser.often_divided else []),
         *doubts,
     ]
     together = coclustering(draws.partitions, items)

@@ -136,6 +136,22 @@ def test_error_rate_at_an_end(summary, end, which):
     )
 
 
+def test_errors_like_variant_reads(summary):
+    """A quarter of the smallest mean frequency of a cluster that is present."""
+    means = [summary.vaf[summary.labels == k, 0].mean() for k in (0, 1)]
+    low = int(np.argmin(means))
+    rates = {"error_rate": np.full(10, 0.26 * means[low])}
+    (warning,) = doubts_of_tumour(summary, rates, {})
+    assert warning.startswith(
+        f"errors are hardly told from the variant reads of cluster {low} in sample S: the error rate may be "
+        f"{0.26 * means[low]:.2g}, and the cluster's variant allele frequency is {means[low]:.2g}"
+    )
+    assert doubts_of_tumour(summary, {"error_rate": np.full(10, 0.24 * means[low])}, {}) == []
+    absent = summary.cluster_prob_present.copy()
+    absent[low] = 0.7
+    assert doubts_of_tumour(replace(summary, cluster_prob_present=absent), rates, {}) == []
+
+
 def test_tumour_content_at_an_end(summary):
     draws = {"tumour_content:S": np.full(10, 0.7 + 2.5 * 0.05)}
     (warning,) = doubts_of_tumour(summary, draws, {"S": Uncertain(0.7, 0.05)})

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from pyclone_pgsm import Settings, analyze
 from pyclone_pgsm.posterior import division
-from pyclone_pgsm.posterior.division import are_apart
+from pyclone_pgsm.posterior.division import LEAST_DIFFERENCE, NEARLY_ALL, differences
 from pyclone_pgsm.posterior.prevalence import BlockPosteriors, block_means
 from pyclone_pgsm.scoring.metrics import adjusted_rand
 
@@ -17,6 +19,10 @@ HALVES = np.array([0, 0, 0, 1, 1, 1])
 
 def draws(*labels: str) -> np.ndarray:
     return np.array([list(map(int, each)) for each in labels])
+
+
+def are_apart(*draws: Any) -> bool:
+    return bool(np.mean(differences(*draws) >= LEAST_DIFFERENCE) >= NEARLY_ALL)
 
 
 def test_halves_are_apart_in_nearly_all_draws() -> None:
@@ -34,6 +40,30 @@ def test_pieces_are_not_apart() -> None:
     assert not are_apart(partitions, [np.array([[0.5, 0.7], [0.55, 0.61]])] * 20, HALVES)
     partitions = draws(*["000111", "010010", "001001", "001100"] * 5)
     assert not are_apart(partitions, [np.array([[0.2], [0.9]])] * 20, HALVES)
+
+
+def test_a_cluster_that_many_draws_hold_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In three of four draws its halves are in two blocks, 0.3 apart."""
+    partitions = draws(*["000111", "000111", "000111", "000000"] * 5)
+    means = [np.array([[0.7], [0.4]])] * 20
+    monkeypatch.setattr(division, "_read", lambda _: (partitions, means))
+    rng, one = np.random.default_rng(1), np.zeros(6, np.int64)
+    nothing: Any = None
+    assert division.often_divided(nothing, one, rng) == [
+        "in 75 % of the draws cluster 0 is two clusters, of about 3 and 3 mutations, whose prevalences differ by 0.30: "
+        "`cluster_assignment_prob` does not show it; compare `consensus` mpear"
+    ]
+    assert not division.divide_clusters(nothing, one, rng).any()
+    for labels in (
+        "000111",
+        "001122",
+        "00000-",
+    ):  # two clusters; small ones; an outlier, so that a half is small
+        given = np.array([-1 if each == "-" else int(each) for each in labels])
+        assert division.often_divided(nothing, given, rng) == []
+    partitions[3::4] = partitions[0]
+    assert division.often_divided(nothing, one, rng) != []
+    assert len(set(division.divide_clusters(nothing, one, rng))) == 2
 
 
 def test_means_of_blocks() -> None:
