@@ -59,7 +59,7 @@ def often_divided(draws: Draws, labels: NDArray[np.int64], rng: np.random.Genera
             warnings.append(
                 f"in {100 * len(apart) / num_draws:.0f} % of the draws cluster {cluster} is two clusters, of about "
                 f"{sizes.max()} and {sizes.min()} mutations, whose prevalences differ by {np.median(apart):.2f}: "
-                "`cluster_assignment_prob` does not show it; compare `consensus` mpear"
+                "its cluster_assignment_prob does not show it; compare `consensus` mpear"
             )
     return warnings
 

@@ -51,7 +51,7 @@ def test_a_cluster_that_many_draws_hold_apart(monkeypatch: pytest.MonkeyPatch) -
     nothing: Any = None
     assert division.often_divided(nothing, one, rng) == [
         "in 75 % of the draws cluster 0 is two clusters, of about 3 and 3 mutations, whose prevalences differ by 0.30: "
-        "`cluster_assignment_prob` does not show it; compare `consensus` mpear"
+        "its cluster_assignment_prob does not show it; compare `consensus` mpear"
     ]
     assert not division.divide_clusters(nothing, one, rng).any()
     for labels in (
