@@ -184,7 +184,7 @@ def _mostly_gained(observations: Observations) -> list[str]:
     return [
         f"in {samples} most mutations are on gained segments, as after a doubling of the genome: prevalences of "
         "subclones come out too low there, by 0.1 and more, with too narrow intervals, because the genotype prior also "
-        "allows for cells without the gain; clusters suffer less. If all tumour cells have the gains, use "
+        "allows for cells without the gain; clusters may be wrong, too. If all tumour cells have the gains, use "
         f"`genotype_prior` {CLONAL} (see the page on limits)"
     ]
 
