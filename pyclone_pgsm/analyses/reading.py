@@ -17,7 +17,7 @@ from pyclone_pgsm.inputs.read_counts.joining import lay_out
 from pyclone_pgsm.inputs.read_counts.suspicions import content_taken_as_one, suspicions
 from pyclone_pgsm.inputs.read_counts.tables import read_sources
 from pyclone_pgsm.inputs.sample_sheet import Patient, patient_of_files
-from pyclone_pgsm.inputs.tumour_content import ContentOption
+from pyclone_pgsm.inputs.tumour_content import ContentOption, uncertain
 from pyclone_pgsm.inputs.values import ERROR_RATE, checked
 from pyclone_pgsm.ranges import check_kind
 
@@ -100,7 +100,8 @@ def read_counts(
     observations, left_out = read_sources(sources, tumour_content, error_rate, genotype_prior)
     unknown = observations.content_unknown
     warnings = [content_taken_as_one(unknown)] if unknown else []
-    warnings += [*observations.content_varies, *suspicions(observations, genotype_prior)]
+    inferred = uncertain(tumour_content, observations.sample_ids)
+    warnings += [*observations.content_varies, *suspicions(observations, genotype_prior, inferred)]
     return Reading(observations, left_out, tumour_content, [], warnings)
 
 
@@ -123,7 +124,8 @@ def read_joined(prepared: Prepared, error_rate: float | None = None) -> Reading:
     found = [FileProblems(file) for file in given["file"].cat.categories]
     observations, left_out = lay_out([rows], found, prepared.genotype_prior)
     left_out = [*prepared.left_out, *left_out]
-    warnings = [*prepared.warnings, *suspicions(observations, prepared.genotype_prior)]
+    inferred = uncertain(prepared.tumour_content, observations.sample_ids)
+    warnings = [*prepared.warnings, *suspicions(observations, prepared.genotype_prior, inferred)]
     return Reading(observations, left_out, prepared.tumour_content, prepared.notes, warnings)
 
 

@@ -140,14 +140,16 @@ def _ends(draws: Mapping[str, NDArray[np.float64]], contents: Mapping[str, Uncer
 
 def _hidden_by_errors(summary: Summary, draws: Mapping[str, NDArray[np.float64]]) -> Iterator[str]:
     """Warn if the inferred error rate may be nearly the frequency of variant reads of a cluster that is present."""
-    if "error_rate" not in draws:
+    if "error_rate" not in draws or not summary.num_clusters:
         return
     highest = float(np.quantile(draws["error_rate"], 0.975))
-    in_cluster = summary.labels[:, None] == np.arange(summary.num_clusters)
-    counted = np.where(np.isnan(summary.vaf), 0.0, 1.0)
-    number = in_cluster.T.astype(float) @ counted
-    frequency = in_cluster.T.astype(float) @ np.nan_to_num(summary.vaf) / np.maximum(number, 1.0)
-    frequency[(number == 0.0) | (summary.cluster_prob_present < SURE)] = np.inf
+    frequency = np.full(summary.cluster_prob_present.shape, np.inf)
+    for d, vaf in enumerate(summary.vaf.T):
+        known = (summary.labels >= 0) & ~np.isnan(vaf)
+        number = np.bincount(summary.labels[known], minlength=len(frequency))
+        total = np.bincount(summary.labels[known], vaf[known], minlength=len(frequency))
+        seen = (number > 0) & (summary.cluster_prob_present[:, d] >= SURE)
+        frequency[seen, d] = total[seen] / number[seen]
     cluster, sample = np.unravel_index(frequency.argmin(), frequency.shape)
     if highest > LIKE_VARIANTS * frequency[cluster, sample]:
         yield (

@@ -147,6 +147,10 @@ def test_errors_like_variant_reads(summary):
         f"{0.26 * means[low]:.2g}, and the cluster's variant allele frequency is {means[low]:.2g}"
     )
     assert doubts_of_tumour(summary, {"error_rate": np.full(10, 0.24 * means[low])}, {}) == []
+    none = replace(
+        summary, labels=np.full(4, -1), cluster_prob_present=np.empty((0, 1)), cluster_size=np.empty(0, int)
+    )
+    assert doubts_of_tumour(none, rates, {}) == []
     absent = summary.cluster_prob_present.copy()
     absent[low] = 0.7
     assert doubts_of_tumour(replace(summary, cluster_prob_present=absent), rates, {}) == []

@@ -5,7 +5,7 @@ one tumour can give, so ordinary data raise none; but reads that are missing by 
 calls.
 """
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,10 +52,15 @@ MOSTLY_GAINED = 0.6
 doubling of the genome, and at most about 0.5 in other tumours. Samples with `LEAST_COUNTED` mutations are checked."""
 
 
-def suspicions(observations: Observations, genotype_prior: str = "major") -> list[str]:
-    """Return likely mistakes in the data of one tumour, and what biases the model, as sentences without a full stop."""
+def suspicions(
+    observations: Observations, genotype_prior: str = "major", uncertain: Collection[str] = ()
+) -> list[str]:
+    """Return likely mistakes in the data of one tumour, and what biases the model, as sentences without a full stop.
+
+    `uncertain` are the samples whose tumour content is inferred.
+    """
     return [
-        *(_swapped_alleles(observations) or _content_too_low(observations)),
+        *(_swapped_alleles(observations) or _content_too_low(observations, uncertain)),
         *(_two_patients(observations) or _only_calls(observations)),
         *(_mostly_gained(observations) if genotype_prior != CLONAL else []),
     ]
@@ -111,25 +116,26 @@ def _swapped_alleles(observations: Observations) -> list[str]:
     ]
 
 
-def _content_too_low(observations: Observations) -> list[str]:
+def _content_too_low(observations: Observations, uncertain: Collection[str]) -> list[str]:
     frequency, highest = _frequencies(observations), _highest_frequencies(observations)
     depth = np.maximum(observations.depth, 1)
     variance = highest * (1.0 - highest) * (1.0 / depth + (1.0 - 1.0 / depth) / (USUAL_PRECISION + 1.0))
-    # where all reads may show the variant, none can be too many
+    # copies and contents of a sample without data may be anything: its frequencies are NaN
     number = (frequency - highest > TOO_HIGH * np.sqrt(np.maximum(variance, 0.0))).sum(axis=0)
     num_counted = (~np.isnan(frequency)).sum(axis=0)
-    found = np.flatnonzero((num_counted >= LEAST_COUNTED) & (number > MANY_TOO_HIGH * num_counted))
-    contents = [
-        float(np.median(observations.tumour_content[observations.has_data[:, place], place]))
-        for place in found
-    ]
-    return [
-        f"is the tumour content of {observations.sample_ids[place]!r}, {content:g}, too low? {number[place]} of its "
-        f"{num_counted[place]} mutations show more variant reads than copy numbers and tumour content allow, and more "
-        "than chance explains. Clusters may then be joined. Check it, or infer it with `tumour_content` "
-        f"{observations.sample_ids[place]}={content:g}±{content / 10:.2g}; wrong copy numbers have the same effect"
-        for place, content in zip(found, contents)
-    ]
+    suspected = (num_counted >= LEAST_COUNTED) & (number > MANY_TOO_HIGH * num_counted)
+    found = []
+    for place in np.flatnonzero(suspected).tolist():
+        sample = observations.sample_ids[place]
+        content = float(np.median(observations.tumour_content[observations.has_data[:, place], place]))
+        if sample not in uncertain and content < 1.0:
+            found.append(
+                f"is the tumour content of {sample!r}, {content:g}, too low? {number[place]} of its "
+                f"{num_counted[place]} mutations show more variant reads than copy numbers and tumour content allow, "
+                "and more than chance explains. Clusters may then be joined. Check it, or infer it with "
+                f"`tumour_content` {sample}={content:g}±{content / 10:.2g}; wrong copy numbers have the same effect"
+            )
+    return found
 
 
 def _two_patients(observations: Observations) -> list[str]:
