@@ -97,8 +97,8 @@ def _must_agree(options: RunOptions) -> dict[str, Any]:
 
 def _check_same(first: Trace, trace: Trace) -> None:
     (names, arrays), (other_names, others) = first.data.compared, trace.data.compared
-    are_equal = (np.array_equal(*pair, equal_nan=True) for pair in zip(arrays, others))
-    if names != other_names or not all(are_equal):
+    is_same = first.data.kind == trace.data.kind and names == other_names
+    if not is_same or not all(np.array_equal(*pair, equal_nan=True) for pair in zip(arrays, others)):
         raise TraceError(f"{trace.path}: its data differ from those of {first.path}")
     mine, its = _must_agree(first.options), _must_agree(trace.options)
     for name in mine | its:

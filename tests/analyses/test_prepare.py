@@ -457,6 +457,8 @@ def test_default_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Non
     assert call("prepare", "S1.vcf", "-c", "S1.tsv").exit_code == 0
     assert (tmp_path / "S1_prepared" / "table.tsv").exists()
     assert "use --force" in refused("prepare", "S1.vcf", "-c", "S1.tsv")
+    (tmp_path / "S1_prepared" / "table.tsv").unlink()
+    assert "left_out.tsv exists already" in refused("prepare", "S1.vcf", "-c", "S1.tsv")
     done = call("prepare", "S1.vcf", "-c", "S1.tsv", "--force", "--quiet")
     assert (done.exit_code, done.stdout, done.stderr) == (0, "", "")
     assert call("prepare", "S1=S1.vcf", "-c", "S1.tsv", "--force").stdout.endswith("written to S1_prepared\n")
