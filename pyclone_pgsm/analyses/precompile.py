@@ -86,6 +86,7 @@ def compile_summary(is_tumour: bool) -> Iterator[None]:
     import numpy as np
 
     from pyclone_pgsm.posterior.consensus import consensus
+    from pyclone_pgsm.posterior.multiplicity import Multiplicities
     from pyclone_pgsm.posterior.prevalence import block_posteriors, cluster_prevalences, mutation_prevalences
     from pyclone_pgsm.posterior.reads import reads_given_clusters
     from pyclone_pgsm.tumour.grid import deduplicate, prevalence_grid
@@ -96,7 +97,8 @@ def compile_summary(is_tumour: bool) -> Iterator[None]:
         likelihood, grid = _four_mutations(), prevalence_grid(GRID_SIZE)
         blocks = block_posteriors((likelihood, row) for row in draws)
         yield
-        mutation_prevalences(blocks, draws, GRID_SIZE)
+        copies = Multiplicities([(deduplicate(_two_reads()), 100.0)], grid, "major")
+        mutation_prevalences(blocks, draws, GRID_SIZE, use=copies.find)
         yield
         _, density = cluster_prevalences(blocks, draws, labels, GRID_SIZE)
         yield

@@ -6,7 +6,7 @@ a cluster's is the mean of the W of the block that contains most of the cluster'
 are several).
 """
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -257,12 +257,10 @@ def _count_peaks(mass, lo, hi):
 def _mixtures(rows, weights, low, start, mass, grid_size, present_above, clonal_above, grids):
     """Summarise weighted means of the windows of blocks ``rows`` (n, M), as (7, n, D) in the order of `Moments`.
 
-    The weights (n, M), or (1, M) for all, are 0 where there is no block. The means are written to ``grids`` (n, D, G)
-    unless it is empty.
+    The weights (n, M), or (1, M) for all, are 0 where there is no block. The means are written to ``grids`` (n, D, G).
     """
     n, M = rows.shape
     D = low.shape[1]
-    keep = len(grids) > 0
     moments = np.empty((7, n, D))
     grid = np.empty(grid_size)
     for i in range(n):
@@ -301,9 +299,8 @@ def _mixtures(rows, weights, low, start, mass, grid_size, present_above, clonal_
             moments[4, i, d] = _mass_above(grid, lo, hi, present_above)
             moments[5, i, d] = _mass_above(grid, lo, hi, clonal_above)
             moments[6, i, d] = _count_peaks(grid, lo, hi)
-            if keep:
-                for k in range(grid_size):
-                    grids[i, d, k] = grid[k] if lo <= k < hi else 0.0
+            grids[i, d] = 0.0
+            grids[i, d, lo:hi] = grid[lo:hi]
     return moments
 
 
@@ -312,16 +309,25 @@ def _as_moments(found: NDArray[np.float64]) -> Moments:
 
 
 def mutation_prevalences(
-    blocks: BlockPosteriors, draws: NDArray[Any], grid_size: int, thresholds: Thresholds = DEFAULT_THRESHOLDS
+    blocks: BlockPosteriors,
+    draws: NDArray[Any],
+    grid_size: int,
+    thresholds: Thresholds = DEFAULT_THRESHOLDS,
+    use: Callable[[int, NDArray[np.float64]], None] = lambda first, density: None,
 ) -> Moments:
-    """Summarise the posterior of every mutation's prevalence in the canonical `draws` (M, T), those of `blocks`."""
+    """Summarise the posterior of every mutation's prevalence in the canonical `draws` (M, T), those of `blocks`.
+
+    The posteriors of all mutations would take too much memory. `use` is called with those of some mutations,
+    (n, D, G), and the number of the first of these, until it has got all.
+    """
     first_block, *windows = blocks
-    none = np.empty((0, 0, 0))
     equal = np.ones((1, len(draws)))
     parts = []
-    for begin in range(0, draws.shape[1], CHUNK):
-        rows = np.ascontiguousarray(draws[:, begin : begin + CHUNK].T, dtype=np.int64) + first_block[:-1]
-        parts.append(_mixtures(rows, equal, *windows, grid_size, *thresholds, none))
+    for first in range(0, draws.shape[1], CHUNK):
+        rows = np.ascontiguousarray(draws[:, first : first + CHUNK].T, dtype=np.int64) + first_block[:-1]
+        density = np.empty((len(rows), blocks.low.shape[1], grid_size))
+        parts.append(_mixtures(rows, equal, *windows, grid_size, *thresholds, density))
+        use(first, density)
     return _as_moments(np.concatenate(parts, axis=1))
 
 

@@ -54,10 +54,13 @@ class Summary:
     second_prob : (T,) float64
         Probability of `second_cluster`; NaN if there is none.
     multiplicity : (T, D) int64
-        Most probable number of mutant copies, 0 where there are no data or no cluster
-        (:class:`pyclone_pgsm.posterior.reads.ReadsGivenClusters`, also for the next three).
-    multiplicity_prob, fit, expected_reads : (T, D) float64
-        Probability of this multiplicity; tail probability and expected number of the variant reads given the cluster.
+        Most probable number of mutant copies (:mod:`pyclone_pgsm.posterior.multiplicity`); 0 where there are no data or
+        no cluster.
+    multiplicity_prob : (T, D) float64
+        Its probability; NaN where there are no data or no cluster.
+    fit, expected_reads : (T, D) float64
+        Tail probability and expected number of the variant reads given the cluster
+        (:mod:`pyclone_pgsm.posterior.reads`); NaN where there are no data or no cluster.
     thresholds : Thresholds
         Thresholds of presence and clonality.
     """

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from pyclone_pgsm.labels import renumbered
 from pyclone_pgsm.posterior.checks import doubts_of_tumour
 from pyclone_pgsm.posterior.matching import match_clusters
+from pyclone_pgsm.posterior.multiplicity import Multiplicities
 from pyclone_pgsm.posterior.prevalence import cluster_prevalences, mutation_prevalences, read_blocks
 from pyclone_pgsm.posterior.reads import reads_given_clusters
 from pyclone_pgsm.posterior.rows import Draws, gather, gather_values, medians, thin
@@ -36,12 +37,14 @@ def summarise_tumour(
     in_cluster = labels >= 0
     labels[in_cluster] = renumbered(labels[in_cluster], np.round(clusters.mean.mean(axis=1), 9))
     clusters, density = cluster_prevalences(blocks, partitions, labels, grid_size, thresholds)
-    mutations = mutation_prevalences(blocks, partitions, grid_size, thresholds)
-    mutations.prob_present[~in_cluster] = np.nan
-    mutations.prob_clonal[~in_cluster] = np.nan
     grid = prevalence_grid(grid_size)
-    matches = match_clusters(draws.partitions, labels)
     at_medians = model.observations(medians(gather_values(trace, draws.rows, names)))
+    copies = Multiplicities(at_medians, grid, options.genotype_prior)
+    mutations = mutation_prevalences(blocks, partitions, grid_size, thresholds, copies.find)
+    copies.number[~in_cluster] = 0
+    for of_mutations in (mutations.prob_present, mutations.prob_clonal, copies.probability):
+        of_mutations[~in_cluster] = np.nan
+    matches = match_clusters(draws.partitions, labels)
     reads = reads_given_clusters(at_medians, labels, density, grid, options.genotype_prior)
 
     depth = np.where(observations.has_data, observations.depth, 0)
@@ -60,6 +63,8 @@ def summarise_tumour(
         second_cluster=matches.second,
         second_prob=matches.second_prob,
         thresholds=thresholds,
+        multiplicity=copies.number,
+        multiplicity_prob=copies.probability,
         **mutations._asdict(),
         **{f"cluster_{name}": values for name, values in clusters._asdict().items()},
         **reads._asdict(),

@@ -1,0 +1,126 @@
+"""Number of mutant copies of each mutation: its multiplicity.
+
+At prevalence phi, the b variant reads of n come from a genotype state psi with probability proportional to
+
+    pi_psi P(b | n, xi(psi, phi), s)
+
+with P the beta-binomial of precision s or the binomial (:mod:`pyclone_pgsm.tumour.grid`). The probability of a number
+of mutant copies is that of the states with this number, averaged over the posterior of the mutation's prevalence
+(:mod:`pyclone_pgsm.posterior.prevalence`).
+"""
+
+import math
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from pyclone_pgsm.jit.compiling import LEAF, compiled, inner
+from pyclone_pgsm.tumour.grid import LocusTable, states_of_rows
+from pyclone_pgsm.tumour.kernels import ROUNDING, log_direct, log_weight, variant_share
+
+NEGLIGIBLE_MASS = 1e-9  # posterior mass of a grid point that is not taken into account
+
+
+@inner(**LEAF)
+def mutant_copies(state, prevalence):
+    """Return the number of mutant copies in most of the cells with the mutation (see `variant_share`)."""
+    if state[5] == 0.0:
+        return int(state[3])
+    is_first_full = state[6] == 0.0 or prevalence > state[5] - ROUNDING
+    is_other_full = state[6] == 0.0 or prevalence > 1.0 - ROUNDING
+    first = state[3] if is_first_full else min(state[3], 1.0)
+    other = state[4] if is_other_full else min(state[4], 1.0)
+    return int(other) if other > 0.0 and prevalence > 2.0 * state[5] else int(first)
+
+
+@inner(nogil=True)
+def add_shares(share, b, r, psi, tumour_content, error_rate, prevalence, mass, s):
+    """Add to share[m] the probability of m mutant copies, averaged over prevalences with this posterior `mass`."""
+    mean, complement = np.empty(len(prevalence)), np.empty(len(prevalence))
+    p = np.empty((len(psi), len(prevalence)))
+    for k in range(len(psi)):
+        variant_share(psi[k], tumour_content, error_rate, prevalence, mean, complement)
+        for x in range(len(prevalence)):
+            p[k, x] = log_direct(b, r, mean[x], complement[x], s) + log_weight(psi[k], prevalence[x])
+    for x in range(len(prevalence)):
+        top = p[:, x].max()
+        total = 0.0
+        for k in range(len(psi)):
+            p[k, x] = math.exp(p[k, x] - top)
+            total += p[k, x]
+        for k in range(len(psi)):
+            share[mutant_copies(psi[k], prevalence[x])] += mass[x] * p[k, x] / total
+
+
+@compiled
+def _find(
+    rows, alt, ref, states, state_bounds, tumour_content, error_rate, grid, density, s, number, probability
+):
+    """Fill number and probability (n,) for observations, rows (n,) of a table; -1 for none.
+
+    `density` (n, G) is the posterior of the prevalences. The states and their bounds are those of
+    :func:`pyclone_pgsm.tumour.kernels.fill_grid`.
+    """
+    most_copies = 1
+    for k in range(len(states)):
+        most_copies = max(most_copies, int(max(states[k, 3], states[k, 4])))
+    share = np.empty(most_copies + 1)
+    for i in range(len(rows)):
+        u = rows[i]
+        if u < 0:
+            continue
+        psi = states[state_bounds[u, 0] : state_bounds[u, 1]]
+        known = np.flatnonzero(density[i] > NEGLIGIBLE_MASS)
+        share[:] = 0.0
+        add_shares(
+            share, alt[u], ref[u], psi, tumour_content[u], error_rate[u], grid[known], density[i][known], s
+        )
+        for copies in range(len(share)):
+            if share[copies] > share[number[i]] * (1.0 + ROUNDING):
+                number[i] = copies
+        probability[i] = share[number[i]] / share.sum()
+
+
+class Multiplicities:
+    """The most probable number of mutant copies of T mutations in D samples, and its probability.
+
+    Attributes
+    ----------
+    number : (T, D) int64
+        Most probable number of mutant copies in the cells that carry the mutation (in most of them, if they have two
+        copy-number states); 0 where there are no data.
+    probability : (T, D) float64
+        Its probability; NaN where there are no data.
+    """
+
+    def __init__(
+        self, parts: Sequence[tuple[LocusTable, float]], grid: NDArray[np.float64], genotype_prior: str
+    ) -> None:
+        """Take the observations of all samples, or of each sample, and their precision (infinite: binomial)."""
+        prepared = [(table, precision, *states_of_rows(table, genotype_prior)) for table, precision in parts]
+        self._samples = [
+            (part, part[0].index[:, d]) for part in prepared for d in range(part[0].index.shape[1])
+        ]
+        self._grid = grid
+        shape = len(parts[0][0].index), len(self._samples)
+        self.number = np.zeros(shape, np.int64)
+        self.probability = np.full(shape, np.nan)
+
+    def find(self, first: int, density: NDArray[np.float64]) -> None:
+        """Find those of the mutations from `first` on whose prevalences have the posterior `density` (n, D, G)."""
+        for d, ((table, precision, states, bounds), index) in enumerate(self._samples):
+            _find(
+                index[first : first + len(density)],
+                table.alt,
+                table.ref,
+                states,
+                bounds,
+                table.tumour_content,
+                table.error_rate,
+                self._grid,
+                density[:, d],
+                precision,
+                self.number[first:, d],
+                self.probability[first:, d],
+            )
