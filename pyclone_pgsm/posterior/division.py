@@ -1,11 +1,11 @@
-"""Clusters of the consensus that the draws plainly hold apart.
+"""Clusters of the consensus that most draws hold apart.
 
 The variation of information joins two clusters if the place of too many of their mutations is uncertain, even where it
-is certain that there are two. Here such a cluster is divided, if its halves have different prevalences in nearly all
-draws; if they have in many, a warning says so. The halves are those of the two-cluster partition with the largest
-adjusted Rand index ("mpear"); each half has in each draw the prevalences of the block that contains most of it. Where
-draws break a cluster into pieces at different places, most of both halves is in one block; and pieces of nearly the
-same prevalence do not count as two clusters.
+is certain that there are two. Here such a cluster is divided, if its halves have different prevalences in at least
+twice as many draws as they have not; if neither is twice as frequent, a warning says so. The halves are those of the
+two-cluster partition with the largest adjusted Rand index ("mpear"); each half has in each draw the prevalences of the
+block that contains most of it. Where draws break a cluster into pieces at different places, most of both halves is in
+one block; and pieces of nearly the same prevalence do not count as two clusters.
 """
 
 from typing import Any
@@ -21,14 +21,14 @@ from pyclone_pgsm.trace.tumour import TumourData
 DIVISION_DRAWS = 60
 LEAST_DIFFERENCE = 0.1
 """Least difference of the prevalences of two clusters, in the sample where it is largest."""
-NEARLY_ALL, MANY = 0.95, 0.5
+MOST, MANY = 2 / 3, 1 / 3
 """Shares of the draws in which the halves must be apart: for a division, and for a warning."""
 LEAST_HALF = 3
 """Least number of mutations of a half that a warning mentions: `cluster_assignment_prob` tells of single mutations."""
 
 
 def divide_clusters(draws: Draws, labels: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Divide clusters of a tumour that nearly all draws hold apart, as often as there are any.
+    """Divide clusters of a tumour that most draws hold apart, as often as there are any.
 
     `labels` (T,) are clusters 0..K-1, -1 for outliers. New clusters have the next numbers.
     """
@@ -39,14 +39,14 @@ def divide_clusters(draws: Draws, labels: NDArray[np.int64], rng: np.random.Gene
         cluster = waiting.pop()
         members = np.flatnonzero(labels == cluster)
         halves = _halves(partitions[:, members], rng)
-        if np.mean(differences(partitions[:, members], means, halves) >= LEAST_DIFFERENCE) >= NEARLY_ALL:
+        if np.mean(differences(partitions[:, members], means, halves) >= LEAST_DIFFERENCE) >= MOST:
             waiting += [cluster, int(labels.max()) + 1]
             labels[members[halves == 1]] = waiting[-1]
     return labels
 
 
 def often_divided(draws: Draws, labels: NDArray[np.int64], rng: np.random.Generator) -> list[str]:
-    """Return a warning for each cluster, with its number in `labels` (T,), that many draws hold apart, but not all."""
+    """Return a warning for each cluster, with its number in `labels` (T,), that many draws hold apart, but not most."""
     partitions, means = _read(draws)
     warnings = []
     for cluster in range(int(labels.max()) + 1):

@@ -1,4 +1,4 @@
-"""Clusters that the draws plainly hold apart are not one cluster of the consensus."""
+"""Clusters that most draws hold apart are not one cluster of the consensus."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from pyclone_pgsm import Settings, analyze
 from pyclone_pgsm.posterior import division
-from pyclone_pgsm.posterior.division import LEAST_DIFFERENCE, NEARLY_ALL, differences
+from pyclone_pgsm.posterior.division import LEAST_DIFFERENCE, MOST, differences
 from pyclone_pgsm.posterior.prevalence import BlockPosteriors, block_means
 from pyclone_pgsm.scoring.metrics import adjusted_rand
 
@@ -22,12 +22,12 @@ def draws(*labels: str) -> np.ndarray:
 
 
 def are_apart(*draws: Any) -> bool:
-    return bool(np.mean(differences(*draws) >= LEAST_DIFFERENCE) >= NEARLY_ALL)
+    return bool(np.mean(differences(*draws) >= LEAST_DIFFERENCE) >= MOST)
 
 
-def test_halves_are_apart_in_nearly_all_draws() -> None:
-    """In the block of most of each half, with 5 % of exceptions, and in any sample."""
-    partitions = draws(*["000111"] * 10, *["001011"] * 9, "000000")
+def test_halves_are_apart_in_most_draws() -> None:
+    """In the block of most of each half, with a third of exceptions, and in any sample."""
+    partitions = draws(*["000111"] * 7, *["001011"] * 7, *["000000"] * 6)
     means = [np.array([[0.5, 0.7], [0.5, 0.58]])] * 20
     assert are_apart(partitions, means, HALVES)
     partitions[0] = 0
@@ -43,14 +43,14 @@ def test_pieces_are_not_apart() -> None:
 
 
 def test_a_cluster_that_many_draws_hold_apart(monkeypatch: pytest.MonkeyPatch) -> None:
-    """In three of four draws its halves are in two blocks, 0.3 apart."""
-    partitions = draws(*["000111", "000111", "000111", "000000"] * 5)
+    """In half of the draws, and then in three of four, its halves are in two blocks, 0.3 apart."""
+    partitions = draws(*["000111", "000000", "000111", "000000"] * 5)
     means = [np.array([[0.7], [0.4]])] * 20
     monkeypatch.setattr(division, "_read", lambda _: (partitions, means))
     rng, one = np.random.default_rng(1), np.zeros(6, np.int64)
     nothing: Any = None
     assert division.often_divided(nothing, one, rng) == [
-        "in 75 % of the draws cluster 0 is two clusters, of about 3 and 3 mutations, whose prevalences differ by 0.30: "
+        "in 50 % of the draws cluster 0 is two clusters, of about 3 and 3 mutations, whose prevalences differ by 0.30: "
         "its cluster_assignment_prob does not show it; compare `consensus` mpear"
     ]
     assert not division.divide_clusters(nothing, one, rng).any()
@@ -61,8 +61,7 @@ def test_a_cluster_that_many_draws_hold_apart(monkeypatch: pytest.MonkeyPatch) -
     ):  # two clusters; small ones; an outlier, so that a half is small
         given = np.array([-1 if each == "-" else int(each) for each in labels])
         assert division.often_divided(nothing, given, rng) == []
-    partitions[3::4] = partitions[0]
-    assert division.often_divided(nothing, one, rng) != []
+    partitions[1::4] = partitions[0]
     assert len(set(division.divide_clusters(nothing, one, rng))) == 2
 
 
