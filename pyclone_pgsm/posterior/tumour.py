@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.labels import renumbered
 from pyclone_pgsm.posterior.checks import doubts_of_tumour
+from pyclone_pgsm.posterior.detection import doubts_of_detection
 from pyclone_pgsm.posterior.matching import match_clusters
 from pyclone_pgsm.posterior.multiplicity import Multiplicities
 from pyclone_pgsm.posterior.prevalence import cluster_prevalences, mutation_prevalences, read_blocks
@@ -70,4 +71,9 @@ def summarise_tumour(
         **reads._asdict(),
     )
     inferred = {name: gather(trace, draws.rows, name) for name in names}
-    return summary, [*data.warnings, *doubts_of_tumour(summary, inferred, options.tumour_content)]
+    precisions = [precision for table, precision in at_medians for _ in range(table.index.shape[1])]
+    return summary, [
+        *data.warnings,
+        *doubts_of_tumour(summary, inferred, options.tumour_content),
+        *doubts_of_detection(summary, precisions),
+    ]
