@@ -88,7 +88,7 @@ class Prepared:
             f"{sample}: {len(rows)} mutations, tumour content {rows['tumour_content'].iat[0]:g}"
             for sample, rows in of_sample
         ]
-        return [*lines, f"{count_left_out(len(self.left_out))} ({LEFT_OUT})"]
+        return [*lines, count_left_out(self.left_out, f" ({LEFT_OUT})")]
 
     def not_in_table(self) -> list[str]:
         """Return a warning for each sample whose tumour content is uncertain: the table has the mean alone."""

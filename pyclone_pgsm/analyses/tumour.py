@@ -11,7 +11,7 @@ import pandas as pd
 from pyclone_pgsm.analyses.lines import cluster_lines
 from pyclone_pgsm.analyses.protocol import Analysis, Footprint
 from pyclone_pgsm.analyses.tables import cluster_table, left_out_table, mutation_table
-from pyclone_pgsm.inputs.observations import count_left_out
+from pyclone_pgsm.inputs.observations import LeftOut, count_left_out
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.likelihoods.pyclone.likelihood import CHUNKS
 from pyclone_pgsm.likelihoods.pyclone.statistic import MOST_DEFERRED, SCALARS
@@ -127,7 +127,7 @@ def _inferred_lines(diagnostics: Sequence[Diagnostic]) -> Iterator[str]:
                 yield f"error rate: {d.mean:.3g} (95 % interval {d.lower:.2g} to {d.upper:.2g})"
 
 
-def _summary_lines(summary: Summary, left_out: int) -> list[str]:
+def _summary_lines(summary: Summary, left_out: Sequence[LeftOut]) -> list[str]:
     cells = [
         [f"{mean:.3f} [{lower:.3f}, {upper:.3f}]" for mean, lower, upper in zip(*columns)]
         for columns in zip(summary.cluster_mean, summary.cluster_lower, summary.cluster_upper)
@@ -139,7 +139,7 @@ def _summary_lines(summary: Summary, left_out: int) -> list[str]:
     if summary.outlier_prob is not None:
         title += f", {count(summary.num_outliers, 'outlier')} (cluster -1)"
     if left_out:
-        title += f"; {count_left_out(left_out)} (left_out.tsv)"
+        title += f"; {count_left_out(left_out, ' (left_out.tsv)')}"
     sizes = summary.cluster_size.tolist()
     marks = dict.fromkeys(summary.absent, "absent: probably artefacts")
     return [

@@ -1,5 +1,7 @@
 """The observations of a tumour: what every reader returns and all later steps use."""
 
+from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -28,6 +30,8 @@ CLONAL = "clonal"
 """The genotype prior of copies that all tumour cells have."""
 PRIORS_WITHOUT_COPY_NUMBERS = frozenset({"ab", "bb", "no-zygosity"})
 """Genotype priors that do not use the tumour's copy numbers."""
+MANY_LEFT_OUT = 10
+"""With a reason that leaves out so many things, their number is followed by the reason."""
 
 
 def looks_at_no_alleles(genotype_prior: str) -> bool:
@@ -45,9 +49,14 @@ class LeftOut(NamedTuple):
     reason: str
 
 
-def count_left_out(number: int) -> str:
-    """Say how many things were left out or changed; every command counts and words it like this."""
-    return f"{number:,} left out or changed"
+def count_left_out(left_out: Sequence[LeftOut], where: str = "") -> str:
+    """Say how many things were left out or changed, and the most frequent reason of many; every command words it so.
+
+    `where` follows the number.
+    """
+    text = f"{len(left_out):,} left out or changed{where}"
+    (reason, number), *_ = Counter(item.reason for item in left_out).most_common(1) or [("", 0)]
+    return text if number < MANY_LEFT_OUT else f"{text}, {number:,} because: {reason}"
 
 
 @dataclass(frozen=True)

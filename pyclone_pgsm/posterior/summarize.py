@@ -1,13 +1,14 @@
 """Summarising a trace: consensus clusters, their prevalences or parameters, and diagnostics of the chains."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Generic, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.problems import count
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.likelihoods.foreign import blamed
@@ -93,8 +94,8 @@ class Result(Generic[S_co]):
         Traced quantities of all saved iterations.
     criterion : str
         Criterion of the consensus partition.
-    left_out : int
-        Number of things of the input that were left out or changed.
+    left_out : sequence of LeftOut
+        What of the input was left out or changed.
     """
 
     summary: S_co
@@ -106,7 +107,7 @@ class Result(Generic[S_co]):
     convergence: Verdict
     traces: Traces
     criterion: str
-    left_out: int
+    left_out: Sequence[LeftOut]
 
     @property
     def burn_in(self) -> int:
@@ -225,7 +226,7 @@ def _summarise(trace: Trace, criterion: str, burn_in: int | None, thresholds: Th
         verdict,
         traces_of(trace, verdict.burn_in),
         criterion,
-        len(trace.data.left_out),
+        trace.data.left_out,
     )
 
 

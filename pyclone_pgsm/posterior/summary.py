@@ -118,7 +118,8 @@ class Summary:
     def no_trunk(self) -> str:
         """What to say if there are no :attr:`trunks`: a question if no cluster can be clonal in some samples.
 
-        All tumour cells of a sample descend from one, so that a missing trunk is a sign of a wrong tumour content.
+        All tumour cells of a sample descend from one, so that a missing trunk is a sign of a wrong tumour content or of
+        clusters that were joined.
         """
         nowhere = self._has_data & (self.cluster_prob_clonal < SURELY_NOT).all(axis=0)
         text = f"no cluster is clonal in {self.everywhere}"
@@ -126,7 +127,8 @@ class Summary:
             return text
         names = listed([self.sample_ids[place] for place in np.flatnonzero(nowhere)])
         samples = "" if len(self.sample_ids) == 1 else f", and none at all in {names}"
-        return f"{text}{samples}: is the tumour content there too high?"
+        question = "is the tumour content there too high, or are the trunk and a large subclone one cluster?"
+        return f"{text}{samples}: {question}"
 
     @property
     def trunk_state(self) -> str:

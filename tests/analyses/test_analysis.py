@@ -19,12 +19,15 @@ from pyclone_pgsm.analyses.results import check_folder
 from pyclone_pgsm.analyses.tumour import TumourAnalysis
 from pyclone_pgsm.cli.progress import summary_lines
 from pyclone_pgsm.errors import OutputError, TraceError, UsageError
+from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.inputs.tumour_content import Uncertain
 from pyclone_pgsm.posterior.summarize import summarize
 from pyclone_pgsm.priors import DirichletProcess
 from pyclone_pgsm.report.tumour_page import summary_line
 from pyclone_pgsm.sampling.settings import Settings
 from pyclone_pgsm.trace import Trace
+
+ONE_LEFT_OUT = LeftOut("table.tsv", 2, "m1", "S", "no reads")
 
 
 @pytest.fixture(scope="module")
@@ -186,9 +189,11 @@ def test_run_in_a_thread(trace, tmp_path):
 def test_what_the_terminal_says(trace):
     with Trace(trace) as opened:
         result = summarize(opened)
-    lines = summary_lines(replace(result, left_out=3))
+    lines = summary_lines(replace(result, left_out=[ONE_LEFT_OUT] * 3))
     K = result.summary.num_clusters
     assert lines[0] == f"40 mutations in 2 samples: {K} clusters; 3 left out or changed (left_out.tsv)"
+    many = summary_lines(replace(result, left_out=[ONE_LEFT_OUT] * 10))[0]
+    assert many.endswith("; 10 left out or changed (left_out.tsv), 10 because: no reads")
     assert lines[1].split() == ["cluster", "size", "S1", "S2"]
     for k in range(K):
         number, size, first, *_ = lines[2 + k].split()
@@ -214,14 +219,14 @@ def test_terminal_without_trunk_and_with_a_cluster_that_is_nowhere(trace):
         sample_ids=["S1", "S2"],
     )
     lines = summary_lines(replace(result, summary=summary))
-    question = ": is the tumour content there too high?"
+    question = ": is the tumour content there too high, or are the trunk and a large subclone one cluster?"
     assert f"trunk: no cluster is clonal in every sample, and none at all in 'S1', 'S2'{question}" in lines
     clonal = np.zeros(shape)
     clonal[0, 0] = clonal[1, 1] = 0.3
     undecided = replace(summary, cluster_prob_clonal=clonal)
     assert "trunk: no cluster is clonal in every sample" in summary_lines(replace(result, summary=undecided))
     assert "No cluster is clonal in every sample. " in summary_line(undecided)
-    assert "'S1', 'S2': is the tumour content there too high? " in summary_line(summary)
+    assert f"'S1', 'S2'{question} " in summary_line(summary)
     unseen = replace(summary, depth=summary.depth * np.array([1, 0]))
     text = f"trunk: no cluster is clonal in every sample with reads, and none at all in 'S1'{question}"
     assert text in summary_lines(replace(result, summary=unseen))
@@ -232,4 +237,4 @@ def test_terminal_with_fixed_precision_says_nothing_of_it(tmp_path):
     with Trace(run(tmp_path / "t.h5", model=FIXED, iterations=20, burn_in=10)) as opened:
         result = summarize(opened)
     assert not any("precision" in line for line in summary_lines(result))
-    assert "left out" not in summary_lines(replace(result, left_out=0))[0]
+    assert "left out" not in summary_lines(replace(result, left_out=[]))[0]

@@ -23,6 +23,7 @@ from pyclone_pgsm.analyses import run as analysis
 from pyclone_pgsm.cli.mistakes import with_options
 from pyclone_pgsm.cli.progress import summary_lines
 from pyclone_pgsm.errors import TraceError, UsageError
+from pyclone_pgsm.inputs.observations import LeftOut
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.plots import appearance
 from pyclone_pgsm.plots.scatter import prevalence_scatter, vaf_scatter
@@ -79,7 +80,9 @@ def test_artefacts_are_found_and_make_no_clusters(trace: Path, tmp_path: Path) -
     report = json.loads((tmp_path / "run.json").read_text())
     assert report["options"]["model"]["outlier_prob"] == 0.05
     assert (report["counts"]["clusters"], report["counts"]["outliers"]) == (3, 6)
-    assert summary_lines(replace(result, left_out=2))[0] == (
+    assert summary_lines(replace(result, left_out=[LeftOut("table.tsv", 2, "m1", "S", "no reads")] * 2))[
+        0
+    ] == (
         "60 mutations in 3 samples: 3 clusters, 6 outliers (cluster -1); 2 left out or changed (left_out.tsv)"
     )
     assert len(list((tmp_path / "plots").iterdir())) == 6
@@ -246,7 +249,7 @@ def test_all_are_outliers(tmp_path: Path) -> None:
     assert result.summary.labels.tolist() == [-1]
     assert result.summary.num_clusters == 0
     assert (
-        summary_lines(replace(result, left_out=0))[0]
+        summary_lines(replace(result, left_out=[]))[0]
         == "1 mutation in 3 samples: 0 clusters, 1 outlier (cluster -1)"
     )
     assert len(pd.read_csv(tmp_path / "out" / "clusters.tsv", sep="\t")) == 0

@@ -133,7 +133,7 @@ def count_summary(observations: Observations, left_out: Sequence[LeftOut]) -> li
         f"{count(observations.num_samples, 'sample')}, "
         f"{count(observations.num_mutations, 'mutation')}, "
         f"{has_data.sum():,} of {has_data.size:,} mutation-sample pairs with data, "
-        f"{count_left_out(len(left_out))}"
+        f"{count_left_out(left_out)}"
     ]
     for place, sample in enumerate(observations.sample_ids):
         used = has_data[:, place]
