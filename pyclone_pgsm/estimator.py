@@ -8,6 +8,7 @@ from dataclasses import fields
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.analyses.matrix_input import refuse_masked
@@ -85,7 +86,8 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
     covariances_ : (K, n_features, n_features) float64
         Posterior means of the clusters' covariances, likewise.
     clustering_ : pyclone_pgsm.Clustering
-        The full result: all parameters, draws of the partition, chains, diagnostics.
+        The full result: all parameters, draws of the partition, chains, diagnostics. Its rows and columns have the
+        names of a data frame `X`, as in :func:`pyclone_pgsm.cluster`.
     n_features_in_ : int
     feature_names_in_ : (n_features,) array of str
         Only if `X` has column names that are all strings.
@@ -173,10 +175,12 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
             A parameter is invalid.
         """
         refuse_masked("X", X)
-        X = validate_data(self, X, dtype=np.float64)
+        points = validate_data(self, X, dtype=np.float64)
+        if isinstance(X, pd.DataFrame):
+            points = pd.DataFrame(points, X.index, X.columns)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
         self.clustering_ = cluster(
-            X,
+            points,
             self.likelihood,
             self.parameters,
             self._make_prior(),
