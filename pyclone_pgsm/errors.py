@@ -14,8 +14,8 @@ class PycloneError(Exception):
     """Base class of all errors that are caused by input, options or files, not by a bug of the program."""
 
 
-class UsageError(PycloneError):
-    """An option has a value that cannot be used, or options contradict each other."""
+class UsageError(PycloneError, ValueError):
+    """An option has a value that cannot be used, or options contradict each other. Also a ``ValueError``."""
 
 
 class DensityError(UsageError):
@@ -42,8 +42,8 @@ class TraceError(PycloneError):
     """A trace file is damaged, is not a trace, or does not fit what is requested."""
 
 
-class DataValueError(PycloneError):
-    """The data contain a value that a likelihood does not allow.
+class DataValueError(PycloneError, ValueError):
+    """The data contain a value that a likelihood does not allow. Also a ``ValueError``.
 
     Attributes
     ----------

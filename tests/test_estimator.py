@@ -176,6 +176,14 @@ def test_refused_parameters(given, message):
     assert not hasattr(mixture, "labels_")
 
 
+def test_errors_are_value_errors():
+    """As users of scikit-learn expect."""
+    with pytest.raises(ValueError, match="is normal meant"):
+        SplitMergeMixture("norml").fit(X)
+    with pytest.raises(ValueError, match="must be 0 or 1"):
+        SplitMergeMixture("bernoulli").fit(X)
+
+
 def test_refused_data(fitted):
     with pytest.raises(DataValueError, match="must be 0 or 1"):
         SplitMergeMixture("bernoulli").fit(X)
