@@ -99,6 +99,7 @@ class Clustering(Result):
         self.hyperparameters = {name: gather(trace, rows, name) for name in names}
         self.chains = trace.chains
         self._predictive = predictive(trace, self.chain_weights)
+        self._may_miss = bool(np.isnan(trace.matrix.values).any())
 
     def __repr__(self) -> str:
         return f"Clustering({count(len(self.labels), 'row')} in {count(self.num_clusters, 'cluster')})"
@@ -125,7 +126,8 @@ class Clustering(Result):
         Raises
         ------
         UsageError
-            X has a different number of columns, a value is not finite, or the likelihood has no predictive density.
+            X has a different number of columns, a value is infinite, or NaN where the clustered rows have none, or the
+            likelihood has no predictive density.
         """
         return self._predictive.log_density(self._checked(X))
 
@@ -167,10 +169,14 @@ class Clustering(Result):
             raise UsageError(
                 f"new rows must be a matrix with {num_columns} columns, not of shape {points.shape}"
             )
-        for row, column in np.argwhere(~np.isfinite(points))[:1].tolist():
-            raise UsageError(
-                f"new rows: row {row}, column {column} (from 0): {points[row, column]}: not finite"
+        missing = np.isnan(points)
+        for row, column in np.argwhere(~np.isfinite(points) & ~(missing & self._may_miss))[:1].tolist():
+            problem = (
+                "NaN: the clustered rows have no missing values"
+                if missing[row, column]
+                else f"{points[row, column]}: not finite"
             )
+            raise UsageError(f"new rows: row {row}, column {column} (from 0): {problem}")
         return points
 
 

@@ -4,6 +4,7 @@ Messages name parameters in backquotes, as in "`burn_in` -1: must be at least 0"
 by its options (:func:`pyclone_pgsm.cli.mistakes.with_options`).
 """
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -56,8 +57,9 @@ class DataValueError(PycloneError, ValueError):
 
     def __init__(self, row: int, column: int, value: float, expected: str) -> None:
         self.row, self.column, self.value, self.expected = row, column, float(value), expected
+        shown = "NaN" if math.isnan(self.value) else f"{self.value:g}"
         super().__init__(
-            f"row {row}, column {column} of the data (counted from 0): {self.value:g}: must be {expected}"
+            f"row {row}, column {column} of the data (counted from 0): {shown}: must be {expected}"
         )
 
 

@@ -168,14 +168,14 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         Raises
         ------
         ValueError
-            X is not a matrix of finite numbers.
+            X is not a matrix of numbers, or has an infinite one.
         DataValueError
-            The likelihood does not allow a value.
+            The likelihood does not allow a value. Most, and all built-in ones, do not allow NaN.
         UsageError
             A parameter is invalid.
         """
         refuse_masked("X", X)
-        points = validate_data(self, X, dtype=np.float64)
+        points = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan")
         if isinstance(X, pd.DataFrame):
             points = pd.DataFrame(points, X.index, X.columns)
         seed = check_random_state(self.random_state).randint(np.iinfo(np.int32).max)
@@ -281,7 +281,7 @@ class SplitMergeMixture(ClusterMixin, BaseEstimator):
         """Return new rows as an array; raise an error before :meth:`fit`, or if they do not match its data."""
         check_is_fitted(self)
         refuse_masked("X", X)
-        return validate_data(self, X, dtype=np.float64, reset=False)
+        return validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
 
     def _make_prior(self) -> Prior:
         options = {name: getattr(self, name) for name in PRIOR_DEFAULTS}

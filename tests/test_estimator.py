@@ -187,8 +187,16 @@ def test_errors_are_value_errors():
 def test_refused_data(fitted):
     with pytest.raises(DataValueError, match="must be 0 or 1"):
         SplitMergeMixture("bernoulli").fit(X)
-    with pytest.raises(ValueError, match="contains NaN"):
+    with pytest.raises(ValueError, match=r"row 0, column 1 of the data .*: NaN: must be a finite number"):
         SplitMergeMixture().fit([[1.0, np.nan]])
+    with pytest.raises(ValueError, match=r"NaN: must be 0 or 1 \(missing values are not supported\)"):
+        SplitMergeMixture("bernoulli").fit([[1.0, np.nan]])
+    with pytest.raises(ValueError, match="contains infinity"):
+        SplitMergeMixture().fit([[1.0, np.inf]])
+    with pytest.raises(
+        ValueError, match=r"row 0, column 1 .*: NaN: the clustered rows have no missing values"
+    ):
+        fitted.predict([[1.0, np.nan]])
     masked = np.ma.masked_less(np.arange(8.0).reshape(4, 2), 1.0)
     for function in (SplitMergeMixture().fit, fitted.predict):
         with pytest.raises(UsageError, match=r"X: the value at \[0, 0\] .from 0. is masked"):
@@ -228,6 +236,86 @@ def test_plugin():
     np.testing.assert_array_equal(found.labels_, TRUTH)
     assert found.means_.shape == (3, 1)
     assert not hasattr(found, "covariances_")
+
+
+WITH_GAPS = '''
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Bits(NamedTuple):
+    """0, 1 or NaN, which is left out; a uniform prior on the probability of 1 in each column."""
+
+    x: np.ndarray
+
+    @classmethod
+    def from_data(cls, data):
+        return cls(data)
+
+    def stat_size(self):
+        return 2 * self.x.shape[1]
+
+    def clear(self, stat):
+        stat[:] = 0.0
+
+    def add(self, stat, i):
+        for d in range(self.x.shape[1]):
+            if not math.isnan(self.x[i, d]):
+                stat[2 * d + int(self.x[i, d])] += 1.0
+
+    def remove(self, stat, i):
+        for d in range(self.x.shape[1]):
+            if not math.isnan(self.x[i, d]):
+                stat[2 * d + int(self.x[i, d])] -= 1.0
+
+    def add_many(self, stat, members):
+        for i in members:
+            self.add(stat, i)
+
+    def log_prior_predictive(self, i):
+        return -math.log(2.0) * (~np.isnan(self.x[i])).sum()
+
+    def log_predictive(self, stat, i, negligible):
+        return self.log_predictive_new(stat, self.x[i])
+
+    def log_predictive_without(self, stat, i):
+        total = 0.0
+        for d in range(self.x.shape[1]):
+            if not math.isnan(self.x[i, d]):
+                total += math.log(stat[2 * d + int(self.x[i, d])] / (stat[2 * d] + stat[2 * d + 1] + 1.0))
+        return total
+
+    def log_predictive_new(self, stat, x):
+        total = 0.0
+        for d in range(len(x)):
+            if not math.isnan(x[d]):
+                total += math.log((stat[2 * d + int(x[d])] + 1.0) / (stat[2 * d] + stat[2 * d + 1] + 2.0))
+        return total
+
+    def log_marginal(self, stat):
+        total = 0.0
+        for d in range(self.x.shape[1]):
+            zeros, ones = stat[2 * d], stat[2 * d + 1]
+            total += math.lgamma(zeros + 1.0) + math.lgamma(ones + 1.0) - math.lgamma(zeros + ones + 2.0)
+        return total
+
+    def log_constant(self):
+        return 0.0
+'''
+
+
+def test_missing_values_are_the_likelihoods_affair(tmp_path):
+    path = tmp_path / "bits.py"
+    path.write_text(WITH_GAPS)
+    data = np.repeat([[1.0] * 9, [0.0] * 9], 12, axis=0)
+    data[[0, 5, 20], [1, 2, 3]] = np.nan
+    found = small(likelihood=f"{path}:Bits", parameters=None).fit(data)
+    np.testing.assert_array_equal(found.labels_, np.arange(24) // 12)
+    np.testing.assert_array_equal(found.predict(data), found.labels_)
+    assert np.isfinite(found.score(data))
+    assert not found.__sklearn_tags__().input_tags.allow_nan  # most likelihoods refuse them
 
 
 def test_data_frame(fitted):

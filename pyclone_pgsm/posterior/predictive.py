@@ -110,7 +110,7 @@ def cluster_probabilities(
     sizes = np.bincount(order)
     log_tau2 = prior.log_tau2(len(labels) + 1)
     log_p = block_log_predictives(likelihood, order, points)[:, :-1] + log_tau2[sizes + 1] - log_tau2[sizes]
-    for row in np.flatnonzero(np.isneginf(log_p).all(axis=1))[:1].tolist():
+    for row in np.flatnonzero(~(log_p > -np.inf).any(axis=1))[:1].tolist():
         raise UsageError(f"new rows: row {row} (from 0): no cluster can have it, so it has no probabilities")
     probabilities = np.empty_like(log_p)
     first = np.unique(order, return_index=True)[1]

@@ -102,8 +102,9 @@ def test_a_value_that_is_not_binary(value: float) -> None:
         Bernoulli.from_data([[0.0, 1.0], [1.0, 1.0], [value, 3.0]])
     assert (caught.value.row, caught.value.column) == (2, 0)
     assert caught.value.expected == "0 or 1 (missing values are not supported)"
+    shown = "NaN" if math.isnan(value) else f"{value:g}"
     assert str(caught.value) == (
-        f"row 2, column 0 of the data (counted from 0): {value:g}: must be 0 or 1 (missing values are not supported)"
+        f"row 2, column 0 of the data (counted from 0): {shown}: must be 0 or 1 (missing values are not supported)"
     )
 
 

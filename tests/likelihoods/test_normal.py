@@ -329,8 +329,9 @@ def test_a_value_that_is_no_number(value: float) -> None:
     with pytest.raises(DataValueError) as caught:
         Normal.from_data([[0.0, 1.0], [1.0, value]])
     assert (caught.value.row, caught.value.column) == (1, 1)
+    shown = "NaN" if math.isnan(value) else f"{value:g}"
     assert str(caught.value) == (
-        f"row 1, column 1 of the data (counted from 0): {value:g}: must be a finite number "
+        f"row 1, column 1 of the data (counted from 0): {shown}: must be a finite number "
         "(missing values are not supported)"
     )
 
