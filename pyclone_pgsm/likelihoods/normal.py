@@ -52,7 +52,9 @@ from pyclone_pgsm.likelihoods.normal_prior import (
     cholesky_root,
     column_variances,
     doubts_of_columns,
+    doubts_of_width,
     finite_matrix,
+    has_narrow_clusters,
     is_standardised,
     positive_number,
     prior_mean,
@@ -295,19 +297,21 @@ class Normal(NamedTuple):
 
     @classmethod
     def inferred_by_default(cls, data: NDArray[np.float64], given: Mapping[str, Any]) -> list[str]:
-        """Return, if not given: r0 and the scale for data with many columns, the scale for data with few rows."""
+        """Return, if not given: r0 and the scale of many columns, the scale of few rows and of narrow clusters."""
         T, D = data.shape
-        fixed_by = {}
-        if D > MANY_COLUMNS:
-            fixed_by["r0"] = {"r0"}
-        if D > MANY_COLUMNS or T <= FEW_ROWS:
-            fixed_by["scale"] = {"scale", "S0"}
-        return [name for name, names in fixed_by.items() if not names & given.keys()]
+        names = ["r0"] if D > MANY_COLUMNS and "r0" not in given else []
+        if {"scale", "S0"} & given.keys():
+            return names
+        is_inferred = D > MANY_COLUMNS or T <= FEW_ROWS or has_narrow_clusters(data)
+        return [*names, "scale"] if is_inferred else names
 
     @classmethod
     def doubts(cls, data: NDArray[np.float64], parameters: Mapping[str, Any]) -> list[str]:
-        """Warn of columns that are dependent, or too many for so few rows."""
-        return doubts_of_columns(data)
+        """Warn of columns that are dependent, or too many for so few rows, and of a scale that is too wide."""
+        doubts, scale = doubts_of_columns(data), parameters.get("scale", 1.0)
+        if doubts or "S0" in parameters or isinstance(scale, str):
+            return doubts
+        return doubts_of_width(data, scale)
 
     @leaf
     def stat_size(self):

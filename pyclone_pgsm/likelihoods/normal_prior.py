@@ -22,6 +22,12 @@ block: with many columns it determines what a cluster is. With few, the data of 
 prior prevents blocks that are not quite Normal from being split up."""
 ROWS_PER_COLUMN = 3
 """Many columns with fewer rows than so many for each cause a warning."""
+TYPICAL_CLUSTERS = 20
+"""Number of clusters of k-means that show how wide clusters may be; there are at least ten rows for each."""
+CLUSTERED_ROWS = 10_000
+"""Largest number of rows that k-means clusters."""
+FAR_TOO_WIDE, TOO_WIDE = 0.2, 0.5
+"""With a smaller :func:`weight_of_rows` the scale is inferred by default, and a given one causes a warning."""
 SHOWN = 10
 """Number of columns named in a message."""
 PREDICTIVE, MARGINAL = 0, 1
@@ -95,6 +101,46 @@ def dependent_columns(y: NDArray[np.float64]) -> tuple[int, str]:
     variances, directions = np.linalg.eigh(z.T @ z / T)
     among = np.flatnonzero(np.abs(directions[:, 0]) > 1e-3)
     return int((variances < NO_VARIANCE).sum()), ", ".join(map(str, among[:SHOWN] + 1))
+
+
+def weight_of_rows(y: NDArray[np.float64]) -> float:
+    """Return how much the rows (T, D) of a typical small cluster weigh against the prior of scale 1.
+
+    The covariance of a cluster is estimated by its squared deviations from the mean, added to the scale matrix. The
+    weight is the ratio of the two, a geometric mean over the columns and the median over the rows. If it is far below
+    1, the prior decides how wide clusters are, and those that are narrower and near to each other are joined.
+    """
+    from scipy.cluster.vq import kmeans2
+
+    thinned = y[:: math.ceil(len(y) / CLUSTERED_ROWS)]
+    z = (thinned - thinned.mean(axis=0)) / np.sqrt(column_variances(y))
+    _, labels = kmeans2(z, max(1, min(TYPICAL_CLUSTERS, len(z) // 10)), iter=20, minit="++", seed=0)
+    deviations = np.stack(
+        [((z[labels == k] - z[labels == k].mean(axis=0)) ** 2).sum(axis=0) for k in np.unique(labels)]
+    )
+    weights = np.exp(np.log(np.maximum(deviations, SMALLEST)).mean(axis=1))
+    of_rows = weights[np.unique(labels, return_inverse=True)[1]]
+    return float(np.median(of_rows)) * len(y) / len(z)
+
+
+def has_narrow_clusters(data: NDArray[np.float64]) -> bool:
+    """Whether the prior of scale 1 would far outweigh the rows of a small cluster of the data (T, D).
+
+    False for data whose scale cannot be inferred, or that will be refused.
+    """
+    if not (np.abs(data) <= LARGEST).all() or dependent_columns(data)[0]:
+        return False
+    return weight_of_rows(data) < FAR_TOO_WIDE
+
+
+def doubts_of_width(y: NDArray[np.float64], scale: float) -> list[str]:
+    """Warn of a scale of the prior that may be too wide for the clusters of the data (T, D), if these are not few."""
+    if len(y) < TYPICAL_CLUSTERS or (weight := weight_of_rows(y) / scale) >= TOO_WIDE:
+        return []
+    return [
+        "the prior expects clusters so wide that it outweighs the rows of a small cluster (their weight is "
+        f"{weight:.2g} of the prior's): clusters that plainly differ may be joined; compare `scale` infer"
+    ]
 
 
 def doubts_of_columns(y: NDArray[np.float64]) -> list[str]:

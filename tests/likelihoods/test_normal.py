@@ -18,9 +18,11 @@ from scipy.special import multigammaln
 from scipy.stats import multivariate_t
 from walks import answers_of_plain_python, ask, blocks_after, random_walk, run, statistic
 
+from pyclone_pgsm import Settings, cluster
 from pyclone_pgsm.errors import DataValueError, UsageError
 from pyclone_pgsm.jit.compiling import compiled_for
 from pyclone_pgsm.likelihoods.normal import Normal
+from pyclone_pgsm.likelihoods.normal_prior import weight_of_rows
 from pyclone_pgsm.posterior.rows import build_blocks
 from pyclone_pgsm.samplers.hyperparameters import partition_log_likelihood
 
@@ -466,6 +468,44 @@ def test_the_scale_of_many_columns_or_few_rows_is_inferred():
     assert Normal.inferred_by_default(many, {}) == ["r0", "scale"]
     assert Normal.inferred_by_default(many, {"S0": 1.0}) == ["r0"]
     assert Normal.inferred_by_default(many, {"scale": 1.0, "r0": 0.1}) == []
+
+
+def clouds(number: int, rows: int, width: float) -> np.ndarray:
+    """Draw rows of as many Gaussian clouds of this standard deviation, whose centres are about 0.6 apart."""
+    rng = np.random.default_rng(5)
+    return rng.uniform(-1, 1, (number, 2))[rng.integers(number, size=rows)] + width * rng.normal(
+        size=(rows, 2)
+    )
+
+
+def test_the_scale_of_narrow_clusters_is_inferred():
+    """A wide prior would join them. It cannot be inferred of dependent columns, and others are refused later."""
+    narrow = clouds(15, 300, 0.02)
+    assert Normal.inferred_by_default(narrow, {}) == ["scale"]
+    assert Normal.inferred_by_default(narrow, {"scale": 1.0}) == []
+    assert Normal.inferred_by_default(clouds(15, 300, 0.3), {}) == []
+    assert Normal.inferred_by_default(np.column_stack([narrow, narrow[:, 0]]), {}) == []
+    for value in (math.nan, math.inf, 1e200):
+        assert Normal.inferred_by_default(np.where(narrow == narrow[7], value, narrow), {}) == []
+    few = cluster(narrow, parameters={"scale": 1.0}, settings=Settings(iterations=60, chains=1, seed=1))
+    many = cluster(narrow, settings=Settings(iterations=60, chains=1, seed=1))
+    assert few.num_clusters < 8 < 12 <= many.num_clusters
+    assert few.warnings[-1] == Normal.doubts(narrow, {"scale": 1.0})[0]
+
+
+def test_doubts_of_a_wide_prior():
+    """By the weight of a cluster's rows: their squared deviations from the mean, in units of the columns' variances."""
+    narrow = clouds(20, 2000, 0.02)
+    variance = narrow.var(axis=0)
+    weight = weight_of_rows(narrow)
+    assert weight == pytest.approx(100 * 0.02**2 / math.sqrt(variance.prod()), rel=0.3)
+    (doubt,) = Normal.doubts(narrow, {"scale": 1.0})
+    assert f"(their weight is {weight:.2g} of the prior's)" in doubt
+    assert Normal.doubts(narrow, {}) == [doubt]
+    for parameters in ({"scale": "infer"}, {"S0": 1.0}, {"scale": 1.9 * weight}):
+        assert Normal.doubts(narrow, parameters) == []
+    # of many rows only some are clustered
+    assert weight_of_rows(np.repeat(narrow, 10, axis=0)) == pytest.approx(10 * weight, rel=0.3)
 
 
 @pytest.mark.parametrize(
