@@ -97,7 +97,7 @@ def compile_summary(is_tumour: bool) -> Iterator[None]:
         likelihood, grid = _four_mutations(), prevalence_grid(GRID_SIZE)
         blocks = block_posteriors((likelihood, row) for row in draws)
         yield
-        copies = Multiplicities([(deduplicate(_two_reads()), 100.0)], grid, "major")
+        copies = Multiplicities([(deduplicate(_two_reads()), 100.0)], "major")
         mutation_prevalences(blocks, draws, GRID_SIZE, use=copies.find)
         yield
         _, density = cluster_prevalences(blocks, draws, labels, GRID_SIZE)

@@ -55,31 +55,37 @@ def add_shares(share, b, r, psi, tumour_content, error_rate, prevalence, mass, s
 
 @compiled
 def _find(
-    rows, alt, ref, states, state_bounds, tumour_content, error_rate, grid, density, s, number, probability
+    column, index, alt, ref, states, state_bounds, tumour_content, error_rate, density, s, number, probability
 ):
-    """Fill number and probability (n,) for observations, rows (n,) of a table; -1 for none.
+    """Fill number and probability (n, D) for the d samples from `column` on.
 
-    `density` (n, G) is the posterior of the prevalences. The states and their bounds are those of
+    `index` (n, d) has the observations of these samples, -1 for none, and `density` (n, D, G) the posterior of the
+    mutations' prevalences on the grid 0, 1/(G-1), .., 1. The states and their bounds are those of
     :func:`pyclone_pgsm.tumour.kernels.fill_grid`.
     """
     most_copies = 1
     for k in range(len(states)):
         most_copies = max(most_copies, int(max(states[k, 3], states[k, 4])))
     share = np.empty(most_copies + 1)
-    for i in range(len(rows)):
-        u = rows[i]
-        if u < 0:
-            continue
-        psi = states[state_bounds[u, 0] : state_bounds[u, 1]]
-        known = np.flatnonzero(density[i] > NEGLIGIBLE_MASS)
-        share[:] = 0.0
-        add_shares(
-            share, alt[u], ref[u], psi, tumour_content[u], error_rate[u], grid[known], density[i][known], s
-        )
-        for copies in range(len(share)):
-            if share[copies] > share[number[i]] * (1.0 + ROUNDING):
-                number[i] = copies
-        probability[i] = share[number[i]] / share.sum()
+    for i in range(len(density)):
+        for d in range(index.shape[1]):
+            u = index[i, d]
+            if u < 0:
+                continue
+            psi = states[state_bounds[u, 0] : state_bounds[u, 1]]
+            mass = density[i, column + d]
+            known = np.flatnonzero(mass > NEGLIGIBLE_MASS)
+            share[:] = 0.0
+            prevalence = known / (len(mass) - 1.0)
+            add_shares(
+                share, alt[u], ref[u], psi, tumour_content[u], error_rate[u], prevalence, mass[known], s
+            )
+            best = 0
+            for copies in range(len(share)):
+                if share[copies] > share[best] * (1.0 + ROUNDING):
+                    best = copies
+            number[i, column + d] = best
+            probability[i, column + d] = share[best] / share.sum()
 
 
 class Multiplicities:
@@ -94,33 +100,31 @@ class Multiplicities:
         Its probability; NaN where there are no data.
     """
 
-    def __init__(
-        self, parts: Sequence[tuple[LocusTable, float]], grid: NDArray[np.float64], genotype_prior: str
-    ) -> None:
+    def __init__(self, parts: Sequence[tuple[LocusTable, float]], genotype_prior: str) -> None:
         """Take the observations of all samples, or of each sample, and their precision (infinite: binomial)."""
-        prepared = [(table, precision, *states_of_rows(table, genotype_prior)) for table, precision in parts]
-        self._samples = [
-            (part, part[0].index[:, d]) for part in prepared for d in range(part[0].index.shape[1])
+        self._parts = [
+            (table, precision, *states_of_rows(table, genotype_prior)) for table, precision in parts
         ]
-        self._grid = grid
-        shape = len(parts[0][0].index), len(self._samples)
+        shape = len(parts[0][0].index), sum(table.index.shape[1] for table, _ in parts)
         self.number = np.zeros(shape, np.int64)
         self.probability = np.full(shape, np.nan)
 
     def find(self, first: int, density: NDArray[np.float64]) -> None:
         """Find those of the mutations from `first` on whose prevalences have the posterior `density` (n, D, G)."""
-        for d, ((table, precision, states, bounds), index) in enumerate(self._samples):
+        column = 0
+        for table, precision, states, bounds in self._parts:
             _find(
-                index[first : first + len(density)],
+                column,
+                table.index[first : first + len(density)],
                 table.alt,
                 table.ref,
                 states,
                 bounds,
                 table.tumour_content,
                 table.error_rate,
-                self._grid,
-                density[:, d],
+                density,
                 precision,
-                self.number[first:, d],
-                self.probability[first:, d],
+                self.number[first:],
+                self.probability[first:],
             )
+            column += table.index.shape[1]

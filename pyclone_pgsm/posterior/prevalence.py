@@ -24,7 +24,7 @@ SMALLEST_PEAK = 0.05  # smallest posterior mass of a piece of the highest densit
 HALVINGS = 25  # number of bisections of the range of densities in the search for that region
 NEGLIGIBLE_MASS = 1e-9  # posterior mass that is cut off at each end of a block's window to save memory
 INTERVAL = 0.95
-CHUNK = 4096  # mutations processed together
+CHUNK = 1 << 22  # largest number of values of the posteriors of mutations processed together
 
 
 class BlockPosteriors(NamedTuple):
@@ -323,9 +323,11 @@ def mutation_prevalences(
     first_block, *windows = blocks
     equal = np.ones((1, len(draws)))
     parts = []
-    for first in range(0, draws.shape[1], CHUNK):
-        rows = np.ascontiguousarray(draws[:, first : first + CHUNK].T, dtype=np.int64) + first_block[:-1]
-        density = np.empty((len(rows), blocks.low.shape[1], grid_size))
+    D = blocks.low.shape[1]
+    size = max(1, CHUNK // (D * grid_size))
+    for first in range(0, draws.shape[1], size):
+        rows = np.ascontiguousarray(draws[:, first : first + size].T, dtype=np.int64) + first_block[:-1]
+        density = np.empty((len(rows), D, grid_size))
         parts.append(_mixtures(rows, equal, *windows, grid_size, *thresholds, density))
         use(first, density)
     return _as_moments(np.concatenate(parts, axis=1))

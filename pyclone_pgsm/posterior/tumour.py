@@ -40,7 +40,7 @@ def summarise_tumour(
     clusters, density = cluster_prevalences(blocks, partitions, labels, grid_size, thresholds)
     grid = prevalence_grid(grid_size)
     at_medians = model.observations(medians(gather_values(trace, draws.rows, names)))
-    copies = Multiplicities(at_medians, grid, options.genotype_prior)
+    copies = Multiplicities(at_medians, options.genotype_prior)
     mutations = mutation_prevalences(blocks, partitions, grid_size, thresholds, copies.find)
     copies.number[~in_cluster] = 0
     for of_mutations in (mutations.prob_present, mutations.prob_clonal, copies.probability):

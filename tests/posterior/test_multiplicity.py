@@ -35,9 +35,9 @@ def test_against_sums(s, prior):
         [[1, 1], [1, 1], [0, 0], [0, 0]],
     )
     table, density = deduplicate(seen), random_densities(np.random.default_rng(0), 4, 2)
-    together = Multiplicities([(table, s)], GRID, prior)
+    together = Multiplicities([(table, s)], prior)
     together.find(0, density)
-    apart = Multiplicities([(part, s) for part in split_by_sample(table)], GRID, prior)
+    apart = Multiplicities([(part, s) for part in split_by_sample(table)], prior)
     apart.find(0, density[:1])
     apart.find(1, density[1:])
     np.testing.assert_array_equal(apart.number, together.number)
@@ -63,7 +63,7 @@ def test_against_sums(s, prior):
 
 def test_a_sample_without_reads():
     parts = split_by_sample(deduplicate(observations([[5, 0]], [[9, 0]], [[2, 2]], [[1, 1]])))
-    found = Multiplicities([(part, 80.0) for part in parts], GRID, "major")
+    found = Multiplicities([(part, 80.0) for part in parts], "major")
     found.find(0, random_densities(np.random.default_rng(0), 1, 2))
     assert found.number[0, 0] > 0
     assert found.number[0, 1] == 0
@@ -85,7 +85,7 @@ def test_probabilities_are_calibrated():
     density /= density.sum(axis=1, keepdims=True)
     one = np.ones((n, 1))
     seen = observations(alt[:, None], depth * one, 3 * one, one)
-    found = Multiplicities([(deduplicate(seen), math.inf)], GRID, "major")
+    found = Multiplicities([(deduplicate(seen), math.inf)], "major")
     found.find(0, density[:, None])
     right, claimed = found.number[:, 0] == drawn[:, 3], found.probability[:, 0]
     for low, high in ((0.0, 0.6), (0.6, 0.8), (0.8, 1.01)):
@@ -113,7 +113,7 @@ def test_two_states_of_copy_number():
         "subclonal_fraction": np.array([[0.9]]),
     }
     seen = observations([[610]], [[1000]], [[1]], [[1]], **second)
-    found = Multiplicities([(deduplicate(seen), math.inf)], GRID, "major")
+    found = Multiplicities([(deduplicate(seen), math.inf)], "major")
     found.find(0, np.eye(101)[None, None, 100])
     assert found.number[0, 0] == 2
     assert found.probability[0, 0] > 0.9
