@@ -108,10 +108,13 @@ def weight_of_rows(y: NDArray[np.float64]) -> float:
 
     The covariance of a cluster is estimated by its squared deviations from the mean, added to the scale matrix. The
     weight is the ratio of the two, a geometric mean over the columns and the median over the rows. If it is far below
-    1, the prior decides how wide clusters are, and those that are narrower and near to each other are joined.
+    1, the prior decides how wide clusters are, and those that are narrower and near to each other are joined. With a
+    single column, which k-means always cuts into narrow pieces, the weight is not known: 1.
     """
     from scipy.cluster.vq import kmeans2
 
+    if y.shape[1] == 1:
+        return 1.0
     thinned = y[:: math.ceil(len(y) / CLUSTERED_ROWS)]
     z = (thinned - thinned.mean(axis=0)) / np.sqrt(column_variances(y))
     _, labels = kmeans2(z, max(1, min(TYPICAL_CLUSTERS, len(z) // 10)), iter=20, minit="++", seed=0)

@@ -504,6 +504,8 @@ def test_doubts_of_a_wide_prior():
     assert Normal.doubts(narrow, {}) == [doubt]
     for parameters in ({"scale": "infer"}, {"S0": 1.0}, {"scale": 1.9 * weight}):
         assert Normal.doubts(narrow, parameters) == []
+    assert Normal.doubts(narrow[:, :1], {"scale": 1.0}) == []
+    assert Normal.doubts(np.random.default_rng(6).normal(size=(201, 2)), {"scale": 1.0}) == []
     # of many rows only some are clustered
     assert weight_of_rows(np.repeat(narrow, 10, axis=0)) == pytest.approx(10 * weight, rel=0.3)
 
