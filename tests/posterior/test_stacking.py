@@ -15,7 +15,7 @@ from pyclone_pgsm.cli.progress import summary_lines
 from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.posterior import stacking
 from pyclone_pgsm.posterior import summarize as summarizing
-from pyclone_pgsm.posterior.rows import draw_rows, weighted_rows
+from pyclone_pgsm.posterior.rows import draw_rows, gather, kept_rows, weighted_rows
 from pyclone_pgsm.posterior.stacking import REGULAR, stacking_weights, weigh_chains
 from pyclone_pgsm.posterior.summarize import Result, summarize
 from pyclone_pgsm.trace import Trace
@@ -186,6 +186,10 @@ def test_criteria_that_disagree_are_told(criterion, mixed, monkeypatch):
             "the consensus depends on its criterion: 7 clusters by mpear, 2 by vi (adjusted Rand index between the "
             "two 0."
         )
+        low, high = np.quantile(
+            gather(trace, kept_rows(trace), "num_clusters"), (0.025, 0.975), method="nearest"
+        )
+        assert f"), where 95 % of the draws have {low:.0f} to {high:.0f}: compare both" in said
         assert summarize(trace, "binder" if criterion == "vi" else "map").warnings == []
         monkeypatch.setattr(where, by_criterion({"mpear": partitions["vi"], "vi": partitions["vi"]}))
         assert summarize(trace, criterion).warnings == []
