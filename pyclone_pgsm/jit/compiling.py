@@ -40,6 +40,7 @@ KERNELS = (
     "posterior/leave_one_out.py",
     "posterior/predictive.py",
     "posterior/prevalence.py",
+    "posterior/multiplicity.py",
     "posterior/reads.py",
     "samplers/*.py",
     "tumour/exchange.py",
