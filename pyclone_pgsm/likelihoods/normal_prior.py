@@ -142,7 +142,7 @@ def doubts_of_width(y: NDArray[np.float64], scale: float) -> list[str]:
         return []
     return [
         "the prior expects clusters so wide that it outweighs the rows of a small cluster (their weight is "
-        f"{weight:.2g} of the prior's): clusters that plainly differ may be joined; compare `scale` infer"
+        f"{weight:.2g} of the prior's): clusters that plainly differ may be joined; compare with scale=infer"
     ]
 
 
