@@ -55,8 +55,10 @@ def count_left_out(left_out: Sequence[LeftOut], where: str = "") -> str:
     `where` follows the number.
     """
     text = f"{len(left_out):,} left out or changed{where}"
-    (reason, number), *_ = Counter(item.reason for item in left_out).most_common(1) or [("", 0)]
-    return text if number < MANY_LEFT_OUT else f"{text}, {number:,} because: {reason}"
+    for reason, number in Counter(item.reason for item in left_out).most_common(1):
+        if number >= MANY_LEFT_OUT:
+            text += f", {number:,} because: {reason}"
+    return text
 
 
 @dataclass(frozen=True)
