@@ -42,15 +42,20 @@ def add_shares(share, b, r, psi, tumour_content, error_rate, prevalence, mass, s
     for k in range(len(psi)):
         variant_share(psi[k], tumour_content, error_rate, prevalence, mean, complement)
         for x in range(len(prevalence)):
-            p[k, x] = log_direct(b, r, mean[x], complement[x], s) + log_weight(psi[k], prevalence[x])
+            if mass[x] > NEGLIGIBLE_MASS:
+                log_p = log_direct(b, r, mean[x], complement[x], s)
+                p[k, x] = log_p + log_weight(psi[k], prevalence[x])
     for x in range(len(prevalence)):
-        top = p[:, x].max()
-        total = 0.0
-        for k in range(len(psi)):
-            p[k, x] = math.exp(p[k, x] - top)
-            total += p[k, x]
-        for k in range(len(psi)):
-            share[mutant_copies(psi[k], prevalence[x])] += mass[x] * p[k, x] / total
+        if mass[x] > NEGLIGIBLE_MASS:
+            top = -np.inf
+            for k in range(len(psi)):
+                top = max(top, p[k, x])
+            total = 0.0
+            for k in range(len(psi)):
+                p[k, x] = math.exp(p[k, x] - top)
+                total += p[k, x]
+            for k in range(len(psi)):
+                share[mutant_copies(psi[k], prevalence[x])] += mass[x] * p[k, x] / total
 
 
 @compiled
@@ -67,6 +72,7 @@ def _find(
     for k in range(len(states)):
         most_copies = max(most_copies, int(max(states[k, 3], states[k, 4])))
     share = np.empty(most_copies + 1)
+    prevalence = np.arange(density.shape[2]) / (density.shape[2] - 1.0)
     for i in range(len(density)):
         for d in range(index.shape[1]):
             u = index[i, d]
@@ -74,18 +80,16 @@ def _find(
                 continue
             psi = states[state_bounds[u, 0] : state_bounds[u, 1]]
             mass = density[i, column + d]
-            known = np.flatnonzero(mass > NEGLIGIBLE_MASS)
             share[:] = 0.0
-            prevalence = known / (len(mass) - 1.0)
-            add_shares(
-                share, alt[u], ref[u], psi, tumour_content[u], error_rate[u], prevalence, mass[known], s
-            )
+            add_shares(share, alt[u], ref[u], psi, tumour_content[u], error_rate[u], prevalence, mass, s)
             best = 0
+            total = 0.0
             for copies in range(len(share)):
+                total += share[copies]
                 if share[copies] > share[best] * (1.0 + ROUNDING):
                     best = copies
             number[i, column + d] = best
-            probability[i, column + d] = share[best] / share.sum()
+            probability[i, column + d] = share[best] / total
 
 
 class Multiplicities:

@@ -300,7 +300,8 @@ def _mixtures(rows, weights, low, start, mass, grid_size, present_above, clonal_
             moments[5, i, d] = _mass_above(grid, lo, hi, clonal_above)
             moments[6, i, d] = _count_peaks(grid, lo, hi)
             grids[i, d] = 0.0
-            grids[i, d, lo:hi] = grid[lo:hi]
+            for k in range(lo, hi):
+                grids[i, d, k] = grid[k]
     return moments
 
 

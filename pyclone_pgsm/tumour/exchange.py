@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.jit.compiling import ALLOCATING, LEAF, inner
 from pyclone_pgsm.likelihoods.pyclone.prevalences import draw_point
-from pyclone_pgsm.partition import fill_block
+from pyclone_pgsm.partition import copy_row, fill_block
 from pyclone_pgsm.samplers.split_merge import closure_of_pair
 
 STEPS = 200  # Metropolis steps of a move
@@ -219,11 +219,12 @@ def log_ratio_of_totals(new, old):
 def copy_mixture(source, target, d):
     """Copy the share, the totals, and unless d = D what depends on the prevalences in sample d."""
     target.share[0] = source.share[0]
-    target.totals[:] = source.totals
+    for k in range(len(source.totals)):
+        target.totals[k] = source.totals[k]
     if d < source.points.shape[1]:
         for s in range(2):
             target.points[s, d] = source.points[s, d]
-            target.factors[s, d, :] = source.factors[s, d]
+            copy_row(source.factors[s], d, target.factors[s], d)
 
 
 @inner(**LEAF)
