@@ -59,6 +59,8 @@ def summary_lines(result: Result[Any]) -> list[str]:
         convergence.append(f"weights of the prevalence prior at most {max(weights):.2f}")
     if convergence:
         lines.append(f"R-hat (agreement of the chains, good below 1.05): {', '.join(convergence)}")
-    lines.append(verdict_line(result.convergence))
+    verdict = verdict_line(result.convergence)
+    if not any(warning.startswith(verdict) for warning in result.warnings):
+        lines.append(verdict)
     lines += [f"warning: {warning}" for warning in result.warnings]
     return lines

@@ -212,12 +212,13 @@ def test_limits_that_cannot_be(values: dict[str, Any], message: str) -> None:
 
 
 def test_the_command_says_so(tmp_path: Path) -> None:
-    """Each figure and its limit in run.json, a line on the terminal, a warning, and exit code 3 where wanted."""
+    """Each figure and its limit in run.json, a warning, once on the terminal, and exit code 3 where wanted."""
     table, out = write_tumour(tmp_path), tmp_path / "out"
     options = ["--max-iterations", "60", "--chains", "2", "--no-plots", "--precision", "200", "-o", str(out)]
     ended = CliRunner().invoke(cli.app, ["analyze", str(table), *options, "--require-convergence"])
     assert ended.exit_code == 3, ended.output
-    assert "\nnot converged after 60 iterations, burn-in 30: " in ended.output
+    assert "\nwarning: not converged after 60 iterations, burn-in 30: " in ended.output
+    assert ended.output.count("not converged after") == 1
     assert f"pyclone-pgsm: not converged: {out}" in ended.output
     told = json.loads((out / "run.json").read_text())
     assert told["converged"] is False
