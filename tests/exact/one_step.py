@@ -183,8 +183,8 @@ def p_value(
     rng = np.random.default_rng(seed)
     T = posterior.partitions.shape[1]
     one_merged = has_one_merged(kernel.scheme)
-    if steps is not None:
-        one_merged = bool(one_merged)  # compiled for all schemes at once
+    if steps is not None or kernel.many:
+        one_merged = bool(one_merged)  # compiled for all schemes at once; many anchors make no use of it
     steps = steps or sound_steps(type(likelihood), kernel.many)
     codes = steps(
         likelihood,
