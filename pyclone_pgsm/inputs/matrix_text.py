@@ -42,6 +42,11 @@ _UNCLEAR = (
     "above the values"
 )
 
+_COMMENTED = (
+    'a line that begins with "#" is a comment, but this one may have the names of the columns; remove the "#", or the '
+    "line"
+)
+
 _BOOLEANS = {"true": 1.0, "false": 0.0}
 _ID_NAME = re.compile(r"|id|index|unnamed: 0|row[._ ]?names?|__index_level_0__|.*_id", re.IGNORECASE)
 
@@ -69,7 +74,7 @@ class Matrix:
 def read_text(path: Path, id_column: str | None, ignore: Collection[str], problems: FileProblems) -> Matrix:
     """Read a table of numbers as text; see `pyclone_pgsm.inputs.matrix.read_matrix`."""
     text = open_text(path, problems, TABLE)
-    _, line, first_line = skip_comments(text, "a table of numbers", problems)
+    comment, line, first_line = skip_comments(text, "a table of numbers", problems)
     lines: Iterator[str] = itertools.chain([line], text)
     sample = list(itertools.islice(lines, _SAMPLE))
     separator = _separator([line for line in sample if line.strip()][:2])
@@ -82,6 +87,8 @@ def read_text(path: Path, id_column: str | None, ignore: Collection[str], proble
         raise input_error([problems])
     first_rows = [fields for _, fields in head]
     header = _header(first_rows, id_column, first_line, problems)
+    if header is None and _names_columns(comment, separator, len(first_rows[0])):
+        raise problems.give_up(_COMMENTED, None, comment.strip())
     if header is not None and separator != "," and len(first_rows[-1]) == len(header) + 1:
         header = ["", *header]
     data = first_rows if header is None else first_rows[1:]
@@ -180,6 +187,18 @@ def _header(
     if len(first) > 2:
         raise problems.give_up(_UNCLEAR, line)
     return None
+
+
+def _names_columns(comment: str, separator: str, width: int) -> bool:
+    """Whether a comment above values may be a header: it has a field per column, and none of them is a number.
+
+    Where white space separates the columns, a comment is one unless its first word follows the "#" at once.
+    """
+    text = comment.lstrip("#")
+    if separator == " " and text[:1].isspace():
+        return False
+    fields = text.split() if separator == " " else split(text, separator)
+    return len(fields) == width > 1 and not any(map(_is_value, fields))
 
 
 def _is_value(text: str) -> bool:

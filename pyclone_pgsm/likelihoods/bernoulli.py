@@ -25,6 +25,7 @@ from pyclone_pgsm.errors import DataValueError, UsageError
 from pyclone_pgsm.jit.compiling import LEAF, inner
 from pyclone_pgsm.likelihoods.choice import Choice, log_uniform
 from pyclone_pgsm.likelihoods.contract import leaf, register
+from pyclone_pgsm.likelihoods.local_dependence import doubts_of_independence
 from pyclone_pgsm.likelihoods.parameters import as_numbers, check_weight, observations_by_variables
 
 SUM = {"reassoc", "nsz", "contract"}
@@ -174,6 +175,11 @@ class Bernoulli(NamedTuple):
     def inferred_by_default(cls, data: NDArray[np.float64], given: Mapping[str, Any]) -> list[str]:
         """Return those of a0 and b0 that are not given."""
         return [name for name in ("a0", "b0") if name not in given]
+
+    @classmethod
+    def doubts_of_clusters(cls, data: NDArray[np.float64], labels: NDArray[np.int64]) -> list[str]:
+        """Warn of columns that are associated within clusters."""
+        return doubts_of_independence(data, labels)
 
     @leaf
     def stat_size(self):

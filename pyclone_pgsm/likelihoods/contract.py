@@ -55,6 +55,8 @@ Other methods are called from Python only, and are also optional:
     Class method: names of the parameters that are inferred unless the user sets them (`given` is a mapping).
 ``doubts(cls, data, parameters)``
     Class method: warnings, a sentence each, about the clusters of these data with these parameters.
+``doubts_of_clusters(cls, data, labels)``
+    Class method: warnings, a sentence each, about these clusters of the rows: labels 0, 1, .. (T,), -1 for none.
 """
 
 import inspect

@@ -1,6 +1,5 @@
 """Errors of plugin likelihoods, reported in one line that names the likelihood and the cause."""
 
-import math
 import re
 import traceback
 from collections.abc import Callable, Iterator
@@ -15,8 +14,6 @@ from pyclone_pgsm.errors import PycloneError, UsageError
 from pyclone_pgsm.likelihoods.contract import SD
 from pyclone_pgsm.likelihoods.registry import BUILT_IN, file_of
 
-TRIED = 5  # number of observations with which the methods of a likelihood are tried
-LARGEST_TRIED = 10_000_000  # largest length of a statistic with which they are tried
 LONGEST = 240  # largest number of characters of a cause
 
 Shapes = dict[str, tuple[int, ...]]
@@ -93,49 +90,6 @@ def _told_by_numba(text: str, spec: str) -> str:
 
 def _shortened(text: str) -> str:
     return text if len(text) <= LONGEST else text[:LONGEST] + "..."
-
-
-def check_answers(spec: str, likelihood: Any, num_observations: int) -> None:
-    """Try the methods of a plugin likelihood with a few observations, as plain Python.
-
-    The UsageError for an invalid answer names the likelihood, the method and, for a number, the observation.
-    """
-    with blamed(spec):
-        size = likelihood.stat_size()
-    if not isinstance(size, int | np.integer) or isinstance(size, bool) or size < 1:
-        raise UsageError(
-            f"`likelihood` {spec!r}: stat_size() returned {size!r}; it must return a positive integer"
-        )
-    if size > LARGEST_TRIED:  # whether it fits in memory is checked elsewhere
-        return
-    stat = np.zeros(int(size))
-    shapes: Shapes = {}
-    for i in np.unique(np.linspace(0, num_observations - 1, TRIED).astype(np.int64)).tolist():
-        try:
-            with np.errstate(all="ignore"):
-                likelihood.clear(stat)
-                answers = {"log_prior_predictive": likelihood.log_prior_predictive(i)}
-                likelihood.add(stat, i)
-                answers["log_marginal"] = likelihood.log_marginal(stat)
-                answers["log_predictive"] = likelihood.log_predictive(
-                    stat, num_observations - 1 - i, -math.inf
-                )
-                answers["log_predictive_without"] = likelihood.log_predictive_without(stat, i)
-        except IndexError as problem:  # compiled code would access memory out of bounds
-            raise UsageError(f"`likelihood` {spec!r}: {cause(problem, spec)}") from problem
-        except Exception:  # compiled code may not raise the same; the first iteration will show it
-            return
-        for method, answer in answers.items():
-            if not (isinstance(answer, float | int | np.number) and answer < math.inf):
-                raise UsageError(
-                    f"`likelihood` {spec!r}: {method} returned {answer!r} for observation {i} (counted from 0); "
-                    "it must return the log of a density"
-                )
-        if hasattr(likelihood, "cluster_parameters"):
-            with blamed(spec):
-                shapes = checked_shapes(
-                    likelihood, stat, shapes, lambda text: UsageError(f"`likelihood` {spec!r}: {text}")
-                )
 
 
 def checked_shapes(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
@@ -10,10 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
-from pyclone_pgsm.likelihoods.foreign import blamed, check_answers
+from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.likelihoods.inferred import INFER, InferredModel, names_to_infer
 from pyclone_pgsm.likelihoods.model import FixedModel, Model
 from pyclone_pgsm.likelihoods.registry import BUILT_IN, find_likelihood, parameters_of
+from pyclone_pgsm.likelihoods.trial import check_answers
 
 
 @dataclass(frozen=True)
@@ -62,6 +64,11 @@ class MatrixOptions:
         that the likelihood does not allow.
         """
         likelihood_class = find_table_likelihood(self.likelihood, self.parameters)
+        for name, default in parameters_of(likelihood_class).items():
+            if default is inspect.Parameter.empty and name not in self.parameters:
+                raise UsageError(
+                    f"`parameters` {name}: {self.likelihood} has no default for it; give a value"
+                )
         if names_to_infer(self.parameters):
             model: Model = InferredModel(self.likelihood, likelihood_class, data.values, self.parameters)
             likelihood = model.likelihood(model.initial_values())

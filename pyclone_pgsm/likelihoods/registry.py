@@ -71,7 +71,7 @@ def is_likelihood_file(spec: str) -> bool:
 def parameters_of(likelihood: Any) -> dict[str, Any]:
     """Return the parameters of ``from_data`` and their defaults (``inspect.Parameter.empty`` if there is none)."""
     given = list(inspect.signature(likelihood.from_data).parameters.values())[1:]
-    return {parameter.name: parameter.default for parameter in given}
+    return {each.name: each.default for each in given if each.kind is not each.VAR_KEYWORD}
 
 
 def file_digest(spec: str) -> str:

@@ -55,6 +55,8 @@ def summarise_matrix(
         warnings += map(
             str, likelihood_class.doubts(trace.matrix.values, trace.options.model.to_dict()["parameters"])
         )
+    if hasattr(likelihood_class, "doubts_of_clusters"):
+        warnings += map(str, likelihood_class.doubts_of_clusters(trace.matrix.values, labels))
     return summary, warnings
 
 

@@ -211,7 +211,7 @@ def _summarise(trace: Trace, criterion: str, burn_in: int | None, thresholds: Th
         *_doubts_of_chains(trace, diagnostics, kept),
         *([weights_said] if weights_said else []),
         *_disagreement(draws, criterion, summary.labels, rng),
-        *_undecided(summary.labels, summary.assignment_prob, summariser.observation),
+        *_undecided(trace, summary.labels, summary.assignment_prob, summariser.observation),
         *(summariser.often_divided(draws, summary.labels, rng) if summariser.often_divided else []),
         *doubts,
     ]
@@ -294,7 +294,7 @@ def _disagreement(
 
 
 def _undecided(
-    labels: NDArray[np.int64], assignment_prob: NDArray[np.float64], observation: str
+    trace: Trace, labels: NDArray[np.int64], assignment_prob: NDArray[np.float64], observation: str
 ) -> list[str]:
     """Warn if there are many small clusters, and which observations they consist of is uncertain."""
     placed = labels >= 0
@@ -304,8 +304,11 @@ def _undecided(
     mean = float(assignment_prob[placed].mean())
     if mean >= SURE:
         return []
+    compare = "another prior"
+    if trace.options.first_prior.hyperparameters:
+        compare = "`concentration_prior` 1,1, which expects fewer than the default"
     return [
         f"{number} clusters of {count(size, observation)}, and the probability that one belongs to its cluster is "
-        f"{mean:.2f} on average: the data hardly tell how many clusters there are, so that the prior of the "
-        "concentration decides; compare with `concentration_prior` 1,1, which expects fewer than the default"
+        f"{mean:.2f} on average: the data hardly tell how many clusters there are, so that the prior decides; compare "
+        f"with {compare}"
     ]

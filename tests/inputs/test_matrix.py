@@ -466,3 +466,15 @@ def test_reading_is_fast(tmp_path: Path) -> None:
     seconds = time.thread_time() - started
     np.testing.assert_array_equal(matrix.values, values)
     assert seconds < 2
+
+
+@pytest.mark.parametrize(
+    ("above", "rows"),
+    [("#id,x,y", "7,1,2\n3,4,6\n"), ("# id\tx\ty", "7\t1\t2\n3\t4\t6\n"), ("#id x y", "7 1 2\n3 4 6\n")],
+)
+def test_names_behind_a_comment_sign_are_not_lost(tmp_path: Path, above: str, rows: str) -> None:
+    """They would be, and the numbers of the rows would become a column of values."""
+    with pytest.raises(InputError, match='may have the names of the columns; remove the "#", or the line'):
+        read(tmp_path, f"# made by hand\n{above}\n{rows}")
+    assert read(tmp_path, f"{above}\nid,a,b\n7,1,2\n").column_names == ["a", "b"]
+    assert read(tmp_path, "# 7,1,2\n7,1,2\n3,4,6\n").column_names == ["x1", "x2", "x3"]

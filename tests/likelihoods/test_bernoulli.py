@@ -12,11 +12,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import betaln
-from scipy.stats import beta
+from scipy.stats import beta, chi2_contingency
 from walks import answers_of_plain_python, ask, blocks_after, random_walk, run, statistic
 
 from pyclone_pgsm.errors import DataValueError, UsageError
 from pyclone_pgsm.likelihoods.bernoulli import Bernoulli
+from pyclone_pgsm.likelihoods.local_dependence import associations
 
 
 def log_marginal(x: NDArray[np.float64], a0: ArrayLike, b0: ArrayLike) -> float:
@@ -153,3 +154,30 @@ def test_compiled_and_pure_python_agree() -> None:
 
 if __name__ == "__main__":
     print(json.dumps(sample_answers()))
+
+
+def simulated(seed: int, extra: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
+    """Rows of three clusters in 15 columns, followed by the `extra` columns, and the labels."""
+    rng = np.random.default_rng(seed)
+    labels = np.repeat([0, 1, 2], [60, 50, 40])
+    shares = rng.beta(0.6, 0.6, (3, 15))
+    return np.hstack([rng.random((150, 15)) < shares[labels], extra]).astype(float), labels
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_columns_are_associated_only_where_clusters_are_joined(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for extra in (np.ones((150, 100)), rng.random((150, 100)) < rng.random(100), np.empty((150, 0))):
+        x, labels = simulated(seed, extra)
+        assert Bernoulli.doubts_of_clusters(x, labels) == []
+        (doubt,) = Bernoulli.doubts_of_clusters(x, np.zeros(150, np.int64))
+        assert "pairs of columns are associated within clusters" in doubt
+        assert Bernoulli.doubts_of_clusters(x, np.full(150, -1)) == []
+
+
+def test_association_is_pearsons_chi_square() -> None:
+    x, _ = simulated(3, np.empty((150, 0)))
+    found = associations(x)
+    i, j = np.argwhere(~np.isnan(found))[0]
+    table = np.histogram2d(x[:, i], x[:, j], bins=2)[0]
+    assert found[i, j] == pytest.approx(chi2_contingency(table, correction=False).statistic)
