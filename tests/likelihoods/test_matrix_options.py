@@ -23,6 +23,6 @@ def test_a_parameter_without_default_is_asked_for(monkeypatch):
         Bernoulli, "from_data", classmethod(lambda cls, data, a0, b0=1.0: make(cls, data, a0, b0))
     )
     data = DataMatrix(["r"], ["x"], np.zeros((1, 1)))
-    with pytest.raises(UsageError, match="^`parameters` a0: bernoulli has no default for it; give a value$"):
+    with pytest.raises(UsageError, match=r"^`parameters` a0: bernoulli has no default for it; give a value$"):
         MatrixOptions("bernoulli", {"b0": 2.0}).make_model(data)
     assert MatrixOptions("bernoulli", {"a0": 2.0}).make_model(data).likelihood(()).a0.tolist() == [2.0]
