@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import gc
 import sys
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -21,11 +20,9 @@ def compile_ahead(likelihood: str, settings: Settings, threads: int | None) -> N
     from pyclone_pgsm.jit.second_process import start_precompiling
     from pyclone_pgsm.likelihoods.registry import find_likelihood
     from pyclone_pgsm.sampling.chains import effective_threads
-    from pyclone_pgsm.tumour.options import TUMOUR
 
     if settings.has_particles and effective_threads(threads, settings.chains) > 1:
-        meanwhile = compile_summary(likelihood == TUMOUR)
-        start_precompiling(find_likelihood(likelihood), __name__, likelihood, meanwhile)
+        start_precompiling(find_likelihood(likelihood), __name__, likelihood)
 
 
 def _four_mutations() -> Any:
@@ -51,17 +48,18 @@ def _two_reads() -> Any:
     return Observations(list("abcd"), ["S"], one, one, one, one, 2 * one, share, share, np.ones((4, 1), bool))
 
 
-def compile_moves(likelihood: Any, scheme: str) -> None:
-    """Call the kernels of the split-merge moves on four observations."""
+def compile_particle_gibbs(likelihood: Any, scheme: str) -> None:
+    """Call the kernels of a particle Gibbs move, and of a tumour's hyperparameters, on four observations."""
     import numpy as np
 
     from pyclone_pgsm.jit.compiling import compiled_for
+    from pyclone_pgsm.likelihoods.pyclone import PyClone, change_base, draw_grid_points, posterior_means
     from pyclone_pgsm.partition import Partition, PartitionPrior
     from pyclone_pgsm.priors import DirichletProcess
+    from pyclone_pgsm.samplers.hyperparameters import partition_log_likelihood
     from pyclone_pgsm.samplers.particle_blocks import make_block_pool
     from pyclone_pgsm.samplers.particles import SMCSettings, has_one_merged
     from pyclone_pgsm.samplers.resampling import SCHEMES
-    from pyclone_pgsm.samplers.sams import close_sams
     from pyclone_pgsm.samplers.split_merge import split_merge
 
     kind = type(likelihood)
@@ -74,15 +72,19 @@ def compile_moves(likelihood: Any, scheme: str) -> None:
         np.zeros(4, np.int32), np.array([4, *[0] * 7]), stats, slots, slots.copy(), np.ones(1, int)
     )
     rng = np.random.default_rng(0)
-    compiled_for(close_sams, kind)(likelihood, tables, partition, 0, rng)
     pool = make_block_pool(2, likelihood.stat_size())
     move = compiled_for(split_merge, kind)
     settings = SMCSettings(2, 0.5, True, SCHEMES.index(scheme))
     move(likelihood, tables, partition, np.array([0, 1]), settings, has_one_merged(scheme), pool, rng)
+    partition_log_likelihood(likelihood, partition)
+    if kind is PyClone:
+        draw_grid_points(likelihood, partition, rng)
+        compiled_for(posterior_means, kind)(likelihood, np.ones((2, 1, GRID_SIZE)), partition)
+        compiled_for(change_base, kind)(likelihood, likelihood.log_base, partition)
 
 
-def compile_summary(is_tumour: bool) -> Iterator[None]:
-    """Call the kernels of a summary, for a tumour including those of the prevalences; yield after each call."""
+def compile_summary(is_tumour: bool) -> None:
+    """Call the kernels of a summary, for a tumour including those of the prevalences."""
     import numpy as np
 
     from pyclone_pgsm.posterior.consensus import consensus
@@ -96,14 +98,10 @@ def compile_summary(is_tumour: bool) -> Iterator[None]:
     if is_tumour:
         likelihood, grid = _four_mutations(), prevalence_grid(GRID_SIZE)
         blocks = block_posteriors((likelihood, row) for row in draws)
-        yield
         copies = Multiplicities([(deduplicate(_two_reads()), 100.0)], "major")
         mutation_prevalences(blocks, draws, GRID_SIZE, use=copies.find)
-        yield
         _, density = cluster_prevalences(blocks, draws, labels, GRID_SIZE)
-        yield
         reads_given_clusters([(deduplicate(_two_reads()), 100.0)], labels, density, grid, "major")
-        yield
     consensus(draws, "mpear", rng=np.random.default_rng(0))
 
 
@@ -118,12 +116,11 @@ def main() -> None:
     gc.disable()  # garbage collection takes a twentieth of the time of compiling
     name = sys.argv[1]
     if name == TUMOUR:
-        compile_moves(_four_mutations(), "multinomial")
+        compile_particle_gibbs(_four_mutations(), "multinomial")
     else:
         kind: Any = find_likelihood(name)
-        compile_moves(kind.from_data(np.zeros((4, 2))), MIXTURE_SCHEME)
-    for _ in compile_summary(name == TUMOUR):
-        pass
+        compile_particle_gibbs(kind.from_data(np.zeros((4, 2))), MIXTURE_SCHEME)
+    compile_summary(name == TUMOUR)
 
 
 if __name__ == "__main__":

@@ -176,14 +176,6 @@ def precompiling_lock(likelihood: type) -> int | None:
     return lock if isinstance(lock, int) else None
 
 
-def is_cached(function: Callable[..., Any], likelihood: type) -> bool:
-    """Whether the machine code of an entry function for a likelihood class is on disk, not only its index."""
-    directory, folder = cache_directory(), _folder_of(likelihood)
-    if directory is None or folder is None:
-        return False
-    return next((directory / folder).rglob(f"*.{function.__qualname__}-*.nbc"), None) is not None
-
-
 @cache
 def source_digest(likelihood: type) -> str | None:
     """Compute the digest of all source that the machine code of a class depends on, as of the first call.

@@ -10,7 +10,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from pyclone_pgsm.jit.compiling import compiled_for
-from pyclone_pgsm.jit.second_process import await_precompiled
 from pyclone_pgsm.likelihoods.model import Model, Values
 from pyclone_pgsm.partition import Partition, PartitionPrior
 from pyclone_pgsm.samplers.anchors import AnchorProposal
@@ -107,7 +106,6 @@ def close_split_merge(model: Model, settings: Settings, likelihood: Any, proposa
     def step(
         likelihood: Any, prior: PartitionPrior, partition: Partition, rng: np.random.Generator
     ) -> tuple[Partition, MoveInfo]:
-        await_precompiled(close_sams, likelihood_class)
         partition, num_split, num_merged = moves(likelihood, prior, partition, times, rng)
         return partition, MoveInfo(times, num_split + num_merged, num_split, num_merged)
 
@@ -148,8 +146,6 @@ def _with_anchors(
         likelihood: Any, prior: PartitionPrior, partition: Partition, rng: np.random.Generator
     ) -> tuple[Partition, bool]:
         anchors = proposal.draw(rng, settings.anchors)
-        if kernel is split_merge:
-            await_precompiled(split_merge, likelihood_class)
         labels_before = partition.labels.copy()
         partition, _, _ = compiled(likelihood, prior, partition, anchors, *parameters, rng)
         return partition, not np.array_equal(partition.labels, labels_before)

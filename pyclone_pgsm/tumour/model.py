@@ -398,7 +398,8 @@ class PyCloneModel(Model):
             return values, likelihood
         weights = self._base(values[len(self.choices) :]).weights
         shares = weights.T[:2, :, None] * self._components[:2, None, :] / likelihood.base
-        probabilities = compiled_for(posterior_means, PyClone)(likelihood, shares, partition)
+        means = compiled_for(posterior_means, PyClone)
+        probabilities = means(likelihood, np.ascontiguousarray(shares), partition)  # as in `watched`
         drawn = draw_weights(probabilities, rng)
         values = (*values[: len(self.choices)], *drawn)
         changed = with_base(likelihood, self._base(drawn))

@@ -18,7 +18,6 @@ from pyclone_pgsm.cli.app import app
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.jit import compiling, second_process
 from pyclone_pgsm.jit.compiling import compiled_for
-from pyclone_pgsm.likelihoods.bernoulli import Bernoulli
 from pyclone_pgsm.likelihoods.normal import Normal
 from pyclone_pgsm.likelihoods.pyclone import PyClone
 from pyclone_pgsm.samplers.split_merge import split_merge
@@ -77,38 +76,6 @@ def test_cold_until_something_is_kept(tmp_path, monkeypatch):
     assert not compiling.is_cold(Normal)
     monkeypatch.setattr(compiling, "cache_directory", lambda: None)
     assert not compiling.is_cold(Normal)
-
-
-def test_waits_for_what_is_being_compiled(tmp_path, monkeypatch):
-    """... as long as the process lives and nothing is kept; and for no other likelihood's process. Meanwhile it
-    compiles other things."""
-    asked: list[int] = []
-    done: list[int] = []
-    lives = SimpleNamespace(poll=lambda: asked.append(1))
-    monkeypatch.setattr(second_process, "_started", {Normal: lives})
-    monkeypatch.setattr(second_process, "_meanwhile", {Normal: (done.append(step) for step in range(5))})
-    monkeypatch.setattr(second_process, "_awaited", set())
-    monkeypatch.setattr(compiling, "cache_directory", lambda: tmp_path)
-    second_process.await_precompiled(split_merge, Bernoulli)
-    assert not asked
-    assert not done
-    folder = tmp_path / f"{Normal.__module__}.Normal-{(compiling.source_digest(Normal) or '')[:16]}"
-
-    files = iter(["split_merge-73.py311.nbi", "split_merge-73.py311.1.nbc"])  # numba's order
-
-    def next_file(_: float) -> None:
-        folder.mkdir(exist_ok=True)
-        (folder / f"split_merge.{next(files)}").touch()
-
-    monkeypatch.setattr(second_process.time, "sleep", next_file)
-    second_process.await_precompiled(split_merge, Normal)
-    assert len(asked) == 8
-    assert done == [0, 1, 2, 3, 4]
-    second_process.await_precompiled(split_merge, Normal)
-    assert len(asked) == 8  # every move waits: from now on for nothing
-    monkeypatch.setattr(second_process, "_started", {Normal: SimpleNamespace(poll=lambda: 0)})
-    monkeypatch.setattr(second_process, "_awaited", set())
-    second_process.await_precompiled(split_merge, Normal)
 
 
 @pytest.mark.parametrize("likelihood", ["pyclone", "normal", "bernoulli"])
