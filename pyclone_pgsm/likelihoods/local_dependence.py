@@ -39,6 +39,8 @@ def doubts_of_independence(x: NDArray[np.float64], labels: NDArray[np.int64]) ->
     number, expected, largest, strongest = 0, 0.0, 0.0, ""
     for k in np.unique(labels[labels >= 0]).tolist():
         members = _evenly_spaced(np.flatnonzero(labels == k), MOST_ROWS)
+        if len(members) < 4 * LEAST_EXPECTED:  # no pair is examined
+            continue
         found = associations(x[np.ix_(members, columns)])
         number += int(np.count_nonzero(found > ASSOCIATED))
         expected += SHARE_BY_CHANCE * np.count_nonzero(~np.isnan(found))
