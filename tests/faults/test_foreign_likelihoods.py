@@ -75,7 +75,7 @@ SOUND = {
 }
 
 
-def told(folder: Path, **changed: str) -> tuple[int, str]:
+def told(folder: Path, *more: str, **changed: str) -> tuple[int, str]:
     """Exit code and message of a clustering with the likelihood, changed so; and no file is left if it failed."""
     file, data, out = folder / "counting.py", folder / "data.csv", folder / "out"
     file.write_text(SOURCE.format(**{**SOUND, **changed}))
@@ -83,7 +83,7 @@ def told(folder: Path, **changed: str) -> tuple[int, str]:
     options = ["--iterations", "6", "--chains", "1", "--threads", "1", "--no-plots", "--quiet"]
     options += ["--sampler", "gibbs"]  # every file is compiled anew, of other samplers much more
     result = CliRunner().invoke(
-        cli.app, ["cluster", str(data), "--likelihood", f"{file}:Counting", "-o", str(out), *options]
+        cli.app, ["cluster", str(data), "--likelihood", f"{file}:Counting", "-o", str(out), *options, *more]
     )
     assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
     if result.exit_code:
@@ -102,9 +102,14 @@ def told(folder: Path, **changed: str) -> tuple[int, str]:
         ({"stat_size": "2.5"}, "stat_size() returned 2.5; it must return a positive integer"),
         ({"stat_size": "1 // 0"}, "ZeroDivisionError"),
         ({"stat_size": "10**13"}, "GB of memory"),
-        ({"log_predictive": "np.nan"}, "log_predictive returned nan for observation 0 (counted from 0)"),
-        ({"log_predictive": "np.inf"}, "log_predictive returned inf for observation 0"),
+        ({"log_predictive": "np.nan"}, "log_predictive returned nan for observation 4 (counted from 0)"),
+        ({"log_predictive": "np.inf"}, "log_predictive returned inf for observation 4"),
         ({"log_marginal": "np.nan"}, "log_marginal returned nan for observation 0"),
+        (
+            {"log_marginal": "np.nan if stat[0] > 3.0 else -stat[0]"},
+            "log_marginal returned nan for observation 0",
+        ),
+        ({"cluster_parameters": "if stat[0] > 1.0: raise KeyError('gone')"}, "KeyError: 'gone'"),
         ({"add": "stat[7] = 1.0"}, "counting.py, line 21: IndexError"),
         (
             {"cluster_parameters": f"pass\n{DEFAULT}"},
@@ -149,10 +154,6 @@ def test_what_plain_python_finds(tmp_path: Path, changed: dict[str, str], messag
         ),
         ({"add": "stat[0] += nowhere"}, "its methods cannot be compiled: counting.py, line"),
         ({"add": "if stat[0] > 15.0:\n            raise ValueError('too many')"}, "ValueError: too many"),
-        (
-            {"log_marginal": "np.nan if stat[0] > 3.0 else -stat[0]"},
-            "log joint density is nan in iteration 1",
-        ),
     ],
 )
 def test_what_the_first_iteration_finds(tmp_path: Path, changed: dict[str, str], message: str) -> None:
@@ -161,8 +162,16 @@ def test_what_the_first_iteration_finds(tmp_path: Path, changed: dict[str, str],
     assert not (tmp_path / "out").exists()
 
 
+def test_a_density_that_is_none(tmp_path: Path) -> None:
+    """Blocks of one, of all rows and of all but one are tried before."""
+    wrong = "np.nan if 1.0 < stat[0] < 19.0 else -stat[0]"
+    code, text = told(tmp_path, "--init", "random:3", log_marginal=wrong)
+    assert (code, "log joint density is nan in iteration 1" in text) == (2, True), text
+    assert not (tmp_path / "out").exists()
+
+
 def test_what_the_summary_finds_keeps_the_trace(tmp_path: Path) -> None:
-    code, text = told(tmp_path, cluster_parameters="if stat[0] > 1.0: raise KeyError('gone')")
+    code, text = told(tmp_path, cluster_parameters="if 1.0 < stat[0] < 20.0: raise KeyError('gone')")
     assert (code, "KeyError: 'gone'" in text) == (2, True), text
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["trace.h5"]
 
