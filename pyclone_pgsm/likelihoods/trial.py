@@ -53,7 +53,8 @@ def check_answers(spec: str, likelihood: Any, num_observations: int) -> None:
     blocks = [np.array([i]) for i in asked] + ([members] if len(members) > 1 else [])
     shapes: Shapes = {}
     for block in blocks:
-        stat = np.full(int(size), 12345.6)  # memory that was used before, which clear must empty
+        # clear must empty it; large numbers would be bad indices in compiled code
+        stat = np.ones(int(size))
         try:
             with np.errstate(all="ignore"):
                 likelihood.clear(stat)
