@@ -8,6 +8,8 @@ it (bivariate residuals of latent class analysis: Vermunt & Magidson 2005).
 import numpy as np
 from numpy.typing import NDArray
 
+from pyclone_pgsm.likelihoods.parameters import evenly_spaced
+
 LEAST_EXPECTED = 5.0
 """Pairs are examined if chance alone would give so many rows in each cell of their table of two times two."""
 ASSOCIATED, SHARE_BY_CHANCE = 15.0, 1.075e-4
@@ -35,12 +37,13 @@ def doubts_of_independence(x: NDArray[np.float64], labels: NDArray[np.int64]) ->
     """Warn if many pairs of the binary columns of the data (T, D) are associated within clusters ``labels`` (T,)."""
     from scipy.stats import poisson
 
-    columns = _evenly_spaced(np.arange(x.shape[1]), MOST_COLUMNS)
+    columns = evenly_spaced(x.shape[1], MOST_COLUMNS)
     number, expected, largest, strongest = 0, 0.0, 0.0, ""
     for k in np.unique(labels[labels >= 0]).tolist():
-        members = _evenly_spaced(np.flatnonzero(labels == k), MOST_ROWS)
+        members = np.flatnonzero(labels == k)
         if len(members) < 4 * LEAST_EXPECTED:  # no pair is examined
             continue
+        members = members[evenly_spaced(len(members), MOST_ROWS)]
         found = associations(x[np.ix_(members, columns)])
         number += int(np.count_nonzero(found > ASSOCIATED))
         expected += SHARE_BY_CHANCE * np.count_nonzero(~np.isnan(found))
@@ -56,7 +59,3 @@ def doubts_of_independence(x: NDArray[np.float64], labels: NDArray[np.int64]) ->
         "be joined, as happens with many columns that do not distinguish clusters (leave these out), or columns "
         "depend on each other"
     ]
-
-
-def _evenly_spaced(numbers: NDArray[np.int64], most: int) -> NDArray[np.int64]:
-    return numbers[np.linspace(0, len(numbers) - 1, min(len(numbers), most)).astype(np.int64)]

@@ -36,3 +36,8 @@ def check_weight(name: str, value: float, above: float = 0.0) -> None:
             "smaller values are lost in rounding next to the weight 1 of an observation, and larger ones make the "
             "logarithms inaccurate"
         )
+
+
+def evenly_spaced(number: int, most: int) -> NDArray[np.int64]:
+    """Return at most `most` of the numbers 0 to number - 1, evenly spaced, the first and the last among them."""
+    return np.unique(np.linspace(0, number - 1, most).astype(np.int64))

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.likelihoods.foreign import Shapes, blamed, cause, checked_shapes
+from pyclone_pgsm.likelihoods.parameters import evenly_spaced
 
 MEMBERS = 200
 """Number of observations in the block with which the methods are tried."""
@@ -48,8 +49,8 @@ def check_answers(spec: str, likelihood: Any, num_observations: int) -> None:
         )
     if size > LARGEST_TRIED:
         return
-    members = _spread(num_observations, MEMBERS)
-    asked = members[_spread(len(members), ASKED)]
+    members = evenly_spaced(num_observations, MEMBERS)
+    asked = members[evenly_spaced(len(members), ASKED)]
     blocks = [np.array([i]) for i in asked] + ([members] if len(members) > 1 else [])
     shapes: Shapes = {}
     for block in blocks:
@@ -75,11 +76,6 @@ def check_answers(spec: str, likelihood: Any, num_observations: int) -> None:
                 shapes = checked_shapes(
                     likelihood, stat, shapes, lambda text: UsageError(f"`likelihood` {spec!r}: {text}")
                 )
-
-
-def _spread(number: int, most: int) -> NDArray[np.int64]:
-    """Return at most `most` evenly spaced numbers from 0 to number - 1."""
-    return np.unique(np.linspace(0, number - 1, most).astype(np.int64))
 
 
 def _answers_alone(

@@ -305,7 +305,7 @@ def _undecided(
     if mean >= SURE:
         return []
     compare = "another prior"
-    if trace.options.first_prior.hyperparameters:
+    if trace.options.prior.get("shape") is not None:  # the concentration is not fixed
         compare = "`concentration_prior` 1,1, which expects fewer than the default"
     return [
         f"{number} clusters of {count(size, observation)}, and the probability that one belongs to its cluster is "

@@ -256,3 +256,9 @@ def test_clusters_that_the_prior_decides():
     )
     assert "compare with `concentration_prior` 1,1" in said[0][0]
     assert said[1] == []
+    fixed = cluster(
+        coins, likelihood="bernoulli", prior=DirichletProcess(10.0, None, None), settings=settings
+    )
+    assert [
+        line.endswith("compare with another prior") for line in fixed.warnings if "hardly tell" in line
+    ] == [True]
