@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.jit.compiling import LEAF, compiled, inner
 from pyclone_pgsm.tumour.grid import LocusTable, states_of_rows
-from pyclone_pgsm.tumour.kernels import ROUNDING, log_direct, log_weight, variant_share
+from pyclone_pgsm.tumour.kernels import ROUNDING, log_reads, log_weight, variant_share
 
 NEGLIGIBLE_MASS = 1e-9  # posterior mass of a grid point that is not taken into account
 
@@ -43,7 +43,7 @@ def add_shares(share, b, r, psi, tumour_content, error_rate, prevalence, mass, s
         variant_share(psi[k], tumour_content, error_rate, prevalence, mean, complement)
         for x in range(len(prevalence)):
             if mass[x] > NEGLIGIBLE_MASS:
-                log_p = log_direct(b, r, mean[x], complement[x], s)
+                log_p = log_reads(b, r, mean[x], complement[x], s)
                 p[k, x] = log_p + log_weight(psi[k], prevalence[x])
     for x in range(len(prevalence)):
         if mass[x] > NEGLIGIBLE_MASS:

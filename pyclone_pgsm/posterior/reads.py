@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 from pyclone_pgsm.jit.compiling import LEAF, compiled, inner
 from pyclone_pgsm.tumour.grid import LocusTable, states_of_rows
-from pyclone_pgsm.tumour.kernels import log_direct, log_direct_constant, log_weight, variant_share
+from pyclone_pgsm.tumour.kernels import log_constant, log_reads, log_weight, variant_share
 
 POINTS = 16
 NEGLIGIBLE_REST = 1e-9  # negligible rest of a tail, relative to the sum so far
@@ -72,7 +72,7 @@ def tail_over_first(b, n, alpha, beta, odds):
 def tails(b, r, mean, complement, s):
     """Return P(B = b), P(B <= b) and P(B >= b); the tail away from the mean is summed and gives the other."""
     n = b + r
-    mass = math.exp(log_direct(b, r, mean, complement, s) + log_direct_constant(b, r, s))
+    mass = math.exp(log_reads(b, r, mean, complement, s) + log_constant(b, r, s))
     if b >= n * mean:
         upper = mass * tail_over_first(b, n, s * mean, s * complement, mean / complement)
         lower = 1.0 - upper + mass

@@ -272,11 +272,9 @@ class ReadsAtPrevalences:
         lists: NDArray[np.int64],
         genotype_prior: str,
     ) -> None:
-        from pyclone_pgsm.tumour.kernels import DEEPEST_TABLE
-
         self._table = table
         self._prevalences = prevalences
-        self._groups = _groups(table, table.ref + table.alt > DEEPEST_TABLE, lists)
+        self._groups = _groups(table, lists)
         first = self._groups[:-1]
         self._states, self._state_start = _group_states(table, first, genotype_prior)
         self._tumour_content = table.tumour_content[first]

@@ -18,7 +18,7 @@ from pyclone_pgsm.posterior.reads import (
 from pyclone_pgsm.simulate.tumour import variant_share
 from pyclone_pgsm.tumour.genotypes import LOOSE, genotype_states
 from pyclone_pgsm.tumour.grid import deduplicate
-from pyclone_pgsm.tumour.kernels import log_direct, log_direct_constant
+from pyclone_pgsm.tumour.kernels import log_constant, log_reads
 
 
 def distribution(n: int, mean: float, s: float):
@@ -33,7 +33,7 @@ def test_tails_of_usual_depth(s, mean):
         pmf = exact.pmf(np.arange(n + 1))
         for b in {0, 1, n // 3, round(n * mean), n}:
             mass, lower, upper = tails(b, n - b, mean, 1.0 - mean, s)
-            log_mass = log_direct(b, n - b, mean, 1.0 - mean, s) + log_direct_constant(b, n - b, s)
+            log_mass = log_reads(b, n - b, mean, 1.0 - mean, s) + log_constant(b, n - b, s)
             assert log_mass == pytest.approx(exact.logpmf(b), rel=1e-8, abs=1e-8)
             assert mass == pytest.approx(math.exp(log_mass), rel=1e-12, abs=0.0)
             assert lower == pytest.approx(pmf[: b + 1].sum(), rel=1e-6, abs=1e-7)
@@ -48,7 +48,7 @@ def test_tails_of_great_depth(s, mean, distance):
     b = int(np.clip(round(exact.mean() + distance * exact.std()), 0, n))
     pmf = exact.pmf(np.arange(n + 1))
     mass, lower, upper = tails(b, n - b, mean, 1.0 - mean, s)
-    log_mass = log_direct(b, n - b, mean, 1.0 - mean, s) + log_direct_constant(b, n - b, s)
+    log_mass = log_reads(b, n - b, mean, 1.0 - mean, s) + log_constant(b, n - b, s)
     assert log_mass == pytest.approx(exact.logpmf(b), rel=1e-6, abs=1e-6)
     assert mass == pytest.approx(math.exp(log_mass), rel=1e-12, abs=0.0)
     smaller, sums = (upper, pmf[b:]) if distance > 0 else (lower, pmf[: b + 1])
