@@ -8,7 +8,7 @@ block that contains most of it. Where draws break a cluster into pieces at diffe
 one block; and pieces of nearly the same prevalence do not count as two clusters.
 """
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,56 +27,63 @@ LEAST_HALF = 3
 """Least number of mutations of a half that a warning mentions: `cluster_assignment_prob` tells of single mutations."""
 
 
-def divide_clusters(draws: Draws, labels: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Divide clusters of a tumour that most draws hold apart, as often as there are any.
+class Division(NamedTuple):
+    """The blocks of M draws of a tumour's partition, which show which clusters the draws hold apart.
 
-    `labels` (T,) are clusters 0..K-1, -1 for outliers. New clusters have the next numbers.
+    The `partitions` are (M, T), and `means` (K, D) for each draw are the posterior mean prevalences of its blocks.
     """
-    partitions, means = _read(draws)
-    labels = labels.copy()
-    waiting = list(range(int(labels.max()) + 1))
-    while waiting:
-        cluster = waiting.pop()
-        members = np.flatnonzero(labels == cluster)
-        halves = _halves(partitions[:, members], rng)
-        if np.mean(differences(partitions[:, members], means, halves) >= LEAST_DIFFERENCE) >= MOST:
-            waiting += [cluster, int(labels.max()) + 1]
-            labels[members[halves == 1]] = waiting[-1]
-    return labels
+
+    partitions: NDArray[Any]
+    means: list[NDArray[np.float64]]
+
+    def divide(self, labels: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
+        """Divide clusters that most draws hold apart, as often as there are any.
+
+        `labels` (T,) are clusters 0..K-1, -1 for outliers. New clusters have the next numbers.
+        """
+        labels = labels.copy()
+        waiting = list(range(int(labels.max()) + 1))
+        while waiting:
+            cluster = waiting.pop()
+            members = np.flatnonzero(labels == cluster)
+            halves, apart = self._halves(members, rng)
+            if np.mean(apart >= LEAST_DIFFERENCE) >= MOST:
+                waiting += [cluster, int(labels.max()) + 1]
+                labels[members[halves == 1]] = waiting[-1]
+        return labels
+
+    def warnings(self, labels: NDArray[np.int64], rng: np.random.Generator) -> list[str]:
+        """Return a warning for each cluster, with its number in `labels` (T,), that many draws hold apart."""
+        warnings = []
+        for cluster in range(int(labels.max()) + 1):
+            halves, apart = self._halves(np.flatnonzero(labels == cluster), rng)
+            apart, num_draws = apart[apart >= LEAST_DIFFERENCE], len(apart)
+            sizes = np.bincount(halves, minlength=2)
+            if len(apart) >= MANY * num_draws and sizes.min() >= LEAST_HALF:
+                warnings.append(
+                    f"in {100 * len(apart) / num_draws:.0f} % of the draws cluster {cluster} is two clusters, of about "
+                    f"{sizes.max()} and {sizes.min()} mutations, whose prevalences differ by {np.median(apart):.2f}: "
+                    "its cluster_assignment_prob does not show it; compare `consensus` mpear"
+                )
+        return warnings
+
+    def _halves(
+        self, members: NDArray[np.int64], rng: np.random.Generator
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the half, 0 or 1, of each of the members, and how much the halves differ in each draw."""
+        partitions = self.partitions[:, members]
+        halves = np.zeros(len(members), np.int64)
+        if len(members) > 1:
+            halves = consensus(partitions, "mpear", rng=rng, max_clusters=2, runs=2)
+        return halves, differences(partitions, self.means, halves)
 
 
-def often_divided(draws: Draws, labels: NDArray[np.int64], rng: np.random.Generator) -> list[str]:
-    """Return a warning for each cluster, with its number in `labels` (T,), that many draws hold apart, but not most."""
-    partitions, means = _read(draws)
-    warnings = []
-    for cluster in range(int(labels.max()) + 1):
-        members = labels == cluster
-        halves = _halves(partitions[:, members], rng)
-        apart = differences(partitions[:, members], means, halves)
-        apart, num_draws = apart[apart >= LEAST_DIFFERENCE], len(apart)
-        sizes = np.bincount(halves, minlength=2)
-        if len(apart) >= MANY * num_draws and sizes.min() >= LEAST_HALF:
-            warnings.append(
-                f"in {100 * len(apart) / num_draws:.0f} % of the draws cluster {cluster} is two clusters, of about "
-                f"{sizes.max()} and {sizes.min()} mutations, whose prevalences differ by {np.median(apart):.2f}: "
-                "its cluster_assignment_prob does not show it; compare `consensus` mpear"
-            )
-    return warnings
-
-
-def _read(draws: Draws) -> tuple[NDArray[Any], list[NDArray[np.float64]]]:
-    """Return (M, T) the blocks in some of the draws, and (K, D) the means of their prevalences in each."""
+def read_division(draws: Draws) -> Division:
+    """Read some of the draws."""
     trace = draws.trace
     partitions, blocks = read_blocks(trace, thin(draws.rows, DIVISION_DRAWS))
     means = block_means(blocks, trace.data_of(TumourData).options.grid_size)
-    return partitions, np.split(means, blocks.first_block[1:-1])
-
-
-def _halves(partitions: NDArray[Any], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return (n,) the half, 0 or 1, of each of the members whose blocks are `partitions` (M, n); 0 for a single one."""
-    if partitions.shape[1] == 1:
-        return np.zeros(1, np.int64)
-    return consensus(partitions, "mpear", rng=rng, max_clusters=2, runs=2)
+    return Division(partitions, np.split(means, blocks.first_block[1:-1]))
 
 
 def differences(

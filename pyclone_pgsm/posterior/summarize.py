@@ -14,7 +14,7 @@ from pyclone_pgsm.labels import canonical
 from pyclone_pgsm.likelihoods.foreign import blamed
 from pyclone_pgsm.posterior.consensus import CRITERIA, coclustering, consensus
 from pyclone_pgsm.posterior.convergence import Diagnostic, diagnose, verdict_line, verdict_of
-from pyclone_pgsm.posterior.division import divide_clusters, often_divided
+from pyclone_pgsm.posterior.division import Division, read_division
 from pyclone_pgsm.posterior.expected_loss import expected_loss
 from pyclone_pgsm.posterior.matching import join_singletons
 from pyclone_pgsm.posterior.matrix import summarise_matrix
@@ -52,19 +52,17 @@ class Summariser(NamedTuple):
     """How draws of one kind of data are summarised; `observation` names what is clustered, for messages.
 
     `summarise` returns the summary, and warnings specific to this kind of data, from the draws, the consensus labels
-    (T,) (clusters 0..K-1 in any order, -1 for outliers), and the thresholds of presence and clonality. `divide`, if
-    any, divides clusters by "vi" that the draws hold apart, and `often_divided` warns of the summary's clusters that
-    many draws hold apart.
+    (T,) (clusters 0..K-1 in any order, -1 for outliers), and the thresholds of presence and clonality. `division`, if
+    any, finds clusters that draws hold apart.
     """
 
     observation: str
     summarise: Callable[[Draws, NDArray[np.int64], Thresholds], tuple[Any, list[str]]]
-    divide: Callable[[Draws, NDArray[np.int64], np.random.Generator], NDArray[np.int64]] | None = None
-    often_divided: Callable[[Draws, NDArray[np.int64], np.random.Generator], list[str]] | None = None
+    division: Callable[[Draws], Division] | None = None
 
 
 SUMMARISERS = {
-    "tumour": Summariser("mutation", summarise_tumour, divide_clusters, often_divided),
+    "tumour": Summariser("mutation", summarise_tumour, read_division),
     "matrix": Summariser("row", summarise_matrix),
 }
 """By kind of data."""
@@ -198,11 +196,15 @@ def _summarise(trace: Trace, criterion: str, burn_in: int | None, thresholds: Th
     if weights_said:
         diagnostics = diagnose(trace, kept, rows)
     draws = _read_draws(trace, rows)
+    division = summariser.division(draws) if summariser.division else None
     T = len(trace.data.names)
     rng = np.random.default_rng(np.random.SeedSequence(trace.options.settings.seed, spawn_key=(1 << 20,)))
 
     used = [chosen if weight > 0.0 else chosen[:0] for chosen, weight in zip(kept, weights)]
-    labels = _most_probable(trace, used) if criterion == "map" else _consensus_clusters(draws, criterion, rng)
+    if criterion == "map":
+        labels = _most_probable(trace, used)
+    else:
+        labels = _consensus_clusters(draws, division, criterion, rng)
     summary, doubts = summariser.summarise(draws, labels, thresholds)
     items = np.arange(T) if T <= PICTURED else np.sort(rng.choice(T, PICTURED, replace=False))
     verdict = verdict_of(trace, burn_in)
@@ -210,9 +212,9 @@ def _summarise(trace: Trace, criterion: str, burn_in: int | None, thresholds: Th
         *_doubts_of_length(trace, verdict),
         *_doubts_of_chains(trace, diagnostics, kept),
         *([weights_said] if weights_said else []),
-        *_disagreement(draws, criterion, summary.labels, rng),
+        *_disagreement(draws, division, criterion, summary.labels, rng),
         *_undecided(trace, summary.labels, summary.assignment_prob, summariser.observation),
-        *(summariser.often_divided(draws, summary.labels, rng) if summariser.often_divided else []),
+        *(division.warnings(summary.labels, rng) if division else []),
         *doubts,
     ]
     together = coclustering(draws.partitions, items)
@@ -248,7 +250,9 @@ def _most_probable(trace: Trace, rows: list[NDArray[np.int64]]) -> NDArray[np.in
     return labels
 
 
-def _consensus_clusters(draws: Draws, criterion: str, rng: np.random.Generator) -> NDArray[np.int64]:
+def _consensus_clusters(
+    draws: Draws, division: Division | None, criterion: str, rng: np.random.Generator
+) -> NDArray[np.int64]:
     """Return (T,) consensus clusters, -1 for outliers.
 
     The number of clusters is at most the mean over draws, rounded up: without this limit, "mpear" makes singletons of
@@ -262,20 +266,23 @@ def _consensus_clusters(draws: Draws, criterion: str, rng: np.random.Generator) 
         partitions = draws.partitions[:, ~outliers] if outliers.any() else draws.partitions
         found = consensus(partitions, criterion, rng=rng, max_clusters=most_clusters)
         labels[~outliers] = join_singletons(partitions, found)
-        divide = SUMMARISERS[draws.trace.data.kind].divide
-        if criterion == "vi" and divide is not None:
-            labels = divide(draws, labels, rng)
+        if criterion == "vi" and division is not None:
+            labels = division.divide(labels, rng)
     return labels
 
 
 def _disagreement(
-    draws: Draws, criterion: str, labels: NDArray[np.int64], rng: np.random.Generator
+    draws: Draws,
+    division: Division | None,
+    criterion: str,
+    labels: NDArray[np.int64],
+    rng: np.random.Generator,
 ) -> list[str]:
     """Warn if the consensus by the other of the two main criteria differs much from this one."""
     other = {"mpear": "vi", "vi": "mpear"}.get(criterion)
     if other is None:
         return []
-    found = {criterion: labels, other: _consensus_clusters(draws, other, rng)}
+    found = {criterion: labels, other: _consensus_clusters(draws, division, other, rng)}
     by_mpear, by_vi = found["mpear"], found["vi"]
     placed = by_mpear >= 0
     if not placed.any():

@@ -10,7 +10,7 @@ import pytest
 
 from pyclone_pgsm import Settings, analyze
 from pyclone_pgsm.posterior import division
-from pyclone_pgsm.posterior.division import LEAST_DIFFERENCE, MOST, differences
+from pyclone_pgsm.posterior.division import LEAST_DIFFERENCE, MOST, Division, differences
 from pyclone_pgsm.posterior.prevalence import BlockPosteriors, block_means
 from pyclone_pgsm.scoring.metrics import adjusted_rand
 
@@ -42,27 +42,26 @@ def test_pieces_are_not_apart() -> None:
     assert not are_apart(partitions, [np.array([[0.2], [0.9]])] * 20, HALVES)
 
 
-def test_a_cluster_that_many_draws_hold_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cluster_that_many_draws_hold_apart() -> None:
     """In half of the draws, and then in three of four, its halves are in two blocks, 0.3 apart."""
     partitions = draws(*["000111", "000000", "000111", "000000"] * 5)
     means = [np.array([[0.7], [0.4]])] * 20
-    monkeypatch.setattr(division, "_read", lambda _: (partitions, means))
+    draws_of_two = Division(partitions, means)
     rng, one = np.random.default_rng(1), np.zeros(6, np.int64)
-    nothing: Any = None
-    assert division.often_divided(nothing, one, rng) == [
+    assert draws_of_two.warnings(one, rng) == [
         "in 50 % of the draws cluster 0 is two clusters, of about 3 and 3 mutations, whose prevalences differ by 0.30: "
         "its cluster_assignment_prob does not show it; compare `consensus` mpear"
     ]
-    assert not division.divide_clusters(nothing, one, rng).any()
+    assert not draws_of_two.divide(one, rng).any()
     for labels in (
         "000111",
         "001122",
         "00000-",
     ):  # two clusters; small ones; an outlier, so that a half is small
         given = np.array([-1 if each == "-" else int(each) for each in labels])
-        assert division.often_divided(nothing, given, rng) == []
+        assert draws_of_two.warnings(given, rng) == []
     partitions[1::4] = partitions[0]
-    assert len(set(division.divide_clusters(nothing, one, rng))) == 2
+    assert len(set(draws_of_two.divide(one, rng))) == 2
 
 
 def test_means_of_blocks() -> None:
