@@ -56,20 +56,6 @@ class Answer:
         return found
 
     @property
-    def tumour_copies(self) -> NDArray[np.float64]:
-        """(T, D) copies of the locus in a tumour cell, averaged over both copy-number states if there are two."""
-        data = self.observations
-        second = data.subclonal_major_cn + data.subclonal_minor_cn
-        share = data.subclonal_fraction
-        return (1.0 - share) * (data.major_cn + data.minor_cn) + share * second
-
-    @property
-    def mean_copies(self) -> NDArray[np.float64]:
-        """(T, D) mean copies of the locus in a cell of the sample, normal cells included."""
-        content = self.observations.tumour_content
-        return content * self.tumour_copies + (1.0 - content) * self.observations.normal_cn
-
-    @property
     def mutant_copies(self) -> NDArray[np.int64]:
         """(T, D) most probable number of mutant copies; 1 where it is unknown."""
         return np.maximum(self.summary.multiplicity, 1)
@@ -80,13 +66,13 @@ class Answer:
 
         It exceeds 1 if a mutated cell has more mutant copies than the mean cell has copies.
         """
-        return self.mutant_copies / np.maximum(self.mean_copies, 1e-9)
+        return self.mutant_copies / np.maximum(self.observations.mean_copies, 1e-9)
 
     @property
     def copies_seen(self) -> NDArray[np.float64]:
         """(T, D) mutant copies in a tumour cell, on average, by each mutation's own reads; 0 where there are none."""
         data = self.observations
-        return data.alt_counts / np.maximum(data.depth, 1) * self.mean_copies / data.tumour_content
+        return data.alt_counts / np.maximum(data.depth, 1) * data.mean_copies / data.tumour_content
 
     def reads_for_trees(self) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
         """Return (T, D) depths, and (T, D) probabilities that a read of a cell with the mutation shows it.

@@ -123,7 +123,7 @@ def write_cbioportal(answer: Answer, out: Path, options: ExportOptions) -> list[
     words = {CLONAL: "CLONAL", SUBCLONAL: "SUBCLONAL"}
     states = statuses(summary.prob_present, summary.prob_clonal)
     minor = np.where(data.subclonal_fraction > 0.5, data.subclonal_minor_cn, data.minor_cn)
-    total = np.where(data.has_data, answer.tumour_copies, np.nan)
+    total = np.where(data.has_data, data.tumour_copies, np.nan)
     minor = np.where(data.has_data & answer.has_alleles, minor, np.nan)
     mutant = np.where(summary.multiplicity > 0, summary.multiplicity, np.nan)
     calls = copy_number_calls(np.rint(total), data.normal_cn)

@@ -170,7 +170,7 @@ def write_conipher(answer: Answer, out: Path, options: ExportOptions) -> list[st
         "COPY_NUMBER_A": data.major_cn,
         "COPY_NUMBER_B": data.minor_cn,
         "ACF": data.tumour_content,
-        "PLOIDY": answer.tumour_copies.mean(axis=0, where=has_data),
+        "PLOIDY": data.tumour_copies.mean(axis=0, where=has_data),
     }
     answer.write_table(columns, out)
     return [

@@ -132,3 +132,15 @@ class Observations:
     def depth(self) -> NDArray[np.int64]:
         """(T, D) reads that cover the mutation."""
         return self.ref_counts + self.alt_counts
+
+    @property
+    def tumour_copies(self) -> NDArray[np.float64]:
+        """(T, D) copies of the locus in a tumour cell, averaged over both copy-number states if there are two."""
+        second = self.subclonal_major_cn + self.subclonal_minor_cn
+        share = self.subclonal_fraction
+        return (1.0 - share) * (self.major_cn + self.minor_cn) + share * second
+
+    @property
+    def mean_copies(self) -> NDArray[np.float64]:
+        """(T, D) mean copies of the locus in a cell of the sample, normal cells included."""
+        return self.tumour_content * self.tumour_copies + (1.0 - self.tumour_content) * self.normal_cn

@@ -80,17 +80,8 @@ def _frequencies(observations: Observations) -> NDArray[np.float64]:
 def _highest_frequencies(observations: Observations) -> NDArray[np.float64]:
     """Return (T, D) the variant allele frequency of a mutation on all major copies of all tumour cells."""
     second = observations.subclonal_fraction
-
-    def mean(main: NDArray, other: NDArray) -> NDArray[np.float64]:
-        return (1 - second) * main + second * other
-
-    mutated = mean(observations.major_cn, observations.subclonal_major_cn)
-    total = mean(
-        observations.major_cn + observations.minor_cn,
-        observations.subclonal_major_cn + observations.subclonal_minor_cn,
-    )
-    content = observations.tumour_content
-    return content * mutated / np.maximum(content * total + (1 - content) * observations.normal_cn, 1e-9)
+    mutated = (1 - second) * observations.major_cn + second * observations.subclonal_major_cn
+    return observations.tumour_content * mutated / np.maximum(observations.mean_copies, 1e-9)
 
 
 def _swapped_alleles(observations: Observations) -> list[str]:
