@@ -56,7 +56,6 @@ class Mutations:
         data = answer.observations
         self._by_id = {name: t for t, name in enumerate(data.mutation_ids)}
         self._by_alleles: dict[str, int] = {}
-        self._by_indel: dict[tuple[str, int, str, str], int] = {}
         self._by_place: dict[str, int] = {}
         fields = (answer.annotation(name) for name in ("chrom", "pos", "ref", "alt"))
         for t, (chrom, pos, ref, alt) in enumerate(zip(*fields)):
@@ -64,9 +63,7 @@ class Mutations:
                 continue
             harmonised = chromosome(chrom)
             if ref or alt:
-                self._by_alleles[_trimmed_id(harmonised, pos, allele(ref), allele(alt))] = t
-                if (indel := _indel(harmonised, pos, allele(ref), allele(alt))) is not None:
-                    self._by_indel[indel] = t
+                self._by_alleles[_shortest_id(harmonised, pos, allele(ref), allele(alt))] = t
                 continue
             place = f"{harmonised}:{pos}"
             is_second = place in self._by_place
@@ -79,38 +76,26 @@ class Mutations:
             fields = harmonised, pos, allele(ref), allele(alt)
         except ValueError:
             return None
-        for table, name in ((self._by_alleles, _trimmed_id(*fields)), (self._by_id, mutation_id(*fields))):
+        for table, name in ((self._by_alleles, _shortest_id(*fields)), (self._by_id, mutation_id(*fields))):
             if name in table:
                 return table[name]
-        if (indel := _indel(*fields)) in self._by_indel:
-            return self._by_indel[indel]
         found = self._by_place.get(f"{harmonised}:{pos}", -1)
         return found if found >= 0 else None
 
 
-def _trimmed_id(chrom: str, pos: str, ref: str, alt: str) -> str:
-    return (
-        mutation_id(chrom, *trimmed(int(pos), ref, alt))
-        if pos.isdecimal()
-        else mutation_id(chrom, pos, ref, alt)
-    )
-
-
-def _indel(chrom: str, pos: str, ref: str, alt: str) -> tuple[str, int, str, str] | None:
-    """Return the place and the bases of a pure insertion or deletion, the same for the forms of VCF and MAF; else None.
+def _shortest_id(chrom: str, pos: str, ref: str, alt: str) -> str:
+    """Return the name of a mutation without the bases that its alleles share, the same for the forms of VCF and MAF.
 
     ``100 CAA C`` of a VCF is ``101 AA -`` of a MAF; ``100 C CAA`` is ``100 - AA``, where 100 is the base before. The
     place is that of the first base that is deleted, or that follows the inserted ones.
     """
-    ref, alt = ref.replace("-", ""), alt.replace("-", "")
-    if not pos.isdecimal() or len(ref) == len(alt):
-        return None
+    if not pos.isdecimal():
+        return mutation_id(chrom, pos, ref, alt)
+    place, ref, alt = int(pos), ref.replace("-", ""), alt.replace("-", "")
     if not ref:
-        return chrom, int(pos) + 1, ref, alt
-    place = int(pos)
+        return mutation_id(chrom, place + 1, "-", alt)
     if alt:
         place, ref, alt = trimmed(place, ref, alt)
-        if ref[0] != alt[0]:
-            return None
-        place, ref, alt = place + 1, ref[1:], alt[1:]
-    return None if ref and alt else (chrom, place, ref, alt)
+        if len(ref) != len(alt) and ref[0] == alt[0]:
+            place, ref, alt = place + 1, ref[1:], alt[1:]
+    return mutation_id(chrom, place, ref or "-", alt or "-")
