@@ -142,16 +142,14 @@ def note_exceptions(answer: Answer, missing: str, outliers: str = "") -> list[st
 
     Outliers are left out if `outliers` is empty.
     """
-    num_outliers = len(answer.outliers)
-    how = outliers or "left out: the format has no place for outliers"
-    notes = [f"{count(num_outliers, 'outlier')} (cluster -1): {how}"] if num_outliers else []
-    return notes + note_missing(answer, missing, slice(None) if outliers else answer.placed)
-
-
-def note_missing(answer: Answer, how: str, rows: slice | NDArray[np.int64] = slice(None)) -> list[str]:
-    """Return a line on how mutations without data in a sample are represented, if any of these `rows` is one."""
-    number = int((~answer.observations.has_data[rows]).any(axis=1).sum())
-    return [f"{count(number, 'mutation')} without data in a sample: {how}"] if number else []
+    notes = []
+    if num_outliers := len(answer.outliers):
+        how = outliers or "left out: the format has no place for outliers"
+        notes.append(f"{count(num_outliers, 'outlier')} (cluster -1): {how}")
+    written = answer.observations.has_data if outliers else answer.observations.has_data[answer.placed]
+    if number := int((~written).any(axis=1).sum()):
+        notes.append(f"{count(number, 'mutation')} without data in a sample: {missing}")
+    return notes
 
 
 def note_inferred(answer: Answer, *kinds: str) -> list[str]:

@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 from numpy.typing import ArrayLike, NDArray
 
 from pyclone_pgsm.errors import UsageError
@@ -70,13 +71,6 @@ def write_pairtree(answer: Answer, out: Path, options: ExportOptions) -> list[st
     ]
 
 
-def _of_clusters(labels: NDArray[np.int64], outlier_prob: NDArray[np.float64] | None) -> NDArray[np.float64]:
-    """Return the (T,) mean probability of being an outlier in each mutation's cluster; 0 without such probabilities."""
-    if outlier_prob is None:
-        return np.zeros(len(labels))
-    return (np.bincount(labels, outlier_prob) / np.maximum(np.bincount(labels), 1))[labels]
-
-
 def write_phyclone(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     """Write PhyClone's input table, and the clusters from which it starts.
 
@@ -112,11 +106,14 @@ def write_phyclone(answer: Answer, out: Path, options: ExportOptions) -> list[st
         reads["chrom"] = clusters["chrom"] = by_row(chrom)
     else:
         notes.append("no column chrom: the chromosome of some mutations is not known")
-    clusters["outlier_prob"] = by_row(_with_point(_of_clusters(labels, summary.outlier_prob)))
-    answer.write_table(reads, out / INPUT, with_outliers=True)
-    answer.write_table(clusters, out / CLUSTERS, with_outliers=True)
     if summary.outlier_prob is None:
         notes.append("outlier_prob is 0: the analysis had no outliers (`outlier_prob`)")
+        outlier_prob = np.zeros(len(labels))
+    else:
+        outlier_prob = pd.Series(summary.outlier_prob).groupby(labels).transform("mean").to_numpy()
+    clusters["outlier_prob"] = by_row(_with_point(outlier_prob))
+    answer.write_table(reads, out / INPUT, with_outliers=True)
+    answer.write_table(clusters, out / CLUSTERS, with_outliers=True)
     return [
         *notes,
         *note_exceptions(
@@ -183,14 +180,6 @@ def write_conipher(answer: Answer, out: Path, options: ExportOptions) -> list[st
     ]
 
 
-def _is_number(text: str) -> bool:
-    try:
-        float(text)
-    except ValueError:
-        return False
-    return True
-
-
 def write_metient(answer: Answer, out: Path, options: ExportOptions) -> list[str]:
     """Write the reads of each mutation at each anatomical site: every sample is a site, one is the primary tumour."""
     data, labels = answer.observations, answer.summary.labels
@@ -207,7 +196,7 @@ def write_metient(answer: Answer, out: Path, options: ExportOptions) -> list[str
         names = [name.replace(":", "_") for name in names]
         notes.append("':' in names of mutations is '_': Metient's pictures cannot have it")
     sites = samples
-    if all(map(_is_number, samples)):
+    if pd.to_numeric(pd.Series(samples), errors="coerce").notna().all():
         sites = [f"site_{name}" for name in samples]
         notes.append("samples are named site_..: Metient needs names that are not all numbers")
     depth, share = answer.reads_for_trees()
