@@ -159,20 +159,11 @@ def normal_copies(
     copies = np.where(names.isin(AUTOSOMES), 2, 0)
     for chrom in ("X", "Y"):
         here = (names == chrom).to_numpy()
-        copies[here] = _copies_of_sex_chromosome(chrom, at[here], sex, build)
+        outside = -1 if sex is None else _COPIES_OUTSIDE[sex][chrom]
+        answers = []
+        for each in BUILDS if build is None else (build,):
+            (first, end), (second, last) = PSEUDO_AUTOSOMAL[each][chrom]
+            is_shared = ((first <= at) & (at <= end)) | ((second <= at) & (at <= last))
+            answers.append(np.where(is_shared, 2, outside)[here])
+        copies[here] = np.where(answers[0] == answers[-1], answers[0], -1)
     return copies
-
-
-def _copies_of_sex_chromosome(
-    chrom: str, positions: NDArray[np.int64], sex: Sex | None, build: Build | None
-) -> NDArray[np.int64]:
-    outside = -1 if sex is None else _COPIES_OUTSIDE[sex][chrom]
-    answers = [
-        np.where(_is_within(positions, PSEUDO_AUTOSOMAL[each][chrom]), 2, outside)
-        for each in (BUILDS if build is None else (build,))
-    ]
-    return np.where(answers[0] == answers[-1], answers[0], -1)
-
-
-def _is_within(positions: NDArray[np.int64], regions: Sequence[tuple[int, int]]) -> NDArray[np.bool_]:
-    return np.logical_or.reduce([(first <= positions) & (positions <= last) for first, last in regions])
