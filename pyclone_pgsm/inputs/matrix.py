@@ -46,7 +46,11 @@ def read_matrix(path: Path | str, id_column: str | None = None, ignore: Collecti
     """
     path = Path(path)
     problems = FileProblems(str(path))
-    start = _first_bytes(path)
+    try:
+        with path.open("rb") as file:
+            start = file.read(16)
+    except (OSError, ValueError):
+        start = b""  # reading it as text will tell why
     if start.startswith(_NPY):
         table = _read_npy(path, id_column, ignore, problems)
     elif start.startswith(_PARQUET):
@@ -68,15 +72,6 @@ def data_error(matrix: Matrix, fault: DataValueError) -> InputError:
     problems = FileProblems(str(matrix.path))
     problems.add(f"expected {fault.expected}", row, column, f"{fault.value:.15g}")
     return input_error([problems])
-
-
-def _first_bytes(path: Path) -> bytes:
-    """Return the beginning of a file; empty if it cannot be read, which is reported when it is read as text."""
-    try:
-        with path.open("rb") as file:
-            return file.read(16)
-    except (OSError, ValueError):
-        return b""
 
 
 def _note_row_name_problems(table: Matrix, problems: FileProblems) -> None:

@@ -49,7 +49,7 @@ from pyclone_pgsm.inputs.mutations.vcf_header import (
     read_header,
 )
 from pyclone_pgsm.inputs.observations import LeftOut
-from pyclone_pgsm.inputs.problems import FileProblems, raise_any
+from pyclone_pgsm.inputs.problems import FileProblems, count, raise_any
 from pyclone_pgsm.inputs.text import file_stem, open_lines
 
 _MISSING = "."
@@ -83,8 +83,12 @@ def read_vcf(
             collected.add(number, fields)
     table = collected.table()
     if not len(table) and not problems:
-        no_counts = not header.samples and not collected.any_in_info
-        raise problems.give_up(_no_samples(header) if no_counts else collected.why_nothing(), header.line)
+        message = collected.why_nothing()
+        if not header.samples and not collected.any_in_info:
+            of_header = f"{COLUMNS}; this one" if header.width == len(WITHOUT_SAMPLES) else "this VCF"
+            message = f"{of_header} has no samples, so it has no read counts; nor has INFO of any record, as "
+            message += " and ".join(IN_INFO)
+        raise problems.give_up(message, header.line)
     return Variants(
         table=table.assign(file=problems.file),
         left_out=collected.left_out,
@@ -108,13 +112,6 @@ def _note_cut_short(path: Path, problems: FileProblems) -> None:
                 )
 
 
-def _no_samples(header: Header) -> str:
-    message = "this VCF has no samples, so it has no read counts"
-    if header.width == len(WITHOUT_SAMPLES):
-        message = f"{COLUMNS}; this one has no samples, so it has no read counts"
-    return f"{message}; nor has INFO of any record, as {' and '.join(IN_INFO)}"
-
-
 def _records(
     lines: Iterator[tuple[int, str]], header: Header, problems: FileProblems
 ) -> Iterator[tuple[int, list[str]]]:
@@ -128,17 +125,15 @@ def _records(
                 message = "a second header, with other samples: were two files put together? Give them apart"
                 problems.add(message, number)
                 return
-        elif "\0" not in line and len(fields) == header.width:
+        elif "\0" in line:
+            problems.add_one_of("line", "a byte of value 0 here: the file is damaged", number)
+        elif len(fields) == header.width:
             yield number, fields
         elif line.strip():
-            problems.add_one_of("line", _fault_of_line(line, len(fields), header.width), number)
-
-
-def _fault_of_line(line: str, found: int, expected: int) -> str:
-    if "\0" in line:
-        return "a byte of value 0 here: the file is damaged"
-    columns = f"{found} column{'s' if found > 1 else ''}"
-    return f"{columns} found, {expected} expected as in the line with the names"
+            message = (
+                f"{count(len(fields), 'column')} found, {header.width} expected as in the line with the names"
+            )
+            problems.add_one_of("line", message, number)
 
 
 class _Record(NamedTuple):
@@ -235,12 +230,11 @@ class _Collected:
     ) -> None:
         self.left_out: list[LeftOut] = []
         self.any_filter = self.any_in_info = False
-        self._names = [name for name in names if name in chosen]
-        self._sample_ids = [chosen[name] for name in self._names]
+        self._chosen = {name: chosen[name] for name in names if name in chosen}
         self._header = header
         self._places = [place for place, name in enumerate(header.samples) if name in chosen]
         # INFO does not name its sample: there must be one tumour, and at most a normal sample beside it
-        self._info_is_of_sample = len(self._names) == 1 and len(names) <= 2
+        self._info_is_of_sample = len(chosen) == 1 and len(names) <= 2
         self._all_filters, self._problems = all_filters, problems
         self._num_read = 0
         self._columns: dict[str, list[Any]] = {name: [] for name in MUTATION_COLUMNS if name != "file"}
@@ -262,7 +256,11 @@ class _Collected:
                 raise UncountedError(not_passed(failed))
             if record.status and not self._all_filters:
                 raise UncountedError(record.status)
-            chrom, ref, alts = _alleles(record)
+            chrom = _checked(chromosome, record.chrom, "#CHROM")
+            ref = _checked(allele, record.ref, "REF")
+            alts = [_checked(allele, text, "ALT") for text in record.alts]
+            if not alts:
+                raise UncountedError("there is no alternate allele")
         except UncountedError as why:
             self._leave_out(record, str(why), ",".join(record.alts) or _MISSING)
             return
@@ -274,7 +272,7 @@ class _Collected:
             return
         if record.pos < 1:
             raise FaultError(str(record.pos), _NO_POSITION, "POS")
-        for place, (name, sample_id) in enumerate(zip(self._names, self._sample_ids)):
+        for place, (name, sample_id) in enumerate(self._chosen.items()):
             try:
                 counts = self._counts(record, place, ref, alts)
             except UncountedError as why:
@@ -303,8 +301,8 @@ class _Collected:
             return in_info(ref, alts, record.info)
 
     def _leave_out(self, record: _Record, reason: str, alt: str, sample_id: str = "") -> None:
-        if not sample_id and len(self._sample_ids) == 1:
-            sample_id = self._sample_ids[0]
+        if not sample_id and len(self._chosen) == 1:
+            [sample_id] = self._chosen.values()
         name = mutation_id(harmonise_chromosome(record.chrom), record.pos, record.ref, alt)
         self.left_out.append(LeftOut(self._problems.file, record.row, name, sample_id, reason))
 
@@ -319,18 +317,8 @@ class _Collected:
 
     def table(self) -> pd.DataFrame:
         """Return the mutations, as `Variants.table` without the column ``file``."""
-        types = TYPES | {"sample_id": pd.CategoricalDtype(self._sample_ids)}
+        types = TYPES | {"sample_id": pd.CategoricalDtype(list(self._chosen.values()))}
         return pd.DataFrame(self._columns).astype(types)
-
-
-def _alleles(record: _Record) -> tuple[str, str, list[str]]:
-    """Return chromosome, reference and alternate alleles of a record."""
-    chrom = _checked(chromosome, record.chrom, "#CHROM")
-    ref = _checked(allele, record.ref, "REF")
-    alts = [_checked(allele, text, "ALT") for text in record.alts]
-    if not alts:
-        raise UncountedError("there is no alternate allele")
-    return chrom, ref, alts
 
 
 def _checked(read: Callable[[str], str], text: str, column: str) -> str:

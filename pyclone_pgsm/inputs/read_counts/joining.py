@@ -96,10 +96,21 @@ def _arrays(
         )
         raise InputError([Problem(str(rows["file"].iat[0]), nothing_left)])
     rows = rows.assign(without_reads=has_copies & ~has_reads, without_copies=~has_copies)
+    place = ["file", "row", "mutation_id", "sample_id", "copies_column"]
+    no_copies = (
+        "{} 0: a mutation cannot be modelled where the tumour has no copy of the locus; treated as no data in this "
+        "sample"
+    )
     left_out = [
-        *_cells_without_copies(rows[~has_copies]),
-        *_mutations_without_data(rows[~kept[mutation]]),
-        *_samples_without_data(rows.drop_duplicates("sample_id")[~np.logical_or.reduce(has_data)]),
+        LeftOut(file, row, mutation_id, sample_id, no_copies.format(column))
+        for file, row, mutation_id, sample_id, column in rows.loc[~has_copies, place].itertuples(index=False)
+    ]
+    left_out += _mutations_without_data(rows[~kept[mutation]])
+    first_of_sample = rows.drop_duplicates("sample_id")[~has_data.any(axis=0)]
+    no_data = "no mutation has data in this sample: it is kept, but carries no information"
+    left_out += [
+        LeftOut(file, None, "", sample, no_data)
+        for file, sample in zip(first_of_sample["file"], first_of_sample["sample_id"])
     ]
     is_unknown = rows["tumour_content"].isna()
     unknown = set(rows.loc[is_unknown, "sample_id"])
@@ -116,21 +127,6 @@ def _arrays(
     return observations, left_out
 
 
-def _cells_without_copies(rows: pd.DataFrame) -> list[LeftOut]:
-    fields = (rows[name] for name in ("file", "row", "mutation_id", "sample_id", "copies_column"))
-    return [
-        LeftOut(
-            file,
-            row,
-            mutation_id,
-            sample_id,
-            f"{copies_column} 0: a mutation cannot be modelled where the tumour has no copy of the locus; treated as "
-            "no data in this sample",
-        )
-        for file, row, mutation_id, sample_id, copies_column in zip(*fields)
-    ]
-
-
 def _mutations_without_data(rows: pd.DataFrame) -> list[LeftOut]:
     firsts = dict.fromkeys(("file", "row", "copies_column"), "first")
     left_out = []
@@ -142,11 +138,6 @@ def _mutations_without_data(rows: pd.DataFrame) -> list[LeftOut]:
         why = " or ".join(["no reads"] * without_reads + [no_copies] * without_copies)
         left_out.append(LeftOut(file, row, mutation_id, "", f"no data in any sample: {why}"))
     return left_out
-
-
-def _samples_without_data(rows: pd.DataFrame) -> list[LeftOut]:
-    reason = "no mutation has data in this sample: it is kept, but carries no information"
-    return [LeftOut(file, None, "", sample, reason) for file, sample in zip(rows["file"], rows["sample_id"])]
 
 
 def _annotations(rows: pd.DataFrame, kept: NDArray[np.bool_]) -> dict[str, list[str]]:

@@ -136,7 +136,11 @@ def _two_patients(observations: Observations) -> list[str]:
         (observations.has_data, 1, "have no mutation in common"),
         (present, 2, "have no mutation in common that is seen in both"),
     ):
-        groups = [group for group in _groups(seen) if _is_large(seen, group, least_samples)]
+        groups = [
+            group
+            for group in _groups(seen)
+            if len(group) >= least_samples and seen[:, group].any(axis=1).sum() >= LEAST_MUTATIONS
+        ]
         if len(groups) > 1:
             first, second = (
                 listed([observations.sample_ids[place] for place in group]) for group in groups[:2]
@@ -191,8 +195,3 @@ def _groups(seen: NDArray[np.bool_]) -> list[list[int]]:
     counts = seen.astype(np.float32)
     num_groups, group = connected_components(counts.T @ counts > 0)
     return [np.flatnonzero(group == each).tolist() for each in range(num_groups)]
-
-
-def _is_large(seen: NDArray[np.bool_], group: list[int], least_samples: int) -> bool:
-    """Whether a group has enough samples and mutations to be checked."""
-    return len(group) >= least_samples and int(seen[:, group].any(axis=1).sum()) >= LEAST_MUTATIONS
