@@ -15,18 +15,14 @@ MOST_FILE = 3_300_000
 """Largest size, in characters, of a compressed file that the page includes."""
 
 
-def named_parameters(text: str) -> str:
-    """Set names of parameters, which messages have in backticks, as code."""
-    return re.sub("`([a-z_]+)`", r"<code>\1</code>", text)
-
-
 def warnings(content: Content) -> Section:
     """Section with the warnings, and whether the chains converged."""
     verdict = content.result.convergence
     line = verdict_line(verdict)
     about_chains = [each for each in content.result.warnings if each.startswith(line)] or [line]
     others = [each for each in content.result.warnings if each not in about_chains]
-    items = "".join(f"<li>{named_parameters(escaped(each))}</li>" for each in others)
+    named = (re.sub("`([a-z_]+)`", r"<code>\1</code>", escaped(each)) for each in others)  # parameters
+    items = "".join(f"<li>{each}</li>" for each in named)
     state = "good" if verdict.converged and not items else "bad"
     listed = f'<ul class="warnings">{items}</ul>' if items else "<p>No other warning.</p>"
     body = f'<div class="box {state}"><p>The chains have {escaped(about_chains[0])}.</p>{listed}</div>'
