@@ -352,16 +352,12 @@ def spread(values: NDArray[np.float64], gap: float, low: float, high: float) -> 
     If the labels do not fit, they are evenly spaced over low..high.
     """
     n = len(values)
-    if (n - 1) * gap >= high - low:
-        return np.linspace(low, high, n)[np.argsort(np.argsort(values, kind="stable"))]
     order = np.argsort(values, kind="stable")
-    places = values[order].astype(float)
-    slots = gap * np.arange(n)
-    shifted = isotonic_regression(places - slots).x
-    places = np.clip(shifted, low, high - slots[-1]) + slots
-    result = np.empty(n)
-    result[order] = places
-    return result
+    slots = min(gap, (high - low) / max(n - 1, 1)) * np.arange(n)
+    shifted = isotonic_regression(values[order] - slots).x
+    places = np.empty(n)
+    places[order] = np.clip(shifted, low, max(low, high - slots.max(initial=0))) + slots
+    return places
 
 
 # --- saving -------------------------------------------------------------------------------------------------

@@ -667,6 +667,12 @@ def check_edges(figure: Figure) -> None:
     assert box.y1 <= height
 
 
+def test_clusters_of_one_mutation_each_are_drawn():
+    summary = replace(make_summary(100, 2, 100), labels=np.arange(100))
+    assert (summary.cluster_size == 1).all()
+    check_edges(cluster_prevalences(summary))
+
+
 @pytest.mark.parametrize("samples", [1, 2, 6, 20])
 def test_nothing_is_written_beyond_the_edges(samples):
     summary = make_summary(200, samples, 25)
