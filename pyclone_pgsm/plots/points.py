@@ -70,9 +70,7 @@ def thinned(summary: MixtureSummary) -> str:
 def draw_points(axes: Axes, summary: MixtureSummary, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
     """Draw the rows at (x, y), each (T,)."""
     rows = drawn_rows(summary.labels, MAX_POINTS)
-    diameter = float(np.clip(10 * len(rows) ** -0.22, 1.0, 6))
-    sizes, labels = summary.cluster_size, summary.labels[rows]
-    style.draw_points(axes, sizes, labels, x[rows], y[rows], diameter, dense=0.6)
+    style.draw_points(axes, summary.cluster_size, summary.labels[rows], x[rows], y[rows])
 
 
 def draw_ellipses(

@@ -115,18 +115,12 @@ def _draw_pair(axes: Axes, summary: Summary, quantity: _Quantity, across: int, u
     if np.isnan(x + y).all():
         axes.text(0.5, 0.5, "no reads", transform=axes.transAxes, **CENTRED)
         return
-    _draw_points(axes, summary, x, y)
+    style.draw_points(axes, summary.cluster_size, summary.labels, x, y)
     if quantity.discs:
         centres = summary.cluster_mean[:, across], summary.cluster_mean[:, up]
         areas = 500 * summary.cluster_size / len(x)
         colours = appearance.cluster_colours(summary.cluster_size)
         axes.scatter(*centres, s=areas, c=colours, alpha=0.25, linewidths=0, zorder=1.4, clip_on=False)
-
-
-def _draw_points(axes: Axes, summary: Summary, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
-    """Draw the points, none for NaN, in the order of :func:`~pyclone_pgsm.plots.appearance.colour_groups`."""
-    diameter = float(np.clip(9 * len(x) ** -0.2, 1.6, 6))
-    style.draw_points(axes, summary.cluster_size, summary.labels, x, y, diameter, dense=0.65)
 
 
 def _number_clusters(axes: Axes, summary: Summary, x: NDArray[np.float64], y: NDArray[np.float64]) -> None:
@@ -157,7 +151,7 @@ def _rows(summary: Summary, quantity: _Quantity, subtitle: str) -> Figure:
         above.text(0.5, 0.5, "no reads", transform=above.transAxes, **CENTRED)
     jitter = (np.arange(len(values)) * style.GOLDEN % 1 - 0.5) * 0.7
     style.unit_axis(axes, "x", quantity.end)
-    _draw_points(axes, summary, values, row_of[summary.labels] + jitter)
+    style.draw_points(axes, sizes, summary.labels, values, row_of[summary.labels] + jitter)
     [sample] = style.short_names(summary.sample_ids, 40)
     axes.set_xlabel(f"{quantity.name} in {sample}")
     return figure

@@ -132,21 +132,15 @@ def draw_points(
     labels: NDArray[np.int64],
     x: NDArray[np.float64],
     y: NDArray[np.float64],
-    diameter: float,
-    dense: float,
 ) -> None:
-    """Draw points at (x, y), none for NaN, one colour after another; `dense` is the opacity of more than 100 points.
+    """Draw points at (x, y), none for NaN, one colour after another; the more there are, the smaller they are.
 
     `sizes` (K,) are those of all clusters, `labels` those of the points (n,).
     """
+    diameter = float(np.clip(9 * len(x) ** -0.2, 1.2, 6))
+    opacity = 0.85 if len(x) <= 100 else 0.65
     for colour, members in appearance.colour_groups(sizes, labels):
-        axes.plot(
-            x[members],
-            y[members],
-            **point_style(colour, diameter),
-            alpha=0.85 if len(x) <= 100 else dense,
-            zorder=1.5,
-        )
+        axes.plot(x[members], y[members], **point_style(colour, diameter), alpha=opacity, zorder=1.5)
     if len(x) >= RASTER_FROM:
         axes.set_rasterization_zorder(1.9)
 
