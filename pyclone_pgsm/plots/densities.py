@@ -81,9 +81,7 @@ def _outline(grid: NDArray[np.float64], density: NDArray[np.float64], base: floa
     visible = np.flatnonzero(density > VISIBLE * density.max())
     first, last = max(visible[0] - 1, 0), min(visible[-1] + 2, len(grid))
     x, y = grid[first:last], density[first:last] / density.max()
-    step = math.ceil(len(x) / MAX_POINTS)
-    if step > 1:
-        starts = np.arange(0, len(x), step)
-        x, y = x[np.r_[starts[:-1], len(x) - 1]], np.maximum.reduceat(y, starts)
+    starts = np.arange(0, len(x), math.ceil(len(x) / MAX_POINTS))
+    x, y = x[np.r_[starts[:-1], len(x) - 1]], np.maximum.reduceat(y, starts)
     top = np.column_stack([x, base - 0.8 * y])
     return np.concatenate([[[x[0], base]], top, [[x[-1], base]]])

@@ -58,17 +58,13 @@ class Frame:
         self.names = style.short_names(summary.column_names) if num_columns <= MAX_NAMES else []
         self.left = style.text_width(self.labels, style.SMALL) + STRIP + 0.4
         self.width = float(np.clip(0.25 * num_columns, 1.6, 6.0))
+        self.total_width = self.left + self.width + 1.0  # with the colour bar at the right
         self.height = len(self.shown) * (0.24 if len(self.shown) <= 12 else 0.16)
         self.below = style.text_width(self.names, style.SMALL) + 0.25 if self.names else 0.4
 
     def strip_axes(self, figure: Figure, top: float, height: float) -> Axes:
         """Add axes at the left of the rows, for the colours of their clusters."""
         return style.add_axes(figure, self.left - STRIP - 0.04, top, STRIP, height)
-
-    @property
-    def total_width(self) -> float:
-        """Width of the figure, with the colour bar at the right."""
-        return self.left + self.width + 1.0
 
     def draw(
         self, figure: Figure, top: float, table: NDArray[np.float64], colours: str, ends: tuple[float, float]

@@ -70,9 +70,7 @@ def chain_traces(traces: Traces) -> Figure:
 
 
 def _least_agreed(traces: Traces, names: list[str]) -> list[str]:
-    """Choose all of the names, or those with the largest R-hat after the burn-in, weights of prevalences last."""
-    if len(names) <= MAX_HYPERPARAMETERS:
-        return names
+    """Choose the names with the largest R-hat after the burn-in, weights of prevalences last."""
     disagreement = [split_rhat(_kept(traces.series[name], traces.burn_in)) for name in names]
     are_weights = np.array([is_weight(name) for name in names])
     worst = np.lexsort((-np.array(disagreement), are_weights))[:MAX_HYPERPARAMETERS]
