@@ -27,23 +27,26 @@ _MINOR = ("minor_cn", "minor", "minorcopynumber", "nMinor")
 _TOTAL = ("total_cn", "totcn", "total", "copyNumber", "cn", "tcn")
 
 
+Names = Mapping[str, str | tuple[str, ...]]
+
+
 @dataclass(frozen=True)
 class Layout:
     """The columns of one format.
 
-    ``required``, ``place`` (chrom, start and end) and ``optional`` list the possible column names of each part;
-    messages use the first.
+    ``required``, ``place`` (chrom, start and end) and ``optional`` have the column name of each part, or several
+    possible ones, of which messages use the first.
     """
 
     format: str
     """Value of ``--cn-format``."""
     title: str
     """Name in messages."""
-    required: Mapping[str, tuple[str, ...]]
+    required: Names
     read: Callable[[SegmentCells], pd.DataFrame] = alleles.of_pair
     """Converts cells to the columns that `pyclone_pgsm.inputs.segments.alleles.one_state` describes."""
-    place: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: _PLACE)
-    optional: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    place: Names = field(default_factory=lambda: _PLACE)
+    optional: Names = field(default_factory=dict)
     zero_based: bool = False
     """Whether positions are counted from 0 and the end is not part of the segment."""
     has_rows_for_states: bool = False
@@ -57,7 +60,8 @@ class Layout:
     @property
     def parts(self) -> dict[str, tuple[str, ...]]:
         """All parts, the required ones first."""
-        return {**self.place, **self.required, "sample": _SAMPLE, **self.optional}
+        parts: Names = {**self.place, **self.required, "sample": _SAMPLE, **self.optional}
+        return {part: (names,) if isinstance(names, str) else names for part, names in parts.items()}
 
     def columns(self, names: Sequence[str]) -> dict[str, str]:
         """Map each part to its column among the names in a header."""
@@ -65,51 +69,43 @@ class Layout:
 
     def missing(self, names: Sequence[str]) -> list[str]:
         """Return the names of the required columns that are missing from a header."""
-        found = self.columns(names)
-        return [of[0] for part, of in {**self.place, **self.required}.items() if part not in found]
+        found, parts = self.columns(names), self.parts
+        return [parts[part][0] for part in (*self.place, *self.required) if part not in found]
 
 
 _TITAN_SHARE = {"fraction": ("cellular_prevalence", "cellularfrequency", "clonal_frequency")}
 _TITAN = {"state": ("TITAN_state", "titancall", "clonalcluster")}
-_CNVKIT = {"log2": ("log2",)}
+_CNVKIT = {"log2": "log2"}
 
 LAYOUTS = (
     Layout(
         "hatchet",
         "HATCHet best.seg.ucn or best.bbc.ucn",
-        {part: (part,) for part in ("cn_normal", "u_normal", "cn_clone1", "u_clone1")},
+        {part: part for part in ("cn_normal", "u_normal", "cn_clone1", "u_clone1")},
         alleles.of_hatchet,
-        optional={part: (part,) for clone in HATCHET_CLONES[1:] for part in (f"cn_{clone}", f"u_{clone}")},
+        optional={part: part for clone in HATCHET_CLONES[1:] for part in (f"cn_{clone}", f"u_{clone}")},
         zero_based=True,
     ),
     Layout(
         "battenberg",
         "Battenberg subclones.txt",
-        {"major": ("nMaj1_A",), "minor": ("nMin1_A",), "fraction": ("frac1_A",)},
+        {"major": "nMaj1_A", "minor": "nMin1_A", "fraction": "frac1_A"},
         alleles.of_battenberg,
-        optional={
-            "second_major": ("nMaj2_A",),
-            "second_minor": ("nMin2_A",),
-            "second_fraction": ("frac2_A",),
-        },
+        optional={"second_major": "nMaj2_A", "second_minor": "nMin2_A", "second_fraction": "frac2_A"},
     ),
     Layout(
         "titan",
         "TitanCNA segments, corrected for purity and ploidy",
-        {
-            "major": ("Corrected_MajorCN",),
-            "minor": ("Corrected_MinorCN",),
-            "total": ("Corrected_Copy_Number",),
-        },
+        {"major": "Corrected_MajorCN", "minor": "Corrected_MinorCN", "total": "Corrected_Copy_Number"},
         alleles.of_titan,
         optional=_TITAN_SHARE,
     ),
     Layout(
         "titan",
         "TitanCNA segments",
-        {"major": ("major_cn",), "minor": ("minor_cn",), **_TITAN},
+        {"major": "major_cn", "minor": "minor_cn", **_TITAN},
         alleles.of_titan,
-        optional={**_TITAN_SHARE, "total": ("copyNumber",)},
+        optional={**_TITAN_SHARE, "total": "copyNumber"},
     ),
     Layout(
         "purple",
@@ -123,7 +119,7 @@ LAYOUTS = (
     Layout(
         "purple",
         "PURPLE purple.cnv (version 2)",
-        {"total": ("copyNumber",), "frequency": ("actualBAF", "baf")},
+        {"total": "copyNumber", "frequency": ("actualBAF", "baf")},
         alleles.of_total_and_frequency,
     ),
     Layout(
@@ -133,54 +129,49 @@ LAYOUTS = (
         alleles.of_facets,
         optional={"sample": (*_SAMPLE, "sid", "id"), "fraction": ("cf.em", "cf")},
     ),
-    Layout("sequenza", "Sequenza segments.txt", {"total": ("CNt",), "major": ("A",), "minor": ("B",)}),
+    Layout("sequenza", "Sequenza segments.txt", {"total": "CNt", "major": "A", "minor": "B"}),
     Layout(
         "cnvkit",
         "CNVkit call.cns with allele-specific copy numbers",
-        {**_CNVKIT, "total": ("cn",), "major": ("cn1",), "minor": ("cn2",)},
+        {**_CNVKIT, "total": "cn", "major": "cn1", "minor": "cn2"},
         zero_based=True,
     ),
-    Layout("cnvkit", "CNVkit call.cns", {**_CNVKIT, "total": ("cn",)}, zero_based=True),
+    Layout("cnvkit", "CNVkit call.cns", {**_CNVKIT, "total": "cn"}, zero_based=True),
     Layout(
         "ascat",
         "ASCAT segments.txt",
-        {"major": ("nMajor",), "minor": ("nMinor",)},
-        place={"chrom": _CHROM, "start": ("startpos",), "end": ("endpos",)},
+        {"major": "nMajor", "minor": "nMinor"},
+        place={"chrom": _CHROM, "start": "startpos", "end": "endpos"},
     ),
     Layout(
         "ascat",
         "ASCAT summary of SigProfiler",
-        {"total": ("Tumour TCN",), "minor": ("Tumour BCN",), "normal": ("Normal TCN",)},
+        {"total": "Tumour TCN", "minor": "Tumour BCN", "normal": "Normal TCN"},
         alleles.of_total_and_minor,
     ),
     Layout(
         "ascat",
         "ASCAT segments for scarHRD",
-        {"total": ("total_cn",), "major": ("A_cn",), "minor": ("B_cn",)},
-        optional={"ploidy": ("ploidy",)},
+        {"total": "total_cn", "major": "A_cn", "minor": "B_cn"},
+        optional={"ploidy": "ploidy"},
     ),
     Layout(
         "ascat",
         "ascatNgs copynumber.caveman.csv",
-        {"total": ("tumour_total",), "minor": ("tumour_minor",), "normal": ("normal_total",)},
+        {"total": "tumour_total", "minor": "tumour_minor", "normal": "normal_total"},
         alleles.of_total_and_minor,
     ),
     Layout(
         "phylowgs",
         "PhyloWGS cnvs.txt",
-        {
-            "total": ("copyNumber",),
-            "major": ("major_cn",),
-            "minor": ("minor_cn",),
-            "fraction": ("cellular_prevalence",),
-        },
+        {"total": "copyNumber", "major": "major_cn", "minor": "minor_cn", "fraction": "cellular_prevalence"},
         partial(alleles.of_pair, of_all_cells=True),
         has_rows_for_states=True,
     ),
     Layout(
         "mutationtimer",
         "MutationTimeR segments",
-        {"major": ("major_cn",), "minor": ("minor_cn",), "fraction": ("clonal_frequency",)},
+        {"major": "major_cn", "minor": "minor_cn", "fraction": "clonal_frequency"},
         partial(alleles.of_pair, of_all_cells=True),
         has_rows_for_states=True,
     ),
@@ -194,23 +185,23 @@ LAYOUTS = (
     Layout(
         "purecn",
         "PureCN loh.csv",
-        {"total": ("C",), "minor": ("M",)},
+        {"total": "C", "minor": "M"},
         alleles.of_purecn,
     ),
     Layout(
         "pcgr",
         "PCGR cna.tsv",
-        {"major": ("nMajor",), "minor": ("nMinor",)},
-        place={"chrom": ("chromosome",), "start": ("start",), "end": ("end",)},
+        {"major": "nMajor", "minor": "nMinor"},
+        place={"chrom": "chromosome", "start": "start", "end": "end"},
     ),
     Layout(
         "generic",
         "chrom start end major_cn minor_cn subclonal_major_cn subclonal_minor_cn subclonal_fraction",
         {
-            "major": ("major_cn",),
-            "minor": ("minor_cn",),
-            **{f"second_{part}": (f"subclonal_{part}_cn",) for part in ("major", "minor")},
-            "second_fraction": ("subclonal_fraction",),
+            "major": "major_cn",
+            "minor": "minor_cn",
+            **{f"second_{part}": f"subclonal_{part}_cn" for part in ("major", "minor")},
+            "second_fraction": "subclonal_fraction",
         },
         alleles.of_two_states,
         optional={"normal": ("normalcn", "normaltotalcn")},
@@ -222,7 +213,7 @@ LAYOUTS = (
         partial(alleles.of_real_pair, is_ordered=True),
         optional={
             "normal": ("normalcn", "normaltotalcn"),
-            "fraction": ("cellular_prevalence",),
+            "fraction": "cellular_prevalence",
             "total": ("total_cn", "totcn"),
         },
         has_rows_for_states=True,
@@ -236,7 +227,7 @@ LAYOUTS = (
     Layout(  # otherwise a plain table, whose shares are of the tumour cells: only if the user names the format
         "phylowgs",
         "PhyloWGS cnvs.txt without copy_number",
-        {"major": ("major_cn",), "minor": ("minor_cn",), "fraction": ("cellular_prevalence",)},
+        {"major": "major_cn", "minor": "minor_cn", "fraction": "cellular_prevalence"},
         partial(alleles.of_pair, of_all_cells=True),
         has_rows_for_states=True,
     ),
@@ -283,15 +274,6 @@ def why_not_recognised(names: Sequence[str], cn_format: str | None) -> str:
     if nearest is not None:
         message += f"; nearest is {nearest.format} ({nearest.title}), but {_lacks(nearest, names)}"
     return f"{message}. {has}"
-
-
-def why_totals_are_not_enough(layout: Layout, column: str) -> str:
-    """Return the message about a file with total copy numbers only."""
-    message = (
-        f"total copy numbers only (column {column}): the model needs the copies of each allele. Use "
-        "`genotype_prior` total, or segments with alleles"
-    )
-    return message + (" (`cnvkit.py call --vcf` adds cn1 and cn2)" if layout.format == "cnvkit" else "")
 
 
 def _nearest(names: Sequence[str]) -> Layout | None:

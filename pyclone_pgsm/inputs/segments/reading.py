@@ -22,7 +22,6 @@ from pyclone_pgsm.inputs.segments.formats import (
     Layout,
     recognise,
     why_not_recognised,
-    why_totals_are_not_enough,
 )
 from pyclone_pgsm.inputs.segments.model import COLUMNS, FAR, STATES, Hint, Segments, combined
 from pyclone_pgsm.inputs.segments.purity import Fit, fit_beside, is_fit, names_beside, read_fit
@@ -144,9 +143,13 @@ def _read_file(
         raise problems.give_up(why_not_recognised(table.names, cn_format), table.header_line)
     cells = SegmentCells.by_part(table, layout.columns(table.names))
     if not (layout.has_alleles or totals_do):
-        raise problems.give_up(
-            why_totals_are_not_enough(layout, cells.columns["total"].name), table.header_line
+        message = (
+            f"total copy numbers only (column {cells.columns['total'].name}): the model needs the copies of each "
+            "allele. Use `genotype_prior` total, or segments with alleles"
         )
+        if layout.format == "cnvkit":
+            message += " (`cnvkit.py call --vcf` adds cn1 and cn2)"
+        raise problems.give_up(message, table.header_line)
     samples = cells.read("sample", Name("sample") if sample_id is None else str, object)
     frame = _frame(cells, layout, samples)
     forward = (frame["start"] <= frame["end"]).to_numpy()
