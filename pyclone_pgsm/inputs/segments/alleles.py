@@ -37,21 +37,17 @@ def one_state(
     """
     if real is None:
         real = np.full(copies.shape, np.nan)
-    off = np.abs(real - copies)
     return pd.DataFrame(
         {
             "major_cn": copies[:, 0],
             "minor_cn": copies[:, 1],
-            "fraction": np.ones(len(copies))
-            if fraction is None
-            else np.where(np.isnan(fraction), 1.0, fraction),
+            "fraction": 1.0 if fraction is None else np.where(np.isnan(fraction), 1.0, fraction),
             "subclonal_major_cn": UNKNOWN,
             "subclonal_minor_cn": UNKNOWN,
             "subclonal_fraction": np.nan,
             "other_fraction": 0.0,
-            "num_states": 1,
             "of_all_cells": False,
-            "rounding": np.where(np.isnan(real), 0.0, off).max(axis=1),
+            "rounding": np.nan_to_num(np.abs(real - copies)).max(axis=1),
             REAL[0]: real[:, 0],
             REAL[1]: real[:, 1],
         }
@@ -76,13 +72,13 @@ def of_states(states: NDArray[np.int64], shares: NDArray[np.float64]) -> pd.Data
     fraction, second_fraction = shares[rows, first], shares[rows, second]
     has_second = second_fraction > 0
     second_state = np.where(has_second[:, None], states[rows, second], UNKNOWN)
-    num_states = np.maximum((shares > 0).sum(axis=1), 1)
     return one_state(states[rows, first], fraction).assign(
         subclonal_major_cn=second_state[:, 0],
         subclonal_minor_cn=second_state[:, 1],
         subclonal_fraction=np.where(has_second, second_fraction, np.nan),
-        other_fraction=np.where(num_states > 2, shares.sum(axis=1) - fraction - second_fraction, 0.0),
-        num_states=num_states,
+        other_fraction=np.where(
+            (shares > 0).sum(axis=1) > 2, shares.sum(axis=1) - fraction - second_fraction, 0.0
+        ),
     )
 
 

@@ -30,14 +30,13 @@ COLUMNS: dict[str, str] = {
     "subclonal_fraction": "float64",  # share of the cells in the second state; NaN without one
     "other_fraction": "float64",  # share of the cells in further states, which are not kept; other cells are normal
     "of_all_cells": "bool",  # whether shares are of all cells of the sample, not of its tumour cells
-    "num_states": "int64",  # number of states in the file, of which those with the two largest shares are kept
     "rounding": "float64",  # distance to the whole copy numbers used
 }
 """The columns of `Segments.table` and their types."""
 
 STATES = [
     "major_cn", "minor_cn", "fraction", "subclonal_major_cn", "subclonal_minor_cn", "subclonal_fraction",
-    "other_fraction", "num_states",
+    "other_fraction",
 ]  # fmt: skip
 """The columns that describe the states of a segment."""
 
@@ -50,7 +49,6 @@ class Hint:
     sample_id: str
     """Empty if the file does not say."""
     format: str
-    num_segments: int
     purity: float | None = None
     ploidy: float | None = None
     sex: Sex | None = None
@@ -87,10 +85,10 @@ class Segments:
 
     def _line(self, hint: Hint) -> str:
         of = self.table[(self.table["file"] == hint.file) & (self.table["sample_id"] == hint.sample_id)]
-        parts = [f"{hint.num_segments} segment{'' if hint.num_segments == 1 else 's'} ({hint.format})"]
+        parts = [f"{len(of)} segment{'' if len(of) == 1 else 's'} ({hint.format})"]
         if of["of_all_cells"].any():
             parts.append("shares of all cells, normal ones included")
-        elif subclonal := int(((of["fraction"] < 1) | (of["num_states"] > 1)).sum()):
+        elif subclonal := int((of["fraction"] < 1).sum()):
             parts.append(f"{subclonal} of them subclonal")
         if unknown := int((of["minor_cn"] < 0).sum()):
             parts.append(f"{unknown} without the copies of each allele")

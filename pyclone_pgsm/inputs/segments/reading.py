@@ -263,7 +263,6 @@ def _hints(frame: pd.DataFrame, layout: Layout, file: str, fit: Fit, ploidy: flo
                 file=file,
                 sample_id=str(sample),
                 format=layout.format,
-                num_segments=len(of),
                 purity=purity if fit.purity is None else fit.purity,
                 ploidy=ploidy if fit.ploidy is None else fit.ploidy,
                 sex=fit.sex,

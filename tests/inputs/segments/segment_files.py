@@ -292,7 +292,7 @@ def segment_table(*rows: dict) -> pd.DataFrame:
     plain = {
         "file": "s.tsv", "row": 2, "sample_id": "S", "chrom": "1", "start": 1, "end": 1000, "major_cn": 1,
         "minor_cn": 1, "normal_cn": -1, "fraction": 1.0, "subclonal_major_cn": -1, "subclonal_minor_cn": -1,
-        "subclonal_fraction": float("nan"), "other_fraction": 0.0, "of_all_cells": False, "num_states": 1,
+        "subclonal_fraction": float("nan"), "other_fraction": 0.0, "of_all_cells": False,
         "rounding": 0.0,
     }  # fmt: skip
     full = [{**plain, "row": 2 + place, **row} for place, row in enumerate(rows)]

@@ -53,7 +53,9 @@ def check(segments: Segments) -> None:
     assert (table["start"] <= table["end"]).all()
     assert (table["major_cn"] >= table["minor_cn"]).all()
     assert (table["fraction"].between(0, 1)).all()
-    assert sum(hint.num_segments for hint in segments.hints) == len(table)
+    assert {(hint.file, hint.sample_id) for hint in segments.hints} == set(
+        zip(table["file"], table["sample_id"])
+    )
     assert len(segments.describe()) == len(segments.hints)
 
 

@@ -23,7 +23,7 @@ COLUMNS = [
 
 def given(*rows: dict, hints: list[Hint] | None = None) -> Segments:
     table = segment_table(*rows)
-    plain = [Hint("s.tsv", sample, "generic", 1) for sample in table["sample_id"].unique()]
+    plain = [Hint("s.tsv", sample, "generic") for sample in table["sample_id"].unique()]
     return Segments(table, hints=plain if hints is None else hints)
 
 
@@ -161,7 +161,7 @@ def test_normal_copies(sex, expected: list) -> None:
 def test_sex_of_a_tumour() -> None:
     """One sex for all samples, though the caller tells that of one only; two sexes are a fault."""
     rows = [{"sample_id": sample, "chrom": "X"} for sample in "ABC"]
-    hints = [Hint(f"{of}.tsv", of, "purple", 1, sex=sex) for of, sex in zip("ABC", ("male", None, "female"))]
+    hints = [Hint(f"{of}.tsv", of, "purple", sex=sex) for of, sex in zip("ABC", ("male", None, "female"))]
     segments = given(*rows, hints=hints)
     table, _ = join(variants(("X", 5, "A"), ("X", 5, "B")), segments)
     assert table["normal_cn"].tolist() == [1, 1]
@@ -174,7 +174,7 @@ def test_sex_of_a_tumour() -> None:
 
 
 def test_sex_and_purity_from_the_caller() -> None:
-    hint = Hint("s.tsv", "S", "purple", 1, purity=0.7, sex="male")
+    hint = Hint("s.tsv", "S", "purple", purity=0.7, sex="male")
     segments = given({"chrom": "X"}, hints=[hint])
     table, _ = join(variants(("X", 5)), segments)
     assert numbers(table, "normal_cn", "tumour_content") == [(1, 0.7)]
@@ -186,9 +186,7 @@ def test_sex_and_purity_from_the_caller() -> None:
 
 def test_two_purities_of_a_sample_are_a_fault() -> None:
     """It would not be known which counts; the purity of another sample, and equal ones, do not matter."""
-    hints = [
-        Hint(f"{p}.tsv", of, "battenberg", 1, purity=p) for of, p in [("S", 0.5), ("T", 0.6), ("S", 0.52)]
-    ]
+    hints = [Hint(f"{p}.tsv", of, "battenberg", purity=p) for of, p in [("S", 0.5), ("T", 0.6), ("S", 0.52)]]
     segments = given({"sample_id": "S"}, {"sample_id": "T"}, hints=hints)
     calls = variants(("1", 5, "S"), ("1", 5, "T"))
     with pytest.raises(UsageError, match=r"'S': 0\.5 \(0\.5\.tsv\) and 0\.52 \(0\.52\.tsv\); give its"):
@@ -201,7 +199,7 @@ def test_two_purities_of_a_sample_are_a_fault() -> None:
 
 def test_build_decides_at_the_ends_of_the_regions() -> None:
     position = 2_750_000  # pseudo-autosomal in GRCh38 only
-    hints = [Hint("s.tsv", "S", "purple", 1, sex="male")]
+    hints = [Hint("s.tsv", "S", "purple", sex="male")]
     one, mutation = {"chrom": "X", "end": 3_000_000}, variants(("X", position))
     assert join(mutation, given(one, hints=hints), build="GRCh38")[0]["normal_cn"].tolist() == [2]
     assert join(mutation, given(one, hints=hints), build="GRCh37")[0]["normal_cn"].tolist() == [1]
@@ -351,7 +349,7 @@ def test_shares_of_all_cells() -> None:
         UsageError, match=r"segments are in 0\.82 of all cells, but the tumour content is only 0\.5"
     ):
         join(variants(("1", 5), ("2", 5)), segments, tumour_content=0.5)
-    hinted = given(event, hints=[Hint("s.tsv", "S", "phylowgs", 1, purity=0.8)])
+    hinted = given(event, hints=[Hint("s.tsv", "S", "phylowgs", purity=0.8)])
     assert join(variants(("1", 5)), hinted)[0]["subclonal_fraction"].tolist() == pytest.approx([0.5])
 
 
@@ -501,9 +499,7 @@ def test_million_mutations_in_seconds() -> None:
     table = frame.assign(
         chrom=rows["chrom"].astype("category"), start=rows["start"], end=rows["start"] + width - 1
     )
-    segments = Segments(
-        table.assign(major_cn=rows["major_cn"]), hints=[Hint("s.tsv", "S", "generic", len(rows))]
-    )
+    segments = Segments(table.assign(major_cn=rows["major_cn"]), hints=[Hint("s.tsv", "S", "generic")])
     joined, left_out = join(Variants(mutations), segments)
     beyond = positions > 455 * width
     assert len(left_out) == beyond.sum()

@@ -92,8 +92,8 @@ def test_purple_and_its_purity() -> None:
 
 def test_battenberg_subclones() -> None:
     table = read_segments(data("battenberg/PCAWG_style_Battenberg_test.head400.tsv")).table
-    assert (table["num_states"] == 2).sum() == 121
-    two = table[table["num_states"] == 2]
+    two = table[table["subclonal_fraction"].notna()]
+    assert len(two) == 121
     assert (two["fraction"] + two["subclonal_fraction"]).to_numpy() == pytest.approx(1)
     assert (two["fraction"] < two["subclonal_fraction"]).sum() == 55
 
