@@ -148,9 +148,7 @@ def of_total_and_minor(cells: SegmentCells) -> pd.DataFrame:
 def of_facets(cells: SegmentCells) -> pd.DataFrame:
     """Read FACETS: the total, the minor copies, and the share of all cells, which is 1 or missing for normal states."""
     share = cells.share("fraction")
-    return of_total_and_minor(cells).assign(
-        fraction=np.where(np.isnan(share), 1.0, share), of_all_cells=share < 1
-    )
+    return of_total_and_minor(cells).assign(fraction=np.nan_to_num(share, nan=1.0), of_all_cells=share < 1)
 
 
 def rounded(

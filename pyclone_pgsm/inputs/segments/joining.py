@@ -86,7 +86,9 @@ def join(
     names = mutation_ids(given)
     kept, left_out = exclude(found, names, normal_cn, states, fill_gaps)
     if not kept.any():
-        raise _nothing_left(given, left_out)
+        commonest, times = Counter(item.reason for item in left_out).most_common(1)[0]
+        message = f"none of the {len(given)} mutations can be joined with the segments; most often ({times} times): "
+        raise InputError([Problem(str(given["file"].iat[0]), message + commonest)])
     return _table(found, names, kept, normal_cn, states), left_out
 
 
@@ -144,14 +146,6 @@ def _tumour_content(
                 f"{content[code]:g}; one of the two is wrong"
             )
     return content[found.sample]
-
-
-def _nothing_left(given: pd.DataFrame, left_out: Sequence[LeftOut]) -> InputError:
-    commonest, times = Counter(item.reason for item in left_out).most_common(1)[0]
-    message = (
-        f"none of the {len(given)} mutations can be joined with the segments; most often ({times} times): "
-    )
-    return InputError([Problem(str(given["file"].iat[0]), message + commonest)])
 
 
 def _table(

@@ -164,7 +164,7 @@ def _read_file(
     frame = frame[used].reset_index(drop=True)
     if layout.has_rows_for_states and "fraction" in cells:
         frame = _states_together(frame, problems)
-    hints = _hints(frame, layout, problems.file, fit, _ploidy(cells))
+    hints = _hints(frame, layout, problems.file, fit, cells.real_copies("ploidy"))
     return Segments(frame[list(COLUMNS)], left_out, hints)
 
 
@@ -191,12 +191,6 @@ def _wanted(samples: NDArray, sample_id: str | None, problems: FileProblems) -> 
     if sample_id not in names:
         raise problems.give_up(f"no segments of sample {sample_id!r}; the samples are {listed(names)}")
     return np.asarray(samples == sample_id)
-
-
-def _ploidy(cells: SegmentCells) -> float | None:
-    """Return the ploidy from a file that repeats it in each row."""
-    values = cells.real_copies("ploidy")
-    return float(values[0]) if len(values) and not np.isnan(values[0]) else None
 
 
 def _left_out(
@@ -227,8 +221,6 @@ def _states_together(frame: pd.DataFrame, problems: FileProblems) -> pd.DataFram
     groups = frame.groupby(["sample_id", "chrom", "start", "end"], observed=True, sort=False)
     segment, place = groups.ngroup().to_numpy(), groups.cumcount().to_numpy()
     most = int(place.max(initial=0)) + 1
-    if most == 1:
-        return frame
     if most > _MOST_STATES:
         row = int(frame["row"].to_numpy()[np.argmax(place >= _MOST_STATES)])
         raise problems.give_up(f"more than {_MOST_STATES} rows for the same segment of one sample", row)
@@ -252,7 +244,10 @@ def _states_together(frame: pd.DataFrame, problems: FileProblems) -> pd.DataFram
     return together
 
 
-def _hints(frame: pd.DataFrame, layout: Layout, file: str, fit: Fit, ploidy: float | None) -> list[Hint]:
+def _hints(
+    frame: pd.DataFrame, layout: Layout, file: str, fit: Fit, ploidies: NDArray[np.float64]
+) -> list[Hint]:
+    ploidy = None if np.isnan(ploidies[0]) else float(ploidies[0])  # in some formats it is in each row
     hints = []
     for sample, of in frame.groupby("sample_id", observed=True, sort=False):
         build = builds_that_fit(last_positions(of["chrom"], of["end"]))

@@ -60,7 +60,7 @@ def states_of_tumour(
     second: NDArray[np.int64],
     shares: NDArray[np.float64],
     normal_cn: NDArray[np.int64],
-    others: NDArray[np.float64] | None = None,
+    others: NDArray[np.float64],
 ) -> States:
     """Determine the states of N loci.
 
@@ -70,7 +70,6 @@ def states_of_tumour(
     """
     normal = np.stack([normal_cn - normal_cn // 2, normal_cn // 2], axis=1)
     states = np.stack([first, second, normal], axis=1)
-    others = np.zeros(len(shares)) if others is None else others
     known = shares.sum(axis=1, keepdims=True) + others[:, None]
     all_cells = np.maximum(known, 1.0)
     held = np.concatenate([shares / all_cells, 1 - known / all_cells], axis=1)

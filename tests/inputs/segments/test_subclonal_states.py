@@ -11,9 +11,8 @@ from pyclone_pgsm.inputs.segments.states import NEGLIGIBLE, States, states_of_tu
 
 
 def settle(first, share, second=(0, 0), second_share=0.0, normal=2) -> States:
-    return states_of_tumour(
-        np.array([first]), np.array([second]), np.array([[share, second_share]]), np.array([normal])
-    )
+    shares = np.array([[share, second_share]])
+    return states_of_tumour(np.array([first]), np.array([second]), shares, np.array([normal]), np.zeros(1))
 
 
 def told(states: States) -> tuple:
