@@ -189,15 +189,15 @@ def is_driver(answer: Answer, drivers: frozenset[str]) -> NDArray[np.bool_]:
     return np.array([mutation in drivers or gene in drivers for mutation, gene in pairs], bool)
 
 
-def note_large_shares(answer: Answer) -> list[str]:
-    """Return a line about the depths that :meth:`Answer.reads_for_trees` changes."""
-    number = int(np.count_nonzero((answer.variant_share > 1.0)[answer.placed]))
-    if not number:
-        return []
-    return [
-        f"{count(number, 'mutation-sample pair')} with more mutant copies than a cell has on average: var_read_prob is "
-        "1 and the depth larger by the ratio, which keeps the frequency"
-    ]
+def note_reads_for_trees(answer: Answer) -> list[str]:
+    """Return lines about what :meth:`Answer.reads_for_trees` is based on, and the depths that it changes."""
+    notes = note_two_states(answer, "var_read_prob is that of the mean copies of both states")
+    if number := int(np.count_nonzero((answer.variant_share > 1.0)[answer.placed])):
+        notes.append(
+            f"{count(number, 'mutation-sample pair')} with more mutant copies than a cell has on average: "
+            "var_read_prob is 1 and the depth larger by the ratio, which keeps the frequency"
+        )
+    return notes + note_inferred(answer, "tumour_content")
 
 
 def note_drivers(answer: Answer, drivers: frozenset[str]) -> list[str]:

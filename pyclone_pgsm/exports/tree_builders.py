@@ -14,7 +14,7 @@ from pyclone_pgsm.exports.answer import (
     note_copy_numbers,
     note_exceptions,
     note_inferred,
-    note_large_shares,
+    note_reads_for_trees,
     note_two_states,
 )
 from pyclone_pgsm.files import write_file
@@ -64,9 +64,7 @@ def write_pairtree(answer: Answer, out: Path, options: ExportOptions) -> list[st
             "0 of 0 reads; Pairtree's authors would rather have the depth read from the alignment",
             "listed as garbage",
         ),
-        *note_two_states(answer, "var_read_prob is that of the mean copies of both states"),
-        *note_large_shares(answer),
-        *note_inferred(answer, "tumour_content"),
+        *note_reads_for_trees(answer),
         "frequencies of subclones are among all cells: divide by the tumour content for cancer cell fractions",
     ]
 
@@ -215,7 +213,5 @@ def write_metient(answer: Answer, out: Path, options: ExportOptions) -> list[str
     return [
         *notes,
         *note_exceptions(answer, "0 reads"),
-        *note_two_states(answer, "var_read_prob is that of the mean copies of both states"),
-        *note_large_shares(answer),
-        *note_inferred(answer, "tumour_content"),
+        *note_reads_for_trees(answer),
     ]
