@@ -8,7 +8,7 @@ import numpy as np
 from pyclone_pgsm import __version__
 from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.files import check_new, make_folder, replacing, replacing_together
-from pyclone_pgsm.inputs.observations import SUBCLONAL
+from pyclone_pgsm.inputs.observations import PLACEHOLDERS, SUBCLONAL
 from pyclone_pgsm.machine import available, shown
 from pyclone_pgsm.ranges import BOUNDS, check_range
 from pyclone_pgsm.simulate.options import SimulationOptions
@@ -26,15 +26,7 @@ def _write_tables(simulation: Simulation, table: Path, truth: Path) -> None:
         "mutation_id": by_row(observations.mutation_ids),
         "sample_id": observations.sample_ids,
     }
-    numbers = (
-        "ref_counts",
-        "alt_counts",
-        "major_cn",
-        "minor_cn",
-        "normal_cn",
-        "tumour_content",
-        "error_rate",
-    )
+    numbers = [name for name in PLACEHOLDERS if name not in SUBCLONAL]
     columns = {
         **ids,
         **{name: getattr(observations, name) for name in numbers},
