@@ -72,7 +72,6 @@ def grouped(panel: str | None, descriptions: dict[str, tuple[Any, ...]]) -> Opti
 def _option(
     name: str, panel: str | None, kind: Any, text: str, metavar: str | None = None, names: str | None = None
 ) -> Any:
-    """Return the annotation of an option."""
     flags = (names or "--" + name.replace("_", "-")).split("|")
     option = typer.Option(*flags, metavar=metavar or metavar_of(kind), help=text, rich_help_panel=panel)
     return Annotated[kind, option]

@@ -35,12 +35,10 @@ def parse_number(name: str, text: str, word: str, kind: type[float] | type[int])
 
 
 def _short(text: str, show: Callable[[str], str] = repr) -> str:
-    """Format a text for a message, shortened if long."""
     return show(text if len(text) <= LONGEST_SHOWN else text[:LONGEST_SHOWN] + "...")
 
 
 def _depth(value: Any) -> int:
-    """Return how deeply lists are nested."""
     return 1 + max(map(_depth, value), default=0) if isinstance(value, list | dict) else 0
 
 

@@ -227,7 +227,6 @@ def _is_count(texts: list[str]) -> bool:
 
 
 def _is_increasing(texts: list[str]) -> bool:
-    """Whether texts are whole numbers in increasing order."""
     if not all(text.isdecimal() for text in texts):
         return False
     return all(int(a) < int(b) for a, b in itertools.pairwise(texts))

@@ -243,7 +243,6 @@ def principal_directions(values: NDArray[np.float64]) -> tuple[NDArray[np.float6
 
 
 def _components(values: Values, summary: MixtureSummary) -> tuple[Values, MixtureSummary]:
-    """Return the rows and the clusters in the principal components."""
     directions, shares = principal_directions(values)
     centre = values.mean(axis=0)
     names = [f"component {j + 1} ({100 * share:.0f} % of variance)" for j, share in enumerate(shares)]

@@ -89,7 +89,6 @@ def _scatter(summary: Summary, quantity: _Quantity) -> Figure:
 
 
 def _pairs(summary: Summary, quantity: _Quantity, samples: NDArray[np.int64], subtitle: str) -> Figure:
-    """Draw a triangle of panels, one for each pair of samples."""
     left = 0.85
     panel = style.panel_side(len(samples))
     names = style.short_names([summary.sample_ids[d] for d in samples], int(panel * 12))

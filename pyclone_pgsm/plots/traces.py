@@ -105,7 +105,6 @@ def _kept(values: NDArray, burn_in: int) -> NDArray:
 
 
 def _linear_axis(axes: Axes, kept: NDArray, *, integer: bool) -> None:
-    """Fit the y axis to the kept values."""
     finite = kept[np.isfinite(kept)]
     low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
     margin = 0.12 * (high - low) or 0.1 * abs(high) or 1.0
@@ -116,7 +115,6 @@ def _linear_axis(axes: Axes, kept: NDArray, *, integer: bool) -> None:
 
 
 def _draw_histograms(beside: Axes, axes: Axes, kept: NDArray, *, integer: bool) -> None:
-    """Draw a histogram of each chain along the y axis of the traces."""
     low, high = axes.get_ylim()
     if integer and high - low <= 2 * BINS:
         edges = np.arange(np.ceil(low), np.floor(high) + 2) - 0.5

@@ -166,7 +166,6 @@ def _counts(row: Any) -> tuple[int, int]:
 
 
 def _table(read: Mapping[str, Variants]) -> pd.DataFrame:
-    """Return the rows of all files as one table."""
     parts = [part.table for part in read.values()]
     table = pd.concat(parts, ignore_index=True)
     for name in ("chrom", "sample_id"):  # concatenation turns differing categories into texts

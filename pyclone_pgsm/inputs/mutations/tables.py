@@ -131,7 +131,6 @@ def read_table(
 
 
 def _note_missing_columns(table: Table, kind: CallTable) -> None:
-    """Note required columns that are missing."""
     for part in kind.required:
         if part not in table:
             message = "this column is missing"

@@ -202,7 +202,6 @@ def _format_keys(formats: str) -> tuple[str, ...]:
 
 
 def _sample(text: str, keys: Sequence[str], column: str) -> list[str]:
-    """Parse the values of one sample."""
     parts = text.split(":")
     if len(parts) > len(keys):
         message = f"{len(parts)} values found, {len(keys)} expected for the FORMAT {':'.join(keys)}"

@@ -115,7 +115,6 @@ def of_titan(cells: SegmentCells) -> pd.DataFrame:
 
 
 def _note_other_totals(cells: SegmentCells, differ: NDArray[np.bool_]) -> None:
-    """Note rows whose total is not the sum of the alleles."""
     cells.note(
         differ,
         "total",
