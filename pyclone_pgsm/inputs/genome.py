@@ -32,19 +32,19 @@ CHROMOSOMES = (*AUTOSOMES, "X", "Y", "MT")
 _LENGTHS_GRCH37 = (
     249_250_621, 243_199_373, 198_022_430, 191_154_276, 180_915_260, 171_115_067, 159_138_663, 146_364_022,
     141_213_431, 135_534_747, 135_006_516, 133_851_895, 115_169_878, 107_349_540, 102_531_392, 90_354_753,
-    81_195_210, 78_077_248, 59_128_983, 63_025_520, 48_129_895, 51_304_566, 155_270_560, 59_373_566, 16_571,
+    81_195_210, 78_077_248, 59_128_983, 63_025_520, 48_129_895, 51_304_566, 155_270_560, 59_373_566,
 )  # fmt: skip
 _LENGTHS_GRCH38 = (
     248_956_422, 242_193_529, 198_295_559, 190_214_555, 181_538_259, 170_805_979, 159_345_973, 145_138_636,
     138_394_717, 133_797_422, 135_086_622, 133_275_309, 114_364_328, 107_043_718, 101_991_189, 90_338_345,
-    83_257_441, 80_373_285, 58_617_616, 64_444_167, 46_709_983, 50_818_468, 156_040_895, 57_227_415, 16_569,
+    83_257_441, 80_373_285, 58_617_616, 64_444_167, 46_709_983, 50_818_468, 156_040_895, 57_227_415,
 )  # fmt: skip
 
 LENGTHS: dict[Build, dict[str, int]] = {
     "GRCh37": dict(zip(CHROMOSOMES, _LENGTHS_GRCH37)),
     "GRCh38": dict(zip(CHROMOSOMES, _LENGTHS_GRCH38)),
 }
-"""Bases of each chromosome. MT of GRCh37 is hg19's chrM, the longer of the two sequences that were in use with it."""
+"""Bases of each chromosome, without the mitochondrion: two sequences of it were in use with GRCh37."""
 
 PSEUDO_AUTOSOMAL: dict[Build, dict[str, tuple[tuple[int, int], ...]]] = {
     "GRCh37": {
@@ -132,11 +132,7 @@ def builds_that_fit(last: Mapping[str, int]) -> list[Build]:
     return [
         build
         for build in BUILDS
-        if all(
-            position <= LENGTHS[build].get(chrom, position)
-            for chrom, position in last.items()
-            if chrom != "MT"
-        )
+        if all(position <= LENGTHS[build].get(chrom, position) for chrom, position in last.items())
     ]
 
 

@@ -77,7 +77,7 @@ def _build(meta: list[str]) -> Build | None:
     by_length = {
         build
         for build, known in LENGTHS.items()
-        if any(lengths.get(chrom) == length for chrom, length in known.items() if chrom != "MT")
+        if any(lengths.get(chrom) == length for chrom, length in known.items())
     }
     by_name = {harmonise_build(found[1] or found[2]) for found in filter(None, map(_NAMED_BUILD.match, meta))}
     builds = by_length or by_name - {None}

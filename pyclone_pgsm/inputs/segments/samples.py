@@ -110,6 +110,6 @@ def check_same_build(known: Mapping[str, Sample]) -> None:
 def _too_long(last: Mapping[str, int], build: Build) -> str:
     """Describe a position beyond the end of a chromosome; "" if there is none."""
     for chrom, position in last.items():
-        if chrom != "MT" and position > LENGTHS[build][chrom]:
+        if position > LENGTHS[build].get(chrom, position):
             return f"chromosome {chrom} has {LENGTHS[build][chrom]} bases in {build}, and here is position {position}"
     return ""
