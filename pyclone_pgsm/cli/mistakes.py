@@ -52,15 +52,7 @@ def mistakes_reported(where: str | None = None) -> Iterator[None]:
         fail("interrupted", EXIT_CODE)
 
 
-def say_not_converged(given: Mapping[str, Any], not_converged: Sequence[Path]) -> bool:
-    """Name the results that have not converged, if the user requires convergence; return whether there are any."""
-    if not given.get("require_convergence") or not not_converged:
-        return False
-    print(f"pyclone-pgsm: not converged: {', '.join(map(str, not_converged))}", file=sys.stderr)
-    return True
-
-
 def require_convergence(given: Mapping[str, Any], not_converged: Sequence[Path]) -> None:
     """Exit with code 3 if the user requires convergence and some results, given by their paths, have not converged."""
-    if say_not_converged(given, not_converged):
-        raise typer.Exit(NOT_CONVERGED)
+    if given.get("require_convergence") and not_converged:
+        fail(f"not converged: {', '.join(map(str, not_converged))}", NOT_CONVERGED)

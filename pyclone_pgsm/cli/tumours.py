@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,7 +15,6 @@ from pyclone_pgsm.cli.mistakes import (
     fail,
     mistakes_reported,
     require_convergence,
-    say_not_converged,
     with_options,
 )
 from pyclone_pgsm.cli.options import grouped
@@ -282,6 +281,7 @@ def each_tumour(
                 raise
             failed.append(tumour.name)
     if failed:
-        say_not_converged(given, apart)
+        with suppress(typer.Exit):  # its code is less urgent than that of failed patients
+            require_convergence(given, apart)
         fail(f"{len(failed)} of {len(found)} patients failed: {', '.join(failed)}")
     require_convergence(given, apart)
