@@ -38,7 +38,6 @@ from pyclone_pgsm.cli.tumours import (
     join,
     prepare_options,
     read,
-    tumours,
     warn,
 )
 from pyclone_pgsm.errors import UsageError
@@ -90,7 +89,6 @@ def analyze(
 
     model = _model_options(context)
     results = result_options(context)
-    found = tumours(inputs, given)
 
     def work(tumour: Tumour, folder: Path) -> Path | None:
         reading = read(tumour, given)
@@ -103,7 +101,7 @@ def analyze(
         say(given, *reading.notes, *summary_lines(result), f"written to {folder}")
         return None if result.convergence.converged else folder
 
-    each_tumour(found, out or folder_for(inputs, given), work, given)
+    each_tumour(inputs, out or folder_for(inputs, given), work, given)
 
 
 @taking(TUMOUR_OPTIONS, SEGMENT_OPTIONS)
@@ -113,7 +111,6 @@ def validate(context: typer.Context, inputs: Inputs = None) -> None:
     from pyclone_pgsm.tumour.options import ModelOptions
 
     ModelOptions(given["genotype_prior"])
-    found = tumours(inputs, given)
 
     def work(tumour: Tumour, folder: Path) -> None:
         from pyclone_pgsm.inputs.read_counts.tables import count_summary
@@ -127,7 +124,7 @@ def validate(context: typer.Context, inputs: Inputs = None) -> None:
             names = " ".join(filter(None, (entry.mutation_id, entry.sample_id)))
             print(f"{place}: {names}: {with_options(entry.reason)}")
 
-    each_tumour(found, Path(), work, given)
+    each_tumour(inputs, Path(), work, given)
 
 
 @taking(TUMOUR_OPTIONS, SEGMENT_OPTIONS, DENSITY_OPTIONS, PRIOR_OPTIONS, CHAIN_OPTIONS, WRITING_OPTIONS)
@@ -150,7 +147,6 @@ def run(
     from pyclone_pgsm.trace import Trace
 
     model = _model_options(context)
-    found = tumours(inputs, given)
 
     def work(tumour: Tumour, place: Path) -> Path | None:
         trace = place / "trace.h5" if tumour.name else place
@@ -168,7 +164,7 @@ def run(
         say(given, verdict_line(verdict), f"{count(settings.chains, 'chain')} written to {trace}")
         return None if verdict.converged else trace
 
-    each_tumour(found, out, work, given)
+    each_tumour(inputs, out, work, given)
 
 
 @taking(
@@ -187,7 +183,6 @@ def prepare(
     from pyclone_pgsm.files import check_files
 
     prepare_options(given)
-    found = tumours(inputs, given)
 
     def work(tumour: Tumour, folder: Path) -> None:
         check_files(folder, (TABLE, LEFT_OUT), given["force"], tumour.files)
@@ -201,4 +196,4 @@ def prepare(
             warn([*prepared.warnings, *prepared.not_in_table()], tumour.name)
         say(given, *prepared.notes, *prepared.summary(), f"written to {folder}")
 
-    each_tumour(found, out or folder_for(inputs, given, "_prepared"), work, given)
+    each_tumour(inputs, out or folder_for(inputs, given, "_prepared"), work, given)

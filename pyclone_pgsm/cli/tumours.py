@@ -254,17 +254,18 @@ def folder_for(
 
 
 def each_tumour(
-    found: Sequence[Tumour],
+    inputs: Sequence[Path] | None,
     out: Path,
     work: Callable[[Tumour, Path], Path | None],
     given: Mapping[str, Any],
 ) -> None:
-    """Do the work of a command for each tumour, in the folder ``out``, or for patients in subfolders of it.
+    """Do the work of a command for each of the `tumours`, in the folder ``out``, or for patients in subfolders of it.
 
     The work returns the path of a result whose chains have not converged, else None. An error in the files of one
     patient is printed, and the others are processed; the exit code is then 2. If convergence is required, the results
     that have not converged are named in any case.
     """
+    found = tumours(inputs, given)
     apart: list[Path] = []
     failed = []
     for tumour in found:
