@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -127,12 +128,9 @@ def _lines(info: LikelihoodInfo) -> list[str]:
         return [f"{info.name}  ({info.source})", f"    cannot be used: {with_options(info.problem)}"]
     use = "cluster" if info.takes_tables else "analyze" if info.name == "pyclone" else "not from tables"
     lines = [f"{info.name}  ({info.source}; {use})", f"    {info.summary}"]
-    return lines + [f"    --param {_parameter(name, value)}" for name, value in info.parameters.items()]
-
-
-def _parameter(name: str, default: Any) -> str:
-    import inspect
-
-    if default is inspect.Parameter.empty:
-        return f"{name}=.. (needed)"
-    return f"{name}=.." if default is None else f"{name}={default}"
+    for name, default in info.parameters.items():
+        is_needed = default is inspect.Parameter.empty
+        lines.append(
+            f"    --param {name}={'.. (needed)' if is_needed else '..' if default is None else default}"
+        )
+    return lines

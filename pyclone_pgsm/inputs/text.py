@@ -59,7 +59,7 @@ def file_stem(path: Path) -> str:
     return _ENDINGS.sub("", _COMPRESSED.sub("", path.name))
 
 
-def open_text(path: Path, problems: FileProblems, expected: str = "a table of read counts as text") -> TextIO:
+def open_text(path: Path, problems: FileProblems, expected: str) -> TextIO:
     """Open a file as text in which all line ends are newlines.
 
     Lines that are not UTF-8 are noted as problems, and the bytes replaced so that the rest can be read. ``expected``

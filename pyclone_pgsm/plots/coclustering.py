@@ -34,7 +34,9 @@ def coclustering_heatmap(
     pair in `matrix` (n, n).
     """
     labels, sizes = summary.labels, summary.cluster_size
-    order = _order(labels[item_index], matrix)
+    own = labels[item_index]
+    certainty = np.where(own[:, None] == own, matrix, 0).sum(axis=1)
+    order = np.lexsort([-certainty, own, own < 0])  # by cluster, outliers last, the most certain first
     items, matrix = item_index[order], matrix[np.ix_(order, order)]
     n = len(items)
     written = style.short_names([names[t] for t in items]) if n <= MAX_ROW_NAMES else []
@@ -64,13 +66,6 @@ def coclustering_heatmap(
     bar, name = max(side / 2, SMALLEST_SIDE), "posterior probability of sharing a cluster"
     draw_scale(figure, image, name, left + side, top, bar)
     return figure
-
-
-def _order(labels: NDArray[np.int64], matrix: NDArray[np.floating]) -> NDArray[np.int64]:
-    """Order the items by cluster, outliers last, and within clusters by decreasing certainty."""
-    together = labels[:, None] == labels
-    certainty = np.where(together, matrix, 0).sum(axis=1)
-    return np.lexsort([-certainty, labels, labels < 0])
 
 
 def _draw_blocks(axes: Axes, labels: NDArray[np.int64], inch: float) -> None:
