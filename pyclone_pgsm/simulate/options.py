@@ -12,11 +12,8 @@ from pyclone_pgsm.errors import UsageError
 from pyclone_pgsm.inputs.values import LEAST_SHARE
 from pyclone_pgsm.ranges import Effects, check_choice, check_effects, check_number, check_whole, refuse
 
-COPY_NUMBERS = ("diploid", "mixed")
-CLUSTER_SIZES = ("dirichlet", "equal")
 CLONES = "clones"
-PREVALENCE_PRIORS = (CLONES, "learned", "uniform")
-GENOTYPES = BY_MUTATION, BY_SAMPLE = "by-mutation", "by-sample"
+BY_MUTATION, BY_SAMPLE = "by-mutation", "by-sample"
 EFFECTS: Effects = {
     **dict.fromkeys(("clonal", "absent"), ("prevalence_prior", (CLONES,))),
     "genotypes": ("copy_numbers", ("mixed",)),
@@ -109,10 +106,10 @@ class SimulationOptions:
         for name in ("depth", "missing", "error_rate", "absent", "subclonal", "artefacts"):
             check_number(name, getattr(self, name))
         for name, known in (
-            ("copy_numbers", COPY_NUMBERS),
-            ("cluster_sizes", CLUSTER_SIZES),
-            ("prevalence_prior", PREVALENCE_PRIORS),
-            ("genotypes", GENOTYPES),
+            ("copy_numbers", ("diploid", "mixed")),
+            ("cluster_sizes", ("dirichlet", "equal")),
+            ("prevalence_prior", (CLONES, "learned", "uniform")),
+            ("genotypes", (BY_MUTATION, BY_SAMPLE)),
         ):
             check_choice(name, getattr(self, name), known)
         least = f"at least {LEAST_SHARE:g}: no sample has enough reads to measure smaller values"
